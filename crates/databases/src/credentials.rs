@@ -7,8 +7,13 @@ use run::{Behind, DatabaseKind};
 /// Maximum size of the password file that is read, bytes.
 const MAX_FILE_BYTES: u64 = 1 << 20;
 
+/// Returns the user of PostgreSQL for an address without one.
+pub fn default_user() -> String {
+    std::env::var("PGUSER").or_else(|_| std::env::var("USER")).unwrap_or_else(|_| "postgres".into())
+}
+
 /// Returns the password of a database, from its URL, otherwise from the environment, otherwise from `~/.pgpass`.
-pub(crate) fn password(behind: &Behind) -> Option<String> {
+pub fn password(behind: &Behind) -> Option<String> {
     let variable = match behind.kind {
         DatabaseKind::Postgres => "PGPASSWORD",
         DatabaseKind::Mariadb => "MYSQL_PWD",

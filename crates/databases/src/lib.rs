@@ -14,5 +14,7 @@ mod sampler;
 mod statement;
 mod sums;
 
+pub use credentials::{default_user, password};
 pub use error::DatabaseError;
 pub use sampler::{Database, DatabaseSampler};
+pub use statement::statement_name;

@@ -2,6 +2,8 @@
 
 /// Maximum length of a statement, characters.
 pub(crate) const MAX_STATEMENT_CHARS: usize = 160;
+/// Maximum length of a statement's name, characters.
+const MAX_NAME_CHARS: usize = 60;
 /// End of a statement that was cut.
 const CUT: char = '…';
 
@@ -30,9 +32,18 @@ pub(crate) fn without_values(statement: &str, dialect: Dialect) -> String {
     bounded(&run::visible(&text))
 }
 
+/// Returns a short name for a statement of PostgreSQL, without its values and placeholders.
+pub fn statement_name(statement: &str) -> String {
+    cut(&without_values(&proto::without_placeholders(statement), Dialect::Postgres), MAX_NAME_CHARS)
+}
+
 /// Limits the length of a text.
 pub(crate) fn bounded(text: &str) -> String {
-    match text.char_indices().nth(MAX_STATEMENT_CHARS) {
+    cut(text, MAX_STATEMENT_CHARS)
+}
+
+fn cut(text: &str, max_chars: usize) -> String {
+    match text.char_indices().nth(max_chars) {
         Some((end, _)) => text[..end].trim_end().to_string() + &String::from(CUT),
         None => text.into(),
     }
@@ -228,6 +239,13 @@ mod tests {
     use proptest::prelude::*;
 
     use super::*;
+
+    #[test]
+    fn names_have_no_values_and_no_placeholders() {
+        let name = statement_name("SELECT abalance FROM accounts WHERE aid = {{random 1 9}} AND word = 'hunter2'");
+        assert_eq!(name, "SELECT abalance FROM accounts WHERE aid = ? AND word = ?");
+        assert_eq!(statement_name(&format!("SELECT {}", "x".repeat(99))).chars().count(), MAX_NAME_CHARS + 1);
+    }
 
     fn without_values(statement: &str) -> String {
         super::without_values(statement, Dialect::Postgres)

@@ -4,7 +4,8 @@ use run::{Protocol, RequestSet, TlsPlan};
 
 use crate::row::{ProtocolSpec, Scheme};
 use crate::{
-    AnyClient, ProtoError, discard, echo, grpc, http1, http2, memcached, raw, record, redis, source, tls, websocket,
+    AnyClient, ProtoError, discard, echo, grpc, http1, http2, memcached, postgres, raw, record, redis, source, tls,
+    websocket,
 };
 
 /// Builds the table, and maps the name of each protocol to its type.
@@ -32,7 +33,7 @@ macro_rules! protocols {
                 }
                 return match tls {
                     None => Ok(Box::new(client)),
-                    $(Some(tls) => Ok(Box::new($tls::client(tls, $module::SPEC.alpn, client)?)),)?
+                    $(Some(tls) => Ok(Box::new($tls::client(tls, $module::SPEC, client)?)),)?
                     #[allow(unreachable_patterns, reason = "of protocols that are spoken within TLS")]
                     Some(_) => Err(ProtoError::NoTls(plan.name())),
                 };
@@ -53,6 +54,7 @@ protocols! {
     record,
     redis within tls,
     memcached,
+    postgres within tls takes sets,
     websocket within tls,
 }
 

@@ -33,6 +33,8 @@ pub struct ProtocolSpec {
     pub answers: bool,
     /// Name of the protocol in the negotiation of TLS (ALPN); empty for none.
     pub alpn: &'static str,
+    /// Exchange before TLS, for protocols that ask for it on a connection in clear text.
+    pub before_tls: Option<BeforeTls>,
     /// Converts the settings to equivalent work without a network: no handshake, and constant answers.
     pub without_network: fn(Protocol) -> Protocol,
     /// Returns a response to one request with these bytes, for drivers that have no server.
@@ -55,9 +57,21 @@ impl ProtocolSpec {
         one_request: |_| {},
         answers: true,
         alpn: "",
+        before_tls: None,
         without_network: |plan| plan,
         canned: |_, _| Vec::new(),
     };
+}
+
+/// Question of a client if it may begin TLS, and the answer, which has one byte.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct BeforeTls {
+    /// Bytes of the question.
+    pub request: &'static [u8],
+    /// Answer of a server that takes TLS.
+    pub accepted: u8,
+    /// Sentence with advice for another answer.
+    pub advice: &'static str,
 }
 
 /// A URL scheme of a protocol.

@@ -223,7 +223,7 @@ fn has_placeholders(request: &RequestPlan) -> bool {
 }
 
 /// Returns a text without its placeholders, for checks of its constant part.
-pub(crate) fn without_placeholders(text: &str) -> String {
+pub fn without_placeholders(text: &str) -> String {
     let (mut out, mut rest) = (String::new(), text);
     while let Some(begin) = rest.find("{{") {
         let Some(end) = rest[begin..].find("}}") else { break };

@@ -48,6 +48,11 @@ fn mutated_answers_never_panic_and_splits_never_matter() {
         ("ws", WS),
         ("redis", b"+OK\r\n*2\r\n$1\r\nx\r\n:5\r\n-ERR no\r\n%1\r\n+a\r\n_\r\n"),
         ("memcached", b"VALUE k 0 3\r\nabc\r\nEND\r\nSTORED\r\nERROR\r\n12\r\n"),
+        (
+            "postgres",
+            b"T\0\0\0\x06\0\0D\0\0\0\x0b\0\x01\0\0\0\x011C\0\0\0\x05\0Z\0\0\0\x05I\
+              E\0\0\0\x17VERROR\0C40001\0Mno\0\0Z\0\0\0\x05IN\0\0\0\x05\0A\0\0\0\x05\0C\0\0\0\x05\0Z\0\0\0\x05I",
+        ),
     ] {
         let completed = rounds(b"", seed, |bytes, piece| {
             let (done, broken) = client(scheme, bytes, piece);

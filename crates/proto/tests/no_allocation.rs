@@ -46,7 +46,8 @@ impl Session for FixedAnswer {
     }
 
     fn receive(&mut self, input: &[u8]) -> Result<loadline_proto::Progress, loadline_proto::Fault> {
-        self.1 += input.iter().filter(|b| **b == b'\n').count();
+        // The end of a command of memcached, or the type of a message of PostgreSQL.
+        self.1 += input.iter().filter(|b| matches!(b, b'\n' | b'Q')).count();
         Ok(loadline_proto::Progress::default())
     }
 
@@ -108,12 +109,13 @@ fn site(page: Arc<Page>) -> Arc<OnePage> {
 fn a_request_in_steady_state_takes_no_memory() {
     let page = || site(Page::new(200, "text/plain", "", vec![b'p'; 1294]));
     let call = site(Page::grpc(0, vec![0; 105]));
-    let servers: [(&str, Box<dyn Session + Send>); 5] = [
+    let servers: [(&str, Box<dyn Session + Send>); 6] = [
         ("h2c", Box::new(http2::ServerSession::new(page(), 0))),
         ("grpc", Box::new(http2::ServerSession::new(call, 0))),
         ("ws", Box::new(websocket::ServerSession::default())),
         ("redis", Box::new(redis::ServerSession::new(Arc::default()))),
         ("memcached", Box::new(FixedAnswer(b"VERSION 1\r\n", 0))),
+        ("postgres", Box::new(FixedAnswer(b"C\0\0\0\x0dSELECT 1\0Z\0\0\0\x05I", 0))),
     ];
     for (scheme, server) in servers {
         let plan = (by_scheme(scheme).unwrap().0.defaults)();

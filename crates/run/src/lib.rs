@@ -79,7 +79,7 @@ pub use plan::load::{Io, LoadPlan};
 pub use plan::protocol::{HttpPlan, Protocol};
 pub use plan::requests::{
     ArrivalTimes, DataOrder, DataTable, MAX_CLASSES, MAX_REQUESTS, RecordedTimes, RequestOrder, RequestPlan,
-    RequestSet, from_base64, to_base64,
+    RequestSet, STATEMENT_METHOD, from_base64, to_base64,
 };
 pub use plan::search::{FirstByteLimits, Objective, ObservePlan, Prove, SearchPlan, WINDOW_GROWTH};
 pub use plan::secret_names::{SECRET_HEADERS, SECRET_WORDS, is_secret_header};
@@ -126,6 +126,7 @@ pub use trial::monitors::{MonitorGroup, MonitorKind};
 pub use trial::results::{LimitedBy, Results};
 pub use trial::side::Side;
 pub use trial::silent_closes::SilentCloses;
+pub use trial::sqlstate::sqlstate_status;
 pub use trial::stacks::{MAX_STACKS, StackProfile, StackSum};
 pub use trial::status::{
     GRPC_STATUS, STATUS_CLASSES, is_overload, is_rate_limit, is_refusing, status_class, status_name,

@@ -1,11 +1,11 @@
 //! Flags of a set of requests.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use anyhow::ensure;
 use clap::Args;
-use requests::ReplayOptions;
-use run::{DataOrder, Intensity, Plan, RecordedTimes, RequestOrder, RequestSet};
+use requests::{Imported, ReplayOptions};
+use run::{DataOrder, Intensity, Plan, Protocol, RecordedTimes, RequestOrder, RequestSet, STATEMENT_METHOD};
 
 use super::headers::from_environment;
 use crate::output;
@@ -27,9 +27,21 @@ struct Given {
     /// Send the request of a curl command line, as copied from a browser: 'curl -X POST http://… -d …'
     #[arg(long, value_name = "COMMAND", conflicts_with = "requests", help_heading = "Requests")]
     curl: Option<String>,
+    /// postgres: send the statements of a file, one per line; {{random 1 100}} and other places are filled (`loadline
+    /// list formats`)
+    #[arg(long, value_name = "FILE", conflicts_with_all = ["requests", "curl"], help_heading = "Requests")]
+    statements: Option<PathBuf>,
+    /// postgres: send this statement [default: SELECT 1]
+    #[arg(
+        long,
+        value_name = "SQL",
+        conflicts_with_all = ["requests", "curl", "statements"],
+        help_heading = "Requests"
+    )]
+    statement: Option<String>,
     /// Send the requests of an access log (nginx, Apache, Common Log Format, JSON lines; also gzip), as often as they
     /// occur in it
-    #[arg(long, value_name = "LOG", conflicts_with_all = ["requests", "curl"], help_heading = "Requests")]
+    #[arg(long, value_name = "LOG", conflicts_with_all = ["requests", "curl", "statements", "statement"], help_heading = "Requests")]
     replay: Option<PathBuf>,
     /// More methods of the log to send, such as POST,PUT; they may change data on the server
     #[arg(long, value_name = "METHODS", value_delimiter = ',', help_heading = "Requests")]
@@ -84,21 +96,15 @@ impl MixArgs {
             return self.replay(log, plan);
         }
         ensure!(self.given.allow.is_empty(), "--allow needs an access log: give --replay, too");
-        let set = self.given.requests.is_some() || self.given.curl.is_some();
-        ensure!(set || self.given.data.is_none(), "--data needs a set of requests: give --requests, too");
+        ensure!(self.given() || self.given.data.is_none(), "--data needs a set of requests: give --requests, too");
         ensure!(
-            self.given.order.is_none() || self.given.requests.is_some(),
+            self.given.order.is_none() || self.given.requests.is_some() || self.given.statements.is_some(),
             "--order needs a file of requests: give --requests, too"
         );
-        let (mut imported, mut from) = match (&self.given.requests, &self.given.curl) {
-            (Some(file), _) => {
-                let (imported, row) = requests::read_file(file, self.given.requests_format.as_deref())?;
-                (imported, format!("{} ({})", file.display(), row.name))
-            }
-            (None, Some(line)) => (requests::command(line)?, "--curl".to_owned()),
-            (None, None) => return Ok(Vec::new()),
-        };
-        let replaced = replaced_path(&plan.target.url);
+        let Some((mut imported, mut from)) = self.given.read()? else { return Ok(Vec::new()) };
+        // The path of a database's URL is the name of the database.
+        let are_statements = imported.found.iter().all(|found| found.request.method == STATEMENT_METHOD);
+        let replaced = replaced_path(&plan.target.url).filter(|_| !are_statements);
         let origin = imported.aim(&plan.target.url);
         if let Some(origin) = origin.filter(|_| plan.target.url.is_empty()) {
             plan.target.url = format!("{origin}/");
@@ -123,12 +129,15 @@ impl MixArgs {
         if by_hand {
             fill_variables(&mut set, &mut plan.load.secrets)?;
         }
+        let unnamed =
+            set.requests.iter_mut().filter(|request| request.method == STATEMENT_METHOD && request.name.is_empty());
+        unnamed.for_each(|request| request.name = databases::statement_name(&request.body));
         plan.load.requests = Some(set);
         Ok(lines)
     }
 
     /// Reads an access log into the plan and returns its description.
-    fn replay(&self, log: &std::path::Path, plan: &mut Plan) -> anyhow::Result<Vec<String>> {
+    fn replay(&self, log: &Path, plan: &mut Plan) -> anyhow::Result<Vec<String>> {
         ensure!(
             self.given.order.is_none(),
             "--order needs a file of requests; a log is replayed by frequency, or in time with --speed"
@@ -156,7 +165,31 @@ impl MixArgs {
 
     /// Returns true if a request set is given.
     pub(crate) fn given(&self) -> bool {
-        self.given.requests.is_some() || self.given.curl.is_some() || self.given.replay.is_some()
+        let files = [&self.given.requests, &self.given.statements, &self.given.replay];
+        files.iter().any(|file| file.is_some()) || self.given.curl.is_some() || self.given.statement.is_some()
+    }
+}
+
+impl Given {
+    /// Reads the given requests or statements, and returns them with their source.
+    fn read(&self) -> anyhow::Result<Option<(Imported, String)>> {
+        let statements = Some("statements");
+        let (file, form) = match (&self.requests, &self.statements) {
+            (None, Some(file)) => (Some(file), statements),
+            (file, _) => (file.as_ref(), self.requests_format.as_deref()),
+        };
+        Ok(match (file, &self.curl, &self.statement) {
+            (Some(file), ..) => {
+                let (imported, row) = requests::read_file(file, form)?;
+                Some((imported, format!("{} ({})", file.display(), row.name)))
+            }
+            (None, Some(line), _) => Some((requests::command(line)?, "--curl".to_owned())),
+            (None, None, Some(text)) => {
+                let from = "--statement";
+                Some((requests::read_text(from, text, Path::new("."), statements)?.0, from.to_owned()))
+            }
+            (None, None, None) => None,
+        })
     }
 }
 
@@ -234,15 +267,24 @@ pub(crate) fn enough_rows(plan: &Plan) -> anyhow::Result<()> {
 /// Time by which a load may last longer than planned, seconds.
 const SPARE_S: f64 = 0.5;
 
-/// Checks that the target uses HTTP, and that no other flag sets methods or bodies.
+/// Checks that the target takes the set: requests for HTTP, or statements for PostgreSQL. No other flag may set methods
+/// or bodies.
 pub(crate) fn check(plan: &Plan, single: &[&str]) -> anyhow::Result<()> {
-    if plan.load.requests.is_none() {
-        return Ok(());
+    let Some(set) = &plan.load.requests else { return Ok(()) };
+    let are_statements = |expected: bool| set.requests.iter().all(|r| (r.method == STATEMENT_METHOD) == expected);
+    match &plan.load.protocol {
+        Protocol::Postgres { .. } => {
+            ensure!(are_statements(true), "a postgres:// target takes statements: give them with --statements FILE");
+        }
+        protocol => ensure!(
+            protocol.http().is_some(),
+            "sets of requests, and placeholders such as {{{{seq}}}}, are for http:// and https:// targets, not for {}: give one whole message instead (--body FILE, if the protocol has it)",
+            protocol.name()
+        ),
     }
     ensure!(
-        plan.load.protocol.http().is_some(),
-        "sets of requests, and placeholders such as {{{{seq}}}}, are for http:// and https:// targets, not for {}: give one whole message instead (--body FILE, if the protocol has it)",
-        plan.load.protocol.name()
+        plan.load.protocol.http().is_none() || are_statements(false),
+        "statements are for databases: give a target such as postgres://USER@HOST/DATABASE"
     );
     ensure!(
         single.is_empty(),

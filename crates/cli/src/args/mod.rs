@@ -13,6 +13,7 @@ mod names;
 mod objective;
 mod observe;
 mod out;
+mod protocol;
 mod rate;
 mod repeat;
 mod request;
@@ -32,11 +33,12 @@ pub(crate) use names::Names;
 pub(crate) use objective::ObjectiveArgs;
 pub(crate) use observe::{BehindArgs, ObserveArgs};
 pub(crate) use out::OutArgs;
+pub(crate) use protocol::set_protocol;
 pub(crate) use rate::{Rate, rate};
 pub(crate) use repeat::RepeatArgs;
 pub(crate) use rows::{arrival, arrival_help};
 pub(crate) use see::SeeArgs;
-pub(crate) use target::{MAX_PLAN_BYTES, TargetArgs, protocol_of, read_variables};
+pub(crate) use target::{MAX_PLAN_BYTES, TargetArgs, read_variables};
 pub(crate) use tls::TlsArgs;
 
 /// Default connect timeout of S-Clients, milliseconds (T in source 1).

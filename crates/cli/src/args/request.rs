@@ -123,7 +123,7 @@ mod tests {
             let command = RequestArgs::augment_args(Command::new("x"));
             let matches = command.try_get_matches_from(words.split(' ')).unwrap();
             let mut load = LoadPlan {
-                protocol: crate::args::protocol_of(url, &LoadPlan::default().protocol),
+                protocol: crate::args::protocol::protocol_of(url, &LoadPlan::default().protocol),
                 ..LoadPlan::default()
             };
             RequestArgs(matches).apply(&mut load, false).map_err(|e| e.to_string())

@@ -3,11 +3,12 @@
 use std::path::PathBuf;
 
 use clap::Args;
-use run::{Plan, Protocol};
+use run::Plan;
 
 use super::OutArgs;
 use super::headers::from_environment;
 use super::mix::{self, MixArgs};
+use super::protocol::set_protocol;
 use super::request::RequestArgs;
 use super::tls::TlsArgs;
 
@@ -73,18 +74,14 @@ impl TargetArgs {
         plan.target.authorized |= self.authorized;
         plan.target.embedded_work_us = self.embedded_work.map_or(plan.target.embedded_work_us, |s| s * 1e6);
         mix::tell(&self.mix.apply(&mut plan)?);
-        self.say(&mut plan);
+        if !plan.target.url.is_empty() || self.config.is_none() {
+            set_protocol(&mut plan)?;
+        }
         self.request.apply(&mut plan.load, plan.target.url.is_empty())?;
         mix::check(&plan, &self.request.of_one())?;
         self.tls.apply(&mut plan)?;
         plan.redact_secrets(&self.secret_header);
         Ok(plan)
-    }
-
-    fn say(&self, plan: &mut Plan) {
-        if !plan.target.url.is_empty() || self.config.is_none() {
-            plan.load.protocol = protocol_of(&plan.target.url, &plan.load.protocol);
-        }
     }
 }
 
@@ -96,13 +93,6 @@ pub(crate) fn read_variables(load: &mut run::LoadPlan) -> anyhow::Result<()> {
         *value = from_environment(name, value, &mut load.secrets)?;
     }
     Ok(())
-}
-
-/// Returns the protocol of a target's scheme, with the settings that a plan file has for this protocol. An unknown
-/// scheme is refused later, when the target is looked up.
-pub(crate) fn protocol_of(url: &str, given: &Protocol) -> Protocol {
-    let fresh = proto::by_url(url).map_or_else(Protocol::default, |(row, _)| (row.defaults)());
-    if fresh.name() == given.name() { given.clone() } else { fresh }
 }
 
 /// Returns the formats of a target for the help.

@@ -8,7 +8,7 @@ use lab::{CommandServer, ServerCommand};
 use run::{Comparison, ComparisonOutcome, Intensity, Plan, Run, UrlParts};
 
 use crate::args::mix::{self, MixArgs};
-use crate::args::{HostArgs, TlsArgs, protocol_of, read_variables, units};
+use crate::args::{HostArgs, TlsArgs, read_variables, set_protocol, units};
 use crate::{Exit, output};
 
 /// Directory that holds the named baselines.
@@ -369,7 +369,7 @@ fn plan(args: &Args, at: usize, lines: &mut Vec<String>) -> anyhow::Result<Plan>
     plan.target.authorized = args.authorized;
     plan.load.seed = args.seed.unwrap_or(plan.load.seed);
     lines.extend(args.mix.apply(&mut plan)?);
-    plan.load.protocol = protocol_of(&plan.target.url, &run::Protocol::default());
+    set_protocol(&mut plan)?;
     if let Intensity::Closed { connections, .. } = &mut plan.load.intensity {
         *connections = args.connections.unwrap_or(CONNECTIONS);
     }

@@ -6,7 +6,7 @@ use anyhow::ensure;
 use run::{MAX_SIZE_STEPS, Plan, Prove, SIZE_FORMAT, SizeResult, SizeSetting, SizeStep};
 
 use crate::args::mix::{self, MixArgs};
-use crate::args::{FormArgs, ObjectiveArgs, TlsArgs, protocol_of, read_variables, units};
+use crate::args::{FormArgs, ObjectiveArgs, TlsArgs, read_variables, set_protocol, units};
 use crate::locked_dir::LockedDir;
 use crate::{Exit, output};
 
@@ -193,7 +193,7 @@ fn plan(args: &Args) -> anyhow::Result<Plan> {
     plan.target.url.clone_from(&args.target);
     plan.load.seed = args.seed.unwrap_or(plan.load.seed);
     mix::tell(&args.mix.apply(&mut plan)?);
-    plan.load.protocol = protocol_of(&plan.target.url, &run::Protocol::default());
+    set_protocol(&mut plan)?;
     args.tls.apply(&mut plan)?;
     args.objective.apply(&mut plan);
     plan.search.max_connections = args.connections.unwrap_or(plan.search.max_connections);

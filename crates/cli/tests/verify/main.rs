@@ -34,6 +34,7 @@ mod memcached;
 mod mixes;
 mod package;
 mod pages;
+mod postgres;
 mod repeats;
 mod replays;
 mod row_app;

@@ -52,6 +52,8 @@ const EXCEPTIONS: &[(&str, &str)] = &[
     ("loadline find grpc:", "as above"),
     ("loadline find ws:", "as above"),
     ("loadline find redis:", "as above"),
+    ("loadline find postgres:", "needs PostgreSQL; the tests of PostgreSQL run it"),
+    ("loadline load postgres:", "as above"),
     ("loadline find tcp:", "as above"),
     ("loadline find unix:", "as above"),
     ("loadline find http://127.0.0.1:8080/api --body order.json", "as above"),

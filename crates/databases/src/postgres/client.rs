@@ -6,15 +6,15 @@ use std::io::{Read as _, Write as _};
 use bytes::BytesMut;
 use fallible_iterator::FallibleIterator as _;
 use postgres_protocol::IsNull;
-use postgres_protocol::authentication::{md5_hash, sasl};
 use postgres_protocol::message::backend::{DataRowBody, ErrorFields, Header, Message};
 use postgres_protocol::message::frontend;
+use proto::postgres::{Credentials, Login, LoginError, ServerError};
 use run::Behind;
 use sys::blocking_stream::BlockingStream;
 
 use crate::DatabaseError;
 use crate::connection;
-use crate::credentials::password;
+use crate::credentials::{default_user, password};
 use crate::statement::bounded;
 
 /// Maximum length of one message, bytes. A row of this client's statements has at most some kilobytes.
@@ -40,21 +40,7 @@ impl Client {
     pub(super) fn connect(behind: &Behind) -> Result<Self, DatabaseError> {
         let connection = connection::open(behind)?;
         let mut client = Self { connection, input: BytesMut::new(), output: BytesMut::new(), version: 0 };
-        let user = if behind.user.is_empty() {
-            std::env::var("PGUSER").or_else(|_| std::env::var("USER")).unwrap_or_else(|_| "postgres".into())
-        } else {
-            behind.user.clone()
-        };
-        let database = if behind.database.is_empty() { user.as_str() } else { behind.database.as_str() };
-        let parameters = [
-            ("user", user.as_str()),
-            ("database", database),
-            ("application_name", "loadline"),
-            ("client_encoding", "UTF8"),
-        ];
-        frontend::startup_message(parameters, &mut client.output)?;
-        client.send()?;
-        client.log_in(&user, behind)?;
+        client.log_in(behind)?;
         Ok(client)
     }
 
@@ -94,47 +80,21 @@ impl Client {
         }
     }
 
-    fn log_in(&mut self, user: &str, behind: &Behind) -> Result<(), DatabaseError> {
-        let needed = || {
-            let why = "it wants a password: give one in PGPASSWORD, ~/.pgpass, --behind-file or the URL";
-            password(behind).ok_or_else(|| DatabaseError::Login(why.into()))
+    fn log_in(&mut self, behind: &Behind) -> Result<(), DatabaseError> {
+        let credentials = Credentials {
+            user: if behind.user.is_empty() { default_user() } else { behind.user.clone() },
+            database: behind.database.clone(),
+            password: password(behind),
+            is_private: connection::is_local(&self.connection),
         };
-        let mut scram = None;
+        let mut login = Login::default();
+        Login::begin(&credentials, &mut self.output).map_err(login_error)?;
         loop {
-            match self.receive()? {
-                Message::AuthenticationOk | Message::BackendKeyData(_) => {}
-                Message::AuthenticationCleartextPassword if !connection::is_local(&self.connection) => {
-                    let why = "it wants the password in clear text, and loadline sends it over no network";
-                    return Err(DatabaseError::Login(why.into()));
-                }
-                Message::AuthenticationCleartextPassword => {
-                    frontend::password_message(needed()?.as_bytes(), &mut self.output)?;
-                }
-                Message::AuthenticationMd5Password(body) => {
-                    let hash = md5_hash(user.as_bytes(), needed()?.as_bytes(), body.salt());
-                    frontend::password_message(hash.as_bytes(), &mut self.output)?;
-                }
-                Message::AuthenticationSasl(body) => {
-                    if !body.mechanisms().any(|name| Ok(name == sasl::SCRAM_SHA_256))? {
-                        return Err(DatabaseError::Login("it offers no login that loadline knows".into()));
-                    }
-                    let first = sasl::ScramSha256::new(needed()?.as_bytes(), sasl::ChannelBinding::unsupported());
-                    frontend::sasl_initial_response(sasl::SCRAM_SHA_256, first.message(), &mut self.output)?;
-                    scram = Some(first);
-                }
-                Message::AuthenticationSaslContinue(body) => {
-                    let scram = scram.as_mut().ok_or(DatabaseError::Protocol("PostgreSQL"))?;
-                    scram.update(body.data())?;
-                    frontend::sasl_response(scram.message(), &mut self.output)?;
-                }
-                Message::AuthenticationSaslFinal(body) => {
-                    scram.as_mut().ok_or(DatabaseError::Protocol("PostgreSQL"))?.finish(body.data())?;
-                }
-                Message::ReadyForQuery(_) => return Ok(()),
-                Message::ErrorResponse(body) => return Err(refused(body.fields())),
-                _ => return Err(DatabaseError::Login("it wants a login that loadline does not know".into())),
-            }
             self.send()?;
+            let message = self.receive()?;
+            if login.receive(&message, &credentials, &mut self.output).map_err(login_error)? {
+                return Ok(());
+            }
         }
     }
 
@@ -197,12 +157,14 @@ fn row(body: &DataRowBody) -> Result<Row, DatabaseError> {
 }
 
 /// Returns the server's reason, safe to show.
-fn refused(mut fields: ErrorFields<'_>) -> DatabaseError {
-    let mut words = String::from("an error without a message");
-    while let Ok(Some(field)) = fields.next() {
-        if field.type_() == b'M' {
-            words = bounded(&run::visible(&String::from_utf8_lossy(field.value_bytes())));
-        }
+fn refused(fields: ErrorFields<'_>) -> DatabaseError {
+    DatabaseError::Refused(bounded(&ServerError::from_fields(fields).message))
+}
+
+fn login_error(error: LoginError) -> DatabaseError {
+    match error {
+        LoginError::Refused(refusal) => DatabaseError::Refused(bounded(&refusal.message)),
+        LoginError::Protocol => DatabaseError::Protocol("PostgreSQL"),
+        error => DatabaseError::Login(error.to_string()),
     }
-    DatabaseError::Refused(words)
 }

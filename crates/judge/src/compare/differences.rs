@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use run::{Protocol, RequestSet, Run, TlsPlan};
+use run::{Protocol, RequestSet, Run, STATEMENT_METHOD, TlsPlan};
 
 use crate::number::percent;
 
@@ -14,12 +14,13 @@ const TOLD: usize = 10;
 const LONGEST: usize = 80;
 
 /// Plan keys that are not listed. These keys name the server, or another sentence covers them.
-const APART: [&str; 10] = [
+const APART: [&str; 11] = [
     "command",
     "target.url",
     "target.server_pid",
     "target.authorized",
     "load.protocol.host",
+    "load.protocol.local",
     "load.protocol.method",
     "load.protocol.path",
     "load.protocol.name",
@@ -143,7 +144,10 @@ fn request(protocol: &Protocol) -> String {
 
 /// Describes a set of requests without its file name.
 fn set(set: &RequestSet) -> String {
-    let each = |r: &run::RequestPlan| format!("{} × {} {}", r.weight, r.method, r.path);
+    let each = |r: &run::RequestPlan| match r.method.as_str() {
+        STATEMENT_METHOD => format!("{} × {}", r.weight, r.name),
+        method => format!("{} × {method} {}", r.weight, r.path),
+    };
     let first: Vec<String> = set.requests.iter().take(SHOWN).map(each).collect();
     let more = set.count().saturating_sub(first.len() as u64);
     let more = if more > 0 { format!(" and {more} more") } else { String::new() };
@@ -200,6 +204,12 @@ mod tests {
         assert!(header.len() == 1 && header[0].starts_with("headers of request 1 (GET /)"), "{header:?}");
         let body = pair(set("*/*", "a"), set("*/*", "b"));
         assert!(body.len() == 1 && body[0].starts_with("body of request 1"), "{body:?}");
+        let statement = |name: &str| {
+            let (method, name) = (STATEMENT_METHOD.into(), name.into());
+            let requests = vec![run::RequestPlan { method, name, ..run::RequestPlan::default() }];
+            Some(RequestSet { requests, ..RequestSet::default() })
+        };
+        assert_eq!(pair(statement("read"), statement("write")), ["request: old 1 × read, new 1 × write"]);
         // Each run has its own salt for secrets.
         let secret =
             pair(set("<redacted:0a1b2c3d>", "<redacted:11111111>"), set("<redacted:deadbeef>", "<redacted:2>"));

@@ -8,8 +8,9 @@ use rustls::pki_types::ServerName;
 use rustls::{ClientConfig, HandshakeKind, ProtocolVersion};
 
 use super::explain::explain;
+use super::permission::Permission;
 use super::pipe::{Pipe, Plain};
-use crate::{Client, Done, Fault, Mix, Progress, Request, Requester, Which};
+use crate::{Client, Done, Fault, Mix, Progress, ProtocolSpec, Request, Requester, Which};
 
 /// Maximum bytes of the inner protocol that the first connection stores, for display.
 const MAX_PLAIN_BYTES: usize = 8 * 1024;
@@ -25,8 +26,8 @@ pub(super) struct Shared {
     pub(super) name: ServerName<'static>,
     /// Number of connections so far, which decides whether the next one resumes.
     pub(super) connections: AtomicU64,
-    /// ALPN name of the inner protocol; empty for none.
-    pub(super) alpn: &'static str,
+    /// Row of the inner protocol.
+    pub(super) spec: ProtocolSpec,
 }
 
 impl Shared {
@@ -53,6 +54,7 @@ impl<C: Client> Client for TlsClient<C> {
         ClientSession {
             within: self.within.session(),
             shared: self.shared.clone(),
+            permission: Permission::default(),
             pipe: Pipe::default(),
             ready: false,
             resumed: false,
@@ -77,6 +79,7 @@ impl<C: Client> Client for TlsClient<C> {
 pub struct ClientSession<S> {
     within: S,
     shared: Arc<Shared>,
+    permission: Permission,
     pipe: Pipe<UnbufferedClientConnection>,
     ready: bool,
     resumed: bool,
@@ -89,7 +92,7 @@ impl<S: Requester> ClientSession<S> {
     fn established(&mut self) -> Result<(), Fault> {
         let Some(engine) = &self.pipe.engine else { return Ok(()) };
         let chosen = engine.alpn_protocol();
-        if self.shared.alpn == "h2" && chosen != Some(b"h2") {
+        if self.shared.spec.alpn == "h2" && chosen != Some(b"h2") {
             return Err(Fault::Malformed(
                 "the server does not choose h2 (ALPN), which HTTP/2 and gRPC need; for HTTP/1.1, write https:// without \
                  --http2",
@@ -126,7 +129,8 @@ impl<S: Requester> Requester for ClientSession<S> {
         let within = || self.within.explain();
         let engine = self.pipe.engine.as_ref().filter(|_| self.ready);
         let again = engine.is_some_and(|engine| engine.protocol_version() == Some(ProtocolVersion::TLSv1_2));
-        self.pipe.error.as_ref().map(|error| explain(error, &self.shared.name, again)).or_else(within)
+        let of_tls = self.pipe.error.as_ref().map(|error| explain(error, &self.shared.name, again));
+        of_tls.or_else(|| self.permission.explain()).or_else(within)
     }
 
     fn refusal_words(&self) -> Option<String> {
@@ -165,6 +169,11 @@ impl<S: Requester> Requester for ClientSession<S> {
     }
 
     fn transmit(&mut self, out: &mut [u8]) -> usize {
+        if let Some(question) = self.shared.spec.before_tls
+            && !self.permission.is_given()
+        {
+            return self.permission.ask(&question, out);
+        }
         if self.pipe.engine.is_none() && self.pipe.error.is_none() {
             let (engine, first) = self.shared.connect();
             self.plain = first.then(Vec::new);
@@ -174,11 +183,21 @@ impl<S: Requester> Requester for ClientSession<S> {
     }
 
     fn wants_transmit(&self) -> bool {
+        if let Some(question) = self.shared.spec.before_tls
+            && !self.permission.is_given()
+        {
+            return self.permission.wants_to_ask(&question);
+        }
         let unopened = self.pipe.engine.is_none() && self.pipe.error.is_none();
         unopened || self.pipe.wants_out() || self.pipe.established && self.within.wants_transmit()
     }
 
     fn receive(&mut self, input: &[u8], done: &mut dyn FnMut(Done)) -> Result<Progress, Fault> {
+        if let Some(question) = self.shared.spec.before_tls
+            && !self.permission.is_given()
+        {
+            return self.permission.receive(&question, input).map(|()| Progress::default());
+        }
         let Self { within, pipe, plain: kept, .. } = self;
         let mut progress = Progress::default();
         pipe.take(input, &mut |plain| {
@@ -216,6 +235,7 @@ impl<S: Requester> Requester for ClientSession<S> {
 
     fn reset(&mut self) {
         self.within.reset();
+        self.permission = Permission::default();
         self.pipe.reset();
         (self.ready, self.resumed, self.plain) = (false, false, None);
     }

@@ -18,16 +18,16 @@ use super::ServerConfig;
 use super::client::{Shared, TlsClient};
 use super::pinned::PinningVerifier;
 use super::tickets::Tickets;
-use crate::{Client, ProtoError};
+use crate::{Client, ProtoError, ProtocolSpec};
 
 const TLS_VERSIONS: &[&SupportedProtocolVersion] = &[&version::TLS13, &version::TLS12];
 
 /// Creates the client of a protocol within TLS.
-pub(crate) fn client<C: Client>(plan: &TlsPlan, alpn: &'static str, within: C) -> Result<TlsClient<C>, ProtoError> {
+pub(crate) fn client<C: Client>(plan: &TlsPlan, spec: ProtocolSpec, within: C) -> Result<TlsClient<C>, ProtoError> {
     let host = plan.server_name.trim_start_matches('[').trim_end_matches(']').to_owned();
     let name = ServerName::try_from(host)
         .map_err(|_| invalid("the server's name", &plan.server_name, "TLS needs a host name or an address"))?;
-    let fresh = config(plan, alpn)?;
+    let fresh = config(plan, spec.alpn)?;
     let mut resuming = fresh.clone();
     resuming.resumption = Resumption::store(Arc::new(Tickets::default()));
     let shared = Shared {
@@ -36,7 +36,7 @@ pub(crate) fn client<C: Client>(plan: &TlsPlan, alpn: &'static str, within: C) -
         resume: plan.resume,
         name,
         connections: AtomicU64::new(0),
-        alpn,
+        spec,
     };
     Ok(TlsClient { within: within.within_tls(), shared: Arc::new(shared) })
 }

@@ -8,6 +8,7 @@ mod client;
 mod config;
 mod der;
 mod explain;
+mod permission;
 mod pinned;
 mod pipe;
 mod server;

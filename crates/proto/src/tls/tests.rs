@@ -6,7 +6,7 @@ use run::{TlsPlan, TlsVersion};
 
 use super::client::TlsClient;
 use super::{ClientSession, ServerConfig, ServerSession, config, self_signed, server_config};
-use crate::{Client, Done, Fault, Request, Requester, Session, echo};
+use crate::{Client, Done, Fault, ProtocolSpec, Request, Requester, Session, echo};
 
 type Ours = ClientSession<echo::ClientSession>;
 type Theirs = ServerSession<echo::ServerSession>;
@@ -21,7 +21,8 @@ fn ends(plan: TlsPlan, alpn: (&'static str, &[&str])) -> (TlsClient<echo::Client
     let ca_file = Some(file.path().display().to_string());
     let name = if plan.server_name.is_empty() { "good.example".to_owned() } else { plan.server_name.clone() };
     let plan = TlsPlan { ca_file: plan.ca_file.clone().or(ca_file), server_name: name, ..plan };
-    let client = config::client(&plan, alpn.0, echo::ClientPlan::new(MESSAGE)).unwrap();
+    let spec = ProtocolSpec { alpn: alpn.0, ..ProtocolSpec::DEFAULT };
+    let client = config::client(&plan, spec, echo::ClientPlan::new(MESSAGE)).unwrap();
     (client, server_config(chain.as_bytes(), key.as_bytes(), alpn.1).unwrap())
 }
 
@@ -214,7 +215,7 @@ fn a_servers_own_certificate_is_trusted_if_it_is_given() {
         std::fs::write(file.path(), trusted).unwrap();
         let ca_file = Some(file.path().display().to_string());
         let plan = TlsPlan { ca_file, server_name: name.into(), ..TlsPlan::default() };
-        let client = config::client(&plan, "", echo::ClientPlan::new(MESSAGE)).unwrap();
+        let client = config::client(&plan, ProtocolSpec::DEFAULT, echo::ClientPlan::new(MESSAGE)).unwrap();
         let config = server_config(served.0.as_bytes(), served.1.as_bytes(), &[]).unwrap();
         let mut ours = client.session();
         talk(&mut ours, &mut server(&config), (5000, 5000), 1).map_err(|_| ours.explain().unwrap_or_default())

@@ -4,6 +4,7 @@ mod csv;
 mod curl;
 mod har;
 mod json;
+mod statements;
 mod toml;
 mod urls;
 mod vegeta;
@@ -18,4 +19,4 @@ use crate::row::FormatSpec;
 
 /// Every format that `--requests` reads, in the order in which they are tried.
 pub const FORMATS: &[FormatSpec] =
-    &[har::FORMAT, vegeta::FORMAT, curl::FORMAT, toml::FORMAT, csv::FORMAT, urls::FORMAT];
+    &[har::FORMAT, vegeta::FORMAT, curl::FORMAT, statements::FORMAT, toml::FORMAT, csv::FORMAT, urls::FORMAT];

@@ -79,6 +79,8 @@ pub struct Behind {
     pub database: String,
     /// Password of the URL.
     pub password: Password,
+    /// True if the URL asks for TLS: by `sslmode=require`, `verify-ca` or `verify-full`, or by `postgres+tls://`.
+    pub tls: bool,
 }
 
 impl Behind {
@@ -106,17 +108,32 @@ impl Behind {
         crate::visible(&(host + &database)).into_owned()
     }
 
+    /// Returns the URL of the database as a target: without the password, and with the user as a parameter, because the
+    /// user in front of a host is a secret in URLs of other protocols.
+    pub fn target_url(&self) -> String {
+        let user = if self.user.is_empty() { String::new() } else { format!("?user={}", encoded(&self.user)) };
+        match self.socket() {
+            Some(path) => format!("{}+unix://{}:/{}{user}", self.kind.name(), path.display(), encoded(&self.database)),
+            None => {
+                let without_user = Self { user: String::new(), ..self.clone() };
+                let slash = if self.database.is_empty() { "/" } else { "" };
+                format!("{without_user}{slash}{user}")
+            }
+        }
+    }
+
     fn of_url(url: &str) -> Result<Self, String> {
         let parts = UrlParts::parse(url);
         let (scheme, is_unix) = parts.transport();
         let kind = match scheme.to_ascii_lowercase().as_str() {
-            "postgres" | "postgresql" => DatabaseKind::Postgres,
+            "postgres" | "postgresql" | TLS_SCHEME => DatabaseKind::Postgres,
             "mariadb" | "mysql" => DatabaseKind::Mariadb,
             "redis" => DatabaseKind::Redis,
             "rediss" => return Err("loadline reads Redis without TLS only: give redis://".into()),
             _ => return Err(format!("the scheme {scheme:?} is not known; give postgres://, mariadb:// or redis://")),
         };
-        let mut found = Self { kind, port: kind.port(), ..Self::default() };
+        let tls = scheme.eq_ignore_ascii_case(TLS_SCHEME);
+        let mut found = Self { kind, port: kind.port(), tls, ..Self::default() };
         let (login, place) = parts.authority.rsplit_once('@').unwrap_or(("", parts.authority));
         let (user, password) = login.split_once(':').map_or((login, None), |(user, word)| (user, Some(word)));
         found.user = decoded(user)?;
@@ -154,10 +171,14 @@ impl Behind {
             "user" => self.user = value.into(),
             "dbname" => self.database = value.into(),
             "password" => self.password = Password(Some(value.into())),
-            "sslmode" if !matches!(value, "disable" | "allow" | "prefer") => {
-                return Err(format!("sslmode={value}: loadline connects to databases without TLS"));
+            "sslmode" => {
+                self.tls |= match value {
+                    "disable" | "allow" | "prefer" => false,
+                    "require" | "verify-ca" | "verify-full" => true,
+                    _ => return Err(format!("sslmode={value}: give disable, prefer or require")),
+                }
             }
-            "sslmode" | "load_balance_hosts" => {}
+            "load_balance_hosts" => {}
             // Known parameters that loadline does not need, such as application_name, are skipped. A misspelt one is
             // refused, because it could select another database. The error does not repeat the name, because it may be
             // a part of a password.
@@ -180,14 +201,16 @@ impl Behind {
     }
 }
 
+/// Scheme of PostgreSQL over TLS.
+const TLS_SCHEME: &str = "postgres+tls";
+
 /// Forms of a database's address.
 const FORMS: &str = "give postgres://USER@HOST/DB, host=/SOCKET/DIR dbname=DB, mariadb://USER@HOST/DB or redis://HOST";
 
-impl std::str::FromStr for Behind {
-    type Err = String;
-
-    /// Reads a URL or a connection string. An error never repeats any part of the text that may be a password.
-    fn from_str(text: &str) -> Result<Self, String> {
+impl Behind {
+    /// Reads the URL or the connection string of a database that is the target. Unlike a database behind a server, a
+    /// target may use TLS. An error never repeats any part of the text that may be a password.
+    pub fn of_target(text: &str) -> Result<Self, String> {
         let text = text.trim();
         let mut found = match text {
             _ if text.contains("://") => Self::of_url(text)?,
@@ -204,10 +227,24 @@ impl std::str::FromStr for Behind {
     }
 }
 
+impl std::str::FromStr for Behind {
+    type Err = String;
+
+    /// Reads the URL or the connection string of a database behind a server, as [`Behind::of_target`] does.
+    fn from_str(text: &str) -> Result<Self, String> {
+        let found = Self::of_target(text)?;
+        match found.tls {
+            true => Err("loadline connects to databases behind a server without TLS: leave sslmode out".into()),
+            false => Ok(found),
+        }
+    }
+}
+
 impl fmt::Display for Behind {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let at = if self.user.is_empty() { "" } else { "@" };
-        let (scheme, user, database) = (self.kind.name(), encoded(&self.user), encoded(&self.database));
+        let scheme = if self.tls { TLS_SCHEME } else { self.kind.name() };
+        let (user, database) = (encoded(&self.user), encoded(&self.database));
         match (self.socket(), self.kind) {
             (Some(_), DatabaseKind::Postgres | DatabaseKind::Mariadb) => {
                 write!(f, "{scheme}://{user}{at}/{database}?host={}&port={}", encoded(&self.host), self.port)
@@ -325,6 +362,17 @@ mod tests {
             let why = format!("host=h {wrong}").parse::<Behind>().unwrap_err();
             assert_eq!(why, format!("a parameter is unknown; did you mean {right}?"));
         }
+    }
+
+    #[test]
+    fn only_a_target_may_use_tls() {
+        for text in ["postgres://app@h:1/shop?sslmode=require", "postgres+tls://app@h:1/shop"] {
+            let found = Behind::of_target(text).unwrap();
+            assert_eq!((found.tls, found.to_string().as_str()), (true, "postgres+tls://app@h:1/shop"), "{text}");
+            assert!(text.parse::<Behind>().unwrap_err().contains("without TLS"), "{text}");
+        }
+        assert!(!Behind::of_target("postgres://h?sslmode=prefer").unwrap().tls);
+        assert!(Behind::of_target("postgres://h?sslmode=on").unwrap_err().contains("give disable"));
     }
 
     #[test]

@@ -59,6 +59,24 @@ pub enum Protocol {
         #[serde(default)]
         commands_file: Option<String>,
     },
+    /// Statements for a PostgreSQL server.
+    Postgres {
+        /// User; empty for connections without a login, which only a load without a network has.
+        #[serde(default)]
+        user: String,
+        /// Database; empty if it has the name of the user.
+        #[serde(default)]
+        database: String,
+        /// Password; a run stores a placeholder instead.
+        #[serde(default, skip_serializing_if = "String::is_empty")]
+        password: String,
+        /// Prepare each statement once per connection, instead of sending its text each time.
+        #[serde(default)]
+        prepared: bool,
+        /// True if the server is on this machine, so that nobody on a network can read what is sent.
+        #[serde(default)]
+        local: bool,
+    },
     /// WebSocket: one message, and one message as its response.
     Websocket {
         /// Path and query of the handshake.
@@ -193,6 +211,14 @@ impl Protocol {
         }
     }
 
+    /// Returns the word for the requests of this protocol, in the plural.
+    pub const fn requests_word(&self) -> &'static str {
+        match self {
+            Self::Postgres { .. } => "statements",
+            _ => "requests",
+        }
+    }
+
     /// Returns the name used in tables and flags.
     pub const fn name(&self) -> &'static str {
         match self {
@@ -205,6 +231,7 @@ impl Protocol {
             Self::Source { .. } => "source",
             Self::Redis { .. } => "redis",
             Self::Memcached { .. } => "memcached",
+            Self::Postgres { .. } => "postgres",
             Self::Websocket { .. } => "websocket",
             Self::Grpc { .. } => "grpc",
         }

@@ -12,6 +12,8 @@ pub const MAX_REQUESTS: usize = 65_535;
 pub const MAX_CLASSES: usize = 64;
 /// Maximum requests of a set that a run stores. For larger sets, a run stores the number of requests.
 const MAX_STORED_REQUESTS: usize = 200;
+/// Method of requests that are statements for a database; the body is the statement.
+pub const STATEMENT_METHOD: &str = "SQL";
 /// Name of the class shared by the rarest classes.
 const OTHER_CLASS: &str = "other";
 

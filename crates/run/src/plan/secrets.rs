@@ -136,9 +136,12 @@ impl Secrets {
         out + rest
     }
 
-    /// Replaces the secrets of a protocol: values of secret headers (well-known ones and `names`), and values in the
-    /// query of the path.
+    /// Replaces the secrets of a protocol: a password, values of secret headers (well-known ones and `names`), and
+    /// values in the query of the path.
     pub(crate) fn redact_protocol(&mut self, protocol: &mut Protocol, names: &[String]) {
+        if let Protocol::Postgres { password, .. } = protocol {
+            *password = self.redact(password);
+        }
         let Some((path, headers)) = protocol.path_and_headers() else { return };
         *path = self.redact_url(path);
         for (name, value) in headers {
@@ -185,6 +188,9 @@ impl Secrets {
 
     /// Replaces the placeholders in a protocol's settings by the values, for making requests.
     pub(crate) fn reveal_protocol(&self, protocol: &mut Protocol) {
+        if let Protocol::Postgres { password, .. } = protocol {
+            *password = self.reveal(password);
+        }
         let Some((path, headers)) = protocol.path_and_headers() else { return };
         *path = self.reveal(path);
         headers.iter_mut().for_each(|(_, value)| *value = self.reveal(value));
@@ -272,6 +278,22 @@ mod tests {
         let cookie = secrets.redact("theme=dark; session=cookiesecret");
         assert_eq!(secrets.scrub("no topsecret1 for Bearer topsecret1"), format!("no {bearer} for {bearer}"));
         assert_eq!(secrets.scrub("you sent cookiesecret, a session"), format!("you sent {cookie}, a session"));
+    }
+
+    #[test]
+    fn the_password_of_a_database_is_revealed_only_to_the_generator() {
+        let mut plan = Plan::default();
+        let with = |password: &str| Protocol::Postgres {
+            user: "app".into(),
+            database: String::new(),
+            password: password.into(),
+            prepared: false,
+            local: true,
+        };
+        plan.load.protocol = with("swordfish");
+        plan.redact_secrets(&[]);
+        assert!(!serde_json::to_string(&plan).unwrap().contains("swordfish"));
+        assert_eq!(plan.load.revealed().protocol, with("swordfish"));
     }
 
     /// The token has letters that no hexadecimal digest has. With "abc", one in 200 random digests would contain the

@@ -19,6 +19,7 @@ pub(crate) mod monitors;
 pub(crate) mod results;
 pub(crate) mod side;
 pub(crate) mod silent_closes;
+pub(crate) mod sqlstate;
 pub(crate) mod stacks;
 pub(crate) mod status;
 pub(crate) mod tally;

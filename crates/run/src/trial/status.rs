@@ -1,10 +1,13 @@
 //! Classes for counting responses by status.
 
+use super::sqlstate::{is_sqlstate, sqlstate_name};
+
 /// Offset added to gRPC statuses, so that they differ from HTTP statuses.
 pub const GRPC_STATUS: u16 = 1000;
 
-/// Names of the status classes: `1xx` to `5xx` for HTTP, and the name of each gRPC status.
-pub const STATUS_CLASSES: [&str; 22] = [
+/// Names of the status classes: `1xx` to `5xx` for HTTP, the name of each gRPC status, and `ERROR` for statements that
+/// failed.
+pub const STATUS_CLASSES: [&str; 23] = [
     "1xx",
     "2xx",
     "3xx",
@@ -27,25 +30,27 @@ pub const STATUS_CLASSES: [&str; 22] = [
     "UNAVAILABLE",
     "DATA_LOSS",
     "UNAUTHENTICATED",
+    "ERROR",
 ];
 
-/// Returns the class of a status as an index into [`STATUS_CLASSES`]. The argument is an HTTP status, or a gRPC status
-/// plus [`GRPC_STATUS`]. A gRPC status without a name counts as unknown.
+/// Returns the class of a status as an index into [`STATUS_CLASSES`]. The argument is an HTTP status, a gRPC status
+/// plus [`GRPC_STATUS`], or the status of a SQLSTATE code. A gRPC status without a name counts as unknown.
 pub const fn status_class(status: u16) -> usize {
     match status {
         0..200 => 0,
         200..600 => status as usize / 100 - 1,
         600..GRPC_STATUS => 4,
         _ if status <= GRPC_STATUS + 16 => (status - GRPC_STATUS) as usize + 5,
+        _ if is_sqlstate(status) => STATUS_CLASSES.len() - 1,
         _ => 7,
     }
 }
 
-/// Returns the name of a status: its number, or the name of a gRPC status.
+/// Returns the name of a status: its number, the name of a gRPC status, or a SQLSTATE code with its words.
 pub fn status_name(status: u16) -> std::borrow::Cow<'static, str> {
     match status {
         0..GRPC_STATUS => status.to_string().into(),
-        _ => STATUS_CLASSES[status_class(status)].into(),
+        _ => sqlstate_name(status).unwrap_or(STATUS_CLASSES[status_class(status)]).into(),
     }
 }
 
@@ -76,7 +81,15 @@ mod tests {
             [1000, 1005, 1016, 1017, u16::MAX].map(class),
             ["OK", "NOT_FOUND", "UNAUTHENTICATED", "UNKNOWN", "UNKNOWN"]
         );
-        assert!(is_refusing("5xx") && is_refusing("UNAVAILABLE") && !is_refusing("OK") && !is_refusing("3xx"));
+        let deadlock = crate::sqlstate_status("40P01");
+        assert_eq!((class(deadlock), &*status_name(deadlock)), ("ERROR", "40P01 deadlock detected"));
+        assert!(
+            is_refusing("ERROR")
+                && is_refusing("5xx")
+                && is_refusing("UNAVAILABLE")
+                && !is_refusing("OK")
+                && !is_refusing("3xx")
+        );
         assert!([429, 503, GRPC_STATUS + 8, GRPC_STATUS + 14].iter().all(|status| is_overload(&status_name(*status))));
         assert!(is_rate_limit("429") && !is_rate_limit("503"));
         assert!(!is_overload("404") && !is_overload("500") && !is_overload("INTERNAL"));

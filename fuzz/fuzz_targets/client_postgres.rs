@@ -1,0 +1,16 @@
+//! Any bytes sent by a server of postgres://: no panic, and equal outcomes however the bytes are split.
+#![no_main]
+
+use libfuzzer_sys::fuzz_target;
+
+#[allow(dead_code, reason = "shared with the targets of servers")]
+#[path = "../../crates/proto/tests/feed/mod.rs"]
+mod feed;
+
+fuzz_target!(|input: (u8, &[u8])| {
+    let (piece, bytes) = input;
+    let (whole, split) =
+        (feed::client("postgres", bytes, usize::MAX), feed::client("postgres", bytes, usize::from(piece)));
+    assert_eq!(whole.1, split.1);
+    assert!(whole.1 || whole.0 == split.0);
+});
