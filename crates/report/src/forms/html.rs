@@ -216,8 +216,7 @@ pub(super) fn unmarked(text: &str) -> String {
 
 /// Returns the text with a no-break space between each figure and its unit.
 pub(super) fn glue(text: &str) -> String {
-    const UNITS: &[&str] =
-        &["%", "s", "ms", "us", "µs", "ns", "B", "kB", "MB", "GB", "KiB", "MiB", "cpu", "requests/s"];
+    const UNITS: &[&str] = &["%", "s", "ms", "us", "µs", "ns", "B", "kB", "MB", "GB", "KiB", "MiB", "cpu"];
     let mut out = String::with_capacity(text.len());
     let mut after_figure = false;
     for (i, word) in text.split(' ').enumerate() {

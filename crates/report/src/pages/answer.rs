@@ -50,15 +50,16 @@ pub(crate) fn so_far(run: &Run) -> Vec<AnswerLine> {
 /// Returns the capacity as a rate or in users.
 fn capacity(run: &Run) -> Option<AnswerLine> {
     let found = searched(run);
-    run.findings.users.as_ref().map(|users| of_users(users, found)).or_else(|| found.map(of_rate))
+    run.findings.users.as_ref().map(|users| of_users(run, users)).or_else(|| found.map(|c| of_rate(run, c)))
 }
 
-fn of_rate(c: &Capacity) -> AnswerLine {
+fn of_rate(run: &Run, c: &Capacity) -> AnswerLine {
     let broken = if c.held { None } else { failure(c) };
     let broken = broken.map_or(String::new(), |broken| format!(": {broken}"));
     let tone = if c.held { Tone::Plain } else { Tone::Bad };
     let source = rate::source(c).map_or(String::new(), |source| format!(" ({source})"));
-    AnswerLine::new("Rate", rate::capacity(c), format!("with {}{source}{broken}", c.objective)).toned(tone)
+    AnswerLine::new("Rate", rate::capacity(c, &rate::unit(run)), format!("with {}{source}{broken}", c.objective))
+        .toned(tone)
 }
 
 /// Returns the results of loads above the capacity; if there are none, the reason why the capacity is only a lower
@@ -114,8 +115,8 @@ fn peak(run: &Run) -> Option<String> {
 }
 
 /// Returns the capacity in users: the largest number that held the objective, and the smallest that did not.
-fn of_users(users: &UsersFinding, capacity: Option<&Capacity>) -> AnswerLine {
-    let objective = capacity.map_or(String::new(), |c| format!(" with {}", c.objective));
+fn of_users(run: &Run, users: &UsersFinding) -> AnswerLine {
+    let objective = searched(run).map_or(String::new(), |c| format!(" with {}", c.objective));
     let mean = quantity(users.think.mean_ms * 1e3, Unit::Micros);
     let think = format!("who think {mean}{}", if users.think.exponential { " on average" } else { "" });
     let why = users.failed_why.as_ref().map_or(String::new(), |why| format!(" ({why})"));
@@ -127,7 +128,7 @@ fn of_users(users: &UsersFinding, capacity: Option<&Capacity>) -> AnswerLine {
         format!("; the limit is about {value} ({low} to {high})")
     });
     let value = match users.held {
-        Some(n) => format!("{}, {} requests/s,", counted(f64::from(n), "user"), number(users.rate)),
+        Some(n) => format!("{}, {} {},", counted(f64::from(n), "user"), number(users.rate), rate::unit(run)),
         None => format!("fewer than {}", counted(f64::from(users.failed.unwrap_or(1)), "user")),
     };
     let tone = if users.held.is_some() { Tone::Plain } else { Tone::Bad };

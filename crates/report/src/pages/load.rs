@@ -5,7 +5,7 @@ use run::{Breach, BreachKind, Intensity, Outcome, Run, Summary, SummaryFigure, T
 
 use super::answered::{asked, of_load, single};
 use super::times::time_in_words;
-use super::{course, cpus, first_failures, limited, server_acts, spread, statuses};
+use super::{course, cpus, first_failures, limited, rate, server_acts, spread, statuses};
 use crate::{AnswerLine, Block, KeyFigure, Note, Section, Tone, Unit, Weight};
 use run::number::{count, number, prose::counted, quantity};
 
@@ -22,7 +22,7 @@ pub(super) fn answer(run: &Run) -> Option<Vec<Block>> {
     let times = [latency(trial, run.plan.load.new_connections)].into_iter().chain(first_byte(trial));
     let mut blocks = vec![Block::Answer(times.collect())];
     blocks.extend(spread::histogram(trial).map(Block::Bars));
-    let rate = changed.map_or_else(|| rate(trial, outcome), course::line);
+    let rate = changed.map_or_else(|| completed(run, trial, outcome), course::line);
     let lines =
         [Some(rate), Some(errors(trial, outcome)), cpus::line(run, trial), objective(run, outcome), acts(trial)];
     // If no advice is shown, a command that the user can run next takes its place.
@@ -129,7 +129,7 @@ fn objective(run: &Run, outcome: Outcome) -> Option<AnswerLine> {
     (!named.is_empty()).then(|| AnswerLine::new("Objective", value, named.join(", ")).toned(tone))
 }
 
-fn rate(trial: &Trial, outcome: Outcome) -> AnswerLine {
+fn completed(run: &Run, trial: &Trial, outcome: Outcome) -> AnswerLine {
     let rates = &trial.rates;
     let good = outcome.good_rate.filter(|_| trial.measured.tally.unexpected_status > 0);
     let good = good.map_or_else(String::new, |good| format!("; good answers: {}/s", number(good)));
@@ -143,7 +143,7 @@ fn rate(trial: &Trial, outcome: Outcome) -> AnswerLine {
             quantity(rates.sent_rate, Unit::PerSecond)
         ),
     };
-    AnswerLine::new("Completed", format!("{} requests/s", number(rates.completed_rate)), detail)
+    AnswerLine::new("Completed", format!("{} {}", number(rates.completed_rate), rate::unit(run)), detail)
 }
 
 /// Returns the percentiles, and the moment from which response times count.
@@ -276,7 +276,8 @@ mod tests {
         trial.first_failures = vec![run::FirstFailure { kind, at_s: 0.0263, reason: "\"-NOAUTH\"".into() }];
         assert_eq!(latency(&trial, false).detail, "none of 1,585 answers in the measured window was good");
         let outcome = Outcome { good_rate: Some(0.0), failed_share: Some(1.0), ..Outcome::default() };
-        assert!(rate(&trial, outcome).detail.ends_with("good answers: 0/s"), "{:?}", rate(&trial, outcome));
+        let line = completed(&Run::default(), &trial, outcome);
+        assert!(line.detail.ends_with("good answers: 0/s"), "{line:?}");
         let detail = errors(&trial, outcome).detail;
         let words = detail.find("first error answer at 26.3 ms: \"-NOAUTH\"").unwrap();
         assert!(words < 60, "{detail}");

@@ -188,10 +188,11 @@ fn title(run: &Run) -> String {
         return format!("{title}{}", limited_by(run));
     }
     if let Some(capacity) = &found.capacity {
+        let rate = format!("{} {}", rate::rate(capacity), rate::unit(run));
         let rate = match found.users.as_ref().and_then(|users| users.held) {
-            Some(users) => format!("{} held ({} requests/s)", counted(f64::from(users), "user"), rate::rate(capacity)),
-            None if rate::source(capacity).is_some() => format!("{} requests/s in a closed loop", rate::rate(capacity)),
-            None => format!("{} requests/s", rate::rate(capacity)),
+            Some(users) => format!("{} held ({rate})", counted(f64::from(users), "user")),
+            None if rate::source(capacity).is_some() => format!("{rate} in a closed loop"),
+            None => rate,
         };
         return match found.bottleneck.id.as_str() {
             _ if !capacity.held && capacity.rate <= 0.0 => "No answer was good".into(),
@@ -210,7 +211,7 @@ fn title(run: &Run) -> String {
         [one] if one.latency_us.count == 0 => "Nothing completed".into(),
         [one] => {
             let p99 = times::time_in_words(one.latency_us.figure(run::SummaryFigure::P99));
-            format!("{} requests/s completed, p99 {p99}", number(one.rates.completed_rate))
+            format!("{} {} completed, p99 {p99}", number(one.rates.completed_rate), rate::unit(run))
         }
         many if run.plan.command.is_empty() => format!("{}: {} trials", command(run), many.len()),
         many => format!("{}: {} trials", run.plan.command, many.len()),
@@ -242,7 +243,7 @@ fn died(run: &Run) -> Option<String> {
     text.get_mut(..1).into_iter().for_each(str::make_ascii_uppercase);
     let of = if run.trials.len() > 1 { format!(" ({})", trial.label) } else { String::new() };
     let before = run.findings.capacity.as_ref().filter(|c| c.held);
-    let before = before.map_or(String::new(), |c| format!("; before that {} requests/s", number(c.rate)));
+    let before = before.map_or(String::new(), |c| format!("; before that {} {}", number(c.rate), rate::unit(run)));
     Some(format!("{text}{of}{before}"))
 }
 

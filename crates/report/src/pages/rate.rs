@@ -1,15 +1,20 @@
 //! The capacity as text, with as many digits as its interval allows.
 
-use run::Capacity;
 use run::number::number;
+use run::{Capacity, Run};
 
 /// Width of the 95 % interval, as a share of the rate, above which a third digit would be noise. A third digit changes
 /// the rate by at most 1 %.
 const MAX_WIDTH_OF_THREE_DIGITS: f64 = 0.1;
 
+/// Returns the unit of rates in a run, such as `requests/s`.
+pub(super) fn unit(run: &Run) -> String {
+    format!("{}/s", run.plan.load.protocol.requests_word())
+}
+
 /// Returns the capacity with its interval; if only a bound is known, returns the bound.
-pub(super) fn capacity(c: &Capacity) -> String {
-    let rate = format!("{} requests/s", rate(c));
+pub(super) fn capacity(c: &Capacity, unit: &str) -> String {
+    let rate = format!("{} {unit}", rate(c));
     match (c.held, c.at_least) {
         (false, _) if c.rate <= 0.0 => "unknown".into(),
         (false, _) => format!("below {rate}"),
@@ -48,7 +53,8 @@ mod tests {
     use super::*;
 
     fn told(rate: f64, low: f64, high: f64) -> String {
-        capacity(&Capacity { rate, low: Some(low), high: Some(high), held: true, ..Capacity::default() })
+        let c = Capacity { rate, low: Some(low), high: Some(high), held: true, ..Capacity::default() };
+        capacity(&c, &unit(&Run::default()))
     }
 
     #[test]
@@ -61,8 +67,8 @@ mod tests {
     #[test]
     fn bounds_are_named() {
         let c = Capacity { rate: 120.0, held: true, at_least: true, ..Capacity::default() };
-        assert_eq!(capacity(&c), "at least 120 requests/s");
-        assert_eq!(capacity(&Capacity { held: false, ..c.clone() }), "below 120 requests/s");
-        assert_eq!(capacity(&Capacity { held: false, rate: 0.0, ..c }), "unknown");
+        assert_eq!(capacity(&c, "requests/s"), "at least 120 requests/s");
+        assert_eq!(capacity(&Capacity { held: false, ..c.clone() }, "requests/s"), "below 120 requests/s");
+        assert_eq!(capacity(&Capacity { held: false, rate: 0.0, ..c }, "requests/s"), "unknown");
     }
 }

@@ -36,7 +36,7 @@ fn key_figures(run: &Run) -> Vec<KeyFigure> {
     let in_answer = answered::is_of_search(run);
     let mut figures = Vec::new();
     if let Some(c) = answered::searched(run).filter(|_| !in_answer) {
-        let (value, tone) = (rate::capacity(c), if c.held { Tone::Plain } else { Tone::Bad });
+        let (value, tone) = (rate::capacity(c, &rate::unit(run)), if c.held { Tone::Plain } else { Tone::Bad });
         let detail = rate::source(c).map_or(c.objective.clone(), |source| format!("{}; {source}", c.objective));
         figures.push(KeyFigure { name: "Capacity".into(), value, detail: capital(&detail), tone });
     }
