@@ -150,6 +150,7 @@ pub(crate) const ROWS: &[Row] = &[
         transports::http2,
     ),
     row("redis-cpu", "CPU us per PING of `load` over redis-benchmark's", AtMost(0.70), None, transports::redis),
+    row("postgres-cpu", "CPU us per SELECT 1 of `load` over pgbench's", AtMost(0.80), None, transports::postgres),
     row(
         "start-error",
         "p99 of the intended-start error at 5,000/s, us",

@@ -1,10 +1,11 @@
-//! The generator's CPU time per request with TLS, HTTP/2 and Redis, against the usual program for each. Both sides of a
+//! The generator's CPU time per request with TLS, HTTP/2, Redis and PostgreSQL, against the usual program for each. Both sides of a
 //! row use one server.
 
 use std::net::SocketAddr;
 use std::process::{Command, Stdio};
 
 use anyhow::{Context, Result};
+use testkit::{Postgres, SetupError, postgres_program};
 
 use super::generator::{SECONDS, first_trial, json, number};
 use crate::compare::{Compared, interleave};
@@ -69,6 +70,26 @@ pub(crate) fn redis(rounds: usize) -> Result<Compared> {
         Ok(peer("redis-benchmark", &args)?.1 / f64::from(REQUESTS))
     };
     interleave(rounds, "us", || ours(&url, &["--connections", "50"]), benchmark)
+}
+
+/// Compares `SELECT 1`, sent as text, with pgbench: 32 connections.
+pub(crate) fn postgres(rounds: usize) -> Result<Compared> {
+    let missing = || SetupError::program("postgres");
+    let server = Postgres::try_start(&["fsync=off"]).ok_or_else(missing)?;
+    let pgbench = postgres_program("pgbench").ok_or_else(|| SetupError::program("pgbench"))?;
+    // The server is started unpinned, since its first process is not of this crate.
+    let pin = ["-acp", &SERVER_CPU.to_string(), &server.pid().to_string()];
+    programs::output(Command::new("taskset").args(pin))?;
+    let script = server.dir.path().join("script.sql");
+    std::fs::write(&script, "SELECT 1;\n")?;
+    let (port, seconds) = (server.port.to_string(), SECONDS.to_string());
+    let peer = || {
+        let mut command = programs::pinned(CLIENT_CPU, &pgbench);
+        command.args(["-n", "-h", "127.0.0.1", "-p", &port, "-U", "postgres", "-c", "32", "-j", "1", "-T", &seconds]);
+        let (text, us) = cpu::of_children(|| programs::output(command.arg("-f").arg(&script).arg("postgres")))?;
+        Ok(us / before(&text, "number of transactions actually processed")?)
+    };
+    interleave(rounds, "us", || ours(&server.url(), &["--connections", "32"]), peer)
 }
 
 /// Returns the CPU microseconds per request of loadline's `load`.
