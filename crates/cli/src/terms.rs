@@ -42,6 +42,24 @@ pub(crate) const TERMS: &[Term] = &[
     ),
     term("service time", "time from the actual send to the last byte"),
     also(
+        "event",
+        "part of an answer that is a stream, such as a token of a language model; --stream gives its format",
+        &["first event", "open stream"],
+    ),
+    also(
+        "gap",
+        "time between an event of a stream and the next one; a gap above --stall makes the stream a stalled one",
+        &["stalled stream", "stream-stalls"],
+    ),
+    term(
+        "broken stream",
+        "stream that began and ended early: with its connection, by the timeout, or without --stream-end",
+    ),
+    term(
+        "stream-buffered",
+        "sign that something between server and client collects events: all of them arrive together",
+    ),
+    also(
         "percentile",
         "p99: 99 of 100 requests took at most this time; p50, the median: half of them did",
         &["p50", "p90", "p99", "p99.9", "median"],

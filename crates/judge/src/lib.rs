@@ -66,6 +66,7 @@ mod silence;
 mod single;
 pub mod size;
 mod steady;
+mod stream_signs;
 mod sweep;
 pub mod thresholds;
 #[cfg(test)]
@@ -184,6 +185,7 @@ pub fn judge_so_far(run: &mut Run) {
         hot,
         what_if: Vec::new(),
         repeats,
+        streams: stream_signs::signs(&facts),
         expected: Vec::new(),
         drifts: drift::throughputs(&facts).into_iter().chain(drift::drifts(&facts)).collect(),
         tls_handshake_cpu_us: handshakes::cost(run),

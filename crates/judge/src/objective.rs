@@ -26,14 +26,19 @@ pub(crate) fn parts(limits: &Limits) -> Vec<Part> {
         let time = AnswerTime::LastByte;
         limit.zip(figure.share_above()).map(|(limit_us, allowed)| Part::Late { time, limit_us, allowed })
     };
-    let first_byte = limits.first_byte.each().filter_map(|(figure, limit_us)| {
-        Some(Part::Late { time: AnswerTime::FirstByte, limit_us, allowed: figure.share_above()? })
-    });
+    let others = timed(limits)
+        .filter_map(|(time, figure, limit_us)| Some(Part::Late { time, limit_us, allowed: figure.share_above()? }));
     let mean = limits.mean_us.map(|limit_us| Part::Mean { limit_us });
     let failed = Some(Part::Failed { allowed: limits.errors });
     let (p50, p99) = (late(limits.p50_us, SummaryFigure::P50), late(limits.p99_us, SummaryFigure::P99));
     let all = [p50, mean, p99, late(limits.p99_9_us, SummaryFigure::P999), failed].into_iter().flatten();
-    all.chain(first_byte).collect()
+    all.chain(others).collect()
+}
+
+/// Returns each limit on a time other than the response time.
+fn timed(limits: &Limits) -> impl Iterator<Item = (AnswerTime, SummaryFigure, f64)> {
+    let all = limits.objective().timed().into_iter();
+    all.flat_map(|(time, limits)| limits.each().map(move |(figure, us)| (time, figure, us)).collect::<Vec<_>>())
 }
 
 /// Returns the limits on the response time, microseconds. For each limit, a search counts the requests that took
@@ -42,9 +47,9 @@ pub fn late_us(limits: &Limits) -> Vec<f64> {
     [limits.p50_us, limits.mean_us, limits.p99_us, limits.p99_9_us].into_iter().flatten().collect()
 }
 
-/// Returns true if an objective limits the response time or the time to the first byte.
+/// Returns true if an objective limits the response time or another time of the answers.
 fn limits_a_time(limits: &Limits) -> bool {
-    longest_mean_us(limits).is_some() || !limits.first_byte.is_empty()
+    longest_mean_us(limits).is_some() || timed(limits).next().is_some()
 }
 
 /// Returns the longest mean response time at which the objective may still hold, microseconds.
@@ -65,6 +70,8 @@ pub fn limits(run: &Run) -> Limits {
         p99_9_us: asked.p99_9_us.and_then(positive),
         mean_us: asked.mean_us.and_then(positive),
         first_byte: asked.first_byte,
+        first_event: asked.first_event,
+        gap: asked.gap,
         errors: asked.errors,
         text: String::new(),
     };
@@ -94,19 +101,9 @@ fn text(limits: &Limits, own: bool, missing: Option<&str>) -> String {
         false => format!("{text} (default: {DEFAULT_MEDIANS} × unloaded; set --p50)"),
     });
     let named = [p50, one("mean", limits.mean_us), one("p99", limits.p99_us), one("p99.9", limits.p99_9_us)];
-    let first_byte = limits.first_byte.each().filter_map(|(figure, us)| one(first_byte_name(figure)?.0, Some(us)));
-    let all: Vec<String> = named.into_iter().flatten().chain(first_byte).chain(missing.map(str::to_owned)).collect();
+    let others = timed(limits).filter_map(|(time, figure, us)| one(&time.figure_name(figure), Some(us)));
+    let all: Vec<String> = named.into_iter().flatten().chain(others).chain(missing.map(str::to_owned)).collect();
     format!("{} and errors at most {}", all.join(", "), quantity(limits.errors, Unit::Share))
-}
-
-/// Returns the name of a figure of the time to the first byte, and the kind of its breach.
-fn first_byte_name(figure: SummaryFigure) -> Option<(&'static str, BreachKind)> {
-    match figure {
-        SummaryFigure::P50 => Some(("median time to the first byte", BreachKind::FirstByteP50)),
-        SummaryFigure::P99 => Some(("p99 of the time to the first byte", BreachKind::FirstByteP99)),
-        SummaryFigure::P999 => Some(("p99.9 of the time to the first byte", BreachKind::FirstByteP999)),
-        _ => None,
-    }
 }
 
 /// Returns the median response time without load, microseconds: the lower median of the two lightest steps, since one
@@ -144,7 +141,8 @@ pub fn breach(trial: &Trial, limits: &Limits) -> Option<Breach> {
     if !limits_a_time(limits) {
         return None;
     }
-    if none_good(trial) {
+    let lacks_events = limits.objective().limits_events() && trial.first_event_us.count == 0;
+    if none_good(trial) || lacks_events {
         return Some(Breach { kind: BreachKind::NothingCompleted, value: None, limit: None, at_least: false });
     }
     let lost = unanswered(trial);
@@ -159,11 +157,10 @@ pub fn breach(trial: &Trial, limits: &Limits) -> Option<Breach> {
         (BreachKind::P999, SummaryFigure::P999, limits.p99_9_us),
     ];
     let last_byte = all.into_iter().filter_map(|(kind, figure, limit)| Some((&trial.latency_us, kind, figure, limit?)));
-    let first_byte = limits
-        .first_byte
-        .each()
-        .filter_map(|(figure, limit)| Some((&trial.first_byte_us, first_byte_name(figure)?.1, figure, limit)));
-    last_byte.chain(first_byte).find_map(|(seen, kind, figure, limit)| time_breach(seen, (kind, figure), limit))
+    let others = timed(limits).filter_map(|(time, figure, limit)| {
+        Some((trial.answer_summary(time), BreachKind::of_time(time, figure)?, figure, limit))
+    });
+    last_byte.chain(others).find_map(|(seen, kind, figure, limit)| time_breach(seen, (kind, figure), limit))
 }
 
 /// Returns the breach of a limit on a time. A percentile of which only a lower bound is known breaks the
@@ -213,10 +210,14 @@ pub(crate) fn words(breach: &Breach) -> String {
         BreachKind::P99 => format!("p99 was {}", time(value)),
         BreachKind::P999 => format!("p99.9 was {}", time(value)),
         BreachKind::Mean => format!("the mean was {}", time(value)),
-        BreachKind::FirstByteP50 => format!("the median time to the first byte was {}", time(value)),
-        BreachKind::FirstByteP99 => format!("p99 of the time to the first byte was {}", time(value)),
-        BreachKind::FirstByteP999 => format!("p99.9 of the time to the first byte was {}", time(value)),
+        other => format!("{} was {}", timed_figure(other), time(value)),
     }
+}
+
+/// Returns the name of the limited figure of a time other than the response time, with its article.
+fn timed_figure(kind: BreachKind) -> String {
+    let name = kind.timed_figure().unwrap_or_default();
+    if name.starts_with("median") { format!("the {name}") } else { name }
 }
 
 #[cfg(test)]

@@ -67,8 +67,8 @@ fn make(
     let network = plan.io != run::Io::Null;
     let tls = plan.tls.clone().filter(|_| network);
     let plan = if network { plan } else { share::without_network(plan) };
-    let (protocol, requests) = (plan.protocol.clone(), plan.requests.clone());
-    let client = proto::client(&protocol, requests.as_ref(), tls.as_ref())?;
+    let requests = plan.requests.clone();
+    let client = proto::stream_client(&plan.protocol, requests.as_ref(), tls.as_ref(), plan.stream.as_ref())?;
     let mut part = with_client(&*client, plan, addr, start, control, report)?;
     let names = requests.map(|set| set.classes().0).unwrap_or_default();
     part.classes.iter_mut().zip(names).for_each(|(class, name)| class.name = name);

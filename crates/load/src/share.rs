@@ -40,6 +40,7 @@ pub(crate) fn task(plan: &LoadPlan, shard: u32, origin_ns: u64, limit: u64) -> T
         measured_from_begin: plan.is_measured_from_its_begin(),
         slots: plan.slots.is_some(),
         slot_times: SlotTimes::new(plan.slots.filter(|_| matches!(plan.intensity, Intensity::Open { .. }))),
+        stall_s: plan.stream.as_ref().map(|stream| stream.stall_s),
         tenths: TenthCounter::new(&plan.late_us, plan.duration_s),
         items: items(plan, (shard, shards)),
     };
@@ -119,7 +120,7 @@ pub(crate) fn prepared(plan: &LoadPlan) -> Result<LoadPlan, LoadError> {
 /// Adapts the plan for a driver that creates answers itself: a single request with a known answer.
 pub(crate) fn without_network(plan: LoadPlan) -> LoadPlan {
     let protocol = (proto::spec(&plan.protocol).without_network)(plan.protocol.clone());
-    LoadPlan { protocol, requests: None, ..plan }
+    LoadPlan { protocol, requests: None, stream: None, ..plan }
 }
 
 /// Returns true if S-Clients use two processes for each thread.

@@ -3,7 +3,7 @@
 use std::path::Path;
 use std::sync::Arc;
 
-use run::Protocol;
+use run::{Protocol, StreamPlan};
 
 use crate::row::{Flag, FlagValue};
 use crate::{Mix, Requester, received_files};
@@ -20,6 +20,11 @@ pub trait Client: Clone + Send + 'static {
     #[must_use]
     fn within_tls(self) -> Self {
         self
+    }
+
+    /// Returns the client for answers that are streams of events. Most protocols have no such answers.
+    fn with_stream(self, stream: &StreamPlan) -> Result<Self, ProtoError> {
+        Err(ProtoError::wrong_stream(stream))
     }
 
     /// Returns the mix of requests; most protocols have one request.
@@ -145,12 +150,25 @@ pub enum ProtoError {
         /// Error in this request.
         error: Box<ProtoError>,
     },
+    /// The answers of the protocol are no streams in this format.
+    #[error(
+        "--stream {0} is not for this target: sse, ndjson and chunks are for http:// and https://, ws for ws://, and grpc \
+         (without --stream-end) for grpc://"
+    )]
+    WrongStream(&'static str),
     /// The protocol cannot be used over TLS.
     #[error("{0} is not supported over TLS; https:// is")]
     NoTls(&'static str),
     /// The build contains no client for the protocol.
     #[error("no client speaks {0}; `loadline list protocols` names those that exist")]
     Unknown(&'static str),
+}
+
+impl ProtoError {
+    /// Returns the error of answers that are no streams in this format.
+    pub(crate) const fn wrong_stream(stream: &StreamPlan) -> Self {
+        Self::WrongStream(stream.format.name())
+    }
 }
 
 /// Reads a file named in a plan.

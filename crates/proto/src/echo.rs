@@ -64,9 +64,9 @@ impl Requester for ClientSession {
         true
     }
 
-    fn each_begun_answer(&mut self, begun: &mut dyn FnMut(Which)) {
+    fn each_begun_answer(&mut self, begun: &mut dyn FnMut(Which, u32)) {
         if self.received > 0 {
-            begun(Which::Oldest);
+            begun(Which::Oldest, 0);
         }
     }
 

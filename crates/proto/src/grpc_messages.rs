@@ -17,13 +17,16 @@ impl Messages {
     /// State before the first message.
     pub(crate) const NONE: Self = Self { prefix: 0, length: 0, left: 0, is_wrong: false };
 
-    /// Reads a piece of the body.
-    pub(crate) fn read(&mut self, mut piece: &[u8]) {
+    /// Reads a piece of the body, and calls `message_ends` for each message that ends in it.
+    pub(crate) fn read(&mut self, mut piece: &[u8], mut message_ends: impl FnMut()) {
         while let Some((&byte, rest)) = piece.split_first() {
             if self.left > 0 {
                 let n = piece.len().min(self.left as usize);
                 self.left -= n as u32;
                 piece = &piece[n..];
+                if self.left == 0 {
+                    message_ends();
+                }
                 continue;
             }
             match self.prefix {
@@ -33,6 +36,9 @@ impl Messages {
             self.prefix += 1;
             if self.prefix == 5 {
                 (self.prefix, self.left) = (0, self.length);
+                if self.length == 0 {
+                    message_ends();
+                }
             }
             piece = rest;
         }
@@ -64,7 +70,7 @@ mod tests {
     fn messages_are_as_long_as_their_prefixes_say() {
         let is_whole = |body: &[u8], cut: usize| {
             let mut messages = Messages::NONE;
-            body.chunks(cut).for_each(|piece| messages.read(piece));
+            body.chunks(cut).for_each(|piece| messages.read(piece, || ()));
             messages.are_whole()
         };
         for cut in 1..12 {

@@ -1,11 +1,11 @@
 //! The table of protocols: each row has everything that the rest of the program needs to know about a protocol.
 
-use run::{Protocol, RequestSet, TlsPlan};
+use run::{Protocol, RequestSet, StreamPlan, TlsPlan};
 
 use crate::row::{ProtocolSpec, Scheme};
 use crate::{
-    AnyClient, ProtoError, discard, echo, grpc, http1, http2, memcached, postgres, raw, record, redis, source, tls,
-    websocket,
+    AnyClient, Client as _, ProtoError, discard, echo, grpc, http1, http2, memcached, postgres, raw, record, redis,
+    source, tls, websocket,
 };
 
 /// Builds the table, and maps the name of each protocol to its type.
@@ -16,11 +16,12 @@ macro_rules! protocols {
 
         /// Prepares the client side for the protocol of a plan. Files are read only once, and errors in files or
         /// settings are reported before any load. With `tls`, the protocol is used over TLS; with `requests`, the
-        /// client sends these requests.
-        pub fn client(
+        /// client sends these requests; with `stream`, their answers are streams of events.
+        pub fn stream_client(
             plan: &Protocol,
             requests: Option<&RequestSet>,
             tls: Option<&TlsPlan>,
+            stream: Option<&StreamPlan>,
         ) -> Result<Box<dyn AnyClient>, ProtoError> {
             $(if plan.name() == $module::SPEC.name {
                 let client = $module::client(plan $(, {
@@ -31,6 +32,10 @@ macro_rules! protocols {
                 if requests.is_some() && !takes_sets {
                     return Err(ProtoError::NoSet(plan.name()));
                 }
+                let client = match stream {
+                    Some(stream) => client.with_stream(stream)?,
+                    None => client,
+                };
                 return match tls {
                     None => Ok(Box::new(client)),
                     $(Some(tls) => Ok(Box::new($tls::client(tls, $module::SPEC, client)?)),)?
@@ -56,6 +61,15 @@ protocols! {
     memcached,
     postgres within tls takes sets,
     websocket within tls,
+}
+
+/// Prepares the client side for answers that are no streams, as [`stream_client`] does.
+pub fn client(
+    plan: &Protocol,
+    requests: Option<&RequestSet>,
+    tls: Option<&TlsPlan>,
+) -> Result<Box<dyn AnyClient>, ProtoError> {
+    stream_client(plan, requests, tls, None)
 }
 
 /// Returns the row for the protocol of a plan.

@@ -94,9 +94,9 @@ impl Requester for ClientSession {
         self.plan.expect.is_some()
     }
 
-    fn each_begun_answer(&mut self, begun: &mut dyn FnMut(Which)) {
+    fn each_begun_answer(&mut self, begun: &mut dyn FnMut(Which, u32)) {
         if self.received > 0 {
-            begun(Which::Oldest);
+            begun(Which::Oldest, 0);
         }
     }
 

@@ -79,11 +79,12 @@ pub trait Requester {
     }
 
     /// Reports each request whose answer has begun but is not complete. The same request may be reported again with each
-    /// piece of its answer. Without
-    /// the order of the answers, nothing shows to which request an incomplete answer belongs, so none is reported.
-    fn each_begun_answer(&mut self, begun: &mut dyn FnMut(Which)) {
+    /// piece of its answer. If answers are streams of events, the number of events that ended since the last call is
+    /// reported, too; otherwise this number is 0. Without the order of the answers, nothing shows to which request an
+    /// incomplete answer belongs, so none is reported.
+    fn each_begun_answer(&mut self, begun: &mut dyn FnMut(Which, u32)) {
         if self.matches_answers_by_order() && self.is_answering() == Some(true) {
-            begun(Which::Oldest);
+            begun(Which::Oldest, 0);
         }
     }
 
@@ -136,11 +137,13 @@ pub struct Done {
     pub outcome: Outcome,
     /// Bytes of the response (HTTP/2: only of its body); 0 if the protocol does not separate responses.
     pub bytes: u64,
+    /// Number of events of the answer that [`Requester::each_begun_answer`] did not report; 0 if answers are no streams.
+    pub events: u32,
 }
 
 impl Done {
     /// The oldest request in flight got the expected answer.
-    pub const OLDEST: Self = Self { which: Which::Oldest, status: 0, outcome: Outcome::Expected, bytes: 0 };
+    pub const OLDEST: Self = Self { which: Which::Oldest, status: 0, outcome: Outcome::Expected, bytes: 0, events: 0 };
 }
 
 /// Reference to a request on a connection.

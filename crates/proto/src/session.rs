@@ -19,6 +19,12 @@ pub trait Session {
     /// Returns true if [`transmit`](Session::transmit) would return bytes.
     fn wants_transmit(&self) -> bool;
 
+    /// Returns the time, nanoseconds of the monotonic clock, at which [`transmit`](Session::transmit) will have more to
+    /// send without further input. Most sessions only answer.
+    fn due_ns(&self) -> Option<u64> {
+        None
+    }
+
     /// Takes all bytes that have arrived, in pieces of any size.
     fn receive(&mut self, input: &[u8]) -> Result<Progress, Fault>;
 
@@ -61,6 +67,10 @@ impl<S: Session + ?Sized> Session for Box<S> {
 
     fn wants_transmit(&self) -> bool {
         (**self).wants_transmit()
+    }
+
+    fn due_ns(&self) -> Option<u64> {
+        (**self).due_ns()
     }
 
     fn receive(&mut self, input: &[u8]) -> Result<Progress, Fault> {

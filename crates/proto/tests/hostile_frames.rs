@@ -4,8 +4,9 @@ mod feed;
 #[allow(dead_code, reason = "texts are mutated elsewhere")]
 mod mutated;
 
-use feed::{client, server};
+use feed::{client, server, stream};
 use mutated::Random;
+use run::{StreamFormat, StreamPlan};
 
 /// An answer of HTTP/2 on the first stream with a body and trailers, and other frames of a server.
 const H2: &[u8] = b"\x00\x00\x01\x01\x04\x00\x00\x00\x01\x88\x00\x00\x05\x00\x00\x00\x00\x00\x01hello\
@@ -60,6 +61,33 @@ fn mutated_answers_never_panic_and_splits_never_matter() {
             (done, broken, n)
         });
         assert!(completed > 500, "{scheme}: {completed}; most mutations must leave an answer, else this tests nothing");
+    }
+}
+
+/// Answers whose bodies are streams, with and without chunks.
+const STREAMS: &str = "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n9\r\ndata: a\n\n\r\n\
+    c\r\n: wait\n\ndata\r\n6\r\n: b\n\n\n\r\n0\r\n\r\n\
+    HTTP/1.1 200 OK\r\nContent-Length: 24\r\n\r\ndata: c\r\n\r\n\n{}\ndata: d\n\n";
+
+#[test]
+fn mutated_streams_never_panic_and_splits_never_change_their_events() {
+    // In place of its text, the answer of HTTP/2 has an empty message of gRPC.
+    let at = H2.windows(5).position(|five| five == b"hello").unwrap();
+    let call = [&H2[..at], &[0; 5], &H2[at + 5..]].concat();
+    for (scheme, formats, seed) in [
+        ("http", &[StreamFormat::Sse, StreamFormat::Ndjson, StreamFormat::Chunks][..], STREAMS.as_bytes()),
+        ("h2c", &[StreamFormat::Ndjson, StreamFormat::Chunks], H2),
+        ("grpc", &[StreamFormat::Grpc], &call),
+    ] {
+        for format in formats {
+            let plan = StreamPlan { format: *format, ..StreamPlan::default() };
+            let events = rounds(b"", seed, |bytes, piece| {
+                let (done, broken) = stream(scheme, Some(&plan), bytes, piece);
+                let n = done.iter().map(|done| done.events as usize).sum();
+                (done, broken, n)
+            });
+            assert!(events > 500, "{scheme} {format:?}: {events}; most mutations must leave an event");
+        }
     }
 }
 

@@ -61,6 +61,7 @@ pub use findings::proof::{
     ProofOutcome, ProofTrial, RunnerUp, SOURCES_LEVER, Steadiness, SwitchTrial, UnusedLever,
 };
 pub use findings::repeat::{MAX_REPEATS, Repeat};
+pub use findings::streams::{StreamFinding, StreamSign};
 pub use findings::trust::{TimeSpent, Trust};
 pub use findings::users::UsersFinding;
 pub use findings::usl::usl_rate;
@@ -81,10 +82,11 @@ pub use plan::requests::{
     ArrivalTimes, DataOrder, DataTable, MAX_CLASSES, MAX_REQUESTS, RecordedTimes, RequestOrder, RequestPlan,
     RequestSet, STATEMENT_METHOD, from_base64, to_base64,
 };
-pub use plan::search::{FirstByteLimits, Objective, ObservePlan, Prove, SearchPlan, WINDOW_GROWTH};
+pub use plan::search::{Objective, ObservePlan, Prove, SearchPlan, TimeLimits, WINDOW_GROWTH};
 pub use plan::secret_names::{SECRET_HEADERS, SECRET_WORDS, is_secret_header};
 pub use plan::secrets::{Secrets, unify_placeholders};
 pub use plan::share::even_share;
+pub use plan::stream::{StreamFormat, StreamPlan};
 pub use plan::target::Target;
 pub use plan::tls::{TlsPlan, TlsVersion};
 pub use plan::tokens::{hide_tokens, hide_tokens_of_command};
@@ -131,6 +133,7 @@ pub use trial::stacks::{MAX_STACKS, StackProfile, StackSum};
 pub use trial::status::{
     GRPC_STATUS, STATUS_CLASSES, is_overload, is_rate_limit, is_refusing, status_class, status_name,
 };
+pub use trial::stream_counts::StreamCounts;
 pub use trial::tally::{ErrorKind, Errors, Tally};
 pub use trial::tasks::{TaskGroup, TaskState};
 pub use trial::tenths::{LateCounts, TENTH_S, Tenths};

@@ -47,10 +47,11 @@ pub fn start(plan: &ServePlan) -> Result<Server, ServeError> {
         ServiceKind::Sessions(open) => open,
         ServiceKind::Standalone(start) => return start(plan),
     };
-    let (name, note) = models::choose(plan, &options)?;
+    let service = open(plan, &options)?;
+    let (name, note) = models::choose(plan, &options, service.is_timed())?;
     let model = find(MODELS, "model", name, |m| m.name)?;
     let strategy = strategies::choose(plan, model, &options)?;
-    let (service, tls_note) = services::tls::wrap(open(plan, &options)?, row.alpn, &options)?;
+    let (service, tls_note) = services::tls::wrap(service, row.alpn, &options)?;
     let mut server = models::start(plan, model, service.clone(), strategy, &options)?;
     server.add_counts_of(service);
     note.into_iter().chain(tls_note).for_each(|note| server.note(note));

@@ -20,6 +20,11 @@ pub trait Service: Send + Sync {
     /// Adds the service's own counters to those of the server.
     fn add_to(&self, _stats: &mut Stats) {}
 
+    /// Returns true if sessions send at times of their own ([`proto::Session::due_ns`]).
+    fn is_timed(&self) -> bool {
+        false
+    }
+
     /// Returns true if Nagle's algorithm may delay small writes; usually it may not.
     fn nagle(&self) -> bool {
         false

@@ -5,6 +5,7 @@ use clap::Args;
 use run::{Intensity, Io, LoadPlan, Plan, ThinkTime};
 
 use super::rows::{self, io};
+use super::stream::StreamArgs;
 use super::units;
 
 /// Generator and its timing.
@@ -45,6 +46,8 @@ pub(crate) struct LoadArgs {
     /// Run S-Clients as two processes, as in the source: one connects, the other handles the connections
     #[arg(long, help_heading = "Generator")]
     two_process: bool,
+    #[command(flatten)]
+    stream: StreamArgs,
     /// Time between two samples of the counters
     #[arg(long, value_name = "TIME", value_parser = units::seconds, help_heading = "Counters")]
     interval: Option<f64>,
@@ -67,6 +70,7 @@ impl LoadArgs {
         put(&mut load.warmup_s, self.warmup);
         put(&mut load.timeout_s, self.timeout);
         put(&mut load.connect_timeout_s, self.connect_timeout);
+        self.stream.apply(load);
         self.apply_intensity(load);
         put(&mut plan.observe.interval_s, self.interval);
         put(&mut plan.observe.at_rest_s, self.at_rest);
@@ -108,7 +112,8 @@ fn check_together(load: &LoadPlan) -> anyhow::Result<()> {
     Ok(())
 }
 
-fn put<T>(slot: &mut T, given: Option<T>) {
+/// Replaces a setting if a value was given.
+pub(super) fn put<T>(slot: &mut T, given: Option<T>) {
     if let Some(value) = given {
         *slot = value;
     }

@@ -20,6 +20,7 @@ mod request;
 mod rows;
 mod see;
 mod stray_target;
+mod stream;
 mod target;
 mod tls;
 pub(crate) mod units;

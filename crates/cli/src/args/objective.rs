@@ -21,8 +21,14 @@ pub(crate) struct ObjectiveArgs {
     #[arg(long, value_name = "TIME", value_parser = units::seconds, help_heading = "Objective")]
     mean: Option<f64>,
     /// Limit on the time to the first byte: 'p99<200ms' (p50, p99 or p99.9; may be repeated)
-    #[arg(long, value_name = "FIGURE<TIME", value_parser = first_byte, help_heading = "Objective")]
+    #[arg(long, value_name = "FIGURE<TIME", value_parser = time_limit, help_heading = "Objective")]
     first_byte: Vec<(SummaryFigure, f64)>,
+    /// Limit on the time to the first event of a stream (--stream): 'p99<500ms' (may be repeated)
+    #[arg(long, value_name = "FIGURE<TIME", value_parser = time_limit, help_heading = "Objective")]
+    first_event: Vec<(SummaryFigure, f64)>,
+    /// Limit on the time between two events of a stream (--stream): 'p99<80ms' (may be repeated)
+    #[arg(long, value_name = "FIGURE<TIME", value_parser = time_limit, help_heading = "Objective")]
+    gap: Vec<(SummaryFigure, f64)>,
     /// Largest share of failed requests allowed
     #[arg(long, value_name = "SHARE", value_parser = units::share, help_heading = "Objective")]
     errors: Option<f64>,
@@ -41,13 +47,13 @@ fn expectation(text: &str) -> Result<Expectation, String> {
     one.map_err(|why| if several { format!("{text:?} holds several: give --expect once for each") } else { why })
 }
 
-/// Parses a limit on the time to the first byte, such as `p99<200ms`. Returns the limit in microseconds.
-fn first_byte(text: &str) -> Result<(SummaryFigure, f64), String> {
+/// Parses a limit on a time, such as `p99<200ms`. Returns the limit in microseconds.
+fn time_limit(text: &str) -> Result<(SummaryFigure, f64), String> {
     let form = || "write it as 'p99<200ms' (p50 and p99.9 work, too)".to_owned();
     let (name, limit) = text.split_once('<').ok_or_else(form)?;
     let limit_us = units::seconds(limit.trim_start_matches('=').trim())? * 1e6;
     let figure = SummaryFigure::of_label(name.trim()).ok_or_else(form)?;
-    if run::FirstByteLimits::default().set(figure, limit_us) { Ok((figure, limit_us)) } else { Err(form()) }
+    if run::TimeLimits::default().set(figure, limit_us) { Ok((figure, limit_us)) } else { Err(form()) }
 }
 
 impl ObjectiveArgs {
@@ -63,8 +69,15 @@ impl ObjectiveArgs {
         for (limit, given) in limits {
             *limit = given.map(|s| s * 1e6).or(*limit);
         }
-        for &(figure, limit_us) in &self.first_byte {
-            objective.first_byte.set(figure, limit_us);
+        let times = [
+            (&mut objective.first_byte, &self.first_byte),
+            (&mut objective.first_event, &self.first_event),
+            (&mut objective.gap, &self.gap),
+        ];
+        for (limits, given) in times {
+            for &(figure, limit_us) in given {
+                limits.set(figure, limit_us);
+            }
         }
         objective.errors = self.errors.unwrap_or(objective.errors);
         plan.expect.extend(self.expect.iter().cloned());

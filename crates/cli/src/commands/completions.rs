@@ -30,6 +30,8 @@ fn visible(command: &Command) -> Command {
     let arguments = command.get_arguments().cloned();
     let commands = command.get_subcommands().filter(|c| !c.is_hide_set()).map(visible);
     let shown = Command::new(command.get_name().to_string()).args(arguments).subcommands(commands);
+    // Arguments may require groups.
+    let shown = shown.groups(command.get_groups().cloned());
     command.get_about().into_iter().fold(shown, |shown, about| shown.about(about.clone()))
 }
 

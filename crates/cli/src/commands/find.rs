@@ -10,6 +10,7 @@ use crate::{Exit, output};
 
 /// Arguments of `find`.
 #[derive(clap::Args)]
+#[command(group(clap::ArgGroup::new("pace_of_users").args(["think", "stream"]).multiple(true)))]
 pub(crate) struct Args {
     #[command(flatten)]
     target: TargetArgs,
@@ -34,8 +35,9 @@ pub(crate) struct Args {
     /// Most connections, in the closed and in the open loop
     #[arg(long, visible_alias = "max-connections", value_name = "N", help_heading = "Search")]
     connections: Option<u32>,
-    /// Find the capacity in users, at most N; each has a connection and pauses for --think after each answer
-    #[arg(long, value_name = "N", requires = "think", conflicts_with_all = ["connections", "pipeline"], help_heading = "Search")]
+    /// Find the capacity in users, at most N; each has a connection and pauses for --think after each answer; with
+    /// --stream, the capacity in open streams
+    #[arg(long, value_name = "N", requires = "pace_of_users", conflicts_with_all = ["connections", "pipeline"], help_heading = "Search")]
     users: Option<u32>,
     /// Test the verdict by an experiment, in 30 % of the budget: busy threads of low priority slow server and
     /// generator in turn

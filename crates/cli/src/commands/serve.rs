@@ -46,9 +46,15 @@ pub(crate) struct Args {
     /// proxy: address that requests are forwarded to
     #[arg(long, value_name = "HOST:PORT")]
     upstream: Option<String>,
-    /// proxy and model event: back end of the event API (epoll, uring, poll, select)
-    #[arg(long, value_name = "NAME")]
+    /// sse, h2, grpc, ws: events per stream; proxy and model event: back end of the event API (epoll, uring, poll, select)
+    #[arg(long, value_name = "N or NAME")]
     events: Option<String>,
+    /// Streams: time from a request to the first event [default: 300ms]
+    #[arg(long, value_name = "TIME", value_parser = units::seconds)]
+    first: Option<f64>,
+    /// Streams: time between two events [default: 20ms]
+    #[arg(long, value_name = "TIME", value_parser = units::seconds)]
+    gap: Option<f64>,
     /// Longest time for receiving a request's headers, then 408; 0s: no limit
     #[arg(long, value_name = "TIME", value_parser = units::seconds, default_value = "10s")]
     header_timeout: f64,
@@ -106,6 +112,8 @@ fn plan(args: &Args) -> ServePlan {
     let mut options: std::collections::BTreeMap<String, String> = args.options.iter().cloned().collect();
     options.extend(args.upstream.clone().map(|to| ("upstream".into(), to)));
     options.extend(args.events.clone().map(|name| ("events".into(), name)));
+    let ms = |name: &str, given: Option<f64>| given.map(|s| (name.to_owned(), (s * 1e3).to_string()));
+    options.extend(ms("first_ms", args.first).into_iter().chain(ms("gap_ms", args.gap)));
     options.extend(args.capacity.map(|rate| ("capacity".into(), rate.to_string())));
     options.extend(args.tls.then(|| ("tls".into(), "1".into())));
     options.extend(args.cert.clone().map(|file| ("tls_cert".into(), file)));

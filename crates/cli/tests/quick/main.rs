@@ -14,5 +14,6 @@ mod odd_servers;
 mod old_runs;
 mod redis;
 mod repeats;
+mod streams;
 mod tls;
 mod wrong_servers;

@@ -139,7 +139,10 @@ fn shown(&At { rate, trial }: &At<'_>, part: Part, clean: bool) -> Option<Window
     match part {
         Part::Late { time, limit_us, .. } => {
             let (answered, late) = late(trial, time, limit_us, clean)?;
-            let lost = unanswered(trial).max(overdue(trial, limit_us)) + failed(trial, limit_us, clean);
+            let lost = match time.is_of_events() {
+                true => 0.0,
+                false => unanswered(trial).max(overdue(trial, limit_us)) + failed(trial, limit_us, clean),
+            };
             window(answered + lost, late + lost)
         }
         Part::Mean { limit_us } => {

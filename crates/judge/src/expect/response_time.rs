@@ -50,6 +50,8 @@ impl Seen<'_> {
         (hist, times): (&Hist, &CensoredTimes),
     ) -> Figure {
         let (draws, t) = self.draws(hist);
+        // Gaps of one stream depend on one another, so each stream counts as one independent gap.
+        let draws = if time == AnswerTime::Gap { draws.min(self.answers().max(1) as f64) } else { draws };
         let error = (share * (1.0 - share) / draws).sqrt();
         let between = known.value.and_then(|us| self.between_windows(time, us, error));
         let half = between.map_or(t * error, |between| between.max(t * error));

@@ -11,6 +11,10 @@ use crate::thresholds::NEAR_CAPACITY;
 /// 1982). Ten stretches are the longest, and therefore the least correlated.
 pub(super) const STRETCHES: usize = 10;
 
+/// Beginnings of the names of figures of times other than the response time.
+const TIMES: [(&str, AnswerTime); 3] =
+    [("first-byte-", AnswerTime::FirstByte), ("first-event-", AnswerTime::FirstEvent), ("gap-", AnswerTime::Gap)];
+
 /// Windows that represent a run or a repeat.
 pub(super) struct Seen<'a>(pub(super) Vec<&'a Trial>);
 
@@ -30,10 +34,11 @@ impl<'a> Seen<'a> {
         match figure {
             "rate" => self.rate(),
             "errors" => self.failed(),
-            _ => match figure.strip_prefix("first-byte-") {
-                Some(figure) => self.time(AnswerTime::FirstByte, figure, allowed),
-                None => self.time(AnswerTime::LastByte, figure, allowed),
-            },
+            _ => {
+                let found = TIMES.iter().find_map(|(prefix, time)| Some((*time, figure.strip_prefix(prefix)?)));
+                let (time, figure) = found.unwrap_or((AnswerTime::LastByte, figure));
+                self.time(time, figure, allowed)
+            }
         }
     }
 
@@ -47,16 +52,14 @@ impl<'a> Seen<'a> {
         self.0.iter().fold(0, |sum: u64, trial| sum.saturating_add(trial.measured.tally.completed))
     }
 
-    /// Returns the response times, or the times to the first byte, of the answers of all windows. Returns `None` if the
-    /// run stored no histograms.
+    /// Returns a time of the answers of all windows. Returns `None` if the run stored no histograms.
     pub(super) fn hist(&self, time: AnswerTime) -> Option<Hist> {
         let mut all = Hist::new();
         self.0.iter().for_each(|t| t.answer_hist(time).into_iter().for_each(|hist| all.merge(hist)));
         (!all.is_empty()).then_some(all)
     }
 
-    /// Returns the response times, or the times to the first byte, of all windows. Requests that were never answered
-    /// count, too.
+    /// Returns a time of the answers of all windows. Requests that were never answered count, too.
     pub(super) fn times(&self, time: AnswerTime) -> CensoredTimes {
         let mut all = CensoredTimes::default();
         let failed = |trial: &Trial| trial.measured.tally.errors.requests();

@@ -31,7 +31,8 @@ fn request(addr: &Address, plan: &LoadPlan, wait_advice: &str) -> Result<TestRes
     let (protocol, requests) = (&revealed.protocol, revealed.requests.as_ref());
     let unprepared = |e: proto::ProtoError| plan.secrets.scrub(&e.to_string());
     // If a file is unreadable, this is reported before connecting.
-    let client = proto::client(protocol, requests, plan.tls.as_ref()).map_err(unprepared)?;
+    let client =
+        proto::stream_client(protocol, requests, plan.tls.as_ref(), plan.stream.as_ref()).map_err(unprepared)?;
     let begin = Instant::now();
     let stream =
         connect(addr, connect_timeout(plan)).map_err(|e| explain::explain_connect(addr, &e, plan.connect_timeout_s))?;

@@ -56,7 +56,7 @@ pub struct Finder {
 
 enum Phase {
     Sweep(Sweep),
-    Rates(RateSearch, Limits),
+    Rates(RateSearch, Box<Limits>),
     Done,
 }
 
@@ -161,7 +161,7 @@ impl Finder {
         self.search_s = self.budget.search_until_s() - conductor.elapsed_s();
         self.low_rate = judge::may_delay(conductor.run()).then_some(LOW_SHARE * best);
         let precision = conductor.run().plan.search.precision;
-        Ok(Phase::Rates(RateSearch::new(best, precision, sweep.still_grows()), limits))
+        Ok(Phase::Rates(RateSearch::new(best, precision, sweep.still_grows()), Box::new(limits)))
     }
 
     /// Conducts a step of the rate search, or the overload step.
@@ -169,7 +169,7 @@ impl Finder {
         &mut self,
         conductor: &mut dyn Conductor,
         mut search: RateSearch,
-        limits: Limits,
+        limits: Box<Limits>,
     ) -> Result<Phase, LabError> {
         let length = self.budget.search_step_within(self.search_s, self.response_s);
         let over = self.over(conductor);

@@ -34,18 +34,25 @@ pub fn trial(point: &Point, loads: &[&Intensity], mut part: LoadPart, window: Wi
         .histograms
         .get("service")
         .map_or_else(Summary::default, |hist| run::censored_summary(hist, &part.service_unanswered, lost));
+    let (rates, streams) = (rates(point, &intensity, &part), part.streams.unwrap_or_default());
     let same = part.histograms.get("service") == part.histograms.get("response");
     Trial {
         label: point.label.clone(),
         kind: point.kind,
         key: Key { loads: loads.iter().copied().cloned().collect(), ..point.key.clone() },
-        rates: rates(point, &intensity, &part),
+        rates,
         intensity,
         latency_us,
         first_byte_us: match knows_first_byte {
             true => run::answer_summary(&part.histograms, AnswerTime::FirstByte, 0),
             false => Summary::default(),
         },
+        first_event_us: summary("first_event"),
+        gap_us: summary("gap"),
+        events: streams.events,
+        streams_open: if part.streams.is_some() { rates.concurrency } else { 0.0 },
+        streams_stalled: streams.stalled,
+        streams_broken: streams.broken,
         // Without intended start times, a request starts at the moment it is sent.
         service_us: if same { latency_us } else { service },
         blocked_us: summary("blocked"),

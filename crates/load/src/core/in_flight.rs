@@ -21,6 +21,10 @@ pub(crate) struct InFlightRequest {
     pub(crate) first_byte_ns: u64,
     /// Number of times that the request was sent again after a keep-alive race.
     pub(crate) resends: u8,
+    /// ID on its connection.
+    pub(crate) id: u16,
+    /// True if an event of its answer has arrived.
+    pub(crate) has_events: bool,
 }
 
 /// A request to be retried on another connection.
@@ -90,6 +94,7 @@ impl InFlight {
         } else {
             return None;
         };
+        let begun = InFlightRequest { id, ..begun };
         *self.slot_mut(conn, id) = Slot { begun, older: list.newest, newer: NO_SLOT };
         match list.newest {
             NO_SLOT => list.oldest = id,
@@ -100,14 +105,20 @@ impl InFlight {
         Some(id)
     }
 
-    /// Stores the time at which the first byte of an answer arrived, if none is stored yet.
-    pub(super) fn answer_begins(&mut self, conn: u32, which: Which, now: u64) {
-        if let Some(id) = self.id_in_flight(conn, which) {
-            let first_byte_ns = &mut self.slot_mut(conn, id).begun.first_byte_ns;
-            if *first_byte_ns == 0 {
-                *first_byte_ns = now;
-            }
+    /// Stores the time at which the first byte of an incomplete answer arrived, if none is stored yet. Returns the
+    /// request if this time is new, or if events of its answer ended.
+    pub(super) fn answer_goes_on(&mut self, conn: u32, which: Which, now: u64, events: u32) -> Option<InFlightRequest> {
+        let id = self.id_in_flight(conn, which)?;
+        let begun = &mut self.slot_mut(conn, id).begun;
+        // One branch instead of two, because this function runs for each read of a long answer.
+        if (begun.first_byte_ns != 0) & (events == 0) {
+            return None;
         }
+        if begun.first_byte_ns == 0 {
+            begun.first_byte_ns = now;
+        }
+        begun.has_events |= events > 0;
+        Some(*begun)
     }
 
     /// Returns the ID of a request in flight.

@@ -40,7 +40,7 @@ use proto::{AnyClient, Sessions};
 use run::RequestOrder;
 
 use crate::driver::{Batch, Completion, Ops};
-use crate::record::{Record, RecordOptions};
+use crate::record::{Record, RecordOptions, StreamRecord};
 use crate::timers::Timers;
 
 pub(crate) use block_turns::BlockTurns;
@@ -115,6 +115,9 @@ impl Core {
         let mut record = Record::new(task.origin_ns, keeps);
         record.in_tenths(task.tenths.clone());
         record.in_slots(task.slot_times.clone());
+        if let Some(stall_s) = task.stall_s {
+            record.as_streams(StreamRecord::new(capacity, depth, stall_s));
+        }
         Self {
             conns: vec![Conn::default(); capacity],
             sessions,
@@ -230,6 +233,8 @@ mod ends_tests;
 mod first_byte_tests;
 #[cfg(test)]
 mod session_tests;
+#[cfg(test)]
+mod stream_tests;
 #[cfg(test)]
 mod test_protocol;
 #[cfg(test)]

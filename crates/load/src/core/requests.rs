@@ -34,7 +34,7 @@ impl CompletionSink<'_> {
         if let Some(request) = self.requests.end(self.conn, done.which) {
             self.ended += 1;
             if done.outcome == Outcome::Expected || !self.requeues(&request, &done) {
-                self.record.ended(self.now, &request, done);
+                self.record.ended(self.now, self.conn, &request, done);
             }
         }
     }
@@ -188,13 +188,20 @@ impl Core {
         }
     }
 
-    /// Stores when the first bytes of answers arrived that are not complete yet. An answer in one piece needs no mark.
+    /// Stores when the first bytes and the events of answers arrived that are not complete yet. An answer in one piece
+    /// needs no mark.
     #[inline]
     fn mark_begun_answers(&mut self, now: u64, conn: u32) {
-        if self.conns[conn as usize].in_flight > 0 {
-            let requests = &mut self.requests;
-            self.sessions.session(conn as usize).each_begun_answer(&mut |which| {
-                requests.answer_begins(conn, which, now);
+        let c = &mut self.conns[conn as usize];
+        if c.in_flight > 0 {
+            let (requests, record, timeout_ns) = (&mut self.requests, &mut self.record, self.task.timeout_ns);
+            self.sessions.session(conn as usize).each_begun_answer(&mut |which, events| {
+                if let Some(request) = requests.answer_goes_on(conn, which, now, events)
+                    && record.events(now, conn, &request, events)
+                {
+                    // The timeout of a stream is the longest wait for its next event.
+                    c.deadline_ns = now.saturating_add(timeout_ns);
+                }
             });
         }
     }
@@ -343,7 +350,7 @@ impl Core {
     /// Records a failure for each request in flight on a connection.
     pub(super) fn fail_requests(&mut self, now: u64, conn: u32) {
         while let Some(request) = self.requests.end(conn, proto::Which::Oldest) {
-            self.record.failed(now, &request);
+            self.record.failed(now, conn, &request);
         }
     }
 

@@ -142,7 +142,7 @@ impl Core {
                 }
                 None => {
                     failures += 1;
-                    self.record.failed(ops.now(), &request);
+                    self.record.failed(ops.now(), conn, &request);
                 }
             }
             sent = sent.saturating_sub(1);

@@ -30,6 +30,8 @@ pub(crate) struct Task {
     pub(crate) slots: bool,
     /// Response times by slot, for an open loop.
     pub(crate) slot_times: crate::slot_times::SlotTimes,
+    /// Longest time between two events of a stream, seconds; `None` if answers are no streams.
+    pub(crate) stall_s: Option<f64>,
     /// Counts of the window by tenths of a second.
     pub(crate) tenths: crate::tenths::TenthCounter,
     /// Recorded order of the requests, as indexes. Without a recorded order, the requests follow the order of the

@@ -59,9 +59,9 @@ impl Requester for TestSession {
         Some(self.answering)
     }
 
-    fn each_begun_answer(&mut self, begun: &mut dyn FnMut(Which)) {
+    fn each_begun_answer(&mut self, begun: &mut dyn FnMut(Which, u32)) {
         if self.answering {
-            begun(Which::Oldest);
+            begun(Which::Oldest, 0);
         }
     }
 
@@ -90,7 +90,7 @@ impl Requester for TestSession {
         let mut progress = Progress::default();
         let mut end = |id: u8, status, outcome| {
             progress.completed += 1;
-            done(Done { which: Which::Id(u16::from(id)), status, outcome, bytes: 0 });
+            done(Done { which: Which::Id(u16::from(id)), status, outcome, bytes: 0, events: 0 });
         };
         let mut rest = input;
         while let Some((&kind, after)) = rest.split_first() {

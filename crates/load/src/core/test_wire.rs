@@ -85,8 +85,12 @@ impl Fixture {
 
     /// Starts a load of this intensity and protocol; everything is measured.
     pub(super) fn speaking<C: proto::Client>(intensity: Intensity, client: &C) -> Self {
-        let plan = LoadPlan { intensity, ..LoadPlan::default() };
-        let core = Core::new(crate::share::task(&plan, 0, 0, 1000), client);
+        Self::loading(&LoadPlan { intensity, ..LoadPlan::default() }, client)
+    }
+
+    /// Starts the load of a plan; everything is measured.
+    pub(super) fn loading(plan: &LoadPlan, client: &dyn proto::AnyClient) -> Self {
+        let core = Core::new(crate::share::task(plan, 0, 0, 1000), client);
         let mut fixture = Self { core, wire: MemoryWire::default() };
         fixture.core.enter(&mut fixture.wire, Phase::Measure, 0);
         fixture.core.start(&mut fixture.wire);

@@ -3,6 +3,7 @@
 
 mod hung_ages;
 mod part;
+mod streams;
 mod unanswered;
 
 use proto::{Done, Fault, Outcome, Requester};
@@ -10,6 +11,7 @@ use run::{CoarseHist, ConnectionOpening, ErrorKind, Hist, Phase, UnansweredTimes
 use sys::clock;
 
 use self::hung_ages::HungAges;
+pub(crate) use self::streams::StreamRecord;
 use crate::classes::Classes;
 use crate::core::InFlightRequest;
 use crate::counts::Counts;
@@ -92,6 +94,10 @@ pub(crate) struct Record {
     first_failures: FirstFailures,
     /// Records per request class. Empty if the plan has one class.
     classes: Classes,
+    /// Record of streams of events; absent if answers are no streams.
+    streams: Option<Box<StreamRecord>>,
+    /// True if ended requests are recorded by class or as streams, too.
+    has_details: bool,
     tenths: TenthCounter,
     slot_times: SlotTimes,
     /// Maximum number of open connections, and the time when it was reached.
@@ -116,6 +122,7 @@ struct Edge {
 impl Record {
     /// Creates an empty record of a load that starts at `origin_ns`.
     pub(crate) fn new(origin_ns: u64, keeps: RecordOptions) -> Self {
+        let classes = Classes::new(keeps.classes);
         Self {
             counts: Counts::default(),
             measuring: false,
@@ -139,7 +146,9 @@ impl Record {
             unread_closes: 0,
             server_ends: ServerEnds::default(),
             first_failures: FirstFailures::default(),
-            classes: Classes::new(keeps.classes),
+            has_details: !classes.is_empty(),
+            classes,
+            streams: None,
             tenths: TenthCounter::default(),
             slot_times: SlotTimes::default(),
             most_open: (0, 0),
@@ -161,6 +170,18 @@ impl Record {
     pub(crate) fn in_tenths(&mut self, counter: TenthCounter) {
         self.held_up = counter.counts().then(ThreadStalls::new);
         self.tenths = counter;
+    }
+
+    /// Adds a record of streams of events.
+    pub(crate) fn as_streams(&mut self, streams: StreamRecord) {
+        self.streams = Some(Box::new(streams));
+        self.has_details = true;
+    }
+
+    /// Records events of an incomplete answer; returns true if there were any.
+    pub(crate) fn events(&mut self, now_ns: u64, conn: u32, request: &InFlightRequest, events: u32) -> bool {
+        let streams = self.streams.as_mut().filter(|_| events > 0);
+        streams.map(|streams| streams.events(now_ns, conn, request, events)).is_some()
     }
 
     /// Adds a counter for response times by slot.
@@ -190,6 +211,7 @@ impl Record {
                     .chain(self.handshake_resumed.as_mut())
                     .for_each(Hist::clear);
                 self.classes.open();
+                self.streams.iter_mut().for_each(|streams| streams.open());
                 self.service_unanswered = UnansweredTimes::default();
                 self.tenths.clear();
                 self.measuring = true;
@@ -197,6 +219,7 @@ impl Record {
             Phase::Drain | Phase::WarmUp if self.measuring => {
                 self.end = Some(edge);
                 self.classes.close();
+                self.streams.iter_mut().for_each(|streams| streams.close(at_ns));
                 self.measuring = false;
             }
             _ => {}
@@ -312,12 +335,23 @@ impl Record {
         }
     }
 
-    /// Records the end of a request.
-    #[inline]
-    pub(crate) fn ended(&mut self, now_ns: u64, request: &InFlightRequest, done: Done) {
+    /// Records the end of a request by its class and as a stream.
+    fn ended_in_detail(&mut self, now_ns: u64, conn: u32, request: &InFlightRequest, done: &Done) {
         if !self.classes.is_empty() {
             let took_ns = self.measuring.then(|| now_ns.saturating_sub(request.start.intended_ns));
-            self.classes.ended(request.class, &done, took_ns);
+            self.classes.ended(request.class, done, took_ns);
+        }
+        if let Some(streams) = &mut self.streams {
+            let is_complete = !matches!(done.outcome, Outcome::Failed(_));
+            streams.ended(now_ns, conn, request, done.events, is_complete);
+        }
+    }
+
+    /// Records the end of a request.
+    #[inline]
+    pub(crate) fn ended(&mut self, now_ns: u64, conn: u32, request: &InFlightRequest, done: Done) {
+        if self.has_details {
+            self.ended_in_detail(now_ns, conn, request, &done);
         }
         let counts = &mut self.counts;
         counts.answer_bytes += done.bytes;

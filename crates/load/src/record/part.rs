@@ -59,6 +59,8 @@ impl Record {
         let always = always.into_iter().chain(self.handshake.map(|hist| ("handshake", hist))).chain(ages);
         let rare = [("unanswered", self.unanswered), ("refused", self.refused)].into_iter();
         let rare = rare.chain(self.handshake_resumed.map(|hist| ("handshake_resumed", hist)));
+        let (streams, of_streams) = self.streams.map(|streams| streams.into_part()).unzip();
+        let rare = rare.chain(of_streams.into_iter().flatten());
         LoadPart {
             total: told(self.counts).tally(),
             measured: told(measured).tally(),
@@ -71,6 +73,7 @@ impl Record {
             histograms: by_name(always, rare),
             classes: self.classes.parts(),
             service_unanswered: self.service_unanswered,
+            streams,
             first_failures: self.first_failures.into_vec(),
             notes: Vec::new(),
             opened: None,

@@ -7,14 +7,14 @@ fn only_the_measured_window_is_kept_apart() {
         |at_ns| InFlightRequest { start: Start { intended_ns: at_ns, sent_ns: at_ns }, ..InFlightRequest::default() };
     let mut r = Record::new(1_000, RecordOptions::default());
     r.counts.sent = 5;
-    r.ended(2_000, &request(1_500), Done::OLDEST);
+    r.ended(2_000, 0, &request(1_500), Done::OLDEST);
     r.enter(Phase::Measure, 1_001_000);
     r.counts.sent = 12;
-    r.ended(1_002_000, &request(1_001_000), Done::OLDEST);
+    r.ended(1_002_000, 0, &request(1_001_000), Done::OLDEST);
     r.advance(1_501_000, 4);
     r.enter(Phase::Drain, 2_001_000);
     r.counts.sent = 13;
-    r.ended(9_000_000, &request(1), Done::OLDEST);
+    r.ended(9_000_000, 0, &request(1), Done::OLDEST);
     let part = r.part(3_000_000, Offered::Sent);
     assert_eq!((part.total.sent, part.measured.sent), (13, 7));
     assert_eq!((part.measured_s, part.measured_at_s, part.offered), (0.001, 0.001, 7.0));
@@ -28,16 +28,16 @@ fn failures_count_with_their_time_and_requests_before_the_window_with_their_age(
     let start = |at_ns| Start { intended_ns: at_ns, sent_ns: at_ns };
     let request = |at_ns| InFlightRequest { start: start(at_ns), ..InFlightRequest::default() };
     let mut r = Record::new(0, RecordOptions::default());
-    r.failed(400, &request(100));
+    r.failed(400, 0, &request(100));
     r.enter(Phase::Measure, 1_000);
-    r.ended(2_000, &request(400), Done::OLDEST);
-    r.failed(5_000, &request(2_000));
-    r.ended(6_000, &request(900), Done { outcome: Outcome::Failed(Fault::Short), ..Done::OLDEST });
-    r.ended(7_000, &request(6_700), Done { outcome: Outcome::Unexpected, status: 503, ..Done::OLDEST });
+    r.ended(2_000, 0, &request(400), Done::OLDEST);
+    r.failed(5_000, 0, &request(2_000));
+    r.ended(6_000, 0, &request(900), Done { outcome: Outcome::Failed(Fault::Short), ..Done::OLDEST });
+    r.ended(7_000, 0, &request(6_700), Done { outcome: Outcome::Unexpected, status: 503, ..Done::OLDEST });
     r.still_under_way(9_000, 500);
     r.still_under_way(9_000, 7_000);
     r.enter(Phase::Drain, 9_000);
-    r.failed(9_500, &request(7_000));
+    r.failed(9_500, 0, &request(7_000));
     let part = r.part(10_000, Offered::Sent);
     assert_eq!((part.classes.len(), part.service_unanswered.is_empty()), (0, true));
     let times = |name: &str| -> Vec<u64> {
@@ -58,7 +58,7 @@ fn a_request_that_hangs_throughout_the_window_and_the_drain_is_a_failure() {
         |at_ns| InFlightRequest { start: Start { intended_ns: at_ns, sent_ns: at_ns }, ..InFlightRequest::default() };
     let mut r = Record::new(0, RecordOptions::default());
     r.enter(Phase::Measure, 1_000);
-    (0..120).for_each(|n| r.ended(2_000 + n, &request(1_900 + n), Done::OLDEST));
+    (0..120).for_each(|n| r.ended(2_000 + n, 0, &request(1_900 + n), Done::OLDEST));
     (0..60).for_each(|_| r.request_under_way(9_000, &request(500)));
     r.request_under_way(9_000, &request(8_000));
     r.enter(Phase::Drain, 9_000);
@@ -81,12 +81,12 @@ fn unanswered_requests_count_in_their_class_and_since_their_send() {
         ..InFlightRequest::default()
     };
     let mut r = Record::new(0, RecordOptions { service: true, classes: 2, ..RecordOptions::default() });
-    r.failed(50, &request(0, 10, 20));
+    r.failed(50, 0, &request(0, 10, 20));
     r.enter(Phase::Measure, 1_000);
-    r.ended(2_000, &request(0, 900, 1_100), Done::OLDEST);
-    r.failed(2_500, &request(1, 800, 950));
-    r.ended(2_600, &request(1, 2_000, 2_200), Done { outcome: Outcome::Failed(Fault::Short), ..Done::OLDEST });
-    r.ended(2_700, &request(1, 2_400, 2_400), Done { outcome: Outcome::Unexpected, status: 429, ..Done::OLDEST });
+    r.ended(2_000, 0, &request(0, 900, 1_100), Done::OLDEST);
+    r.failed(2_500, 0, &request(1, 800, 950));
+    r.ended(2_600, 0, &request(1, 2_000, 2_200), Done { outcome: Outcome::Failed(Fault::Short), ..Done::OLDEST });
+    r.ended(2_700, 0, &request(1, 2_400, 2_400), Done { outcome: Outcome::Unexpected, status: 429, ..Done::OLDEST });
     r.request_under_way(3_000, &request(0, 990, 1_200));
     r.enter(Phase::Drain, 3_000);
     let part = r.part(4_000, Offered::Sent);

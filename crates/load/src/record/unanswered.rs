@@ -10,7 +10,10 @@ use crate::core::InFlightRequest;
 
 impl Record {
     /// Records a request that failed with its connection.
-    pub(crate) fn failed(&mut self, now_ns: u64, request: &InFlightRequest) {
+    pub(crate) fn failed(&mut self, now_ns: u64, conn: u32, request: &InFlightRequest) {
+        if let Some(streams) = &mut self.streams {
+            streams.ended(now_ns, conn, request, 0, false);
+        }
         self.classes.failed(request.class);
         self.unanswered(now_ns, request);
     }
@@ -38,6 +41,9 @@ impl Record {
     /// Records a request that was started and is in flight at the end of the window.
     pub(crate) fn request_under_way(&mut self, now_ns: u64, request: &InFlightRequest) {
         self.still_under_way(now_ns, request.start.intended_ns);
+        if let Some(streams) = self.streams.as_mut().filter(|_| !request.has_events) {
+            streams.waits_for_first(now_ns, request);
+        }
         let age = |start_ns: u64| rounded(now_ns.saturating_sub(start_ns));
         self.each_time(request, |times, start_ns| *times.under_way.entry(age(start_ns)).or_default() += 1);
         self.carry_in_others(request);

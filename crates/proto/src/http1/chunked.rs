@@ -66,18 +66,19 @@ impl Chunked {
 
     /// Skips bytes of the body. Returns the number of bytes that belonged to the body, and true if the body has ended.
     pub fn skip(&mut self, input: &[u8]) -> Result<(usize, bool), Fault> {
-        self.read(input, |_| ())
+        self.read(input, |_, _| ())
     }
 
-    /// Reads bytes of the body like [`Chunked::skip`], and calls `each` with the pieces of data.
-    pub fn read(&mut self, input: &[u8], mut each: impl FnMut(&[u8])) -> Result<(usize, bool), Fault> {
+    /// Reads bytes of the body like [`Chunked::skip`], and calls `each` with the pieces of data. The flag is true for the
+    /// last piece of a chunk.
+    pub fn read(&mut self, input: &[u8], mut each: impl FnMut(&[u8], bool)) -> Result<(usize, bool), Fault> {
         let mut used = 0;
         while let Some(&byte) = input.get(used).filter(|_| !self.done()) {
             if self.at == Position::Data {
                 let n = self.left.min((input.len() - used) as u64);
-                each(&input[used..used + n as usize]);
-                used += n as usize;
                 self.left -= n;
+                each(&input[used..used + n as usize], self.left == 0);
+                used += n as usize;
                 if self.left == 0 {
                     self.at = Position::DataCr;
                 }

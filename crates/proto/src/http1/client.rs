@@ -1,27 +1,29 @@
 //! The client side: sends prepared requests, and checks framing, length and status of every response.
 
 mod answers;
+mod examiner;
 mod template_state;
 
 use std::collections::VecDeque;
 use std::sync::Arc;
 
-use run::{Protocol, RequestSet};
+use run::{Protocol, RequestSet, StreamFormat, StreamPlan};
 
+use self::examiner::{Examiner, Piece};
 use self::template_state::TemplateState;
 use super::chunked::Chunked;
 use super::head::HeadBuffer;
 use super::request::{Request, build};
 use crate::refusal::Refusal;
-use crate::search::Search;
 use crate::template::SharedPlan;
-use crate::{Client, Done, Fault, Mix, Progress, ProtoError, Request as Asked, Requester};
+use crate::{Client, Done, Fault, Mix, Progress, ProtoError, Request as Asked, Requester, Which};
 
 /// Settings of the clients of a plan, checked and prepared.
 #[derive(Clone)]
 pub struct ClientPlan {
     requests: Arc<[Request]>,
     shared: SharedPlan,
+    stream: Option<StreamPlan>,
     /// True if the connection uses TLS.
     is_secure: bool,
 }
@@ -35,7 +37,12 @@ impl ClientPlan {
     /// Prepares a set of requests, which replaces the single request of the plan.
     pub fn with_set(plan: &Protocol, set: Option<&RequestSet>) -> Result<Self, ProtoError> {
         let shared = SharedPlan::new(plan, set);
-        Ok(Self { requests: build(plan, set, shared.source.as_deref())?.into(), shared, is_secure: false })
+        Ok(Self {
+            requests: build(plan, set, shared.source.as_deref())?.into(),
+            shared,
+            stream: None,
+            is_secure: false,
+        })
     }
 }
 
@@ -56,7 +63,7 @@ impl Client for ClientPlan {
             wrong_line: None,
             gave_up_idle: false,
             refusal: Refusal::default(),
-            search: Search::default(),
+            examiner: Examiner::new(self.stream.as_ref()),
             live: self
                 .shared
                 .template()
@@ -66,6 +73,16 @@ impl Client for ClientPlan {
 
     fn within_tls(self) -> Self {
         Self { is_secure: true, ..self }
+    }
+
+    fn with_stream(mut self, stream: &StreamPlan) -> Result<Self, ProtoError> {
+        if matches!(stream.format, StreamFormat::Grpc | StreamFormat::Ws) {
+            return Err(ProtoError::wrong_stream(stream));
+        }
+        // The requests were just built, so nothing else refers to them.
+        let requests = Arc::get_mut(&mut self.requests);
+        requests.into_iter().flatten().for_each(|request| request.is_examined = true);
+        Ok(Self { stream: Some(stream.clone()), ..self })
     }
 
     fn fixed(&self) -> bool {
@@ -108,8 +125,7 @@ pub struct ClientSession {
     /// True if the server ended the idle connection with status 408.
     gave_up_idle: bool,
     refusal: Refusal,
-    /// Search for the text that the response must contain.
-    search: Search,
+    examiner: Examiner,
     /// State of a connection on which values are filled into each request.
     live: Option<Box<TemplateState>>,
 }
@@ -133,6 +149,12 @@ impl Requester for ClientSession {
 
     fn is_answering(&self) -> Option<bool> {
         Some(!matches!(self.phase, Phase::Head) || !self.head.is_empty())
+    }
+
+    fn each_begun_answer(&mut self, begun: &mut dyn FnMut(Which, u32)) {
+        if self.is_answering() == Some(true) {
+            begun(Which::Oldest, self.examiner.take_events());
+        }
     }
 
     fn begin(&mut self, request: Asked) {
@@ -184,12 +206,14 @@ impl Requester for ClientSession {
                     (n as usize, ended)
                 }
                 Phase::Chunks(chunks) => {
-                    let (search, live, refusal) = (&mut self.search, &mut self.live, &mut self.refusal);
+                    let (examiner, live, refusal) = (&mut self.examiner, &mut self.live, &mut self.refusal);
+                    let status = self.status;
                     let (n, ended) = match wanted(&self.requests, &self.outstanding) {
                         None if !refusal.collects() => chunks.skip(rest)?,
-                        request => chunks.read(rest, |data| {
+                        request => chunks.read(rest, |data, ends_chunk| {
                             refusal.add(data);
-                            request.iter().for_each(|request| look(search, live, request, data));
+                            let piece = Piece { bytes: data, ends_chunk, status };
+                            request.iter().for_each(|request| examiner.look(request, live, piece));
                         })?,
                     };
                     self.bytes += n as u64;
@@ -226,7 +250,7 @@ impl Requester for ClientSession {
     fn reset(&mut self) {
         self.outstanding.clear();
         (self.given, self.sent, self.bytes) = (0, 0, 0);
-        self.search.clear();
+        self.examiner.clear();
         self.live.iter_mut().for_each(|live| live.memory.clear());
         (self.phase, self.keep_alive, self.gave_up_idle) = (Phase::Head, true, false);
         self.head.clear();
@@ -236,17 +260,7 @@ impl Requester for ClientSession {
 /// Returns the current request if the body of its response must be examined.
 fn wanted<'a>(requests: &'a [Request], outstanding: &VecDeque<u16>) -> Option<&'a Request> {
     let request = outstanding.front().map(|&item| &requests[usize::from(item)]);
-    request.filter(|request| request.expect_text.is_some() || !request.capture.is_empty())
-}
-
-/// Searches a piece of the body for the expected text and for values to capture.
-fn look(search: &mut Search, live: &mut Option<Box<TemplateState>>, request: &Request, piece: &[u8]) {
-    if let Some(text) = &request.expect_text {
-        search.look(text, piece);
-    }
-    if let Some(live) = live {
-        live.memory.body(piece, &request.capture);
-    }
+    request.filter(|request| request.is_examined)
 }
 
 #[cfg(test)]

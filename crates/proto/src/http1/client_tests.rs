@@ -125,7 +125,7 @@ fn an_answer_begins_with_its_first_byte() {
     s.receive(b"H", &mut drop).unwrap();
     assert_eq!(s.is_answering(), Some(true));
     let mut begun = Vec::new();
-    s.each_begun_answer(&mut |which| begun.push(which));
+    s.each_begun_answer(&mut |which, _| begun.push(which));
     assert_eq!(begun, [Which::Oldest]);
 }
 
@@ -134,7 +134,7 @@ fn an_answer_begins_with_its_first_byte() {
 fn an_early_hint_is_no_first_byte() {
     let mut s = session("GET", 1);
     s.receive(b"HTTP/1.1 103 Early Hints\r\nLink: </a>\r\n\r\n", &mut drop).unwrap();
-    s.each_begun_answer(&mut |which| panic!("{which:?} has not begun"));
+    s.each_begun_answer(&mut |which, _| panic!("{which:?} has not begun"));
 }
 
 #[test]

@@ -16,11 +16,20 @@ pub(super) struct Request {
     pub(super) bytes: Box<[u8]>,
     pub(super) is_head: bool,
     pub(super) is_idempotent: bool,
+    /// True if the body of the response must be examined: for a text, for values to capture, or for events.
+    pub(super) is_examined: bool,
     pub(super) expect_status: Option<u16>,
     /// Text that the response's body must contain.
     pub(super) expect_text: Option<Box<Finder<'static>>>,
     pub(super) filled: Option<Box<RequestTemplate>>,
     pub(super) capture: Box<[Capture]>,
+}
+
+impl Request {
+    /// Returns true if the request expects this status.
+    pub(super) fn takes(&self, status: u16) -> bool {
+        (200..400).contains(&status) || self.expect_status == Some(status)
+    }
 }
 
 /// A request with placeholders, which are filled in each time it is sent.
@@ -67,8 +76,17 @@ fn one(item: Item, source: Option<&Source>) -> Result<Request, ProtoError> {
     let expect_text = (!expect_text.is_empty()).then(|| Box::new(Finder::new(&expect_text).into_owned()));
     let body = body.unwrap_or_default();
     let (bytes, capture_later) = (Box::default(), Box::default());
-    let known =
-        Request { bytes, filled: None, is_head, is_idempotent, expect_status, expect_text, capture: capture_later };
+    let is_examined = expect_text.is_some() || !capture.is_empty();
+    let known = Request {
+        bytes,
+        filled: None,
+        is_head,
+        is_idempotent,
+        is_examined,
+        expect_status,
+        expect_text,
+        capture: capture_later,
+    };
     let Some(source) = source else {
         let mut bytes = format!("{method} {path} HTTP/1.1\r\n{text}").into_bytes();
         end_head(&mut bytes, says_length.then_some(body.len()));

@@ -13,6 +13,7 @@ use super::fields::Refused;
 use super::head::{Framing, HeadBuffer};
 use super::page::{Ending, Page, Ready};
 use super::strict::{empty_lines, request};
+use crate::pace::Pace;
 use crate::{Fault, Progress, Session};
 
 /// Maximum size of a request body, which is skipped; a longer one is refused with 413.
@@ -37,6 +38,12 @@ pub trait Site: Send + Sync {
     /// Returns an answer if the next request must be refused, whatever it contains. The server calls this method once
     /// per request.
     fn refuse(&self) -> Option<Arc<Page>> {
+        None
+    }
+
+    /// Returns the times at which the body of an answer that begins now may be sent, if it is a stream of events. Only
+    /// HTTP/2 sends such answers.
+    fn pace(&self) -> Option<Pace> {
         None
     }
 

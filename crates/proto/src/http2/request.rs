@@ -29,6 +29,8 @@ pub(super) struct Prepared {
     pub(super) expect_status: Option<u16>,
     /// Text that the response's body must contain.
     pub(super) expect_text: Option<Finder<'static>>,
+    /// True if the body of the response must be examined: for a text or for events.
+    pub(super) is_examined: bool,
     /// True for a gRPC call, whose gRPC status decides.
     pub(super) grpc: bool,
     pub(super) capture: Vec<Capture>,
@@ -78,6 +80,7 @@ impl Prepared {
                 is_head,
                 is_idempotent,
                 expect_status,
+                is_examined: expect_text.is_some(),
                 expect_text,
                 grpc,
                 capture,
@@ -87,7 +90,19 @@ impl Prepared {
             all.push(("content-length".into(), body.len().to_string()));
         }
         let (blocks, filled, grpc, capture) = (Blocks::new(&all), None, false, Vec::new());
-        Ok(Self { blocks, body, filled, is_head, is_idempotent, expect_status, expect_text, grpc, capture })
+        let is_examined = expect_text.is_some();
+        Ok(Self {
+            blocks,
+            body,
+            filled,
+            is_head,
+            is_idempotent,
+            expect_status,
+            expect_text,
+            is_examined,
+            grpc,
+            capture,
+        })
     }
 
     /// Builds a gRPC call with the settings of a plan.
@@ -120,7 +135,18 @@ impl Prepared {
         let all: Vec<_> = first.into_iter().chain(fixed).map(text).chain(own.iter().cloned()).collect();
         let (blocks, body, capture) = (Blocks::new(&all), body.into(), Vec::new());
         let (is_head, is_idempotent, expect_status, expect_text) = (false, false, *expect_status, None);
-        let (filled, grpc) = (None, true);
-        Ok(Self { blocks, body, filled, is_head, is_idempotent, expect_status, expect_text, grpc, capture })
+        let (filled, grpc, is_examined) = (None, true, false);
+        Ok(Self {
+            blocks,
+            body,
+            filled,
+            is_head,
+            is_idempotent,
+            expect_status,
+            expect_text,
+            is_examined,
+            grpc,
+            capture,
+        })
     }
 }

@@ -7,6 +7,7 @@ use super::frame::{self, MAX_PAYLOAD};
 use super::hpack;
 use super::stream_list::{AnyStream, StreamList};
 use crate::http1::Page;
+use crate::pace::Pace;
 
 /// One request and its answer.
 pub(super) struct ServerStream {
@@ -19,6 +20,8 @@ pub(super) struct ServerStream {
     pub(super) received: Received,
     /// True once the request is complete, so that it can be answered.
     pub(super) asked: bool,
+    /// Times at which the answer's body may be sent, if it is a stream.
+    pub(super) pace: Option<Pace>,
     /// Number of bytes of the answer's body that were sent; `None` before its headers are sent.
     sent: Option<usize>,
     window: i64,
@@ -27,7 +30,7 @@ pub(super) struct ServerStream {
 impl ServerStream {
     pub(super) const fn new(number: u32, page: Arc<Page>, head_only: bool, length: Option<u64>, window: i64) -> Self {
         let received = Received::stream();
-        Self { number, page, head_only, length, body: 0, received, asked: false, sent: None, window }
+        Self { number, page, head_only, length, body: 0, received, asked: false, pace: None, sent: None, window }
     }
 
     /// Returns true if the body has the length that the headers announced.
@@ -42,7 +45,17 @@ impl ServerStream {
     /// Returns true if a part of the answer can be sent now.
     fn can_send(&self, sending: &Sending) -> bool {
         let trailers = || self.sent.is_some_and(|sent| sent == self.body().len());
-        self.asked && (self.sent.is_none() || trailers() || self.window > 0 && sending.window > 0)
+        self.asked && (self.sent.is_none() || trailers() || self.window > 0 && sending.window > 0 && self.allowed() > 0)
+    }
+
+    /// Returns the number of bytes of the body that may be sent in the next frame.
+    fn allowed(&self) -> usize {
+        self.pace.as_ref().map_or(usize::MAX, |pace| pace.allowed(self.sent.unwrap_or_default()))
+    }
+
+    /// Returns the time of the next event, if the answer is a stream.
+    fn due_ns(&self) -> Option<u64> {
+        self.pace.as_ref().filter(|_| self.asked)?.due_ns(self.sent.unwrap_or_default())
     }
 
     /// Appends the next frame of the answer; returns true if it was the last one.
@@ -63,7 +76,7 @@ impl ServerStream {
             return true;
         }
         let most = self.window.min(sending.window).max(0) as usize;
-        let n = (length - sent).min(most).min(MAX_PAYLOAD);
+        let n = (length - sent).min(most).min(MAX_PAYLOAD).min(self.allowed());
         self.sent = Some(sent + n);
         self.window -= n as i64;
         sending.window -= n as i64;
@@ -131,6 +144,11 @@ impl ServerStreams {
 
     pub(super) fn can_send(&self, sending: &Sending) -> bool {
         self.0.iter().any(|stream| stream.can_send(sending))
+    }
+
+    /// Returns the time of the next event of an answer that is a stream.
+    pub(super) fn due_ns(&self) -> Option<u64> {
+        self.0.iter().filter_map(ServerStream::due_ns).min()
     }
 
     /// Appends one frame of the first stream that can send, and moves this stream to the end of the list. Returns false

@@ -23,6 +23,8 @@ pub(super) struct Stream {
     pub(super) body: u64,
     /// gRPC messages in the body.
     pub(super) messages: Messages,
+    /// Number of events of the response that were not reported yet.
+    pub(super) new_events: u32,
     pub(super) received: Received,
     /// Number of bytes of the request's body that were not sent yet.
     unsent: usize,
@@ -40,6 +42,7 @@ impl Stream {
             length: None,
             body: 0,
             messages: Messages::NONE,
+            new_events: 0,
             received: Received::stream(),
             unsent,
             window,

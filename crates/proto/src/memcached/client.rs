@@ -204,7 +204,7 @@ impl ClientSession {
         self.outstanding -= 1;
         progress.completed += 1;
         let bytes = std::mem::take(&mut self.bytes);
-        done(Done { which: Which::Oldest, status: 0, outcome, bytes });
+        done(Done { which: Which::Oldest, status: 0, outcome, bytes, events: 0 });
         Ok(())
     }
 

@@ -237,7 +237,7 @@ impl ClientSession {
         progress.completed += 1;
         let failed = self.failed.take();
         let outcome = if failed.is_some() { Outcome::Unexpected } else { Outcome::Expected };
-        done(Done { which: Which::Oldest, status: failed.unwrap_or_default(), outcome, bytes });
+        done(Done { which: Which::Oldest, status: failed.unwrap_or_default(), outcome, bytes, events: 0 });
         Ok(())
     }
 

@@ -133,9 +133,9 @@ impl ClientSession {
 }
 
 impl Requester for ClientSession {
-    fn each_begun_answer(&mut self, begun: &mut dyn FnMut(Which)) {
+    fn each_begun_answer(&mut self, begun: &mut dyn FnMut(Which, u32)) {
         if self.done_bytes > 0 || matches!(self.state, State::Body(_)) {
-            begun(Which::Oldest);
+            begun(Which::Oldest, 0);
         }
     }
 

@@ -192,7 +192,7 @@ impl Requester for ClientSession {
                     self.outstanding -= 1;
                     progress.completed += 1;
                     let outcome = if kind == Kind::Error { Outcome::Unexpected } else { Outcome::Expected };
-                    done(Done { which: Which::Oldest, status: 0, outcome, bytes });
+                    done(Done { which: Which::Oldest, status: 0, outcome, bytes, events: 0 });
                 }
             }
         }

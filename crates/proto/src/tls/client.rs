@@ -153,7 +153,7 @@ impl<S: Requester> Requester for ClientSession<S> {
         self.within.is_answering()
     }
 
-    fn each_begun_answer(&mut self, begun: &mut dyn FnMut(Which)) {
+    fn each_begun_answer(&mut self, begun: &mut dyn FnMut(Which, u32)) {
         self.within.each_begun_answer(begun);
     }
 

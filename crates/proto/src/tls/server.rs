@@ -41,6 +41,10 @@ impl<S: Session> Session for ServerSession<S> {
         self.pipe.wants_out() || !self.failed && self.pipe.established && (self.ends || self.within.wants_transmit())
     }
 
+    fn due_ns(&self) -> Option<u64> {
+        self.within.due_ns().filter(|_| self.pipe.established && !self.failed)
+    }
+
     fn receive(&mut self, input: &[u8]) -> Result<Progress, Fault> {
         if self.failed {
             return Ok(Progress::default());

@@ -5,14 +5,17 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use memchr::memmem::Finder;
-use run::Protocol;
+use run::{Protocol, StreamPlan};
 
 use super::ids::MessageIds;
+use crate::events::{EventCounter, NO_END};
 use crate::search::Search;
-use crate::{Fault, ProtoError, Which};
+use crate::{Fault, Outcome, ProtoError, Which};
 
 /// Maximum size of a message in which an ID is searched, bytes.
 const MAX_MESSAGE: usize = 1 << 20;
+/// Codes of a close without an error: the purpose is fulfilled, or the server goes away (RFC 6455, section 7.4.1).
+const NORMAL_CLOSES: [u16; 2] = [1000, 1001];
 /// Explanation of an unrequested message.
 const PUSHES: &str = "it sends messages that no request asked for, so an answer is not known from them. Say how answers are \
                       told: by a text that only answers hold (--expect-text TEXT), by the request's ID (--body FILE \
@@ -30,6 +33,8 @@ pub(super) enum AnswerRule {
     /// The server sends `messages` messages for each request, and message number `answer` is the answer. `misfit`
     /// becomes true once a message comes between two exchanges on any connection; from then on, positions are unknown.
     Position { answer: u16, messages: u16, misfit: AtomicBool },
+    /// The answer is a stream: all messages until the end marker, or until the server closes the connection.
+    Stream(StreamPlan),
 }
 
 impl AnswerRule {
@@ -107,6 +112,11 @@ pub(super) struct AnswerFinder {
     position: u16,
     /// Number of messages that arrived since the last answer.
     unasked: u64,
+    /// Events of the current stream; absent before the first message of a stream.
+    events: Option<Box<EventCounter>>,
+    /// Number of events that were not reported yet, and number of bytes of the current stream.
+    new_events: u32,
+    stream_bytes: u64,
 }
 
 impl AnswerFinder {
@@ -141,8 +151,52 @@ impl AnswerFinder {
                     self.message.extend_from_slice(bytes);
                 }
             }
+            AnswerRule::Stream(plan) => {
+                self.stream_bytes += bytes.len() as u64;
+                self.events_of(plan).read(bytes, false);
+            }
             AnswerRule::NextMessage(_) | AnswerRule::Position { .. } => {}
         }
+    }
+
+    fn events_of(&mut self, plan: &StreamPlan) -> &mut EventCounter {
+        self.events.get_or_insert_with(|| Box::new(EventCounter::new(plan)))
+    }
+
+    /// Ends a message of a stream. Only the end marker ends the stream here.
+    fn event_ended(&mut self, plan: &StreamPlan) -> Found {
+        let events = self.events_of(plan);
+        let (count, is_end) = (events.read(&[], true), events.has_end() == Some(true));
+        self.new_events += count;
+        if !is_end {
+            return Found::Part;
+        }
+        self.events_of(plan).clear();
+        Found::Answer(Which::Oldest)
+    }
+
+    /// Ends a stream when the server closes the connection. Returns `None` if the answer is no stream, or if the server
+    /// closes with an error.
+    pub(super) fn stream_closed(&mut self, rule: &AnswerRule, code: &[u8]) -> Option<Outcome> {
+        let AnswerRule::Stream(plan) = rule else { return None };
+        let is_normal = code.is_empty() || NORMAL_CLOSES.iter().any(|normal| normal.to_be_bytes() == *code);
+        let has_end = self.events_of(plan).has_end() != Some(false);
+        is_normal.then_some(if has_end { Outcome::Expected } else { Outcome::Failed(Fault::WrongBody(NO_END)) })
+    }
+
+    /// Returns true if a message of the current stream has arrived.
+    pub(super) const fn is_in_stream(&self) -> bool {
+        self.stream_bytes > 0
+    }
+
+    /// Returns the number of events since the last call.
+    pub(super) const fn take_events(&mut self) -> u32 {
+        std::mem::replace(&mut self.new_events, 0)
+    }
+
+    /// Returns the number of bytes of a stream that has ended.
+    pub(super) const fn take_stream_bytes(&mut self) -> u64 {
+        std::mem::replace(&mut self.stream_bytes, 0)
     }
 
     /// Decides whether the complete message is an answer. `is_asked_for` is true if a sent request waits for one.
@@ -155,6 +209,12 @@ impl AnswerFinder {
             AnswerRule::Text(_) if self.search.found() && is_asked_for => Found::Answer(Which::Oldest),
             AnswerRule::Text(_) => Found::Unasked,
             AnswerRule::Id(ids) => self.by_id(ids)?,
+            AnswerRule::Stream(plan) if is_asked_for => self.event_ended(plan),
+            AnswerRule::Stream(plan) => {
+                self.events_of(plan).clear();
+                self.stream_bytes = 0;
+                Found::Unasked
+            }
             AnswerRule::Position { answer, messages, misfit } => {
                 misfit.fetch_or(self.position == 0 && !is_asked_for, Ordering::Relaxed);
                 if misfit.load(Ordering::Relaxed) { Found::Unasked } else { self.by_position(*answer, *messages) }
@@ -201,6 +261,7 @@ impl AnswerFinder {
                  --answer-id-pointer",
                 run::visible(&ids.pointer)
             ),
+            AnswerRule::Stream(_) => "it sends messages before the request; they are no events".into(),
             AnswerRule::Position { messages, .. } => format!(
                 "it sends more messages for a request than {messages}; give their number with --exchange-messages, or \
                  tell answers by their text (--expect-text) or ID (--id-pointer)"
@@ -215,5 +276,7 @@ impl AnswerFinder {
         self.unsent.clear();
         self.waiting.clear();
         (self.is_too_long, self.position, self.unasked) = (false, 0, 0);
+        self.events.iter_mut().for_each(|events| events.clear());
+        (self.new_events, self.stream_bytes) = (0, 0);
     }
 }

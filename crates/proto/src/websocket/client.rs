@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use run::Protocol;
+use run::{Protocol, StreamFormat, StreamPlan};
 
 use super::answers::{AnswerFinder, AnswerRule, Found};
 use super::frame::{self, Piece, Reader};
@@ -11,7 +11,7 @@ use super::mask;
 use crate::client::{positive, read};
 use crate::http1::{HeadBuffer, check_request};
 use crate::outbox::SendBuffer;
-use crate::{Client, Done, Fault, Outcome, Progress, ProtoError, Request, Requester};
+use crate::{Client, Done, Fault, Outcome, Progress, ProtoError, Request, Requester, Which};
 
 /// Maximum size of unsent answers to pings, bytes.
 const MAX_OWED: usize = 64 * 1024;
@@ -64,6 +64,13 @@ impl ClientPlan {
 
 impl Client for ClientPlan {
     type Session = ClientSession;
+
+    fn with_stream(mut self, stream: &StreamPlan) -> Result<Self, ProtoError> {
+        // The plan was just made, so nothing else refers to it.
+        let plan = Arc::get_mut(&mut self.0).filter(|_| stream.format == StreamFormat::Ws);
+        plan.ok_or_else(|| ProtoError::wrong_stream(stream))?.answer_rule = AnswerRule::Stream(stream.clone());
+        Ok(self)
+    }
 
     fn session(&self) -> ClientSession {
         let mut session = ClientSession {
@@ -134,7 +141,14 @@ impl Requester for ClientSession {
     }
 
     fn is_answering(&self) -> Option<bool> {
-        Some(self.bytes > 0 || self.reader.is_inside())
+        Some(self.bytes > 0 || self.reader.is_inside() || self.answers.is_in_stream())
+    }
+
+    fn each_begun_answer(&mut self, begun: &mut dyn FnMut(Which, u32)) {
+        let is_known = self.matches_answers_by_order() || self.answers.is_in_stream();
+        if is_known && self.is_answering() == Some(true) {
+            begun(Which::Oldest, self.answers.take_events());
+        }
     }
 
     fn takes_more(&self) -> bool {
@@ -188,7 +202,9 @@ impl Requester for ClientSession {
                         Found::Answer(which) => {
                             self.outstanding -= 1;
                             progress.completed += 1;
-                            done(Done { which, status: 0, outcome: Outcome::Expected, bytes });
+                            let bytes = bytes.max(self.answers.take_stream_bytes());
+                            let events = self.answers.take_events();
+                            done(Done { which, status: 0, outcome: Outcome::Expected, bytes, events });
                         }
                         Found::Part => {}
                         Found::Unasked => progress.unasked += 1,
@@ -204,6 +220,14 @@ impl Requester for ClientSession {
                 Piece::Control { opcode: frame::CLOSE, payload } => {
                     self.refusal.get_or_insert_with(|| closed(payload));
                     let code = payload.get(..2).unwrap_or_default().to_vec();
+                    if self.outstanding > self.to_send
+                        && let Some(outcome) = self.answers.stream_closed(&self.plan.answer_rule, &code)
+                    {
+                        self.outstanding -= 1;
+                        progress.completed += 1;
+                        let (bytes, events) = (self.answers.take_stream_bytes(), self.answers.take_events());
+                        done(Done { which: Which::Oldest, status: 0, outcome, bytes, events });
+                    }
                     self.close(&code);
                     progress.merge(Progress::CLOSE);
                     return Ok(progress);

@@ -21,12 +21,33 @@ pub struct ServerSession {
     over: bool,
     reader: Reader,
     outgoing: SendBuffer,
+    /// True if messages are dropped instead of sent back.
+    drops: bool,
 }
 
 impl Default for ServerSession {
     fn default() -> Self {
-        let reader = Reader::new(true);
-        Self { head: HeadBuffer::default(), open: false, over: false, reader, outgoing: SendBuffer::default() }
+        let (head, reader, outgoing) = (HeadBuffer::default(), Reader::new(true), SendBuffer::default());
+        Self { head, open: false, over: false, reader, outgoing, drops: false }
+    }
+}
+
+impl ServerSession {
+    /// Makes a session that drops the messages of the client. The caller sends messages by [`ServerSession::say`].
+    pub fn silent() -> Self {
+        Self { drops: true, ..Self::default() }
+    }
+
+    /// Sends a text message.
+    pub fn say(&mut self, text: &[u8]) {
+        let (begin, length) = frame::head(frame::TEXT, true, text.len() as u64, false);
+        self.outgoing.append(&begin[..length]);
+        self.outgoing.append(text);
+    }
+
+    /// Announces the regular end of the connection.
+    pub fn leave(&mut self) {
+        self.close(&1000_u16.to_be_bytes());
     }
 }
 
@@ -92,6 +113,10 @@ impl ServerSession {
         while let Some(piece) = self.reader.next(rest)? {
             match piece {
                 Piece::Data { head, from, bytes, ends } => {
+                    progress.completed += u32::from(ends && head.fin);
+                    if self.drops {
+                        continue;
+                    }
                     if from == 0 {
                         let (begin, length) = frame::head(head.opcode, head.fin, head.length, false);
                         self.outgoing.append(&begin[..length]);
@@ -100,7 +125,6 @@ impl ServerSession {
                     let at = to.len();
                     to.extend_from_slice(bytes);
                     mask::apply(&mut to[at..], head.mask, from);
-                    progress.completed += u32::from(ends && head.fin);
                 }
                 Piece::Control { opcode: frame::PING, payload } => {
                     frame::write_control(self.outgoing.end(), frame::PONG, payload, None);

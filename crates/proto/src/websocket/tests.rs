@@ -1,12 +1,12 @@
 //! Tests of both sides against each other, and of each against frames written by hand.
 
 use proptest::prelude::*;
-use run::Protocol;
+use run::{Protocol, StreamFormat, StreamPlan};
 
 use super::frame::{self, FIN, Piece, Reader};
 use super::handshake::{accept_response, key};
 use super::{ClientPlan, ClientSession, ServerSession};
-use crate::{Client, Done, Fault, Progress, ProtoError, Request, Requester, Session, Which};
+use crate::{Client, Done, Fault, Outcome, Progress, ProtoError, Request, Requester, Session, Which};
 
 fn client(message_bytes: u64, messages: u32) -> ClientSession {
     plan(message_bytes, messages, |_| ()).unwrap().session()
@@ -32,6 +32,41 @@ fn plan(message_bytes: u64, messages: u32, set: fn(&mut AnswerSettings)) -> Resu
         answer_message,
         exchange_messages,
     })
+}
+
+/// Makes a session with a request, whose answer is a stream with this end marker.
+fn stream(end: &str) -> ClientSession {
+    let format = StreamFormat::Ws;
+    let stream = StreamPlan { format, end: end.into(), ..StreamPlan::default() };
+    let mut session = accepted(plan(5, 0, |_| ()).unwrap().with_stream(&stream).unwrap().session());
+    session.begin(Request::default());
+    sent(&mut session, 100);
+    session
+}
+
+/// Returns the results of requests after these frames, and the number of events before that.
+fn streamed(session: &mut ClientSession, frames: &[&[u8]]) -> (Vec<(Outcome, u64, u32)>, u32) {
+    let (mut ended, mut events) = (Vec::new(), 0);
+    for frame in frames {
+        session.receive(frame, &mut |done| ended.push((done.outcome, done.bytes, done.events))).unwrap();
+        session.each_begun_answer(&mut |which, n| {
+            assert_eq!(which, Which::Oldest);
+            events += n;
+        });
+    }
+    (ended, events)
+}
+
+#[test]
+fn messages_are_events_until_the_marker_or_the_close() {
+    let [a, b, end] = [&b"a"[..], b"bc", b"the END"].map(|text| framed(FIN | frame::TEXT, text));
+    let close = |code: u16| framed(FIN | frame::CLOSE, &code.to_be_bytes());
+    let last = [b.clone(), end].concat();
+    assert_eq!(streamed(&mut stream("END"), &[&a, &last]), (vec![(Outcome::Expected, 10, 1)], 1));
+    assert_eq!(streamed(&mut stream(""), &[&a, &b, &close(1000)]), (vec![(Outcome::Expected, 3, 0)], 2));
+    let (ended, _) = streamed(&mut stream("END"), &[&a, &close(1000)]);
+    assert!(matches!(ended[..], [(Outcome::Failed(Fault::WrongBody(_)), 1, 0)]), "{ended:?}");
+    assert_eq!(streamed(&mut stream(""), &[&a, &close(1011)]), (Vec::new(), 1), "a close with an error ends no stream");
 }
 
 #[derive(Default)]

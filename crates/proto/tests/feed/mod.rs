@@ -5,6 +5,7 @@ use std::sync::Arc;
 
 use loadline_proto::http1::{Page, Site};
 use loadline_proto::{Done, Request, Session, by_scheme, http2, memcached, redis, websocket};
+use run::StreamPlan;
 
 /// Requests that the client has in flight.
 const IN_FLIGHT: u16 = 4;
@@ -12,10 +13,16 @@ const IN_FLIGHT: u16 = 4;
 /// Feeds `bytes` to the client of a scheme after its handshake, in pieces of `piece` bytes. Returns each request's
 /// result, and true if the connection ended with a fault.
 pub(crate) fn client(scheme: &str, bytes: &[u8], piece: usize) -> (Vec<Done>, bool) {
+    stream(scheme, None, bytes, piece)
+}
+
+/// Feeds `bytes` as [`client`] does, to a client whose answers may be streams of events. Each result has the number of
+/// its events.
+pub(crate) fn stream(scheme: &str, stream: Option<&StreamPlan>, bytes: &[u8], piece: usize) -> (Vec<Done>, bool) {
     let Some((row, _)) = by_scheme(scheme) else { unreachable!("{scheme} has a row") };
     let plan = (row.defaults)();
     let greeting = (row.canned)(&plan, &[]);
-    let Ok(client) = loadline_proto::client(&plan, None, None) else {
+    let Ok(client) = loadline_proto::stream_client(&plan, None, None, stream) else {
         unreachable!("the defaults of {scheme} can be sent")
     };
     let (mut sessions, mut sent, mut told) = (client.sessions(1), [0; 1024], Vec::new());

@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 
 use run::{ErrorKind, FigureUnit, Intensity, Run, Side, Summary, SummaryFigure, Trial, TrialKind};
 
-use super::figures::{CLASS_COUNTS, FIGURES, Figure, LATER_FIGURES, Of, sides, times};
+use super::figures::{CLASS_COUNTS, FIGURES, Figure, Of, later_figures, sides, times};
 use super::wrap::clean;
 use crate::{Doc, ReportError, Style};
 use run::number::machine;
@@ -24,7 +24,7 @@ pub(super) fn make(_: &Doc, run: &Run, _: &Style) -> Result<String, ReportError>
     let classes: BTreeSet<&str> = run.trials.iter().flat_map(|t| &t.classes).map(|c| c.name.as_str()).collect();
     header.extend(classes.iter().flat_map(|class| class_columns(class)));
     header.extend(times(run).flat_map(|(name, ..)| BOUNDS.iter().map(move |(part, _)| format!("{name}_{part}"))));
-    header.extend(LATER_FIGURES.iter().map(|figure| figure.column.into()));
+    header.extend(later_figures(run).map(|figure| figure.column.into()));
     push(&mut out, header);
     for (i, trial) in run.trials.iter().enumerate() {
         let mut row: Vec<String> = COLUMNS.iter().map(|(_, get)| get(i, trial)).collect();
@@ -37,7 +37,7 @@ pub(super) fn make(_: &Doc, run: &Run, _: &Style) -> Result<String, ReportError>
         row.extend(costs.iter().map(|(side, id, _)| cost(trial, side, id)));
         row.extend(classes.iter().flat_map(|class| class_figures(trial, class)));
         row.extend(times(run).flat_map(|(_, _, of)| BOUNDS.iter().map(|(_, get)| get(of(trial)))));
-        row.extend(LATER_FIGURES.iter().map(|figure| value(figure, trial)));
+        row.extend(later_figures(run).map(|figure| value(figure, trial)));
         push(&mut out, row);
     }
     Ok(out)

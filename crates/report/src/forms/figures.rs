@@ -53,13 +53,28 @@ pub(super) const FIGURES: &[Figure] = &[
 
 /// Counts added later. The added counts are the last columns of the CSV.
 #[rustfmt::skip]
-pub(super) const LATER_FIGURES: &[Figure] = &[
+const LATER_FIGURES: &[Figure] = &[
     count("unprocessed_resent", "unprocessed_resent", "Requests that the server left unprocessed behind an announced close, each sent again.", |t| t.tally.unprocessed),
     count("keep_alive_races", "keep_alive_races", "Connections that the server closed just as requests left on them.", |t| t.tally.keep_alive_races),
     count("keep_alive_resent", "keep_alive_resent", "Requests of keep-alive races that were sent again.", |t| t.tally.resent),
     count("closes_left_to_client", "closes_left_to_client", "Connections whose end the server announced and left to the client.", |t| t.tally.closes_left_to_client),
     count("unasked_messages", "unasked_messages", "Messages of the server that no request asked for.", |t| t.tally.unasked_messages),
 ];
+
+/// Figures of streams of events in the measured window, which only runs with streams have.
+#[rustfmt::skip]
+const STREAM_FIGURES: &[Figure] = &[
+    level("events_per_s", "event_rate", "Events of streams per second.", |t| t.events as f64 / t.measured.length_s),
+    level("streams_open", "streams_open", "Mean number of open streams.", |t| t.streams_open),
+    level("streams_stalled", "streams_stalled", "Streams with a gap that was longer than allowed.", |t| t.streams_stalled as f64),
+    level("streams_broken", "streams_broken", "Streams that began and ended early.", |t| t.streams_broken as f64),
+];
+
+/// Returns the figures of a run that were added later.
+pub(super) fn later_figures(run: &Run) -> impl Iterator<Item = &'static Figure> {
+    let of_streams = run.plan.load.stream.as_ref().map_or(&[][..], |_| STREAM_FIGURES);
+    LATER_FIGURES.iter().chain(of_streams)
+}
 
 /// A distribution of times: name, description and figures.
 pub(super) type Times = (&'static str, &'static str, fn(&Trial) -> &Summary);
@@ -80,6 +95,12 @@ const HANDSHAKE: Times =
 /// Times to the first byte, which runs of earlier versions lack.
 const FIRST_BYTE: Times = ("first_byte", "Time to the first byte from the intended start.", |t| &t.first_byte_us);
 
+/// Times of streams of events, which only runs with streams have.
+const STREAM_TIMES: &[Times] = &[
+    ("first_event", "Time to the first event of a stream from the intended start.", |t| &t.first_event_us),
+    ("gap", "Time between an event of a stream and the next one.", |t| &t.gap_us),
+];
+
 /// Returns the recorded sides of a trial, with their names.
 pub(super) fn sides(trial: &Trial) -> impl Iterator<Item = (&'static str, &Side)> {
     [("client", Some(&trial.client)), ("server", trial.server.as_ref())]
@@ -91,7 +112,8 @@ pub(super) fn sides(trial: &Trial) -> impl Iterator<Item = (&'static str, &Side)
 pub(super) fn times(run: &Run) -> impl Iterator<Item = &'static Times> {
     let handshakes = run.trials.iter().any(|t| !t.handshake_us.is_empty());
     let first_bytes = run.trials.iter().any(|t| !t.first_byte_us.is_empty());
-    TIMES.iter().chain(handshakes.then_some(&HANDSHAKE)).chain(first_bytes.then_some(&FIRST_BYTE))
+    let of_streams = run.plan.load.stream.as_ref().map_or(&[][..], |_| STREAM_TIMES);
+    TIMES.iter().chain(handshakes.then_some(&HANDSHAKE)).chain(first_bytes.then_some(&FIRST_BYTE)).chain(of_streams)
 }
 
 /// A count of a request class: name, description and value.

@@ -8,7 +8,7 @@ use std::fmt::Write as _;
 use run::{LoadState, Run, Summary, SummaryFigure, Trial};
 
 use super::csv::{kind, snake};
-use super::figures::{CLASS_COUNTS, FIGURES, LATER_FIGURES, Of, sides, times};
+use super::figures::{CLASS_COUNTS, FIGURES, Of, later_figures, sides, times};
 use crate::{Doc, ReportError, Style};
 
 pub(super) fn make(_: &Doc, run: &Run, _: &Style) -> Result<String, ReportError> {
@@ -16,7 +16,7 @@ pub(super) fn make(_: &Doc, run: &Run, _: &Style) -> Result<String, ReportError>
     findings(run, &mut out);
     out.family("loadline_trial_measured_seconds", "gauge", "Length of the measured window.");
     out.trials(run, "loadline_trial_measured_seconds", |t| t.measured.length_s);
-    for figure in FIGURES.iter().chain(LATER_FIGURES) {
+    for figure in FIGURES.iter().chain(later_figures(run)) {
         let name = format!("loadline_trial_{}", figure.family);
         match figure.of {
             Of::Level(of) => {

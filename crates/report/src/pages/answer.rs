@@ -4,7 +4,7 @@ use run::{Capacity, Failure, OwnLimit, ProofOutcome, Run, TrialKind, UsersFindin
 
 use super::answered::{has_answer, is_of_search, searched};
 use super::limited::{advice, limited_by};
-use super::{answered, load, pick, proof, rate, warned};
+use super::{answered, load, pick, proof, rate, streams, warned};
 use crate::{AnswerLine, Block, Section, Tone, Unit, Weight};
 use run::number::{number, prose::counted, quantity};
 
@@ -33,8 +33,8 @@ fn lines(run: &Run) -> Vec<AnswerLine> {
     }
     let found = &run.findings;
     let beyond = searched(run).filter(|_| found.users.is_none()).and_then(|capacity| beyond(run, capacity));
-    let lines = [capacity(run), beyond, limited_by(run), seen(run), tested(run), advice(run)];
-    lines.into_iter().flatten().collect()
+    let rest = [limited_by(run), seen(run), tested(run), advice(run)].into_iter().flatten();
+    [capacity(run), beyond].into_iter().flatten().chain(streams::of_search(run)).chain(rest).collect()
 }
 
 /// Returns the capacity and the bottleneck of a search.
@@ -114,11 +114,16 @@ fn peak(run: &Run) -> Option<String> {
     })
 }
 
-/// Returns the capacity in users: the largest number that held the objective, and the smallest that did not.
+/// Returns the capacity in users or in open streams: the largest number that held the objective, and the smallest that
+/// did not.
 fn of_users(run: &Run, users: &UsersFinding) -> AnswerLine {
     let objective = searched(run).map_or(String::new(), |c| format!(" with {}", c.objective));
     let mean = quantity(users.think.mean_ms * 1e3, Unit::Micros);
-    let think = format!("who think {mean}{}", if users.think.exponential { " on average" } else { "" });
+    let word = streams::user_word(run);
+    let think = match word {
+        streams::USER => format!("who think {mean}{}", if users.think.exponential { " on average" } else { "" }),
+        _ => "one after the other for each client".into(),
+    };
     let why = users.failed_why.as_ref().map_or(String::new(), |why| format!(" ({why})"));
     let failed = users
         .failed
@@ -128,11 +133,16 @@ fn of_users(run: &Run, users: &UsersFinding) -> AnswerLine {
         format!("; the limit is about {value} ({low} to {high})")
     });
     let value = match users.held {
-        Some(n) => format!("{}, {} {},", counted(f64::from(n), "user"), number(users.rate), rate::unit(run)),
-        None => format!("fewer than {}", counted(f64::from(users.failed.unwrap_or(1)), "user")),
+        Some(n) => format!("{}, {} {},", counted(f64::from(n), word), number(users.rate), rate::unit(run)),
+        None => format!("fewer than {}", counted(f64::from(users.failed.unwrap_or(1)), word)),
     };
     let tone = if users.held.is_some() { Tone::Plain } else { Tone::Bad };
-    AnswerLine::new("Users", value, format!("{think}{objective}{failed}{all}")).toned(tone)
+    AnswerLine::new(
+        if word == streams::USER { "Users" } else { "Streams" },
+        value,
+        format!("{think}{objective}{failed}{all}"),
+    )
+    .toned(tone)
 }
 
 /// Returns the line about the object of the server's waits: an upstream service, or a lock or other object of its

@@ -6,7 +6,7 @@
 use run::{Capacity, Run, SummaryFigure, Trial, TrialKind};
 
 use super::times::known;
-use super::{answered, capacity, pick, rate};
+use super::{answered, capacity, pick, rate, streams};
 use crate::plot::{Axis, Band, Hue, Look, Mark, Plot, Scale, Series, Spot, rising};
 use crate::{Block, Section, Unit, Weight};
 use run::number::number;
@@ -51,10 +51,10 @@ fn users(run: &Run) -> Option<Plot> {
     let mark =
         |c: &run::Estimate| Mark::new(Spot::X(c.value), format!("limit about {}", number(c.value.round())), Hue::Alarm);
     Some(Plot {
-        x: Axis::new("users", Unit::Plain, Scale::Log2),
+        x: Axis::new(format!("{}s", streams::user_word(run)), Unit::Plain, Scale::Log2),
         bands: found.map(band).into_iter().collect(),
         marks: found.map(mark).into_iter().chain(capacity::objectives(run)).collect(),
-        ..points.plot("Response time against users")
+        ..points.plot(&format!("Response time against {}s", streams::user_word(run)))
     })
 }
 

@@ -96,8 +96,6 @@ fn how(breach: &Breach) -> String {
         BreachKind::P99 => time("p99"),
         BreachKind::P999 => time("p99.9"),
         BreachKind::Mean => time("the mean"),
-        BreachKind::FirstByteP50 => time("the median time to the first byte"),
-        BreachKind::FirstByteP99 => time("p99 of the time to the first byte"),
-        BreachKind::FirstByteP999 => time("p99.9 of the time to the first byte"),
+        other => time(&other.timed_figure().unwrap_or_default()),
     }
 }

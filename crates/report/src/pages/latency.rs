@@ -78,6 +78,8 @@ fn figures(shown: &[(&'static str, &Trial)]) -> Table {
         let kinds = [
             ("response", &t.latency_us),
             ("first byte", &t.first_byte_us),
+            ("first event", &t.first_event_us),
+            ("gap", &t.gap_us),
             ("service", &t.service_us),
             ("blocked", &t.blocked_us),
             ("connect", &t.connect_us),

@@ -4,8 +4,8 @@
 use run::{Breach, BreachKind, Intensity, Outcome, Run, Summary, SummaryFigure, Trial};
 
 use super::answered::{asked, of_load, single};
-use super::times::time_in_words;
-use super::{course, cpus, first_failures, limited, rate, server_acts, spread, statuses};
+use super::times::{percentiles, time_in_words};
+use super::{course, cpus, first_failures, limited, rate, server_acts, spread, statuses, streams};
 use crate::{AnswerLine, Block, KeyFigure, Note, Section, Tone, Unit, Weight};
 use run::number::{count, number, prose::counted, quantity};
 
@@ -20,6 +20,7 @@ pub(super) fn answer(run: &Run) -> Option<Vec<Block>> {
     let (trial, outcome) = single(run)?;
     let changed = run.findings.course.as_ref();
     let times = [latency(trial, run.plan.load.new_connections)].into_iter().chain(first_byte(trial));
+    let times = times.chain(streams::lines(run, trial));
     let mut blocks = vec![Block::Answer(times.collect())];
     blocks.extend(spread::histogram(trial).map(Block::Bars));
     let rate = changed.map_or_else(|| completed(run, trial, outcome), course::line);
@@ -118,13 +119,13 @@ fn objective(run: &Run, outcome: Outcome) -> Option<AnswerLine> {
     let limits = [("p50", asked.p50_us), ("mean", asked.mean_us), ("p99", asked.p99_us), ("p99.9", asked.p99_9_us)];
     let times =
         limits.into_iter().filter_map(|(name, us)| Some(format!("{name} at most {}", quantity(us?, Unit::Micros))));
-    let first_byte = asked
-        .first_byte
-        .each()
-        .map(|(figure, us)| format!("{} of the first byte at most {}", figure.label(), quantity(us, Unit::Micros)));
+    let others = asked.timed().into_iter().flat_map(|(time, limits)| {
+        let limit = move |(figure, us)| format!("{} at most {}", time.figure_name(figure), quantity(us, Unit::Micros));
+        limits.each().map(limit).collect::<Vec<_>>()
+    });
     let failed = outcome.breach.is_some_and(|breach| breach.kind == BreachKind::Errors);
     let errors = failed.then(|| format!("errors at most {} (--errors)", quantity(asked.errors, Unit::Share)));
-    let named: Vec<String> = times.chain(first_byte).chain(errors).collect();
+    let named: Vec<String> = times.chain(others).chain(errors).collect();
     let (value, tone) = if outcome.held { ("met:", Tone::Good) } else { ("not met:", Tone::Bad) };
     (!named.is_empty()).then(|| AnswerLine::new("Objective", value, named.join(", ")).toned(tone))
 }
@@ -169,12 +170,6 @@ fn latency(trial: &Trial, new_connections: bool) -> AnswerLine {
     use SummaryFigure::{Max, P50, P90, P99, P999};
     let told = percentiles(response, &[P50, P90, P99, P999, Max]);
     AnswerLine::new("Latency", told, format!("({since})")).leading("latency")
-}
-
-/// Writes figures of a time with their names.
-fn percentiles(times: &Summary, figures: &[SummaryFigure]) -> String {
-    let one = |figure: &SummaryFigure| format!("{} {}", figure.label(), time_in_words(times.figure(*figure)));
-    figures.iter().map(one).collect::<Vec<_>>().join(", ")
 }
 
 /// Returns the percentiles of the time to the first byte, and the mean time from the first byte to the last. Returns

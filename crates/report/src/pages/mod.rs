@@ -35,6 +35,7 @@ mod server_acts;
 mod spread;
 mod stacks;
 mod statuses;
+mod streams;
 mod sweep;
 mod times;
 mod tls;
@@ -190,7 +191,7 @@ fn title(run: &Run) -> String {
     if let Some(capacity) = &found.capacity {
         let rate = format!("{} {}", rate::rate(capacity), rate::unit(run));
         let rate = match found.users.as_ref().and_then(|users| users.held) {
-            Some(users) => format!("{} held ({rate})", counted(f64::from(users), "user")),
+            Some(users) => format!("{} held ({rate})", counted(f64::from(users), streams::user_word(run))),
             None if rate::source(capacity).is_some() => format!("{rate} in a closed loop"),
             None => rate,
         };

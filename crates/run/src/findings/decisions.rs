@@ -5,7 +5,7 @@
 use serde::{Deserialize, Serialize};
 
 use crate::figure::Figure;
-use crate::{FirstByteLimits, Objective};
+use crate::{AnswerTime, Objective, SummaryFigure, TimeLimits};
 
 /// The objective as numbers.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
@@ -24,8 +24,14 @@ pub struct Limits {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub mean_us: Option<f64>,
     /// Limits on the time to the first byte of the answer.
-    #[serde(default, skip_serializing_if = "FirstByteLimits::is_empty")]
-    pub first_byte: FirstByteLimits,
+    #[serde(default, skip_serializing_if = "TimeLimits::is_empty")]
+    pub first_byte: TimeLimits,
+    /// Limits on the time to the first event of a stream.
+    #[serde(default, skip_serializing_if = "TimeLimits::is_empty")]
+    pub first_event: TimeLimits,
+    /// Limits on the time between two events of a stream.
+    #[serde(default, skip_serializing_if = "TimeLimits::is_empty")]
+    pub gap: TimeLimits,
     /// Maximum share of failed requests, 0 to 1.
     #[serde(with = "Figure")]
     pub errors: f64,
@@ -36,8 +42,8 @@ pub struct Limits {
 impl Limits {
     /// Returns an objective with exactly these limits.
     pub fn objective(&self) -> Objective {
-        let Self { p50_us, p99_us, p99_9_us, mean_us, first_byte, errors, .. } = *self;
-        Objective { p50_us, p99_us, p99_9_us, mean_us, first_byte, errors }
+        let Self { p50_us, p99_us, p99_9_us, mean_us, first_byte, first_event, gap, errors, .. } = *self;
+        Objective { p50_us, p99_us, p99_9_us, mean_us, first_byte, first_event, gap, errors }
     }
 }
 
@@ -163,6 +169,49 @@ pub enum BreachKind {
     /// The 99.9th percentile of the time to the first byte exceeded its limit.
     #[serde(rename = "first-byte-p99.9")]
     FirstByteP999,
+    /// The median time to the first event exceeded its limit.
+    FirstEventP50,
+    /// The 99th percentile of the time to the first event exceeded its limit.
+    FirstEventP99,
+    /// The 99.9th percentile of the time to the first event exceeded its limit.
+    #[serde(rename = "first-event-p99.9")]
+    FirstEventP999,
+    /// The median gap between events exceeded its limit.
+    GapP50,
+    /// The 99th percentile of the gaps between events exceeded its limit.
+    GapP99,
+    /// The 99.9th percentile of the gaps between events exceeded its limit.
+    #[serde(rename = "gap-p99.9")]
+    GapP999,
+}
+
+/// Kinds of broken limits on times other than the response time, each with the time and the limited figure.
+const TIMED: [(BreachKind, AnswerTime, SummaryFigure); 9] = {
+    use SummaryFigure::{P50, P99, P999};
+    [
+        (BreachKind::FirstByteP50, AnswerTime::FirstByte, P50),
+        (BreachKind::FirstByteP99, AnswerTime::FirstByte, P99),
+        (BreachKind::FirstByteP999, AnswerTime::FirstByte, P999),
+        (BreachKind::FirstEventP50, AnswerTime::FirstEvent, P50),
+        (BreachKind::FirstEventP99, AnswerTime::FirstEvent, P99),
+        (BreachKind::FirstEventP999, AnswerTime::FirstEvent, P999),
+        (BreachKind::GapP50, AnswerTime::Gap, P50),
+        (BreachKind::GapP99, AnswerTime::Gap, P99),
+        (BreachKind::GapP999, AnswerTime::Gap, P999),
+    ]
+};
+
+impl BreachKind {
+    /// Returns the kind of a broken limit on a figure of a time other than the response time.
+    pub fn of_time(time: AnswerTime, figure: SummaryFigure) -> Option<Self> {
+        TIMED.into_iter().find(|row| (row.1, row.2) == (time, figure)).map(|row| row.0)
+    }
+
+    /// Returns the name of the limited figure of a time other than the response time: `p99 of the time to the first
+    /// byte`.
+    pub fn timed_figure(self) -> Option<String> {
+        TIMED.into_iter().find(|row| row.0 == self).map(|(_, time, figure)| time.figure_name(figure))
+    }
 }
 
 /// Reasons for an exit status of failure.

@@ -17,6 +17,7 @@ pub(crate) mod history;
 pub(crate) mod hot;
 pub(crate) mod proof;
 pub(crate) mod repeat;
+pub(crate) mod streams;
 pub(crate) mod trust;
 pub(crate) mod users;
 pub(crate) mod usl;
@@ -91,6 +92,9 @@ pub struct Findings {
     /// Result of each repeat.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub repeats: Vec<crate::Repeat>,
+    /// Signs in streams of events.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub streams: Vec<crate::StreamFinding>,
     /// The user's expectations and their results.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub expected: Vec<ExpectationResult>,

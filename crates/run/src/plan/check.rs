@@ -4,7 +4,7 @@ use crate::plan::error::{out_of_range, range};
 use crate::plan::intensity::default_pool;
 use crate::{
     Arrival, Intensity, LoadPlan, MAX_REQUESTS, Objective, Plan, PlanError, Protocol, RecordedTimes, RequestOrder,
-    RequestSet, Stage,
+    RequestSet, Stage, StreamPlan,
 };
 
 /// Maximum duration of a load or a watch: one year.
@@ -25,6 +25,10 @@ impl Plan {
         self.load.check()?;
         crate::plan::hosts::check(&self.hosts)?;
         self.objective.check()?;
+        if self.load.stream.is_none() && self.objective.limits_events() {
+            let advice = "give the format of the events, which --first-event and --gap limit";
+            return out_of_range("load.stream", "absent".into(), advice);
+        }
         self.check_search()?;
         self.check_cold()?;
         let behind = self.observe.behind.len();
@@ -62,7 +66,9 @@ impl Objective {
             ("objective.p99_us", self.p99_us),
             ("objective.p99_9_us", self.p99_9_us),
             ("objective.mean_us", self.mean_us),
-            ("objective.first_byte", self.first_byte.each().map(|(_, us)| us).reduce(f64::min)),
+            ("objective.first_byte", self.first_byte.shortest_us()),
+            ("objective.first_event", self.first_event.shortest_us()),
+            ("objective.gap", self.gap.shortest_us()),
         ];
         limits.into_iter().try_for_each(|(what, limit)| {
             let us = limit.unwrap_or(1.0);
@@ -128,6 +134,7 @@ impl LoadPlan {
         self.check_new_connections()?;
         self.requests.as_ref().map_or(Ok(()), check_requests)?;
         check_stages(self)?;
+        self.stream.as_ref().map_or(Ok(()), StreamPlan::check)?;
         let resume = self.tls.as_ref().map_or(0.0, |tls| tls.resume);
         range((0.0..=1.0).contains(&resume), "load.tls.resume", resume, "give on, off or a share such as 50%")?;
         range(

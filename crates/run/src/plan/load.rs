@@ -5,7 +5,8 @@ use std::net::IpAddr;
 use serde::{Deserialize, Serialize};
 
 use crate::{
-    ArrivalTimes, Blocks, Intensity, Protocol, RecordedTimes, RequestSet, Secrets, SlotPlan, Stage, TlsPlan, skip_empty,
+    ArrivalTimes, Blocks, Intensity, Protocol, RecordedTimes, RequestSet, Secrets, SlotPlan, Stage, StreamPlan,
+    TlsPlan, skip_empty,
 };
 
 /// Requests to make, and their timing.
@@ -25,6 +26,10 @@ pub struct LoadPlan {
     /// TLS settings; absent for plain connections.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub tls: Option<TlsPlan>,
+    /// Reading of answers as streams of events; absent for plain answers. The timeout is then the longest wait for the
+    /// next event.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub stream: Option<StreamPlan>,
     /// Amount of load that the plan asks for.
     pub intensity: Intensity,
     /// Rate changes of an open loop from the start of the load. After the last stage, its final rate continues. The
@@ -122,6 +127,7 @@ impl Default for LoadPlan {
             requests: None,
             arrivals: None,
             tls: None,
+            stream: None,
             intensity: Intensity::default(),
             stages: Vec::new(),
             new_connections: false,

@@ -16,6 +16,7 @@ pub(crate) mod search;
 pub(crate) mod secret_names;
 pub(crate) mod secrets;
 pub(crate) mod share;
+pub(crate) mod stream;
 pub(crate) mod target;
 pub(crate) mod tls;
 pub(crate) mod tokens;

@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::SummaryFigure;
+use crate::{AnswerTime, SummaryFigure};
 
 /// Limits that define a good response.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -22,17 +22,39 @@ pub struct Objective {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub mean_us: Option<f64>,
     /// Limits on the time to the first byte of the answer.
-    #[serde(skip_serializing_if = "FirstByteLimits::is_empty")]
-    pub first_byte: FirstByteLimits,
+    #[serde(skip_serializing_if = "TimeLimits::is_empty")]
+    pub first_byte: TimeLimits,
+    /// Limits on the time to the first event of a stream.
+    #[serde(skip_serializing_if = "TimeLimits::is_empty")]
+    pub first_event: TimeLimits,
+    /// Limits on the time between two events of a stream.
+    #[serde(skip_serializing_if = "TimeLimits::is_empty")]
+    pub gap: TimeLimits,
     /// Maximum share of failed requests (0 to 1).
     pub errors: f64,
 }
 
-/// Limits on the time to the first byte. This time starts at the same moment as the response time.
+impl Objective {
+    /// Returns the limits on each time other than the response time.
+    pub const fn timed(&self) -> [(AnswerTime, TimeLimits); 3] {
+        [
+            (AnswerTime::FirstByte, self.first_byte),
+            (AnswerTime::FirstEvent, self.first_event),
+            (AnswerTime::Gap, self.gap),
+        ]
+    }
+
+    /// Returns true if times of the events of streams are limited.
+    pub fn limits_events(&self) -> bool {
+        !self.first_event.is_empty() || !self.gap.is_empty()
+    }
+}
+
+/// Limits on a time other than the response time, such as the time to the first byte.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields, default)]
-pub struct FirstByteLimits {
+pub struct TimeLimits {
     /// Maximum median, microseconds.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub p50_us: Option<f64>,
@@ -44,7 +66,7 @@ pub struct FirstByteLimits {
     pub p99_9_us: Option<f64>,
 }
 
-impl FirstByteLimits {
+impl TimeLimits {
     /// Returns true if nothing is limited.
     pub fn is_empty(&self) -> bool {
         *self == Self::default()
@@ -56,6 +78,11 @@ impl FirstByteLimits {
         [(P50, self.p50_us), (P99, self.p99_us), (P999, self.p99_9_us)]
             .into_iter()
             .filter_map(|(figure, limit)| Some((figure, limit?)))
+    }
+
+    /// Returns the shortest limit, microseconds.
+    pub fn shortest_us(&self) -> Option<f64> {
+        self.each().map(|(_, us)| us).reduce(f64::min)
     }
 
     /// Sets the limit of a figure; returns false if this figure cannot be limited.
@@ -78,7 +105,9 @@ impl Default for Objective {
             p99_us: None,
             p99_9_us: None,
             mean_us: None,
-            first_byte: FirstByteLimits::default(),
+            first_byte: TimeLimits::default(),
+            first_event: TimeLimits::default(),
+            gap: TimeLimits::default(),
             errors: 0.001,
         }
     }

@@ -1,10 +1,10 @@
-//! The two times of an answer that can be limited: until its last byte, and until its first.
+//! The times of an answer that can be limited: until its last byte, until its first, and those of its events.
 
 use std::collections::BTreeMap;
 
-use crate::Hist;
+use crate::{Hist, SummaryFigure};
 
-/// A time of an answer. Both times start at the same moment: the intended start, the connect or the send.
+/// A time of an answer. All but the gap start at the same moment: the intended start, the connect or the send.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum AnswerTime {
     /// Response time: until the last byte.
@@ -12,6 +12,10 @@ pub enum AnswerTime {
     LastByte,
     /// Time until the first byte of the answer. Interim answers of HTTP (1xx) do not count.
     FirstByte,
+    /// Time until the first event of a stream.
+    FirstEvent,
+    /// Time between an event of a stream and the next one.
+    Gap,
 }
 
 impl AnswerTime {
@@ -20,11 +24,33 @@ impl AnswerTime {
         match self {
             Self::LastByte => "response",
             Self::FirstByte => "first_byte",
+            Self::FirstEvent => "first_event",
+            Self::Gap => "gap",
+        }
+    }
+
+    /// Returns true for a time of events, which requests without an answer do not have.
+    pub const fn is_of_events(self) -> bool {
+        matches!(self, Self::FirstEvent | Self::Gap)
+    }
+
+    /// Returns the name of a figure of this time in a sentence: `median time to the first byte`.
+    pub fn figure_name(self, figure: SummaryFigure) -> String {
+        let name = match self {
+            Self::LastByte => "response time",
+            Self::FirstByte => "time to the first byte",
+            Self::FirstEvent => "time to the first event",
+            Self::Gap => "gap between events",
+        };
+        match figure {
+            SummaryFigure::P50 => format!("median {name}"),
+            figure => format!("{} of the {name}", figure.label()),
         }
     }
 
     /// Returns the histogram of this time. If every answer came in one piece, both times have one histogram.
     pub(super) fn of(self, histograms: &BTreeMap<String, Hist>) -> Option<&Hist> {
-        histograms.get(self.histogram()).or_else(|| histograms.get(Self::LastByte.histogram()))
+        let own = histograms.get(self.histogram());
+        own.or_else(|| histograms.get(Self::LastByte.histogram()).filter(|_| !self.is_of_events()))
     }
 }

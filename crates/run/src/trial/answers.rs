@@ -10,6 +10,8 @@ impl Trial {
         match time {
             AnswerTime::LastByte => &self.latency_us,
             AnswerTime::FirstByte => &self.first_byte_us,
+            AnswerTime::FirstEvent => &self.first_event_us,
+            AnswerTime::Gap => &self.gap_us,
         }
     }
 

@@ -22,6 +22,7 @@ pub(crate) mod silent_closes;
 pub(crate) mod sqlstate;
 pub(crate) mod stacks;
 pub(crate) mod status;
+pub(crate) mod stream_counts;
 pub(crate) mod tally;
 pub(crate) mod tasks;
 pub(crate) mod tenths;
@@ -39,7 +40,7 @@ use serde::{Deserialize, Serialize};
 use crate::figure::Figure;
 use crate::{
     ClassPart, EndsTogether, FirstFailure, Hist, HostLoad, Incident, IncidentKind, Intensity, Key, Measured, Results,
-    Scope, Side, Summary, Tally,
+    Scope, Side, Summary, Tally, skip_empty,
 };
 
 /// Purpose of a trial.
@@ -119,6 +120,25 @@ pub struct Trial {
     /// in one piece; then `histograms` has no `first_byte`. Absent in runs of earlier versions.
     #[serde(skip_serializing_if = "Summary::is_empty")]
     pub first_byte_us: Summary,
+    /// Time to the first event of a stream, from the same moment as `latency_us`. Absent if the answers are no streams.
+    #[serde(skip_serializing_if = "Summary::is_empty")]
+    pub first_event_us: Summary,
+    /// Time between an event of a stream and the next one. Events that one read received have gaps of 0 between them.
+    #[serde(skip_serializing_if = "Summary::is_empty")]
+    pub gap_us: Summary,
+    /// Events of streams that arrived in the measured window.
+    #[serde(skip_serializing_if = "skip_empty::is_no_count")]
+    pub events: u64,
+    /// Mean number of open streams in the measured window. A stream is open from its request to the end of its answer.
+    #[serde(with = "Figure", skip_serializing_if = "skip_empty::is_zero")]
+    pub streams_open: f64,
+    /// Streams with a gap that was longer than `--stall`, in the measured window.
+    #[serde(skip_serializing_if = "skip_empty::is_no_count")]
+    pub streams_stalled: u64,
+    /// Streams that began and ended early in the measured window: with their connection, by the timeout, or without the
+    /// event that ends them.
+    #[serde(skip_serializing_if = "skip_empty::is_no_count")]
+    pub streams_broken: u64,
     /// Service time: from the moment of sending to the last byte.
     pub service_us: Summary,
     /// Time that the generator was ready to send but could not.

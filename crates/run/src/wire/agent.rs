@@ -7,8 +7,8 @@ use std::collections::btree_map::Entry;
 use crate::figure::Figure;
 use crate::{
     Address, ClassPart, CoarseHist, ColdPlan, ConnectionOpening, EndsTogether, Errors, FirstFailure, Hist, LeverPlan,
-    LoadPlan, MAX_CLASSES, MAX_FIRST_FAILURES, ServerQuestion, SlotHist, Tally, Tenths, UnansweredTimes, WatchSpec,
-    Window, skip_empty,
+    LoadPlan, MAX_CLASSES, MAX_FIRST_FAILURES, ServerQuestion, SlotHist, StreamCounts, Tally, Tenths, UnansweredTimes,
+    WatchSpec, Window, skip_empty,
 };
 
 /// Task of an agent: the first line that it reads. A load agent may get another task after it has reported its results.
@@ -284,7 +284,7 @@ pub struct LoadPart {
     /// also `handshake`, and `handshake_resumed` for resumed sessions. `unanswered` holds the time until the failure of
     /// each failed request, and `refused` the time until each answer with an unexpected status. `under_way` holds the
     /// ages of requests without a response at the end of the window, and `carried_in` the ages of those in flight at
-    /// its start.
+    /// its start. With streams of events, also `first_event` and `gap`.
     #[serde(deserialize_with = "crate::bounded::map::<MAX_HISTOGRAMS, _, _>")]
     pub histograms: BTreeMap<String, Hist>,
     /// Service times of requests without an answer in the measured window: the time since their sending. Empty if every
@@ -294,6 +294,9 @@ pub struct LoadPart {
     /// Results of each class in a mix of requests; empty if all requests belong to one class.
     #[serde(skip_serializing_if = "Vec::is_empty", deserialize_with = "crate::bounded::list::<MAX_CLASS_PARTS, _, _>")]
     pub classes: Vec<ClassPart>,
+    /// Counts of the streams of events in the measured window; absent if the answers are no streams.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub streams: Option<StreamCounts>,
     /// First failure of each kind with its reason.
     #[serde(
         skip_serializing_if = "Vec::is_empty",
@@ -347,6 +350,9 @@ impl LoadPart {
         let mut classes = other.classes.into_iter();
         self.classes.iter_mut().zip(classes.by_ref()).for_each(|(a, b)| a.merge(b));
         self.classes.extend(classes);
+        if let Some(streams) = other.streams {
+            self.streams.get_or_insert_default().merge(streams);
+        }
         FirstFailure::merge(&mut self.first_failures, other.first_failures);
         for note in other.notes {
             if !self.notes.contains(&note) {

@@ -122,6 +122,10 @@ impl Service for Delayed {
         self.service.busy_reply()
     }
 
+    fn is_timed(&self) -> bool {
+        self.service.is_timed()
+    }
+
     fn nagle(&self) -> bool {
         self.service.nagle()
     }
@@ -140,6 +144,10 @@ impl Session for DelayedSession {
 
     fn wants_transmit(&self) -> bool {
         self.inner.wants_transmit()
+    }
+
+    fn due_ns(&self) -> Option<u64> {
+        self.inner.due_ns()
     }
 
     fn receive(&mut self, input: &[u8]) -> Result<Progress, Fault> {

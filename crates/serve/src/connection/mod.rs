@@ -119,6 +119,11 @@ impl Connection {
         !self.holds_output() && self.session.wants_transmit()
     }
 
+    /// Returns the time at which there is more to write without further input, if any.
+    pub(crate) fn due_ns(&self) -> Option<u64> {
+        self.session.due_ns().filter(|_| !self.holds_output())
+    }
+
     /// Copies the next bytes to write into `out` and returns their number; 0 if there are currently none.
     pub(crate) fn transmit(&mut self, out: &mut [u8]) -> usize {
         if self.holds_output() { 0 } else { self.session.transmit(out) }

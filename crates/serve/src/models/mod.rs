@@ -28,6 +28,9 @@ use crate::{Options, ServeError, Server, Service, behaviours};
 
 const ALL: &[&str] = &["high-throughput", "high-connections", "limits"];
 
+/// Models that cannot serve a service that sends at times of its own, because they have no timers for connections.
+const WITHOUT_TIMERS: &[&str] = &["blocking", "uring", "uring-sharded", "uring-groups", "workers"];
+
 /// All I/O models.
 pub const MODELS: &[ModelSpec] = &[
     ModelSpec {
@@ -150,8 +153,16 @@ pub fn default_model() -> &'static str {
     if crate::completion::probe().is_ok() { "uring-sharded" } else { "epoll-sharded" }
 }
 
-/// Returns the model of a plan, with a note if the choice may surprise the user.
-pub(crate) fn choose<'a>(plan: &'a ServePlan, options: &Options<'_>) -> Result<(&'a str, Option<String>), ServeError> {
+/// Returns the model of a plan, with a note if the choice may surprise the user. The service may be timed: it sends at
+/// times of its own.
+pub(crate) fn choose<'a>(
+    plan: &'a ServePlan,
+    options: &Options<'_>,
+    is_timed: bool,
+) -> Result<(&'a str, Option<String>), ServeError> {
+    if is_timed {
+        return choose_timed(plan).map(|model| (model, None));
+    }
     let workers = options.get::<u32>("workers")?.is_some();
     if plan.model != "auto" {
         if workers && plan.model != "workers" {
@@ -169,6 +180,19 @@ pub(crate) fn choose<'a>(plan: &'a ServePlan, options: &Options<'_>) -> Result<(
     let name = default_model();
     let note = "io_uring is not allowed here: model epoll-sharded serves";
     Ok((name, (name == "epoll-sharded").then(|| note.into())))
+}
+
+/// Returns the model of a plan for a service that sends at times of its own.
+fn choose_timed(plan: &ServePlan) -> Result<&str, ServeError> {
+    match plan.model.as_str() {
+        "auto" => Ok("epoll-sharded"),
+        model if WITHOUT_TIMERS.contains(&model) => Err(ServeError::Combination(format!(
+            "service {} sends at times of its own, which model {model} cannot do: use a model that waits for readiness, \
+             such as epoll",
+            plan.service
+        ))),
+        model => Ok(model),
+    }
 }
 
 /// Starts a model.
@@ -202,7 +226,7 @@ mod tests {
     fn chosen(model: &str, options: &[(&str, &str)]) -> Result<(String, Option<String>), ServeError> {
         let options = options.iter().map(|(k, v)| ((*k).into(), (*v).into())).collect();
         let plan = ServePlan { model: model.into(), options, ..ServePlan::default() };
-        choose(&plan, &Options::new(&plan.options)?).map(|(name, note)| (name.to_owned(), note))
+        choose(&plan, &Options::new(&plan.options)?, false).map(|(name, note)| (name.to_owned(), note))
     }
 
     #[test]
@@ -220,6 +244,17 @@ mod tests {
         assert_eq!(chosen("poll", &[]).unwrap(), ("poll".into(), None));
         assert_eq!(chosen("workers", &[("workers", "2")]).unwrap().0, "workers");
         assert!(chosen("epoll", &[("workers", "2")]).unwrap_err().to_string().contains("needs model workers"));
+    }
+
+    #[test]
+    fn a_timed_service_gets_a_model_with_timers() {
+        let chosen =
+            |model: &str| choose_timed(&ServePlan { model: model.into(), ..ServePlan::default() }).map(str::to_owned);
+        assert_eq!((chosen("auto").unwrap(), chosen("poll").unwrap()), ("epoll-sharded".into(), "poll".into()));
+        for model in WITHOUT_TIMERS {
+            assert!(MODELS.iter().any(|row| row.name == *model));
+            assert!(chosen(model).unwrap_err().to_string().contains("such as epoll"));
+        }
     }
 
     #[test]

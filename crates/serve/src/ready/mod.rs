@@ -6,6 +6,8 @@
 mod conn;
 mod turns;
 
+use std::cmp::Reverse;
+use std::collections::BinaryHeap;
 use std::os::fd::{AsFd, BorrowedFd};
 
 use crate::ServeError;
@@ -64,6 +66,10 @@ pub(crate) struct Worker<R> {
     accept_again: bool,
     /// Number of connections with waiting output.
     blocked: u32,
+    /// Times at which connections have more to write, with their tokens; the earliest is on top.
+    due: BinaryHeap<Reverse<(u64, u32)>>,
+    /// True if connections have such times.
+    is_timed: bool,
     /// Strategy limits: true if so many connections have waiting output that no others are read.
     held: bool,
 }
@@ -71,7 +77,7 @@ pub(crate) struct Worker<R> {
 impl<R: Readiness> Worker<R> {
     pub(crate) fn new(setup: ShardSetup, poller: R) -> Self {
         let shard = Shard::new(setup);
-        let listener = shard.setup.listener.clone();
+        let (listener, is_timed) = (shard.setup.listener.clone(), shard.setup.service.is_timed());
         Self {
             acceptor: listener.map(|fd| Acceptor::new(fd, shard.setup.pace, shard.now_ns)),
             shard,
@@ -82,6 +88,8 @@ impl<R: Readiness> Worker<R> {
             again: Vec::new(),
             accept_again: false,
             blocked: 0,
+            due: BinaryHeap::new(),
+            is_timed,
             held: false,
         }
     }
@@ -120,7 +128,8 @@ impl<R: Readiness> Worker<R> {
             return Some(0);
         }
         let accept = self.acceptor.as_ref().and_then(Acceptor::due_ns);
-        let due = accept.into_iter().chain(self.shard.next_sweep_ns).min()?;
+        let write = self.due.peek().map(|Reverse((due_ns, _))| *due_ns);
+        let due = accept.into_iter().chain(self.shard.next_sweep_ns).chain(write).min()?;
         Some(due.saturating_sub(self.shard.now_ns))
     }
 
@@ -155,6 +164,10 @@ impl<R: Readiness> Worker<R> {
         }
         if self.shard.sweep_due() {
             self.sweep();
+        }
+        while self.due.peek().is_some_and(|Reverse((due_ns, _))| *due_ns <= self.shard.now_ns) {
+            // If the connection has ended meanwhile, a turn of another connection does no harm.
+            self.due.pop().into_iter().for_each(|Reverse((_, token))| self.turn(token, false, false));
         }
     }
 }

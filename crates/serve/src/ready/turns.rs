@@ -1,5 +1,6 @@
 //! The life of a connection in a readiness model: it is opened, gets turns, waits for a slot, and is closed.
 
+use std::cmp::Reverse;
 use std::os::fd::OwnedFd;
 
 use super::{Conn, Turn, Want};
@@ -52,6 +53,12 @@ impl<R: Readiness> Worker<R> {
                     self.again.push(token);
                 }
             }
+        }
+        if self.is_timed {
+            // What is already due but could not be sent waits for the socket or for the peer, not for a time.
+            let due_ns = self.conns.get(token).and_then(|conn| conn.state.due_ns());
+            let due_ns = due_ns.filter(|due_ns| *due_ns > self.shard.now_ns);
+            self.due.extend(due_ns.map(|due_ns| Reverse((due_ns, token))));
         }
         if self.conns.get(token).is_some_and(|conn| self.shard.gives_way(&conn.state.activity)) {
             self.park(token);

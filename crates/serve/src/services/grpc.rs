@@ -1,13 +1,15 @@
-//! gRPC: answers every unary call on every path with a message of `--body-bytes`, or with the status that an option
-//! sets.
+//! gRPC: answers every call on every path with a message of `--body-bytes`, with a stream of such messages, or with the
+//! status that an option sets.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
+use proto::Pace;
 use proto::http1::{Page, Site};
 use proto::http2::ServerSession;
 use run::ServePlan;
 
+use super::streams::StreamPlan;
 use crate::Service;
 use crate::connection::BoxedSession;
 use crate::{Options, ServeError};
@@ -26,6 +28,8 @@ struct Calls {
     now_s: AtomicU64,
     answer: Arc<Page>,
     no_call: Arc<Page>,
+    /// Times of the messages, and the length of a message, if each call is answered by a stream.
+    stream: Option<(Arc<StreamPlan>, usize)>,
 }
 
 pub(super) fn open(plan: &ServePlan, options: &Options<'_>) -> Result<Arc<dyn Service>, ServeError> {
@@ -37,14 +41,26 @@ pub(super) fn open(plan: &ServePlan, options: &Options<'_>) -> Result<Arc<dyn Se
     let mut message = vec![0];
     message.extend_from_slice(&(bytes as u32).to_be_bytes());
     message.resize(message.len() + bytes as usize, b'g');
+    let stream = StreamPlan::if_asked(options)?.map(|plan| (plan, message.len()));
+    if let Some((plan, event_bytes)) = &stream {
+        if plan.events().saturating_mul(*event_bytes as u64) > MAX_MESSAGE_BYTES {
+            let why = "all messages of a stream are kept in memory: give fewer --events or --body-bytes";
+            return Err(ServeError::Combination(why.into()));
+        }
+        message = message.repeat(plan.events() as usize);
+    }
     let answer = Page::grpc(options.get("status")?.unwrap_or_default(), message);
-    let site = Calls { now_s: AtomicU64::new(0), answer, no_call: Page::grpc(UNIMPLEMENTED, Vec::new()) };
+    let site = Calls { now_s: AtomicU64::new(0), answer, no_call: Page::grpc(UNIMPLEMENTED, Vec::new()), stream };
     Ok(Arc::new(Grpc { site: Arc::new(site), streams: options.get("streams")?.unwrap_or_default() }))
 }
 
 impl Service for Grpc {
     fn session(&self) -> BoxedSession {
         Box::new(ServerSession::new(self.site.clone(), self.streams))
+    }
+
+    fn is_timed(&self) -> bool {
+        self.site.stream.is_some()
     }
 
     fn tick(&self, now_s: u64) {
@@ -65,5 +81,9 @@ impl Site for Calls {
 
     fn plain(&self, _status: u16) -> Arc<Page> {
         self.no_call.clone()
+    }
+
+    fn pace(&self) -> Option<Pace> {
+        self.stream.as_ref().map(|(plan, event_bytes)| plan.pace(*event_bytes))
     }
 }

@@ -6,10 +6,12 @@
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex};
 
+use proto::Pace;
 use proto::http1::{Page, ServerSession, Site};
 use run::ServePlan;
 
 use super::files::Files;
+use super::streams::StreamPlan;
 use crate::Service;
 use crate::connection::BoxedSession;
 use crate::server::lock;
@@ -33,6 +35,8 @@ struct Pages {
     split: bool,
     limit: Option<RateLimit>,
     errors: Vec<(u16, Arc<Page>)>,
+    /// Times of the events of the built-in page, and the length of an event, if this page is a stream (HTTP/2).
+    stream: Option<(Arc<StreamPlan>, usize)>,
 }
 
 enum Content {
@@ -47,7 +51,13 @@ pub(super) fn open(plan: &ServePlan, options: &Options<'_>) -> Result<Arc<dyn Se
 /// Opens the service for HTTP/2.
 pub(super) fn open_h2(plan: &ServePlan, options: &Options<'_>) -> Result<Arc<dyn Service>, ServeError> {
     let streams = options.get::<u32>("streams")?.unwrap_or_default();
-    Ok(Arc::new(Http { site: pages(plan, options)?, streams: Some(streams) }))
+    let mut site = pages(plan, options)?;
+    if let (Some(stream), Some(site)) = (StreamPlan::if_asked(options)?, Arc::get_mut(&mut site)) {
+        let (body, event_bytes) = stream.body();
+        site.content = Content::BuiltIn(Page::new(200, "text/event-stream", "", body));
+        site.stream = Some((stream, event_bytes));
+    }
+    Ok(Arc::new(Http { site, streams: Some(streams) }))
 }
 
 fn pages(plan: &ServePlan, options: &Options<'_>) -> Result<Arc<Pages>, ServeError> {
@@ -62,6 +72,7 @@ fn pages(plan: &ServePlan, options: &Options<'_>) -> Result<Arc<Pages>, ServeErr
         status,
         split: options.on("split_head")?,
         limit: RateLimit::from(options)?,
+        stream: None,
         errors: [100, 400, 404, 405, 408, 413, 431, 500, 501, 505].map(|s| (s, error_page(s))).into(),
     };
     Ok(Arc::new(site))
@@ -87,6 +98,10 @@ impl Service for Http {
             None => Box::new(ServerSession::new(self.site.clone())),
             Some(streams) => Box::new(proto::http2::ServerSession::new(self.site.clone(), streams)),
         }
+    }
+
+    fn is_timed(&self) -> bool {
+        self.site.stream.is_some()
     }
 
     fn tick(&self, now_s: u64) {
@@ -131,6 +146,10 @@ impl Site for Pages {
 
     fn splits_head(&self) -> bool {
         self.split
+    }
+
+    fn pace(&self) -> Option<Pace> {
+        self.stream.as_ref().map(|(plan, event_bytes)| plan.pace(*event_bytes))
     }
 }
 

@@ -9,6 +9,7 @@ mod memcached;
 mod record;
 mod redis;
 mod source;
+mod streams;
 #[cfg(test)]
 pub(crate) mod tests;
 pub(crate) mod tls;
@@ -74,21 +75,27 @@ pub const SERVICES: &[ServiceSpec] = &[
     },
     ServiceSpec {
         name: "h2",
-        help: "HTTP/2, with prior knowledge or over TLS (--tls): the same pages and files as http",
+        help: "HTTP/2, with prior knowledge or over TLS (--tls): the same pages and files as http; with --events, streams like sse",
         alpn: &["h2"],
         kind: ServiceKind::Sessions(http::open_h2),
     },
     ServiceSpec {
         name: "grpc",
-        help: "gRPC: answers every unary call with a message of --body-bytes",
+        help: "gRPC: answers every call with a message of --body-bytes; with --events, with a stream of messages",
         alpn: &["h2"],
         kind: ServiceKind::Sessions(grpc::open),
     },
     ServiceSpec {
         name: "ws",
-        help: "WebSocket: sends every message back, frame by frame",
+        help: "WebSocket: sends every message back, frame by frame; with --events, answers it by a stream of messages",
         alpn: &["http/1.1"],
         kind: ServiceKind::Sessions(ws::open),
+    },
+    ServiceSpec {
+        name: "sse",
+        help: "streams of events over HTTP/1.1: --first, --gap, --events; models that wait for readiness, such as epoll",
+        alpn: &["http/1.1"],
+        kind: ServiceKind::Sessions(streams::open),
     },
     ServiceSpec {
         name: "redis",

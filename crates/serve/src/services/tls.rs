@@ -58,6 +58,10 @@ impl Service for Tls {
         self.within.add_to(stats);
     }
 
+    fn is_timed(&self) -> bool {
+        self.within.is_timed()
+    }
+
     fn nagle(&self) -> bool {
         self.within.nagle()
     }

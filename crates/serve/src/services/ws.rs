@@ -1,4 +1,4 @@
-//! WebSocket: sends every message back.
+//! WebSocket: sends every message back, or answers it by a stream of messages.
 
 use std::sync::Arc;
 
@@ -20,6 +20,6 @@ impl Service for Ws {
     }
 }
 
-pub(super) fn open(_plan: &ServePlan, _options: &Options<'_>) -> Result<Arc<dyn Service>, ServeError> {
-    Ok(Arc::new(Ws))
+pub(super) fn open(_plan: &ServePlan, options: &Options<'_>) -> Result<Arc<dyn Service>, ServeError> {
+    Ok(super::streams::open_websocket(options)?.unwrap_or_else(|| Arc::new(Ws)))
 }

@@ -1,6 +1,6 @@
 //! Reading of answers: head, framing, status, text and end.
 
-use super::{ClientSession, Phase, look, wanted};
+use super::{ClientSession, Phase, Piece, wanted};
 use crate::http1::chunked::Chunked;
 use crate::http1::head::{Framing, ResponseHead, response};
 use crate::http1::head_cache::{recall, remember};
@@ -61,7 +61,7 @@ impl ClientSession {
         }
         self.status = facts.status;
         self.keep_alive = facts.keep_alive;
-        let is_refusal = self.outstanding().is_some_and(|request| !is_right(facts.status, request));
+        let is_refusal = self.outstanding().is_some_and(|request| !request.takes(facts.status));
         self.refusal.begin(is_refusal);
         let no_body = self.outstanding().is_some_and(|request| request.is_head) || matches!(facts.status, 204 | 304);
         self.phase = match facts.framing {
@@ -87,11 +87,12 @@ impl ClientSession {
         self.outstanding.front().map(|&item| &self.requests[usize::from(item)])
     }
 
-    /// Searches a piece of the body for the expected text.
+    /// Examines a piece of a body without chunks.
     pub(super) fn look(&mut self, piece: &[u8]) {
         self.refusal.add(piece);
         if let Some(request) = wanted(&self.requests, &self.outstanding) {
-            look(&mut self.search, &mut self.live, request, piece);
+            let piece = Piece { bytes: piece, ends_chunk: false, status: self.status };
+            self.examiner.look(request, &mut self.live, piece);
         }
     }
 
@@ -99,18 +100,14 @@ impl ClientSession {
         self.phase = Phase::Head;
         let Some(request) = self.outstanding.pop_front().map(|item| &self.requests[usize::from(item)]) else { return };
         progress.completed += 1;
-        let right = is_right(self.status, request);
-        let found = request.expect_text.is_none() || self.search.found();
-        let captured =
-            request.capture.is_empty() || self.live.as_mut().is_none_or(|live| live.memory.complete(&request.capture));
-        let outcome = match (right, found) {
-            (true, true) if !captured => Outcome::Failed(Fault::WrongBody("what is captured from it is not in it")),
-            (true, true) => Outcome::Expected,
-            (true, false) => Outcome::Failed(Fault::WrongBody("the expected text is not in it")),
+        let wrong = if request.is_examined { self.examiner.end(request, &mut self.live) } else { None };
+        let outcome = match (request.takes(self.status), wrong) {
+            (true, Some(fault)) => Outcome::Failed(fault),
+            (true, None) => Outcome::Expected,
             (false, _) => Outcome::Unexpected,
         };
-        self.search.clear();
-        done(Done { which: Which::Oldest, status: self.status, outcome, bytes: std::mem::take(&mut self.bytes) });
+        let (bytes, events) = (std::mem::take(&mut self.bytes), self.examiner.take_events());
+        done(Done { which: Which::Oldest, status: self.status, outcome, bytes, events });
         // If a response arrives before its request was sent completely, the connection cannot be used any more.
         let overtook = self.given == 0;
         self.given = self.given.saturating_sub(1);
@@ -158,11 +155,6 @@ fn wrong_line(head: &[u8]) -> Option<String> {
         .find(|line| !line.is_empty() && !line.starts_with(b" ") && !line.starts_with(b"\t") && !is_header(line))?;
     let shown = String::from_utf8_lossy(&wrong[..wrong.len().min(MAX_SHOWN)]);
     Some(format!("a line in the head of its response is no header: {:?}; correct the server", run::visible(&shown)))
-}
-
-/// Returns true if the request expects this status.
-fn is_right(status: u16, request: &Request) -> bool {
-    (200..400).contains(&status) || request.expect_status == Some(status)
 }
 
 /// Recognises a server of another protocol by its first bytes, without waiting for the end of a line.

@@ -3,6 +3,7 @@
 use super::ClientSession;
 use super::completions::Completions;
 use super::refusals::MAX_MESSAGE;
+use crate::events::NO_END;
 use crate::http2::error_codes::ENDED;
 use crate::http2::frame::{self, FrameHeader};
 use crate::http2::outcome::{is_refusal, outcome_of_response};
@@ -32,17 +33,27 @@ impl ClientSession {
         if stream.status == 0 {
             return Err(Fault::Malformed("DATA before the headers of the response"));
         }
+        let is_first = stream.body == 0;
         stream.body += body.len() as u64;
-        if self.requests[usize::from(stream.item)].grpc {
-            stream.messages.read(body);
+        let request = &self.requests[usize::from(stream.item)];
+        if request.grpc {
+            stream.messages.read(body, || ());
         }
         self.first_answer.body(head.stream, body);
         self.refusals.add(head.stream, body);
-        if let Some(text) = &self.requests[usize::from(stream.item)].expect_text {
-            self.body_searches.look(stream.id, text, body);
+        if request.is_examined {
+            if let Some(text) = &request.expect_text {
+                self.body_searches.look(stream.id, text, body);
+            }
+            // The body of a refusal is no stream.
+            if !is_refusal(stream.status, request) {
+                let events = self.events.read(stream.id, is_first, body, ends);
+                stream.new_events += events;
+                self.has_begun_answers |= events > 0;
+            }
         }
         if let Some(live) = &mut self.live {
-            live.memory.body(body, &self.requests[usize::from(stream.item)].capture);
+            live.memory.body(body, &request.capture);
         }
         stream.received.take(length)?;
         stream.received.give_back(self.outgoing.end(), head.stream);
@@ -151,8 +162,16 @@ impl ClientSession {
         }
         let request = &self.requests[usize::from(stream.item)];
         let (status, mut outcome) = outcome_of_response(&stream, request);
-        if request.expect_text.is_some() && !self.body_searches.found(stream.id) && outcome == Outcome::Expected {
-            outcome = Outcome::Failed(Fault::WrongBody("the expected text is not in it"));
+        let mut events = stream.new_events;
+        if request.is_examined && outcome != Outcome::Unexpected {
+            let (last, is_complete) = self.events.end(stream.id);
+            events += last;
+            let lacks_text = request.expect_text.is_some() && !self.body_searches.found(stream.id);
+            outcome = match outcome {
+                Outcome::Expected if lacks_text => Outcome::Failed(Fault::WrongBody("the expected text is not in it")),
+                Outcome::Expected if !is_complete => Outcome::Failed(Fault::WrongBody(NO_END)),
+                outcome => outcome,
+            };
         }
         if let Some(live) = self.live.as_deref_mut().filter(|_| !request.capture.is_empty())
             && !live.memory.complete(&request.capture)
@@ -165,6 +184,6 @@ impl ClientSession {
             self.refusals.end_call(status, &self.message);
         }
         self.first_answer.ends(number);
-        completions.complete(stream.id, status, outcome, stream.body);
+        completions.complete(stream.id, status, outcome, (stream.body, events));
     }
 }

@@ -13,14 +13,14 @@ impl<'a> Completions<'a> {
         Self { progress: Progress::default(), done }
     }
 
-    /// Reports a request with a complete response.
-    pub(super) fn complete(&mut self, id: u16, status: u16, outcome: Outcome, bytes: u64) {
+    /// Reports a request with a complete response, of so many bytes and new events.
+    pub(super) fn complete(&mut self, id: u16, status: u16, outcome: Outcome, (bytes, events): (u64, u32)) {
         self.progress.completed += 1;
-        (self.done)(Done { which: Which::Id(id), status, outcome, bytes });
+        (self.done)(Done { which: Which::Id(id), status, outcome, bytes, events });
     }
 
     /// Reports a request that ended without a response.
     pub(super) fn fail(&mut self, id: u16, fault: Fault) {
-        self.complete(id, 0, Outcome::Failed(fault), 0);
+        self.complete(id, 0, Outcome::Failed(fault), (0, 0));
     }
 }

@@ -6,6 +6,7 @@
 //! several pieces.
 
 mod answers;
+mod body_events;
 mod body_searches;
 mod completions;
 mod first_answer;
@@ -16,7 +17,7 @@ mod sending;
 use std::collections::VecDeque;
 use std::sync::Arc;
 
-use run::{Protocol, RequestSet};
+use run::{Protocol, RequestSet, StreamFormat, StreamPlan};
 
 use super::flow::{Received, Sending};
 use super::header_block::HeaderBlock;
@@ -29,6 +30,7 @@ use super::stream::Streams;
 use crate::outbox::SendBuffer;
 use crate::template::SharedPlan;
 use crate::{Client, Done, Fault, Mix, Progress, ProtoError, Request, Requester, Which};
+use body_events::BodyEvents;
 use body_searches::BodySearches;
 use completions::Completions;
 use first_answer::FirstAnswer;
@@ -45,6 +47,7 @@ pub struct ClientPlan {
     https: Arc<[Prepared]>,
     is_secure: bool,
     shared: SharedPlan,
+    stream: Option<StreamPlan>,
 }
 
 impl ClientPlan {
@@ -57,13 +60,14 @@ impl ClientPlan {
     pub fn with_set(plan: &Protocol, set: Option<&RequestSet>) -> Result<Self, ProtoError> {
         let shared = SharedPlan::new(plan, set);
         let all = |https| Prepared::all(plan, set, https, shared.source.as_deref());
-        Ok(Self { requests: all(false)?, https: all(true)?, is_secure: false, shared })
+        Ok(Self { requests: all(false)?, https: all(true)?, is_secure: false, shared, stream: None })
     }
 
     /// Prepares gRPC calls.
     pub(crate) fn calls(plan: &Protocol) -> Result<Self, ProtoError> {
         let call = |https| Prepared::call(plan, https).map(|call| Arc::new([call]));
-        Ok(Self { requests: call(false)?, https: call(true)?, is_secure: false, shared: SharedPlan::new(plan, None) })
+        let shared = SharedPlan::new(plan, None);
+        Ok(Self { requests: call(false)?, https: call(true)?, is_secure: false, shared, stream: None })
     }
 }
 
@@ -74,7 +78,24 @@ impl Client for ClientPlan {
         let live = self.shared.template();
         let live =
             live.map(|(source, seed, cookies)| Box::new(TemplateState::new(source, seed, cookies, self.is_secure)));
-        ClientSession { live, ..ClientSession::new(self.requests.clone()) }
+        let events = BodyEvents::new(self.stream.clone());
+        ClientSession { live, events, ..ClientSession::new(self.requests.clone()) }
+    }
+
+    fn with_stream(mut self, stream: &StreamPlan) -> Result<Self, ProtoError> {
+        let is_call = self.requests.iter().any(|request| request.grpc);
+        let is_right = match stream.format {
+            StreamFormat::Grpc => is_call && stream.end.is_empty(),
+            StreamFormat::Sse | StreamFormat::Ndjson | StreamFormat::Chunks => !is_call,
+            StreamFormat::Ws => false,
+        };
+        if !is_right {
+            return Err(ProtoError::wrong_stream(stream));
+        }
+        // The requests were just built, so nothing else refers to them.
+        let all = [Arc::get_mut(&mut self.requests), Arc::get_mut(&mut self.https)];
+        all.into_iter().flatten().flatten().for_each(|request| request.is_examined = true);
+        Ok(Self { stream: Some(stream.clone()), ..self })
     }
 
     fn fixed(&self) -> bool {
@@ -140,6 +161,8 @@ pub struct ClientSession {
     has_begun_answers: bool,
     /// Searches for the texts that responses must contain.
     body_searches: BodySearches,
+    /// Events of responses that are streams.
+    events: BodyEvents,
     /// State of a connection on which values are filled into each request.
     live: Option<Box<TemplateState>>,
 }
@@ -169,6 +192,7 @@ impl ClientSession {
             first_answer: FirstAnswer::default(),
             has_begun_answers: false,
             body_searches: BodySearches::default(),
+            events: BodyEvents::default(),
             live: None,
         };
         session.greet();
@@ -247,9 +271,10 @@ impl Requester for ClientSession {
         Some(self.streams.0.iter().any(|stream| stream.status > 0))
     }
 
-    fn each_begun_answer(&mut self, begun: &mut dyn FnMut(Which)) {
+    fn each_begun_answer(&mut self, begun: &mut dyn FnMut(Which, u32)) {
         if std::mem::take(&mut self.has_begun_answers) {
-            self.streams.0.iter().filter(|s| s.status > 0).for_each(|s| begun(Which::Id(s.id)));
+            let begun_streams = self.streams.0.iter_mut().filter(|s| s.status > 0);
+            begun_streams.for_each(|s| begun(Which::Id(s.id), std::mem::take(&mut s.new_events)));
         }
     }
 

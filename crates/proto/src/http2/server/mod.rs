@@ -98,6 +98,10 @@ impl<S: Site> Session for ServerSession<S> {
         self.outgoing.waiting() > 0 || !self.over && self.streams.can_send(&self.sending)
     }
 
+    fn due_ns(&self) -> Option<u64> {
+        self.streams.due_ns().filter(|_| !self.over)
+    }
+
     fn receive(&mut self, input: &[u8]) -> Result<Progress, Fault> {
         if self.over {
             return Ok(Progress::default());

@@ -108,6 +108,7 @@ impl<S: Site> ServerSession<S> {
         match self.streams.find(number) {
             Some(stream) if stream.is_whole() => {
                 stream.asked = true;
+                stream.pace = self.site.pace();
                 progress.completed += 1;
             }
             _ => self.reset_stream(number, frame::PROTOCOL_ERROR),

@@ -1,9 +1,9 @@
 //! Tests of the client side with frames written by hand.
 
 use proptest::prelude::*;
-use run::Protocol;
+use run::{Protocol, StreamFormat, StreamPlan};
 
-use super::{OK, begin, frames, receive, sent, settled};
+use super::{OK, begin, frames, plan, receive, sent, settled, settled_session};
 use crate::http2::hpack::{Decoder, write_fields};
 use crate::http2::{ClientPlan, ClientSession, frame};
 use crate::{Client, Done, Fault, Outcome, Progress, Request, Requester, Which, http1};
@@ -26,7 +26,7 @@ const NOT_FOUND: u8 = 0x8d;
 const ERROR: u8 = 0x8e;
 
 fn done(id: u16, status: u16, outcome: Outcome) -> Done {
-    Done { which: Which::Id(id), status, outcome, bytes: 0 }
+    Done { which: Which::Id(id), status, outcome, bytes: 0, events: 0 }
 }
 
 proptest! {
@@ -293,7 +293,7 @@ fn an_answer_has_begun_once_its_headers_arrived_and_until_it_ends() {
     let numbers = begin(&mut session, 3);
     let begun = |session: &mut ClientSession| {
         let mut all = Vec::new();
-        session.each_begun_answer(&mut |which| all.push(which));
+        session.each_begun_answer(&mut |which, _| all.push(which));
         all
     };
     assert_eq!(begun(&mut session), []);
@@ -306,6 +306,26 @@ fn an_answer_has_begun_once_its_headers_arrived_and_until_it_ends() {
     receive(&mut session, &piece(numbers[1], "part", false)).0.unwrap();
     receive(&mut session, &piece(numbers[1], "end", true)).0.unwrap();
     assert_eq!(begun(&mut session), []);
+}
+
+#[test]
+fn events_are_counted_for_each_response_however_pieces_are_mixed() {
+    let stream = StreamPlan { format: StreamFormat::Ndjson, ..StreamPlan::default() };
+    let mut session = settled_session(&plan().with_stream(&stream).unwrap(), &[]);
+    // There are two rounds, because the counters of the first are used again.
+    for _ in 0..2 {
+        let numbers = begin(&mut session, 2);
+        let mut bytes = Vec::new();
+        numbers.iter().for_each(|number| frame::write_block(&mut bytes, *number, 0, &[OK]));
+        bytes.extend([piece(numbers[0], "1\n2\n", false), piece(numbers[1], "1\n2", false)].concat());
+        receive(&mut session, &bytes).0.unwrap();
+        let mut events = Vec::new();
+        session.each_begun_answer(&mut |which, n| events.push((which, n)));
+        assert_eq!(events, [(Which::Id(0), 2), (Which::Id(1), 1)]);
+        let ended = receive(&mut session, &[piece(numbers[1], "\n", true), piece(numbers[0], "3", true)].concat()).1;
+        let events: Vec<(Which, u32)> = ended.iter().map(|done| (done.which, done.events)).collect();
+        assert_eq!(events, [(Which::Id(1), 1), (Which::Id(0), 1)]);
+    }
 }
 
 #[test]

@@ -19,7 +19,12 @@ fn plan() -> ClientPlan {
 
 /// Creates a session after the server's settings have arrived.
 pub(super) fn settled(settings: &[(u16, u32)]) -> ClientSession {
-    let mut session = plan().session();
+    settled_session(&plan(), settings)
+}
+
+/// Creates a session of this client after the server's settings have arrived.
+fn settled_session(plan: &ClientPlan, settings: &[(u16, u32)]) -> ClientSession {
+    let mut session = plan.session();
     assert!(!session.ready() && sent(&mut session).starts_with(frame::PREFACE));
     let mut hello = Vec::new();
     frame::write_settings(&mut hello, settings);

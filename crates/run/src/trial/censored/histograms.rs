@@ -23,9 +23,13 @@ pub fn response_times(histograms: &BTreeMap<String, Hist>, failed: u64) -> Censo
 }
 
 /// Returns a time of the answers of a window, as [`response_times`] does. A request in flight at the end counts with its
-/// age, even if its first byte has arrived.
+/// age, even if its first byte has arrived. Times of events have no such ages: the generator records those that are
+/// open.
 pub(crate) fn answer_times(histograms: &BTreeMap<String, Hist>, time: AnswerTime, failed: u64) -> CensoredTimes {
     let answered = time.of(histograms);
+    if time.is_of_events() {
+        return CensoredTimes::default().answered(answered.into_iter().flat_map(recorded));
+    }
     let of = |name: &str| histograms.get(name).into_iter().flat_map(recorded);
     let known = histograms.get(UNANSWERED).map_or(0, Hist::len);
     let times = CensoredTimes::default().answered(answered.into_iter().flat_map(recorded)).unanswered(of(UNANSWERED));

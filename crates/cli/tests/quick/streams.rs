@@ -1,0 +1,91 @@
+//! Streams of events from `loadline serve sse`.
+
+use std::process::Command;
+
+use serde_json::Value;
+use testkit::{Running, binary, json, loadline, num, refused, served};
+
+/// Starts streams of 20 events: the first after 60 ms, the others every 10 ms.
+fn streams(options: &[&str]) -> Running {
+    let mut command = Command::new(binary!());
+    command.args(["serve", "sse", "--first", "60ms", "--gap", "10ms", "--events", "20"]).args(options);
+    served(command)
+}
+
+const LOAD: [&str; 9] =
+    ["--duration", "1500ms", "--warmup", "200ms", "--at-rest", "0", "--connections", "4", "--stream"];
+
+fn load(server: &Running, options: &[&str]) -> Value {
+    let url = format!("http://{}/", server.addr);
+    json(binary!(), &[&["load", &url][..], &LOAD, options].concat())
+}
+
+#[test]
+fn a_planted_schedule_is_measured_in_each_format() {
+    for (options, format) in [(&[][..], "sse"), (&["-o", "format=ndjson"], "ndjson"), (&[], "chunks")] {
+        let server = streams(options);
+        let run = load(&server, &[format]);
+        let trial = &run["trials"][0];
+        let (first, gap) = (num(&trial["first_event_us"]["p50"]), num(&trial["gap_us"]["p50"]));
+        assert!((58e3..80e3).contains(&first) && (9e3..14e3).contains(&gap), "{format}: {first} {gap}");
+        assert!(num(&trial["first_byte_us"]["p50"]) < 30e3, "{format}: the head comes at once");
+        // A stream of 20 events takes 250 ms, so that four clients get 320 events/s.
+        let (events, length_s) = (num(&trial["events"]), num(&trial["measured"]["length_s"]));
+        assert!((200.0..340.0).contains(&(events / length_s)), "{format}: {events} in {length_s} s");
+        assert!((num(&trial["streams_open"]) - 4.0).abs() < 0.2, "{format}: {trial}");
+        assert_eq!((&trial["errors"], &trial["streams_broken"]), (&serde_json::json!({}), &Value::Null), "{format}");
+    }
+}
+
+/// The same schedule over HTTP/2, as a gRPC call whose server streams, and over WebSocket.
+#[test]
+fn a_planted_schedule_is_measured_over_other_protocols() {
+    for (service, scheme, format, options) in [
+        ("h2", "h2c", "sse", &[][..]),
+        ("h2", "h2c", "chunks", &[]),
+        ("grpc", "grpc", "grpc", &["--body-bytes", "8"]),
+        ("ws", "ws", "ws", &[]),
+        ("ws", "ws", "ws", &["-o", "end=[DONE]"]),
+    ] {
+        let mut command = Command::new(binary!());
+        command.args(["serve", service, "--first", "60ms", "--gap", "10ms", "--events", "20"]).args(options);
+        let server = served(command);
+        let path = if scheme == "grpc" { "/a.B/C" } else { "/" };
+        let url = format!("{scheme}://{}{path}", server.addr);
+        let end = if options.contains(&"end=[DONE]") { &["--stream-end", "[DONE]"][..] } else { &[] };
+        let run = json(binary!(), &[&["load", &url][..], &LOAD, &[format], end].concat());
+        let trial = &run["trials"][0];
+        let (first, gap) = (num(&trial["first_event_us"]["p50"]), num(&trial["gap_us"]["p50"]));
+        assert!((58e3..80e3).contains(&first) && (9e3..14e3).contains(&gap), "{service} {format}: {first} {gap}");
+        let events = num(&trial["events"]) / num(&trial["measured"]["length_s"]);
+        assert!((180.0..340.0).contains(&events), "{service} {format}: {events}/s");
+        assert_eq!((&trial["errors"], &trial["streams_broken"]), (&serde_json::json!({}), &Value::Null), "{service}");
+    }
+}
+
+#[test]
+fn limits_on_events_decide_the_exit_status_and_are_told() {
+    let server = streams(&["-o", "end=[DONE]"]);
+    let url = format!("http://{}/", server.addr);
+    let run = |options: &[&str]| loadline(binary!(), &[&["load", &url][..], &LOAD, &["sse"], options].concat());
+    let held = run(&["--stream-end", "[DONE]", "--gap", "p50<30ms", "--first-event", "p50<200ms"]);
+    let text = String::from_utf8_lossy(&held.stdout);
+    assert!(held.status.success() && text.contains("First event") && text.contains("events/s"), "{text}");
+    let broken = run(&["--gap", "p50<5ms"]);
+    let text = String::from_utf8_lossy(&broken.stdout);
+    assert!(broken.status.code() == Some(1) && text.contains("median gap between events"), "{text}");
+    let unexpected = run(&["--expect", "gap-p50<5ms"]);
+    assert_eq!(unexpected.status.code(), Some(1));
+    let unended = run(&["--stream-end", "[END]"]);
+    let text = String::from_utf8_lossy(&unended.stderr);
+    assert!(unended.status.code() == Some(2) && text.contains("(--stream-end) is not in it"), "{text}");
+}
+
+#[test]
+fn flags_of_streams_without_use_are_refused() {
+    let told = |options: &[&str]| refused(binary!(), &[&["load", "http://127.0.0.1:1/"][..], options].concat());
+    assert!(told(&["--gap", "p99<10ms"]).contains("--stream"));
+    assert!(told(&["--stream", "xml"]).contains("sse, ndjson, chunks"));
+    let redis = refused(binary!(), &["load", "redis://127.0.0.1:1", "--stream", "sse"]);
+    assert!(redis.contains("--stream sse is not for this target"), "{redis}");
+}

@@ -1,0 +1,167 @@
+//! Streams of events from real servers: their planted schedules, a proxy that collects events, and gaps that grow.
+
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
+
+use std::process::{Command, Stdio};
+
+use serde_json::Value;
+use testkit::{
+    ChildProcess, Running, alone, binary, first_line, has, json, nginx, num, python_with, script_server, served, skip,
+};
+
+/// Starts streams of 30 events: the first after 200 ms, the others every 20 ms.
+fn streams() -> Running {
+    let mut command = Command::new(binary!());
+    command.args(["serve", "sse", "--first", "200ms", "--gap", "20ms", "--events", "30"]);
+    served(command)
+}
+
+fn load(url: &str, connections: &str) -> Value {
+    let load = ["load", url, "--stream", "sse", "--connections", connections];
+    json(binary!(), &[&load[..], &["--duration", "3s", "--warmup", "500ms", "--at-rest", "0"]].concat())
+}
+
+fn signs(run: &Value) -> Vec<(String, String)> {
+    let of = |sign: &Value| ["id", "sentence"].map(|name| sign[name].as_str().unwrap().to_owned()).into();
+    run["findings"]["streams"].as_array().into_iter().flatten().map(of).collect()
+}
+
+/// The schedule is known, so that p99 of the times may differ from it by 1 ms.
+#[test]
+fn planted_schedules_are_measured_within_a_millisecond() {
+    let _alone = alone();
+    let server = streams();
+    let run = load(&format!("http://{}/", server.addr), "4");
+    let trial = &run["trials"][0];
+    for (time, ms) in [("first_event_us", 200.0), ("gap_us", 20.0)] {
+        let [p50, p99] = ["p50", "p99"].map(|figure| num(&trial[time][figure]) / 1e3);
+        assert!(
+            (p50 - ms).abs() < 0.5 && (p99 - ms).abs() < 1.0,
+            "{time}: p50 {p50} ms, p99 {p99} ms, planted {ms} ms"
+        );
+    }
+    assert!(signs(&run).is_empty(), "{:?}", signs(&run));
+}
+
+#[test]
+fn a_proxy_that_collects_the_events_is_named() {
+    let _alone = alone();
+    let server = streams();
+    for (buffers, signs_expected) in [("on", 1), ("off", 0)] {
+        let location = format!("proxy_pass http://{}; proxy_http_version 1.1; proxy_buffering {buffers};", server.addr);
+        let Some(proxy) = nginx(0, &location, "") else { return skip("nginx that collects events", "no nginx") };
+        let run = load(&format!("http://{}/", proxy.addr), "4");
+        let signs = signs(&run);
+        assert_eq!(signs.len(), signs_expected, "proxy_buffering {buffers}: {signs:?} {}", run["trials"][0]["gap_us"]);
+        if let Some((id, sentence)) = signs.first() {
+            assert!(id == "stream-buffered" && sentence.contains("nginx, which passes requests on to"), "{sentence}");
+        }
+    }
+}
+
+/// A server with one thread. Each event takes 4 ms of its CPU time, and is due 20 ms after the last one.
+const ONE_WORKER: &str = "
+import heapq, selectors, socket, time
+s = socket.create_server(('127.0.0.1', 0), backlog=512)
+print('%s:%d' % s.getsockname(), flush=True)
+ready, due = selectors.DefaultSelector(), []
+ready.register(s, selectors.EVENT_READ)
+def work(ms):
+    end = time.thread_time() + ms / 1e3
+    while time.thread_time() < end: pass
+while True:
+    for key, _ in ready.select(max(0, due[0][0] - time.monotonic()) if due else None):
+        c = key.fileobj
+        if c is s:
+            ready.register(s.accept()[0], selectors.EVENT_READ)
+            continue
+        try:
+            if not c.recv(65536): raise OSError
+            c.sendall(b'HTTP/1.1 200 OK\\r\\nContent-Type: text/event-stream\\r\\nTransfer-Encoding: chunked\\r\\n\\r\\n')
+            heapq.heappush(due, (time.monotonic() + 0.02, c.fileno(), 0, c))
+        except OSError:
+            ready.unregister(c); c.close()
+    now = time.monotonic()
+    for at, n, sent, c in [heapq.heappop(due) for d in list(due) if d[0] <= now]:
+        work(4)
+        try:
+            if sent == 30:
+                c.sendall(b'0\\r\\n\\r\\n')
+            else:
+                c.sendall(b'9\\r\\ndata: a\\n\\n\\r\\n')
+                heapq.heappush(due, (time.monotonic() + 0.02, n, sent + 1, c))
+        except OSError: pass
+";
+
+#[test]
+fn gaps_that_grow_with_the_load_are_told() {
+    let _alone = alone();
+    let Some((_server, addr)) = script_server(ONE_WORKER) else {
+        return skip("gaps of one Python thread", "python3 is not installed");
+    };
+    let url = format!("http://{addr}/");
+    let find =
+        ["find", &url, "--stream", "sse", "--users", "256", "--gap", "p99<60ms", "--budget", "40s", "--prove", "off"];
+    let run = json(binary!(), &find);
+    // A round of n streams takes 4 ms for each, so that 15 streams reach the limit of 60 ms.
+    let users = &run["findings"]["users"];
+    let (held, failed) = (num(&users["held"]), num(&users["failed"]));
+    assert!((8.0..=15.0).contains(&held) && (9.0..=24.0).contains(&failed), "{users}");
+    assert!(users["failed_why"].as_str().is_some_and(|why| why.contains("gap between events")), "{users}");
+    assert!(signs(&run).iter().any(|(id, _)| id == "stream-stalls"), "{:?}", signs(&run));
+}
+
+/// Checks that a server's streams have 20 events, every 25 ms, and that none breaks.
+fn check_peer(url: &str) {
+    let run = load(url, "3");
+    let trial = &run["trials"][0];
+    assert_eq!(trial["errors"], serde_json::json!({}), "{trial}");
+    let (events, streams) = (num(&trial["events"]), num(&trial["measured"]["tally"]["completed"]));
+    assert!((events / streams / 20.0 - 1.0).abs() < 0.25, "{events} events in {streams} streams");
+    let gap_ms = num(&trial["gap_us"]["p50"]) / 1e3;
+    assert!((24.0..32.0).contains(&gap_ms), "{gap_ms} ms");
+}
+
+const NODE: &str = "
+const server = require('http').createServer((q, a) => {
+  a.writeHead(200, {'Content-Type': 'text/event-stream'});
+  let n = 0;
+  const timer = setInterval(() => {
+    a.write(`data: ${n}\\n\\n`);
+    if (++n === 20) { clearInterval(timer); a.end(); }
+  }, 25);
+});
+server.listen(0, '127.0.0.1', () => console.log('127.0.0.1:' + server.address().port));
+";
+
+#[test]
+fn streams_of_node_are_whole() {
+    let _alone = alone();
+    if !has("streams of node", "node") {
+        return;
+    }
+    let mut server = ChildProcess::start(Command::new("node").args(["-e", NODE]).stdout(Stdio::piped()));
+    check_peer(&format!("http://{}/", first_line(&mut server.0)));
+}
+
+const UVICORN: &str = "
+import asyncio, socket, uvicorn
+async def app(scope, receive, send):
+    if scope['type'] != 'http': return
+    await send({'type': 'http.response.start', 'status': 200, 'headers': [(b'content-type', b'text/event-stream')]})
+    for n in range(20):
+        await asyncio.sleep(0.025)
+        await send({'type': 'http.response.body', 'body': b'data: %d\\n\\n' % n, 'more_body': True})
+    await send({'type': 'http.response.body', 'body': b''})
+s = socket.create_server(('127.0.0.1', 0), backlog=512)
+print('%s:%d' % s.getsockname(), flush=True)
+uvicorn.Server(uvicorn.Config(app, log_level='critical')).run(sockets=[s])
+";
+
+#[test]
+fn streams_of_uvicorn_are_whole() {
+    let _alone = alone();
+    let Some(python) = python_with("streams of uvicorn", "uvicorn") else { return };
+    let mut server = ChildProcess::start(Command::new(python).args(["-c", UVICORN]).stdout(Stdio::piped()));
+    check_peer(&format!("http://{}/", first_line(&mut server.0)));
+}

@@ -1,0 +1,135 @@
+//! Record of the streams of events of a shard.
+
+use run::{Hist, StreamCounts};
+
+use crate::core::InFlightRequest;
+
+/// Events of the streams in flight, and what the measured window shows of them.
+#[derive(Debug)]
+pub(crate) struct StreamRecord {
+    stall_ns: u64,
+    /// Maximum number of requests in flight on a connection.
+    depth: usize,
+    /// Progress of the request in each slot of each connection.
+    progress: Box<[Progress]>,
+    measuring: bool,
+    counts: StreamCounts,
+    /// Time from the intended start of a request to the first event.
+    first_event: Hist,
+    /// Time between an event and the next one.
+    gap: Hist,
+    /// Ages of the requests without an event, at their failure or at the end of the window.
+    waiting_ns: Vec<u64>,
+}
+
+/// Progress of a stream.
+#[derive(Clone, Copy, Debug, Default)]
+struct Progress {
+    /// Time of the last event; 0 before the first one.
+    last_ns: u64,
+    /// True if the stream was counted as stalled.
+    stalled: bool,
+}
+
+impl StreamRecord {
+    /// Makes the record of `connections` connections, each with at most `depth` requests in flight.
+    pub(crate) fn new(connections: usize, depth: usize, stall_s: f64) -> Self {
+        Self {
+            stall_ns: (stall_s * 1e9) as u64,
+            depth,
+            progress: vec![Progress::default(); connections * depth].into(),
+            measuring: false,
+            counts: StreamCounts::default(),
+            first_event: Hist::new(),
+            gap: Hist::new(),
+            waiting_ns: Vec::new(),
+        }
+    }
+
+    /// Records events that one read received.
+    pub(super) fn events(&mut self, now_ns: u64, conn: u32, request: &InFlightRequest, events: u32) {
+        let last_ns = std::mem::replace(&mut self.progress_mut(conn, request).last_ns, now_ns);
+        if !self.measuring {
+            return;
+        }
+        self.counts.events += u64::from(events);
+        self.gap.record_many_ns(0, u64::from(events) - 1);
+        match last_ns {
+            0 => self.first_event.record_ns(now_ns.saturating_sub(request.start.intended_ns)),
+            last_ns => self.gap(now_ns.saturating_sub(last_ns), self.slot(conn, request)),
+        }
+    }
+
+    /// Records the end of a request, and the events that came with the end.
+    pub(super) fn ended(&mut self, now_ns: u64, conn: u32, request: &InFlightRequest, events: u32, is_complete: bool) {
+        if events > 0 {
+            self.events(now_ns, conn, request, events);
+        }
+        let slot = self.slot(conn, request);
+        if self.measuring && !is_complete {
+            self.counts.broken += u64::from(self.progress[slot].last_ns > 0 || request.first_byte_ns > 0);
+            match self.progress[slot].last_ns {
+                0 => self.waits_for_first(now_ns, request),
+                _ => self.waits(slot, now_ns),
+            }
+        }
+        self.progress[slot] = Progress::default();
+    }
+
+    /// Begins the measured window.
+    pub(super) fn open(&mut self) {
+        self.counts = StreamCounts::default();
+        self.first_event.clear();
+        self.gap.clear();
+        self.waiting_ns.clear();
+        self.progress.iter_mut().for_each(|progress| progress.stalled = false);
+        self.measuring = true;
+    }
+
+    /// Ends the measured window. A wait for the first event counts if it is already longer than all that ended.
+    pub(super) fn close(&mut self, now_ns: u64) {
+        let longest_ns = self.first_event.histogram().max();
+        let longer = self.waiting_ns.drain(..).filter(|waited_ns| *waited_ns > longest_ns);
+        longer.for_each(|waited_ns| self.first_event.record_ns(waited_ns));
+        (0..self.progress.len()).for_each(|slot| self.waits(slot, now_ns));
+        self.measuring = false;
+    }
+
+    /// Notes that a request still waits for its first event, or will never get one.
+    pub(super) fn waits_for_first(&mut self, now_ns: u64, request: &InFlightRequest) {
+        if self.measuring {
+            self.waiting_ns.push(now_ns.saturating_sub(request.start.intended_ns));
+        }
+    }
+
+    /// Returns the counts, and the histograms with their names.
+    pub(super) fn into_part(self) -> (StreamCounts, [(&'static str, Hist); 2]) {
+        (self.counts, [("first_event", self.first_event), ("gap", self.gap)])
+    }
+
+    /// Records the gap after the last event of a stream whose next event has not come. Only a gap that is already longer
+    /// than allowed counts, because the true length of the others is unknown.
+    fn waits(&mut self, slot: usize, now_ns: u64) {
+        let last_ns = self.progress[slot].last_ns;
+        let gap_ns = now_ns.saturating_sub(last_ns);
+        if last_ns > 0 && gap_ns > self.stall_ns {
+            self.gap(gap_ns, slot);
+        }
+    }
+
+    fn gap(&mut self, gap_ns: u64, slot: usize) {
+        self.gap.record_ns(gap_ns);
+        if gap_ns > self.stall_ns && !std::mem::replace(&mut self.progress[slot].stalled, true) {
+            self.counts.stalled += 1;
+        }
+    }
+
+    fn slot(&self, conn: u32, request: &InFlightRequest) -> usize {
+        conn as usize * self.depth + usize::from(request.id)
+    }
+
+    fn progress_mut(&mut self, conn: u32, request: &InFlightRequest) -> &mut Progress {
+        let slot = self.slot(conn, request);
+        &mut self.progress[slot]
+    }
+}

@@ -1,0 +1,36 @@
+//! Lines, such as those of NDJSON. Each line with any text is an event; empty lines keep a connection open.
+
+use super::sink::EventSink;
+
+/// Splitter of a stream of lines.
+#[derive(Debug, Default)]
+pub(super) struct Lines {
+    /// True if the current line has any text.
+    has_text: bool,
+}
+
+impl Lines {
+    pub(super) fn read(&mut self, piece: &[u8], sink: &mut EventSink<'_>) {
+        let mut rest = piece;
+        while let Some(end) = memchr::memchr(b'\n', rest) {
+            self.text(&rest[..end], sink);
+            self.end(sink);
+            rest = &rest[end + 1..];
+        }
+        self.text(rest, sink);
+    }
+
+    /// Ends the current line: at a line feed, or at the end of the body.
+    pub(super) fn end(&mut self, sink: &mut EventSink<'_>) {
+        if std::mem::take(&mut self.has_text) {
+            sink.event_ends();
+        } else {
+            sink.no_event();
+        }
+    }
+
+    fn text(&mut self, text: &[u8], sink: &mut EventSink<'_>) {
+        self.has_text |= !text.trim_ascii().is_empty();
+        sink.content(text);
+    }
+}

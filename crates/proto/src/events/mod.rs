@@ -1,0 +1,96 @@
+//! Events in the bodies of answers: each format has a splitter that counts the events that end in the pieces of a body.
+//! No splitter stores the content of an event.
+
+mod lines;
+mod sink;
+mod sse;
+
+use run::{StreamFormat, StreamPlan};
+
+use self::lines::Lines;
+use self::sink::{EndMarker, EventSink};
+use self::sse::ServerSentEvents;
+use crate::grpc_messages::Messages;
+
+/// Reason why a body without the event that ends a stream is wrong.
+pub(crate) const NO_END: &str = "the event that ends a stream (--stream-end) is not in it";
+
+/// Counts the events of one body after the other.
+#[derive(Debug)]
+pub(crate) struct EventCounter {
+    format: StreamFormat,
+    splitter: Splitter,
+    marker: Option<EndMarker>,
+}
+
+#[derive(Debug)]
+enum Splitter {
+    Sse(ServerSentEvents),
+    Lines(Lines),
+    /// Chunks or messages with content; the flag is true if the current chunk has any.
+    Chunks(bool),
+    Messages(Messages),
+}
+
+impl Splitter {
+    fn new(format: StreamFormat) -> Self {
+        match format {
+            StreamFormat::Sse => Self::Sse(ServerSentEvents::default()),
+            StreamFormat::Ndjson => Self::Lines(Lines::default()),
+            StreamFormat::Chunks | StreamFormat::Ws => Self::Chunks(false),
+            StreamFormat::Grpc => Self::Messages(Messages::NONE),
+        }
+    }
+}
+
+impl EventCounter {
+    pub(crate) fn new(plan: &StreamPlan) -> Self {
+        Self { format: plan.format, splitter: Splitter::new(plan.format), marker: EndMarker::new(&plan.end) }
+    }
+
+    /// Reads the next piece of the body, and returns the number of events that end in it. `ends_chunk` is true if the
+    /// piece is the last of a chunk.
+    pub(crate) fn read(&mut self, piece: &[u8], ends_chunk: bool) -> u32 {
+        let mut sink = EventSink::new(self.marker.as_mut());
+        match &mut self.splitter {
+            Splitter::Sse(events) => events.read(piece, &mut sink),
+            Splitter::Lines(lines) => lines.read(piece, &mut sink),
+            Splitter::Chunks(has_content) => {
+                *has_content |= !piece.is_empty();
+                sink.content(piece);
+                if ends_chunk && std::mem::take(has_content) {
+                    sink.event_ends();
+                }
+            }
+            Splitter::Messages(messages) => messages.read(piece, || sink.event_ends()),
+        }
+        sink.count()
+    }
+
+    /// Returns true if the event that ends a stream has arrived. Returns `None` if no such event is known.
+    pub(crate) fn has_end(&self) -> Option<bool> {
+        self.marker.as_ref().map(EndMarker::has_ended)
+    }
+
+    /// Ends the body, and prepares for another one. Returns the number of events that end with the body, and false if
+    /// the body lacks the event that ends a stream.
+    pub(crate) fn end(&mut self) -> (u32, bool) {
+        let mut sink = EventSink::new(self.marker.as_mut());
+        if let Splitter::Lines(lines) = &mut self.splitter {
+            lines.end(&mut sink);
+        }
+        let count = sink.count();
+        let is_complete = self.has_end() != Some(false);
+        self.clear();
+        (count, is_complete)
+    }
+
+    /// Prepares for another body.
+    pub(crate) fn clear(&mut self) {
+        self.splitter = Splitter::new(self.format);
+        self.marker.iter_mut().for_each(EndMarker::clear);
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,39 @@
+//! Events of responses that are streams. Pieces of several bodies arrive in turn, so that each request in flight has its
+//! own counter.
+
+use run::StreamPlan;
+
+use crate::events::EventCounter;
+
+/// Counters of events, by the IDs of requests. The table has few IDs, because an ID is used again when its request has
+/// ended. The memory is kept.
+#[derive(Default)]
+pub(super) struct BodyEvents {
+    plan: Option<StreamPlan>,
+    counters: Vec<EventCounter>,
+}
+
+impl BodyEvents {
+    pub(super) const fn new(plan: Option<StreamPlan>) -> Self {
+        Self { plan, counters: Vec::new() }
+    }
+
+    /// Reads a piece of a body, and returns the number of events that end in it; 0 if responses are no streams.
+    /// `ends_frame` is true if the piece is the last of a frame.
+    pub(super) fn read(&mut self, id: u16, is_first: bool, piece: &[u8], ends_frame: bool) -> u32 {
+        let Some(plan) = &self.plan else { return 0 };
+        let id = usize::from(id);
+        if self.counters.len() <= id {
+            self.counters.resize_with(id + 1, || EventCounter::new(plan));
+        }
+        if is_first {
+            self.counters[id].clear();
+        }
+        self.counters[id].read(piece, ends_frame)
+    }
+
+    /// Ends a body, as [`EventCounter::end`] does.
+    pub(super) fn end(&mut self, id: u16) -> (u32, bool) {
+        self.counters.get_mut(usize::from(id)).map_or((0, true), EventCounter::end)
+    }
+}

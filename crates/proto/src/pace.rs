@@ -1,0 +1,42 @@
+//! Times at which the parts of a known body may be sent.
+
+/// Times of the events of a body that is a stream. All events have the same length.
+#[derive(Clone, Debug)]
+pub struct Pace {
+    /// Times of the clock, in rising order.
+    dues_ns: Vec<u64>,
+    event_bytes: usize,
+    clock: fn() -> u64,
+}
+
+impl Pace {
+    /// Makes the pace of events of this length that are due at these times of the clock, nanoseconds.
+    pub const fn new(dues_ns: Vec<u64>, event_bytes: usize, clock: fn() -> u64) -> Self {
+        Self { dues_ns, event_bytes, clock }
+    }
+
+    /// Returns the number of bytes that may be sent next, after `sent` bytes: the rest of an event that is due.
+    pub(crate) fn allowed(&self, sent: usize) -> usize {
+        match self.due_ns(sent) {
+            Some(due_ns) if due_ns > (self.clock)() => 0,
+            _ => self.event_bytes - sent % self.event_bytes.max(1),
+        }
+    }
+
+    /// Returns the time of the event to which the next byte belongs.
+    pub(crate) fn due_ns(&self, sent: usize) -> Option<u64> {
+        self.dues_ns.get(sent / self.event_bytes.max(1)).copied()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_event_is_allowed_as_a_whole_once_it_is_due() {
+        let pace = Pace::new(vec![5, 10, 20], 4, || 10);
+        assert_eq!([0, 1, 4, 8, 9].map(|sent| pace.allowed(sent)), [4, 3, 4, 0, 0]);
+        assert_eq!((pace.due_ns(8), pace.due_ns(12)), (Some(20), None));
+    }
+}

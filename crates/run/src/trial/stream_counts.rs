@@ -1,0 +1,24 @@
+//! Counts of the streams of events in a measured window.
+
+use serde::{Deserialize, Serialize};
+
+/// Counts of the streams of events in a measured window.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct StreamCounts {
+    /// Events that arrived.
+    pub events: u64,
+    /// Streams with a gap that was longer than allowed.
+    pub stalled: u64,
+    /// Streams that began and ended early: with their connection, by the timeout, or without the event that ends them.
+    pub broken: u64,
+}
+
+impl StreamCounts {
+    /// Adds the counts of another generator.
+    pub fn merge(&mut self, other: Self) {
+        self.events = self.events.saturating_add(other.events);
+        self.stalled = self.stalled.saturating_add(other.stalled);
+        self.broken = self.broken.saturating_add(other.broken);
+    }
+}

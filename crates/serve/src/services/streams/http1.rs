@@ -1,0 +1,214 @@
+//! Connection of the service: reads requests, and answers each of them with a stream.
+
+use std::io::Write as _;
+use std::sync::Arc;
+
+use proto::http1::{Chunked, Framing, HEAD_LIMIT, empty_lines, request};
+use proto::{Fault, Progress, Session};
+
+use super::plan::StreamPlan;
+use super::schedule::Times;
+
+const CONTINUE: &[u8] = b"HTTP/1.1 100 Continue\r\n\r\n";
+const LAST_CHUNK: &[u8] = b"0\r\n\r\n";
+/// Number of waiting bytes from which no further event is written.
+const ENOUGH_OUTPUT_BYTES: usize = 16 * 1024;
+
+/// Part of the connection to which the next byte belongs.
+enum Phase {
+    Head,
+    /// The body of a request, which is skipped.
+    Body(u64),
+    Chunks(Chunked),
+    /// The request is being answered. Further requests wait.
+    Answering(Times),
+}
+
+/// Server side of one connection.
+pub(super) struct StreamSession {
+    plan: Arc<StreamPlan>,
+    phase: Phase,
+    /// Bytes that were not read yet: an incomplete head, or requests that wait.
+    input: Vec<u8>,
+    output: Vec<u8>,
+    /// Number of bytes of `output` that were sent.
+    sent: usize,
+    keep_alive: bool,
+    /// True once the connection ends after its output.
+    ends: bool,
+}
+
+impl StreamSession {
+    pub(super) fn new(plan: Arc<StreamPlan>) -> Self {
+        let (input, output) = (Vec::new(), Vec::new());
+        Self { plan, phase: Phase::Head, input, output, sent: 0, keep_alive: true, ends: false }
+    }
+
+    /// Reads the input as far as possible; returns the number of requests that were read.
+    fn read(&mut self) -> u32 {
+        let (mut used, mut requests) = (0, 0);
+        while !self.ends && used < self.input.len() {
+            let rest = &self.input[used..];
+            used += match &mut self.phase {
+                Phase::Answering(_) => break,
+                Phase::Body(left) => {
+                    let n = (*left).min(rest.len() as u64);
+                    *left -= n;
+                    n as usize
+                }
+                Phase::Chunks(chunks) => match chunks.skip(rest) {
+                    Ok((n, _)) => n,
+                    Err(_) => {
+                        self.refuse(400);
+                        break;
+                    }
+                },
+                Phase::Head => match empty_lines(rest) {
+                    0 => match self.head(used) {
+                        0 => break,
+                        n => n,
+                    },
+                    n => n,
+                },
+            };
+            let is_whole = match &self.phase {
+                Phase::Body(left) => *left == 0,
+                Phase::Chunks(chunks) => chunks.done(),
+                Phase::Head | Phase::Answering(_) => false,
+            };
+            if is_whole {
+                requests += 1;
+                self.answer();
+            }
+        }
+        self.input.drain(..used);
+        requests
+    }
+
+    /// Reads the head of a request, which begins at this byte of the input. Returns its length; 0 if it is incomplete or
+    /// refused.
+    fn head(&mut self, at: usize) -> usize {
+        let head = match request(&self.input[at..]) {
+            Ok(Some(head)) if head.minor > 0 => head,
+            Ok(None) => return 0,
+            refused => {
+                // HTTP/1.0 has no chunks.
+                let status = refused.err().map_or(505, |refused| refused.status);
+                self.refuse(status);
+                return 0;
+            }
+        };
+        self.keep_alive = head.hop.persists(head.minor);
+        if head.expects_continue {
+            self.output.extend_from_slice(CONTINUE);
+        }
+        self.phase = match head.framing {
+            Framing::Length(n) => Phase::Body(n),
+            Framing::Chunked => Phase::Chunks(Chunked::new()),
+            Framing::Undeclared | Framing::OtherCoding => Phase::Body(0),
+        };
+        head.length
+    }
+
+    /// Refuses a request, and ends the connection.
+    fn refuse(&mut self, status: u16) {
+        let _ = write!(self.output, "HTTP/1.1 {status} Refused\r\nContent-Length: 0\r\nConnection: close\r\n\r\n");
+        self.ends = true;
+    }
+
+    /// Begins the answer to a request; the head is sent at once.
+    fn answer(&mut self) {
+        let kind = if self.plan.lines { "application/x-ndjson" } else { "text/event-stream" };
+        let close = if self.keep_alive { "" } else { "Connection: close\r\n" };
+        let _ = write!(
+            self.output,
+            "HTTP/1.1 200 OK\r\nContent-Type: {kind}\r\nCache-Control: no-cache\r\n{close}Transfer-Encoding: chunked\r\n\r\n"
+        );
+        self.phase = Phase::Answering(self.plan.begin());
+    }
+
+    /// Writes the events that are due.
+    fn write_due(&mut self) {
+        while let Phase::Answering(times) = &mut self.phase {
+            let plan = &self.plan;
+            if self.output.len() >= ENOUGH_OUTPUT_BYTES || times.next_ns > (plan.clock)() {
+                return;
+            }
+            if plan.schedule.is_over(times) {
+                if !plan.end.is_empty() {
+                    chunk(&mut self.output, plan.lines, format_args!("{}", plan.end));
+                }
+                self.output.extend_from_slice(LAST_CHUNK);
+                self.phase = Phase::Head;
+                self.ends = !self.keep_alive;
+                self.read();
+                return;
+            }
+            chunk(&mut self.output, plan.lines, format_args!("{{\"event\":{}}}", times.sent));
+            plan.schedule.advance(times);
+        }
+    }
+}
+
+/// Writes an event as a chunk.
+fn chunk(output: &mut Vec<u8>, lines: bool, text: std::fmt::Arguments<'_>) {
+    let event = if lines { format!("{text}\n") } else { format!("data: {text}\n\n") };
+    let _ = write!(output, "{:x}\r\n{event}\r\n", event.len());
+}
+
+impl Session for StreamSession {
+    fn transmit(&mut self, out: &mut [u8]) -> usize {
+        if self.sent == self.output.len() {
+            self.output.clear();
+            self.sent = 0;
+            self.write_due();
+        }
+        let n = (self.output.len() - self.sent).min(out.len());
+        out[..n].copy_from_slice(&self.output[self.sent..self.sent + n]);
+        self.sent += n;
+        n
+    }
+
+    fn wants_transmit(&self) -> bool {
+        self.sent < self.output.len() || self.due_ns().is_some_and(|due_ns| due_ns <= (self.plan.clock)())
+    }
+
+    fn due_ns(&self) -> Option<u64> {
+        match &self.phase {
+            Phase::Answering(times) => Some(times.next_ns),
+            _ => None,
+        }
+    }
+
+    fn receive(&mut self, input: &[u8]) -> Result<Progress, Fault> {
+        self.input.extend_from_slice(input);
+        let completed = self.read();
+        if self.input.len() > HEAD_LIMIT {
+            return Err(Fault::Limit("the requests that wait exceed 64 KiB"));
+        }
+        Ok(Progress { completed, close: self.ends, linger: self.ends, ..Progress::default() })
+    }
+
+    fn peer_closed(&mut self) -> Result<Progress, Fault> {
+        Ok(Progress::CLOSE)
+    }
+
+    fn flushed(&mut self) -> Progress {
+        Progress { close: self.ends, linger: self.ends, ..Progress::default() }
+    }
+
+    fn awaits_head(&self) -> bool {
+        matches!(self.phase, Phase::Head) && !self.input.is_empty()
+    }
+
+    fn head_is_late(&mut self) {
+        self.refuse(408);
+    }
+
+    fn reset(&mut self) {
+        *self = Self::new(self.plan.clone());
+    }
+}
+
+#[cfg(test)]
+mod tests;
