@@ -112,8 +112,7 @@ fn check_together(load: &LoadPlan) -> anyhow::Result<()> {
     Ok(())
 }
 
-/// Replaces a setting if a value was given.
-pub(super) fn put<T>(slot: &mut T, given: Option<T>) {
+fn put<T>(slot: &mut T, given: Option<T>) {
     if let Some(value) = given {
         *slot = value;
     }

@@ -1,7 +1,7 @@
 //! Flags of streams of events.
 
 use clap::Args;
-use run::{LoadPlan, StreamFormat, StreamPlan};
+use run::{LoadPlan, StreamFormat};
 
 use super::units;
 
@@ -27,9 +27,8 @@ impl StreamArgs {
             load.stream.get_or_insert_default().format = format;
         }
         let Some(stream) = &mut load.stream else { return };
-        let StreamPlan { end, stall_s, .. } = stream;
-        super::load::put(end, self.stream_end.clone());
-        super::load::put(stall_s, self.stall);
+        self.stream_end.iter().for_each(|end| stream.end.clone_from(end));
+        stream.stall_s = self.stall.unwrap_or(stream.stall_s);
         load.drain_s = load.drain_s.max(load.timeout_s);
     }
 }
@@ -44,6 +43,8 @@ fn format(text: &str) -> Result<StreamFormat, String> {
 
 #[cfg(test)]
 mod tests {
+    use run::StreamPlan;
+
     use super::*;
 
     #[test]
