@@ -7,7 +7,7 @@ use crate::thresholds::{ACK_TIMER_HIGH_US, ACK_TIMER_LOW_US, ACKS_BY_TIMER, TRIP
 use crate::view::View;
 use run::Trial;
 
-/// Response times, microseconds, that consist mostly of the delayed-acknowledgement timer.
+/// Range of response times, microseconds, that suggest a wait for the delayed-acknowledgement timer.
 pub(crate) const TIMER_US: std::ops::RangeInclusive<f64> = ACK_TIMER_LOW_US..=ACK_TIMER_HIGH_US;
 
 /// Returns the side that delays more acknowledgements, and its delayed acknowledgements per request. The kernel counts
@@ -17,16 +17,16 @@ pub(crate) fn delayed_acks(light: &Trial) -> Option<(View<'_>, f64)> {
     counts.max_by(|a, b| a.1.total_cmp(&b.1))
 }
 
-/// Returns the round trip to the server, microseconds, if it makes up most of the response time at this load. Such a
-/// distance can look like the timer of 40 ms, while other programs of the host delay acknowledgements.
+/// Returns the round trip to the server, microseconds, if it makes up most of the response time at this load. A round
+/// trip of about 40 ms can look like the timer if other programs of the host delay acknowledgements.
 pub(crate) fn distance_us(light: &Trial) -> Option<f64> {
     let least = sides_of(light).into_iter().filter_map(|v| v.value("connection.min_rtt"));
     let trip = least.chain(Some(light.connect_us.p50)).filter(|us| *us > 0.0).reduce(f64::min)?;
     (trip >= TRIP_SHARE * light.latency_us.p50).then_some(trip)
 }
 
-/// Returns true if the delayed-acknowledgement timer makes up most of the response time at the lightest load. This
-/// response time is then no measure of the service time.
+/// Returns true if the delayed-acknowledgement timer makes up most of the response time at the lightest load. The
+/// response time at this load then does not measure the service time.
 pub(crate) fn fills_light_load(facts: &Facts<'_>) -> bool {
     facts.unloaded.is_some_and(|light| {
         TIMER_US.contains(&light.latency_us.p50)

@@ -36,7 +36,7 @@ const GENERATOR: &str = "generator";
 const OTHERS: &str = "other programs";
 
 impl Chain {
-    /// Adds up the CPU use on the machine of one side of a trial.
+    /// Adds up the CPU use of all programs on the machine of one side of a trial.
     pub(crate) fn of(trial: &Trial, side: &View<'_>) -> Option<Self> {
         let mut own: Vec<(String, Task)> = Vec::new();
         for view in sides_of(trial).iter().filter(|v| std::ptr::eq(v.side, side.side) || v.side.same_cpus(side.side)) {

@@ -1,26 +1,26 @@
-//! Choice of the winner among the answers of the rules, by their tiers, their probabilities, and the other bottlenecks
+//! Choice of the verdict among the results of the rules, by their tiers, their probabilities, and the other bottlenecks
 //! that each rule explains.
 
 use crate::rules::{Rule, Tier, Verdict};
 use crate::signals::odds;
 use crate::thresholds::{GUESS, LIKELY, SUREST};
 
-/// A rule with its answer.
+/// A rule, and the result that it returned.
 pub(crate) type Answer = (&'static Rule, Verdict);
 
-/// Winner among the answers.
+/// The rule that won, with its result.
 #[derive(Debug)]
 pub(crate) struct Choice<'a> {
     pub(crate) rule: &'static Rule,
     pub(crate) verdict: &'a Verdict,
-    /// Probability of the winner. Causes of one tier divide the probability if none of them explains the others. A rule
-    /// of the last tier is at most as probable as the absence of every specific cause.
+    /// Probability of the winner. Several causes of one tier share the probability if none of them explains the others.
+    /// A rule of the last tier is at most as probable as the absence of every specific cause.
     pub(crate) chance: f64,
 }
 
-/// Chooses the winner: an answer of the highest tier that has a binding answer. Within the tier, a rule beats the rules
-/// that it explains. Among the rest, the most probable answer wins. The order of the answers decides between equally
-/// probable ones.
+/// Chooses the winner among the results that name a bottleneck (`Verdict::Binds`). Only the highest tier with such a
+/// result counts. Within the tier, a rule beats the rules that it explains. Among the rest, the most probable result
+/// wins. Of equally probable results, the first one wins.
 pub(crate) fn choose<'a>(answers: &'a [Answer], excluded: &[&str]) -> Option<Choice<'a>> {
     let bound: Vec<Bound<'_>> =
         answers.iter().filter(|(rule, _)| !excluded.contains(&rule.id)).filter_map(of).collect();
@@ -37,7 +37,7 @@ pub(crate) fn choose<'a>(answers: &'a [Answer], excluded: &[&str]) -> Option<Cho
     Some(Choice { rule: winner.rule, verdict: winner.verdict, chance })
 }
 
-/// An answer that binds.
+/// A result that names a bottleneck, with its rule and its probability.
 struct Bound<'a> {
     rule: &'static Rule,
     verdict: &'a Verdict,
@@ -56,13 +56,13 @@ impl Bound<'_> {
         if self.chance >= LIKELY { self.rule.tier } else { Tier::LeftOver }
     }
 
-    /// Returns true if the answer may be the verdict. A specific cause needs at least the probability of a guess.
+    /// Returns true if the result may be the verdict. A specific cause needs at least the probability of a guess.
     fn can_win(&self) -> bool {
         self.rule.tier == Tier::LeftOver || self.chance >= GUESS
     }
 
-    /// Returns true if this unlikely cause lowers the probability of `winner`. A winner of the last tier holds only if
-    /// no specific cause does.
+    /// Returns true if this unlikely cause lowers the probability of `winner`. A winner of the last tier is right only
+    /// if no specific cause is.
     fn is_guess_beside(&self, winner: &Self) -> bool {
         winner.rule.tier == Tier::LeftOver && self.rule.tier != Tier::LeftOver && self.chance < LIKELY
     }

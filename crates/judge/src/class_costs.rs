@@ -36,7 +36,7 @@ pub(crate) fn tell(run: &Run, classes: &mut [ClassFinding]) -> Option<ClassCosts
     Some(ClassCosts { windows: windows.len(), dearest: dearest.map(|at| places[at]), sure, how })
 }
 
-/// Returns the shares of the named classes in a trial, with all others last, and the cost of a request.
+/// Returns the shares of the named classes in a trial, with all others last, and the server's CPU time per request.
 fn window(trial: &Trial, names: &[&str]) -> Option<Window> {
     let completed = trial.measured.tally.completed;
     let cpu_us = cpu_us(trial).filter(|_| completed >= FEWEST_REQUESTS)?;
@@ -114,7 +114,7 @@ mod tests {
     }
 
     /// A simulated server: the cost of a request of each class (microseconds), the share of each class, and two kinds
-    /// of scatter. Each window scatters by itself, and a slow drift of the machine moves all windows.
+    /// of scatter. `noise` differs from window to window; `drift` moves all windows slowly.
     struct Server {
         costs: Vec<f64>,
         mix: Vec<f64>,
@@ -124,8 +124,8 @@ mod tests {
         off: f64,
     }
 
-    /// Draws the requests of each class in a window in which one class is requested more often, as `loadline find`
-    /// plans it.
+    /// Draws the number of requests of each class in one window. The class `raised`, if any, gets more requests than in
+    /// the mix, as in the windows of `loadline find`.
     fn drawn(mix: &[f64], raised: Option<usize>, requests: u64, random: &mut fastrand::Rng) -> Vec<u64> {
         let share = |at: usize| match raised {
             Some(class) => 0.5 * mix[at] + if at == class { 0.5 } else { 0.0 },
@@ -191,8 +191,8 @@ mod tests {
         }
     }
 
-    /// Makes a run whose windows had these shares of the classes `page` and `search`. The name is the class with the
-    /// larger share in a window.
+    /// Makes a run with one window per entry. Each entry holds the class with the raised share, and the share of the
+    /// class `search`; the rest is `page`.
     fn run(shares: &[(Option<&'static str>, f64)]) -> Run {
         let mut all = Run::default();
         for (at, (raised, search)) in shares.iter().enumerate() {

@@ -68,7 +68,7 @@ fn figures(trial: &Trial, class: &ClassPart) -> ClassFinding {
     }
 }
 
-/// Returns the trial with the lowest load from which on all loads broke the objective of a class, and the breach.
+/// Returns the lowest load from which on every trial broke the objective of a class, and the breach at this load.
 fn failing<'a>(facts: &Facts<'a>, at: usize) -> Option<(&'a Trial, Breach)> {
     let fixed: Vec<&Trial> = facts.run.trials.iter().collect();
     let by_load = [&facts.search, &facts.sweep, &fixed].into_iter().find(|trials| !trials.is_empty())?;
@@ -124,7 +124,7 @@ mod tests {
 
     use super::*;
 
-    /// Makes 1,000 answers that take `took_us` microseconds each.
+    /// Makes a class with 1,000 answers that took `took_us` microseconds each, and with `failed` failed requests.
     fn class(name: &str, took_us: u64, failed: u64) -> ClassPart {
         let mut response = Hist::new();
         (0..1000).for_each(|_| response.record_ns(took_us * 1000));

@@ -1,5 +1,5 @@
-//! Confidence of a verdict: the probability of its rule, limited by what happened around the measurement. Only the
-//! conclusion of an experiment changes the confidence afterwards (`prove::decision`).
+//! Confidence of a verdict: the probability of its rule, limited by circumstances such as a crash or the CPU use of
+//! other programs. Only the conclusion of an experiment changes the confidence afterwards (`prove::decision`).
 
 use run::{Bottleneck, Caveat, Certainty};
 
@@ -27,7 +27,7 @@ fn incident(facts: &Facts<'_>, _: &Bottleneck) -> Option<Caveat> {
 }
 
 /// Returns the caveat for CPU use of programs that belong to neither side. Other programs do not weaken a verdict that
-/// rests on counts.
+/// comes from exact counts.
 fn other_programs(facts: &Facts<'_>, verdict: &Bottleneck) -> Option<Caveat> {
     if RULES.iter().any(|rule| rule.id == verdict.id && (rule.is_counted)(facts)) {
         return None;

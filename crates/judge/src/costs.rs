@@ -240,7 +240,8 @@ pub(crate) fn derive(run: &mut Run) {
     trials.iter_mut().for_each(|trial| derive_trial(trial, at_rest));
 }
 
-/// Fills the costs of both sides of one trial. The sides at rest are the client, the server, and further client hosts.
+/// Fills the costs of both sides of one trial. `rest` holds the counters before any load, of the client, the server,
+/// and further client hosts in this order.
 pub(crate) fn derive_trial(trial: &mut Trial, rest: &[Side]) {
     let at_rest = |side: &Side| rest.iter().find(|at_rest| at_rest.host == side.host).or(rest.first());
     let client = costs(trial, &trial.client, at_rest(&trial.client));
@@ -257,8 +258,8 @@ pub(crate) fn derive_trial(trial: &mut Trial, rest: &[Side]) {
     }
 }
 
-/// Returns true if both sides read the same counters for a cost. They read them at slightly different times, so only
-/// the server's reading counts.
+/// Returns true if both sides read the same counters for a cost. The sides read them at slightly different times, so
+/// only the server's reading counts.
 fn is_of_both(id: &str, trial: &Trial) -> bool {
     let shared = |part: &Part| run::counter(part.counter).is_some_and(|spec| trial.shares_scope(spec.scope()));
     let spec = COSTS.iter().find(|spec| spec.id == id);
@@ -293,7 +294,7 @@ fn per_request(spec: &CostSpec, trial: &Trial, side: &Side, rest: Option<&Side>)
     finite(per_s / rate).ok_or_else(|| "the quotient is not a number".into())
 }
 
-/// Returns true if a cost is a time, or a part of one, that grew by less than the error of its ticks.
+/// Returns true if a cost is part of a CPU time that grew by less than the error of the kernel's ticks.
 fn is_below_ticks(spec: &CostSpec, side: &Side, window: Window) -> bool {
     let Some(whole) = spec.numerator.iter().find_map(|part| ticks::whole(part.counter)) else { return false };
     let parts: Vec<Part> = whole.iter().map(|counter| p(counter)).collect();

@@ -122,7 +122,7 @@ fn breach(part: &CoursePart, (offered, lost): (f64, f64), limits: &Limits) -> Op
         (_, Some((p99, limit))) => {
             broken(BreachKind::P99, p99, limit).map(|breach| Breach { at_least: part.p99_at_least, ..breach })
         }
-        // Requests without an answer are longer than every limit.
+        // A request without an answer counts as longer than every limit.
         _ if limits.p99_us.is_some() && (lost > UNANSWERED_P99 || is_unknown) => {
             broken(BreachKind::Unanswered, lost, UNANSWERED_P99)
         }
@@ -130,8 +130,8 @@ fn breach(part: &CoursePart, (offered, lost): (f64, f64), limits: &Limits) -> Op
     }
 }
 
-/// Finds the highest rate below every failed rate. A ramp fails somewhere within a part, so each part that held counts
-/// only with its lower end.
+/// Finds the highest rate below every failed rate. A ramp fails somewhere within a part, so a part within the limits
+/// counts only with its lowest rate.
 fn held(parts: Vec<CoursePart>) -> CourseFinding {
     let (top, bottom) = (|part: &CoursePart| part.from.max(part.to), |part: &CoursePart| part.from.min(part.to));
     let broken = parts.iter().enumerate().filter(|(_, part)| part.breach.is_some());

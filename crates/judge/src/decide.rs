@@ -33,7 +33,7 @@ pub(crate) fn picks(facts: &Facts<'_>, found: Option<&Found<'_>>) -> Picks {
     }
 }
 
-/// Returns the step of the search with the highest offered rate that held the objective.
+/// Returns the step of the search with the highest offered rate that met the objective.
 fn open_held<'a>(facts: &Facts<'a>) -> Option<&'a Trial> {
     let held = facts.search.iter().copied().filter(|t| t.kind == TrialKind::Search && holds(t, &facts.limits));
     held.max_by(|a, b| a.rates.offered_rate.total_cmp(&b.rates.offered_rate))
@@ -54,8 +54,8 @@ pub(crate) fn state(facts: &Facts<'_>, verdict: &Bottleneck) -> Option<LoadState
     }
 }
 
-/// Returns the search trial with the most good answers, if the objective broke at a much lower rate. A single headline
-/// rate would hide one of the two rates.
+/// Returns the trial of the sweep or the search with the highest rate of good answers, if the capacity is much lower. A
+/// single headline rate would hide one of the two rates.
 fn beyond<'a>(facts: &Facts<'a>, capacity: &Capacity) -> Option<&'a Trial> {
     let all = facts.sweep.iter().chain(&facts.search).copied().filter(|t| t.kind != TrialKind::Experiment);
     let most = all.max_by(|a, b| good(a).total_cmp(&good(b)))?;

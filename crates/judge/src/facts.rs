@@ -20,15 +20,15 @@ pub struct Facts<'a> {
     pub limits: Limits,
     /// Closed-loop steps that completed any request, by rising number of clients.
     pub sweep: Vec<&'a Trial>,
-    /// Open-loop steps that completed any request, by rising offered rate, overload included. Steps with too few
-    /// connections of their own are left out, since they say nothing about the server.
+    /// Open-loop steps that completed any request, by rising offered rate, overload included. Steps whose load had too
+    /// few connections are left out, since they say nothing about the server.
     pub search: Vec<&'a Trial>,
-    /// Rates at which the load had too few connections, from the steps left out of `search`.
+    /// Rates at which the load had too few connections, taken from the steps that `search` leaves out.
     pub own_pool: Vec<OwnLimit>,
     /// Step with the fewest clients.
     pub unloaded: Option<&'a Trial>,
     /// Trial that represents the run. With a sweep, this is its first step that reaches 97 % of the highest rate. In an
-    /// experiment without a sweep, this is the first trial that reaches 97 % and holds the objective. In other runs,
+    /// experiment without a sweep, this is the first trial that reaches 97 % and meets the objective. In other runs,
     /// this is the trial with the highest rate, in bytes if the requests differ in size.
     pub decisive: Option<&'a Trial>,
     /// Open-loop step with the lowest offered rate that broke the objective.
@@ -41,13 +41,13 @@ pub struct Facts<'a> {
     pub(crate) stretch: Option<FailedStretch<'a>>,
     /// Trials in which answers were refused.
     pub(crate) refusals: Refusals<'a>,
-    /// Causes for which requests wait inside the server, from samples of its threads.
+    /// Reasons why requests wait inside the server, from samples of its threads.
     pub(crate) waits: Vec<WaitFinding>,
 }
 
-/// Returns the open-loop step with the lowest rate above all rates that held the objective. A step that broke the
-/// objective at a lower rate was disturbed. If the lightest load breaks a limit, too, this limit is ignored at higher
-/// loads that keep up. Breaking it then shows no limit of the server.
+/// Returns the open-loop step with the lowest rate above all rates that met the objective. A step that broke the
+/// objective at a lower rate counts as disturbed. If the lightest load breaks a limit, too, this limit is ignored at
+/// higher loads that keep up. Breaking it then shows no limit of the server.
 fn failing<'a>(search: &[&'a Trial], unloaded: Option<&Trial>, limits: &Limits) -> Option<&'a Trial> {
     let kind = |t: &Trial| breach(t, limits).map(|breach| breach.kind);
     let always = unloaded.and_then(kind);
@@ -131,9 +131,9 @@ impl<'a> Facts<'a> {
         loaded(&self.sweep, &self.search, self.decisive)
     }
 
-    /// Returns the sweep steps in which the server was at its limit. Of all steps with several requests in flight, they
-    /// are the ones with at least 97 % of the highest rate. They show how the server divides its work among threads.
-    /// With a single request at a time, only one thread works, however many threads the server has.
+    /// Returns the sweep steps in which the server was at its limit. Among the steps with several requests in flight,
+    /// these are the steps with at least 97 % of the highest rate. They show how the server divides its work among
+    /// threads. With a single request at a time, only one thread works, however many threads the server has.
     fn busy_steps(&self) -> Vec<&'a Trial> {
         let several: Vec<&Trial> = self.sweep.iter().copied().filter(|t| clients(t) > 1.0).collect();
         top(if several.is_empty() { &self.sweep } else { &several })
@@ -197,7 +197,7 @@ impl<'a> Facts<'a> {
 
     /// Returns the CPU time of processes that belong to neither side, in CPUs, and the number of CPUs, on the machine
     /// where the share is larger. Processes watched by a side on that machine are not counted, whatever their
-    /// namespace. A share of 10 % or more weakens every verdict that does not rest on counts.
+    /// namespace. A share of 10 % or more weakens every verdict that does not come from exact counts.
     pub fn other_processes_cpu(&self) -> Option<(f64, f64)> {
         let timed = || {
             self.run.trials.iter().filter_map(other_processes_cpu_of).max_by(|a, b| (a.0 / a.1).total_cmp(&(b.0 / b.1)))

@@ -80,8 +80,8 @@ impl<'a> FailedStretch<'a> {
         trials.dedup_by(|a, b| std::ptr::eq(*a, *b));
         let refused: f64 = trials.iter().map(|t| refused_connects(t)).sum();
         let is_refused = refused >= MOST * sum(inside, |s| s.failed);
-        // A few clients fail to connect only a few times, because their pauses grow. In this case, the missing answers
-        // are counted instead.
+        // A few clients fail to connect only a few times, because they pause longer after each failure. In this case,
+        // the missing answers are counted instead.
         let missed = if is_refused { missed(before.iter().chain(after), inside) } else { 0.0 };
         let enough = sum(inside, |s| s.failed).max(missed) >= FEWEST_REQUESTS as f64
             && sum(before, |s| s.good) + sum(after, |s| s.good) >= FEWEST_REQUESTS as f64;
@@ -254,7 +254,7 @@ mod tests {
         assert!(!of(0, 20).contains("every request failed"), "{}", of(0, 20));
     }
 
-    /// From 1 s on, a rate limit refuses everything, as after a quota per minute.
+    /// From 1 s on, a rate limit refuses everything, as when a quota per minute is used up.
     #[test]
     fn a_stretch_of_429_is_a_rate_limit_and_no_expired_token() {
         let told = |status: &str| {
@@ -273,7 +273,7 @@ mod tests {
         assert!(!limited.contains("token") && told("401").contains("token"), "{limited} {}", told("401"));
     }
 
-    /// Ends the server at 1 s of a window of 2 s. The clients connect in vain, with pauses that double.
+    /// Makes the server end at 1 s of a window of 2 s. The clients connect in vain, with pauses that double.
     fn crash(trial: &mut Trial) {
         let clients = trial.intensity.in_flight().unwrap() as u64;
         let measured = &mut trial.measured;

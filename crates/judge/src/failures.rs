@@ -21,7 +21,7 @@ pub(crate) struct Failures<'a> {
     trial: &'a Trial,
     /// Share of that trial's answers that failed, 0 to 1.
     share: f64,
-    /// True if most answers of the decisive trial failed, so that its figures say nothing about work.
+    /// True if most answers of the decisive trial failed, so that its figures say nothing about the server's work.
     pub(crate) most: bool,
     /// True if the failed share does not depend on the load, so that failures show no limit.
     pub(crate) at_every_load: bool,
@@ -114,8 +114,7 @@ impl<'a> Failures<'a> {
     }
 }
 
-/// Returns a reason for the failures. Of the kinds of failures with a known reason, the most frequent one gives its
-/// first reason.
+/// Returns the first reason of the most frequent kind of failure that has a known reason.
 fn first_reason(trial: &Trial) -> Option<&str> {
     let tally = &trial.tally;
     let count = |failure: &run::FirstFailure| match &failure.kind {
@@ -123,7 +122,7 @@ fn first_reason(trial: &Trial) -> Option<&str> {
         FailureKind::Status(status) => tally.unexpected_statuses.get(status).copied().unwrap_or(0),
         FailureKind::Error(kind) => tally.errors.count(*kind),
     };
-    // The requests of an uncounted kind were sent again.
+    // A failure without a count was not final: its request was sent again.
     let known = trial.first_failures.iter().filter(|failure| !failure.reason.is_empty() && count(failure) > 0);
     known.max_by_key(|failure| count(failure)).map(|failure| failure.reason.as_str())
 }
@@ -154,8 +153,8 @@ mod tests {
     use crate::planted::{PlantedRun, Point, Who};
     use run::Bottleneck;
 
-    /// A proxy with one thread and no free local ports answers most requests with 502 at once, from `clients` clients
-    /// on.
+    /// Judges a proxy with one thread and no free local ports. From `clients` clients on, it answers the share `share`
+    /// of the requests with 502 at once.
     fn refuses_from(clients: f64, share: f64, thread_us: f64) -> Bottleneck {
         let change = move |t: &mut run::Trial, p: &Point| {
             if p.n >= clients {

@@ -96,8 +96,7 @@ impl Load {
         }
     }
 
-    /// Returns the probability that the threads are full, and the probability that they never rest, or wait too long
-    /// for a CPU.
+    /// Returns two probabilities: that the threads are full, and that they are never idle or wait too long for a CPU.
     fn chances(&self, facts: &Facts<'_>, view: &View<'_>) -> (f64, f64) {
         let shift = plateau(facts) - queue(facts);
         let (runs, wants) = (chance(self.ran.log_odds() + shift), chance(self.wants.log_odds() + shift));
@@ -190,8 +189,8 @@ fn by_ceiling(facts: &Facts<'_>, view: &View<'_>) -> Option<ClientLimit> {
     Some(ClientLimit { chance: CEILING_SAYS * chance(signal.log_odds()), sentence, evidence, signals: vec![signal] })
 }
 
-/// Returns the limit by the quota of the generator's control group, unless other programs use it up and the load shows
-/// no limit.
+/// Returns the limit by the quota of the generator's control group, unless other programs use up the quota and the load
+/// shows no limit.
 fn by_quota(facts: &Facts<'_>, view: &View<'_>) -> Option<ClientLimit> {
     let throttled = throttled(view)?;
     if !facts.limited() && quota_of_others(view, "generator").is_some() {
@@ -205,7 +204,7 @@ fn by_quota(facts: &Facts<'_>, view: &View<'_>) -> Option<ClientLimit> {
 }
 
 /// Returns the limit of CPUs that server and generator fill only together. Its probability is weighted by the
-/// generator's part.
+/// generator's share of the CPU time.
 fn in_sum(facts: &Facts<'_>) -> Option<ClientLimit> {
     let cpu = ServerCpu::of(facts)?;
     let chain = cpu.chain.as_ref().filter(|chain| chain.generator() > 0.0)?;

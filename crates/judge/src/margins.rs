@@ -8,8 +8,8 @@ use crate::choose::{Answer, Choice, choose};
 use crate::signals::Signal;
 
 /// Returns the margins of the winner, smallest first. If a signal were on the other side of its threshold, the winner's
-/// rule would not bind, and the second choice would be the verdict. A signal that is already on the other side does not
-/// support the verdict and is left out.
+/// rule would not name its bottleneck, and the second choice would be the verdict. A signal that is already on the
+/// other side does not support the verdict and is left out.
 pub(crate) fn of(facts: &Facts<'_>, choice: &Choice<'_>, answers: &[Answer]) -> Vec<Margin> {
     let mut signals = (choice.rule.signals)(facts);
     signals.retain(|signal| signal.value.is_finite() && signal.threshold.is_finite());

@@ -39,7 +39,7 @@ impl<'a> Overflow<'a> {
         trials(facts).into_iter().filter_map(Self::of).max_by(|a, b| a.share.total_cmp(&b.share))
     }
 
-    /// Returns true if the overflow is too large to be an accident.
+    /// Returns true if the overflow is too large and lasts too long to be an accident.
     pub(crate) fn counts(&self) -> bool {
         self.share >= CONNECTS_DROPPED && self.drops >= FEW_DROPS && self.lasts
     }
@@ -92,7 +92,7 @@ fn queue_is_full(view: &View<'_>) -> bool {
     view.max("listen.queue").zip(limit).is_some_and(|(queue, limit)| queue >= limit)
 }
 
-/// Returns true if the accept queue of the server's listener reached its limit.
+/// Returns true if the accept queue of the server's listener reached its limit at any time of the trial.
 fn queue_was_full(view: &View<'_>) -> bool {
     let limit = view.instances("listen.limit").into_iter().map(|(_, limit)| limit).reduce(f64::min);
     view.whole_trial("listen.queue").zip(limit).is_some_and(|(queue, limit)| queue >= limit)

@@ -5,12 +5,12 @@
 use crate::number::{counted, figure};
 use crate::thresholds::ALL_ANSWERED;
 
-/// Maximum relative difference between the server's and the client's counts of connections that connections at the
-/// edges of the window can explain.
+/// Maximum relative difference between the server's and the client's counts of connections. Connections at the edges of
+/// the window can explain a difference of this size.
 const EDGES: f64 = 1.0 - ALL_ANSWERED;
 
-/// Returns a sentence about the `unanswered` connections of a trial. In the measured window, the client counts `ours`
-/// new connections, and the server's host counts `seen`.
+/// Returns a sentence about the connections of a trial that were never answered; `unanswered` is their number. In the
+/// measured window, the client counts `ours` new connections, and the server's host counts `seen`.
 pub(crate) fn unanswered(unanswered: u64, ours: f64, seen: Option<f64>) -> Option<String> {
     let so = match seen {
         Some(seen) if ours - seen > EDGES * ours => {

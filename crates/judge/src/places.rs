@@ -55,8 +55,8 @@ impl Places {
         self.counted.iter().map(|(_, counted)| counted).filter(equal)
     }
 
-    /// Returns the workers furthest from the client, if they are far more than the requests at a time. Most of these
-    /// workers then wait for something else.
+    /// Returns the workers furthest from the client, if there are far more of them than requests at a time. Most of
+    /// these workers then wait for something else.
     pub(crate) fn too_many(&self) -> Option<&Counted> {
         let workers =
             self.counted.iter().filter(|(_, c)| c.what != CONNECTIONS && c.count >= MANY_PLACES * self.places);
@@ -108,7 +108,7 @@ pub(crate) fn advice_too_many(counted: &Counted, places: f64) -> String {
     )
 }
 
-/// Writes a number of requests. Rounds it to a whole number if the difference is within the error of two loads.
+/// Returns a number of requests as text. Rounds it to a whole number if the difference is within the measurement error.
 pub(crate) fn requests(places: f64) -> String {
     let whole = places.round();
     let shown = if (places - whole).abs() <= WHOLE * whole { whole } else { places };
@@ -288,7 +288,8 @@ mod tests {
         assert_eq!(b.counted.len(), 1, "{:?}", b.counted);
     }
 
-    /// Seen with one nginx worker before a slow application: "nginx has 1 child: raise the number of children".
+    /// An earlier version advised, for one nginx worker before a slow application: "nginx has 1 child: raise the number
+    /// of children".
     #[test]
     fn a_child_that_holds_many_connections_is_no_worker_for_one_request() {
         let holding = |each: f64| {

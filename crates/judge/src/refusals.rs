@@ -10,9 +10,9 @@ use stats::fit::linear;
 /// Refused requests of a run.
 #[derive(Clone, Debug)]
 pub(crate) struct Refusals<'a> {
-    /// Trials with refusals whose rate of good answers is near the median rate.
+    /// Trials that have refusals, and a rate of good answers near `middle`.
     pub(crate) trials: Vec<&'a Trial>,
-    /// Lowest, median and highest rate of good answers in these trials, 1/s.
+    /// Lowest, median and highest rate of good answers in the trials with refusals and a long window, 1/s.
     pub(crate) lowest: f64,
     pub(crate) middle: f64,
     pub(crate) highest: f64,
@@ -21,7 +21,7 @@ pub(crate) struct Refusals<'a> {
     /// True if at least half of the refusals have a status that means "too many requests" (429 or 503). `None` if
     /// statuses were not counted.
     pub(crate) overload: Option<bool>,
-    /// True if the rates of all answers in these trials differ widely, although the rates of good answers are alike.
+    /// True if the rates of all answers differ widely between `trials`, although the rates of good answers are alike.
     pub(crate) wide: bool,
     /// True if at least half of the refusals have a status that names a limit on the rate of requests, such as 429.
     pub(crate) is_named: bool,
@@ -32,7 +32,7 @@ pub(crate) struct Refusals<'a> {
     pub(crate) share_is_constant: bool,
     /// True if the rate of good answers stayed constant within a trial's window while the rate of all answers varied.
     pub(crate) steady_within: bool,
-    /// True if a trial without refusals, and with a window as long, had far more good answers per second.
+    /// True if a trial without refusals, and with an equally long window, had far more good answers per second.
     pub(crate) is_exceeded: bool,
 }
 

@@ -27,7 +27,7 @@ pub(crate) fn finished(run: &Run) -> impl Iterator<Item = &[Trial]> {
     run.repeats().take(all - usize::from(run.interrupted && all > 1))
 }
 
-/// Returns the capacity of some trials of a run under an objective; `None` if no trial holds it.
+/// Returns the capacity of some trials of a run under an objective; `None` if no trial meets it.
 pub(crate) fn capacity_under(run: &Run, trials: &[Trial], limits: &Limits) -> Option<Capacity> {
     let part = part(run, trials, limits);
     let facts = Facts::of(&part);
@@ -42,7 +42,7 @@ fn part(run: &Run, trials: &[Trial], limits: &Limits) -> Run {
     Run { plan, hosts: run.hosts.clone(), trials: trials.to_vec(), ..Run::default() }
 }
 
-/// Trials of a repeat, the trial at its capacity, and its capacity. If no trial holds the objective: the trial at the
+/// Trials of a repeat, the trial at its capacity, and its capacity. If no trial meets the objective, the trial at the
 /// limit, and no capacity.
 pub(crate) type AtCapacity<'a> = (&'a [Trial], &'a Trial, Option<f64>);
 
@@ -85,7 +85,7 @@ fn alone(run: &Run, trials: &[Trial]) -> Repeat {
 pub(crate) fn together(capacity: &mut Capacity, repeats: &[Repeat]) {
     let logs: Vec<f64> = repeats.iter().filter_map(|r| positive(r.capacity?)).map(f64::ln).collect();
     if logs.len() < repeats.len() {
-        // If some repeats held no rate at all, the capacity has no interval.
+        // If some repeat found no rate within the objective, the capacity has no interval.
         (capacity.low, capacity.high) = (None, None);
         capacity.method += &format!("; only {} of {} repeats held the objective", logs.len(), repeats.len());
         return;

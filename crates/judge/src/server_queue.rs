@@ -1,5 +1,5 @@
 //! Queue of requests at the server or before its upstream, as a share of all requests that wait anywhere. A few unread
-//! bytes are no queue. A server that delays requests on purpose has read them, so it has none.
+//! bytes are no queue. A server that delays requests on purpose has read them, so it has no such queue.
 
 use run::{Evidence, FigureUnit};
 

@@ -143,8 +143,8 @@ fn doublings(sweep: &[&Trial], first: &Trial, last: &Trial) -> f64 {
     if between || from <= 0.0 { 1.0 } else { (to / from).log2().max(1.0) }
 }
 
-/// Returns true if one more client raised the rate by less than 2 % (source A.8, condition (a)). Studies that add one
-/// client at a time need this test.
+/// Returns true if one more client raised the rate by less than 2 % (condition (a) in `rules/network_medium.rs`).
+/// Studies that add one client at a time need this test.
 fn by_one(sweep: &[&Trial], first: &Trial) -> bool {
     let after = sweep.iter().find(|t| clients(t) > clients(first));
     after.is_some_and(|t| {
@@ -223,8 +223,8 @@ mod tests {
         assert_eq!(told(800), Plateau::Grows);
     }
 
-    /// A lock held for 4 ms, behind a delayed acknowledgement of 40 ms. Nine clients did not saturate the lock, but two
-    /// open loops did.
+    /// Each request waits 40 ms for a delayed acknowledgement, and then holds a lock for 4 ms. Nine clients did not
+    /// saturate the lock, but two open loops did.
     #[test]
     fn two_open_loops_that_complete_the_same_are_a_plateau() {
         let told = |second: f64| {

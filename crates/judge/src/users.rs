@@ -1,5 +1,6 @@
-//! Capacity as a number of users with think times: the largest number that held the objective, and the smallest larger
-//! number that broke it. If a number was tried several times, the majority of its windows decides.
+//! Capacity as a number of users with think times: the largest number with which the objective was met, and the
+//! smallest larger number with which it was missed. If a number was tried several times, the majority of its windows
+//! decides.
 
 use std::collections::BTreeMap;
 
@@ -12,7 +13,7 @@ use crate::objective::{breach, words};
 use crate::single::good;
 use stats::average;
 
-/// Windows of one number of users: those that held the objective, and those that did not.
+/// Windows of one number of users: those that met the objective, and those that missed it.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 struct Windows {
     held: usize,
@@ -56,12 +57,12 @@ impl Bracket {
         *(if held { &mut windows.held } else { &mut windows.broke }) += 1;
     }
 
-    /// Returns the greatest number of users that held the objective in most windows.
+    /// Returns the largest tried number of users with which most windows met the objective.
     pub fn held(&self) -> Option<u32> {
         self.tried.iter().rev().find(|(_, windows)| windows.holds()).map(|(users, _)| *users)
     }
 
-    /// Returns the smallest number of users, above the one that held, that broke the objective in most windows.
+    /// Returns the smallest tried number of users above the one of [`Self::held`].
     pub fn failed(&self) -> Option<u32> {
         let held = self.held().unwrap_or(0);
         self.tried.range(held.saturating_add(1)..).next().map(|(users, _)| *users)
@@ -72,8 +73,7 @@ impl Bracket {
         self.tried.keys().next().copied()
     }
 
-    /// Returns the number of windows by which the majority leads for a number of users, and the number of all their
-    /// windows.
+    /// Returns, for a number of users, the lead of the majority in windows, and the number of all windows.
     pub fn lead(&self, users: u32) -> (usize, usize) {
         self.tried.get(&users).map_or((0, 0), |windows| (windows.lead(), windows.all()))
     }

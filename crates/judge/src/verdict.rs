@@ -1,4 +1,4 @@
-//! The verdict. Every rule gives an answer; [`choose`] picks the winner, and the other rules give reasons against their
+//! The verdict. Every rule judges the run, and [`choose`] picks the winner. The other rules give reasons against their
 //! bottlenecks.
 
 use run::{Bottleneck, RuledOut};
@@ -13,7 +13,7 @@ use crate::thresholds::{LIKELY, SURE};
 use crate::waits::{self, WordOrder};
 use crate::{Facts, confidence, margins};
 
-/// ID of the rule that names no cause and always binds.
+/// ID of the rule that names no cause and always gives a verdict.
 const UNKNOWN: &str = "unknown";
 
 /// Inputs that rules lack if loadline only watched a server under external load.
@@ -22,7 +22,7 @@ const NOT_WATCHED: [&str; 2] = [
     "the generator's side: it shows if the generator or the network was the limit (run `loadline find`)",
 ];
 
-/// Returns the reason against each other bottleneck, and the missing counters of rules that cannot tell.
+/// Returns the reason against each other bottleneck, and the missing counters of rules that cannot decide.
 fn others(winner: &Rule, confidence: f64, answers: &[Answer]) -> (Vec<RuledOut>, Vec<String>) {
     let (mut ruled_out, mut missing) = (Vec::new(), Vec::new());
     for (rule, answer) in answers.iter().filter(|(r, _)| r.id != winner.id && r.id != UNKNOWN) {

@@ -91,8 +91,8 @@ mod tests {
         assert_eq!(unread(2048.0, 1024.0), Some(Waiting { client: 0.5, server: 0.25 }));
     }
 
-    /// Makes a load of 64 connections. Each side has its own CPU. `client` and `server` hold the shares of the time for
-    /// which the side's thread runs and waits for the CPU, and the side's unread bytes.
+    /// Makes a load of 64 connections. Each side has its own CPU. Each array holds three values of one side: the shares
+    /// of the time for which its thread runs and waits for a CPU, and its unread bytes.
     fn verdict(client: [f64; 3], server: [f64; 3]) -> run::Bottleneck {
         let mut planted_run = PlantedRun::new(1000.0, 4000.0).steps(&[64]).rates(&[]).none(Who::Server, "thread.cpu");
         let sides =

@@ -119,7 +119,7 @@ mod tests {
         read_arrivals(&path, column).map(|(times, _)| times.gaps_us).map_err(|e| e.to_string())
     }
 
-    /// Seen: times in another order than that of the requests, and negative times, were taken without a word.
+    /// An earlier version accepted times out of order, and negative times, without a remark.
     #[test]
     fn unusual_times_are_named() {
         assert_eq!(remarks(&[0.1, 0.05, 0.2]), ["the times are not in order and are sorted: 0.05 follows 0.1"]);

@@ -7,12 +7,13 @@ use stats::two_means::Trimmed;
 
 use crate::thresholds::{COMPARE_LEVEL, FEWEST_WINDOWS};
 
-/// Returns the accepted turns of a server under a load. With `twin`, returns those of its second start.
+/// Returns the accepted turns of a server under a load. With `twin`, returns the turns of the server's second start,
+/// which shows the noise.
 pub(super) fn turns(state: &ArenaState, place: ArenaPlace, twin: bool) -> impl Iterator<Item = &ArenaTurn> {
     state.turns.iter().filter(move |turn| turn.place == place && turn.twin == twin && turn.refused.is_none())
 }
 
-/// Returns the logarithm of the CPU time per request for each round; NaN if the round has no turn.
+/// Returns the logarithm of the CPU time per request for each round; NaN for a round without an accepted turn.
 pub(super) fn cpu_by_round(state: &ArenaState, place: ArenaPlace, twin: bool) -> Vec<f64> {
     let rounds = state.turns.iter().map(|turn| turn.round as usize + 1).max().unwrap_or(0);
     let mut values = vec![f64::NAN; rounds];

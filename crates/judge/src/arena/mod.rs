@@ -1,8 +1,9 @@
-//! Comparison of many servers under the same loads. Ranks the servers, and groups those that cannot be told apart.
+//! Comparison of many servers under the same loads. Ranks the servers, and groups those that do not differ
+//! significantly.
 //!
 //! Servers are compared by their CPU time per request at one common rate per load. In each round, every server has one
 //! turn. A group contains the servers whose differences are not significant (`stats::pairwise`). A server gets no group
-//! if something else than the server limited its search or its turns.
+//! if something other than the server limited its search or its turns.
 
 mod answers;
 mod figures;
@@ -72,7 +73,8 @@ fn words(plan: &run::ArenaProfile) -> String {
     format!("{scheme} {what}{version}, {connections}")
 }
 
-/// Returns a note for each server whose capacity is that of a closed loop, and so cannot be compared with the others.
+/// Returns a note for each server whose capacity comes from a closed loop and therefore cannot be compared with the
+/// others.
 fn closed_loops(state: &ArenaState, profile: usize) -> impl Iterator<Item = String> {
     let searches = state.searches.iter().filter(move |search| search.place.profile == profile);
     searches.filter_map(|search| {

@@ -1,4 +1,4 @@
-//! Results of all servers under one load (cells): groups of servers, or the reason why a server has no group.
+//! Results (cells) of all servers under one load: the group of each server, or the reason why it has none.
 
 use run::{ArenaCell, ArenaPlace, ArenaRefusal, ArenaRefusalKind, ArenaState};
 use stats::pairwise::{PairDifference, PairwiseTest};
@@ -60,7 +60,7 @@ fn refused(state: &ArenaState, place: ArenaPlace) -> Option<ArenaRefusal> {
     spoiled(state, place).or_else(|| too_few(state, place))
 }
 
-/// Returns the first reason for a rejected turn, if most turns of the server under this load were rejected.
+/// If most turns of the server under this load were rejected, returns the reason for the first rejection.
 fn spoiled(state: &ArenaState, place: ArenaPlace) -> Option<ArenaRefusal> {
     let own = || state.turns.iter().filter(|turn| turn.place == place && !turn.twin);
     let mut refusals = own().filter_map(|turn| turn.refused.as_ref());

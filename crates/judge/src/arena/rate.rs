@@ -12,7 +12,7 @@ pub fn common_rate(state: &ArenaState, profile: usize) -> Option<f64> {
     Some(state.plan.profiles.get(profile)?.rate.unwrap_or(COMMON_RATE_SHARE * lowest))
 }
 
-/// Returns true if a server's capacity reaches the common rate, so that it is measured there. A lower bound of the
+/// Returns true if a server is measured at the common rate: its capacity must reach this rate. A lower bound of the
 /// capacity suffices.
 pub fn takes_turns(state: &ArenaState, place: ArenaPlace) -> bool {
     let rate = common_rate(state, place.profile).unwrap_or(f64::INFINITY);

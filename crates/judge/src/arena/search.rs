@@ -46,7 +46,7 @@ fn ended(run: &Run) -> Option<(ArenaRefusalKind, String)> {
     Some((kind, incident.map_or("the search broke off".into(), |incident| incident.text.clone())))
 }
 
-/// Returns the first time without any answer, if a load of the sweep or search had one.
+/// Returns the first incident in which answers stopped, in any load of the sweep or the search.
 fn stalled(run: &Run) -> Option<(ArenaRefusalKind, String)> {
     let searched = run.trials.iter().filter(|t| matches!(t.kind, TrialKind::Sweep | TrialKind::Search));
     let mut incidents = searched.flat_map(|trial| &trial.incidents);
@@ -68,7 +68,8 @@ fn errors(run: &Run) -> Option<(ArenaRefusalKind, String)> {
     Some((ArenaRefusalKind::Errors, text))
 }
 
-/// Returns a reason if the generator or the network was the bottleneck. Late requests are then not the server's fault.
+/// Returns the reason not to rank the server if the generator or the network was the bottleneck. Late requests are then
+/// not the server's fault.
 fn elsewhere(run: &Run) -> Option<(ArenaRefusalKind, String)> {
     let verdict = &run.findings.bottleneck;
     let sentence = |otherwise: &str| {
@@ -82,8 +83,8 @@ fn elsewhere(run: &Run) -> Option<(ArenaRefusalKind, String)> {
     }
 }
 
-/// Returns a reason if the generator or its load could not overload the server. The capacity is then only a lower
-/// bound.
+/// Returns the reason not to rank the server if the generator or its load could not overload the server. The capacity
+/// is then only a lower bound.
 fn bounded(run: &Run) -> Option<(ArenaRefusalKind, String)> {
     let capacity = run.findings.capacity.as_ref()?;
     let generator = |text: &str| Some((ArenaRefusalKind::Generator, text.to_owned()));
@@ -93,7 +94,7 @@ fn bounded(run: &Run) -> Option<(ArenaRefusalKind, String)> {
     if capacity.own_limit.is_some() {
         return generator("the connections of the load were the limit: raise connections");
     }
-    // A server that failed at any rate was overloaded, and its cost per request can be ranked.
+    // A server that missed the objective at some rate was overloaded, so its cost per request can be ranked.
     let not_overloaded = capacity.at_least && capacity.failed_at.is_none();
     let is_bound = not_overloaded || run.findings.bottleneck.id == NOT_FULL;
     is_bound.then(|| (ArenaRefusalKind::NotOverloaded, early_end::words(capacity)))

@@ -121,7 +121,7 @@ fn taken(bursts: &[(f64, f64, f64)], (begin_s, end_s): (f64, f64)) -> f64 {
     bursts.iter().map(within).sum::<f64>() / (end_s - begin_s)
 }
 
-/// Counts of comparisons: those that call the CPU time per request slower or faster, and those that end as a
+/// Number of comparisons that call the CPU time per request slower or faster, and number of those that end in a
 /// regression.
 #[derive(Clone, Copy, Debug, Default)]
 struct Decided {

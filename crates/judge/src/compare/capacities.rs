@@ -29,7 +29,7 @@ struct Held {
 
 /// Compares the capacities. If each side has at least three runs or repeats, their scatter gives the error. With fewer
 /// runs, the intervals of the searches give the error. For live servers, the scatter of their alternating windows is
-/// added. If no search of one side found a rate that holds, this fact is the result.
+/// added. If no search of one side found a rate within the limits, the result says so.
 pub(super) fn capacity(both: &ComparisonInput<'_>) -> Option<Line> {
     let ([old, new], pairing) = (both.runs, both.pairing);
     // Both sides are judged by the objective of the first old run. Without this step, each run could have its own
@@ -46,7 +46,7 @@ pub(super) fn capacity(both: &ComparisonInput<'_>) -> Option<Line> {
     }
     let cell: Cell = [0, 1].map(|side| observations(&held[side]));
     let apart = contrast(&[cell], pairing)?;
-    // A capacity of another kind of loop, and a lower bound, get no interval.
+    // There is no interval if a capacity is a lower bound, or if only one side's capacity comes from a closed loop.
     let bounds = sources(&held).or_else(|| bounds(&held));
     let uncertainty = if said.is_some() || bounds.is_some() { None } else { uncertainty(&apart, &held, both) };
     let said = said.or(bounds);
@@ -69,7 +69,8 @@ fn uncertainty(apart: &Contrast, held: &[Vec<Held>; 2], both: &ComparisonInput<'
     let units = held.iter().map(Vec::len).min().unwrap_or(0);
     let own = own_error(held);
     if let Some(uncertainty) = apart.uncertainty.filter(|_| units >= FEWEST_WINDOWS) {
-        // A few repeats may agree by chance, so the error is at least that of their own intervals.
+        // A few repeats may agree by chance, so the error is at least the one that follows from the searches'
+        // intervals.
         return Some(Uncertainty { error: uncertainty.error.max(own.unwrap_or(0.0)), ..uncertainty });
     }
     let (scatter, freedom) = match both.pairing {
@@ -96,8 +97,8 @@ fn scatter(both: &ComparisonInput<'_>) -> Option<(f64, f64)> {
     Some(welch([side(0)?, side(1)?])).filter(|(error, _)| *error > 0.0)
 }
 
-/// Makes the table line for a comparison in which all searches of one side found no rate that holds. The sides differ
-/// if most searches of the other side found one.
+/// Makes the table line for a comparison in which all searches of one side found no rate within the limits. The sides
+/// differ if most searches of the other side found one.
 fn gone(tried: &[Vec<Option<Held>>; 2], held: &[Vec<Held>; 2], said: Option<String>) -> Line {
     let rate = |side: usize| {
         held[side].first().map_or(f64::NAN, |_| average(&held[side].iter().map(|h| h.rate).collect::<Vec<_>>()))
@@ -121,7 +122,7 @@ fn gone(tried: &[Vec<Option<Held>>; 2], held: &[Vec<Held>; 2], said: Option<Stri
     Line { compared, settled: Some(word), spread: Spread::Unknown, error_terms }
 }
 
-/// Returns a sentence about the searches that found no rate that holds; `None` if all searches found one.
+/// Returns a sentence about the searches that found no rate within the limits; `None` if all searches found one.
 fn said(runs: [&[Run]; 2], tried: &[Vec<Option<Held>>; 2]) -> Option<String> {
     let of = |side: usize| {
         let (all, held) = (tried[side].len(), tried[side].iter().flatten().count());
@@ -163,7 +164,7 @@ fn sources(held: &[Vec<Held>; 2]) -> Option<String> {
     Some(format!("the capacity of the {side} server is that of a {}", source.words()))
 }
 
-/// Explains a capacity below the completed rate: only the capacity has to keep the limits.
+/// Adds an explanation to a capacity below the completed rate: the completed rate need not keep the limits.
 pub(super) fn say_below_rate(lines: &mut [Line], old: &[Run]) {
     let values = |line: &Line| [line.compared.old, line.compared.new];
     let Some(rates) = lines.iter().find(|line| line.compared.figure == COMPLETED_RATE).map(values) else { return };
@@ -176,7 +177,7 @@ pub(super) fn say_below_rate(lines: &mut [Line], old: &[Run]) {
 }
 
 /// Returns the capacity of each search under the limits, by the same rule for both sides. Returns `None` for a search
-/// that found no rate that holds.
+/// that found no rate within the limits.
 fn tried(runs: &[Run], limits: &Limits) -> Vec<Option<Held>> {
     let searches = runs.iter().flat_map(|run| finished(run).map(move |trials| (run, trials)));
     // A run without a search shows only the load that was tried, not a capacity.
@@ -267,7 +268,7 @@ mod tests {
         );
     }
 
-    /// Three equal lower bounds per side scatter by 0, but say nothing about the difference of the capacities.
+    /// Three equal lower bounds per side have no scatter, but say nothing about the difference of the capacities.
     #[test]
     fn lower_bounds_of_capacities_decide_nothing() {
         let runs = [never_failed(), never_failed(), never_failed()];

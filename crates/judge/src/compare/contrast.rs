@@ -1,10 +1,10 @@
 //! Difference between two sides that were measured under several conditions, in several runs or repeats.
 //!
-//! The interval is Student's, and its observations are the units that were repeated. If both sides have at least three
-//! runs or repeats, each one is an observation. Within a run, memory layout and neighbouring virtual machines stay the
-//! same, so the windows of one run scatter less than runs do. With fewer runs, each window is an observation, or each
-//! pair of windows of two live servers (`paired`). If a side has a single window under some condition, each condition
-//! is an observation.
+//! The interval uses Student's t distribution. Its observations are the units that were repeated. If both sides have at
+//! least three runs or repeats, each one is an observation. Within a run, memory layout and neighbouring virtual
+//! machines stay the same, so the windows of one run scatter less than runs do. With fewer runs, each window is an
+//! observation, or each pair of windows of two live servers (`paired`). If a side has a single window under some
+//! condition, each condition is an observation.
 
 use super::disturbance::Disturbance;
 use super::observations::{Cell, Observation, Pairing, Uncertainty};
@@ -41,8 +41,8 @@ pub(super) fn unadjusted(cells: &[Cell], pairing: Pairing) -> Option<Contrast> {
     (!cells.is_empty()).then(|| Contrast { sides, uncertainty: uncertainty(cells, pairing, None) })
 }
 
-/// Returns the uncertainty of the difference. `again` is the bootstrap's standard error, for a figure that a single
-/// window does not have.
+/// Returns the uncertainty of the difference. `again` is the standard error from a bootstrap, for a percentile of
+/// merged windows.
 pub(super) fn uncertainty(cells: &[Cell], pairing: Pairing, again: Option<f64>) -> Option<Uncertainty> {
     let units = [0, 1].map(|side| units(cells, side));
     if units.iter().all(|units| units.len() >= FEWEST_WINDOWS) {
@@ -209,7 +209,8 @@ mod tests {
             (0..self.conditions).map(&mut cell).collect()
         }
 
-        /// Returns the number of wrong intervals among 1,000 comparisons of equal sides: those that leave out 0.
+        /// Returns the number of wrong intervals among 1,000 comparisons of equal sides. An interval is wrong if it
+        /// leaves out 0.
         fn misses(&self, pairing: Pairing) -> usize {
             let mut random = fastrand::Rng::with_seed(21);
             let missed = |_: &usize| {

@@ -13,8 +13,8 @@ const SHARES: [f64; 12] = [0.1, 0.25, 0.5, 0.75, 0.9, 0.95, 0.99, 0.995, 0.999, 
 /// Minimum number of requests beyond a quantile that the curve shows.
 const BEYOND: f64 = 5.0;
 
-/// Makes both curves. `swept` holds the conditions of several numbers of clients. For two live servers, these are the
-/// steps of their searches.
+/// Makes both curves. `swept` holds one condition for each number of clients. For two live servers, the conditions are
+/// the steps of their searches.
 pub(super) fn curves(swept: &[Pair<'_>], sides: &Sides) -> ComparedCurves {
     ComparedCurves { rates: rates(swept), response_us: response_us(sides) }
 }

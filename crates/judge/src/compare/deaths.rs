@@ -19,7 +19,8 @@ fn death(run: &Run) -> Option<String> {
         .or_else(|| silent().then(|| "the server answered nothing".into()))
 }
 
-/// Returns the text of an incident. If there are several loads, the text says which of them its time counts from.
+/// Returns the text of an incident. If there are several loads, the text names the load from whose start its time
+/// counts.
 fn described(run: &Run, trial: &Trial, incident: &Incident) -> String {
     let loads: Vec<&Trial> = run.trials.iter().filter(|trial| !trial.kind.is_auxiliary()).collect();
     let at = loads.iter().position(|load| std::ptr::eq(*load, trial)).filter(|_| loads.len() > 1);

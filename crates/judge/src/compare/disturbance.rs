@@ -6,9 +6,9 @@
 //! both sides. Both sides have the same slope (analysis of covariance; R. Fisher, *Statistical Methods for Research
 //! Workers*, 4th edition, 1932). The order of the windows is random, so that bursts favour neither side.
 //!
-//! A server may itself cause the CPU time of others, for example through a process that loadline does not follow. If
-//! other programs certainly took more CPU time in one side's windows, the whole adjustment therefore counts as an
-//! error.
+//! A server may itself cause the CPU time of others, for example through a process that loadline does not follow.
+//! Therefore, if other programs certainly took more CPU time in one side's windows, the whole adjustment is added to
+//! the error.
 
 use super::observations::{Cell, Observation, Pairing, Uncertainty};
 use crate::thresholds::{COMPARE_LEVEL, FEWEST_WINDOWS};
@@ -16,7 +16,7 @@ use stats::student::two_sided;
 use stats::two_means::welch;
 use stats::{Sample, average};
 
-/// Line of a figure over the CPU time of other programs.
+/// Fitted line of a figure's logarithm against the CPU time of other programs.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) struct Disturbance {
     /// Growth of the figure's logarithm for each CPU that other programs take.

@@ -17,8 +17,8 @@ impl Side {
         average(&self.0.iter().map(|observations| share(observations)).collect::<Vec<_>>())
     }
 
-    /// Returns the number of requests that count for the precision. Conditions have equal weights, so a condition with
-    /// few requests reduces this number.
+    /// Returns the effective number of requests, which determines the precision. Conditions have equal weights, so a
+    /// condition with few requests reduces this number.
     fn draws(&self) -> f64 {
         let conditions = self.0.len() as f64;
         conditions * conditions / self.0.iter().map(|observations| 1.0 / all(observations)).sum::<f64>()

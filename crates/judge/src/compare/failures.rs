@@ -3,7 +3,7 @@
 //! The share of each side is the mean over conditions. The difference has Newcombe's interval (1998, method 10, from
 //! two Wilson intervals). This interval has a positive width even if nothing failed. Failures come in bursts, so
 //! requests are not independent. The shares of windows, or of at least three runs per side, scatter more than those of
-//! independent requests. The ratio of both scatters is the number of requests that count as one.
+//! independent requests. The ratio of both scatters is the number of requests that count as one independent request.
 
 use run::{ComparedFigure, FigureRole, FigureUnit, NeededData};
 
@@ -14,7 +14,8 @@ use super::windows::Window;
 use crate::single::{failed_and_all, still_open};
 use crate::thresholds::FEWEST_WINDOWS;
 
-/// Largest difference of two shares, 0 to 1, that counts as no difference. A strict objective does not reduce it.
+/// Largest difference of two shares, 0 to 1, that counts as no difference. A strict objective does not reduce this
+/// limit.
 pub(crate) const SAME: f64 = 1e-3;
 
 /// Compares the shares of failed requests; `None` if a side made no request.

@@ -131,7 +131,8 @@ impl ComparisonInput<'_> {
         Some(Line { compared, settled: None, spread: apart.uncertainty.into(), error_terms })
     }
 
-    /// Returns a sentence about the CPU time that other programs add to each request; `None` if they may add none.
+    /// Returns a sentence about the CPU time that other programs add to each request; `None` if it is uncertain that
+    /// they add any.
     pub(super) fn disturbed(&self) -> Option<String> {
         let first = FIGURES.first()?;
         let slope = Disturbance::of(&self.cells(&first.of), self.pairing)?.slope;

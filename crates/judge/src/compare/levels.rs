@@ -1,8 +1,8 @@
 //! Significance levels of a comparison: the chance with which equal servers get "faster" or "slower" for each figure.
 //!
-//! The figures of a family share one level (weighted Bonferroni). The server's CPU time per request scatters least, so
-//! it gets half of the level. All other figures of the family share the other half. If the data is analysed several
-//! times (looks), each figure's level is divided among the looks.
+//! Figures are grouped into families. The figures of a family share one level (weighted Bonferroni). The server's CPU
+//! time per request scatters least, so it gets half of the level. All other figures of the family share the other half.
+//! If the data is analysed several times (looks), each figure's level is divided among the looks.
 
 use run::{ComparedFigure, FigureRole};
 

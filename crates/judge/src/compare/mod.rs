@@ -1,9 +1,9 @@
 //! Comparison of old runs with new runs. Each figure gets a ratio, an interval and a result word.
 //!
-//! Windows are compared only if they were measured under the same condition. Such windows are steps of sweeps with the
-//! same number of clients, trials of the same load, or alternating windows of two servers. The ratio comes from means
-//! of logarithms, with equal weights for all conditions. `contrast` explains the interval. A figure's result word
-//! depends only on its interval. All figures of a family share the level of their intervals (`words`).
+//! Windows are compared only if they were measured under the same condition. Windows under the same condition are steps
+//! of sweeps with the same number of clients, trials of the same load, or alternating windows of two servers. The ratio
+//! comes from means of logarithms, with equal weights for all conditions. `contrast` explains the interval. A figure's
+//! result word depends only on its interval. All figures of a family share the level of their intervals (`levels`).
 
 mod capacities;
 mod contrast;

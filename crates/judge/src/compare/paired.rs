@@ -74,7 +74,7 @@ mod tests {
             paired += usize::from(differences(std::slice::from_ref(&still), Pairing::InTurns).is_some());
             assert_eq!(differences(&[still], Pairing::Kept), None);
         }
-        // The test of the correlation is wrong in 5 of 100 cases.
+        // For independent servers, the test of the correlation is wrong in 5 of 100 comparisons.
         assert!(paired <= 20, "{paired} of 200");
     }
 }

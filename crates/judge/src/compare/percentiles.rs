@@ -52,8 +52,8 @@ impl Sides {
         self.0.iter().flatten().map(square).sum::<f64>().sqrt() / self.0.len().max(1) as f64
     }
 
-    /// Returns the bootstrap's standard error of the ratio's logarithm. Draws windows within each condition, or pairs
-    /// of windows with `together`. Returns `None` if a side has a single window.
+    /// Returns the bootstrap's standard error of the ratio's logarithm. Draws windows within each condition. With
+    /// `together`, draws pairs of windows. Returns `None` if a side has a single window.
     pub(super) fn error(&self, quantile: f64, together: bool) -> Option<f64> {
         let fewest = self.0.iter().flatten().map(|side| side.windows.len()).min().filter(|n| *n > 1)? as f64;
         let mut random = fastrand::Rng::with_seed(2);
@@ -79,7 +79,7 @@ pub(super) struct Side {
     ends_us: Vec<f64>,
     /// Widths of the buckets, as shares of the upper ends.
     widths: Vec<f64>,
-    /// Index of the bucket, and count, for each window.
+    /// For each window, the index and the count of each bucket that is not empty.
     windows: Vec<Vec<(usize, u64)>>,
     /// Run or repeat of each window, and index of the window in this run or repeat.
     units: Vec<usize>,

@@ -41,7 +41,8 @@ fn a_part_that_costs_more_does_not_outweigh_a_total_that_costs_less() {
     assert_eq!(c.decided_by.as_deref(), Some("server CPU per request"));
 }
 
-/// Changes a run so that each window has `requests` requests. `share` is the share of them with an unexpected status.
+/// Changes a run so that each window has `requests` requests. `share` gives the share of requests with an unexpected
+/// status, for each window.
 fn failing(run: &mut Run, requests: u64, share: impl Fn(usize) -> f64) {
     for (at, trial) in run.trials.iter_mut().enumerate() {
         trial.measured.tally.completed = requests;
@@ -80,7 +81,7 @@ fn requests_that_were_still_open_are_counted_beside_the_failed_share() {
     assert_eq!((of(&c, "failed share").open, of(&c, "failed share").new), ([0, 60], 0.0));
 }
 
-/// Failures come in bursts. Only a few windows of each side have any, and neither side is worse.
+/// Failures come in bursts. Only a few windows of each side have failures, and neither side is worse.
 #[test]
 fn failures_that_come_in_bursts_tell_no_equal_sides_apart() {
     let told = (0..200).filter(|seed| {
@@ -141,7 +142,8 @@ fn a_lost_capacity_is_a_regression_and_a_new_one_is_none() {
     assert!(capacity.said.as_deref().is_some_and(|s| s.contains("at no tried rate")), "{capacity:?}");
     let back = kept(std::slice::from_ref(&gone), std::slice::from_ref(&held));
     assert!(of(&back, "capacity").word == ComparisonResult::Faster && !back.regression, "{:?}", of(&back, "capacity"));
-    // One of three runs found no rate that holds, so the capacity is uncertain although the other two found one.
+    // One of three runs found no rate within the limits, so the capacity is uncertain although the other two runs found
+    // one.
     let some = kept(&[held.clone(), held.clone(), held.clone()], &[held.clone(), gone.clone(), held.clone()]);
     let some = of(&some, "capacity");
     assert!(some.word == ComparisonResult::NotEnough && some.low.is_none(), "{some:?}");
@@ -182,7 +184,7 @@ fn windows_in_which_nothing_came_back_count() {
 }
 
 /// All response times of one side are in one histogram bucket, and those of the other side are in the next bucket. The
-/// width of the buckets belongs to the uncertainty.
+/// uncertainty includes the width of the buckets.
 #[test]
 fn percentiles_in_neighbouring_buckets_are_not_apart_for_sure() {
     let mut random = Rng::with_seed(5);

@@ -20,15 +20,15 @@ pub(super) struct Widths {
 }
 
 impl Widths {
-    /// Returns the smallest change that is seldom missed, as a logarithm. For such a change, the interval leaves out
-    /// "no change" unless the estimate is off by more than its bound.
+    /// Returns the smallest change that is seldom missed, as a logarithm. If the true change is this large, the
+    /// interval leaves out "no change" unless the estimate is off by more than its bound.
     fn detects(&self) -> f64 {
         self.differs + self.same
     }
 }
 
 /// Adds to a figure the smallest change that it would have shown. Also adds the factor by which the data must grow to
-/// show 1 %.
+/// show a change of 1 %.
 pub(super) fn tell(c: &mut ComparedFigure, widths: Widths, terms: &ErrorTerms) {
     if !widths.detects().is_finite() {
         return;
@@ -49,8 +49,8 @@ fn one_percent(widths: Widths, terms: &ErrorTerms) -> Option<(f64, NeededData)> 
     Some((factor, NeededData::Runs))
 }
 
-/// Fills in the smallest change that the comparison would have shown. The change is that of the figure that decided,
-/// or of the most precise required figure.
+/// Fills in the smallest change that the comparison would have shown. Takes the change of the figure that decided, or
+/// of the most precise required figure.
 pub(super) fn of_comparison(comparison: &mut Comparison, runs: usize) {
     let known = || comparison.comparisons.iter().filter(|c| c.smallest_change.is_some());
     let decided = known().find(|c| comparison.decided_by.as_ref() == Some(&c.figure));

@@ -386,7 +386,7 @@ fn a_single_run_that_was_kept_is_not_believed_beyond_what_runs_differ_by() {
     assert!(four.word == ComparisonResult::Slower && (four.ratio - 1.02).abs() < 0.006, "{four:?}");
 }
 
-/// Three repeats at half the rate must be enough, although a rank test of three values never decides.
+/// Three repeats at half the rate must show the difference, although a rank test of three values never decides.
 #[test]
 fn three_repeats_a_side_show_what_is_plain() {
     let mut random = Rng::with_seed(9);
@@ -404,7 +404,7 @@ fn three_repeats_a_side_show_what_is_plain() {
     assert!(!same.regression, "{:?}", same.comparisons);
 }
 
-/// Two windows give no interval. The stated factor of data would give an interval.
+/// Two windows give no interval. With the stated factor of data, there would be one.
 #[test]
 fn too_few_windows_say_how_many_more() {
     let mut random = Rng::with_seed(6);

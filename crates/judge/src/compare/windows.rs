@@ -9,7 +9,7 @@ use super::observations::Pairing;
 use crate::facts::taken_by_others;
 use crate::number::finite;
 
-/// A window, with its run or repeat, and its index in it.
+/// A window, with the run or repeat that it belongs to (`unit`).
 #[derive(Clone, Copy)]
 pub(super) struct Window<'a> {
     pub(super) unit: usize,
@@ -57,7 +57,7 @@ fn comparable(trial: &Trial, pairing: Pairing) -> bool {
 /// Describes the load of a trial. Equal loads of two runs get equal descriptions. Returns `None` for a window that
 /// broke off or sent no request.
 fn condition(trial: &Trial) -> Option<String> {
-    // Requests without any answer are a result. A trial without requests counts if it timed calls.
+    // A window in which no request was answered counts as a result. A trial without requests counts if it timed calls.
     let told = asked(trial) || times_calls(trial);
     if trial.broken().is_some() || finite(trial.rates.completed_rate).is_none() || !told {
         return None;

@@ -20,7 +20,7 @@ use super::resolution::{self, Widths};
 use crate::thresholds::{COMPARE_LEVEL, FEWEST_WINDOWS};
 use stats::student::{quantile, two_sided};
 
-/// Minimum factor of data that the advice names.
+/// Smallest growth of the data that the advice asks for, as a factor.
 const LEAST_MORE: f64 = 1.5;
 
 /// Longest measurement that the advice names, seconds.
@@ -55,7 +55,7 @@ pub(super) fn words(all: Vec<Line>, tolerance: Tolerance, measured_s: f64, looks
     all.into_iter().map(worded).collect()
 }
 
-/// Computes the interval of a figure. Returns its half-widths; `None` if the figure has no interval of a ratio.
+/// Computes the interval of a figure. Returns its half-widths; `None` unless the figure is a ratio with an interval.
 fn interval(line: &mut Line, levels: &Levels) -> Option<Widths> {
     let (chance, bound) = (levels.of(&line.compared), levels.bound);
     let c = &mut line.compared;

@@ -1,5 +1,5 @@
 //! Quantities that can be derived from collected counters: one row per quantity, with its formula in words and in code.
-//! Source: the derived quantities of sources 0 and 3 (part A.6), made consistent: rates at rest are always subtracted.
+//! The quantities come from sources 0 and 3 (part A.6). For consistency, rates at rest are always subtracted.
 
 use std::collections::BTreeMap;
 

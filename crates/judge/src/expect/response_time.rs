@@ -88,8 +88,8 @@ impl Seen<'_> {
     }
 
     /// Returns the half-width of the interval of the share of answers within `us` microseconds, by Student's t over
-    /// windows. Returns `None` unless windows scatter more than `error`. If windows scatter more, an interval from
-    /// stretches is too narrow, because all stretches of a window share its level.
+    /// windows. Returns `None` unless the standard error over windows exceeds `error`. In that case, an interval from
+    /// stretches would be too narrow, because the stretches of one window resemble each other.
     fn between_windows(&self, time: AnswerTime, us: f64, error: f64) -> Option<f64> {
         let hists = self.0.iter().filter_map(|trial| trial.answer_hist(time));
         let shares: Vec<f64> = hists.map(|hist| hist.share_within_ns((us * 1e3) as u64)).collect();

@@ -117,7 +117,8 @@ fn with_a_fifth_of_the_requests_timed_out_no_limit_on_the_tail_is_met() {
     assert!(!p99.met && p99.found.contains("at least"), "{p99:?}");
 }
 
-/// The first byte comes after 1 ms, or with the last byte after 5 ms. A run of an earlier version does not know it.
+/// The first byte comes after 1 ms, or with the last byte after 5 ms. A run of an earlier version has no times to the
+/// first byte.
 #[test]
 fn the_first_byte_is_expected_and_limited_apart_from_the_last() {
     let hist = |times_ns: &[u64]| {
@@ -205,7 +206,7 @@ fn expectations_at_the_capacity_use_all_windows_near_it() {
     assert!(!one.met, "a twentieth of some of them took 30 ms: {one:?}");
 }
 
-/// Every answer of the window is a 401, so no figure of it is that of a good answer.
+/// Every answer of the window is a 401, so the window says nothing about good answers.
 #[test]
 fn without_a_good_answer_no_response_time_is_measured_and_refusals_are_not_the_rate() {
     let mut run = crate::planted::PlantedRun::new(20_000.0, 200.0).steps(&[1]).rates(&[]).run();

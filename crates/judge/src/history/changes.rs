@@ -25,7 +25,7 @@ struct Changes {
     runs: Vec<usize>,
     series: Series,
     points: Vec<ChangePoint>,
-    /// Changes that the values before the recent runs show without the recent runs.
+    /// Changes that are found in the values before the recent runs alone.
     earlier: Vec<ChangePoint>,
 }
 
@@ -100,8 +100,8 @@ impl Changes {
         !self.earlier.iter().any(known)
     }
 
-    /// Returns true if the change was undone: after the last change, the values no longer differ from the values before
-    /// this change in its direction.
+    /// Returns true if the change was undone: after the last change, the values no longer differ, in the direction of
+    /// this change, from the values before it.
     fn is_undone(&self, index: usize) -> bool {
         let ChangePoint { at, difference } = self.points[index];
         let last = self.points.last().map_or(0, |point| point.at);

@@ -1,16 +1,16 @@
 //! Runs with two planted causes: the server reaches both limits at the same load.
 //!
-//! Each cause also has a run of its own, with its own capacity. At the capacity of the common run, the counters have
-//! the values from the capacity of these own runs. Counters of device use (CPU time, disk time, bytes on a link)
-//! therefore scale with the share of the capacity. All other counters, such as counts per request, follow the rate, the
-//! clients or the response time of the common run.
+//! Each cause also has a run of its own, with its own capacity. At the capacity of the combined run, each counter has
+//! its value from the capacity of its own run. Counters of device use (CPU time, disk time, bytes on a link) therefore
+//! scale with the share of the capacity. All other counters, such as counts per request, follow the rate, the clients
+//! or the response time of the combined run.
 
 use super::planted_run::{PlantedRun, Point, Row, Value};
 
-/// Number of clients with which the common run reaches its capacity. The number is above 32, because some causes show
+/// Number of clients with which the combined run reaches its capacity. The number is above 32, because some causes show
 /// only with 32 clients or more.
 const KNEE_CLIENTS: f64 = 64.0;
-/// Minimum response time of one client in a common run, microseconds. With shorter responses, 64 clients would need
+/// Minimum response time of one client in a combined run, microseconds. With shorter responses, 64 clients would need
 /// more than the four planted CPUs.
 const LEAST_R1_US: f64 = 10_000.0;
 /// Capacity of a run whose rate grows up to the last step, requests per second. The value is above every measured rate.

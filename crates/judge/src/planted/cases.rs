@@ -25,7 +25,7 @@ pub(crate) fn refuses_beyond_500() -> PlantedRun {
     refuses_beyond_500_after(500.0)
 }
 
-/// Makes the same server, whose answers take `r1_us` microseconds.
+/// Makes a run of the server of [`refuses_beyond_500`], with answers that take `r1_us` microseconds.
 pub(crate) fn refuses_beyond_500_after(r1_us: f64) -> PlantedRun {
     let refuse = |t: &mut Trial, p: &super::Point| {
         let limit = 500.0_f64.min(p.capacity / 3.0);

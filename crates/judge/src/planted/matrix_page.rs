@@ -194,8 +194,8 @@ fn every_reason_belongs_to_a_relation() {
     }
 }
 
-/// `make docs` sets LOADLINE_WRITE_MATRIX. The test then writes the file before it compares the file with the rules'
-/// answers.
+/// `make docs` sets LOADLINE_WRITE_MATRIX. The test then writes the file before it compares the file with the results
+/// of the rules.
 #[test]
 fn the_matrix_in_the_docs_is_what_the_rules_answer() {
     let file = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/reference/rule-matrix.md");

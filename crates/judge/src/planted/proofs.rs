@@ -1,4 +1,5 @@
-//! Planted experiments on verdicts: their runs, slots and turns, and the sentences about them.
+//! Planted experiments on verdicts, and the sentences about them. A lever slows a resource. It is switched from slot to
+//! slot (fractions of a second) within one trial, or in turns: trials with and without it alternate.
 
 use run::{Bottleneck, CPU_COUNT_LEVER, LeverSlots, Proof, ProofTrial, Run, SwitchTrial, WaitsFor};
 
@@ -46,7 +47,7 @@ pub(crate) fn slots_beside(first: &str, own: f64, server: f64) -> ProofTrial {
 }
 
 /// Sets a lever's effect. The slowed threads wanted the resource for the share `wanted` of the time, and the CPU thief
-/// took the share `taken`. The measured speed stays 1.
+/// (a busy loop) took the share `taken`. The measured speed stays 1.
 fn hardly_wanted(trial: &mut ProofTrial, lever: usize, wanted: f64, taken: f64) {
     let lever = &mut trial.levers[lever];
     lever.speed.iter_mut().for_each(|speed| *speed = 1.0);
@@ -54,7 +55,7 @@ fn hardly_wanted(trial: &mut ProofTrial, lever: usize, wanted: f64, taken: f64) 
 }
 
 /// Makes slots in which the share `taken` of the server's CPUs was taken away. `ratio` is the throughput in these slots
-/// over that in the other slots.
+/// divided by the throughput in the other slots.
 pub(crate) fn count(taken: f64, ratio: f64) -> ProofTrial {
     let mut trial = slots(CPU_COUNT_LEVER, 0.0, 0.0);
     trial.levers.truncate(1);
@@ -186,8 +187,8 @@ pub(crate) fn astray() -> (Proof, Bottleneck) {
     in_slots("server-cpu", 1.7, -0.5)
 }
 
-/// Makes an experiment on requests that take turns on the CPU. `counted` is the ratio of throughput with half of the
-/// CPUs; `None` if not tested.
+/// Makes an experiment on requests that take turns on the CPU. `counted` is throughput with half of the CPUs divided by
+/// throughput with all CPUs; `None` if not tested.
 pub(crate) fn turns_on_the_cpu(verdict: Bottleneck, counted: Option<f64>) -> (Proof, Bottleneck) {
     tried_on(takes_turns(), verdict, |proof, _| {
         proof.trials.push(slots("server-cpu", 0.92, 0.01));
@@ -220,8 +221,8 @@ pub(crate) fn full_with_fewer_cpus(ratio: f64) -> (Proof, Bottleneck) {
     })
 }
 
-/// Makes an experiment on a server that waits for something that no lever slows. `more_load` is the ratio of throughput
-/// under twice the load; `None` if not tested.
+/// Makes an experiment on a server that waits for something that no lever slows. `more_load` is throughput under twice
+/// the load divided by throughput under the load; `None` if not tested.
 pub(crate) fn waits(run: Run, verdict: Bottleneck, more_load: Option<f64>) -> (Proof, Bottleneck) {
     tried_on(run, verdict, |proof, _| {
         proof.trials.push(slots("server-cpu", 0.01, 0.0));
@@ -252,7 +253,8 @@ pub(crate) fn hidden_by_a_quota() -> (Proof, Bottleneck) {
     })
 }
 
-/// Makes an experiment on a server that wanted its CPU for only 5.2 % of the time. A thief took a quarter of the CPU.
+/// Makes an experiment on a server that wanted its CPU for only 5.2 % of the time. A CPU thief took a quarter of the
+/// CPU.
 pub(crate) fn bounded() -> (Proof, Bottleneck) {
     tried_on(full(), verdict("server-cpu", 0.8), |proof, lever| {
         let mut trial = slots(lever, 0.0, 0.9);
@@ -261,7 +263,7 @@ pub(crate) fn bounded() -> (Proof, Bottleneck) {
     })
 }
 
-/// Makes an experiment in which the thief on the generator's CPU got 0.028 of a CPU instead of 0.25.
+/// Makes an experiment in which the CPU thief beside the generator got 0.028 of a CPU instead of 0.25.
 pub(crate) fn starved_thief(id: &str) -> (Proof, Bottleneck) {
     tried_on(full(), verdict(id, 0.8), |proof, _| {
         let mut trial = slots("server-cpu", 0.02, 0.0);

@@ -5,7 +5,7 @@
 pub struct Sentence {
     /// Kind of the sentence: `verdict`, `evidence`, `warning` and so on.
     pub kind: &'static str,
-    /// ID of the bottleneck; empty if the sentence is about none. For an experiment, its outcome.
+    /// ID of the bottleneck; empty if the sentence is about no bottleneck. For an experiment, this is its outcome.
     pub id: String,
     /// Text of the sentence.
     pub text: String,

@@ -22,8 +22,8 @@ const SLOT_S: f64 = 1500.0;
 const SETTLE_S: f64 = 150.0;
 
 impl OpenNetwork {
-    /// Returns each station's share when everything is slowed by the dose: its part of the growth of the response time.
-    /// The response time is the mean, or a percentile of a network with a single station.
+    /// Returns each station's share of the growth of the response time that slowing everything by the dose causes. The
+    /// response time is the mean, or a percentile of a network with a single station.
     pub(super) fn exact_shares(&self, of: ProofMetric) -> Vec<f64> {
         let means = match of {
             ProofMetric::P50 => 0.5_f64.recip().ln(),
@@ -83,7 +83,8 @@ impl OpenNetwork {
     }
 }
 
-/// Returns the state of each lever in each slot. Every lever is on in one slot of each block, and no two at once.
+/// Returns the state of each lever in each slot. Every lever is on in one slot of each block, and no two levers are on
+/// at once.
 fn one_at_a_time(levers: usize, random: &mut fastrand::Rng) -> Vec<Vec<bool>> {
     let mut on = vec![Vec::new(); levers];
     for _ in 0..BLOCKS {

@@ -160,7 +160,7 @@ impl<'a> Experiment<'a> {
             },
             Conclusion::Overtaken => of_rival(),
             Conclusion::Found | Conclusion::KindOpen if self.test.own != Own::Follows => of_rival(),
-            // The counters did not name a cause, but an upstream for which the server may wait.
+            // The counters named no cause, only an upstream for which the server may wait.
             Conclusion::Found if self.test.subject == Subject::Unknown => {
                 self.lever.map(|lever| replaced::of_lever(self.facts, verdict, proof, lever))
             }

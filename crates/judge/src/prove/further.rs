@@ -18,9 +18,9 @@ pub fn may_follow_server_cpu(run: &Run) -> Option<bool> {
     Some(estimate(trial).ok()?.elasticities.get(at)?.high >= MOST)
 }
 
-/// Returns true if more load tests the verdict better than slower CPUs: it names no device, and all CPUs and threads of
-/// the server and of the generator were idle most of the time. A slower CPU then proves no cause, because its elasticity
-/// is at most its utilization.
+/// Returns true if more load tests the verdict better than slower CPUs. In this case, the verdict names no device, and
+/// all CPUs and threads of server and generator were mostly idle. A slower CPU then proves no cause, because its
+/// elasticity is at most its utilization.
 pub fn load_comes_first(run: &Run) -> bool {
     if !["not-saturated", "unknown"].contains(&run.findings.bottleneck.id.as_str()) {
         return false;
@@ -47,8 +47,7 @@ pub fn predicted_further(run: &Run, lever: &str, dose: f64) -> Option<Effect> {
         (_, "unknown" | "") => return None,
         // If nothing is full, throughput grows with the load. If all CPUs are full, throughput falls with their number.
         (LOAD_LEVER, "not-saturated") | (CPU_COUNT_LEVER, "server-cpu") => 1.0 - dose,
-        // Any other limit lies in something that these levers leave as it is, such as workers, locks and pools.
-        // Throughput stays the same.
+        // These levers do not change any other limit, such as workers, locks and pools, so throughput stays the same.
         (LOAD_LEVER | CPU_COUNT_LEVER | SOURCES_LEVER, _) => 1.0,
         _ => return None,
     };

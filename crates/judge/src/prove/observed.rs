@@ -37,7 +37,7 @@ const OBSERVATIONS: &[(&str, &[&str])] = &[
 pub(super) fn observation(verdict: &Bottleneck) -> Option<&Evidence> {
     let (_, counters) = OBSERVATIONS.iter().find(|(id, _)| *id == verdict.id)?;
     let shows = |evidence: &&Evidence| match evidence.counter.as_str() {
-        // A full listen queue drops connects, so it is the limit itself. A full queue is no sign of another limit.
+        // A full listen queue drops connects, so it is a limit itself and no sign of another limit.
         "listen.queue" => evidence.value.zip(evidence.limit).is_none_or(|(queue, limit)| queue < limit),
         _ => true,
     };

@@ -147,7 +147,7 @@ mod tests {
     }
 
     /// Figures of `python3 -m http.server` under 5,000 requests/s, while a build ran on the host: 12 % of the connects
-    /// were dropped, and the generator starved.
+    /// were dropped, and the generator lacked CPU time.
     #[test]
     fn a_starved_generator_fills_no_accept_queue() {
         let starved = |drops| full_host(800.0, 6.0, (2.6e5, 4e5), drops).verdict();

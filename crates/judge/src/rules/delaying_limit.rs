@@ -15,8 +15,8 @@ use crate::{Facts, link_queue, server_queue, waits};
 
 /// Decides whether the server delays answers to limit the rate. With such a limit, one client that never pauses waits
 /// for the limit's interval and reaches the highest rate alone. Requests that arrive at a lower rate are answered
-/// sooner. With a single worker, both would take the service time. A shaped link that lets bursts pass has the same
-/// signs, but its packets wait on the path.
+/// sooner. With a single worker, all requests would take the service time. A shaped link that lets bursts pass has the
+/// same signs, but its packets wait on the path.
 pub(super) fn delays(facts: &Facts<'_>) -> Option<Verdict> {
     let (one, most) = fills_alone(facts)?;
     let r1_us = r1_us(one)?;
@@ -109,7 +109,7 @@ mod tests {
     }
 
     /// Seen live with a firewall that let 40 SYNs through per second. The closed loop reached 6/s, since each client
-    /// waited a second for its next SYN, and the open loop 40/s.
+    /// waited a second for its next SYN. The open loop reached 40/s.
     #[test]
     fn a_rate_that_another_load_exceeds_is_no_limit() {
         let exceeds = delaying(80.0).rates(&[0.5, 1.5]).change(|t, p| {

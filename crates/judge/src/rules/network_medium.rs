@@ -3,7 +3,7 @@
 //! The conditions come from sources 0 and 3. (a) One more client raises the rate by less than 2 % (twice as many by
 //! less than 5 %). (b) Each further client lengthens the response time by 1 / Xmax within 10 %. (c) No host is above 80
 //! %. (d) The link carries nearly all of its rate, framing included (source 0 names 90 %), or at least 66.7 % while
-//! retransmissions or deferrals rise. If (a) to (c) hold but (d) does not, the queue is outside every measured device.
+//! retransmissions or deferrals rise. If (a) to (c) are met but (d) is not, the queue is outside every measured device.
 
 use run::{Evidence, FigureUnit, Trial};
 
@@ -214,7 +214,7 @@ fn judge(facts: &Facts<'_>) -> Verdict {
     }
 }
 
-/// Returns evidence of the conditions (a), (b) and (c), and the number of conditions that hold.
+/// Returns evidence of the conditions (a), (b) and (c), and the number of conditions that are met.
 fn conditions(facts: &Facts<'_>) -> (Vec<Evidence>, usize) {
     let (Some(client), Some(x_max)) = (facts.client(), facts.x_max()) else { return (Vec::new(), 0) };
     let mut lines = Vec::new();

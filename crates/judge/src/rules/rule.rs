@@ -1,4 +1,4 @@
-//! A rule and its answer.
+//! A rule of the verdict, and its result for a run.
 
 use run::Evidence;
 
@@ -6,25 +6,25 @@ use crate::Facts;
 use crate::signals::Signal;
 use crate::view::View;
 
-/// Answer of a rule.
+/// Result of a rule for one run.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Verdict {
     /// The rule found its signs.
     Binds {
         /// Confidence, from 0 (a guess) to 1 (counters of the right side show every condition).
         confidence: f64,
-        /// Answer in one sentence with its main figure.
+        /// Result in one sentence with its main figure.
         sentence: String,
         /// Lines of evidence.
         evidence: Vec<Evidence>,
     },
     /// The signs are absent. Holds the reason, with figures.
     RuledOut(String),
-    /// The rule cannot tell. Holds the missing counters.
+    /// The rule cannot decide. Holds the missing counters.
     CannotSay(Vec<String>),
 }
 
-/// Rank of causes: a binding answer of a higher tier beats answers of lower tiers.
+/// Rank of a rule. A rule that finds its signs beats all rules of lower tiers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Tier {
     /// A side ran out of something countable, such as ports, and requests failed, so the load was not the planned one.
@@ -45,7 +45,7 @@ pub struct Rule {
     /// Counters of the whole machine or network namespace that the rule reads, and the symptom under this load that
     /// must accompany them. Other programs change these counters, too.
     pub shared: &'static [(&'static [&'static str], &'static str)],
-    /// True if the server waits, perhaps for an upstream.
+    /// True if the bottleneck means that the server waits, perhaps for an upstream.
     pub waits: bool,
     /// True if the rule needs successful answers. Failed answers do not show work.
     pub is_of_work: bool,
@@ -59,7 +59,7 @@ pub struct Rule {
     pub explains: &'static [&'static str],
     /// Signals that the rule compares with thresholds, for the margins of its verdict.
     pub signals: fn(&Facts<'_>) -> Vec<Signal>,
-    /// Function that gives the rule's answer about a run.
+    /// Function that judges a run by this rule.
     pub judge: fn(&Facts<'_>) -> Verdict,
     /// Advice to the user.
     pub advice: &'static [&'static str],
@@ -84,12 +84,12 @@ pub(super) const PLAIN: Rule = Rule {
     explain: "",
 };
 
-/// Returns the server's side of the decisive trial, or the rule's answer if this side is missing.
+/// Returns the server's side of the decisive trial, or the rule's result if this side is missing.
 pub(super) fn server<'a>(facts: &Facts<'a>) -> Result<View<'a>, Verdict> {
     facts.server().ok_or_else(unseen)
 }
 
-/// Returns the server's side of the trial that shows which CPU is full, or the rule's answer if this side is missing.
+/// Returns the server's side of the trial that shows which CPU is full, or the rule's result if this side is missing.
 pub(super) fn full_server<'a>(facts: &Facts<'a>) -> Result<View<'a>, Verdict> {
     facts.full_server().ok_or_else(unseen)
 }
@@ -101,7 +101,7 @@ fn unseen() -> Verdict {
     ])
 }
 
-/// Returns the verdict of a rule that lacks one thing.
+/// Returns the result of a rule that lacks one input.
 pub(super) fn cannot_say(missing: impl Into<String>) -> Verdict {
     Verdict::CannotSay(vec![missing.into()])
 }

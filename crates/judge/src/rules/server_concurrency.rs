@@ -119,7 +119,7 @@ fn waits_behind(facts: &Facts<'_>) -> bool {
 }
 
 /// Returns the server's CPU use, unless its CPUs or one of its threads are almost certainly full. If they may be full,
-/// the rules for them take their share of the confidence.
+/// the rules about full CPUs and threads get a part of the confidence.
 fn idles(facts: &Facts<'_>, view: &View<'_>) -> Result<run::Evidence, Verdict> {
     let (Some(used), Some(allowed)) = (view.cpu_used(), view.cpu_allowed()) else {
         return Err(cannot_say("process.cpu of the server's processes and cpu.online"));
@@ -264,8 +264,7 @@ mod tests {
         assert_eq!(lines, 1, "{b:#?}");
     }
 
-    /// A single load shows no plateau. If most of its requests wait for one lock, the lock limits the rate all the
-    /// same.
+    /// A single load shows no plateau. If most of its requests wait for one lock, the lock still limits the rate.
     #[test]
     fn a_lock_limits_a_single_load() {
         let one_load = |is_sampled: bool| {

@@ -120,8 +120,8 @@ fn moved(view: &View<'_>, disk: &str, busy: f64, full: bool) -> Result<Vec<Evide
 mod tests {
     use crate::planted::{PlantedRun, Who};
 
-    /// One thread writes and flushes a block per request. The kernel counts flushing apart from reads and writes in
-    /// progress.
+    /// One thread writes and flushes a block per request. The kernel counts flushing separately from reads and writes
+    /// in progress.
     fn flushed(out_us: f64, flush_us: f64) -> run::Bottleneck {
         let planted_run = PlantedRun::new(2000.0, 500.0)
             .per_s(Who::Server, "disk.busy", "vda", move |p| p.x * out_us)

@@ -198,8 +198,8 @@ mod tests {
         assert!(!trust.warnings.iter().any(|w| w.contains("starved")), "{trust:#?}");
     }
 
-    /// Seen live with Varnish before a backend for which it allows 30 connections: "limits the rate on purpose, 95 %".
-    /// A limit on the rate would open as many connections.
+    /// An earlier version said "limits the rate on purpose, 95 %" about Varnish before a backend with at most 30
+    /// connections. With a rate limit, as many connections would be open.
     #[test]
     fn a_full_pool_of_connections_that_refuses_is_a_guess() {
         let with_connections = |count: f64| {

@@ -48,7 +48,8 @@ fn bind(facts: &Facts<'_>) -> Result<Verdict, Verdict> {
     let Some(thread) = cpu.thread() else { return Err(no_threads()) };
     is_one_thread(&cpu.view, &thread.task)?;
     leaves_cpus_free(&cpu)?;
-    // Its other threads would get nothing done, and a runtime that moves tasks between threads may fill any of them.
+    // Other threads cannot work at the same time under this lock. A runtime that moves tasks between threads may fill
+    // any one of them.
     if let Some(lock) = waits::lock_of_turns(&facts.waits, &cpu.view) {
         return Err(Verdict::RuledOut(format!("requests take turns under a lock: {}", lock.sentence)));
     }

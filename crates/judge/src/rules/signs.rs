@@ -18,8 +18,8 @@ pub(super) fn failed(facts: &Facts<'_>, kind: ErrorKind, name: &'static str) -> 
     most.map(|n| Signal::count(name, n as f64, 1.0)).into_iter().collect()
 }
 
-/// Returns the verdict of the rules about the generator's ports and descriptors. They count the connects that failed
-/// before a packet was sent.
+/// Returns the verdict of the rules about the generator's ports and descriptors. These rules count the connects that
+/// failed before a packet was sent.
 pub(crate) fn failed_locally(
     facts: &Facts<'_>,
     kind: ErrorKind,

@@ -105,7 +105,7 @@ fn judge(facts: &Facts<'_>) -> Verdict {
 }
 
 /// Returns evidence that as many threads of the server sleep as requests are in flight. These threads may write their
-/// answers slowly, for which Nagle's algorithm and the timer are no reason.
+/// answers slowly, without any effect of Nagle's algorithm or of the timer.
 fn sleepers(facts: &Facts<'_>) -> Option<run::Evidence> {
     let in_flight = facts.decisive?.rates.concurrency;
     let profile = facts.run.sampled_waits()?;
@@ -254,8 +254,8 @@ mod tests {
         assert_ne!(planted(40_000.0), "tcp-delayed-ack");
     }
 
-    /// Seen live with a server that writes 42 bytes and sleeps 1 ms after each: with `TCP_NODELAY`, its answers take as
-    /// long.
+    /// Seen live with a server that sleeps 1 ms after each of the 42 bytes of an answer. With `TCP_NODELAY`, its
+    /// answers take just as long.
     #[test]
     fn a_server_that_sleeps_between_its_writes_is_only_a_guess() {
         let planted = |sleepers_per_request: f64| {

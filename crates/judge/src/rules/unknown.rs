@@ -1,4 +1,4 @@
-//! The evidence does not single out one cause. The rule `unknown` is the last one, and it always binds.
+//! The evidence does not single out one cause. The rule `unknown` is the last one, and it always gives a verdict.
 
 use std::collections::BTreeMap;
 

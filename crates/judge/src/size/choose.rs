@@ -35,7 +35,8 @@ pub(super) fn cheapest(steps: &[SizeStep], goal: SizeGoal) -> (Option<usize>, Ve
     let priced = || steps.iter().enumerate().filter_map(|(at, step)| Some((at, step, price(step, goal)?)));
     let counts = |step: &SizeStep| step.meets && (goal == SizeGoal::Cpus || !step.at_least);
     let best = priced().filter(|(_, step, _)| counts(step)).min_by(|a, b| order(&a.2, &b.2));
-    // A setting with too low a bound may be enough, and one that is enough may need fewer CPUs per request.
+    // A setting whose lower bound is too low may still be enough. A setting whose lower bound is enough may need fewer
+    // CPUs per request.
     let is_open = |step: &SizeStep, (cost, _): Price| {
         let known = best.as_ref().is_some_and(|(.., best)| best.0 <= cost);
         step.at_least && if goal == SizeGoal::Cpus { !step.meets && !known } else { step.meets }

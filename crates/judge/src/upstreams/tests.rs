@@ -45,7 +45,7 @@ fn a_full_process_behind_the_server_is_what_it_waits_for() {
     assert!(!verdict.sentence.contains("other programs"), "{}", verdict.sentence);
 }
 
-/// Seen beside other programs, which slowed the load with one client: two loads, and the second had a higher rate.
+/// Of two loads, the second had a higher rate only because other programs had slowed the first, with one client.
 #[test]
 fn a_load_that_fills_an_upstream_is_not_called_light() {
     let of_two_loads = |app_cpus| {
@@ -113,7 +113,8 @@ fn a_parallel_upstream_that_fills_the_cpus_has_no_full_thread() {
     assert!(verdict.id == "server-concurrency" && verdict.waits_for.is_some(), "{verdict:#?}");
 }
 
-/// Seen with a proxy on the same two CPUs: its worker waited for a CPU half of the time. The verdict was unknown.
+/// Seen with a proxy on the same two CPUs as its upstream: the proxy's worker waited for a CPU half of the time. The
+/// verdict was unknown.
 #[test]
 fn a_proxy_that_lacks_cpu_time_waits_for_the_upstream_that_takes_it() {
     let found = before(4, [0.7, 0.3], 0.1, [0.28, 0.52]).findings;
@@ -122,7 +123,8 @@ fn a_proxy_that_lacks_cpu_time_waits_for_the_upstream_that_takes_it() {
     assert!(verdict.evidence.iter().any(|line| line.text.contains("the CPUs were busy")), "{verdict:#?}");
 }
 
-/// Makes an application whose quota stops it in `out` of ten periods per second, or that writes to a full disk.
+/// Makes a run of a proxy before an application whose quota stops it in `out` of ten periods per second, or that writes
+/// to a full disk.
 fn held(out: f64, disk_us: f64, app_bytes: f64, own_bytes: f64) -> Run {
     held_under(&[], out, disk_us, app_bytes, own_bytes)
 }

@@ -100,7 +100,7 @@ mod tests {
 
     #[test]
     fn a_server_that_closes_connections_beyond_its_limit_is_told_in_the_sentence() {
-        // nginx with 64 worker_connections, which closed connections of 200 clients.
+        // Figures of nginx with 64 worker_connections, which closed connections of 200 clients.
         let told = |clients: u32, change: fn(&mut Trial, &mut ClientConnections)| {
             let run = planted(|trial, profile| {
                 trial.intensity =

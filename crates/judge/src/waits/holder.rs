@@ -8,8 +8,8 @@ use stats::shares::chance_above_half;
 
 use crate::thresholds::{HOLDER_SURE, WAIT_FEW, WAIT_MOSTLY};
 
-/// Returns the activity of a lock's holder in most samples, with the object that this activity mostly has, such as a
-/// file. Returns `None` if the samples are so few that chance may explain this activity.
+/// Returns the activity of a lock's holder in most samples, with the usual object of this activity, such as a file.
+/// Returns `None` if the samples are so few that chance may explain this activity.
 ///
 /// A holder that is ready to run waits for a CPU. The number of samples in this state depends on the other programs of
 /// the machine. Samples in this state therefore count only if hardly any others exist.

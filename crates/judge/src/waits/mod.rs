@@ -1,9 +1,9 @@
 //! Causes inside the processes: what requests wait for, from sampled threads ([`run::WaitProfile`]).
 //!
 //! Threads of an idle pool also wait for one futex, that of their work queue, but they hold no request. Threads that
-//! wait for a lock hold requests. The count of requests ([`requests`]) tells the two cases apart. The requests that the
-//! server has read but not answered are compared with the threads that are active or wait. Without this count, only a
-//! mutex that stores its owner counts as a lock, and only if its owner is active.
+//! wait for a lock hold requests. The count of requests ([`requests`]) distinguishes the two cases. The requests that
+//! the server has read but not answered are compared with the threads that are active or wait. Without this count, only
+//! a mutex that stores its owner counts as a lock, and only if its owner is active.
 
 mod activity;
 mod advice;
@@ -53,7 +53,8 @@ pub(crate) fn queue_inside(findings: &[WaitFinding]) -> Option<&WaitFinding> {
     findings.iter().find(|finding| QUEUES.contains(&finding.cause) || only_worker::is_only_worker(finding))
 }
 
-/// Returns the lock of a server that most requests wait for while its holder computes: they take turns on the CPU.
+/// Returns a lock of the server that most requests wait for while the lock's holder computes. Such requests take turns
+/// on the CPU.
 pub(crate) fn lock_of_turns<'a>(findings: &'a [WaitFinding], server: &View<'_>) -> Option<&'a WaitFinding> {
     let computes = |finding: &&WaitFinding| finding.holder.is_some_and(ThreadState::wants_cpu);
     let is_own = |finding: &&WaitFinding| {

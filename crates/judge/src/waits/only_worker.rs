@@ -95,7 +95,7 @@ fn is_queue_before(profile: &WaitProfile, process: &WaitProcess, requests: &Requ
     reads_one && busy < WAIT_MOSTLY && requests.queued >= all - 1.0 + WAIT_QUEUE
 }
 
-/// Adds the activity of the blocked thread, and the object of its wait.
+/// Adds the activity of the blocked thread, and the object of its wait, to a finding.
 pub(super) fn with_holder(finding: WaitFinding, state: ThreadState, key: &str) -> WaitFinding {
     let object = |of| if state == of { key.to_string() } else { String::new() };
     let (peer, holder_call) = (object(ThreadState::Peer), object(ThreadState::Disk));

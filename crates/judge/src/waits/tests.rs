@@ -218,7 +218,7 @@ fn one_thread_that_computes_while_requests_wait_is_serial() {
 
 #[test]
 fn processes_are_serial_if_one_or_each_of_them_computes() {
-    // A parent and its workers, `computing` of which compute.
+    // Makes a parent process and its workers, of which `computing` compute.
     let serial = |processes: f64, computing: f64| {
         let mut profile = process(
             processes,

@@ -94,8 +94,8 @@ fn mark_lower_bounds(answer: &mut WhatIf, facts: &Facts<'_>, now: &Model) {
     answer.resources.iter_mut().for_each(|resource| resource.at_least = light(&resource.id));
 }
 
-/// Returns the factor by which a change moves the capacity. The capacity is the rate at which the first resource is
-/// full, with contention.
+/// Returns the factor by which a change of resources multiplies the capacity. The capacity is the rate at which the
+/// first resource is full, with contention.
 fn moved(now: &Model, then: &Model) -> f64 {
     most_with(then) / most_with(now)
 }

@@ -1,4 +1,4 @@
-//! A run as a queueing network: for each resource, the time that a request holds it, and the number of units.
+//! A run as a queueing network: for each resource, the time for which a request occupies it, and the number of units.
 //!
 //! A CPU quota is a cap, not a slower CPU. Requests run at full speed until the period's CPU time is used up; then none
 //! runs. A quota therefore limits the requests per second, but does not slow requests while CPU time is left.

@@ -14,7 +14,7 @@ use stats::ln_sd;
 
 /// Capacity before any resource is changed.
 pub(super) struct Today {
-    /// Requests per second; 0 if no rate held the objective.
+    /// Requests per second; 0 if no rate met the objective.
     pub(super) rate: f64,
     /// Standard deviation of the rate's logarithm, if known.
     pub(super) ln_sd: Option<f64>,

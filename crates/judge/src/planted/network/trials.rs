@@ -9,7 +9,7 @@ use super::sim::Load;
 use super::window::{Seen, measure, summary};
 use super::world::World;
 
-/// Number of requests that a window aims at. Real windows contain more requests, but have about as much noise.
+/// Target number of requests in a window. Real windows contain more requests, but have about as much noise.
 const REQUESTS: f64 = 1200.0;
 /// Shortest and longest possible window, seconds.
 const WINDOW_S: (f64, f64) = (0.6, 4.0);

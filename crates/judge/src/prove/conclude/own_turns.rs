@@ -1,4 +1,5 @@
-//! Effects of the levers that are tested in turns: the verdict's own lever, a larger load, and more source addresses.
+//! Effects of the levers that are tested in turns (trials with and without the lever alternate): the verdict's own
+//! lever, a larger load, and more source addresses.
 
 use run::{Bottleneck, Effect, LOAD_LEVER, Proof, SOURCES_LEVER};
 
@@ -25,13 +26,13 @@ pub(super) fn own_turns(proof: &Proof, verdict: &Bottleneck) -> Option<OwnTurns>
     Some(OwnTurns { suspect, effect, predicted, check })
 }
 
-/// Returns the row of the lever that tests the verdict: the lever with a prediction.
+/// Returns the row of `SUSPECTS` for the lever that tests the verdict: the lever with a prediction.
 pub(super) fn suspect(proof: &Proof, verdict: &Bottleneck) -> Option<&'static Suspect> {
     suspect_of(verdict, proof.prediction.as_ref().map(|p| p.lever.as_str()))
 }
 
-/// Returns the effect of a larger load. Throughput counts as raised or unchanged by the same thresholds as a flat sweep
-/// and an excluded resource.
+/// Returns the effect of a larger load. Throughput counts as raised by the threshold of a flat sweep, and as unchanged
+/// by the threshold of an excluded resource.
 pub(super) fn more_load(proof: &Proof) -> MoreLoad {
     let Some(effect) = proof.effect(LOAD_LEVER) else { return MoreLoad::NotTested };
     match () {

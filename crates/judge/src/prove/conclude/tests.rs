@@ -18,8 +18,8 @@ fn a_verdict_whose_prediction_came_true_is_proven() {
     assert!(found.0.why.contains("of the server's CPU cut throughput by") && found.1.confidence >= SHOWN, "{found:?}");
 }
 
-/// An earlier version took work under a lock for a lack of CPUs. The version was wrong about threads of an interpreter
-/// with one lock, and about a mutex around computation.
+/// An earlier version mistook work under a lock for a lack of CPUs. The version was wrong about threads of an
+/// interpreter with one lock, and about a mutex around computation.
 #[test]
 fn serial_work_on_the_cpu_is_no_lack_of_cpus() {
     for counted in [None, Some(1.0)] {
@@ -154,8 +154,8 @@ fn a_dose_that_a_quota_hides_is_said() {
     assert!(proof.why.contains("a quota hides the effect") && !proof.why.contains("instead of"), "{}", proof.why);
 }
 
-/// No lever acts on losses. An earlier version therefore called the verdict proven although the server's listen queue
-/// was full.
+/// No lever acts on packet losses. An earlier version therefore called the verdict proven although the server's listen
+/// queue was full.
 #[test]
 fn a_verdict_without_a_lever_is_no_proof_while_another_cause_is_seen() {
     let argued = argued(loses_beside_a_full_queue());
@@ -174,7 +174,7 @@ fn the_printed_dose_is_the_one_that_was_measured() {
     assert!(proof.why.contains("explains at most 5.20 %") && !proof.why.contains("94.8"), "{}", proof.why);
 }
 
-/// The thief got 0.028 of a CPU instead of 0.25. An earlier version then excluded the CPU as the limit.
+/// The CPU thief got 0.028 of a CPU instead of 0.25. An earlier version then excluded the CPU as the limit.
 #[test]
 fn a_lever_that_did_not_act_refutes_nothing() {
     let found = starved_thief("client-cpu");

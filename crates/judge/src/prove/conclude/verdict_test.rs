@@ -70,8 +70,8 @@ pub(super) fn is_as_predicted(effects: &[Effect], lever: &str) -> bool {
     (nearest - expected).abs() <= ASTRAY && effect.high < 1.0
 }
 
-/// Compares the verdict with the measured kind of CPU limit. Other levers than `server-cpu` have no kind, so they
-/// agree.
+/// Compares the verdict with the measured kind of CPU limit. A lever other than `server-cpu` measures no kind, so the
+/// verdict counts as agreeing.
 pub(super) fn kind(lever: Option<&str>, signs: Option<&CpuSigns>, verdict: &Bottleneck) -> Kind {
     if lever != Some("server-cpu") {
         return Kind::Agrees;

@@ -47,7 +47,7 @@ fn the_elasticity_of_a_resource_is_at_most_its_utilization() {
     assert!(alone.ratios[0].low < 1.0 && alone.ratios[0].high > 1.0, "{alone:?}");
 }
 
-/// Seen beside a compiler. A thief took 80 % of a CPU, but the threads on this CPU lost only 0.6 % of their speed.
+/// Seen beside a compiler. A CPU thief took 80 % of a CPU, but the threads on this CPU lost only 0.6 % of their speed.
 #[test]
 fn a_lever_that_took_much_and_slowed_nothing_bounds_its_resource_beside_other_programs() {
     let on = |step: usize| (0..96).map(|t: usize| (t * step + t / 5).is_multiple_of(3)).collect::<Vec<bool>>();
@@ -74,7 +74,7 @@ fn a_resource_that_is_always_wanted_has_no_bound_on_its_elasticity() {
     assert!((of(Some(1.0)) - 1.0).abs() < 1e-9 && (of(None) - 0.75).abs() < 1e-9);
 }
 
-/// Seen with a quota of 0.2 CPU. The generator wanted only 5 % of its CPU, and the thief on this CPU hardly slowed it.
+/// Seen with a quota of 0.2 CPU. The generator wanted only 5 % of its CPU, and the CPU thief hardly slowed it.
 #[test]
 fn a_hardly_wanted_resource_is_bounded_though_other_programs_use_the_rest() {
     let on = |step: usize| (0..96).map(|t: usize| (t * step + t / 5).is_multiple_of(3)).collect::<Vec<bool>>();
@@ -174,7 +174,7 @@ fn trials_without_an_estimate_say_why() {
     assert!(of(vec![LeverSlots { on: vec![true], ..same() }]).contains("do not match"));
 }
 
-/// Seen with a generator in a control group with a quota. The thief in this group got 0.028 of a CPU.
+/// Seen with a generator in a control group with a quota. The CPU thief in this group got 0.028 of a CPU.
 #[test]
 fn a_lever_that_took_much_less_than_ordered_leaves_its_resource_open() {
     let on = |step: usize| (0..96).map(|t: usize| (t * step + t / 5).is_multiple_of(3)).collect::<Vec<bool>>();

@@ -20,8 +20,8 @@ const RATES: (f64, f64) = (120.0, 3000.0);
 const MAX_CONNECTIONS: u32 = 256;
 /// Share of a request's CPU work that the server does before it checks the rate limit.
 const PARSES: f64 = 0.2;
-/// Pause that a listen queue must bridge at the lowest limit, seconds. The drawn backlog holds at least the connections
-/// of this time.
+/// Time for which a listen queue must hold all new connections at the lowest limit, seconds. The drawn backlog is at
+/// least this large.
 const SLEEPS_S: f64 = 0.01;
 
 /// Returns the world of a seed. `disturbed` is the CPU time that another program wants on the server's host, in CPUs;
