@@ -1,6 +1,6 @@
 //! Drift: steady growth through a long window under one load, of memory, descriptors, response time or the share of
-//! failures. A leak and a cache that is not full yet both show such growth; only a longer run tells them apart. If
-//! throughput falls or rises through a window, no single value describes it.
+//! failures. A leak shows such growth, and so does a cache that is not full yet. Only a longer run distinguishes the
+//! two. If throughput falls or rises through a window, no single value describes it.
 
 use run::{CounterId, Drift, DriftMetric, Intensity, Run, Side, Trial, Window};
 use stats::trend::{Trend, trend};

@@ -21,9 +21,9 @@ pub(crate) struct Failures<'a> {
     trial: &'a Trial,
     /// Share of that trial's answers that failed, 0 to 1.
     share: f64,
-    /// True if most answers of the decisive trial failed, so that its figures say nothing about the server's work.
+    /// True if most answers of the decisive trial failed, so its figures say nothing about the server's work.
     pub(crate) most: bool,
-    /// True if the failed share does not depend on the load, so that failures show no limit.
+    /// True if the failed share does not depend on the load, so failures show no limit.
     pub(crate) at_every_load: bool,
     /// Stretch of time in which every request failed.
     pub(crate) stretch: Option<FailedStretch<'a>>,

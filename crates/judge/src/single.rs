@@ -27,7 +27,7 @@ pub fn good(trial: &Trial) -> f64 {
     trial.rates.completed_rate * (1.0 - refused(trial))
 }
 
-/// Returns true if most answers of a trial were refusals, so that its response times are those of refusals.
+/// Returns true if most answers of a trial were refusals, so its response times are those of refusals.
 pub fn mostly_refused(trial: &Trial) -> bool {
     refused(trial) > MOST_FAIL
 }

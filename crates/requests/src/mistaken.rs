@@ -61,7 +61,8 @@ mod tests {
 
     use crate::{ReplayOptions, read_text, replay};
 
-    /// Seen: vegeta's targets were sent without their bodies and headers, and messages did not name `--requests`.
+    /// An earlier version sent vegeta's targets without their bodies and headers, and its messages did not name
+    /// `--requests`.
     #[test]
     fn a_file_of_requests_is_not_replayed_as_a_log() {
         for (text, form) in [

@@ -1,5 +1,5 @@
 //! The experiment must refute a verdict from wrong counters. A real experiment runs on a server whose CPU is full; then
-//! the counters of client and server are exchanged. Judge then names the wrong side, and the levers of the experiment
+//! the counters of client and server are exchanged. `judge` then names the wrong side, and the levers of the experiment
 //! must refute this verdict.
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]

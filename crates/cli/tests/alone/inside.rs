@@ -16,7 +16,7 @@ use servers::Server;
 enum Planted {
     /// A cause of waiting, and a part of the name of the lock, function or peer.
     Wait(&'static str, &'static str),
-    /// A pool of so many child processes, with this name.
+    /// A pool with this number of child processes and this name.
     Pool(u32, &'static str),
     /// A function that uses the CPU: one of these texts is a part of its name.
     Function(&'static [&'static str]),

@@ -1,4 +1,4 @@
-//! Levers that tell limits with similar symptoms apart. Taking whole CPUs away shows if requests take turns on one CPU
+//! Levers that distinguish limits with similar symptoms. Taking whole CPUs away shows if requests take turns on one CPU
 //! or are spread over all CPUs. Doubling the load shows if the distance is long or the server is full.
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
@@ -85,8 +85,8 @@ fn work_in_turns_needs_one_cpu_and_work_side_by_side_needs_them_all() {
     assert_ne!(run["findings"]["bottleneck"]["id"], "server-cpu", "{}", verdict(&run));
 }
 
-/// The server is 30 ms away, and there are 4 connections. No resource is full, so that twice the connections get twice
-/// the answers; the user did not allow more than 4.
+/// The server is 30 ms away, and there are 4 connections. No resource is full, so twice the connections get twice the
+/// answers. The user did not allow more than 4 connections.
 #[test]
 fn over_a_distance_twice_the_load_is_twice_the_throughput() {
     let (_alone, binary) = alone_with_release!("more load over a distance");

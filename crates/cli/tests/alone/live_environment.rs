@@ -40,7 +40,7 @@ fn is_not_sure_of_another(run: &Value, right: &[&str]) {
 }
 
 /// The link lets 1 MB pass at once, and then 10 Mbit/s. The link delays answers in the same way as a server with a rate
-/// limit. Only the server's round-trip time and unacknowledged bytes tell the two apart.
+/// limit. Only the server's round-trip time and unacknowledged bytes distinguish the two.
 #[test]
 fn a_shaped_link_with_a_burst_is_no_rate_limit_of_the_server() {
     let test = "a shaped link with a burst";
@@ -78,7 +78,7 @@ fn a_firewall_that_drops_connects_is_no_full_server() {
     is_not_sure_of_another(&run, &["network-loss", "server-rate-limit"]);
 }
 
-/// All levers run in the generator's control group, so that a CPU thief in it gets less CPU time than intended.
+/// All levers run in the generator's control group, so a CPU thief in this group gets less CPU time than intended.
 #[test]
 fn a_quota_of_the_generator_is_its_own_limit() {
     let (_alone, binary) = alone_with_release!("a quota of the generator");
@@ -105,8 +105,8 @@ fn a_generator_behind_urgent_programs_blames_no_server() {
     is_not_sure_of_another(&run, &["client-cpu"]);
 }
 
-/// The server has one worker that needs 180 ms per request, so that it completes 5.5 requests per second. An experiment
-/// must fit into the default budget.
+/// The server has one worker that needs 180 ms per request, so it completes 5.5 requests per second. An experiment must
+/// fit into the default budget.
 #[test]
 fn a_server_of_five_requests_a_second_gets_an_experiment() {
     let (_alone, binary) = alone_with_release!("a slow server");

@@ -1,5 +1,5 @@
-//! Loads and failures of which a verdict once took a wrong view: requests sent ahead of their answers, a proxy that
-//! refuses what its upstream cannot take, a generator without descriptors, and CPUs that are full only in sum.
+//! Loads and failures that earlier versions misjudged: requests sent ahead of their answers, a proxy that refuses what
+//! its upstream cannot take, a generator without descriptors, and CPUs that only all programs together fill.
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
@@ -18,8 +18,9 @@ fn rates<'a>(trials: &'a Value) -> impl Iterator<Item = f64> + 'a {
     trials.as_array().into_iter().flatten().map(|trial| num(&trial["completed_rate"])).filter(|rate| *rate > 0.0)
 }
 
-/// Sixteen requests are sent ahead on each connection. Without them, this server completes about a third. Sweep, open
-/// loop and experiment must all send them, or the capacity would mix two loads.
+/// Each connection sends sixteen requests ahead of their answers (pipelining). Without pipelining, this server
+/// completes about a third of the requests. Sweep, open loop and experiment must all use pipelining, or the capacity
+/// would mix two loads.
 #[test]
 fn requests_sent_ahead_are_sent_in_every_part_of_find() {
     let test = "requests sent ahead";
@@ -62,7 +63,7 @@ fn a_proxy_that_answers_502_is_no_full_cpu() {
     assert!(run["findings"]["proof"]["outcome"] != "proven" || num(&found["confidence"]) < SURE, "{}", verdict(&run));
 }
 
-/// The generator may open 48 files. It says so, with the command that raises the limit, and measures nothing.
+/// The generator may open 48 files. It must say so, name the command that raises the limit, and measure nothing.
 #[test]
 fn a_generator_without_descriptors_blames_no_server() {
     let test = "a generator without descriptors";
@@ -80,7 +81,8 @@ fn a_generator_without_descriptors_blames_no_server() {
     assert_eq!((output.status.code(), output.stdout.len()), (Some(2), 0), "{said}");
 }
 
-/// A proxy, its upstream and the generator share two CPUs. None of the three fills one, together they fill both.
+/// A proxy, its upstream and the generator share two CPUs. None of the three fills a CPU alone, but together they fill
+/// both CPUs.
 #[test]
 fn cpus_that_three_processes_fill_together_are_the_limit() {
     let (_alone, binary) = alone_with_release!("CPUs full in sum");

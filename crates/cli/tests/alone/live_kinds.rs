@@ -59,8 +59,8 @@ fn the_dose_in_the_report_is_the_dose_that_was_given() {
     let levers = proof["trials"].as_array().unwrap().iter().flat_map(|trial| trial["levers"].as_array().unwrap());
     let given: Vec<f64> = levers.filter(|lever| lever["lever"] == "server-cpu").map(|l| num(&l["taken"])).collect();
     let said = said.unwrap_or_else(|| panic!("no share of CPU taken away in {why:?}: {}", verdict(&run)));
-    // The report compares the CPU's speed with the lever on and off. Even in the slots with the lever off, it takes a
-    // little, so the reported share differs slightly from the dose.
+    // The report compares the CPU's speed with the lever on and off. Even in the slots with the lever off, the lever
+    // takes a little CPU time, so the reported share differs slightly from the dose.
     assert!(given.iter().any(|share| (100.0 * share - said).abs() < 2.0), "{said} % of {given:?}: {why}");
 }
 
@@ -97,8 +97,8 @@ fn connects_that_another_program_drops_are_not_blamed_on_the_server() {
 }
 
 /// A user who opens a connection for each request waits for its handshake. Both loops must time the handshake: the
-/// closed loop of the sweep and the open loop of the search. If one did not, the unloaded response time, the knee and
-/// the default objective would not fit the user's request.
+/// closed loop of the sweep and the open loop of the search. If one loop did not, the unloaded response time, the knee
+/// and the default objective would not fit the user's request.
 #[test]
 fn handshakes_belong_to_the_response_time_of_both_loops() {
     let test = "handshakes timed in closed and open loop";

@@ -7,7 +7,7 @@
 use serde_json::Value;
 use testkit::{alone_with_release, bottleneck, json, num, serve, verdict};
 
-/// Returns both ends of the interval of a lever's ratio.
+/// Returns three values of a lever's ratio of throughput: the lower end of its interval, the ratio, and the upper end.
 #[track_caller]
 fn effect(run: &Value, lever: &str) -> [f64; 3] {
     let proof = &run["findings"]["proof"];

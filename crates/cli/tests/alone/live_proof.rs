@@ -83,7 +83,7 @@ fn the_workers_of_a_process_given_by_number_are_slowed() {
         return skip("proof by --server-pid", "nginx is not installed");
     };
     let (url, pid) = (format!("http://{}/file", server.addr), server.pid().to_string());
-    // With fewer connections, a fast machine waits for neither side.
+    // With fewer connections, neither side would be the limit on a fast machine.
     let flags = ["--server-pid", &pid, "--connections", "64", "--budget", "16s"];
     let Some(run) = prove(&binary, &url, &flags) else { return };
     let parts = run["findings"]["proof"]["elasticities"].as_array().unwrap();
@@ -149,7 +149,7 @@ fn immediate_acknowledgement_proves_a_delayed_one() {
 
 /// Starts a server that computes, in a control group with a quota of a fifth of a CPU.
 fn with_a_quota(test: &str, binary: &Path) -> Option<(ControlGroup, Running)> {
-    // Periods last 50 ms: a slot contains eight of them, so that half a period more or less matters little.
+    // Periods last 50 ms. A slot contains eight of them, so half a period more or less matters little.
     let one = [("cpu.cfs_period_us", "50000"), ("cpu.cfs_quota_us", "10000")];
     let group = ControlGroup::make(test, "cpu", &one, &[("cpu.max", "10000 50000")])?;
     let port = free_port();
@@ -186,8 +186,8 @@ fn more_descriptors_prove_their_lack_and_the_limit_is_restored() {
     assert_eq!(limit(), before);
 }
 
-/// An application with one thread that computes for 10 ms per request. The application needs far more time than the
-/// proxy's CPU time, even on a slow machine.
+/// An application with one thread that computes for 10 ms per request. This time is far longer than the proxy's CPU
+/// time per request, even on a slow machine.
 const APP: &str = "
 import http.server, sys, time
 class App(http.server.BaseHTTPRequestHandler):

@@ -78,8 +78,8 @@ Server(sys.argv[1], Handler).serve_forever()
 }
 
 /// The server handles one request at a time, which takes 2.5 ms of wall clock time. If a busy machine delays the
-/// server, it catches up, so that its rate is exact. The server allows four streams per connection, so that four of
-/// eight requests per connection must wait.
+/// server, it catches up, so its rate is exact. The server allows four streams per connection, so four of eight
+/// requests per connection must wait.
 #[test]
 fn a_limit_of_streams_is_evidence_of_the_verdict() {
     const SERVER: &str = r#"

@@ -121,8 +121,8 @@ fn sampling_for_longer_costs_less_than_a_hundredth_of_a_cpu() {
     let _alone = alone();
     let Some((_server, port)) = python("lock") else { return skip("a lock in Python", "python3 is not installed") };
     let _load = loaded(port, 16);
-    // The measurements with and without sampling include the time for reading symbols once. The cost of the sampling is
-    // therefore the difference of both.
+    // Both measurements, over 2 s and over 10 s, include the CPU time for reading the symbols once. The difference of
+    // both therefore gives the cost of sampling.
     let [(short_cpu_s, short_s), (long_cpu_s, long_s)] = ["2s", "10s"].map(|length| cost(&sampled(port, length)));
     let share = (long_cpu_s - short_cpu_s) / (long_s - short_s);
     assert!(share < MAX_COST, "{share} of a CPU: {short_cpu_s} s in {short_s} s, {long_cpu_s} s in {long_s} s");

@@ -1,12 +1,12 @@
 //! If both ends of a long line have small buffers, `find` names them as the limit: only one window fits into a round
-//! trip. The hosts are a testbed, so that root is not needed. These tests need the release binary.
+//! trip. The hosts are a testbed, so root is not needed. These tests need the release binary.
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
 use serde_json::Value;
 use testkit::{TwoHosts, binary, bottleneck, num, release_binary, verdict};
 
-/// The delay of the line is far longer than any delay by a busy machine, so that it determines the round trip.
+/// The delay of the line is far longer than any delay by a busy machine, so this delay determines the round trip.
 const MEDIUM: &str = "wan:delay=15ms";
 
 fn find(way: &TwoHosts, body: u32) -> Value {
@@ -14,7 +14,7 @@ fn find(way: &TwoHosts, body: u32) -> Value {
     way.run("find", &["--body-bytes", &body.to_string()], &flags)
 }
 
-/// Returns the value in the verdict's evidence that this counter has.
+/// Returns the value of a counter in the verdict's evidence.
 fn evidence(run: &Value, counter: &str) -> f64 {
     let lines = run["findings"]["bottleneck"]["evidence"].as_array().into_iter().flatten();
     lines.filter(|e| e["counter"] == counter).map(|e| num(&e["value"])).next().unwrap_or(f64::NAN)
@@ -34,7 +34,7 @@ fn a_small_buffer_at_either_end_of_a_long_line_is_named_as_the_window() {
     assert!(evidence(&run, "connection.peer_window") < 65536.0, "{}", verdict(&run));
 
     // Half of the window gives at most about half of the throughput; the kernel may shrink the window by more than
-    // requested. The effect then differs from the prediction, so that it supports the verdict without proving it.
+    // requested. The effect then differs from the prediction, so it supports the verdict without proving it.
     let run = way.run("prove", &["--body-bytes", "131072"], &["--connections", "8", "--budget", "48s"]);
     let proof = &run["findings"]["proof"];
     let ratio = num(&proof["measured"]["ratio"]);

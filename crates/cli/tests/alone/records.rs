@@ -69,8 +69,7 @@ fn clients_are_added_on_every_kind_of_medium() {
         assert_eq!(trials.len(), most);
         for (trial, clients) in trials.iter().zip([1.0, 2.0, 3.0, 4.0, 5.0, 6.0]) {
             assert_eq!((number(&trial["attempted"]), trial["errors"].to_string().as_str()), (clients, "{}"));
-            // The counters include the packets of all clients, so that the clients must send as many as the server
-            // receives.
+            // The counters include the packets of all clients, so the clients must send as many as the server receives.
             let side = |name: &str, id: &str| number(&trial[name]["counters"][id]);
             let (out, back) = (side("server", "tcp.out_segs"), side("client", "tcp.in_segs"));
             assert!(out > 0.0 && (back / out - 1.0).abs() < 0.2, "{medium}: {back} of {out} segments");

@@ -13,7 +13,7 @@ const AGENTS: usize = 1000;
 /// Maximum memory of the conductor in KiB.
 const MAX_MEMORY_KIB: u64 = 200 << 10;
 
-/// Each agent sends one request per second, so that two CPUs can run all of them.
+/// Each agent sends one request per second, so two CPUs can run all of them.
 #[test]
 #[ignore = "a thousand processes: most of a minute and some 5 GB of memory"]
 fn a_conductor_of_a_thousand_agents_holds_at_most_200_mb_and_loses_none() {

@@ -6,7 +6,7 @@ use testkit::{alone_with_release, bottleneck, eventually, json, loadline, nginx,
 fn nginx_with_one_pinned_worker_is_limited_by_its_cpu_and_counts_agree() {
     let (_alone, binary) = alone_with_release!("nginx");
     // For a plain file, nginx and the generator need about the same CPU time. Compressing each answer costs nginx a
-    // hundred times as much, so that the verdict is clear even if the machine stalls.
+    // hundred times as much, so the verdict is clear even if the machine stalls.
     let packed = "gzip on; gzip_types *; gzip_min_length 1; gzip_comp_level 6;";
     let Some(server) = nginx(1, packed, "") else { return skip("nginx", "nginx is not installed") };
     let mut random = fastrand::Rng::with_seed(1);

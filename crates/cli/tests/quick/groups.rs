@@ -1,6 +1,6 @@
-//! Models that divide connections into groups, on a server that runs out of file descriptors, so that the next group
-//! cannot start or cannot serve. The connections of such a group are reset and reported, never left hanging, and the
-//! other groups continue.
+//! Models that divide connections into groups, on a server that runs out of file descriptors. The next group then
+//! cannot start or cannot serve. Its connections must be reset and reported, never left hanging, and the other groups
+//! must continue.
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 

@@ -134,7 +134,7 @@ fn the_server_s_stream_limit_is_kept_and_reported() {
     assert_eq!((server.logged(completed).len() as u64, total(&run, "sent")), (completed, completed));
 }
 
-/// Both requests are in flight at the same time on each connection, so that pieces of their responses alternate.
+/// Both requests are in flight at the same time on each connection, so pieces of their responses alternate.
 #[test]
 fn an_expected_text_is_searched_only_in_its_own_response() {
     let _alone = alone();

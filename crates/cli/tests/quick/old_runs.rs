@@ -31,8 +31,9 @@ fn an_old_find_has_the_same_capacity_and_a_verdict_by_the_current_rules() {
     assert_eq!((c.failed_at, c.held), (before.failed_at, before.held));
     assert!((c.rate / before.rate - 1.0).abs() < 0.1, "{c:?} was {}", before.rate);
     // The server answers in 88 us at 400/s, but in 2 ms if a single client sends each request right after an answer.
-    // Version 0.1.0 concluded that it has one worker that needs 2 ms. In fact, its only thread limits the rate. While it
-    // does, it leaves requests unread, as a thread does that still works after its answer: either verdict is unsure.
+    // Version 0.1.0 concluded that it has one worker that needs 2 ms. In fact, its only thread limits the rate. A full
+    // thread leaves requests unread, but so does a thread that still works after its answer. Both verdicts are
+    // therefore unsure.
     let (before, unsure) = (&then.findings.bottleneck, &now.findings.bottleneck);
     assert!(before.id == "server-concurrency" && before.confidence >= 0.8, "{before:?}");
     assert!(unsure.id == "server-concurrency" && unsure.confidence <= 0.7, "{unsure:?}");

@@ -120,7 +120,7 @@ fn twice(answer: &'static [u8]) -> SocketAddr {
     addr
 }
 
-/// After the test request, loadline listens only for 50 ms, so that it does not see the second answer.
+/// After the test request, loadline listens only for 50 ms, so it does not see the second answer.
 #[test]
 fn servers_that_answer_twice_have_no_rate() {
     let ask = tempfile::NamedTempFile::new().unwrap();

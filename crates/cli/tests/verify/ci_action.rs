@@ -78,7 +78,8 @@ impl Runner {
         Self { dir, program: env!("CARGO_BIN_EXE_loadline").into(), podman: None }
     }
 
-    /// Returns the command of a shell that has exactly these variables in a container, and these in addition elsewhere.
+    /// Returns the command of a shell. In a container, the shell has only these environment variables. Elsewhere, it
+    /// has them in addition to those of the test.
     fn shell(&self, variables: &[(String, String)]) -> Command {
         let root = self.dir.path();
         let Some(podman) = &self.podman else {

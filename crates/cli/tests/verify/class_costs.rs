@@ -4,8 +4,8 @@
 
 use testkit::{alone_with_release, json, loadline, num, one_loop, script_server, skip};
 
-/// A server that uses CPU time before each answer; how much depends on the path. The server measures its own CPU time,
-/// so that other programs do not change the amount.
+/// A server that uses CPU time before each answer. The amount depends on the path. The server measures its own CPU
+/// time, so other programs do not change the amount.
 const WORK: &str = "
 until = time.thread_time() + (0.002 if asked.startswith(b'GET /dear') else 0.0004)
 while time.thread_time() < until: pass

@@ -100,7 +100,7 @@ fn a_row_lock_of_postgresql_is_named_by_titles_and_by_sessions() {
         let first = &found["waits"][0];
         assert_eq!(first["name"], "UPDATE counters SET n = n + ?, word = ? WHERE id = ?", "{first:#}");
         assert!(first["event"].as_str().unwrap().starts_with("Lock:"), "{first:#}");
-        // The holder sleeps for 20 ms, so that most samples see it sleeping.
+        // The holder sleeps for 20 ms, so most samples see it sleeping.
         assert_eq!((&first["holder"], &first["holder_statement"]), (&"sleep".into(), &"SELECT pg_sleep(?)".into()));
         assert!(first["held_s"].as_f64().unwrap() > 0.01, "{first:#}");
         assert!(found["databases"][0]["samples"].as_u64().unwrap() >= 10, "{found:#}");

@@ -1,4 +1,4 @@
-//! Threads that wait for a disk must be told with the file, and with the disk that holds it.
+//! Threads that wait for a disk: the report must name the file, and the disk that contains it.
 
 use std::io::Write as _;
 use std::os::unix::fs::MetadataExt as _;

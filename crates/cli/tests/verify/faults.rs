@@ -267,8 +267,8 @@ fn a_low_descriptor_limit_is_named_and_connections_are_divided() {
         server.addr
     );
     let run = testkit::json_of(Command::new("sh").args(["-c", &(command + " \"$@\""), "sh"]));
-    // Besides the descriptors that a process needs itself, 26 connections fit, so that four agents hold the hundred.
-    // The test request's connection is the 101st.
+    // Besides the descriptors that a process needs itself, 26 connections fit, so four agents hold the hundred
+    // connections. The test request's connection is the 101st.
     assert_eq!(run["trials"][0]["connected"], 101, "{:#}", run["trials"][0]["errors"]);
     // If the machine stalls, there are also incidents of kind "silence".
     let of_a_server = |incident: &Value| incident["kind"] != "silence";

@@ -68,7 +68,7 @@ fn counts_equal_those_of_go_net_http() {
     for (scheme, tls) in [("http", false), ("https", true)] {
         let mut server = Server::start(&peers, "http", tls);
         let (url, body) = (format!("{scheme}://{}/page", server.at), server.body());
-        // The load has twelve requests at a time, and the server allows six. No request may be refused.
+        // The server allows six streams per connection. The second load wants twelve. No request may be refused.
         for more in [&["--streams", "1"][..], &["--streams", "12"], &["--streams", "4", "--body", &body]] {
             let mut more = [&["--http2"], more].concat();
             more.extend(tls.then_some("--insecure"));
@@ -101,7 +101,7 @@ fn counts_equal_those_of_grpc_go() {
         let completed = total(&run, "completed");
         assert_eq!((server.counted(completed).0, status(&run, "OK")), (completed, completed), "{scheme}");
         assert!(completed > 5 && total(&run, "bytes_received") > completed * 80_000, "{scheme}: {completed}");
-        // The first call of a load must succeed, but every third call fails, so that calls are made until the next one
+        // The first call of a load must succeed, but every third call fails, so calls are made until the next one
         // succeeds.
         while server.seen.0 % 3 == 2 {
             let run = server.load(&url, more);

@@ -99,8 +99,7 @@ fn call_counts_equal_those_of_the_server() {
         assert_eq!((status(&run, "OK"), total(&run, "unexpected_status")), (completed, 0));
         assert!(completed > 50 && total(&run, "bytes_received") > completed * 600, "{completed}");
     }
-    // The first call of a load must succeed, but every third call fails, so that calls are made until the next one
-    // succeeds.
+    // The first call of a load must succeed, but every third call fails, so calls are made until the next one succeeds.
     while server.seen % 3 == 2 {
         let run = server.load(&twice, &[]);
         server.counted(total(&run, "completed"));

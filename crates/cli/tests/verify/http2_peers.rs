@@ -44,7 +44,7 @@ fn counts_equal_those_of_node() {
     std::fs::write(&body, vec![b'b'; 40_000]).unwrap();
     let (asked, body) = (dir.path().join("asked"), body.display().to_string());
     let mut seen = 0;
-    // The load has twelve requests at a time, and the server allows six. No request may be refused.
+    // The server allows six streams per connection. The second load wants twelve. No request may be refused.
     for more in [&["--streams", "1"][..], &["--streams", "12"], &["--streams", "4", "--body", &body]] {
         let run = load(&url, more);
         let [completed, sent] = ["completed", "sent"].map(|count| total(&run, count));

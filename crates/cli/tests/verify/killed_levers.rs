@@ -20,8 +20,8 @@ fn proving(url: &str, more: &[&str]) -> ChildProcess {
     ChildProcess::start(command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null()))
 }
 
-/// Returns true if a process has not ended. If a process has ended but its parent has not waited for it yet, it counts
-/// as ended.
+/// Returns true if a process has not ended. A process that has ended counts as ended even if its parent has not waited
+/// for it yet.
 fn lives(pid: u32) -> bool {
     let stat = std::fs::read_to_string(format!("/proc/{pid}/stat")).unwrap_or_default();
     stat.rsplit(')').next().and_then(|rest| rest.split_whitespace().next()).is_some_and(|state| state != "Z")

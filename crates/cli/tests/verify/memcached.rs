@@ -53,8 +53,7 @@ fn command_counts_equal_those_of_the_server() {
         let (completed, wrong) = (total(&run, "completed"), total(&run, "unexpected_status"));
         let after = stats(&server);
         let counted = |name: &str| after[name] - before[name];
-        // The value is not a number, so that incrementing it fails. All commands except get and set are therefore
-        // errors.
+        // The value is not a number, so incrementing it fails. All commands except get and set are therefore errors.
         let (sets, gets) = (counted("cmd_set"), counted("cmd_get"));
         assert_eq!(sets + gets + wrong, completed, "{io}");
         assert!(sets > 20 && wrong > 20 && gets >= 2 * wrong, "{sets} {gets} {wrong}");

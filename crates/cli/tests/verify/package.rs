@@ -29,8 +29,8 @@ fn package(to: &Path) -> PathBuf {
     PathBuf::from(output(Command::new(script).arg(to).env("FROM", from)).trim())
 }
 
-/// Runs dpkg with a root directory and a database of its own. The root directory has no C library, so that the
-/// package's dependencies are not checked.
+/// Runs dpkg with a root directory and a database of its own. The root directory has no C library, so the package's
+/// dependencies are not checked.
 fn dpkg(root: &Path) -> Command {
     let mut command = Command::new("dpkg");
     command.arg(format!("--root={}", root.display())).arg("--force-depends");

@@ -122,7 +122,7 @@ fn descriptors_are_divided_over_as_few_processes_as_possible() {
 #[test]
 fn descriptors_that_run_out_are_named() {
     let _alone = alone();
-    // Every connect succeeds at once but is answered late, so that established connections use all descriptors.
+    // Every connect succeeds at once but is answered late, so established connections use all descriptors.
     let late = ["--model", "workers", "--option", "workers=4", "--option", "sleep_ms=300"];
     let server = serve(binary!(), 0, &late);
     let url = format!("http://{}/", server.addr);

@@ -21,7 +21,7 @@ struct Held {
     /// Requests per second.
     rate: f64,
     interval: Option<Interval>,
-    /// True if no tried load failed, so that the capacity is only a lower bound.
+    /// True if every tried load kept the limits, so the capacity is only a lower bound.
     at_least: bool,
     /// Source of the capacity, if only a closed loop gave it.
     closed_loop: Option<ClosedLoopSource>,

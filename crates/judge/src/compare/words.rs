@@ -6,7 +6,7 @@
 //!
 //! Second, a server that is worse by more than the threshold passes in at most 5 of 100 comparisons. All required
 //! figures must pass, so each may use the whole level (R. Berger, *Technometrics* 24, 1982). If a figure does not
-//! certainly differ, each end of its interval is a bound that holds in 95 of 100 comparisons. This interval always
+//! certainly differ, each end of its interval is a bound that is correct in 95 of 100 comparisons. This interval always
 //! includes "no change" (J. Hsu and others, *Biometrika* 81, 1994).
 
 use run::{ComparedFigure, Comparison, ComparisonOutcome, ComparisonResult, Estimate, FigureRole, NeededData};

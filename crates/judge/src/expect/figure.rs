@@ -13,7 +13,7 @@ pub(super) struct Figure {
     pub(super) high: Option<f64>,
     /// Share of the requests that were never answered, if this makes the value a lower bound.
     pub(super) lost: Option<f64>,
-    /// True if every tried load kept the limits, so that the value is a lower bound.
+    /// True if every tried load kept the limits, so the value is a lower bound.
     pub(super) none_failed: bool,
     /// Rate of answers that refused the request. The rate of good answers leaves them out.
     pub(super) refused: f64,

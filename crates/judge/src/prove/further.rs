@@ -10,8 +10,8 @@ use crate::single::sides_of;
 use crate::thresholds::MOST;
 use crate::view::View;
 
-/// Returns true if throughput may follow the speed of the server's CPU, so that a trial with fewer CPUs is useful.
-/// Returns `None` if the effect of the speed was not measured.
+/// Returns true if throughput may follow the speed of the server's CPU, so a trial with fewer CPUs is useful. Returns
+/// `None` if the effect of the speed was not measured.
 pub fn may_follow_server_cpu(run: &Run) -> Option<bool> {
     let trial = ProofTrial::of_speeds(&run.findings.proof.as_ref()?.trials)?;
     let at = trial.levers.iter().position(|lever| lever.lever == "server-cpu")?;

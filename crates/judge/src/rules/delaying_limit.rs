@@ -63,7 +63,7 @@ pub(super) fn delays(facts: &Facts<'_>) -> Option<Verdict> {
 }
 
 /// Returns true if one client alone reached the highest rate of a sweep, and the server hardly used its CPUs. The cause
-/// is either a limit that delays answers or a single worker. Response times at a lower rate tell the two apart.
+/// is either a limit that delays answers or a single worker. Response times at a lower rate distinguish the two.
 pub fn may_delay(run: &run::Run) -> bool {
     let alone = fills_alone(&Facts::of(run)).and_then(|(one, _)| works(one));
     alone.is_some_and(|cpus| cpus < HALF_BUSY)

@@ -3,7 +3,7 @@
 //! The kernel's own figures (`rwnd_limited`, `sndbuf_limited`) are lower bounds of the time that a sender waits. A
 //! congestion control with pacing (BBR) spreads a window over the round trip, and the kernel counts the gaps between
 //! packets in neither figure. For a transfer that only the window limits, the kernel then reports 24 to 50 %. The
-//! kernel's figures therefore only tell which sender to look at. Two other figures decide: the bytes per round trip
+//! kernel's figures therefore only show which sender to examine. Two other figures decide: the bytes per round trip
 //! divided by the window, and the share of a request's time in which bytes waited.
 
 use run::{FigureUnit, Trial};

@@ -8,8 +8,8 @@ use crate::Facts;
 use crate::single::{clients, good};
 use stats::fit::usl_of_shares;
 
-/// Fits the contention in the sweep of a run; `None` if it cannot be told from zero. Also returns `None` for clients
-/// with think times, because their number of requests in flight is unknown.
+/// Fits the contention in the sweep of a run; `None` if it may be zero. Also returns `None` for clients with think
+/// times, because their number of requests in flight is unknown.
 pub(super) fn contention(facts: &Facts<'_>, now: &Model) -> Option<Contention> {
     if now.think_s > 0.0 {
         return None;

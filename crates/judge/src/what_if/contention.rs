@@ -29,7 +29,7 @@ pub(super) struct Contention {
 }
 
 impl Contention {
-    /// Takes the contention from the fitted law; `None` if neither coefficient can be told from zero.
+    /// Takes the contention from the fitted law; `None` if both coefficients may be zero.
     pub(super) fn told(law: &Usl, known_at: f64, tried: f64) -> Option<Self> {
         let [_, sigma, kappa] = law.intervals?;
         // The interval's lower end is cut at 0, so only its upper end shows the width.

@@ -86,7 +86,7 @@ pub(super) struct Model {
     pub(super) unloaded_s: f64,
     /// Time of a request elsewhere, seconds: distance, sleep, wake-up.
     pub(super) elsewhere_s: f64,
-    /// True if no trial has a lighter load than this one, so that waiting cannot be distinguished from the time of one
+    /// True if no trial has a lighter load than this one, so waiting cannot be distinguished from the time of one
     /// client.
     pub(super) one_level: bool,
     /// Mean response time of the trial in seconds, if its requests arrived at a rate.
@@ -95,7 +95,7 @@ pub(super) struct Model {
     pub(super) think_s: f64,
     /// Requests per second that arrive at random, instead of users.
     pub(super) arrivals: Option<f64>,
-    /// Contention between clients; absent if it cannot be told from zero.
+    /// Contention between clients; absent if it may be zero.
     pub(super) contention: Option<Contention>,
     /// Good answers per second of the trial.
     pub(super) rate: f64,

@@ -31,7 +31,7 @@ pub(crate) fn next(facts: &Facts<'_>, id: &str) -> Option<NextBottleneck> {
     Some(NextBottleneck { id: first.id.into(), rate: Some(first.limit()).filter(|_| known), why })
 }
 
-/// Returns true if the run used less than half of a resource, so that the limit of the resource is a lower bound.
+/// Returns true if the run used less than half of a resource, so the limit of the resource is a lower bound.
 pub(super) fn is_lightly_used(facts: &Facts<'_>, part: &Part) -> bool {
     highest(facts) / part.limit() < HALF_USED
 }

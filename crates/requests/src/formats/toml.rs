@@ -177,7 +177,7 @@ fn captures(all: BTreeMap<String, Spanned<String>>) -> Result<BTreeMap<String, S
     all.into_iter().map(one).collect()
 }
 
-/// Splits a URL whose placeholders, such as `{{random 1 9}}`, may hold blanks.
+/// Splits a URL whose placeholders, such as `{{random 1 9}}`, may contain blanks.
 fn split_with_placeholders(url: &str) -> Result<SplitUrl, String> {
     let (mut plain, mut places, mut rest) = (String::new(), Vec::new(), url);
     while let Some((begin, end)) = rest.find("{{").and_then(|at| Some((at, at + rest[at..].find("}}")? + 2))) {

@@ -106,7 +106,7 @@ mod tests {
         assert_eq!(all.found.len(), 2);
     }
 
-    /// Seen: `http://h/c1,3` was sent as the path `/c1,3` without a word.
+    /// An earlier version sent `http://h/c1,3` as the path `/c1,3` without a remark.
     #[test]
     fn numbers_that_may_be_weights_are_named() {
         let remark = |text: &str| read(text).unwrap().left_out_words().unwrap_or_default();

@@ -72,7 +72,7 @@ fn closing_quote(text: &str) -> Option<usize> {
     None
 }
 
-/// Splits `GET /path HTTP/1.1` into method and path, and undoes the server's escapes. The path may hold blanks.
+/// Splits `GET /path HTTP/1.1` into method and path, and undoes the server's escapes. The path may contain blanks.
 pub(super) fn request(text: &str) -> Result<(String, String), String> {
     let not_one = || format!("{} is not a request", crate::error::shown(text));
     let (method, rest) = text.split_once(' ').ok_or_else(not_one)?;
@@ -200,7 +200,7 @@ mod tests {
         }
     }
 
-    /// Seen: the sent bytes, directly before the request, were taken for the status.
+    /// An earlier version took the number of sent bytes, directly before the request, for the status.
     #[test]
     fn logs_of_aws_load_balancers_have_the_status_before_the_bytes() {
         let application = "2018-07-02T22:23:00.186641Z app/lb/50dc 192.168.131.39:2817 10.0.0.1:80";

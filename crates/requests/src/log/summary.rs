@@ -29,7 +29,7 @@ pub struct Summary {
     pub unanswered: u64,
     /// Number of requests without a time.
     pub timeless: u64,
-    /// Number of requests with a time beyond the number of times that are kept.
+    /// Number of requests whose times were not kept, because the maximum number of times was reached.
     pub beyond_times: u64,
     /// First line without a time.
     pub first_timeless: Option<String>,
@@ -37,8 +37,8 @@ pub struct Summary {
     pub requests: u64,
     /// Number of different requests.
     pub different: usize,
-    /// Time that the log covers, seconds: its whole seconds, or the time from the first to the last request and one mean
-    /// gap; 0 if requests have no times or all have the same.
+    /// Time that the log covers, seconds: its whole seconds, or the time from the first to the last request and one
+    /// mean gap. 0 if the requests have no times, or all have the same time.
     covered_s: f64,
     /// Number of requests with a time.
     timed: u64,
@@ -189,7 +189,7 @@ fn hurst(seconds: &[f64]) -> Option<f64> {
 mod tests {
     use super::*;
 
-    /// Seen with a log of two lines, a second apart: 2/s instead of 1/s.
+    /// An earlier version gave a log of two lines, one second apart, a rate of 2/s instead of 1/s.
     #[test]
     fn a_short_log_has_the_rate_of_the_time_that_it_covers() {
         let words = |whole_seconds, times: &[u64]| {

@@ -12,7 +12,7 @@ use testkit::{
 };
 
 /// Budget that is long enough for slots of five levers. Levers that need turns get 5 s each. In 5 s, no pair of turns
-/// can be measured, so that these levers are skipped.
+/// can be measured, so these levers are skipped.
 const BUDGET: &str = "50s";
 /// Maximum time to wait until the first lever with slots starts.
 const PULLED_WITHIN: Duration = Duration::from_secs(60);
@@ -52,7 +52,7 @@ impl QuotaServer {
         Some(Self { nginx, hosts, group, url, _alone: alone })
     }
 
-    /// Runs `prove` with these flags. The generator runs on this host, and the server on its own.
+    /// Runs `prove` with these flags. The generator runs on this host, and the server on the host `server`.
     fn prove(&self, more: &[&str], during: impl FnOnce(&Self)) -> (Value, String) {
         let engine = self.hosts.engine();
         let mut args = vec!["prove", &self.url, "--server-host", "server", "--via", &engine];
@@ -122,7 +122,6 @@ fn changes_by_a_lever_on_another_host_are_undone_after_a_kill() {
     });
     stage.is_as_it_was(&before);
     let notes = run["notes"].to_string();
-    // The hosts share the files of one machine, so that the conductor may undo the changes before the server's host
-    // does.
+    // The hosts share the files of one machine, so the conductor may undo the changes before the server's host does.
     assert!(notes.contains("changes left by a killed experiment were undone"), "{notes}\n{text}");
 }

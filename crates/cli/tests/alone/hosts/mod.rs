@@ -22,7 +22,8 @@ fn prove_on_other_hosts_runs_each_lever_on_its_own_host() {
     let on = |lever: &str| levers.iter().find(|l| l["lever"] == lever).map(|l| l["host"].as_str().unwrap());
     assert_eq!((on("server-cpu"), on("client-cpu")), (Some("server"), Some("a, b")), "{proof:#}");
     for lever in levers {
-        // The lever takes a quarter of the CPU from the threads that answer, so that each of them had less CPU time.
+        // The lever takes a quarter of the CPU from the threads that answer, so each of these threads had less CPU
+        // time.
         let speeds = lever["speed"].as_array().unwrap();
         assert_eq!(speeds.len(), lever["on"].as_array().unwrap().len());
         assert!(speeds.iter().any(|speed| num(speed) < 0.99) && num(&lever["taken"]) > 0.0, "{lever}");

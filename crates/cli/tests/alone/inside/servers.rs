@@ -166,7 +166,7 @@ pub(super) fn php_fpm(test: &str, is_unix: bool) -> Option<Server> {
     std::fs::write(dir.path().join("fpm.conf"), config).unwrap();
     let mut command = Command::new(fpm);
     command.args(["-F", "-n", "-y"]).arg(dir.path().join("fpm.conf")).stderr(Stdio::null());
-    // The workers run as user nobody, so that nobody must be able to read the script.
+    // The workers run as user nobody, so this user must be able to read the script.
     let script = std::env::temp_dir().join("loadline-sleep.php");
     std::fs::copy(source("sleep.php"), &script).unwrap();
     let location = format!(

@@ -50,9 +50,9 @@ fn a_lost_host_is_named_and_leaves_no_process_behind() {
     ["a", "b", "server"].iter().for_each(|host| hosts.await_no_agents(host));
 }
 
-/// S-Clients continue if other hosts are lost, so that the run still goes on when the hosts return. Hosts b and c are
+/// S-Clients continue if other hosts are lost, so the run still goes on when the hosts return. Hosts b and c are
 /// stopped, and the links to d and e are cut: b and d for 10 s, c and e for 40 s. The test needs little CPU time and
-/// measures no speed, so that other tests may run at the same time.
+/// measures no speed, so other tests may run at the same time.
 #[test]
 fn hosts_that_stop_for_10_s_or_40_s_are_lost_and_the_others_continue() {
     let (test, clients) = ("who_stands_still", ["a", "b", "c", "d", "e"]);
@@ -106,7 +106,7 @@ fn hosts_that_stop_for_10_s_or_40_s_are_lost_and_the_others_continue() {
 /// Length of the stop. The stop is longer than the 5 s of silence after which each end considers the other one lost.
 const STALL: Duration = Duration::from_secs(10);
 
-/// The rate is low, so that other tests may run at the same time.
+/// The rate is low, so other tests may run at the same time.
 #[test]
 fn a_conductor_that_stops_for_10_s_leaves_no_load_and_reports_lost_hosts() {
     let Some((hosts, nginx)) = shared_nginx_hosts("a_conductor_that_stands_still", "switch:1G") else { return };

@@ -11,7 +11,8 @@ fn hosts(test: &str) -> Option<SshHosts> {
     SshHosts::make(test, binary!(), "switch:1G", &["conductor", "server", "a", "b"])
 }
 
-/// Runs `lab NAME --quick` with these parameters. The server is on its host, and the clients are on the hosts a and b.
+/// Runs `lab NAME --quick` with these parameters. The server is on the host `server`, and the clients are on the hosts
+/// `a` and `b`.
 fn played(hosts: &SshHosts, name: &str, set: &[&str]) -> (Value, String) {
     let (engine, own) = (hosts.engine(), binary!().to_str().unwrap());
     let mut args = vec!["lab", name, "--quick", "--server-host", "server", "--client-hosts", "a,b", "--via", &engine];

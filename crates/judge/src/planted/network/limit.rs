@@ -11,7 +11,7 @@ pub(super) struct Limit {
 /// A part of a simulated network that can be its limit.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Cause {
-    /// CPUs of the server's host. The flags tell if the generator or the upstream does a large part of the host's work.
+    /// CPUs of the server's host. The flags say if the generator or the upstream does a large part of the host's work.
     ServerHost {
         client: bool,
         backend: bool,
