@@ -1,5 +1,5 @@
-//! Choice of the verdict among the results of the rules, by their tiers, their probabilities, and the other bottlenecks
-//! that each rule explains.
+//! Choice of the verdict among the results of the rules. Tiers, probabilities, and the other bottlenecks that each rule
+//! explains decide the choice.
 
 use crate::rules::{Rule, Tier, Verdict};
 use crate::signals::odds;

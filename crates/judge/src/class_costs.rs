@@ -48,8 +48,8 @@ fn window(trial: &Trial, names: &[&str]) -> Option<Window> {
 }
 
 /// Returns the CPU time of the server's processes per completed request, microseconds. Divides the growth of the
-/// counters between the samples at both ends by the requests, not by the length of the window. On a busy machine,
-/// taking a sample can last a tenth of such a short window.
+/// counters between the first and the last sample by the number of requests, not by the length of the window. On a busy
+/// machine, taking a sample can last a tenth of such a short window.
 fn cpu_us(trial: &Trial) -> Option<f64> {
     let server = View::new("server", trial, trial.server.as_ref()?);
     ratio(server.value("process.cpu")?, trial.measured.tally.completed as f64)

@@ -35,7 +35,7 @@ fn mebibytes(bytes: f64) -> String {
     format!("{} MiB", figure(bytes / 1_048_576.0))
 }
 
-/// Returns the drifts in the decisive trial, or in the watched one; none if the plan changes the load.
+/// Returns the drifts in the decisive trial, or in the watched trial; none if the plan changes the load.
 pub(crate) fn drifts(facts: &Facts<'_>) -> Vec<Drift> {
     let trial = facts.decisive.or_else(|| facts.run.trials.last().filter(|_| facts.run.only_watched()));
     let steady = facts.run.plan.load.stages.is_empty();

@@ -253,8 +253,8 @@ pub fn stolen(trial: &Trial) -> f64 {
 
 /// Returns true if the target's address shows that it is on the loopback interface.
 pub(crate) fn loopback(run: &Run) -> bool {
-    // Without a target, the run used the embedded server on loopback, or it is an experiment, whose sides may be on
-    // other hosts.
+    // Without a target, the run used the embedded server on loopback, or it is an experiment. The sides of an
+    // experiment may be on other hosts.
     let apart = run.trials.iter().any(|t| t.server.as_ref().is_some_and(|s| s.host != t.client.host));
     run.plan.target.loopback().unwrap_or(!apart)
 }

@@ -84,8 +84,8 @@ impl Load {
         Some(Self { threads, ran, wants, waited, delay })
     }
 
-    /// Returns the signal that shows the limit of the threads. The signal is the time that they ran, else the time that
-    /// they ran or waited for a CPU, else the delay from their waits.
+    /// Returns the signal that shows the limit of the threads: the time that they ran, if it is at its limit.
+    /// Otherwise, returns the time that they ran or waited for a CPU, or else the delay from these waits.
     fn signals(&self, runs: f64, facts: &Facts<'_>) -> Vec<Signal> {
         let wants = self.wants.log_odds() + plateau(facts) - queue(facts);
         let name = "share of the response time that the generator waited for a CPU";

@@ -106,7 +106,7 @@ impl<'a> Refusals<'a> {
         let at = |i: usize| rates.get(i).copied().unwrap_or(0.0);
         let (lowest, highest) = (at(0), at(rates.len().saturating_sub(1)));
         let middle = median_of_sorted(&rates).unwrap_or(0.0);
-        // A disturbed trial completes less than the limit; no trial completes more.
+        // A disturbed trial has fewer good answers than the limit allows. No trial has more.
         let is_near = |rate: f64| (rate / middle - 1.0).abs() <= ONE_RATE;
         let long_near = rates.iter().filter(|rate| is_near(**rate)).count();
         let near: Vec<&Trial> = refusing.iter().copied().filter(|t| is_near(good(t))).collect();

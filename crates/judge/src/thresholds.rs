@@ -1,6 +1,6 @@
-//! Every number that decides something in the judgement, in one table. Each number has its value, its unit, what it
-//! separates, the basis of the value, and a test that reaches the decision. `docs/reference/thresholds.md` shows the
-//! table. "Full", "busy" and "throttled" are defined here and nowhere else.
+//! Every number that decides something in the judgement, in one table. Each row has a value with its unit, the cases
+//! that the value separates, the basis of the value, and a test that reaches the decision.
+//! `docs/reference/thresholds.md` shows the table. "Full", "busy" and "throttled" are defined here and nowhere else.
 
 /// Basis of a threshold's value.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -11,7 +11,7 @@ pub enum Basis {
     Simulated,
     /// Given by a standard, the kernel, a law or a cited source.
     Given,
-    /// Chosen; no evidence shows that another value would be worse.
+    /// Chosen freely: no evidence shows that another value would be worse.
     Chosen,
 }
 
@@ -34,12 +34,12 @@ pub struct Threshold {
     pub reason: &'static str,
     /// A test that reaches the decision.
     pub test: &'static str,
-    /// Other decisions that use the number: the name in code, and what it separates there.
+    /// Other decisions that use the number: the name in code, and the cases that the number separates there.
     pub also: &'static [(&'static str, &'static str)],
 }
 
-/// Makes a constant and a row of [`THRESHOLDS`] from each line: name, type, value, unit, what it separates, basis,
-/// reason, test. Decisions with one meaning share one number; their further names follow under `also`.
+/// Makes a constant and a row of [`THRESHOLDS`] from each line: name, type, value, unit, separated cases, basis,
+/// reason, test. Decisions with one meaning share one number. Further names of this number follow under `also`.
 macro_rules! thresholds {
     ($($group:literal { $($name:ident: $type:ty = $value:expr, $unit:literal, $separates:literal,
         $basis:ident, $reason:literal, $test:literal $(, also [$($other:ident, $also:literal),*])?;)* })*) => {

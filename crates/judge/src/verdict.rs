@@ -91,8 +91,8 @@ fn is_mute(facts: &Facts<'_>) -> bool {
     broken || no_good_answers(facts.run).is_some() || facts.stretch.is_some()
 }
 
-/// Returns the place of the words about waits in the sentence of a verdict. In a verdict without a cause, they come
-/// first unless the sentence tells of failures, or samples are few.
+/// Returns the place of the words about waits in the sentence of a verdict. In a verdict without a cause, these words
+/// come first, unless the sentence is about failures or there are few samples.
 pub(crate) fn word_order(facts: &Facts<'_>, verdict: &Bottleneck) -> WordOrder {
     let completes = facts.client().is_some() || facts.run.only_watched();
     let fails = is_mute(facts) || !completes || Failures::of(facts).is_some();

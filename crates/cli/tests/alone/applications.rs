@@ -45,7 +45,7 @@ impl Language {
         }
     }
 
-    /// Returns the command that starts the application; if the language needs a build, it is built first.
+    /// Returns the command that starts the application. If the language needs a build, builds the application first.
     fn command(self, installed: &Path, build_dir: &Path) -> Command {
         let source = |name: &str| Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/alone/applications").join(name);
         let run = |name: &str| {

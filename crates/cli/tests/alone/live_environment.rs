@@ -27,7 +27,7 @@ fn is_right(run: &Value, right: &[&str]) {
     );
 }
 
-/// Checks that no verdict except the correct ones is sure or proven.
+/// Checks that no wrong verdict is sure or proven.
 #[track_caller]
 fn is_not_sure_of_another(run: &Value, right: &[&str]) {
     let found = &run["findings"]["bottleneck"];

@@ -1,5 +1,6 @@
-//! Loads and failures that earlier versions misjudged: requests sent ahead of their answers, a proxy that refuses what
-//! its upstream cannot take, a generator without descriptors, and CPUs that only all programs together fill.
+//! Loads and failures that earlier versions misjudged. Examples are requests sent ahead of their answers, a proxy that
+//! refuses more than its upstream can take, and a generator without descriptors. Another example is CPUs that only all
+//! programs together fill.
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 

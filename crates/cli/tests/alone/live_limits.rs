@@ -82,7 +82,7 @@ http.server.ThreadingHTTPServer(("127.0.0.1", int(sys.argv[2])), Handler).serve_
 /// Number of threads that access the disk at the same time, equal to the number of connections of `find`.
 const AT_ONCE: u32 = 16;
 /// Memory for one access, in pages of 2 MiB if the machine has them. A CPU touches each page into which the disk reads;
-/// with small pages, it would be nearly as slow as some disks.
+/// with small pages, this would take nearly as long as some disks need for the read.
 const MEMORY: &str = r#"
 def memory():
     lies = mmap.mmap(-1, PIECE, flags=mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS)

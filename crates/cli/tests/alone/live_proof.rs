@@ -110,7 +110,8 @@ fn with_an_open_loop_the_server_s_share_of_the_response_time_is_found() {
         ["low", "value", "high"].map(|name| num(&one[name]))
     };
     let (server, client) = (of("server-cpu"), of("client-cpu"));
-    // A 95 % interval is wrong once in 20 times. If it is made wider by half, it is wrong only once in 300 times.
+    // A 95 % interval is wrong once in 20 times. If the interval is made wider by half, it is wrong only once in 300
+    // times.
     let [low, high] = [server[0], server[2]].map(|end| end + 0.5 * (end - server[1]));
     assert!(low <= 1.0 && high >= 1.0 && server[1] > 0.5, "{server:?}: {}", proof["why"]);
     assert!(client[1] < 0.25 && client[2] < server[1].min(0.5), "{client:?} beside {server:?}: {}", proof["why"]);

@@ -1,5 +1,5 @@
-//! If both ends of a long line have small buffers, `find` names them as the limit: only one window fits into a round
-//! trip. The hosts are a testbed, so root is not needed. These tests need the release binary.
+//! If both ends of a long line have small buffers, `find` names them as the limit, because only one window can be sent
+//! per round trip. The hosts are a testbed, so root is not needed. These tests need the release binary.
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 

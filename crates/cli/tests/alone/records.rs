@@ -1,5 +1,5 @@
-//! The record studies and the probe on this machine: exact message sizes, bytes on the medium, and the experiments' own
-//! checks.
+//! Experiments that read records from a server, and the probe, on this machine: exact message sizes, bytes on the
+//! medium, and the experiments' own checks.
 #![allow(clippy::unwrap_used, clippy::panic)] // helpers of tests, too
 
 use std::process::{Command, Stdio};

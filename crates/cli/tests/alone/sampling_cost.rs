@@ -1,5 +1,5 @@
 //! Measures how much throughput a server loses because loadline samples its threads. Loads with and without samples
-//! alternate, so that a change in the speed of the machine affects both.
+//! alternate, so that a change in the speed of the machine affects both kinds of load.
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 

@@ -1,4 +1,4 @@
-//! If a user may have no more processes, loadline prints one sentence and leaves no process behind.
+//! If the user's limit of processes is reached, loadline prints one sentence and leaves no process behind.
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 

@@ -16,7 +16,7 @@ fn step() -> String {
     steps.next_back().unwrap().to_owned()
 }
 
-/// Writes a script that starts a server with this CPU time per request in microseconds, in the way the job starts it.
+/// Writes a script that starts a server with this CPU time per request in microseconds, as the job does.
 fn server(dir: &Path, name: &str, work_us: u32) {
     let program = env!("CARGO_BIN_EXE_loadline");
     let text =

@@ -1,4 +1,4 @@
-//! Entry 3 of `lab io-models` with more connections than one process can hold: 24,000 at the same time, in several
+//! Entry 3 of `lab io-models` with more connections than one process can have: 24,000 at the same time, in several
 //! server processes.
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]

@@ -111,8 +111,8 @@ fn with_words(words: &str) -> Vec<u32> {
     pids.filter(|pid| has(pid) && lives(*pid)).collect()
 }
 
-/// The server has its own session, but it must end if the conductor and one of the two agents above it are killed. If
-/// the conductor and both agents are killed, the next command ends the server.
+/// The server has its own session, but it must end if the conductor and one of the two agents above the server are
+/// killed. If the conductor and both agents are killed, the next command ends the server.
 #[test]
 fn no_server_in_the_background_is_left_by_kills_at_any_moment() {
     let program = binary!().display().to_string();

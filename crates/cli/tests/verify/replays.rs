@@ -245,7 +245,7 @@ fn requests_come_at_the_times_of_a_file() {
     let _alone = alone();
     let (server, dir) = (serve(binary!(), 0, &[]), tempfile::tempdir().unwrap());
     let url = format!("http://{}/", server.addr);
-    // The times in the file are those of a burst, and of one request every tenth of a second, in no order.
+    // The file has a burst of fifty equal times, and then one time every tenth of a second, the latest first.
     let times = (0..50).map(|_| 100.0).chain((1..=10).rev().map(|i| 100.0 + f64::from(i) / 10.0));
     let rows: String = times.map(|at| format!("/x,{at}\n")).collect();
     let file = dir.path().join("times.csv");

@@ -63,7 +63,8 @@ fn counts_equal_those_of_haproxy() {
         [&["--tls", "1.3"], &["--tls", "1.2"], &["--new-connections"], &["--http2", "--streams", "5"]];
     for more in kinds {
         let load = ["load", &url, "--insecure", "--connections", "4", "--duration", "400ms", "--warmup", "0s"];
-        // If the end of the load before cut a connection, HAProxy counts it only when it notices that end.
+        // If the end of the preceding load cut a connection, HAProxy counts the connection only when it notices its
+        // end.
         eventually(|| {
             let before = std::mem::replace(&mut handshakes, counted(dir.path()).1);
             std::thread::sleep(std::time::Duration::from_millis(200));

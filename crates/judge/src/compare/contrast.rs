@@ -23,8 +23,8 @@ pub(super) struct Contrast {
     pub(super) uncertainty: Option<Uncertainty>,
 }
 
-/// Compares both sides over all conditions; `None` without a condition. If other programs disturbed windows of live
-/// servers, compares both servers at equal disturbance.
+/// Compares both sides over all conditions; `None` if there is no condition. If other programs disturbed windows of
+/// live servers, compares both servers at equal disturbance.
 pub(super) fn contrast(cells: &[Cell], pairing: Pairing) -> Option<Contrast> {
     let Some(disturbance) = Disturbance::of(cells, pairing) else { return unadjusted(cells, pairing) };
     let apart = unadjusted(&disturbance.adjusted(cells), pairing)?;

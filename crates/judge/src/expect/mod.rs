@@ -1,7 +1,7 @@
 //! Results of the user's expectations (`--expect`), each with the measured figure and its interval.
 //!
-//! A run is judged by all windows near the capacity, including those that do not meet the expectation. Judging it only
-//! by windows that meet the expectation would never fail.
+//! A run is judged by all windows near the capacity, including those that do not meet the expectation. With only the
+//! windows that meet the expectation, no run would ever fail.
 
 mod figure;
 mod rates;

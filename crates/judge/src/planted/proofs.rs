@@ -1,5 +1,5 @@
-//! Planted experiments on verdicts, and the sentences about them. A lever slows a resource. It is switched from slot to
-//! slot (fractions of a second) within one trial, or in turns: trials with and without it alternate.
+//! Planted experiments on verdicts, and the sentences about them. A lever slows a resource. The lever is switched from
+//! slot to slot (fractions of a second) within one trial, or in turns: trials with and without the lever alternate.
 
 use run::{Bottleneck, CPU_COUNT_LEVER, LeverSlots, Proof, ProofTrial, Run, SwitchTrial, WaitsFor};
 
@@ -154,7 +154,7 @@ pub(crate) fn in_slots(id: &str, own: f64, client: f64) -> (Proof, Bottleneck) {
     tried(verdict(id, 0.9), |proof, lever| proof.trials.push(slots(lever, own, client)))
 }
 
-/// Makes an experiment with turns. `ratio` is throughput with the verdict's own lever over throughput without it.
+/// Makes an experiment with turns. `ratio` is throughput with the verdict's own lever divided by throughput without it.
 pub(crate) fn in_turns(id: &str, ratio: f64) -> (Proof, Bottleneck) {
     tried_with(Run::default(), verdict(id, 0.9), -1.0, |proof, lever| proof.switched.push(turns(lever, ratio)))
 }
@@ -231,7 +231,7 @@ pub(crate) fn waits(run: Run, verdict: Bottleneck, more_load: Option<f64>) -> (P
 }
 
 /// Makes an experiment on a server whose queue no counter shows. `ratio` is throughput with twice the source addresses
-/// over throughput without them. Slowing either side's CPU changes nothing.
+/// divided by throughput without them. Slowing either side's CPU changes nothing.
 pub(crate) fn more_addresses(confidence: f64, ratio: f64) -> (Proof, Bottleneck) {
     tried_on(unread(1.5), verdict("server-concurrency", confidence), |proof, _| {
         proof.trials.push(slots("server-cpu", 0.01, 0.0));

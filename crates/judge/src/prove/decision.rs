@@ -30,7 +30,7 @@ pub(super) enum Own {
 pub(super) enum Kind {
     /// The verdict names the measured kind, or it is not about the server's CPU.
     Agrees,
-    /// The verdict and the counters say that requests take turns on the CPU, but the experiment did not test it. Only
+    /// The verdict and the counters say that requests take turns on the CPU, but the experiment did not test this. Only
     /// the speed of the CPUs changed, and every kind of CPU limit follows the speed.
     ByCounters,
     /// The kind of the CPU limit is unknown.

@@ -38,7 +38,7 @@ pub struct Summary {
     /// Number of different requests.
     pub different: usize,
     /// Time that the log covers, seconds: its whole seconds, or the time from the first to the last request and one
-    /// mean gap. 0 if the requests have no times, or all have the same time.
+    /// mean gap. The time is 0 if the requests have no times, or all have the same time.
     covered_s: f64,
     /// Number of requests with a time.
     timed: u64,

@@ -13,8 +13,8 @@ use crate::single::{clients, closed, good};
 const SLOWED: [(&str, usize); 2] = [("server-cpu", SERVER), ("client-cpu", CLIENT)];
 /// Share of each CPU that a lever takes, 0 to 1.
 const DOSE: f64 = 0.25;
-/// Total time of the slots, seconds: alone, and if a trial with fewer CPUs or turns with more load follow. Of a budget
-/// of 30 s, the experiment gets 9 s. Starting the agents takes 1 s of the 9 s.
+/// Total time of the slots in seconds: if no other trial follows, and if a trial with fewer CPUs or turns with more
+/// load follow. Of a budget of 30 s, the experiment gets 9 s. Starting the agents takes 1 s of the 9 s.
 const TIME_S: f64 = 7.5;
 const TIME_BEFORE_MORE_S: f64 = 3.5;
 /// Time of load before the first slot, seconds.
