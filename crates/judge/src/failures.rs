@@ -134,7 +134,7 @@ fn at_every_load<'a>(facts: &Facts<'a>) -> Option<(&'a Trial, f64)> {
     let counts: Vec<(f64, f64)> = trials().map(failed_and_all).filter(|(_, all)| *all > 0.0).collect();
     let sum = counts.iter().fold((0.0, 0.0), |sum, (failed, all)| (sum.0 + failed.min(*all), sum.1 + all));
     let share = ratio(sum.0, sum.1).filter(|share| (facts.limits.errors..ALL_REFUSED).contains(share))?;
-    // A difference of one request is always within chance.
+    // A difference of one request can always be chance.
     let chance = |all: f64| TREND_SURE * (all * share * (1.0 - share)).sqrt() + 1.0;
     let is_equal = counts.iter().all(|(failed, all)| (failed - share * all).abs() <= chance(*all));
     // If the first load has no failure, the share may depend on the load.

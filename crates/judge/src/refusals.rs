@@ -191,8 +191,9 @@ mod tests {
         assert!(limiters >= 290 && failing == 0, "{limiters} {failing}");
     }
 
-    /// Six loads, the heaviest of which is 3 to 80 times the lightest. The server refuses a share of all requests with
-    /// status 429 at any load, or everything beyond a limit. An earlier version took the status as proof of a limit.
+    /// There are six loads, and the heaviest is 3 to 80 times the lightest. The server refuses a share of all requests
+    /// with status 429 at any load, or everything beyond a limit. An earlier version took the status as proof of a
+    /// limit.
     #[test]
     fn a_constant_share_of_all_loads_is_no_limit() {
         let mut random = fastrand::Rng::with_seed(22);

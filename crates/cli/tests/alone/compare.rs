@@ -13,8 +13,8 @@ fn text(output: &Output) -> String {
     String::from_utf8_lossy(&output.stdout).into_owned() + &String::from_utf8_lossy(&output.stderr)
 }
 
-/// Creates two runs with twelve windows each; the second has 0.52 of the throughput. The runs are generated, because a
-/// live server cannot be slowed by an exact share.
+/// Creates two runs with twelve windows each. The second run has 0.52 of the first run's throughput. The runs are
+/// generated, because a live server cannot be slowed by an exact share.
 fn two_runs(dir: &Path) -> [String; 2] {
     let server = testkit::serve(Path::new(env!("CARGO_BIN_EXE_loadline")), 0, &[]);
     let (url, old) = (format!("http://{}/", server.addr), dir.join("old"));

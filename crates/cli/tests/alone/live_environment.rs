@@ -12,7 +12,7 @@ use testkit::{
 /// Confidence from which a verdict counts as sure.
 const SURE: f64 = 0.9;
 
-/// Checks that the verdict is one of the correct ones, or that it says it does not know.
+/// Checks that the verdict is one of the correct ones, or `unknown`.
 #[track_caller]
 fn is_right(run: &Value, right: &[&str]) {
     let proof = &run["findings"]["proof"];

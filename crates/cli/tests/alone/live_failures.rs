@@ -64,7 +64,8 @@ fn a_proxy_that_answers_502_is_no_full_cpu() {
     assert!(run["findings"]["proof"]["outcome"] != "proven" || num(&found["confidence"]) < SURE, "{}", verdict(&run));
 }
 
-/// The generator may open 48 files. It must say so, name the command that raises the limit, and measure nothing.
+/// The generator may open 48 files. loadline must name this limit and the command that raises it, and must measure
+/// nothing.
 #[test]
 fn a_generator_without_descriptors_blames_no_server() {
     let test = "a generator without descriptors";

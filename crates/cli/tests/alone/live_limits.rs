@@ -93,13 +93,13 @@ def memory():
     return lies
 "#;
 
-/// Maximum share of a CPU that disk work alone may need. The rest of the server's work needs about as much CPU time
-/// again. If disk work needed more, CPU and disk would become full at about the same load.
+/// Maximum share of a CPU that disk work alone may need. The rest of the server's work needs about the same CPU time.
+/// If disk work needed more, CPU and disk would become full at about the same load.
 const CHEAP_FOR_A_PROCESSOR: f64 = 0.45;
 
 impl DiskWork {
-    /// Returns a program that does this disk work for one second, without a server. Its argument is the file. The
-    /// program prints the share of a CPU that the disk work took.
+    /// Returns a program that does this disk work for one second, without a server. The program's argument is the file.
+    /// The program prints the share of a CPU that the disk work took.
     fn alone(&self) -> String {
         let Self { piece, open, each } = self;
         format!(

@@ -67,7 +67,7 @@ impl Predicted {
     }
 }
 
-/// Each prediction must be within its tolerance. One interval may miss the result, because a 95 % interval does so once
+/// Each prediction must be within its tolerance. One interval may miss the result, because a 95 % interval misses once
 /// in twenty times by chance.
 #[test]
 fn five_changes_are_predicted_and_at_least_four_intervals_contain_the_result() {

@@ -12,7 +12,7 @@ use testkit::{alone_with_release, json, num, served};
 
 /// Number of pairs of loads.
 const PAIRS: usize = 20;
-/// Largest cost, as a share of throughput.
+/// Maximum cost of the samples, as a share of throughput.
 const MAX_COST: f64 = 0.01;
 
 fn rate(binary: &Path, url: &str, is_sampled: bool) -> f64 {

@@ -1,4 +1,4 @@
-//! `loadline history` on stored runs with a known change, and on files that are no runs.
+//! `loadline history` on stored runs with a known change, and on files that are not runs.
 
 use std::fs;
 use std::path::Path;

@@ -18,7 +18,7 @@ const KILLS: usize = 100;
 const KILLED_EXPERIMENTS: usize = 20;
 /// Maximum time after Ctrl-C until loadline has ended its experiment and exits.
 const MAX_END_TIME: Duration = Duration::from_secs(2);
-/// Number of experiments of which the fastest counts for [`MAX_END_TIME`]: other programs may delay one.
+/// Number of attempts for [`MAX_END_TIME`]. The fastest one counts, because other programs may delay an experiment.
 const END_ATTEMPTS: usize = 3;
 /// Number of times that a lever which slows a link is killed.
 const LINK_KILLS: usize = 12;

@@ -103,8 +103,8 @@ fn empty_responses_count_as_responses() {
     assert!(total(&run, "completed") > 0 && run["trials"][0]["errors"] == serde_json::json!({}), "{run:#}");
 }
 
-/// Checks that the title of an aborted run is the cause, and that the verdict on the time before is uncertain. If only
-/// a note names the cause, the check fails.
+/// Checks that the title of an aborted run is the cause, and that the verdict on the time before the abort is
+/// uncertain. If only a note names the cause, the check fails.
 fn headline_says_it(output: &Output, run: &Value) {
     let stdout = String::from_utf8_lossy(&output.stdout).to_lowercase();
     // The title follows the notes about progress; a long title has several lines.

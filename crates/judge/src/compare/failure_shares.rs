@@ -4,7 +4,8 @@ use run::Estimate;
 use stats::average;
 use stats::student::{quantile, two_sided};
 
-/// Assumed number of failures that occur together. Used if a side has a single window, which cannot show this number.
+/// Assumed number of failures that occur together. This number is used if a side has a single window, which cannot show
+/// the true number.
 const BURST: f64 = 10.0;
 /// Number of failed requests and number of all requests in an observation.
 pub(super) type Count = (f64, f64);

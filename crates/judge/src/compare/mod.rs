@@ -45,8 +45,8 @@ pub fn compare(
     compare_at(old, new, threshold, (pairing, &[1.0]))
 }
 
-/// Compares at one look of a sequential test. `looks` holds the share of the planned data at each look so far; the last
-/// entry is for this look. If a look does not decide, more data follows, until the share is 1.
+/// Compares the runs at one look of a sequential test. `looks` holds the share of the planned data at each look so far;
+/// the last entry is for this look. If a look does not decide, more data follows, until the share is 1.
 pub fn compare_at(
     old: (&str, &[Run]),
     new: (&str, &[Run]),

@@ -16,8 +16,8 @@ pub(super) struct Window<'a> {
     /// Index among the comparable windows of its run. Windows of two live servers with the same index ran directly
     /// after each other.
     pub(super) turn: usize,
-    /// CPU time that other programs took on the server's machine, in CPUs. Known only for alternating windows of live
-    /// servers.
+    /// CPU time that other programs took on the server's machine, in CPUs. This time is known only for alternating
+    /// windows of live servers.
     pub(super) others: Option<f64>,
     pub(super) trial: &'a Trial,
 }
@@ -44,8 +44,8 @@ fn by_condition(runs: &[Run], pairing: Pairing) -> BTreeMap<String, Vec<Window<'
     all
 }
 
-/// Returns true if a trial can be compared with trials of the other side. Steps of a search cannot, because each search
-/// tries other rates.
+/// Returns true if a trial can be compared with trials of the other side. Steps of a search cannot be compared, because
+/// each search tries other rates.
 fn comparable(trial: &Trial, pairing: Pairing) -> bool {
     match pairing {
         // Each step of a search was tried only once, so it counts for the capacity alone.

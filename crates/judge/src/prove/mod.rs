@@ -34,7 +34,7 @@ pub use response::{RATE, block, fewest_requests, fewest_slots_at_a_rate, respons
 pub use suspects::{SUSPECTS, Suspect, suspects_of};
 pub use turns::effect;
 
-/// Evaluates the trials of an experiment on throughput, or of one on the response time.
+/// Evaluates the trials of an experiment, which tests the throughput or the response time.
 pub(crate) fn conclude(facts: &crate::Facts<'_>, proof: &mut run::Proof, verdict: &mut run::Bottleneck) {
     match proof.of.is_throughput() {
         true => conclude::conclude(facts, proof, verdict),

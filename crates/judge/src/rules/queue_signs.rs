@@ -1,5 +1,5 @@
 //! Evidence for a queue inside the server: the queue itself, counts that match the requests served at a time, and the
-//! growth of response times. Also evidence about disks and shared CPUs beside such a queue.
+//! growth of response times. There is also evidence about disks and shared CPUs.
 
 use run::{Evidence, FigureUnit};
 
@@ -101,7 +101,7 @@ pub(super) fn waits_for_a_disk(view: &View<'_>) -> Option<Evidence> {
         .then(|| measured(view, ("pressure.io_some", ""), (stalled, FigureUnit::Plain), Some(DISK_STALLED), text))
 }
 
-/// Returns a line with all programs on the CPUs that an upstream fills together with them.
+/// Returns a line of evidence with the CPU use of all programs, if they fill the CPUs together with an upstream.
 pub(super) fn filled_cpus(facts: &Facts<'_>, view: &View<'_>) -> Option<Evidence> {
     let chain = Chain::of(view.trial, view).filter(|_| upstreams::fills_cpus(&facts.upstreams))?;
     let text = format!("the CPUs were busy {} of the time: {}", percent(chain.share()), chain.text());

@@ -89,7 +89,7 @@ pub(super) struct Model {
     /// True if no trial has a lighter load than this one, so waiting cannot be distinguished from the time of one
     /// client.
     pub(super) one_level: bool,
-    /// Mean response time of the trial in seconds, if its requests arrived at a rate.
+    /// Mean response time of the trial in seconds, if the load was an open loop.
     pub(super) arriving_s: Option<f64>,
     pub(super) users: u32,
     pub(super) think_s: f64,

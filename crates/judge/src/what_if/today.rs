@@ -23,7 +23,7 @@ pub(super) struct Today {
 }
 
 impl Today {
-    /// Returns the capacity before a change, with the time that the change leaves of the objective. Default limits of
+    /// Returns the capacity before a change, under the objective minus the time that the change adds. Default limits of
     /// the objective grow with the response time of one client.
     pub(super) fn of(facts: &Facts<'_>, now: &Model, then: &Model, change: &Change) -> Self {
         let run = facts.run;

@@ -20,11 +20,11 @@ const MAX_TIMES: usize = 1_000_000;
 pub(super) const MAX_LINE_BYTES: u64 = 64 * 1024;
 /// Usual methods, which some logs have in small letters. Methods are case-sensitive (RFC 9110, section 9.1).
 const USUAL: &[&str] = &["GET", "HEAD", "OPTIONS", "POST", "PUT", "PATCH", "DELETE", "CONNECT", "TRACE"];
-/// Statuses that servers write to their logs, but never send: the server closed the connection without an answer (nginx:
-/// 444), or the client closed it first (nginx: 499, AWS load balancers: 460).
+/// Statuses that servers write to their logs, but never send. The server closed the connection without an answer
+/// (nginx: 444), or the client closed it first (nginx: 499, AWS load balancers: 460).
 pub(super) const NEVER_SENT: &[u16] = &[444, 460, 499];
 
-/// Requests of a log, counted, while it is read.
+/// Counts of a log's requests, while the log is read.
 #[derive(Default)]
 pub(super) struct CollectedLog {
     pub(super) indexes: HashMap<(String, String), u32>,

@@ -91,7 +91,7 @@ fn redis(test: &str) -> Option<(ChildProcess, u16)> {
     Some((server, port))
 }
 
-/// Starts Redis itself, whose only command is KEYS.
+/// Starts Redis for a load whose only command is KEYS.
 pub(super) fn redis_keys(test: &str) -> Option<Server> {
     let (server, port) = redis(test)?;
     let url = format!("redis://127.0.0.1:{port}");

@@ -25,7 +25,7 @@ pub(super) struct Case {
     pub(super) why: String,
 }
 
-/// Verdict on one simulated network, with its comparison with the truth.
+/// Verdict on one simulated network, compared with the truth.
 #[derive(Clone, Debug)]
 pub(super) struct Answer {
     pub(super) id: String,
