@@ -149,7 +149,7 @@ mod tests {
         assert!(found.windows(2).all(|w| w[0].capacity < w[1].capacity), "{found:#?}");
         assert!((capacity.rate / 200.0 - 1.0).abs() < 0.01, "{capacity:?}");
         assert!(capacity.variation.is_some_and(|v| (v - 0.05).abs() < 0.005), "{capacity:?}");
-        // The half-width is Student's t for two degrees of freedom, 4.3, times 5 % over the square root of three.
+        // The half-width is Student's t for two degrees of freedom, 4.3, times 5 % divided by the square root of three.
         let half = (capacity.high.unwrap() / capacity.low.unwrap()).ln() / 2.0;
         assert!((half - 0.124).abs() < 0.01, "{capacity:?}");
     }

@@ -89,7 +89,7 @@ mod tests {
         assert!(!steady(&bursts).steady);
     }
 
-    /// A server that stood still for 0.6 s: the rate is neither steady nor shown to drift.
+    /// The server stood still for 0.6 s. The rate is neither steady nor shown to drift.
     #[test]
     fn a_drift_that_noise_hides_is_not_called_harmless() {
         let stalled = [750.0, 760.0, 740.0, 750.0, 755.0, 745.0, 900.0, 700.0, 950.0, 650.0, 100.0, 600.0];

@@ -1,4 +1,4 @@
-//! Tests that expectations are met or missed rightly, and tests of the sentences about them.
+//! Tests that expectations are correctly called met or missed, and tests of the sentences about them.
 
 use run::{Expectation, Failure, Hist};
 

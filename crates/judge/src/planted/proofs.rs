@@ -67,8 +67,8 @@ pub(crate) fn count(taken: f64, ratio: f64) -> ProofTrial {
     trial
 }
 
-/// Makes turns with and without a lever that doubles a resource. `ratio` is throughput with the lever over throughput
-/// without it.
+/// Makes turns with and without a lever that doubles a resource. `ratio` is throughput with the lever divided by
+/// throughput without it.
 pub(crate) fn turns(lever: &str, ratio: f64) -> SwitchTrial {
     let off = vec![100.0, 103.0, 98.0, 101.0, 99.0];
     let on = off.iter().zip([1.01, 0.99, 1.0, 0.98, 1.02]).map(|(off, noise)| off * ratio * noise).collect();
@@ -212,8 +212,8 @@ pub(crate) fn beside_others(verdict: Bottleneck) -> (Proof, Bottleneck) {
     })
 }
 
-/// Makes an experiment on a full server. `ratio` is throughput with half of the CPUs taken away over throughput with
-/// all CPUs.
+/// Makes an experiment on a full server. `ratio` is throughput with half of the CPUs taken away, divided by throughput
+/// with all CPUs.
 pub(crate) fn full_with_fewer_cpus(ratio: f64) -> (Proof, Bottleneck) {
     tried_on(full(), verdict("server-cpu", 0.95), |proof, lever| {
         proof.trials.push(slots(lever, 0.97, 0.01));

@@ -75,7 +75,8 @@ impl Network {
         }
     }
 
-    /// Moves one client on from a station, or from the delay (`None`). Returns true if this completed a request.
+    /// Moves one client from a station, or from the delay (`None`), to the next step. Returns true if this completed a
+    /// request.
     fn moved(&self, from: Option<usize>, at: &mut [u32], thinking: &mut u32) -> bool {
         let Some(i) = from else {
             *thinking -= 1;
@@ -103,7 +104,7 @@ fn balanced(random: &mut fastrand::Rng) -> Vec<bool> {
     all
 }
 
-/// Numbers of intervals that contain the true value.
+/// Accuracy of the estimates over all seeds.
 #[derive(Debug, Default)]
 pub(super) struct Coverage {
     /// Number of seeds whose interval contains the exact elasticity, for each station.

@@ -73,8 +73,8 @@ struct Block {
 
 /// Effects of the levers on the response time, over some blocks.
 struct PredictedResponse {
-    /// Response time with each lever on, divided by the response time without any lever. Includes the lever on the
-    /// rate.
+    /// Response time with each lever on, divided by the response time without any lever. The lever on the rate is
+    /// included.
     ratios: Vec<f64>,
     doses: Vec<f64>,
     /// Relative growth of the response time by each lever except the one on the rate. Each growth is converted to the

@@ -14,9 +14,10 @@ use stats::fit::{linear, robust};
 use stats::student::t95;
 use stats::{Sample, average};
 
-/// Number of slots in a stretch. Also the usual number of slots after all levers are off.
+/// Number of slots in a stretch. This is also the usual number of slots after all levers are off.
 const STRETCH: usize = 8;
-/// Minimum number of stretches for an estimate of their scatter. Also the minimum number of slots after the levers.
+/// Minimum number of stretches for an estimate of their scatter. This is also the minimum number of slots after all
+/// levers are off.
 const FEWEST: usize = 4;
 /// Width of a 99.9 % interval divided by that of a 95 % interval (Student's t for the dozen stretches of a trial).
 const SURE: f64 = 2.0;

@@ -1,9 +1,10 @@
 //! The link is full: it carries its maximum rate, or all signs point to a queue between the hosts.
 //!
 //! The conditions come from sources 0 and 3. (a) One more client raises the rate by less than 2 % (twice as many by
-//! less than 5 %). (b) Each further client lengthens the response time by 1 / Xmax within 10 %. (c) No host is above 80
-//! %. (d) The link carries nearly all of its rate, framing included (source 0 names 90 %), or at least 66.7 % while
-//! retransmissions or deferrals rise. If (a) to (c) are met but (d) is not, the queue is outside every measured device.
+//! less than 5 %). (b) Each further client lengthens the response time by 1 / Xmax within 10 %. (c) No host uses more
+//! than 80 % of its CPUs. (d) The link carries nearly all of its rate, framing included (source 0 names 90 %), or at
+//! least 66.7 % while retransmissions or deferrals rise. If (a) to (c) are met but (d) is not, the queue is outside
+//! every measured device.
 
 use run::{Evidence, FigureUnit, Trial};
 

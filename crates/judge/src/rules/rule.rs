@@ -18,7 +18,7 @@ pub enum Verdict {
         /// Lines of evidence.
         evidence: Vec<Evidence>,
     },
-    /// The signs are absent. Holds the reason, with figures.
+    /// The signs are absent. The text is the reason, with figures.
     RuledOut(String),
     /// The rule cannot decide. Holds the missing counters.
     CannotSay(Vec<String>),

@@ -31,8 +31,8 @@ pub(crate) fn fullness(view: &View<'_>) -> Option<f64> {
     Some(full("", view, busiest(view)?).chance())
 }
 
-/// Returns the utilization of a side's CPUs or of its busiest thread, whichever is larger. `None` if its CPU use is not
-/// known.
+/// Returns the utilization of a side's CPUs or of its busiest thread, whichever is larger. Returns `None` if the CPU
+/// use of the side is not known.
 pub(crate) fn busiest(view: &View<'_>) -> Option<f64> {
     Some(view.workers().iter().map(Task::wants).fold(view.cpu_share()?, f64::max))
 }

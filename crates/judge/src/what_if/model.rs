@@ -47,7 +47,7 @@ pub(super) struct ServerCpu {
 pub(super) struct Part {
     pub(super) id: &'static str,
     pub(super) device: String,
-    /// Time for which a request holds one unit, seconds.
+    /// Time for which a request occupies one unit, seconds.
     pub(super) work_s: f64,
     /// Number of units; infinite if requests never wait.
     pub(super) units: f64,

@@ -209,7 +209,7 @@ fn an_upstream_that_the_server_waits_for_is_proven_by_its_own_lever() {
     assert!(verdict.confidence <= CLOSE, "the remainder raises nothing: {verdict:?}");
 }
 
-/// A full link has two levers. The lever with a prediction was used. This lever need not be the first.
+/// Two levers act on a full link. The lever with a prediction was used. This lever need not be the first.
 #[test]
 fn a_full_link_is_proven_by_whichever_of_its_levers_was_used() {
     let argued = verdict("network-medium", 0.8);

@@ -116,7 +116,7 @@ fn a_lever_that_bites_beside_others_leaves_them_their_parts() {
 
 /// A single-threaded application moves between the CPUs of server and generator, which are mostly idle. Levers on these
 /// CPUs therefore also slow the application. Without equations for this side effect, the application's loss would be
-/// attributed to the wrong thief. The wrong thief was more often on together with the application's own lever.
+/// attributed to the wrong CPU thief. The wrong thief was more often on together with the application's own lever.
 #[test]
 fn effects_of_idle_levers_are_separated_from_those_of_a_busy_one() {
     let mut random = fastrand::Rng::with_seed(7);
@@ -208,7 +208,7 @@ fn a_lever_without_a_thief_is_checked_by_its_measured_speed() {
     assert_eq!((of(0.75), of(0.95)), (ElasticityBasis::Measured, ElasticityBasis::Open));
 }
 
-/// Client and server share two CPUs, so each thief slows both sides. `wanted` is the share of the CPUs that the
+/// Client and server share two CPUs, so each CPU thief slows both sides. `wanted` is the share of the CPUs that the
 /// generator wants.
 #[test]
 fn levers_on_the_same_cpus_tell_the_sum_and_a_bound() {
