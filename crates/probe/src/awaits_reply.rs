@@ -8,10 +8,11 @@ const MAX_DELAYED_ACK_MS: u32 = 500;
 
 /// Returns true if the last data of a client's connection was a request; `None` if this is undecided.
 ///
-/// The kernel keeps the times of the last sent and of the last received data, in ticks of up to 10 ms. A busy pool
-/// sends the next request in the tick of the last reply, so both times are often equal. Acknowledgements then decide,
-/// because a reply acknowledges its request. A request has no reply yet if it is not acknowledged, or was acknowledged
-/// after the last reply. A young connection acknowledges data at once, so its delay shows nothing.
+/// The kernel keeps the times of the last sent and of the last received data, in ticks of up to 10 ms. A busy
+/// connection pool sends the next request within the tick in which the last reply came, so both times are often equal.
+/// Acknowledgements then decide, because a reply acknowledges its request. A request has no reply yet if it is not
+/// acknowledged, or was acknowledged after the last reply. A young connection acknowledges data at once, so its delay
+/// shows nothing.
 pub(crate) fn awaits_reply(traffic: &Traffic) -> Option<bool> {
     match (traffic.data_out, traffic.data_in) {
         (0, _) => Some(false),

@@ -1,5 +1,5 @@
-//! Watches if processes run. A stopped or ended process changes the meaning of all later figures, so each incident is
-//! recorded with its time.
+//! Watches whether processes still run. A stopped or ended process changes the meaning of all later figures, so each
+//! incident is recorded with its time.
 //!
 //! Files stay open, so an ended process is not confused with a new process with its ID. A lack of descriptors is never
 //! mistaken for an end. Source: proc_pid_stat(5).
@@ -175,7 +175,7 @@ impl ProcessWatch {
 }
 
 /// Returns the state of a process. A state that cannot be read changes nothing. A traced process (`t`) stops at each
-/// call and continues.
+/// call and continues, so it does not count as stopped.
 fn seen(process: &Process, incident: Option<usize>, buffer: &mut Vec<u8>) -> State {
     match (look_at(&process.stat, buffer), process.state) {
         (_, State::Ended) | (Ok(Some((_, b'Z' | b'X'))), _) => State::Ended,

@@ -1,5 +1,5 @@
-//! A subset of the CPUs as a host: the CPUs to which a server is pinned, and recordings in which these CPUs represent
-//! the host.
+//! CPUs of a server, treated as if they were its whole host: finds the CPUs to which a server is pinned, and reduces
+//! recordings to these CPUs.
 
 use std::path::Path;
 

@@ -1,5 +1,5 @@
-//! The values of one counter of one instance, one per row of a recording. When rows are merged, a level keeps its mean
-//! and its largest value, and a growing counter keeps its newest value.
+//! The values of one counter of one instance, one per row of a recording. When rows are merged, a level (such as memory
+//! in use) keeps its mean and its largest value, and a growing counter keeps its newest value.
 
 /// Values of one column.
 #[derive(Debug, Default)]

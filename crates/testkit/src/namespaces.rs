@@ -2,15 +2,15 @@
 
 use std::process::Command;
 
-/// Returns a command that runs the program in its arguments with own user, mount and PID namespaces, as their first
-/// process. The program ends with the command.
+/// Returns a command that runs the program in its arguments as process 1 of new user, mount and PID namespaces. The
+/// program ends with the command.
 pub fn in_namespaces() -> Command {
     let mut command = Command::new("unshare");
     command.args(["--map-root-user", "--mount", "--pid", "--fork", "--kill-child"]);
     command
 }
 
-/// Returns why this machine does not allow such programs; `None` if it does.
+/// Returns the reason why this machine does not allow such namespaces; `None` if it does.
 pub fn no_namespaces() -> Option<String> {
     match in_namespaces().arg("true").output() {
         Ok(output) if output.status.success() => None,

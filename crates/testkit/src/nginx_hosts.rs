@@ -77,8 +77,8 @@ pub fn said(output: &Output) -> String {
     text
 }
 
-/// Returns the arguments of `command URL`. The load generators run on the hosts a and b, and the server's host is
-/// observed.
+/// Returns the arguments of loadline: `command`, `url`, the options for the hosts, and `more`. The load generators run
+/// on the hosts a and b, and the server's host is observed.
 pub fn args<'a>(binary: &'a Path, command: &'a str, url: &'a str, engine: &'a str, more: &[&'a str]) -> Vec<&'a str> {
     let mut args = vec![command, url, "--client-hosts", "a,b", "--server-host", "server", "--via", engine];
     args.extend(["--agent-path", binary.to_str().unwrap(), "--at-rest", "100ms"]);
@@ -112,7 +112,8 @@ pub fn names_of_loads(run: &Value) -> Vec<String> {
 
 /// Returns the process ID of the conducting loadline, which this test started.
 ///
-/// # Panics Panics if no conducting loadline runs.
+/// # Panics
+/// Panics if no conducting loadline runs.
 pub fn conductor(hosts: &SshHosts) -> u32 {
     let out = hosts.path("out").display().to_string();
     let is_it = |pid: &u32| {

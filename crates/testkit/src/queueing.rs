@@ -1,8 +1,8 @@
 //! Queues with a known capacity for an objective. Each formula names its source. Times are in seconds, rates in
 //! requests per second.
 
-/// Returns the highest rate below `top` for which `holds` is true, to one part in 10^9. Below every rate for which
-/// `holds` is true, it must be true, too.
+/// Returns the highest rate below `top` for which `holds` is true, to one part in 10^9. If `holds` is true for a rate,
+/// it must also be true for all lower rates.
 pub fn highest(top: f64, holds: impl Fn(f64) -> bool) -> f64 {
     let (mut low, mut high) = (0.0, top);
     while high - low > top * 1e-9 {

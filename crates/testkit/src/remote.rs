@@ -206,7 +206,7 @@ impl SshHosts {
     /// Returns the process IDs of the sessions of a host's sshd.
     pub fn sessions(&self, host: &str) -> Vec<u32> {
         let at = self.addresses.iter().position(|(name, ..)| name == host).unwrap();
-        // `testbed exec` replaces itself with the program, so sshd is the daemon's own process.
+        // `testbed exec` replaces itself with the program, so the daemon's process is sshd itself.
         crate::children(self.daemons[at - 1].pid())
     }
 

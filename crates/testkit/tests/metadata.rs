@@ -27,7 +27,7 @@ fn words(list: &Value) -> Vec<&str> {
     list.as_array().unwrap().iter().filter_map(Value::as_str).collect()
 }
 
-/// Returns what a registry would refuse in the metadata of a package.
+/// Returns the faults in a package's metadata that a registry would refuse.
 fn faults(package: &Value) -> Vec<String> {
     let text = |field: &str| package[field].as_str().unwrap_or_default();
     let mut faults = Vec::new();

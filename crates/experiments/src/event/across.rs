@@ -1,6 +1,6 @@
-//! Trials with more cold connections than the descriptors of one process allow. Several proxy processes each hold a
-//! share of them, and the hot load uses one proxy after another. Each proxy times its own calls and reports the times
-//! with its counts.
+//! Trials with more cold (idle) connections than the descriptors of one process allow. Several proxy processes each
+//! hold a share of them, and the hot load uses one proxy after another. Each proxy times its own calls and reports the
+//! times with its counts.
 
 use std::time::Duration;
 

@@ -1,4 +1,4 @@
-//! How much is measured per point in a sweep through the proxy, and which rounds are valid.
+//! Amount of measuring per point in a sweep through the proxy, and choice of the valid rounds.
 
 use std::time::{Duration, Instant};
 
@@ -95,8 +95,8 @@ impl Sweep {
         }
     }
 
-    /// Returns how much to measure in a round at a point that already has `have` calls; `None` if they are enough.
-    /// Large arrays get no additional rounds.
+    /// Returns the amount to measure in a round at a point that already has `have` calls; `None` if these calls are
+    /// enough. Large arrays get no additional rounds.
     pub(super) fn amount(&self, array: usize, round: u32, have: usize) -> Option<Amount> {
         let (source, wide) = self.longest;
         let own = array <= SOURCE_ARRAY;

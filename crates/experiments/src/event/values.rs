@@ -1,4 +1,4 @@
-//! Names in `run.json` of the values that these experiments set or measure.
+//! Names in `run.json` of the values that the experiments with the event API set or measure.
 
 use run::ValueName;
 

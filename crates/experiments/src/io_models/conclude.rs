@@ -10,7 +10,7 @@ use super::words;
 use crate::Parameters;
 use crate::values::{BYTES_PER_S, CONNECTIONS, ENTRY, HELD, MEMORY_PER_CONNECTION_BYTES};
 
-/// Entries in which the non-blocking server of the paper moved no more bytes: number of the entry, accepted
+/// Entries in which the non-blocking server of the paper moved no bytes any more: number of the entry, accepted
 /// connections, attempted connections.
 const COLLAPSED: [(u32, f64, f64); 2] = [(1, 4011.0, 7000.0), (2, 5779.0, 12_000.0)];
 /// Maximum share of select's throughput that counts as a collapse.

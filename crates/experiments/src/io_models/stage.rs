@@ -49,7 +49,7 @@ pub(super) struct ThisMachine {
 
 impl ThisMachine {
     /// Builds the hosts of the experiment. Parameter `medium` names the medium of the hosts. Without this parameter,
-    /// and with `loopback`, the hosts have no medium.
+    /// and with `loopback`, all hosts share this machine's loopback.
     fn build(lab: &mut Lab<'_>, parameters: &Parameters) -> Result<Self, LabError> {
         let medium = parameters.text("medium", "");
         if medium.is_empty() || medium == "loopback" {
@@ -74,7 +74,7 @@ impl ThisMachine {
         self.server.as_ref()
     }
 
-    /// Returns the host for a block. x
+    /// Returns the client host of block number `block`. The client hosts take the blocks in turn.
     pub(super) fn client(&self, block: usize) -> &dyn Host {
         self.clients[block % self.clients.len()].as_ref()
     }

@@ -15,7 +15,8 @@ fn rule(model: &str, held: f64) -> Option<f64> {
     }
 }
 
-/// Stores both numbers in the results of a trial, if the model has a rule for them.
+/// Stores the expected and the observed number of threads in a trial's results, if the model has a rule for the
+/// expected number.
 pub(super) fn put(trial: &mut Trial, model: &str, still: Option<Vec<Levels>>) {
     if rule(model, 0.0).is_none() {
         return;

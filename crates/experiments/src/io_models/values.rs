@@ -1,4 +1,4 @@
-//! Names in `run.json` of the values that these experiments set or measure.
+//! Names in `run.json` of the values that `io-models` sets or measures.
 
 use run::ValueName;
 

@@ -8,7 +8,7 @@ use crate::values::{BYTES_PER_S, CONNECTIONS, ENTRY, HELD, MODEL};
 /// Throughputs above this share of their median count as equal load.
 const SAME: f64 = 0.9;
 
-/// Returns one or two sentences per entry, and a remark on select on arrays.
+/// Returns one or two sentences per entry, and a remark on select with arrays.
 pub(super) fn conclusions(rows: &[&Trial]) -> Vec<String> {
     let entries = [1, 2, 3].into_iter().filter_map(|n| entry(rows, n));
     entries.chain(collapse(rows)).collect()

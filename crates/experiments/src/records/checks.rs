@@ -5,8 +5,8 @@ use run::{Check, Trial};
 
 use super::derive;
 
-/// Checks that no disk took part, as in both published studies. The value is the largest share of records that came
-/// from a disk.
+/// Checks that no record came from a disk, as in both published studies. The value is the largest share of records in a
+/// trial that came from a disk.
 pub(super) fn no_disk(trials: &[Trial]) -> Check {
     let reads = |t: &Trial| derive::cost(t.server.as_ref(), "disk_reads").unwrap_or(f64::NAN);
     let most = trials.iter().map(reads).fold(0.0, |a, b| if b.is_nan() { f64::NAN } else { f64::max(a, b) });

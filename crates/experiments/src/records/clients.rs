@@ -129,7 +129,7 @@ fn conclude(trials: &[Trial], bed: &TestBed, verdict: &str) -> (Vec<Check>, Vec<
 mod tests {
     use super::*;
 
-    /// The published series must meet conditions (a) and (b) of its own study.
+    /// The published series must meet conditions (a) and (b) of its own study (see the experiment's page).
     #[test]
     fn the_published_rates_show_their_asymptote() {
         let trial = |n: f64, x: f64| {

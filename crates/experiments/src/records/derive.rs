@@ -61,8 +61,8 @@ pub(super) fn derive(trial: &mut Trial) {
     let clients = f64::from(trial.key.clients.unwrap_or(1));
     let tally = &trial.measured.tally;
     let messages = (tally.bytes_sent + tally.bytes_received) as f64 / tally.completed.max(1) as f64;
-    // The values are from the whole trial, because reads at both ends of the window would distort the message sizes of
-    // 60 and 2108 bytes.
+    // The values are from the whole trial, because a window may cut reads in two. Such reads would distort the message
+    // sizes of 60 and 2108 bytes.
     let each = |bytes: u64, n: u64| bytes as f64 / n.max(1) as f64;
     let whole = &trial.tally;
     let (sent, received) = (each(whole.bytes_sent, whole.sent), each(whole.bytes_received, whole.completed));

@@ -1,5 +1,6 @@
-//! Two studies of R. Blake, *Optimizing Windows NT* (1993; sources 0 and 3): reading records over a medium. Hosts are
-//! namespaces, the server is the record service, and each client is an agent with one connection in its own host.
+//! Two studies of R. Blake, *Optimizing Windows NT* (1993; sources 0 and 3): reading records over a medium (a simulated
+//! network). Hosts are namespaces, the server is the record service, and each client is an agent with one connection in
+//! its own host.
 //!
 //! Server and clients have separate CPUs if there are two. Each CPU takes the place of one host. Exchanges that took
 //! milliseconds on the machines of the study take microseconds today, so that a single client would fill the wire. The

@@ -110,7 +110,7 @@ fn checks(trials: &[Trial], bed: &TestBed, verdict: &str) -> Vec<Check> {
     checks
 }
 
-/// Returns the checks of the published shape, for which all sizes were measured.
+/// Returns the checks of the published shape. A check needs trials of all its record sizes.
 fn shape(trials: &[Trial]) -> Vec<Check> {
     const RISE: [f64; 4] = [512.0, 1024.0, 2048.0, 4096.0];
     let are_measured = |sizes: &[f64]| sizes.iter().all(|size| of_size(trials, *size).is_some());

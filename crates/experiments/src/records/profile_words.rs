@@ -84,7 +84,8 @@ fn rate_of(t: &Trial) -> String {
     )
 }
 
-/// Describes the IP packets per read on both hosts (redirector and server in the study), and if a disk took part.
+/// Describes the IP packets per read on both hosts (redirector and server in the study), and whether records came from
+/// a disk.
 fn ends(t: &Trial, bed: &TestBed) -> String {
     let end = |name: &str, side: Option<&Side>| {
         let of = |id: &str| cost(side, id).map_or("unknown".into(), figure);
@@ -167,7 +168,7 @@ fn host_words(name: &str, side: Option<&Side>) -> String {
 }
 
 /// Explains why the sum of the parts is larger than the whole. A medium simulated by the kernel sends faster after idle
-/// time; this amount is not parallel work.
+/// time; the time gained in this way is not parallel work.
 fn overlap(more_us: f64, catches_up_us: f64) -> String {
     let sum = format!("The sum is {} more than was measured", duration(more_us));
     let overlap = "parts of the read overlap, the wire carries one packet while the hosts work on another";

@@ -50,8 +50,9 @@ fn arrivals(parameters: &Parameters) -> Vec<(String, f64, f64, Arrival)> {
     std::iter::once(steady).chain(bursts).chain(std::iter::once(similar)).collect()
 }
 
-/// Creates the load. Each arrival is one connect of an S-Client; after T it is given up and not repeated, like the
-/// think times in the paper. The trial lasts a whole number of periods, and counts are for the whole trial.
+/// Creates the load. Each arrival is one connect of an S-Client, which gives the connect up after the time T and does
+/// not repeat it. This corresponds to the think times in the paper. The trial lasts a whole number of periods, and
+/// counts are for the whole trial.
 fn offering(parameters: &Parameters, rate: f64, peak: f64, arrival: Arrival) -> LoadPlan {
     let seconds = parameters.number("periods", 2.0) * parameters.number("period_s", 5.0);
     // A self-similar process has no maximum rate. In practice, it stays below eight times its mean.
@@ -114,8 +115,8 @@ fn conclude(run: &mut Run) {
     run.findings.conclusions = conclusions;
 }
 
-/// Returns by how much more the longest peaks cost than the shortest peaks of the same height. If there are several
-/// mean rates, the one with the smallest difference is used. Returns `None` if no height has two lengths.
+/// Returns the additional loss of the longest peaks, compared with the shortest peaks of the same height. If there are
+/// several mean rates, the one with the smallest difference is used. Returns `None` if no height has two lengths.
 fn longer_costs_more(bursts: &[&Trial]) -> Option<f64> {
     let same =
         |a: &Trial, b: &Trial| (a.key.get(PEAK), a.key.get(MEAN_RATE)) == (b.key.get(PEAK), b.key.get(MEAN_RATE));

@@ -11,8 +11,8 @@ pub(super) fn syns_sent(trial: &Trial) -> f64 {
     trial.tally.attempted.saturating_sub(never_left.into_iter().sum()) as f64
 }
 
-/// Stores the number of connection requests that the server's kernel accepted, dropped and answered with a cookie. Its
-/// SYN count is exact only without cookies: if a request was answered with a cookie, it is counted when its
+/// Stores the number of connection requests that the server's kernel accepted, dropped and answered with a cookie. The
+/// kernel's SYN count is exact only without cookies. A request that was answered with a cookie is counted only when its
 /// acknowledgement arrives.
 pub(super) fn put_kernel(trial: &mut Trial, opens: Option<f64>, drops: Option<f64>, cookies: Option<f64>) {
     trial.results.put(OPENS_KERNEL, opens);

@@ -1,4 +1,5 @@
-//! Namespaces for these experiments: a server host, client hosts, a medium, and a filter that counts SYNs on arrival.
+//! Namespaces for the S-Clients experiments: a server host, client hosts, a medium, and a filter that counts SYNs on
+//! arrival.
 
 use std::net::SocketAddr;
 use std::time::{Duration, Instant};

@@ -1,5 +1,6 @@
-//! Hosts of a plan for these experiments: the server on its host, and the clients on theirs. The server's interface has
-//! no filter, and the network settings of its host stay unchanged. Notes on the page say both.
+//! Hosts of a plan for the S-Clients experiments: the server on its host, and the clients on theirs. The server's
+//! interface has no packet filter, and the network settings of its host stay unchanged. The run gets a note about each
+//! of these two limits.
 
 use run::{LoadPlan, ServePlan, Trial, Window};
 
@@ -14,7 +15,7 @@ const MISSING: &str = "SYNs are counted by the generators and by the kernel of t
 /// Note that is added once to the run.
 const SETTINGS: &str = "the network settings of the server's host (syncookies, backlogs) are left as they are";
 
-/// Hosts of a plan for these experiments.
+/// Hosts of a plan for the S-Clients experiments.
 pub(super) struct OtherHosts(HostsSetup);
 
 impl OtherHosts {

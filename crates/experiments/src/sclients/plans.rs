@@ -1,4 +1,4 @@
-//! Server and loads of these experiments.
+//! Server and loads of the S-Clients experiments.
 
 use run::{Arrival, Intensity, LoadPlan, Pace, ServePlan, ThinkTime};
 

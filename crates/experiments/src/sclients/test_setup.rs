@@ -1,5 +1,5 @@
-//! Setup of these experiments: a server, its clients, and the counts of connection requests. The hosts are namespaces,
-//! or the hosts of the plan.
+//! Setup of the S-Clients experiments: a server, its clients, and the counts of connection requests. The hosts are
+//! namespaces, or the hosts of the plan.
 
 use run::{Key, LoadPlan, ServePlan, Trial, TrialKind};
 

@@ -1,4 +1,4 @@
-//! The pages of these experiments for `loadline explain`.
+//! Pages of the S-Clients experiments for `loadline explain`.
 
 /// Page of `request-rate`.
 pub(crate) const REQUEST_RATE: &str = "\

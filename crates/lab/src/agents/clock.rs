@@ -9,7 +9,7 @@ use std::collections::VecDeque;
 
 /// Largest relative drift that is assumed between two clocks. Quartz clocks drift by 20 to 50 parts per million.
 const MAX_DRIFT: f64 = 100e-6;
-/// Maximum number of kept readings: in eight hours, one every two to four minutes.
+/// Maximum number of readings to keep. After eight hours, neighbouring readings are two to four minutes apart.
 const MAX_READINGS: usize = 256;
 /// Smallest gap between two kept readings, nanoseconds. Each time that readings are thinned, this gap doubles.
 const MIN_READING_GAP_NS: u64 = 1_000_000_000;
@@ -78,7 +78,7 @@ impl Clock {
         self.asked.len()
     }
 
-    /// Keeps a reading if it is more accurate than the last one is by now, or if the two readings contradict each
+    /// Keeps a reading if it is now more accurate than the reading before, or if the two readings contradict each
     /// other.
     fn learn(&mut self, new: Reading) {
         let Some(last) = self.readings.last_mut() else { return self.readings.push(new) };
@@ -154,8 +154,8 @@ impl Clock {
         bounded(i128::from(self.offset_ns(at_ns)) - i128::from(begun_ns))
     }
 
-    /// Converts seconds since the zero of the agent's times from the agent's clock to ours. The second pass of the loop
-    /// looks up the drift at the corrected moment.
+    /// Converts seconds since the zero of the agent's times from the agent's clock to ours. The second call of `ours`
+    /// takes the drift at the moment that the first call returned.
     pub(super) fn ours_s(&self, theirs_s: f64) -> f64 {
         let Some((origin_ns, _)) = self.begun else { return theirs_s };
         // An agent may send any number, so the conversion saturates instead of overflowing.

@@ -217,8 +217,8 @@ impl AgentGroup {
         }
     }
 
-    /// Asks servers for their counts and sums the answers. Also returns the errors; servers that answer too late are
-    /// left out.
+    /// Asks servers for their counts and sums the answers. Also returns the errors; the sums leave out servers that
+    /// answer too late.
     pub fn counts(&mut self, patience: Duration) -> (BTreeMap<String, u64>, Vec<String>) {
         self.tell_all(&AgentCommand::Count);
         let (mut sums, mut failed) = (BTreeMap::<String, u64>::new(), Vec::new());

@@ -153,7 +153,7 @@ fn ready(notes: Vec<String>) {
     send_report(&AgentReport::Ready { pid: std::process::id(), listening: None, io: String::new(), notes });
 }
 
-/// Waits for the stop command: a finished agent still answers clock questions.
+/// Waits for the stop command. Until then, an agent whose task is done still answers clock questions.
 fn wait_for_stop(commands: &Receiver<AgentCommand>) {
     while !matches!(commands.recv(), Ok(AgentCommand::Stop) | Err(_)) {}
 }

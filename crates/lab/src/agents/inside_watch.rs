@@ -1,5 +1,5 @@
-//! Task of an agent that observes its host. The agent uses the same observer as the conductor, controlled by lines of
-//! commands.
+//! Task of an agent that observes its host. The agent uses the same observer as the conductor, controlled by commands,
+//! one per line.
 
 use std::path::Path;
 use std::sync::mpsc::{Receiver, RecvTimeoutError};
@@ -16,7 +16,7 @@ use super::report_line::send_report;
 const CHECK_INTERVAL: Duration = Duration::from_millis(50);
 /// Maximum number of recorded values in one line: with 20 bytes each, they fill half of the longest allowed line.
 const VALUES_PER_LINE: usize = run::MAX_LONG_LINE_BYTES / 40;
-/// Maximum time between the command for a sample and the sample, nanoseconds.
+/// Longest wait for the moment at which a sample was requested, nanoseconds.
 const MAX_LEAD_NS: u64 = 30_000_000_000;
 
 /// Observes one trial after another until it is stopped.

@@ -19,7 +19,7 @@ use crate::{Host, LabError};
 pub struct Agent {
     /// Serial number of this agent, unique within its group. Events of the agent carry this number.
     pub(super) serial: usize,
-    /// Host and CPUs with which the agent can take another task; `None` for an agent that ends with its task.
+    /// Host and CPUs of an agent that can take another task; `None` for an agent that ends with its task.
     pub(super) agent_place: Option<AgentPlace>,
     name: String,
     host: String,

@@ -11,7 +11,7 @@ use crate::{Host, LabError};
 /// Maximum wait for an answer, including the connection to the host.
 const ANSWER_TIMEOUT: Duration = Duration::from_secs(15);
 
-/// Asks one question; the error says why there is no answer.
+/// Asks one question. The error says why there is no answer.
 pub(crate) fn ask(host: &dyn Host, program: &Path, name: &str, spec: &AgentSpec) -> Result<Ready, String> {
     ask_patiently(host, program, (name, spec), Duration::ZERO)
 }

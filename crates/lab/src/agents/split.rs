@@ -103,8 +103,8 @@ fn peak_descriptors(intensity: &Intensity) -> u32 {
         Intensity::Closed { connections, .. } => *connections,
         // The pool grows only when needed, so its maximum alone is no reason for a second process.
         Intensity::Open { .. } => 1,
-        // Established connections are held in addition to the D slots. Their number is small: an overloaded server
-        // accepts few connections, and connections beyond the limit are counted.
+        // Established connections are held in addition to the D connecting sockets. Their number is small: an
+        // overloaded server accepts few connections, and connections beyond the limit are counted.
         Intensity::SClients { descriptors, .. } => descriptors.saturating_add(descriptors / 8),
     }
 }
@@ -114,7 +114,7 @@ fn share(plan: &LoadPlan, i: u32, agents: u32) -> LoadPlan {
     // A thread without a connection could not send requests, and another connection would exceed the maximum.
     share.threads = even_share(plan.threads, i, agents).min(share.intensity.units()).max(1);
     share.seed = plan.seed.wrapping_add(u64::from(i).wrapping_mul(0x9e37_79b9_7f4a_7c15));
-    // The test request before the load has already used the first row.
+    // The test request before the load has already used the first row of the data.
     let data = share.requests.iter_mut().filter_map(|set| set.data.as_mut()).filter(|data| data.step == 0);
     data.for_each(|data| (data.first, data.step) = (1 + u64::from(i), u64::from(agents)));
     share

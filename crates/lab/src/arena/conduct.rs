@@ -30,9 +30,9 @@ pub fn conduct(state: &mut ArenaState, conductor: &mut dyn ArenaConductor) -> Re
 struct Steps<'a> {
     state: &'a mut ArenaState,
     conductor: &'a mut dyn ArenaConductor,
-    /// Time used by earlier parts, seconds.
+    /// Time that earlier, interrupted parts of this comparison used, seconds.
     before_s: f64,
-    /// Expected time of a search besides its own budget and the start, seconds.
+    /// Expected time that a search needs beyond its budget and the server's start, seconds.
     overhead_s: f64,
 }
 

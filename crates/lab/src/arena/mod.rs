@@ -1,7 +1,7 @@
 //! Comparison of many servers under the same loads. Each server is started alone, and its first answer is checked.
 //! First, a short search finds the capacity of each server. After that search, the servers take turns at one common
-//! rate per load, in rounds of random balanced order. Each turn starts its server again, so that the difference between
-//! two starts of one server is known as noise.
+//! rate per load, in rounds. A round has a random order, and the next round the reverse order. Each turn starts its
+//! server again, so that differences between two starts of one server count as noise.
 
 mod build;
 mod conduct;

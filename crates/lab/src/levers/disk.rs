@@ -8,7 +8,7 @@
 //! the same.
 //!
 //! Two other measures of the speed were tried and gave wrong results. The lever's share of all bytes does not include
-//! its flushes and gaps. On a disk of 8 GB/s, this share was a sixth, but total throughput fell by a third more
+//! its flushes and gaps. On a disk of 8 GB/s, this share was a sixth, but throughput fell by more than twice that share
 //! (elasticities of 2.9 to 3.6). The duration of the lever's calls depends on their slowest parts, flush and wake-up
 //! (elasticities of 0.5 to 2.5).
 
@@ -49,7 +49,7 @@ const MAX_WRITERS: usize = 12;
 const MIN_SPEED: f64 = 0.01;
 /// Maximum number of writes without a flush.
 const MAX_WRITES_PER_FLUSH: f64 = 1e6;
-/// Number of other programs' requests in the queue for which one writing thread is used.
+/// Number of other programs' requests in the disk's queue, averaged over time, per writing thread of the lever.
 const QUEUE_PER_WRITER: f64 = 2.0;
 /// Alignment of direct writes, bytes: the strictest that any disk requires.
 const ALIGN_BYTES: usize = 4096;
@@ -130,8 +130,8 @@ impl DiskCounters {
     }
 }
 
-/// Number of writers and size of writes for the slots with the lever on. Both are derived from other programs' writes
-/// in the slots with the lever off.
+/// Number of writers and size of writes for the slots (time intervals) with the lever on. Both are derived from other
+/// programs' writes in the slots with the lever off.
 struct WriteDose {
     writers: AtomicUsize,
     piece: AtomicUsize,
@@ -200,7 +200,7 @@ fn speeds(on: &[bool], moved: &[f64]) -> Vec<f64> {
 
 /// One writing thread.
 struct Writer<'a> {
-    /// Index of the thread. The dose gives the number of threads that write: those with the lowest indexes.
+    /// Index of the thread. The dose says how many threads write. The threads with the lowest indexes are used.
     nth: usize,
     file: &'a std::fs::File,
     /// Bytes that all threads wrote.

@@ -1,4 +1,4 @@
-//! Uses kept connections instead of new ones, so that nothing waits in the accept queue.
+//! Sends many requests over each connection instead of one, so that no connection waits in the accept queue.
 
 use run::{LoadPlan, Prove};
 

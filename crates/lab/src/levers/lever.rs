@@ -13,11 +13,11 @@ use super::undo::Undo;
 /// cannot.
 pub type HostCheck = fn(&LeverPlan) -> Result<LeverCheck, String>;
 
-/// Ways to use a lever. The lever's plan has the facts that the conductor knows; the lever's host finds the other
+/// Ways to use a lever. The plan of a lever has the facts that the conductor knows. The lever's host finds the other
 /// facts.
 #[derive(Clone, Copy)]
 pub enum Pull {
-    /// The lever is switched on and off in slots of one load.
+    /// The lever is switched on and off in short time slots during one load.
     Slots {
         /// Returns the task of the lever's agent; the error says why the lever cannot be used.
         plan: fn(&LeverTargets) -> Result<LeverPlan, String>,
@@ -85,12 +85,12 @@ pub struct Lever {
     pub tests: &'static [&'static str],
     /// Smallest permission (`--prove`) with which the lever may be used.
     pub needs: Prove,
-    /// True if every experiment with slots uses the lever, whatever the verdict is. The shares of the levers add up to
-    /// 1 only if all of these levers were used.
+    /// True if every experiment with slots uses the lever, whatever the verdict is. The elasticities of the levers add
+    /// up to 1 only if all of these levers were used.
     pub always: bool,
     /// Shortest slot in which the lever's effect is visible, seconds.
     pub slot_s: f64,
-    /// Planned dose, before the real dose is measured.
+    /// Planned dose: share of the resource to take away. The real dose is measured.
     pub planned: f64,
     /// Rights that the user needs for the lever.
     pub rights: &'static str,

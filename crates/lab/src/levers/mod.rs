@@ -2,8 +2,8 @@
 //! [`LEVERS`].
 //!
 //! A lever that is switched in slots runs in its own agent. A lever can therefore run on every host on which an agent
-//! can start. No lever outlives the conductor, because the agent ends when its standard input ends. A lever that needs
-//! new connections or different requests compares two loads that take turns.
+//! can start. No lever outlives the conductor, because the conductor holds the agent's standard input, and the agent
+//! ends with it. A lever that needs new connections or different requests compares two loads that take turns.
 
 mod behind_cpu;
 mod behind_quota;

@@ -22,7 +22,7 @@ pub(super) const ROW: Lever = Lever {
     pull: Pull::Turns(load_pair),
 };
 
-/// Share of the added bytes in all bytes that a longer exchange sends over the link.
+/// Added bytes as a share of all bytes that a longer exchange sends over the link.
 const DOSE: f64 = 0.25;
 /// Maximum number of added bytes: servers accept header lines of 8 KiB.
 const MAX_PADDING_BYTES: f64 = 8_000.0;

@@ -1,4 +1,4 @@
-//! Takes whole CPUs away from the server, instead of a share of all.
+//! Takes whole CPUs away from the server, instead of a share of every CPU.
 //!
 //! A server that handles one request at a time moves to the remaining CPUs and loses nothing. A server that handles
 //! several requests at a time loses the throughput of the CPUs that are taken. Taking a share of every CPU would slow

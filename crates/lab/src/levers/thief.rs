@@ -1,10 +1,10 @@
 //! CPU thief: in the slots with the lever on, one thread per CPU takes a share of the CPU's time in short pieces.
 //!
-//! In the other slots the threads wake up as often, but use no CPU time. Each wake-up switches threads twice. The
+//! In the other slots the threads wake up just as often, but use no CPU time. Each wake-up switches threads twice. The
 //! switches cost the slowed process 3 to 4 % of its speed, but its counters do not show this. In an earlier version the
 //! threads woke up only while the lever was on, so the cost of the switches looked like a part of the stolen time. The
-//! parts of nginx and its generator then added up to 1.16. The shares of nginx and its generator now add up to 1.08
-//! (medians of five experiments in turns).
+//! elasticities of nginx and its generator then added up to 1.16. They now add up to 1.08 (medians of five experiments
+//! in turns).
 //!
 //! A CPU that loses a quarter of its time in short pieces runs at three quarters of its speed. The loss is measured at
 //! the slowed process: the time that it ran, divided by the time that it ran or waited for a CPU (schedstat). This
@@ -23,9 +23,10 @@ use super::slot_clock::SlotClock;
 
 /// Share of each CPU that is taken under a closed-loop load.
 pub(super) const DOSE: f64 = 0.25;
-/// Shortest and longest turn, nanoseconds. One piece must stop a process for less time than the requests in flight keep
-/// the other side busy. A piece as long as a scheduler slice (4 ms) would stop both sides, whichever of them is full.
-/// Very short turns would cost the process more than they take, since each turn switches threads twice (10 to 20 µs
+/// Shortest and longest turn, nanoseconds. In each turn, the thief uses the CPU for one piece of time and leaves the
+/// rest of the turn to the process. One piece must stop a process for less time than the requests in flight keep the
+/// other side busy. A piece as long as a scheduler slice (4 ms) would stop both sides, whichever of them is full. Very
+/// short turns would cost the process more than they take, since each turn switches threads twice (10 to 20 µs
 /// together).
 const TURN_NS: (u64, u64) = (500_000, 4_000_000);
 /// Number of turns within one response time, unless turns would be too short. A quarter of each turn is then 1/32 of
@@ -36,8 +37,8 @@ const MAX_PIECE_NS: u64 = 2_000_000;
 /// Scheduler slice that each thread requests, nanoseconds: the shortest that the kernel allows.
 const SLICE_NS: u64 = 100_000;
 /// Shortest slot, seconds: thirty times the thief's shortest turn. In short slots, the speed of the machine changes
-/// less from one slot to the next. Half the width of an interval for nginx was 0.11 with 60 ms, 0.11 with 30 ms and
-/// 0.07 with 15 ms (medians of five experiments in turns).
+/// less from one slot to the next. The half-width of the confidence interval for nginx was 0.11 with slots of 60 ms,
+/// 0.11 with 30 ms and 0.07 with 15 ms (medians of five experiments in turns).
 pub(super) const SLOT_S: f64 = 0.015;
 
 /// Returns the plan of a CPU thief. The slots of the plan are filled in later.
@@ -112,7 +113,7 @@ impl Theft {
         if sys::limits::confine_to_cpus(&[cpu]).is_err() {
             return;
         }
-        // If the kernel refuses these requests, pieces come later and become longer.
+        // If the kernel refuses the short slices or the exact timers, the pieces come later and become longer.
         let _ = (sys::limits::ask_for_slices(SLICE_NS), sys::limits::exact_timers());
         for (slot, on) in plan.on.iter().enumerate() {
             let (begin, end) = self.slot_clock.whole_ns(slot);

@@ -12,8 +12,8 @@ use crate::agents::AgentGroup;
 /// Maximum time to wait for the answer; if a server is slower, its counters are left out.
 const ANSWER_TIMEOUT: Duration = Duration::from_millis(500);
 
-/// Access to the counters of a server that was started by loadline. The server still ends when the run drops its
-/// agents.
+/// Access to the counters of a server that was started by loadline. The reference to the server is weak, so the server
+/// ends when the run drops its agents.
 #[derive(Clone, Debug)]
 pub struct ServerCounters {
     group: Weak<Mutex<AgentGroup>>,

@@ -15,7 +15,7 @@ pub(crate) fn refusal(response: &TestResponse) -> Option<String> {
         "429" | "500" | "502" | "503" | "504" => "look at the server's log and try again",
         _ => "correct the request (path, --method, --header, --body)",
     };
-    // Only these statuses can be expected.
+    // `--expect-status` accepts only these statuses.
     let is_valid = code.parse().is_ok_and(|code: u16| (200..600).contains(&code));
     let expect =
         if is_valid { format!(", or give --expect-status {code} if this is the right answer") } else { "".into() };

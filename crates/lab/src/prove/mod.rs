@@ -1,10 +1,12 @@
-//! The experiment that tests the verdict: it uses levers and observes how throughput changes.
+//! The experiment that tests the verdict. It uses levers: changes, such as slowing a CPU, after which it observes how
+//! throughput reacts.
 //!
 //! The prediction is recorded before the experiment; `judge::prove` interprets the result. The lever that tests the
 //! verdict is used first. If this lever needs a different load, the two loads take turns ([`turns`]). If it can act
-//! during one load, it is switched in slots of that load ([`slots`]), together with all other levers. The shares of all
-//! levers add up to 1. If throughput may depend on the server's CPU, whole CPUs are taken away last, in a separate
-//! trial. Otherwise, if the verdict may be that no resource is full, more load is tried last.
+//! during one load, it is switched in slots of that load ([`slots`]), together with all other levers. The elasticities
+//! of all levers add up to 1 if no bottleneck is missing. If throughput may depend on the server's CPU, whole CPUs are
+//! taken away last, in a separate trial. Otherwise, if the verdict may be that no resource is full, more load is tried
+//! last.
 
 mod active_levers;
 mod choose;
@@ -34,12 +36,11 @@ use crate::levers::{LEVERS, Lever, Pull};
 use crate::trial::put_back;
 use crate::{Lab, LabError, TargetSetup};
 
-/// Share of an experiment's time for all levers that need turns: the lever that tests the verdict, and more source
-/// addresses.
+/// Shares of an experiment's time for turns: with the lever that tests the verdict, and with more source addresses.
 const TURNS_SHARE: f64 = 0.6;
 const SOURCES_SHARE: f64 = 0.5;
-/// Shares of the time for levers that need turns: for the first lever that tests the verdict, for each other lever that
-/// tests it, and for each further lever.
+/// Shares of the time of [`prove_all`] for one lever that needs turns: for the first lever that tests the verdict, for
+/// each other lever that tests it, and for each lever that does not.
 const OWN_LEVER_SHARE: f64 = 0.4;
 const RELATED_LEVER_SHARE: f64 = 0.24;
 const OTHER_LEVER_SHARE: f64 = 0.12;

@@ -35,8 +35,8 @@ pub(crate) struct OperatingPoint {
     pub(crate) rate: f64,
     /// Median response time with these connections, as observed, seconds.
     pub(crate) response_s: f64,
-    /// Response time that turns must outlast several times, seconds: the median. It is longer if rare slow answers
-    /// occupy the connections most of the time.
+    /// Response time that determines the length of turns, seconds: the median, or more if rare slow answers occupy the
+    /// connections most of the time.
     pub(super) turn_response_s: f64,
     /// Observed state of the server at the plan's rate; absent for a closed loop.
     pub(crate) at_rate: Option<AtRate>,
@@ -107,8 +107,8 @@ impl OperatingPoint {
     /// Returns an untested load with [`MIN_CONNECTIONS`], or as many as are allowed. Returns `None` unless the sweep
     /// showed a similar rate with more connections. One client may fill a slow server: the sweep still doubles the
     /// clients twice, sees no gain, and ends. With one request in flight, slower CPUs affect two kinds of servers
-    /// equally: those that handle one request at a time, and those with parallel threads. The experiment cannot tell
-    /// them apart.
+    /// equally: those that handle one request at a time, and those with parallel threads. The experiment could then not
+    /// distinguish the two kinds.
     fn extended(self, run: &Run) -> Option<Self> {
         let sweep = run.trials.iter().filter(|trial| trial.kind == run::TrialKind::Sweep && !refuses(trial));
         let tried = sweep.filter_map(|trial| Some((closed_connections(trial)?, judge::good(trial))));
@@ -196,8 +196,8 @@ pub(super) fn most_served(run: &Run) -> u32 {
 }
 
 /// Returns half of the median time that a busy connection still needs for its answer, seconds. If 1 % of the answers
-/// are slow, most connections may wait for a slow one, although the median response is short. Half of it, because turns
-/// last many responses: they then last several slow answers.
+/// are slow, most connections may wait for a slow one, although the median response is short. Half of this time is
+/// enough, because a turn lasts many response times and therefore several slow answers.
 fn slow_answers_s(trial: &Trial) -> f64 {
     trial.histograms.get("response").map_or(0.0, |hist| hist.wait_of_arrivals_us(0.5) / 2e6)
 }
@@ -249,8 +249,8 @@ mod tests {
         assert_eq!(OperatingPoint::busy(&run, 16).connections, 16, "a few more change nothing");
     }
 
-    /// Of ten searches in which two resources were almost equally full, three kept 8 connections, because 66 exceeded
-    /// the largest factor. In these searches the parts added up to 1.6.
+    /// Of ten searches in which two resources were almost equally full, three kept 8 connections, because the wanted 66
+    /// connections exceeded the largest factor. In these three searches, the elasticities added up to 1.6.
     #[test]
     fn eight_times_the_connections_are_used_even_if_more_would_be_needed() {
         let mut run = sweep(&[(8, 116_000), (16, 90_000)]);

@@ -1,7 +1,7 @@
 //! Slots for a server that completes few requests per second: only the lever of the suspected bottleneck is used, with
 //! a larger dose, in rounds.
 //!
-//! - One lever needs half as many slots as three levers, so that each slot is long enough for a few requests.
+//! - One lever needs half as many slots as three levers, so each slot can be long enough for a few requests.
 //! - If half of a CPU is taken instead of a quarter, the logarithm of throughput changes 2.4 times as much. The noise
 //!   of a slot stays the same. An equally narrow interval then takes a sixth of the time. If requests are frequent the
 //!   small dose is better, because a resource that is slowed strongly may itself become the bottleneck.

@@ -110,7 +110,8 @@ pub(super) fn trial(
     Ok(Ok(trial))
 }
 
-/// Names the hosts on which the lever is used: those of its agents, or the generator's host.
+/// Returns the names of the hosts on which the lever acts. A lever that only changes the load has no hosts of its own;
+/// then the generator's host is named.
 fn names(hosts: &[&dyn Host], setup: &TargetSetup) -> String {
     let names: Vec<&str> = hosts.iter().map(|host| host.name()).collect();
     if names.is_empty() { setup.host().name().into() } else { names.join(", ") }

@@ -121,7 +121,8 @@ impl Budget {
     }
 
     /// Returns the durations of the first sweep step, for a server that answered its test request within this time.
-    /// Other programs may have delayed this single answer, so that `left_s` reserves time for more steps.
+    /// Other programs may have delayed this single answer, so this step leaves time for more steps within `left_s`
+    /// seconds.
     pub fn first_step(&self, response_s: f64, left_s: f64) -> StepTimes {
         let (step, shortest) = (self.sweep_step(response_s), self.sweep_step(0.0));
         let least_s = shortest.measure_s.max(RESPONSES_OF_FIRST_STEP * response_s).min(step.measure_s);

@@ -13,7 +13,8 @@ const MIN_WINDOW_S: f64 = 0.16;
 /// Maximum number of classes that get a turn, in the order of their weights; the others keep their shares.
 const MAX_CLASSES: usize = 8;
 
-/// Returns the seconds of a budget for these turns; 0 if there is too little time or only one class.
+/// Returns the seconds of a budget for measuring the cost of each class; 0 if there is too little time or only one
+/// class.
 pub(crate) fn seconds(load: &LoadPlan, budget_s: f64) -> f64 {
     cost_turns::seconds(load.blocks.is_none() && raised(load, budget_s * cost_turns::BUDGET_SHARE).len() > 1, budget_s)
 }

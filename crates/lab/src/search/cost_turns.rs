@@ -21,7 +21,8 @@ const MIN_ROUNDS: usize = 2;
 /// Number of connections: enough to keep a server busy, but so few that requests hardly wait in a queue.
 const CONNECTIONS: u32 = 4;
 
-/// Returns the seconds of a budget for these turns; 0 if there is too little time, or nothing to measure.
+/// Returns the seconds of a budget for measuring one kind of cost; 0 if there is too little time, or nothing to
+/// measure.
 pub(crate) fn seconds(to_learn: bool, budget_s: f64) -> f64 {
     if to_learn && budget_s >= MIN_BUDGET_S { budget_s * BUDGET_SHARE } else { 0.0 }
 }

@@ -23,8 +23,8 @@ pub(crate) fn plan(conductor: &dyn Conductor, intensity: Intensity, length: Step
 
 /// Period of CPU quotas, seconds: the kernel's default, and that of Docker and Kubernetes.
 const QUOTA_PERIOD_S: f64 = 0.1;
-/// Minimum number of periods for which a window is made shorter, by at most a quarter. A search of 3 s has shorter
-/// windows, and needs all of their time.
+/// Minimum number of whole periods in a window that is shortened. The window then loses less than a quarter of its
+/// length. A search of 3 s has shorter windows, and needs all of their time.
 const MIN_PERIODS: f64 = 3.0;
 
 /// Returns the length of a window of about `measure_s` seconds, shortened to a whole number of quota periods. A server

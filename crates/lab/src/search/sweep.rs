@@ -3,8 +3,8 @@
 /// Minimum ratio of a step's throughput per client to that of the step before, for which throughput counts as growing
 /// with the clients.
 const MIN_PER_CLIENT_RATIO: f64 = 0.9;
-/// Smallest growth of the throughput from one step to the next that cannot be noise. A step with this growth is not
-/// flat, even if its rate is below the best one: the steps between may have been disturbed.
+/// Relative growth of throughput from one step to the next that is too large to be noise. A step that grows this much
+/// is not flat, even if its rate is below the best one. The steps since the best one may have been disturbed.
 const MIN_GROWTH: f64 = 0.25;
 
 /// Minimum number of answers per client in a step that more than doubles the clients.
@@ -93,7 +93,7 @@ impl Sweep {
         self.best
     }
 
-    /// Returns the smallest number of clients whose rate is so close to Xmax that the difference counts as flat.
+    /// Returns the smallest number of clients whose rate comes close to Xmax: within the noise ([`judge::FLAT`]).
     pub fn fewest_at_best(&self) -> u32 {
         let reached = |(_, rate): &&(u32, f64)| rate * (1.0 + judge::FLAT) >= self.best;
         self.steps.iter().find(reached).map_or(1, |(clients, _)| *clients)

@@ -65,7 +65,7 @@ pub fn measure_sizes(setup: SizeSetup<'_>, mut result: SizeResult) -> Result<Siz
         if step.run.is_some() || result.steps.iter().any(|step| step.run.is_some()) {
             (setup.tell)(&step, result.budget_s - begun.elapsed().as_secs_f64());
         }
-        // A lower bound predicts nothing.
+        // A prediction needs a capacity, not only a lower bound.
         first = first.or(run.filter(|_| step.capacity.is_some() && !step.at_least));
         result.steps.push(step);
         result.used_s = begun.elapsed().as_secs_f64();

@@ -146,7 +146,7 @@ impl<'w> Lab<'w> {
         }
     }
 
-    /// Adds a machine or namespace that takes part in this run.
+    /// Adds a machine or network namespace that this run uses.
     pub fn host(&mut self, host: HostInfo) {
         if !self.run.hosts.iter().any(|h| h.name == host.name) {
             self.run.hosts.push(host);

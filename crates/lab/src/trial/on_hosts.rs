@@ -21,8 +21,8 @@ use crate::{CpuSplit, Host, Lab, LabError, ServerCounters};
 const SETTLE_TIMEOUT: Duration = Duration::from_secs(5);
 /// Length of one observation of the connections that a trial left, seconds.
 const OBSERVATION_S: f64 = 0.1;
-/// Time after which half-open handshakes are over: the server repeats its packet after a second, and a client that gave
-/// up rejects the packet. Source: RFC 6298, 2.1.
+/// Time after which no handshake is half-open any more. The server repeats its SYN-ACK after a second, and a client
+/// that has given up answers it with a reset. Source: RFC 6298, 2.1.
 const HALF_OPEN: Duration = Duration::from_millis(1200);
 
 /// Hosts and server of an experiment on named hosts.
@@ -103,7 +103,7 @@ impl HostsSetup {
     }
 }
 
-/// Records the hosts that take part.
+/// Records the hosts of clients and server in the run.
 fn note_hosts(lab: &mut Lab<'_>, clients: &[RemoteObserver], server: Option<&RemoteObserver>) {
     note_remote_hosts(lab, clients, server);
     match (clients.is_empty(), server.is_none()) {
@@ -117,7 +117,7 @@ fn note_hosts(lab: &mut Lab<'_>, clients: &[RemoteObserver], server: Option<&Rem
     );
 }
 
-/// Returns the server's side: as its observer found it, or for a server that was started on this host.
+/// Returns the server's side, as found by its observer, or from its agent group if the server was started on this host.
 fn watched(
     group: &AgentGroup,
     addr: SocketAddr,

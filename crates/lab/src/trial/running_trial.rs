@@ -117,8 +117,8 @@ impl<'w> RunningTrial<'w> {
         self.progress.now().open
     }
 
-    /// Takes a sample of everything, then starts a phase on all agents. With agents on other hosts, both happen at one
-    /// moment, given by the compared clocks. Returns the times of the sample.
+    /// Takes a sample of everything, then starts a phase on all agents. If agents are on other hosts, the sample and
+    /// the phase begin at one agreed moment, converted to the clock of each host. Returns the times of the sample.
     pub(crate) fn enter(&mut self, phase: Phase) -> (f64, f64) {
         let Some(lead) = self.lead else {
             let edge = self.samplers.edge();

@@ -226,7 +226,7 @@ impl TargetSetup {
     }
 }
 
-/// Records the other hosts that take part, and adds a note if the server's processes cannot be seen.
+/// Records the other hosts of the run, and adds a note if the server's processes cannot be seen.
 pub(super) fn note_remote_hosts(lab: &mut Lab<'_>, clients: &[RemoteObserver], server: Option<&RemoteObserver>) {
     clients.iter().chain(server).for_each(|observer| lab.host(observer.found().host.clone()));
     if let Some((host, why)) = server.and_then(|server| Some((server.host(), server.found().missing.as_ref()?))) {

@@ -15,8 +15,8 @@ pub struct LiveProgress {
     pub server: Option<Side>,
 }
 
-/// The user, as seen by the conductor. Every method has a default, so that tests need to implement none. If two servers
-/// are loaded at once, each uses this value from its own thread.
+/// Interface of the conductor to the user. Every method has a default, so that tests need to implement none. If two
+/// servers are loaded at once, each uses this value from its own thread.
 pub trait Watch: Send {
     /// Announces a phase of the run and its expected length, seconds.
     fn phase(&mut self, _name: &str, _expected_s: f64) {}

@@ -51,7 +51,7 @@ fn a_recording_of_eight_hours_is_thinned_but_keeps_edges_and_its_end() {
     assert_eq!(writer.take().t_s, [9.0, 10.0], "the next trial begins anew");
 }
 
-/// Two samples per second of 300 levels and counters, with one peak and one edge.
+/// Two samples per second of 300 levels and counters, with one peak, and one sample at the edge of a window.
 #[test]
 fn twelve_hours_take_no_more_than_one_and_keep_means_and_peaks() {
     let mut writer = ColumnWriter::default();

@@ -5,8 +5,8 @@
 //! socket ends the kernel's search. The cost therefore does not grow with the number of connections.
 //!
 //! The search takes a millisecond even in an empty table. A sample is therefore kept as long as most of its connections
-//! exist, and the kernel is asked for each of them by name. A partial sample is drawn again at the first phase edge
-//! that comes at least a second later. An empty sample is drawn again at the next edge, or after a second.
+//! exist, and the kernel is asked for each of them by its addresses. A partial sample is drawn again at the first phase
+//! edge that comes at least a second later. An empty sample is drawn again at the next edge, or after a second.
 
 use std::io;
 

@@ -13,7 +13,8 @@ use crate::tree::Tree;
 
 /// Maximum number of followed processes. The recording contains a note if there are more.
 const MAX_PROCESSES: usize = 256;
-/// Maximum number of threads with open files, over all processes.
+/// Maximum number of threads whose files in /proc (`schedstat`, `status`) stay open between samples, over all
+/// processes.
 const MAX_OPEN_THREADS: usize = 256;
 
 struct Processes {

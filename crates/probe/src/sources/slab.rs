@@ -11,7 +11,7 @@ use crate::tree::Tree;
 use crate::units;
 
 const IDS: &[&str] = &["slab.objects", "slab.bytes"];
-/// Name prefixes of the caches that grow with sockets and with waits on them.
+/// Name prefixes of the caches that grow with sockets, and with the epoll and io_uring waits on sockets.
 const CACHES: [&str; 15] = [
     "TCP",
     "UDP",

@@ -26,13 +26,13 @@ pub(super) const SUMS: &[&str] = &[
     "process.stopped",
     "process.io_workers",
 ];
-/// Maximum number of threads per process with open files.
+/// Maximum number of threads per process whose files stay open between samples.
 const MAX_OPEN_THREADS: usize = 64;
 /// Maximum number of threads per process with their own rows, because a server may create one thread per connection.
 const MAX_ROWS: usize = 256;
 /// Maximum number of ended threads per process that keep their rows: enough for the threads of a pool.
 const MAX_ENDED_ROWS: usize = 32;
-/// Maximum number of threads per process that are read at phase edges without open files.
+/// Maximum number of threads per process whose files do not stay open. These threads are read at phase edges only.
 const MAX_UNOPENED_THREADS: usize = 2048;
 
 /// Status of a thread. The status of the first thread is also that of its process.
@@ -76,8 +76,8 @@ pub(super) fn status(text: &[u8]) -> Status {
     out
 }
 
-/// Parses a mask such as `ffffffff,00000003`. Returns the number of set bits, and the value if it is below 2^52 (larger
-/// values are not exact as a reading).
+/// Parses a mask such as `ffffffff,00000003`. Returns the number of set bits, and the value if it is below 2^52
+/// (readings are `f64`, in which larger integers are not exact).
 fn mask(word: &[u8]) -> Option<(u32, Option<u64>)> {
     let (mut count, mut low) = (0, Some(0_u64));
     for group in word.split(|b| *b == b',') {
@@ -318,7 +318,7 @@ impl Thread {
             writer.reopen(slots, THREAD, &instance);
             slots
         });
-        // Whole microseconds: their digits are most of a run's file if a server has many threads.
+        // The values are whole microseconds. If a server has many threads, their digits fill most of a run's file.
         writer.put(slots, 0, (self.last.run_ns / 1000) as f64);
         writer.put(slots, 1, (self.last.delay_ns / 1000) as f64);
         writer.put_some(slots, 2, self.status.cpus.map(|(count, _)| f64::from(count)));

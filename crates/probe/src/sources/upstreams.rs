@@ -131,7 +131,7 @@ impl UpstreamChain {
             .for_each(|family| none(round, family, why));
     }
 
-    /// Upstreams of earlier trials belong to this trial from its first sample on.
+    /// Adds the upstreams of earlier trials to a new trial at its first sample.
     fn begin(&mut self, round: &mut Round<'_>) {
         let edition = round.process_set.edition();
         if self.edition.replace(edition) != Some(edition) {
@@ -233,7 +233,8 @@ impl UpstreamChain {
             }
             at += 1;
         }
-        // A socket whose holder is unknown is not looked up again, because a socket's holder creates it.
+        // If no step holds a socket now, the socket is not looked up again, because the process that creates a socket
+        // keeps it.
         for end in ends {
             self.holders.entry(end.inode).or_insert(None);
         }

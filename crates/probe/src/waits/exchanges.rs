@@ -40,7 +40,7 @@ fn in_progress(traffic: &Traffic, exchange: Option<(u64, u64)>) -> Option<bool> 
         (0, _) => Some(false),
         (_, 0) => Some(true),
         _ if traffic.received_ms_ago != traffic.sent_ms_ago => Some(traffic.received_ms_ago < traffic.sent_ms_ago),
-        // The client's next request acknowledges the response.
+        // The next request of the client would have acknowledged the response.
         _ if traffic.unacknowledged > 0 => Some(false),
         _ => {
             let (request, response) = exchange?;

@@ -12,14 +12,14 @@ use super::rows::{address_text, holder_rows, largest};
 /// Maximum number of futexes during the sampling, and of remembered threads.
 const MAX_FUTEXES: usize = 4096;
 const MAX_THREADS: usize = 65_536;
-/// Maximum number of users and of thread names of a futex.
+/// Maximum number of users of one futex. A user is a thread that waited for the futex.
 const MAX_USERS: usize = 4096;
 /// Maximum number of users of all futexes together. Threads that come and go for hours would need hundreds of MB.
 const MAX_ALL_USERS: usize = 1 << 17;
 const MAX_NAMES: usize = 16;
-/// Number of rounds of a long-lived thread: a thread seen in fewer rounds is short-lived. It counts as active at a lock
-/// even if it was never seen waiting for it. If a server has one thread per request, each thread ends soon after it
-/// held a lock.
+/// Minimum number of rounds that show a long-lived thread. A thread seen in fewer rounds counts as active at a lock
+/// even if no round shows it waiting for that lock. If a server has one thread per request, each thread ends soon after
+/// it held a lock.
 const SHORT_LIFE_ROUNDS: u64 = 4;
 
 /// Number of rounds in which each thread was seen.

@@ -11,8 +11,8 @@ use super::names::Names;
 use super::round::{ConnectionSample, PeerId, PeerSample, ProcessSample, Round, ThreadSample, WaitKey};
 use super::rows::{address_text, largest};
 
-/// Maximum number of distinct groups during the sampling. Further groups are dropped, since a server may open any
-/// number of files.
+/// Maximum number of distinct groups of threads during the sampling. Further groups are dropped, since a server may
+/// open any number of files.
 const MAX_GROUPS: usize = 4096;
 /// Maximum number of distinct titles.
 const MAX_TITLES: usize = 1024;

@@ -23,7 +23,7 @@ const MAX_ROUND_THREADS: usize = 512;
 /// Maximum number of processes, and of upstream addresses.
 const MAX_PROCESSES: usize = 1024;
 const MAX_UPSTREAMS: usize = 16;
-/// Maximum number of known sockets with which the sockets of event loops are still looked up at each reading. A look-up
+/// Number of known sockets above which the sockets of event loops are no longer looked up at each reading. A look-up
 /// takes 1 µs per known socket.
 const MAX_FRESH_SOCKETS: usize = 1024;
 
@@ -187,7 +187,8 @@ impl Reader {
                 }
             }
         }
-        // A server may connect after the last search. The waiting threads of a new process name the peers at once.
+        // A server may connect to an upstream after the last search for processes. A thread that waits for such a peer
+        // shows the peer's address at once.
         for thread in &round.threads {
             if let (ThreadState::Peer, WaitKey::Text(address)) = (thread.state, &thread.key) {
                 self.note_upstream(address);

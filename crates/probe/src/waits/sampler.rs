@@ -280,8 +280,8 @@ impl Work {
         connections
     }
 
-    /// Counts the clients' connections, if their turn has come. A load that grows during a short window has other
-    /// counts at the window's beginning than at its end.
+    /// Counts the clients' connections, if their turn has come. The counts are read often, because a load may grow even
+    /// during a short window.
     fn read_clients(&mut self) -> Option<[f64; 5]> {
         if !self.clients.is_due(monotonic_ns()) {
             return None;

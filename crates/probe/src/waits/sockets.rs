@@ -48,7 +48,7 @@ impl PeerSums {
     }
 }
 
-/// End of a connection to which a socket belongs.
+/// Role of a socket in its connection.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum SocketUse {
     /// Accepted from a client.

@@ -4,7 +4,7 @@ use run::{ErrorKind, Trial};
 
 use super::levels::Levels;
 
-/// Number of descriptors: if fewer are left, a process counts as having none.
+/// Minimum number of free descriptors. A process with fewer counts as having none.
 const SPARE: f64 = 100.0;
 
 /// ID of the bottleneck, if known, and a description.

@@ -8,8 +8,8 @@ use super::ended::Ended;
 use crate::values::BYTES_PER_S;
 
 /// Share of the offered load above which the server counts as handling all of it, because a window starts and ends
-/// between two messages. If the share exceeds 1 by as much, the server is working on a backlog, and something else is
-/// the limit.
+/// between two messages. If the share exceeds 1 by as much (5 %), the server is working on a backlog, and something
+/// else is the limit.
 const SERVED: f64 = 0.95;
 /// Minimum confidence of a verdict. Below this confidence, the verdict is marked as a guess.
 const SURE: f64 = 0.6;

@@ -12,7 +12,8 @@ pub struct Engine {
     /// quoted for these engines.
     pub joins: bool,
     /// True if a master connection (ssh's ControlMaster) is opened to each host first. Over a master connection, an
-    /// agent starts ten times faster, and servers refuse many new connections at once.
+    /// agent starts ten times faster. Without it, ssh servers may refuse agents, because they limit simultaneous new
+    /// connections.
     pub masters: bool,
     /// Words that start a container named `{host}` in this machine's network, before its options and image; empty for
     /// an engine without images.

@@ -1,5 +1,5 @@
-//! Hosts behind an engine: a command prefix that runs a program elsewhere with its standard input and output
-//! connected.
+//! Hosts that are reached through an engine. An engine is a command, such as ssh, that runs a program elsewhere and
+//! connects its standard input and output.
 
 mod engines;
 mod master;
@@ -21,7 +21,7 @@ use self::master::Masters;
 use crate::hosts::program::Program;
 use crate::{Host, LabError};
 
-/// A host behind an engine.
+/// A host that is reached through an engine.
 #[derive(Clone, Debug)]
 pub struct Via {
     name: String,

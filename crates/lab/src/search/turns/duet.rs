@@ -53,8 +53,8 @@ pub trait Placement {
     fn restore(&mut self);
 }
 
-/// Processes of both servers on this machine. A record on disk holds their earlier CPUs; if this command is killed, the
-/// next command uses it to move them back.
+/// Processes of both servers on this machine. A record on disk contains the CPUs that they used before. If this command
+/// is killed, the next loadline command uses the record to move them back.
 pub(crate) struct LivePlacement {
     /// Processes of each server that listen. The descendants of these processes are moved together with them.
     pids: [Vec<u32>; 2],

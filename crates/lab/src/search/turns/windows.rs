@@ -20,7 +20,7 @@ const WINDOW_OVERHEAD_S: f64 = 0.4;
 /// Length of a window in response times, if the budget allows it.
 const RESPONSES_PER_WINDOW: f64 = 20.0;
 /// Minimum number of windows per server; fewer windows seldom detect a difference. In 200 simulated comparisons of
-/// equal servers whose windows scatter by 2 %, half stay undecided with seven windows, and 7 with twenty
+/// equal servers whose windows scatter by 2 %, 100 stay undecided with seven windows per server, and 7 with twenty
 /// (`docs/explanation/compare.md`).
 pub(super) const MIN_WINDOWS: u64 = 7;
 /// Number of windows per server that the budget should allow.

@@ -10,7 +10,8 @@ use crate::job::Job;
 /// Returns one job per test. The file at `path` lists the test programs that cargo built. Programs of the targets in
 /// `skipped` are left out.
 ///
-/// # Errors Returns an error if the file cannot be read, or if a test program does not list its tests.
+/// # Errors
+/// Returns an error if the file cannot be read, or if a test program does not list its tests.
 pub(crate) fn jobs(path: &str, skipped: &[&str]) -> Result<Vec<Job>, String> {
     let text = std::fs::read_to_string(path).map_err(|e| format!("cannot read {path}: {e}"))?;
     let artifacts = text.lines().filter_map(|line| serde_json::from_str::<Value>(line).ok());
