@@ -15,7 +15,8 @@ use testkit::{Drift, VirtualServer};
 const SEEDS: u64 = 12;
 /// Number of comparisons of each kind for the long table.
 const HUNDREDS: u64 = 200;
-/// Maximum number of alarms in this number of comparisons of equal servers.
+/// Maximum number of alarms in [`HUNDREDS`] comparisons of equal servers. In an alarm, a comparison reports a
+/// regression.
 const MAX_ALARMS: usize = 5;
 /// Time of a comparison, seconds.
 const BUDGET_S: f64 = 60.0;
@@ -29,8 +30,8 @@ struct Machine {
     beside: Beside,
 }
 
-/// A machine without other guests, and a machine shared with other guests on which CPU times of windows of 0.6 s vary
-/// by 4 %.
+/// A virtual machine alone on its host, and one that shares its host with others. On the shared one, CPU times of
+/// windows of 0.6 s vary by 4 %.
 const QUIET: Machine = Machine { scatter: Drift { sd: 0.015, forgets_s: 0.5 }, beside: Beside::Nothing };
 const SHARED: Machine = Machine { scatter: Drift { sd: 0.04, forgets_s: 0.5 }, beside: Beside::Bursts };
 /// Noise in the CPU time of a window, from clock ticks and interrupts.
@@ -40,7 +41,7 @@ const CPU_NOISE: f64 = 0.005;
 #[derive(Clone, Copy, Debug)]
 enum Beside {
     Nothing,
-    /// Bursts of 0.1 to 10 s that use 5 to 80 % of the CPU; they fill about a third of the time.
+    /// Bursts of 0.1 to 10 s that use 5 to 80 % of the CPU and fill about a third of the time.
     Bursts,
     /// A single burst of 1 to 10 s that uses half of the CPU, at a random moment.
     Once,
@@ -77,8 +78,8 @@ impl Beside {
 #[derive(Clone, Copy, Debug, Default)]
 struct Results {
     all: usize,
-    /// Comparisons that say "slower" or "faster" for a deciding figure. The array counts these results for the capacity
-    /// and for CPU time.
+    /// Comparisons that say "slower" or "faster" for a deciding figure. `capacity` and `cpu` count such results for the
+    /// capacity and for CPU time.
     worded: usize,
     capacity: usize,
     cpu: usize,
@@ -89,8 +90,8 @@ struct Results {
     undecided: usize,
     /// Comparisons that found the capacities of both servers.
     searched: usize,
-    /// Sum of the times after which comparisons ended, seconds. The next field is the sum of the smallest changes that
-    /// they would have detected.
+    /// Sum of the times after which comparisons ended, seconds. `smallest_change` is the sum of the smallest changes
+    /// that the comparisons would have detected.
     ended_after_s: f64,
     smallest_change: f64,
 }

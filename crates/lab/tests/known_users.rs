@@ -64,7 +64,7 @@ fn estimates(seeds: u64, budget_s: f64) -> Vec<[f64; 3]> {
     (1..=seeds).map(of).collect()
 }
 
-/// Checks these estimates against the closed queue, and prints the figures for the page about users.
+/// Checks these estimates against the closed queue, and prints the figures for the documentation page about users.
 fn holds(seeds: u64, budget_s: f64) {
     let all = estimates(seeds, budget_s);
     let mean = |of: &dyn Fn(&[f64; 3]) -> f64| all.iter().map(of).sum::<f64>() / all.len() as f64;

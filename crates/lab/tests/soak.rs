@@ -1,5 +1,5 @@
 //! Ten minutes of load in virtual time, on a server that leaks memory with each request, and on a server without a
-//! leak. The run must report the leak with its growth per hour; the other server must get no warning.
+//! leak. The run must report the leak with its growth per hour. The other server must get no warning.
 
 #![allow(clippy::unwrap_used, reason = "helpers of tests, too")]
 

@@ -33,7 +33,7 @@ pub struct ColumnWriter {
     edges: usize,
     /// Number of samples so far. Each sample has its own number.
     sample: u64,
-    /// The last row of a thinned series will hold 2^`thinned` samples; `open` is the number that it holds so far.
+    /// The last row of a thinned series will hold 2^`thinned` samples. `open` is the number that it holds so far.
     thinned: u32,
     open: u64,
     /// Number of rows of the series at which the next merge is tried. This number grows if a merge found too few rows
@@ -49,7 +49,7 @@ const MAX_ROWS: usize = 4096;
 const MAX_VALUES: usize = 256 * 1024;
 /// Number of rows that a series may always have, so that hundreds of processes leave a readable chart.
 const MIN_ROWS: usize = 128;
-/// Maximum number of recorded reasons. Each reason of a counter is searched for at each sample.
+/// Maximum number of recorded reasons. The list of reasons is searched at each sample.
 const MAX_ABSENCES: usize = 1_000;
 
 impl ColumnWriter {

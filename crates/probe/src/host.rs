@@ -79,7 +79,7 @@ fn cpu_model(cpuinfo: &str) -> String {
         .to_owned()
 }
 
-/// Returns the kind of virtualisation. The CPU flags show if the machine is virtual, and firmware names show the
+/// Returns the kind of virtualisation. The CPU flags show whether the machine is virtual, and firmware names show the
 /// product.
 fn virtualisation(root: &Path, cpuinfo: &str) -> Option<String> {
     let flags = cpuinfo.lines().find(|line| line.starts_with("flags"));

@@ -52,7 +52,7 @@ impl Probe {
         Self::over(tree, readers, scope.processes)
     }
 
-    /// Creates a probe that reads only these exporters.
+    /// Creates a probe that reads only these exporters (see [`Exporter`]).
     pub fn exported(exporters: Vec<Exporter>) -> Self {
         let reader = |exporter| Reader::new("exported", EXPORTER_BUDGET_US, Box::new(Exported::by(exporter)));
         Self::over(Tree::new(&Scope::default()), exporters.into_iter().map(reader).collect(), Vec::new())

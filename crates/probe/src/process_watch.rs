@@ -150,7 +150,7 @@ impl ProcessWatch {
     }
 
     fn ended(&mut self, who: &[String], at_s: f64) {
-        // A generator reports its own end in its report stream.
+        // A generator reports its own end in its report stream, so it needs no incident here.
         if who.is_empty() || self.role == Role::Client {
             return;
         }

@@ -9,7 +9,7 @@ pub(crate) struct Samples {
     is_level: bool,
     first: Option<f64>,
     newest: Newest,
-    /// Largest merged value of each stretch between two edges, by number of the stretch.
+    /// Peak of each stretch between two edges: number of the stretch, and time and value of its largest merged value.
     peaks: Vec<(usize, (f64, f64))>,
 }
 
@@ -42,8 +42,8 @@ impl Samples {
         self.first.is_none()
     }
 
-    /// Writes a value. A second value of one sample replaces the first. A level of a later sample in the same row is
-    /// averaged with the earlier ones.
+    /// Writes a value. If a sample writes a second value, that value replaces the first. If a later sample writes a
+    /// level into the same row, the level is averaged with the earlier ones.
     pub(crate) fn put(&mut self, at: Place, value: f64) {
         self.first.get_or_insert(value);
         let shares_row = self.values.len() > at.row && self.newest.row == at.row;
@@ -93,8 +93,8 @@ impl Samples {
         self.newest.row = usize::MAX;
     }
 
-    /// Moves the first value of a counter into the preceding row if a newer value takes its own row. Without this move,
-    /// the growth of a process that lives for less than a row would be lost.
+    /// Moves the first value of a counter into the preceding row if a newer value takes the row of the first value.
+    /// Without this move, the growth of a process that lives for less than a row would be lost.
     fn keep_first(&mut self, row: usize) {
         let is_first = !self.is_level && self.first.is_some() && self.values[row] == self.first;
         if let Some(before) = row.checked_sub(1).and_then(|before| self.values.get_mut(before)).filter(|_| is_first) {

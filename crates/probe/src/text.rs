@@ -47,7 +47,7 @@ pub(crate) fn keyed(text: &[u8], key: &str) -> Option<f64> {
     after(text, key)?.next().and_then(value)
 }
 
-/// Converts a name from the kernel to text; invalid UTF-8 is replaced.
+/// Converts a name from the kernel to text. Invalid UTF-8 is replaced.
 pub(crate) fn name(bytes: &[u8]) -> std::borrow::Cow<'_, str> {
     String::from_utf8_lossy(bytes)
 }

@@ -1,5 +1,5 @@
-//! Location of the files: the root folder (real or captured), and the network namespace. `/proc/PID/net` shows another
-//! namespace.
+//! Location of the files: the root folder (real or captured), and the network namespace. `/proc/PID/net` shows the
+//! namespace of a process.
 
 use std::ffi::CString;
 use std::fs::File;

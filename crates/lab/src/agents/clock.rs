@@ -7,11 +7,12 @@
 
 use std::collections::VecDeque;
 
-/// Largest relative drift that is assumed between two clocks. Quartz clocks drift by 20 to 50 parts per million.
+/// Assumed maximum of the relative drift between two clocks. Quartz clocks drift by 20 to 50 parts per million.
 const MAX_DRIFT: f64 = 100e-6;
 /// Maximum number of readings to keep. After eight hours, neighbouring readings are two to four minutes apart.
 const MAX_READINGS: usize = 256;
-/// Smallest gap between two kept readings, nanoseconds. Each time that readings are thinned, this gap doubles.
+/// Smallest gap between two kept readings, nanoseconds. If there are too many readings, every second one is dropped and
+/// this gap doubles.
 const MIN_READING_GAP_NS: u64 = 1_000_000_000;
 /// Maximum number of unanswered clock questions.
 const MAX_OPEN_QUESTIONS: usize = 64;
@@ -19,7 +20,7 @@ const MAX_OPEN_QUESTIONS: usize = 64;
 /// Result of one exchange.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Reading {
-    /// Middle of the exchange on our clock, nanoseconds.
+    /// Moment in the middle of the exchange, on our clock, nanoseconds.
     at_ns: u64,
     /// Difference of the clocks: the other clock minus ours.
     offset_ns: i64,
@@ -38,12 +39,12 @@ impl Reading {
 #[derive(Debug, Default)]
 pub(super) struct Clock {
     readings: Vec<Reading>,
-    /// Number of times that readings were thinned. Each thinning doubled the smallest gap between two readings.
+    /// Number of times that every second reading was dropped. Each time, the smallest gap between two readings doubled.
     thinned: u32,
     /// Unanswered clock questions: number and time of sending.
     asked: VecDeque<(u32, u64)>,
     questions: u32,
-    /// Moment on our clock that is zero for the agent's times, and the clock offset assumed at that moment,
+    /// Moment on our clock from which the agent's times count, and the clock offset assumed at that moment,
     /// nanoseconds.
     begun: Option<(u64, i64)>,
 }
@@ -120,7 +121,7 @@ impl Clock {
     }
 
     /// Returns the offset at a moment of our clock, nanoseconds, interpolated between the two nearest readings. Before
-    /// the first and after the last reading, that reading's offset is returned.
+    /// the first reading, its offset is returned, and after the last reading, the last offset.
     pub(super) fn offset_ns(&self, at_ns: u64) -> i64 {
         let after = self.readings.partition_point(|reading| reading.at_ns <= at_ns);
         let (before, after) = (after.checked_sub(1).map(|at| self.readings[at]), self.readings.get(after));

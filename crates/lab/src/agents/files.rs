@@ -7,8 +7,8 @@ use run::LoadPlan;
 
 use crate::LabError;
 
-/// Maximum size of all files of a load together, bytes. The limit exists because every agent gets them at the start of
-/// every trial.
+/// Maximum size of all files of a load together, bytes. The limit exists because every agent gets these files at the
+/// start of every trial.
 const MAX_BYTES: usize = 4 << 20;
 
 /// Returns the content of the files that a load names, by path, in base64.

@@ -1,8 +1,8 @@
 //! The conductor's side of its agents: starts them, reads their reports, sends them commands and notices lost agents.
 //!
-//! Each agent has its own process group. Ctrl-C at the terminal therefore reaches only the conductor, which stops the
-//! agents in order and keeps their results. An agent whose standard input ends stops by itself, so no agent outlives
-//! the conductor.
+//! Each agent has its own process group. Ctrl-C at the terminal therefore reaches only the conductor, which tells the
+//! agents to stop and keeps their results. An agent whose standard input ends stops by itself, so no agent outlives the
+//! conductor.
 
 use std::cell::RefCell;
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
@@ -24,7 +24,7 @@ pub enum AgentEvent {
     Report(AgentReport),
     /// Answer to a ping: its number, the agent's clock, and our clock at its arrival, nanoseconds.
     Pong(u32, u64, u64),
-    /// The agent ended or is lost; the text says why. No further event of this agent follows.
+    /// The agent ended or is lost. The text says why. No further event of this agent follows.
     Gone(String),
 }
 
@@ -46,8 +46,8 @@ pub struct AgentGroup {
 }
 
 impl AgentGroup {
-    /// Starts `program agent` on a host and returns its number in this group. The agent gets its task after its
-    /// hello.
+    /// Starts `program agent` on a host and returns its number in this group. The agent gets its task after it has sent
+    /// its hello.
     pub fn start(&mut self, host: &dyn Host, program: &Path, name: &str, spec: &AgentSpec) -> Result<usize, LabError> {
         let fail = |why: String| LabError::Agent { name: name.into(), why };
         let serial = self.started;
@@ -150,8 +150,8 @@ impl AgentGroup {
         }
     }
 
-    /// Waits until every agent is ready and returns their reports in order. While it waits, it compares the clocks of
-    /// other machines with ours.
+    /// Waits until every agent is ready and returns their reports in order. Meanwhile, compares the clocks of other
+    /// machines with ours.
     pub fn await_ready(&mut self, patience: Duration) -> Result<Vec<Ready>, LabError> {
         let mut ready: Vec<Option<Ready>> = vec![None; self.agents.len()];
         let deadline = Instant::now() + patience;
@@ -217,8 +217,8 @@ impl AgentGroup {
         }
     }
 
-    /// Asks servers for their counts and sums the answers. Also returns the errors; the sums leave out servers that
-    /// answer too late.
+    /// Asks servers for their counters and sums the answers. Also returns the errors. Servers that answer too late are
+    /// missing in the sums.
     pub fn counts(&mut self, patience: Duration) -> (BTreeMap<String, u64>, Vec<String>) {
         self.tell_all(&AgentCommand::Count);
         let (mut sums, mut failed) = (BTreeMap::<String, u64>::new(), Vec::new());
@@ -260,7 +260,7 @@ impl Drop for AgentGroup {
     }
 }
 
-/// Ready report of an agent.
+/// Report of an agent that is ready.
 #[derive(Clone, Debug, Default)]
 pub struct Ready {
     /// Address at which a server listens.

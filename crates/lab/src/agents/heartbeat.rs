@@ -10,7 +10,7 @@ use sys::clock;
 
 use super::report_line::send_report;
 
-/// Maximum time for a stopped agent to end its work in order.
+/// Maximum time for a stopped agent to finish its work.
 const GRACE: Duration = Duration::from_secs(3);
 /// Interval between heartbeats.
 const INTERVAL: Duration = Duration::from_secs(1);
@@ -81,7 +81,7 @@ impl Heartbeat {
         self.end_task()
     }
 
-    /// Asks the task to stop in order, then ends the process.
+    /// Asks the task to stop and gives it time for that, then ends the process.
     pub(super) fn end_task(&self) -> ! {
         self.pass_on(AgentCommand::Stop);
         std::thread::sleep(GRACE);

@@ -15,7 +15,7 @@ const LINE_OVERHEAD_BYTES: usize = 128;
 pub(super) enum PipeEvent {
     /// A line and its arrival time on the monotonic clock, nanoseconds.
     Line { text: String, at_ns: u64 },
-    /// The agent will send nothing more; the text says why.
+    /// The agent will send nothing more. The text says why.
     Gone(String),
 }
 

@@ -1,8 +1,8 @@
-//! Work of `loadline agent`: the agent sends a hello, takes tasks from standard input and reports on standard output. A
-//! load agent waits for another task after its results; any other agent ends with its task.
+//! Work of `loadline agent`: the agent sends a hello, takes tasks from standard input and reports on standard output.
+//! After its results, a load agent waits for another task. Any other agent ends with its task.
 //!
-//! When standard input ends, the conductor has ended: load agents and servers stop. When the conductor is silent for
-//! too long, all agents stop, except a server on the conductor's own machine.
+//! The end of standard input means that the conductor has ended. Load agents and servers then stop. When the conductor
+//! is silent for too long, all agents stop, except a server on the conductor's own machine.
 
 use std::collections::BTreeMap;
 use std::io::BufRead;
@@ -124,7 +124,7 @@ fn work((spec, commands): Task, heartbeat: &Arc<Heartbeat>) -> Result<(), String
 /// Interval between checks for a signal.
 const SIGNAL_INTERVAL: Duration = Duration::from_millis(20);
 
-/// Makes SIGTERM, SIGHUP and SIGINT stop the task in order instead of ending the process, so that a lever undoes its
+/// Makes SIGTERM, SIGHUP and SIGINT stop the task instead of ending the process at once, so that a lever undoes its
 /// change first.
 fn stop_on_signals(heartbeat: &Arc<Heartbeat>) -> Result<(), String> {
     if sys::interrupt::catch_every().is_err() {
@@ -170,8 +170,8 @@ fn hello() -> Hello {
     }
 }
 
-/// Reads the conductor's lines on a thread and returns the tasks. If `ends` is set, the agent ends when the conductor
-/// has ended or is silent.
+/// Reads the conductor's lines on a new thread, and returns a channel with the tasks. If `ends` is set, the agent ends
+/// when the conductor has ended or is silent.
 fn listen(heartbeat: &Arc<Heartbeat>, ends: bool) -> Result<Receiver<Task>, String> {
     let (sender, tasks) = channel();
     let hears = Arc::clone(heartbeat);
@@ -203,8 +203,8 @@ fn hear(heartbeat: &Heartbeat, tasks: Sender<Task>) {
     heartbeat.end_task()
 }
 
-/// Seconds between two coarse ticks: slightly less than a tenth of a second, so that every tenth of a second has a
-/// tick.
+/// Seconds between two coarse ticks (progress reports): slightly less than a tenth of a second, so that every tenth of
+/// a second has a tick.
 const TICK_S: f64 = 0.095;
 
 /// Filter that selects the progress ticks of a load to send.

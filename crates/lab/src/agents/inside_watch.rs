@@ -31,7 +31,7 @@ pub(super) fn watch(spec: WatchSpec, commands: &Receiver<AgentCommand>) {
             Ok(AgentCommand::Stop) | Err(RecvTimeoutError::Disconnected) => return,
             Ok(AgentCommand::Follow { pids, origin_ns, interval_s }) => {
                 reported.clear();
-                // On a generator's host, the generator measures pauses itself.
+                // On a generator's host, the generator itself measures the pauses of its host.
                 hiccups = is_server.then(HiccupMeter::start).flatten().map(|meter| (meter, origin_ns));
                 trial = observer.watch(&pids, interval_s, Origin::at_ns(origin_ns)).ok();
             }
@@ -65,7 +65,7 @@ fn send_observed(mut seen: Observed) {
     send_report(&AgentReport::Observed(Box::new(seen)));
 }
 
-/// Returns the pauses of this host, with times since the origin of the trial.
+/// Returns the times at which this whole host was paused, relative to the origin of the trial.
 fn pauses((meter, origin_ns): (HiccupMeter, u64)) -> Vec<Window> {
     Window::of_ns(meter.end().iter().map(|p| (p.begin_ns, p.end_ns)), origin_ns)
 }

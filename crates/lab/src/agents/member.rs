@@ -101,7 +101,7 @@ impl Agent {
         &self.host
     }
 
-    /// Returns true if another program started the agent, possibly on another machine.
+    /// Returns true if the agent was started through another program, such as ssh, possibly on another machine.
     pub fn is_remote(&self) -> bool {
         self.remote
     }
@@ -117,7 +117,7 @@ impl Agent {
         self.hello.as_ref()
     }
 
-    /// Returns the fastest round trip to the agent, nanoseconds; 0 on this machine.
+    /// Returns the round trip of the current clock reading, nanoseconds; 0 on this machine.
     pub fn round_trip_ns(&self) -> u64 {
         self.clock.round_trip_ns()
     }
@@ -202,7 +202,7 @@ impl Agent {
         loop {
             match self.child.try_wait() {
                 Ok(Some(status)) => return status.signal(),
-                // The agent is still running, so a later signal would be our own.
+                // The agent is still running, so a signal that ends it later would be one of ours.
                 _ if Instant::now() >= deadline => return None,
                 _ => std::thread::sleep(Duration::from_millis(2)),
             }

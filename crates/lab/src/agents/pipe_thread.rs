@@ -41,7 +41,7 @@ struct AgentPipes {
     stderr: Vec<u8>,
     stderr_ended: bool,
     heard: Instant,
-    /// Events that wait for room in the inbox. While there are any, no more data is read.
+    /// Events that wait for room in the inbox. While such events wait, no more data is read.
     stuck: Vec<PipeEvent>,
     /// Time at which standard output ended.
     ended: Option<Instant>,
@@ -49,7 +49,7 @@ struct AgentPipes {
     over: bool,
 }
 
-/// Handle of the thread; dropping the handle ends the thread.
+/// Handle of the thread. Dropping the handle ends the thread.
 #[derive(Debug)]
 pub(super) struct PipeThread {
     new_agents: Sender<Pipes>,
@@ -57,7 +57,7 @@ pub(super) struct PipeThread {
 }
 
 impl PipeThread {
-    /// Starts the thread; events go to `inbox`.
+    /// Starts the thread, which puts events into `inbox`.
     pub(super) fn start(inbox: Arc<Inbox>) -> std::io::Result<Self> {
         let (new_agents, added) = channel();
         let bell = Arc::new(Waker::new()?);
@@ -134,8 +134,8 @@ impl Thread {
         }
     }
 
-    /// Appends three poll entries per agent; the first entry of the list wakes the thread. Unused entries have no
-    /// descriptor.
+    /// Fills the list of poll entries: first the entry that wakes the thread, then three entries per agent. An entry
+    /// that is not needed has no descriptor.
     fn ask(&self, entries: &mut Vec<Entry>) {
         entries.clear();
         entries.push(Entry::new(self.bell.as_raw_fd(), poll::IN));

@@ -12,12 +12,13 @@ const MAX_THREADS: u32 = 16;
 
 /// Descriptors that the conductor holds per agent: its pipes.
 const PIPES_PER_AGENT: u64 = 3;
-/// Minimum number of additional descriptors that the conductor needs.
+/// Minimum number of descriptors that the conductor needs besides these pipes.
 const MIN_DESCRIPTORS: u64 = 24;
 /// Number of descriptors for the files of the conductor's observers (80 were counted with a server of one process).
 const OBSERVER_DESCRIPTORS: u64 = 80;
 
-/// Checks that the conductor's descriptor limit allows `agents` agents. Returns a note if some counters cannot be read.
+/// Checks that the conductor's descriptor limit allows `agents` agents. Returns a note if the limit leaves too few
+/// descriptors for reading all counters.
 pub(crate) fn check_descriptors(agents: usize, descriptors: u64) -> Result<Option<String>, LabError> {
     let pipes = PIPES_PER_AGENT * agents as u64;
     if MIN_DESCRIPTORS + pipes > descriptors {
@@ -53,8 +54,8 @@ pub(crate) fn split(plan: &LoadPlan, descriptors: u64) -> Vec<LoadPlan> {
     (0..agents).map(|i| share(plan, i, agents)).collect()
 }
 
-/// Splits a plan over agents on other hosts. A small load gives fewer shares. Each agent gets the plan's full number of
-/// threads.
+/// Splits a plan over agents on other hosts. A load of fewer connections than agents is split into fewer shares. Each
+/// agent gets the plan's full number of threads.
 pub(crate) fn split_over_hosts(plan: &LoadPlan, agents: usize) -> Vec<LoadPlan> {
     let agents = u32::try_from(agents).unwrap_or(u32::MAX).clamp(1, plan.intensity.units().max(1));
     let share = |i| {
@@ -101,10 +102,11 @@ pub(crate) fn describe(parts: &[&LoadPlan], descriptors: u64) -> Option<String> 
 fn peak_descriptors(intensity: &Intensity) -> u32 {
     match intensity {
         Intensity::Closed { connections, .. } => *connections,
-        // The pool grows only when needed, so its maximum alone is no reason for a second process.
+        // The connection pool of an open loop grows only when needed, so its maximum alone is no reason for a second
+        // process.
         Intensity::Open { .. } => 1,
         // Established connections are held in addition to the D connecting sockets. Their number is small: an
-        // overloaded server accepts few connections, and connections beyond the limit are counted.
+        // overloaded server accepts few connections, and an agent that runs out of descriptors counts this as errors.
         Intensity::SClients { descriptors, .. } => descriptors.saturating_add(descriptors / 8),
     }
 }

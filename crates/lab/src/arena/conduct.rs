@@ -9,8 +9,8 @@ use super::times;
 use crate::LabError;
 use crate::search::SEARCH_OVERHEAD_S;
 
-/// Number of turns without a valid result after which a server gets no more turns. All remaining servers then share its
-/// time.
+/// Number of turns without a valid result after which a server gets no more turns. The remaining servers share the time
+/// of that server.
 const MAX_REFUSED_TURNS: usize = 3;
 
 /// Conducts the searches and turns that the saved state lacks, until the budget ends or the user stops the command.

@@ -4,8 +4,8 @@ use run::{ArenaAnswer, ArenaPlace, ArenaRefusal, ArenaSearch, ArenaState, ArenaT
 
 use crate::LabError;
 
-/// Builds servers, searches for their capacities, and takes turns. The trait has two implementations: for real servers,
-/// and for simulated ones in tests.
+/// Builds servers, searches for their capacities, and measures turns. The trait has two implementations: for real
+/// servers, and for simulated ones in tests.
 pub trait ArenaConductor {
     /// Returns the measuring time since this part of the comparison began, without builds, seconds.
     fn elapsed_s(&self) -> f64;
@@ -16,7 +16,7 @@ pub trait ArenaConductor {
     /// Tells the user the last action, and roughly the number of seconds that remain.
     fn progress(&mut self, sentence: &str, left_s: f64);
 
-    /// Builds a server; the error contains the last output of the build.
+    /// Builds a server. The error contains the last output of the build.
     fn build(&mut self, entry: usize) -> Result<(), String>;
 
     /// Finds the capacity of a server under a load, within about `budget_s` seconds. `refuse` checks the server's first

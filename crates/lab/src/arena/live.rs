@@ -30,7 +30,7 @@ pub struct LiveArenaSetup<'a> {
     pub loads: Vec<Plan>,
     /// Memory of a server, bytes.
     pub memory_bytes: Option<u64>,
-    /// Folder of the user's file, in which commands run.
+    /// Folder of the user's arena file. Commands run in this folder.
     pub folder: PathBuf,
     /// Folder of the results.
     pub dir: PathBuf,
@@ -114,7 +114,7 @@ impl<'a> LiveArena<'a> {
         Ok(Started { server: Some(server), _container: container.map(|(container, _)| container) })
     }
 
-    /// Conducts a search whose first answer passed the check.
+    /// Conducts the search for a server whose first answer passed the check.
     fn searched(&self, place: ArenaPlace, plan: Plan, started: &Started) -> ArenaSearch {
         let name = format!("{RUNS}/{}--{}", self.entry(place).name, self.setup.plan.profiles[place.profile].name);
         let dir = self.setup.dir.join(&name);

@@ -5,8 +5,8 @@ use judge::thresholds::FEWEST_WINDOWS;
 use crate::search::{SEARCH_OVERHEAD_S, SHORTEST_SEARCH_S};
 use crate::servers::START_S;
 
-/// Share of the budget for the capacity searches; the turns use the rest. Errors fall with the square root of the time.
-/// The sum of the errors of searches and turns is therefore smallest if both get equal shares.
+/// Share of the budget for the capacity searches. The turns use the rest. Errors shrink with the square root of the
+/// time. The sum of the errors of searches and turns is therefore smallest if both get equal shares.
 const SEARCH_SHARE: f64 = 0.5;
 /// Maximum length of a search, seconds: a longer search hardly changes the capacity.
 const MAX_SEARCH_S: f64 = 120.0;
@@ -36,7 +36,7 @@ pub(super) fn search_s(budget_s: f64, spent_s: f64, left: usize, around_s: f64) 
 }
 
 /// Returns the expected overhead of the next search, seconds: the last overhead, or a longer earlier one that decays
-/// slowly. A busy machine is slow repeatedly.
+/// slowly. A machine that was slow once is often slow again.
 pub(super) fn next_overhead_s(before_s: f64, last_s: f64) -> f64 {
     last_s.max(0.5 * (before_s + last_s)).max(0.0)
 }

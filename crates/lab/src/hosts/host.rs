@@ -1,6 +1,6 @@
-//! Hosts where agents run. A host is anything that can start a process and connect its standard input and output: this
-//! machine, a network namespace, a machine reached by ssh, or the launcher of a cluster ([`crate::via`]). No shared
-//! memory, common clock or common files are needed.
+//! Hosts where agents run. A host is anything that can start a process and connect its standard input and output.
+//! Examples are this machine, a network namespace, a machine reached by ssh, or the launcher of a cluster
+//! ([`crate::via`]). Hosts need no shared memory, common clock or common files.
 
 use std::path::Path;
 use std::process::Command;

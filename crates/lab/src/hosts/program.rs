@@ -1,4 +1,4 @@
-//! The program that agents run, for hosts that do not have it.
+//! Copy of loadline's program for hosts on which it is not installed.
 
 use std::path::Path;
 use std::sync::Arc;

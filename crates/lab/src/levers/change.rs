@@ -34,7 +34,8 @@ pub(crate) enum Resource {
 }
 
 impl Resource {
-    /// Returns the kernel's file of the resource. An experiment locks this file, so that it excludes other experiments.
+    /// Returns the path of the kernel's file for the resource. An experiment locks this file, so that it excludes other
+    /// experiments.
     pub(super) fn path(self) -> PathBuf {
         match self {
             Self::File(file) => file,
@@ -84,7 +85,7 @@ impl Change {
         Ok(Self::Cpus { pid, started, before, after: cpus.to_vec() })
     }
 
-    /// Returns the kernel's file of the changed resource.
+    /// Returns the path of the kernel's file for the changed resource.
     pub(super) fn path(&self) -> PathBuf {
         let resource = match self {
             Self::File { file, .. } => Resource::File(file.clone()),

@@ -47,13 +47,13 @@ const WRITE_BYTES: [usize; 2] = [16 << 10, 4 << 20];
 const MAX_WRITERS: usize = 12;
 /// Reported speed if other programs moved no bytes. The value must be positive, because its logarithm is taken.
 const MIN_SPEED: f64 = 0.01;
-/// Maximum number of writes without a flush.
+/// Maximum number of writes between two flushes.
 const MAX_WRITES_PER_FLUSH: f64 = 1e6;
 /// Number of other programs' requests in the disk's queue, averaged over time, per writing thread of the lever.
 const QUEUE_PER_WRITER: f64 = 2.0;
 /// Alignment of direct writes, bytes: the strictest that any disk requires.
 const ALIGN_BYTES: usize = 4096;
-/// Size of the file, bytes; writing then starts again at the beginning.
+/// Size of the file, bytes. After the file's end, writing continues at its beginning.
 const FILE_BYTES: u64 = 64 << 20;
 
 fn plan(targets: &LeverTargets) -> Result<LeverPlan, String> {
@@ -100,7 +100,7 @@ struct DiskCounters {
     requests: f64,
     /// Bytes read and written.
     bytes: f64,
-    /// Number of flushes of the disk's own cache; one flush serves all requests that wait for a flush. NaN before Linux
+    /// Number of flushes of the disk's own cache. One flush serves all requests that wait for a flush. NaN before Linux
     /// 5.5, which does not count flushes.
     flushes: f64,
 }

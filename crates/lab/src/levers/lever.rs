@@ -19,20 +19,20 @@ pub type HostCheck = fn(&LeverPlan) -> Result<LeverCheck, String>;
 pub enum Pull {
     /// The lever is switched on and off in short time slots during one load.
     Slots {
-        /// Returns the task of the lever's agent; the error says why the lever cannot be used.
+        /// Returns the task of the lever's agent. The error says why the lever cannot be used.
         plan: fn(&LeverTargets) -> Result<LeverPlan, String>,
         /// Checks that the lever's host has what the lever needs; `None` if every host has it.
         check: Option<HostCheck>,
         /// Uses the lever until the last slot ends or the lever is stopped.
         act: fn(&LeverPlan, Receiver<AgentCommand>) -> Result<LeverPart, String>,
     },
-    /// An open loop changes its own rate in slots of the load.
+    /// The open loop itself changes its rate in slots of the load.
     Offered,
-    /// Another load takes turns with the plain load; the error says why no such load is possible.
+    /// A second load, with the lever, takes turns with the plain load. The error says why no such load is possible.
     Turns(fn(&LeverTargets, &LoadPlan) -> Result<LoadPair, String>),
     /// The plain load is measured in turns, and a setting of the server is changed in half of the turns.
     TurnsWithChange {
-        /// Returns the task of the lever's agent; the error says why the lever cannot be used.
+        /// Returns the task of the lever's agent. The error says why the lever cannot be used.
         plan: fn(&LeverTargets) -> Result<LeverPlan, String>,
         /// Check on the lever's host.
         check: HostCheck,
@@ -138,7 +138,7 @@ pub struct LeverTargets {
     pub response_s: f64,
     /// Number of descriptors that a generator may have.
     pub descriptors: u64,
-    /// Socket of the keeper process of the testbed that connects generator and server.
+    /// Socket of the testbed's keeper, the process that holds the network between generator and server.
     pub keeper: Option<PathBuf>,
 }
 

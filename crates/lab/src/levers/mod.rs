@@ -110,8 +110,8 @@ fn switch_in_turns(mut undo: Undo, commands: &Receiver<AgentCommand>, ready: imp
     }
 }
 
-/// Waits for the start of the load; returns the plan with the start of its slots and its processes, or `None` if the
-/// lever is stopped before.
+/// Waits for the start of the load. Returns the plan with the start of its slots and with its processes, or `None` if
+/// the lever is stopped before.
 fn await_start(plan: &LeverPlan, commands: &Receiver<AgentCommand>) -> Option<LeverPlan> {
     loop {
         match commands.recv() {

@@ -57,7 +57,8 @@ fn prepare(plan: &LeverPlan) -> Result<Undo, String> {
         if quota.file != file {
             return Err("the server moves between control groups".into());
         }
-        // The value contains the period only in version 2. In both versions, the file later reads as it was written.
+        // The file's value contains the period only in version 2 of control groups. In both versions, the file later
+        // reads as it was written.
         let after = quota.times(REMAINING_SHARE);
         Ok(vec![Change::File { file: quota.file, before: quota.text, after }])
     })

@@ -1,5 +1,5 @@
-//! Offers more requests per second. Under an open loop, a higher rate has the same effect as slowing everything by one
-//! factor.
+//! Offers more requests per second. Under an open loop, a higher rate has the same effect as slowing every resource by
+//! the same factor.
 
 use run::Prove;
 
@@ -10,7 +10,7 @@ pub(super) const ROW: Lever = Lever {
     help: "offers more requests per second (with --rate), as if the whole server were slower",
     tests: &[],
     needs: Prove::Default,
-    // Only this lever shows the sum of the effects of all parts.
+    // Only this lever shows the sum of the effects of all resources.
     always: true,
     slot_s: 0.0,
     planned: MAX_DOSE,

@@ -34,7 +34,7 @@ pub(super) const ROW: Lever = Lever {
 /// a threaded Python server had 76 % of its rate in the first 10 ms, 86 % after 50 ms, and 94 % from 70 ms on. The
 /// first 70 ms of a slot are not measured.
 const SLOT_S: f64 = 0.15;
-/// Number of busy processes per taken CPU. Each process has the scheduler's normal weight; a server on two CPUs has
+/// Number of busy processes per taken CPU. Each process has the scheduler's normal weight. A server on two CPUs has
 /// half of this weight on each CPU. Eight processes leave the server 6 to 11 % of the CPU.
 const HOGS_PER_CPU: usize = 8;
 

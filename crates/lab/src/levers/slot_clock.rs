@@ -78,8 +78,8 @@ impl SlotClock {
         })
     }
 
-    /// Waits for the measured part of each slot, one after another. `begin` is called at the start of each part and
-    /// `end` at its end; `end` returns the reading of the resource. The error says that the lever was stopped.
+    /// Waits for the measured part of each slot, one after another. `begin` is called at the start of each part. `end`
+    /// is called at the part's end and returns the reading of the resource. The error says that the lever was stopped.
     pub(super) fn measure<T, R>(
         &self,
         commands: &Receiver<AgentCommand>,
@@ -105,8 +105,8 @@ impl SlotClock {
         }
     }
 
-    /// Calls `switch` at the start of each slot whose state differs from that of the slot before. `speed` is the speed
-    /// of the resource while the lever is on.
+    /// Calls `set` at the start of each slot whose state differs from that of the slot before. `speed` is the speed of
+    /// the resource while the lever is on.
     pub(super) fn switch(
         &self,
         commands: &Receiver<AgentCommand>,

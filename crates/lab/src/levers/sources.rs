@@ -62,8 +62,8 @@ fn loopback(first: Option<IpAddr>) -> Vec<IpAddr> {
 mod tests {
     use super::*;
 
-    /// Observed on a real server: with only one connection, two addresses got 1.00 times the throughput through a limit
-    /// per address.
+    /// Observed on a real server with a limit per address: with only one connection, two addresses gave 1.00 times the
+    /// throughput of one address.
     #[test]
     fn every_address_has_connections() {
         let targets = LeverTargets { addr: Some("127.0.0.1:80".parse().unwrap()), ..LeverTargets::default() };

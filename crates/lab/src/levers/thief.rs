@@ -3,13 +3,13 @@
 //! In the other slots the threads wake up just as often, but use no CPU time. Each wake-up switches threads twice. The
 //! switches cost the slowed process 3 to 4 % of its speed, but its counters do not show this. In an earlier version the
 //! threads woke up only while the lever was on, so the cost of the switches looked like a part of the stolen time. The
-//! elasticities of nginx and its generator then added up to 1.16. They now add up to 1.08 (medians of five experiments
-//! in turns).
+//! elasticities of nginx and its generator then added up to 1.16 instead of 1. They now add up to 1.08 (medians of five
+//! experiments in turns).
 //!
 //! A CPU that loses a quarter of its time in short pieces runs at three quarters of its speed. The loss is measured at
 //! the slowed process: the time that it ran, divided by the time that it ran or waited for a CPU (schedstat). This
 //! measure also shows if the lever of the other side slows this side. If the process cannot be read, or is mostly idle
-//! at an offered rate, the CPU time used by the thief is taken instead.
+//! at an offered rate, the loss is computed from the CPU time that the thief used.
 
 use std::path::Path;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
@@ -26,11 +26,11 @@ pub(super) const DOSE: f64 = 0.25;
 /// Shortest and longest turn, nanoseconds. In each turn, the thief uses the CPU for one piece of time and leaves the
 /// rest of the turn to the process. One piece must stop a process for less time than the requests in flight keep the
 /// other side busy. A piece as long as a scheduler slice (4 ms) would stop both sides, whichever of them is full. Very
-/// short turns would cost the process more than they take, since each turn switches threads twice (10 to 20 µs
-/// together).
+/// short turns would cost the process more time than the thief takes, since each turn switches threads twice (10 to 20
+/// µs together).
 const TURN_NS: (u64, u64) = (500_000, 4_000_000);
-/// Number of turns within one response time, unless turns would be too short. A quarter of each turn is then 1/32 of
-/// the response time.
+/// Number of turns within one response time, unless turns would be too short. One piece, a quarter of a turn, is then
+/// 1/32 of the response time.
 const TURNS_PER_RESPONSE: f64 = 8.0;
 /// Maximum length of one piece that makes up for missed turns, nanoseconds.
 const MAX_PIECE_NS: u64 = 2_000_000;
@@ -128,17 +128,17 @@ impl Theft {
         }
     }
 
-    /// Returns the share that is taken of the CPU time that the processes may use, 0 to 1.
+    /// Returns the share of the processes' CPU time that the thief takes, 0 to 1.
     fn share(&self) -> f64 {
         if self.slot_clock.plan.share > 0.0 { self.slot_clock.plan.share } else { DOSE }
     }
 
-    /// Returns the share of each CPU that is taken, 0 to 1.
+    /// Returns the share of each CPU that the thief takes, 0 to 1.
     fn share_of_cpu(&self) -> f64 {
         self.share() * self.room / self.slot_clock.plan.cpus.len().max(1) as f64
     }
 
-    /// Uses a CPU for a share of each turn; with a share of 0, only wakes up once per turn.
+    /// Uses a CPU for a share of each turn. With a share of 0, only wakes up once per turn.
     fn turns(&self, begin_ns: u64, end_ns: u64, share: f64) {
         let length_ns = self.slot_clock.plan.turn_ns.max(TURN_NS.0);
         let (before, mut turn_ns) = (clock::thread_cpu_ns(), begin_ns.max(clock::monotonic_ns()));
@@ -174,8 +174,8 @@ impl Theft {
     }
 }
 
-/// Returns the largest share of time in which one of the slowed processes wanted a CPU. The result is the larger of two
-/// values: the share of all CPUs that the processes used or waited for, and the mean number of running threads. Waiting
+/// Returns the share of time in which the slowed processes wanted a CPU: the larger of two values. The first is the
+/// share of all CPUs that the processes used or waited for. The other is the mean number of running threads. Waiting
 /// times alone are not enough, because a process that waits for its quota does not wait for a CPU.
 fn wanted(times: &probe::SchedTimes, length_ns: f64, cpus: f64) -> f64 {
     let (run, wait) = (times.run_ns as f64 / length_ns.max(1.0), times.wait_ns as f64 / length_ns.max(1.0));

@@ -15,7 +15,7 @@ use std::time::{Duration, Instant};
 use super::change::{Change, Resource};
 use super::record::{self, Record};
 
-/// Maximum time to wait for a lock. Other commands hold a lock for milliseconds while they undo an old change; an
+/// Maximum time to wait for a lock. Other commands hold a lock for milliseconds while they undo an old change. An
 /// experiment holds it for seconds to minutes.
 const LOCK_TIMEOUT: Duration = Duration::from_secs(1);
 const LOCK_INTERVAL: Duration = Duration::from_millis(10);
@@ -28,8 +28,8 @@ pub struct Undo {
 }
 
 impl Undo {
-    /// Locks resources, and undoes changes that a killed experiment left on them. After the locking, `plan` reads the
-    /// state of the resources; nothing is changed yet.
+    /// Locks resources, and undoes changes that a killed experiment left on them. `plan` then reads the state of the
+    /// locked resources. Nothing is changed yet.
     pub(crate) fn prepare(
         resources: impl IntoIterator<Item = Resource>,
         plan: impl Fn() -> Result<Vec<Change>, String>,

@@ -1,5 +1,5 @@
-//! Activity of this machine while an experiment measures the time of calls. Such an experiment has no generator or
-//! server to observe, but other programs may disturb it.
+//! Activity of this machine while an experiment measures the duration of calls of the event API. Such an experiment has
+//! no generator or server to observe, but other programs may disturb it.
 
 use probe::{Observer, Watching};
 use run::{ObserverSpec, Side, Trial};

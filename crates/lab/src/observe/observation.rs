@@ -178,7 +178,8 @@ impl Observation {
         self
     }
 
-    /// Leaves out the samples of threads and databases, for short loads in turns of which only the rates are compared.
+    /// Leaves out the samples of threads and databases, for short loads that take turns and of which only the rates are
+    /// compared.
     pub(crate) fn without_samples(&self) -> Self {
         Self { databases: Vec::new(), ..self.clone() }
             .with_waits(&run::ObservePlan { waits: false, ..Default::default() })

@@ -24,8 +24,8 @@ const MAX_VALUES: usize = 64 << 20;
 struct Connection {
     group: AgentGroup,
     incidents: Vec<Incident>,
-    /// Number of requested samples, number of samples taken, and time of the last sample in seconds since the trial's
-    /// origin, on the agent's clock and on ours.
+    /// Number of samples requested and taken. `edges` has the time of each sample in seconds since the trial's origin,
+    /// on the agent's clock and on ours.
     ordered: u64,
     taken: u64,
     edges: Vec<(f64, f64)>,
@@ -35,7 +35,7 @@ struct Connection {
     observed: Option<Observed>,
     wanted: u64,
     came: u64,
-    /// Newest samples for the live view; the flag is true while newer ones are requested.
+    /// Newest samples for the live view. `asked` is true while newer ones are requested.
     glance: Option<Observed>,
     asked: bool,
     lost: Option<String>,

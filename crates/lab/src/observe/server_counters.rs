@@ -17,8 +17,8 @@ const ANSWER_TIMEOUT: Duration = Duration::from_millis(500);
 #[derive(Clone, Debug)]
 pub struct ServerCounters {
     group: Weak<Mutex<AgentGroup>>,
-    /// Object of the counters, as in `COUNTERS`. The part of a counter's ID after the dot is the name that the server
-    /// uses.
+    /// Object of the counters: the part of their IDs before the dot, as in `COUNTERS`. The part after the dot is the
+    /// name that the server uses.
     object: &'static str,
 }
 

@@ -19,12 +19,12 @@ use self::response_text::Answer;
 use self::stream::connect;
 pub(crate) use self::test_response::{refusal, tally};
 
-/// Makes the first request of a load; the error message is a sentence with advice.
+/// Makes the first request of a load. The error message is a sentence with advice.
 fn test_request(addr: &Address, plan: &LoadPlan) -> Result<TestResponse, String> {
     request(addr, plan, " (--timeout sets how long to wait)")
 }
 
-/// Makes one request; the error message is a sentence with advice. If no answer came in time, the advice is
+/// Makes one request. The error message is a sentence with advice. If no answer came in time, the advice is
 /// `wait_advice`.
 fn request(addr: &Address, plan: &LoadPlan, wait_advice: &str) -> Result<TestResponse, String> {
     let revealed = plan.revealed();

@@ -33,7 +33,7 @@ pub(super) fn own(
     (rows.first().copied(), refused.split_off(refused.len().min(1)))
 }
 
-/// Checks that a lever can be used on its host; the error says why not.
+/// Checks that a lever can be used on its host. The error says why not.
 fn possible(
     lab: &Lab<'_>,
     setup: &TargetSetup,
@@ -47,7 +47,8 @@ fn possible(
     }
 }
 
-/// Checks on the lever's host that a lever with slots can be used. Returns the facts that were found on the host.
+/// Checks on the lever's host that a lever that is switched in slots can be used. Returns the facts that were found on
+/// the host.
 pub(super) fn switchable(
     lab: &Lab<'_>,
     setup: &TargetSetup,

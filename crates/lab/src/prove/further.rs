@@ -1,4 +1,4 @@
-//! Further levers: more load or more source addresses, tried before the usual levers, and fewer CPUs, tried after them.
+//! Further levers. More load or more source addresses are tried before the usual levers, and fewer CPUs after them.
 
 use run::{CPU_COUNT_LEVER, LOAD_LEVER, SOURCES_LEVER};
 
@@ -15,9 +15,10 @@ const COUNT_S: f64 = 4.6;
 const MIN_COUNT_S: f64 = 3.1;
 /// Share of a long experiment's time that the trial with fewer CPUs gets.
 const COUNT_SHARE: f64 = 0.2;
-/// Factor by which the other slots may take longer than planned, because agents must start first.
+/// Factor by which the slots of the other levers may take longer than planned, because agents must start first.
 const SLOTS_MARGIN: f64 = 1.1;
-/// Minimum time that must remain for the other slots, seconds; otherwise there is no trial with fewer CPUs.
+/// Minimum time that must remain for the slots of the other levers, seconds. Otherwise there is no trial with fewer
+/// CPUs.
 const MIN_SLOTS_S: f64 = 3.5;
 
 /// Reason why a further lever was not used.
@@ -69,8 +70,8 @@ pub(super) fn enough_time(left_s: f64) -> Result<(), String> {
 }
 
 /// Returns the seconds for the trial with fewer CPUs, at most `left_s`; 0 if the other slots need all of the remaining
-/// time. The slots of the other levers need at least `slots_s`. These slots come first, because the number of CPUs
-/// shows nothing unless the effect of their speed is known.
+/// time. The slots of the other levers need at least `slots_s`. These slots come first, because a trial with fewer CPUs
+/// shows nothing unless the effect of the CPUs' speed is known.
 pub(super) fn count_seconds(left_s: f64, slots_s: f64) -> f64 {
     let rest_s = left_s - needed_for_slots(slots_s);
     if rest_s >= MIN_COUNT_S { COUNT_S.max(left_s * COUNT_SHARE).min(rest_s) } else { 0.0 }

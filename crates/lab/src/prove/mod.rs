@@ -1,7 +1,7 @@
 //! The experiment that tests the verdict. It uses levers: changes, such as slowing a CPU, after which it observes how
 //! throughput reacts.
 //!
-//! The prediction is recorded before the experiment; `judge::prove` interprets the result. The lever that tests the
+//! The prediction is recorded before the experiment, and `judge::prove` interprets the result. The lever that tests the
 //! verdict is used first. If this lever needs a different load, the two loads take turns ([`turns`]). If it can act
 //! during one load, it is switched in slots of that load ([`slots`]), together with all other levers. The elasticities
 //! of all levers add up to 1 if no bottleneck is missing. If throughput may depend on the server's CPU, whole CPUs are
@@ -46,7 +46,7 @@ const RELATED_LEVER_SHARE: f64 = 0.24;
 const OTHER_LEVER_SHARE: f64 = 0.12;
 
 /// Tests the verdict with `connections` connections, in about `seconds` seconds. If a lever cannot be used, the run's
-/// proof records it. The result is judged at the end of the run.
+/// `proof` gives the reason. The result is judged at the end of the run.
 pub(crate) fn prove(lab: &mut Lab<'_>, setup: &TargetSetup, connections: u32, seconds: f64) -> Result<(), LabError> {
     let end_s = lab.elapsed_s() + seconds;
     let operating_point = OperatingPoint::busy(&lab.run, connections);
@@ -173,8 +173,8 @@ fn slots_and_more(
     }
 }
 
-/// Returns the seconds for turns under a load, at most `left_s`; 0 if the slots, which take at least `slots_s`, need
-/// all of the remaining time.
+/// Returns the seconds for turns under a load, at most `left_s`. The result is 0 if the slots, which take at least
+/// `slots_s`, need all of the remaining time.
 fn turns_seconds(lab: &Lab<'_>, left_s: f64, slots_s: f64, point: &OperatingPoint) -> f64 {
     further::turns_seconds(left_s, slots_s, least_turns_s(lab, point))
 }
@@ -213,7 +213,7 @@ pub(crate) fn not_tried(lab: &mut Lab<'_>, why: String) {
     lab.run.findings.proof = Some(run::Proof { of: answer, why, ..run::Proof::default() });
 }
 
-/// Records the predicted effect; `own` is the lever that tests the verdict.
+/// Records the predicted effect of `own`, the lever that tests the verdict.
 fn predict(lab: &mut Lab<'_>, setup: &TargetSetup, own: Option<&Lever>, operating_point: &OperatingPoint) {
     put_back(lab, setup.server_host());
     let row = own.unwrap_or(&LEVERS[0]);

@@ -64,14 +64,14 @@ pub(super) fn leaves_room(at: &AtRate, row: &Lever) -> Result<(), String> {
     }
 }
 
-/// Returns the relaxation time, seconds, of a queue with one server and random arrivals and service times. The formula
-/// is `1 / (mu (1 - sqrt(rho))^2)`.
+/// Returns the relaxation time of a queue, seconds: the time scale on which its length settles after a change. The
+/// queue has one server, and random arrivals and service times. The formula is `1 / (mu (1 - sqrt(rho))^2)`.
 fn relaxation_s(at: &AtRate, dose: f64) -> f64 {
     let busy = (at.busy / (1.0 - dose)).min(0.98);
     at.alone_s / (1.0 - busy.sqrt()).powi(2)
 }
 
-/// Plans the slots for a number of levers within a given time; the error says what is missing.
+/// Plans the slots for a number of levers within a given time. The error says what is missing.
 fn slots(
     at: &AtRate,
     dose: f64,
@@ -105,7 +105,7 @@ fn slots(
     Ok(SlotPlan { first_s: FIRST_S, slot_s, settle_s, count: count as u32 })
 }
 
-/// Conducts one trial at the plan's rate; the inner error says why no trial is possible.
+/// Conducts one trial at the plan's rate. The inner error says why no trial is possible.
 pub(super) fn trial(
     lab: &mut Lab<'_>,
     setup: &TargetSetup,
@@ -168,9 +168,9 @@ fn proof_trial(
     Ok(ProofTrial { label, slot_s: slots.slot_s, levers, completed_rate, slot_times, after })
 }
 
-/// Refuses the result of a lever under which fewer requests were completed than offered, because its queue would affect
-/// the levers after it. In few slots, the number of completed requests varies like a Poisson count, so only a larger
-/// shortfall matters.
+/// Refuses the result of a lever under which fewer requests were completed than offered, because the queue that remains
+/// would affect the levers after it. In few slots, the number of completed requests varies like a Poisson count, so
+/// only a larger shortfall matters.
 fn check_no_backlog(
     completed_rate: &[f64],
     slots: &SlotPlan,
@@ -181,7 +181,7 @@ fn check_no_backlog(
     for lever in levers {
         let with =
             lever.on.iter().zip(&lever.speed).zip(completed_rate).filter(|((on, _), rate)| **on && rate.is_finite());
-        // The lever that changes the rate offers more requests.
+        // While the lever that changes the rate is on, more requests are due.
         let due = |speed: f64| if lever.lever == RATE { offered / speed } else { offered };
         let (completed, expected) = with.fold((0.0, 0.0), |(completed, expected), ((_, speed), rate)| {
             (completed + rate * seconds, expected + due(*speed) * seconds)

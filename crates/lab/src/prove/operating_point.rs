@@ -12,14 +12,13 @@ const MIN_CONNECTIONS: u32 = 8;
 const MIN_BUSY_S: f64 = 0.5e-3;
 /// Factor on the minimum busy time, for a load that was not tried before.
 const UNTESTED_MARGIN: f64 = 1.2;
-/// Smallest and largest factor on the number of connections for an untested load: a smaller factor would hardly help,
-/// and a larger factor is not used.
+/// Smallest and largest factor on the number of connections for an untested load. A smaller factor would hardly help.
 const CONNECTION_FACTORS: (u32, u32) = (2, 8);
-/// Minimum rate of a step with more connections, as a share of the rate of the step with the fewest connections.
+/// Minimum rate of a sweep step with more connections, as a share of the rate of the step with the fewest connections.
 const MIN_RATE_SHARE: f64 = 0.85;
-/// Like [`MIN_RATE_SHARE`], if the step with the fewest connections has only one. Requests of a single connection never
-/// wait for one another. Python threads that take turns with the interpreter lock completed 15 % less than one thread
-/// alone (measured with CPython 3.11).
+/// Like [`MIN_RATE_SHARE`], if the step with the fewest connections has only one. One connection can be faster than
+/// several, because its requests never wait for one another. Python threads that take turns with the interpreter lock
+/// completed 15 % less than one thread alone (measured with CPython 3.11).
 const MIN_RATE_SHARE_OF_ONE: f64 = 0.5;
 
 /// Load under which an experiment runs, with observations of an earlier trial under this load.
@@ -82,9 +81,9 @@ impl OperatingPoint {
         LoadPlan { intensity, threads: setup.load.threads.min(connections), ..setup.load.clone() }
     }
 
-    /// Returns `connections` if they keep enough requests in flight while a lever stops one side. Otherwise returns the
-    /// smallest larger step of the sweep with a similar rate. With too few requests in flight, slowing the generator's
-    /// CPU would lower throughput although that CPU has spare time.
+    /// Returns the operating point with `connections`, if they keep enough requests in flight while a lever stops one
+    /// side. Otherwise returns that of the smallest larger step of the sweep with a similar rate. With too few requests
+    /// in flight, slowing the generator's CPU would lower throughput although that CPU has spare time.
     pub(super) fn busy(run: &Run, connections: u32) -> Self {
         let operating_point = Self::observed(run, connections);
         let alike = (operating_point.pipeline, operating_point.think.clone());
@@ -235,7 +234,8 @@ mod tests {
         Run { trials: trials.collect(), ..Run::default() }
     }
 
-    /// Observed with redis: while a lever stops one side, the other side answers all 16 requests in flight.
+    /// Observed with redis: while a lever stops one side, the other side answers all 16 requests in flight and then has
+    /// nothing to do.
     #[test]
     fn more_connections_are_taken_where_a_lever_would_stop_both_sides() {
         let mut run = sweep(&[(8, 120_000), (16, 136_000), (32, 130_000), (64, 119_000), (128, 119_000)]);

@@ -8,7 +8,7 @@ use run::{Intensity, LoadPlan, Plan, Run, TrialKind};
 use crate::prove;
 use crate::{Lab, LabError, Point, TargetSetup, Watch};
 
-/// Share of the budget for the load without levers; its counters give the verdict.
+/// Share of the budget for the load without levers. The counters of this load give the verdict.
 const UNDISTURBED_SHARE: f64 = 0.15;
 /// Maximum length of the load without levers, seconds.
 const MAX_UNDISTURBED_S: f64 = 8.0;

@@ -12,9 +12,9 @@ pub(crate) const BUDGET_SHARE: f64 = 0.3;
 pub(crate) const MAX_BUDGET_SHARE: f64 = 0.45;
 /// Number of slots in a block. In each block, a lever is on as often as it is off.
 const BLOCK: usize = 8;
-/// Number of slots at the end with all levers off; throughput must recover in them.
+/// Number of slots at the end with all levers off. Throughput must recover in these slots.
 pub(super) const RECOVERY_SLOTS: usize = BLOCK;
-/// Maximum number of slots; if there is more time, slots are longer.
+/// Maximum number of slots. If there is more time, the slots become longer.
 const MAX_SLOTS: u32 = 800;
 /// Shortest slot, seconds.
 const MIN_SLOT_S: f64 = 0.015;

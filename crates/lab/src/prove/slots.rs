@@ -52,7 +52,7 @@ pub(super) struct Timetable {
     pub(super) label: String,
 }
 
-/// Conducts one load with these levers and returns its results; the inner error says why no load is possible.
+/// Conducts one load with these levers and returns its results. The inner error says why no load is possible.
 pub(super) fn conduct(
     lab: &mut Lab<'_>,
     setup: &TargetSetup,

@@ -26,7 +26,7 @@ const MAX_ROUNDS: usize = judge::prove::MAX_LOOKS;
 /// Time for starting and ending the load of a round, seconds.
 const OVERHEAD_S: f64 = 0.3;
 
-/// Conducts the rounds under the first of the loads that fits into the time; the inner error says why no trial is
+/// Conducts the rounds under the first of the loads that fits into the time. The inner error says why no trial is
 /// possible.
 pub(super) fn trial(
     lab: &mut Lab<'_>,

@@ -1,5 +1,5 @@
-//! Experiment whose load alternates between turns without and turns with a lever. Turns come in pairs; the order within
-//! each pair is random, from the plan's seed.
+//! Experiment whose load alternates between turns without and turns with a lever. Turns come in pairs. The order within
+//! each pair is random and follows from the plan's seed.
 
 use std::time::Duration;
 
@@ -26,8 +26,8 @@ const MAX_TURN_S: f64 = 2.0;
 /// Minimum and maximum number of pairs. The scatter of the pairs can be estimated from the minimum number.
 const PAIRS: (usize, usize) = (3, 8);
 
-/// Length of a turn as a multiple of the response time: with enough time, and with little time. Most of a shorter turn
-/// would be its start.
+/// Length of a turn as a multiple of the response time: with enough time, and with little time. In a shorter turn, most
+/// of the time would be its start.
 const RESPONSES_PER_TURN: [f64; 2] = [20.0, 8.0];
 
 /// Returns the number of pairs and the length of a turn within the given seconds; `None` if there is too little time.
@@ -53,7 +53,7 @@ fn pairs_of(least_s: f64, seconds: f64, overhead_s: f64) -> Option<(usize, f64)>
     Some((number, longer_s.clamp(wanted_s, MAX_TURN_S)))
 }
 
-/// Conducts the turns without and with the lever; the inner error says why turns are not possible.
+/// Conducts the turns without and with the lever. The inner error says why turns are not possible.
 pub(super) fn trial(
     lab: &mut Lab<'_>,
     setup: &TargetSetup,
@@ -110,8 +110,8 @@ pub(super) fn trial(
     Ok(Ok(trial))
 }
 
-/// Returns the names of the hosts on which the lever acts. A lever that only changes the load has no hosts of its own;
-/// then the generator's host is named.
+/// Returns the names of the hosts on which the lever acts. A lever that only changes the load has no hosts of its own.
+/// For such a lever, returns the generator's host.
 fn names(hosts: &[&dyn Host], setup: &TargetSetup) -> String {
     let names: Vec<&str> = hosts.iter().map(|host| host.name()).collect();
     if names.is_empty() { setup.host().name().into() } else { names.join(", ") }

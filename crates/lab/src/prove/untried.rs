@@ -6,7 +6,7 @@ use super::schedule::BUDGET_SHARE;
 use crate::levers::Lever;
 use crate::trial::Lab;
 
-/// Shortest remaining time that a message names, seconds; less is shown as none.
+/// Shortest remaining time that a message names, seconds. Less time is shown as none.
 const MIN_TOLD_S: f64 = 0.05;
 
 /// Records in the experiment why a lever was not tried.

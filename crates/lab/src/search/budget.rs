@@ -45,8 +45,8 @@ const MIN_WARM_UP_SHARE: f64 = 0.004;
 /// writing.
 const STEP_OVERHEAD_S: f64 = 0.08;
 
-/// Time of an experiment besides its slots, seconds (questions to the hosts of levers, agents and judging), and a
-/// factor. The slots may take longer by this factor than the test request suggests, because a server under load
+/// Time of an experiment besides its slots, seconds: questions to the hosts of levers, agents and judging. The factor
+/// below it says how much longer the slots may take than the test request suggests, because a server under load
 /// completes a tenth less.
 const PROOF_OVERHEAD_S: f64 = 1.0;
 const PROOF_MARGIN: f64 = 1.1;

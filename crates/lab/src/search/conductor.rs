@@ -10,7 +10,7 @@ pub trait Conductor: Send {
     /// Returns the run so far, with its plan.
     fn run(&self) -> &Run;
 
-    /// Returns the load plan shared by all trials of the run; only intensity and times differ.
+    /// Returns the load plan shared by all trials of the run. Only intensity and times differ between trials.
     fn load(&self) -> &LoadPlan;
 
     /// Returns the seconds since the run began.
@@ -32,7 +32,7 @@ pub trait Conductor: Send {
     fn experiment(&mut self) -> Result<(), LabError>;
 
     /// Returns the reserved seconds that the experiment cannot use. The function is called once, at the end of the
-    /// sweep; the search gets these seconds.
+    /// sweep. The search gets these seconds.
     fn unused_s(&mut self) -> Result<f64, LabError> {
         Ok(0.0)
     }
@@ -59,7 +59,7 @@ pub trait Conductor: Send {
         self.leave_out(seconds);
     }
 
-    /// Subtracts the last seconds from the elapsed time of this search.
+    /// Subtracts `seconds`, which have just passed, from the elapsed time of this search.
     fn leave_out(&mut self, seconds: f64);
 
     /// Sets the objective of the search.

@@ -6,7 +6,7 @@ use crate::search::Conductor;
 use crate::trial::turn_order::{ROUNDS, back_and_forth};
 use crate::{LabError, Point};
 
-/// Share of a budget for one kind of cost.
+/// Share of a budget for measuring one kind of cost: of handshakes, or of request classes.
 pub(crate) const BUDGET_SHARE: f64 = 0.12;
 /// Minimum budget for measuring costs, seconds.
 const MIN_BUDGET_S: f64 = 8.0;
@@ -27,8 +27,8 @@ pub(crate) fn seconds(to_learn: bool, budget_s: f64) -> f64 {
     if to_learn && budget_s >= MIN_BUDGET_S { budget_s * BUDGET_SHARE } else { 0.0 }
 }
 
-/// Returns the seconds that turns of `kinds` kinds of load take from a budget: `seconds`, or more if a trial needs more
-/// time besides its load than a turn has left.
+/// Returns the seconds of a budget that turns of `kinds` kinds of load take. The result is `seconds`, or more if a
+/// trial needs more time besides its load than a turn has left.
 pub(crate) fn reserved_s(seconds: f64, kinds: usize, overhead_s: f64) -> f64 {
     let turns = (ROUNDS * kinds) as f64;
     seconds.max((WARM_UP_SHARE + WINDOW_SHARE) * seconds + turns * overhead_s)

@@ -25,7 +25,7 @@ const GIVE_UP_SHARE: f64 = 0.01;
 /// Ratio of the overload rate to the highest failed rate.
 const OVERLOAD_FACTOR: f64 = 1.30;
 /// Minimum number of windows before an interval is trusted, even if it is narrow. With five windows, a search of ten
-/// seconds on a slow server is 8 % too high on average; its interval includes this error
+/// seconds on a slow server is 8 % too high on average. Its interval includes this error
 /// (`tests/known_capacity/budgets.rs`).
 pub(super) const MIN_WINDOWS: usize = 5;
 

@@ -10,9 +10,10 @@ use crate::search::{Budget, Conductor, step};
 
 /// Number of requests that the first step should have.
 const FIRST_STEP_REQUESTS: f64 = 30.0;
-/// Maximum utilization in the first step, of a server with a single thread.
+/// Maximum utilization of a single-threaded server in the first step.
 const MAX_FIRST_UTILIZATION: f64 = 0.2;
-/// Factor of steps up as long as every step passes, and of steps down as long as every step fails.
+/// Factor by which a step raises the number of users as long as every step passes, and lowers it as long as every step
+/// fails.
 const STEP_FACTOR: u32 = 4;
 /// Majority of windows that confirms an end of the range, and maximum number of windows at an end that has no such
 /// majority.
@@ -58,7 +59,7 @@ impl UserSearch {
     }
 }
 
-/// Searches within a budget; the server answered its test request within `response_s` seconds. The results are the
+/// Searches within a budget. The server answered its test request within `response_s` seconds. The results are the
 /// trials of the conductor's run.
 pub fn capacity(conductor: &mut dyn Conductor, budget: Budget, response_s: f64) -> Result<(), LabError> {
     let search = conductor.run().plan.search.clone();

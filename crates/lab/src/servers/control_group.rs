@@ -16,7 +16,7 @@ const PREFIX: &str = "loadline-server-";
 const CONTROLLERS: [&str; 2] = ["cpu", "memory"];
 /// Period of a CPU quota, microseconds: the kernel's default.
 const PERIOD_US: f64 = 100_000.0;
-/// Number of attempts to remove a group; the kernel removes an ended process with a delay.
+/// Number of attempts to remove a group. The kernel removes an ended process with a delay.
 const REMOVALS: u32 = 100;
 const REMOVAL_PAUSE: Duration = Duration::from_millis(10);
 
@@ -48,7 +48,7 @@ impl Limits {
     }
 }
 
-/// A control group of a server. Dropping this value removes the group; its processes must have ended before.
+/// A control group of a server. Dropping this value removes the group. The group's processes must have ended before.
 #[derive(Debug)]
 pub(crate) struct ControlGroup {
     /// Folders of the group: one per controller in version 1, a single one in version 2.

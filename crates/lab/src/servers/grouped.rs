@@ -60,8 +60,8 @@ impl GroupedServer {
     }
 }
 
-/// Checks that control groups with these limits can be made. If no limit is set, groups are not required: the result is
-/// then false, with a note for the user. `asked_by` names the option that needs the limits.
+/// Checks that control groups with these limits can be made. If groups cannot be made but no limit is set, the result
+/// is false, with a note for the user. `asked_by` names the option that needs the limits.
 pub(crate) fn can_make_groups(limits: Limits, asked_by: &str) -> Result<(bool, Option<String>), LabError> {
     match ControlGroup::make("test", limits) {
         Ok(_) => Ok((true, None)),

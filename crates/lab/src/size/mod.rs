@@ -19,7 +19,7 @@ const STEP_OVERHEAD_S: f64 = START_S + SEARCH_OVERHEAD_S;
 pub struct SizeSetup<'a> {
     /// Plan of each search, with the address of the server.
     pub plan: Plan,
-    /// Shell command that starts the server; it may use `$WORKERS` and other variables.
+    /// Shell command that starts the server. The command may use `$WORKERS` and other variables.
     pub command: String,
     /// Folder in which the command runs.
     pub folder: PathBuf,
@@ -35,7 +35,7 @@ pub struct SizeSetup<'a> {
     pub report: &'a dyn Fn(&Run, &Path),
 }
 
-/// Returns the budget of the next search, seconds; `left` settings remain.
+/// Returns the budget of the next search, seconds. `left` settings remain.
 pub fn search_s_of_step(left_s: f64, left: usize) -> f64 {
     (left_s / left.max(1) as f64 - STEP_OVERHEAD_S).max(SHORTEST_SEARCH_S)
 }
@@ -149,7 +149,7 @@ fn start(
     GroupedServer::start(launch, &addr, program, setup.stop)
 }
 
-/// Returns the last CPUs of this machine for the server; the generator gets the others.
+/// Returns the last CPUs of this machine for the server. The generator gets the others.
 fn last_cpus(count: u32) -> Vec<u32> {
     let allowed = sys::limits::allowed_cpus().unwrap_or_default();
     allowed[allowed.len().saturating_sub(count as usize)..].to_vec()

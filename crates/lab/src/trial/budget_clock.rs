@@ -74,8 +74,8 @@ impl BudgetClock {
     }
 }
 
-/// Returns the newest time, or its average with the estimate so far if that is longer. A busy machine is often slow
-/// again.
+/// Returns the newest time, or the average of the newest time and the estimate so far, if this average is longer. A
+/// busy machine is often slow again.
 fn recent(before_s: f64, now_s: f64) -> f64 {
     now_s.max(0.5 * (before_s + now_s))
 }

@@ -37,7 +37,7 @@ impl CollectedParts {
         Self { outcomes, ..Self::default() }
     }
 
-    /// Merges a part; `ours` converts times from the agent's clock to ours. A part whose window is impossible (longer
+    /// Merges a part. `ours` converts times from the agent's clock to ours. A part whose window is impossible (longer
     /// than the load, or before it) is dropped, because its length would make all rates wrong.
     pub(crate) fn take(&mut self, agent: usize, part: LoadPart, longest_s: f64, ours: impl Fn(f64) -> f64) {
         let times = [part.measured_s, part.measured_at_s, part.late_s];
@@ -108,7 +108,7 @@ impl CollectedParts {
     }
 
     /// Returns the time differences between the windows of several parts. `samples_s` are the differences of the
-    /// samples at the windows' ends from their requested times, `clock_s` is the error of the clock comparisons, and
+    /// samples at the windows' ends from their requested times. `clock_s` is the error of the clock comparisons, and
     /// `drift_s` is the drift during the load.
     pub(crate) fn apart(&self, samples_s: &[f64], (clock_s, drift_s): (f64, Option<f64>)) -> Option<WindowSkew> {
         let some = self.windows.len() > 1 || clock_s > 0.0;
@@ -122,8 +122,8 @@ impl CollectedParts {
     }
 
     /// Returns all parts merged into one, and the load of each host. The length of the merged window is the mean over
-    /// all parts. Agents begin their windows at slightly different times; the sum of all counts divided by the mean
-    /// length is the sum of their rates. With the maximum length, all rates would be too low.
+    /// all parts. Agents begin their windows at slightly different times. The sum of all counts divided by the mean
+    /// length is the sum of the agents' rates. With the maximum length, all rates would be too low.
     pub(crate) fn merged(mut self) -> (LoadPart, Vec<HostLoad>) {
         let came = self.windows.len();
         self.whole.measured_s = if came > 0 { self.lengths_s / came as f64 } else { 0.0 };

@@ -29,8 +29,8 @@ const REMOTE_READY_WITHIN: Duration = Duration::from_secs(30);
 /// Minimum time that an agent gets to prepare, even at the end of a budget. The minimum is ten times the time measured
 /// on two CPUs with ten busy programs.
 const MIN_READY_TIME: Duration = Duration::from_millis(500);
-/// Minimum time for the last answers and reports, even at the end of a budget. This time and [`MIN_READY_TIME`] are 5 %
-/// of a budget of 15 s.
+/// Minimum time for the last answers and reports, even at the end of a budget. Together with [`MIN_READY_TIME`], this
+/// time is 5 % of a budget of 15 s.
 const MIN_DRAIN_TIME: Duration = Duration::from_millis(250);
 /// Additional time to prepare, for each agent, if there are many.
 const READY_PER_AGENT: Duration = Duration::from_millis(50);
@@ -42,12 +42,12 @@ const LEAD: Duration = Duration::from_millis(50);
 const LOCAL_LEAD: Duration = Duration::from_millis(10);
 /// Maximum time to wait for open requests after the user stopped a run.
 const INTERRUPT_TIMEOUT: Duration = Duration::from_millis(500);
-/// Maximum number of agents that report fine ticks while a load becomes steady.
+/// Maximum number of agents that report fine ticks (progress reports at short intervals) while a load becomes steady.
 const MAX_FINE_AGENTS: usize = 16;
 /// Time per agent that is added to [`LEAD`], because many agents get their commands one after the other.
 const LEAD_PER_AGENT: Duration = Duration::from_micros(200);
 
-/// One load of a trial: host of the generator, target and plan. Most trials have one load; several hosts or kinds of
+/// One load of a trial: host of the generator, target and plan. Most trials have one load. Several hosts or kinds of
 /// clients need several loads.
 pub struct Load<'a> {
     /// Host of the load's agents.
@@ -115,7 +115,7 @@ pub(crate) fn conduct(
     }
     let (_, to) = running.enter(Phase::Drain);
     let patience = match ended {
-        // The slots of an experiment continue during the drain.
+        // The slots of an experiment would continue during the drain, so there is no wait.
         TrialEnd::ByUser if plan.slots.is_some() => Duration::ZERO,
         TrialEnd::ByUser => Duration::from_secs_f64(plan.drain_s.max(0.0)).min(INTERRUPT_TIMEOUT),
         TrialEnd::InFull | TrialEnd::Broken => Duration::from_secs_f64(plan.drain_s.max(0.0)) + Duration::from_secs(3),
@@ -147,7 +147,7 @@ pub(crate) fn never_begun(loads: &[Load<'_>], point: &Point, text: String) -> Tr
     trial
 }
 
-/// Returns the number of connections that the closed loops request.
+/// Returns the number of connections that the loads with closed loops need.
 fn wanted_connections(setup: &TrialSetup<'_>) -> u64 {
     let connections = |load: &Load<'_>| match load.plan.intensity {
         run::Intensity::Closed { connections, .. } => u64::from(connections),

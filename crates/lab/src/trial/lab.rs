@@ -1,5 +1,5 @@
 //! A run to which trials are added. A `Lab` conducts trials one after another, stores each in the run and its
-//! directory, and knows if the user wants to stop. `find`, `load` and the experiments all use a `Lab`.
+//! directory, and knows whether the user wants to stop. `find`, `load` and the experiments all use a `Lab`.
 
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
@@ -35,7 +35,7 @@ pub struct Lab<'w> {
     /// True once the run is complete. Before the run is complete, the saved run is marked as interrupted.
     finished: bool,
     descriptors: u64,
-    /// Requests made outside of trials. They are added to the counts of the next kept trial.
+    /// Counts of requests made outside of trials. These counts are added to those of the next kept trial.
     single: Tally,
     host_watch: Option<HostWatch>,
     /// Generators of the last trial, which wait for another task.
@@ -78,7 +78,7 @@ impl<'w> Lab<'w> {
             plan,
             ..Run::default()
         };
-        // Agents inherit the raised limit; if it cannot be raised, they inherit the old one.
+        // Agents inherit the raised limit. If it cannot be raised, they inherit the old one.
         let descriptors = sys::limits::raise_descriptors().unwrap_or_else(|_| sys::limits::descriptors().0);
         let mut lab = Self {
             run,
@@ -127,7 +127,7 @@ impl<'w> Lab<'w> {
         self.add_note(sentence.into(), false);
     }
 
-    /// Adds a warning to the run, once. Warnings are shown next to the answer.
+    /// Adds a warning to the run, once. Warnings are shown next to the result.
     pub fn warn(&mut self, sentence: impl Into<String>) {
         self.add_note(sentence.into(), true);
     }
@@ -182,7 +182,7 @@ impl<'w> Lab<'w> {
     }
 
     /// Records the CPU use of other programs in each later trial that has no observers. Trials without observers
-    /// measure the time of calls.
+    /// measure the duration of calls of the event API.
     pub fn watch_host(&mut self) {
         self.host_watch = Some(HostWatch::start());
     }
@@ -264,7 +264,7 @@ impl<'w> Lab<'w> {
         self.single.merge(single);
     }
 
-    /// Adds the request to the counts of the class to which the set's first request belongs.
+    /// Adds a single request to the counts of the class to which the first request of the set belongs.
     fn count_class(&self, single: &Tally, trial: &mut Trial) {
         let first = self.run.plan.load.requests.as_ref().and_then(|set| set.requests.first());
         let Some(name) = first.map(RequestPlan::class_name) else { return };
@@ -283,7 +283,7 @@ impl<'w> Lab<'w> {
         self.run.trials.push(trial);
     }
 
-    /// Begins a repeat; later trials belong to it. Repeats are numbered from 0.
+    /// Begins a repeat, to which all later trials belong. Repeats are numbered from 0.
     pub fn begin_repeat(&mut self, repeat: u32) {
         self.repeat = repeat;
     }
@@ -332,7 +332,7 @@ impl<'w> Lab<'w> {
         Ok(())
     }
 
-    /// Writes `run.json`; errors of writing are ignored.
+    /// Writes `run.json`. Errors of writing are ignored.
     fn write(&mut self) {
         self.run.elapsed_s = self.elapsed_s();
         self.run.interrupted = self.is_unfinished();
@@ -397,7 +397,8 @@ impl<'w> Lab<'w> {
         Ok(self.run)
     }
 
-    /// Returns an observation of the processes and listeners that are observed besides a trial's agents.
+    /// Returns observers for the connections to `addr` and for the server, with the thread samples and databases of the
+    /// plan.
     pub fn observation(&self, addr: impl Into<run::Address>, server: Option<ObservedServer>) -> Observation {
         Observation::new(addr, server).with_waits(&self.run.plan.observe).with_databases(&self.databases)
     }

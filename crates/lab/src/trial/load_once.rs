@@ -23,7 +23,7 @@ pub fn load(plan: Plan, out: Option<&Path>, watch: &mut dyn Watch) -> Result<Run
     lab.finish()
 }
 
-/// Conducts one load; each repeat has different random arrivals.
+/// Conducts one load. Each repeat has different random arrivals.
 fn once(lab: &mut Lab<'_>, target_setup: &TargetSetup, repeat: u32) -> Result<(), LabError> {
     let point = Point {
         label: label(&target_setup.load),
@@ -48,8 +48,8 @@ fn once(lab: &mut Lab<'_>, target_setup: &TargetSetup, repeat: u32) -> Result<()
 /// answering again.
 const MIN_ANSWERING_S: f64 = 0.25;
 
-/// If the server gave no answers at the end of the load, checks if it still answers. A server that no longer answers
-/// becomes the result of the run.
+/// If the server gave no answers at the end of the load, checks whether the server still answers. A server that no
+/// longer answers becomes the result of the run.
 fn check_alive(lab: &mut Lab<'_>, target_setup: &TargetSetup) -> Result<(), LabError> {
     let s_clients = matches!(target_setup.load.intensity, Intensity::SClients { .. });
     let Some(trial) = lab.run.trials.last().filter(|_| !s_clients) else { return Ok(()) };

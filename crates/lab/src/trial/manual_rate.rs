@@ -3,7 +3,7 @@
 
 use run::{AgentCommand, Intensity, LoadPlan, RateChange, Trial, Window};
 
-/// Minimum time between two changes, seconds; a key that is held down would cause dozens of changes per second.
+/// Minimum time between two changes, seconds. A key that is held down would cause dozens of changes per second.
 const MIN_INTERVAL_S: f64 = 0.1;
 
 /// Rates so far; empty until the user changes the rate.

@@ -3,7 +3,7 @@
 
 use run::{AnswerTime, ErrorKind, Hist, Intensity, Key, LoadPart, Measured, Rates, Summary, Trial, TrialKind, Window};
 
-/// Purpose of a trial, which is set before the trial is conducted.
+/// Label, kind and settings of a trial, which are set before the trial is conducted.
 #[derive(Clone, Debug, Default)]
 pub struct Point {
     /// Label for readers, such as `32 connections`.

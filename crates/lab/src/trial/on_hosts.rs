@@ -38,8 +38,8 @@ pub struct HostsSetup {
 }
 
 impl HostsSetup {
-    /// Starts the server on its host, at an address that clients can reach: the requested address, or the address that
-    /// clients know for the host's name.
+    /// Starts the server on its host, at an address that clients can reach. This is the requested address, or the
+    /// address that clients know for the host's name.
     pub fn start(lab: &mut Lab<'_>, listen: &str, plan: &ServePlan) -> Result<Self, LabError> {
         let plans = lab.run.plan.hosts.clone();
         let server_plan = plans.iter().find(|host| host.role == Role::Server);
@@ -134,8 +134,8 @@ fn watched(
     ObservedServer { shared, ..server.map_or_else(here, ObservedServer::remote) }
 }
 
-/// Returns the address at which the server listens: the requested address, or the first one that `look_up` returns for
-/// the name of the server's host. Clients cannot connect to a wildcard address.
+/// Returns the address at which the server listens. This is the requested address, or the first one that `look_up`
+/// returns for the name of the server's host. Clients cannot connect to a wildcard address.
 fn listen_at(
     server: Option<&HostPlan>,
     asked: &str,

@@ -24,7 +24,7 @@ pub fn start_server(
     Ok((group, addr, notes))
 }
 
-/// Starts several server processes, each with its own address; the addresses are in the order of the group.
+/// Starts several server processes, each with its own address. The addresses are in the order of the group.
 pub fn start_servers(
     host: &dyn Host,
     program: &Path,

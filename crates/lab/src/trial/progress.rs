@@ -33,7 +33,8 @@ pub(crate) const STEP_S: f64 = 0.1;
 /// Maximum number of steps in a series: those of ten minutes, at a tenth of a second each. A longer window has wider
 /// steps.
 const MAX_STEPS: f64 = 6_000.0;
-/// Maximum number of ticks per agent before older ones are thinned: more than an hour at ten per second.
+/// Maximum number of ticks kept per agent: more than an hour at ten per second. Beyond this number, some ticks are
+/// dropped (see [`thin`]).
 const MAX_TICKS: usize = 40_000;
 
 /// Possible widths of the steps of a series that shows how a load becomes steady, seconds. The first width that gives

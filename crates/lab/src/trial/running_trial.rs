@@ -23,7 +23,7 @@ const MAX_WAIT: Duration = Duration::from_millis(50);
 const INCIDENT_INTERVAL: Duration = Duration::from_millis(10);
 /// Interval between updates of the live view.
 const VIEW_INTERVAL: Duration = Duration::from_millis(200);
-/// Interval between checks if the rate has become steady.
+/// Interval between checks whether the rate has become steady.
 const SETTLED_INTERVAL: Duration = Duration::from_millis(5);
 /// Maximum time by which a window is extended while the server gives no answers.
 const MAX_STANDSTILL: Duration = Duration::from_secs(3);
@@ -176,7 +176,7 @@ impl<'w> RunningTrial<'w> {
         ended
     }
 
-    /// Waits for the results of all agents. If any results are missing, all agents are ended; otherwise they wait for
+    /// Waits for the results of all agents. If any results are missing, all agents are ended. Otherwise they wait for
     /// another task.
     pub(crate) fn collect(&mut self, patience: Duration) {
         self.hear_until_over(Instant::now() + patience);
@@ -343,8 +343,8 @@ impl<'w> RunningTrial<'w> {
         }
         trial.notes.extend(missing);
         if self.watch.stop() {
-            // A service manager signals all processes at once. These generators therefore ended because of the user's
-            // stop, too.
+            // A service manager signals all processes at once, so these generators ended because of the user's stop,
+            // too.
             self.died.clear();
         }
         let seen = self.samplers.close(&mut trial);

@@ -8,7 +8,7 @@ const MIN_STRETCH_S: f64 = 1.0;
 /// Maximum number of stretches in a measured window.
 const MAX_STRETCHES: f64 = 400.0;
 
-/// Returns true if a window is long enough for a course over time. It then has at least three stretches.
+/// Returns true if a window is long enough to show a course over time. Such a window has at least three stretches.
 pub(crate) fn is_stretched(window_s: f64) -> bool {
     window_s >= 4.0 * MIN_STRETCH_S
 }
@@ -40,7 +40,7 @@ impl Snapshots {
     /// Returns an upper bound of the memory in use, bytes.
     #[cfg(test)]
     pub(crate) fn bytes(&self) -> usize {
-        // In the tree, an entry of a histogram takes at most twice its own size.
+        // In the tree map of a histogram, an entry takes at most twice its own size.
         let each = size_of::<(f64, TickDetail)>() + run::CoarseHist::BUCKETS * 2 * size_of::<(u16, u64)>();
         self.states.capacity() * each
     }

@@ -57,7 +57,7 @@ impl ParsedTarget {
 }
 
 /// Parses a target and looks up its host name on this host. `asked` is the protocol with settings from flags or from a
-/// plan. The scheme determines the protocol; its settings are kept if `asked` has the same protocol.
+/// plan. The scheme determines the protocol. Its settings are kept if `asked` has the same protocol.
 pub fn resolve(target: &str, asked: &Protocol) -> Result<Resolved, LabError> {
     parse(target, asked)?.resolved(look_up)
 }
@@ -178,9 +178,9 @@ fn credentials_flag(row: &ProtocolSpec) -> &'static str {
     }
 }
 
-/// Returns the requested settings if they are for this protocol, otherwise its default settings, in both cases with
-/// host and path of the target. If the protocol does not use a path, a path is refused, because the user would expect
-/// it to have an effect.
+/// Returns the requested settings if they are for this protocol, otherwise the protocol's default settings. In both
+/// cases, host and path of the target are filled in. If the protocol does not use a path, a path is refused, because
+/// the user would expect it to have an effect.
 fn protocol(
     (row, scheme): (&ProtocolSpec, &proto::Scheme),
     authority: &str,

@@ -25,7 +25,7 @@ pub struct TargetSetup {
     pub addr: Address,
     /// Observers of client and server.
     pub observation: Observation,
-    /// Load plan of the run, with target and CPUs filled in; intensity and times differ between trials.
+    /// Load plan of the run, with target and CPUs filled in. Intensity and times differ between trials.
     pub load: LoadPlan,
     /// Duration of the test request, seconds.
     pub first_s: f64,
@@ -283,7 +283,7 @@ fn test_request(lab: &mut Lab<'_>, asker: &Asker<'_>, addr: &Address, load: &Loa
     }
     let first = answer.response.ok_or_else(|| fail(why))?;
     if let Some(said) = preflight::refusal(&first) {
-        // An overloaded server may refuse the test request, which is not an error for these loads.
+        // An overloaded server may refuse the test request, which is not an error for S-Clients.
         if !matches!(load.intensity, run::Intensity::SClients { .. }) {
             return Err(fail(said));
         }

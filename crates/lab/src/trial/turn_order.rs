@@ -26,8 +26,8 @@ impl TurnOrder {
 /// Minimum number of rounds through the alternatives, from which their scatter can be estimated.
 pub(crate) const ROUNDS: usize = 3;
 
-/// Returns the alternative that has a given turn. Every second round runs backwards, so that a steady drift of the
-/// machine cancels out.
+/// Returns the alternative that has a given turn. Every second round has the reverse order, so that a steady drift of
+/// the machine cancels out.
 pub(crate) fn back_and_forth(turn: usize, alternatives: usize) -> usize {
     let at = turn % alternatives;
     if (turn / alternatives).is_multiple_of(2) { at } else { alternatives - 1 - at }

@@ -13,7 +13,7 @@ use crate::models::{m_m_1, median, own_objective, server, slow_application, slow
 /// A third of the usual time gives the same capacity, but with a wider interval. In an earlier version, ten seconds
 /// were enough for only one window and thus no interval (M/M/1 of 8 ms, default limit on the median). The search sends
 /// only about six hundred requests, and each window begins with an empty queue. The estimate is 8 % too high on
-/// average; its interval includes this error.
+/// average. Its interval includes this error.
 #[test]
 fn ten_seconds_of_a_slow_server_have_windows_enough_for_an_interval() {
     let mut slow = Known::queue("M/M/1 of 8 ms, p50", server(Service::Exponential, 8000, 1), 55_450.0, |us| {

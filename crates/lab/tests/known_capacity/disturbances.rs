@@ -2,7 +2,7 @@
 
 use testkit::{Drift, Pauses, VirtualServer};
 
-/// Stops the machine for 2.5 ms three times in two seconds; each stop is several times as long as the median's limit.
+/// Stops the machine for 2.5 ms three times in two seconds. Each stop is several times as long as the median's limit.
 pub(crate) fn stuttering(server: VirtualServer) -> VirtualServer {
     server.paused(Pauses { rate: 1.5, mean_s: 0.0025 })
 }

@@ -42,15 +42,15 @@ fn draw(seed: u64, busy: bool, budget: Option<f64>) -> Draw {
 }
 
 impl Draw {
-    /// Returns true if the result says that the capacity is far below the truth.
+    /// Returns true if the result is far below the truth, but does not say that it is a lower bound.
     fn is_silently_low(&self) -> bool {
         let c = &self.capacity;
         c.held && !c.at_least && c.high.unwrap_or(c.rate) < 0.8 * self.truth
     }
 }
 
-/// Runs short searches, and each search that ended too early once more with the budget that it asked for. No result
-/// may be far too low without a word.
+/// Runs short searches, and each search that ended too early once more with the budget that it asked for. No result may
+/// be far too low without saying that it is a lower bound.
 fn holds(draws: u64, busy: bool) {
     let all: Vec<Draw> = (1..=draws).map(|seed| draw(seed, busy, None)).collect();
     let longer = |(seed, d): (u64, &Draw)| Some(draw(seed, busy, Some(d.capacity.needed_s?)));

@@ -4,7 +4,7 @@ use crate::disturbances::{drifting, pausing, slowly, stalling, stuttering, undis
 use crate::known::HUNDREDS;
 use crate::models::{bucket, m_d_1, m_m_1, m_m_8, mean, median, own_objective, slow_application};
 
-/// Prints the main table; `main.rs` shows the command.
+/// Prints the main table. `main.rs` shows the command.
 #[test]
 #[ignore = "hundreds of runs of half a minute in virtual time: minutes"]
 fn hundreds_of_runs() {

@@ -115,7 +115,8 @@ impl Gauge {
 
 impl Group {
     fn new(name: String, slots: Slots, [cpu, cpuacct, memory, pids]: [Option<Controller>; 4]) -> Self {
-        // In version 1, the CPU time may be counted for another group than the one with the quota.
+        // In version 1, the CPU time may be counted for another group than the one with the quota. Such a CPU time is
+        // left out.
         let of_group = |c: &&Controller| cpu.as_ref().is_none_or(|cpu| cpu.path() == c.path());
         let time = cpuacct.as_ref().filter(of_group).map(|c| match c.version {
             Version::One => Gauge::new(c.leaf.join("cpuacct.usage"), None, units::ns_us(1.0)),
@@ -233,7 +234,7 @@ impl CpuQuota {
         Some(Self { file, text: text.trim().to_owned(), quota_us, cpus, version: cpu.version })
     }
 
-    /// Returns the file's text for a quota of `share` times this one; `share` is above 0.
+    /// Returns the file's text for a quota of `share` times this one. `share` must be above 0.
     pub fn times(&self, share: f64) -> String {
         // The kernel accepts no quota below a millisecond.
         let quota_us = ((self.quota_us as f64 * share) as u64).max(1_000);

@@ -58,7 +58,7 @@ impl Controller {
 /// The groups of one process.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct ProcessGroups {
-    /// The longest of the group's paths. Controllers of version 1 may have different paths.
+    /// Name of the process's group: the longest of its paths. Controllers of version 1 may have different paths.
     pub(super) name: String,
     pub(super) cpu: Option<Controller>,
     pub(super) cpuacct: Option<Controller>,

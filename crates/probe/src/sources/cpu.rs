@@ -1,7 +1,8 @@
 //! CPUs and the whole host, from /proc/stat. Source: proc_stat(5).
 //!
 //! Without CONFIG_IRQ_TIME_ACCOUNTING, the clock tick samples all times except the total of a process. Sampled times
-//! are exact only as a mean over many ticks. The host's fact `irq time accounting` shows if the kernel has this option.
+//! are exact only as a mean over many ticks. The host's fact `irq time accounting` shows whether the kernel has this
+//! option.
 
 use crate::column_writer::Slots;
 use crate::family::Family;

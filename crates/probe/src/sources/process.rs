@@ -69,8 +69,8 @@ impl Source for Processes {
 }
 
 impl Processes {
-    /// Writes the instructions of all processes, or nothing, because the sum over a part of the processes would be
-    /// wrong.
+    /// Writes the instructions of all processes. If they are not counted for some process, writes nothing, because the
+    /// sum over the other processes would be wrong.
     fn put_instructions(&self, round: &mut Round<'_>) {
         let running = || self.members.iter().filter(|member| !member.ended);
         let reason = match sys::perf::counts_instructions() {

@@ -297,8 +297,8 @@ fn put_stat(writer: &mut ColumnWriter, slots: Slots, text: &[u8]) -> Option<u64>
     field[17]
 }
 
-/// Returns the number of open descriptors. Since Linux 6.2, this is the size of the folder. Older kernels show 0, so
-/// the entries are counted at phase edges only.
+/// Returns the number of open descriptors. Since Linux 6.2, this number is the size of the folder. Older kernels show
+/// 0, so the entries are counted at phase edges only.
 pub(super) fn descriptors(folder: &Path, live: bool, full: bool) -> io::Result<Option<u64>> {
     let size = std::fs::metadata(folder)?.len();
     if live && size > 0 {

@@ -1,5 +1,6 @@
 //! Packets through the backlog of each CPU: /proc/net/softnet_stat. Source: net/core/net-procfs.c, softnet_seq_show.
-//! The columns are hexadecimal. The 13th column is the CPU (since Linux 5.10); before, lines were in the order of CPUs.
+//! The columns are hexadecimal. Since Linux 5.10, the 13th column is the CPU. Before, the lines were in the order of
+//! CPUs.
 
 use crate::Scope;
 use crate::family::Family;

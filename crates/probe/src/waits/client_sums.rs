@@ -16,7 +16,7 @@ pub(super) struct ClientSums {
 
 impl ClientSums {
     /// Adds a reading. `rounds` is the number of rounds so far, including the round of this reading. The first reading
-    /// also stands for earlier rounds.
+    /// is also used for earlier rounds.
     pub(super) fn add(&mut self, rounds: u64, counts: [f64; 5]) {
         let (rounds_before, before) = self.last.unwrap_or((0, counts));
         let new = rounds.saturating_sub(rounds_before) as f64;
@@ -30,7 +30,7 @@ impl ClientSums {
         self.last = Some((rounds, counts));
     }
 
-    /// Returns the means over all rounds. The last reading also stands for later rounds.
+    /// Returns the means over all rounds. The last reading is also used for later rounds.
     pub(super) fn row(&self, rounds: u64) -> Option<ClientConnections> {
         let (rounds_read, last) = self.last?;
         let later = rounds.saturating_sub(rounds_read) as f64;

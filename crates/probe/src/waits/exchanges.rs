@@ -1,8 +1,8 @@
 //! Requests in progress on a server's connections, from the kernel's counts and times.
 //!
 //! A connection whose last data came from the client has a request in progress. The kernel keeps the time of the last
-//! data in each direction, in ticks of up to 10 ms. If both times are in one tick, the numbers of segments decide. They
-//! can decide if each request of a client takes the same number of segments, and each response does, too.
+//! data in each direction, in ticks of up to 10 ms. If both times are in one tick, the numbers of segments decide. The
+//! numbers decide only if all requests have the same number of segments, and all responses, too.
 
 use sys::diag::{OtherConnection, Traffic};
 
@@ -12,7 +12,7 @@ use crate::awaits_reply::awaits_reply;
 const EXCHANGES: [(u64, u64); 7] = [(1, 1), (1, 2), (2, 1), (1, 3), (3, 1), (1, 4), (2, 3)];
 /// Minimum number of responses of a connection for judging its regularity.
 const MIN_RESPONSES: u64 = 4;
-/// Minimum part of the connections that must be regular.
+/// Minimum share of the connections that must be regular.
 const MIN_REGULAR: f64 = 0.9;
 
 /// Returns the numbers of connections: open, with a request in progress, uncertain, with unread data, and `queued`.
@@ -53,8 +53,8 @@ fn in_progress(traffic: &Traffic, exchange: Option<(u64, u64)>) -> Option<bool> 
     }
 }
 
-/// Counts the connections of a process to one peer that await a reply. Counts of segments decide the connections that
-/// times and acknowledgements leave open, if the counts agree with all other connections.
+/// Counts the connections of a process to one peer that await a reply. If times and acknowledgements leave a connection
+/// undecided, the counts of segments decide, provided that they agree with all other connections.
 pub(super) fn awaiting(connections: &[OtherConnection]) -> f64 {
     let turned: Vec<OtherConnection> = connections.iter().map(turned).collect();
     let exchange = exchange(&turned).filter(|kind| agrees_with_times(&turned, connections, *kind));
@@ -138,7 +138,7 @@ mod tests {
 
     #[test]
     fn counts_tell_which_connections_await_a_reply_if_they_agree_with_times() {
-        // Sent and received: the last two await a reply, one of them in one tick.
+        // The last two connections await a reply. For one of them, both times are in one tick.
         let idle = |ms_ago| connection(50, 50, ms_ago, 0);
         let waits = |ms_ago| connection(50, 51, ms_ago, 0);
         assert_eq!(awaiting(&[idle((4, 8)), idle((4, 4)), waits((8, 4)), waits((4, 4))]), 2.0);

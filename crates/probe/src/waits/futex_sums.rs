@@ -14,7 +14,8 @@ const MAX_FUTEXES: usize = 4096;
 const MAX_THREADS: usize = 65_536;
 /// Maximum number of users of one futex. A user is a thread that waited for the futex.
 const MAX_USERS: usize = 4096;
-/// Maximum number of users of all futexes together. Threads that come and go for hours would need hundreds of MB.
+/// Maximum number of users of all futexes together. Without this maximum, threads that come and go for hours would need
+/// hundreds of MB.
 const MAX_ALL_USERS: usize = 1 << 17;
 const MAX_NAMES: usize = 16;
 /// Minimum number of rounds that show a long-lived thread. A thread seen in fewer rounds counts as active at a lock
@@ -52,7 +53,7 @@ struct FutexSum {
     waiting: f64,
     contended: u64,
     unheld: u64,
-    /// Rounds in which each thread with a user's name was active while others waited.
+    /// Number of rounds in which each thread that has the name of a user was active while others waited.
     active: BTreeMap<u32, f64>,
     /// Activity of these threads, in case the owner is never known.
     activity: BTreeMap<(ThreadState, WaitKey), u64>,

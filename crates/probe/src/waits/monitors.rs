@@ -31,7 +31,7 @@ const RUBY_RETURNS: [&str; 11] = [
     "rb_thread_schedule",
 ];
 
-/// Maximum number of distinct groups during the sampling.
+/// Maximum number of distinct groups (process, lock and function) during the sampling.
 const MAX_MONITORS: usize = 1024;
 
 /// Sums over stacks, by process, lock and function.

@@ -22,7 +22,7 @@ const MAX_NAMED: usize = 8;
 const MAX_GLOBALS: usize = 256;
 /// Maximum number of counted futexes.
 const MAX_COUNTED: usize = 1024;
-/// Number of bytes of a stack that are copied at once; the rest is read when needed.
+/// Number of bytes of a stack that are copied at once. The rest is read when needed.
 const STACK_BYTES: usize = 4096;
 
 /// Beginnings of the module names whose functions wait on behalf of others: the C library and its threads.
@@ -94,7 +94,7 @@ impl Names {
             (named.stacks > 0 || open < MAX_NAMED).then_some(named.stacks)
         };
         let wanting = waiting.iter().filter_map(|(id, threads)| Some((stacks_of(id)?, id, threads)));
-        // Futexes without any stack come first, the one with most waiting threads before the others.
+        // Futexes without any stack come first. Among equals, the one with most waiting threads comes first.
         let next = wanting.min_by_key(|(stacks, _, threads)| (*stacks > 0, Reverse(threads.len())));
         // Each stack belongs to another thread, so that a single unusual thread does not decide the name.
         let found = next.and_then(|(stacks, id, threads)| Some((*id, *threads.get(stacks as usize % threads.len())?)));

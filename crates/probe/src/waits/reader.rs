@@ -36,7 +36,7 @@ pub(super) struct Reader {
     sockets: Sockets,
     /// Names of the processes that hold each socket, by inode.
     held: HashMap<u32, Arc<str>>,
-    /// New upstream addresses, and those whose processes were searched.
+    /// New upstream addresses, and those whose processes were already searched for.
     new_upstreams: Vec<Arc<str>>,
     upstreams: HashSet<Arc<str>>,
     /// First process that answers at each upstream address.

@@ -54,7 +54,7 @@ fn an_agent_that_dies_is_named_with_its_last_words() {
     assert!(error.contains(r#"agent "server""#) && error.contains("no descriptors left"), "{error}");
 }
 
-/// If the budget ends while the first generator starts, the error names this cause and not another failure.
+/// If the budget ends while the first generator starts, the error must say so and not name another failure.
 #[test]
 fn an_agent_that_does_not_get_ready_is_late() {
     let mut group = AgentGroup::default();

@@ -52,8 +52,8 @@ impl HostMasters {
     }
 }
 
-/// Number of sessions per connection: the servers' limit (MaxSessions, 10 by default), minus the connection's own
-/// session.
+/// Number of sessions over one master connection: the servers' limit (MaxSessions, 10 by default), minus the
+/// connection's own session.
 const SESSIONS_PER_CONNECTION: u32 = 9;
 /// Number of sessions besides those of the generators: for an observer, a lever, a question, and a session that is
 /// about to end.
@@ -162,7 +162,7 @@ fn engine(text: &str) -> Result<(Vec<String>, bool, bool), LabError> {
     let program = Path::new(&words[0]).file_name().map(|name| name.to_string_lossy().into_owned());
     let known = ENGINES.iter().find(|row| row.joins && program.as_deref() == Some(row.name));
     if known.is_some() {
-        // The expected words are the options of ssh in [`ENGINES`]: no terminal, and no prompt.
+        // Adds the options that [`ENGINES`] has for ssh: no terminal, and no prompt.
         words.splice(1..1, ["-T", "-o", "BatchMode=yes"].map(str::to_string));
     }
     Ok((words, known.is_some(), known.is_some_and(|row| row.masters)))

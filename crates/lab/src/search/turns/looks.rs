@@ -41,7 +41,7 @@ impl Looks {
     }
 
     /// Returns the share of the windows at each look (interim judgement) that was made. If the last look did not end
-    /// the comparison, the final look follows; it gets the rest of the significance level.
+    /// the comparison, the final look follows and gets the rest of the significance level.
     pub(super) fn all(mut self, ended: bool) -> Vec<f64> {
         if !ended {
             self.taken.push(1.0);

@@ -24,8 +24,9 @@ use looks::Looks;
 use searches::{MIN_SEARCH_S, Searches};
 use windows::Windows;
 
-/// Share of the budget for the capacities. The required figures come from the windows, so the windows get the larger
-/// share. With the default budget of 60 s, each search has 12 s; from 10 s on, even a slow server gets an interval.
+/// Share of the budget for the capacities. The figures that decide the comparison come from the windows, so the windows
+/// get the larger share. With the default budget of 60 s, each search has 12 s. From 10 s on, even a slow server gets
+/// an interval.
 const CAPACITY_SHARE: f64 = 0.4;
 /// Share of the windows before the first step of a search, if the whole budget is used. If there are looks, no search
 /// begins before the first look.
@@ -56,7 +57,7 @@ pub struct TurnsTaken {
     pub notes: Vec<String>,
     /// Way in which the windows of a pair were measured: in turns or at the same time.
     pub pairing: Pairing,
-    /// Times at which the result was judged, as shares of the planned windows; the last one is the end.
+    /// Times at which the result was judged, as shares of the planned windows. The last one is the end.
     pub looks: Vec<f64>,
     /// Time after which more windows could not change the result, seconds. Without an earlier decision, this is the end
     /// of the comparison.

@@ -38,7 +38,7 @@ impl Searches {
     }
 
     /// Returns true if a side must wait for the other one. A side whose sweep is finished waits for the other side's
-    /// sweep, because the objective is set after both.
+    /// sweep, because the objective is set after both sweeps.
     fn waits(&self, at: usize) -> bool {
         let other = 1 - at;
         !self.goes_on[at] || (!self.finders[at].sweeps() && self.finders[other].sweeps() && self.goes_on[other])

@@ -16,8 +16,8 @@ pub(super) fn turn(
     Ok(took_s)
 }
 
-/// Runs a function for both sides at the same time, each in its own thread. Returns the seconds that the longer one
-/// took. This time counts for neither search.
+/// Runs a function for both sides at the same time, each in its own thread. Returns the seconds that the longer of the
+/// two calls took. This time counts for neither search.
 pub(super) fn at_once(
     sides: &mut [&mut dyn Conductor; 2],
     act: impl Fn(&mut dyn Conductor) -> Result<(), LabError> + Sync,

@@ -19,7 +19,7 @@ const MAX_WARM_UP_S: f64 = 0.3;
 const WINDOW_OVERHEAD_S: f64 = 0.4;
 /// Length of a window in response times, if the budget allows it.
 const RESPONSES_PER_WINDOW: f64 = 20.0;
-/// Minimum number of windows per server; fewer windows seldom detect a difference. In 200 simulated comparisons of
+/// Minimum number of windows per server. Fewer windows seldom detect a difference. In 200 simulated comparisons of
 /// equal servers whose windows scatter by 2 %, 100 stay undecided with seven windows per server, and 7 with twenty
 /// (`docs/explanation/compare.md`).
 pub(super) const MIN_WINDOWS: u64 = 7;
@@ -60,7 +60,7 @@ impl<'d> Windows<'d> {
     /// Conducts the windows of one pair.
     pub(super) fn pair(&mut self, sides: &mut [&mut dyn Conductor; 2]) -> Result<(), LabError> {
         let length_s = length_s(self.room_s, response_s(sides));
-        // Both windows of a pair get equal arrivals and think times; each pair gets different ones.
+        // Both windows of a pair get equal arrivals and think times. Each pair gets different ones.
         let seed = self.order.turns.seed.wrapping_add(self.pairs);
         let order = self.order.pair();
         self.last_s = match self.place(order[0] == 1) {
@@ -134,7 +134,7 @@ fn length_s(room_s: f64, response_s: f64) -> f64 {
     (RESPONSES_PER_WINDOW * response_s).min(fitting(MIN_WINDOWS as f64)).max(base_s)
 }
 
-/// Returns the response time of the slower server, seconds: the median over its windows of their mean response times.
+/// Returns the response time of the slower server, seconds: the median of the mean response times of its windows.
 /// Because of the median, one window that another program disturbed does not make all later windows longer. The
 /// response time of a window without answers is its length. Before the first window, the result is 0.
 fn response_s(sides: &[&mut dyn Conductor; 2]) -> f64 {
