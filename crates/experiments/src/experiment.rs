@@ -21,7 +21,7 @@ pub struct Experiment {
     pub(crate) unset: &'static str,
     /// True if the experiment can use the hosts of a plan (`--client-hosts`, `--server-host`).
     pub on_hosts: bool,
-    /// Runs the experiment. Trials are stored in the lab; fits and checks are stored in the lab's findings.
+    /// Runs the experiment. The lab stores the trials, and the lab's findings store fits and checks.
     pub run: fn(&mut Lab<'_>, &Parameters) -> Result<(), LabError>,
     /// Tables and charts of the experiment.
     pub(crate) figures: Figures,

@@ -10,7 +10,7 @@ pub(crate) const ENTRY: ValueName<u32> = ValueName::new("entry");
 pub(crate) const PROCESSES: ValueName<u32> = ValueName::new("processes");
 /// Server variant (`epoll`, `uring+high-connections`).
 pub(crate) const MODEL: ValueName<String> = ValueName::new("model");
-/// Bytes per second that clients receive; for records, without headers.
+/// Bytes per second that clients receive. In experiments with records, record headers do not count.
 pub(crate) const BYTES_PER_S: ValueName<f64> = ValueName::new("bytes_per_s");
 /// Utilization of the busiest wire, with framing, 0 to 1.
 pub(crate) const WIRE_USE: ValueName<f64> = ValueName::new("wire_use");

@@ -9,9 +9,9 @@ use serde_json::Value;
 use crate::process::{children, peak_kib};
 use crate::{Running, free_port};
 
-/// Returns the release binary next to `own`, which has the test profile. Verdicts on live servers depend on the
-/// relative speed of generator and server, so they need the release build from `make test`. Skips the test if the
-/// release build is missing.
+/// Returns the release build of `loadline`. `own` is the binary built with the test profile, in the same target
+/// directory. Verdicts on live servers depend on the relative speed of generator and server, so they need the release
+/// build from `make test`. Skips the test if the release build is missing.
 #[track_caller]
 pub fn release_binary(test: &str, own: &Path) -> Option<PathBuf> {
     let release = own.parent()?.parent()?.join("release/loadline");
@@ -122,7 +122,7 @@ pub fn recording(run: &Value, trial: usize, side: &str) -> Value {
     side.map_or(Value::Null, |side| serde_json::to_value(&side.recording).unwrap())
 }
 
-/// Converts a JSON value to a number; NaN if it is none.
+/// Converts a JSON value to a number. Anything but a number becomes NaN.
 pub fn num(value: &Value) -> f64 {
     value.as_f64().unwrap_or(f64::NAN)
 }

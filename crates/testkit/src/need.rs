@@ -91,8 +91,7 @@ pub fn python_with(test: &str, module: &str) -> Option<PathBuf> {
     found
 }
 
-/// Returns true if client and server can have separate CPUs. Skips the test if client and server cannot have separate
-/// CPUs.
+/// Returns true if client and server can have separate CPUs. Otherwise, skips the test.
 #[track_caller]
 pub fn two_processors(test: &str) -> bool {
     let there = std::thread::available_parallelism().is_ok_and(|n| n.get() >= 2);
@@ -102,8 +101,8 @@ pub fn two_processors(test: &str) -> bool {
     there
 }
 
-/// Returns true unless loadline's error output shows that this machine cannot create a testbed. Skips the test if the
-/// machine cannot create a testbed.
+/// Returns true unless loadline's error output shows that this machine cannot create a testbed. Otherwise, skips the
+/// test.
 #[track_caller]
 pub fn has_testbed(test: &str, said: &str) -> bool {
     or_skip(test, testbed(said)).is_some()

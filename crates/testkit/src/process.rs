@@ -146,7 +146,7 @@ impl ChildProcess {
 
 impl Drop for ChildProcess {
     fn drop(&mut self) {
-        // After a wait for the process, another process may get its ID.
+        // Once the process was waited for, another process may have its ID.
         if !self.runs() {
             return;
         }

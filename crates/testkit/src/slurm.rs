@@ -97,7 +97,7 @@ impl Slurm {
     }
 }
 
-/// Starts a daemon with its own host name, in the namespaces whose control groups it must see.
+/// Starts a daemon on a host of the testbed, with its own host name and in the namespaces of that host.
 fn daemon(hosts: &SshHosts, host: &str, line: &str) -> ChildProcess {
     let mut command = hosts.inside(host, &program("unshare").unwrap());
     command.args(["--uts", "sh", "-c", &format!("hostname {host}; exec {line}")]);

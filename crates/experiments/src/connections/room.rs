@@ -48,8 +48,8 @@ fn free_files() -> Option<f64> {
     Some(numbers.get(2)? - numbers.first()?)
 }
 
-/// Returns the number of processes per side: the requested number; without one, as many as the descriptor limit
-/// requires.
+/// Returns the number of processes per side: the requested number, or as many as the descriptor limit requires if none
+/// was requested.
 pub(super) fn processes(connections: u32, asked: u32, descriptors: u64) -> Result<u32, LabError> {
     let each = u32::try_from(descriptors.saturating_sub(SPARE)).unwrap_or(u32::MAX).max(1);
     let needed = connections.div_ceil(each).max(MIN_PROCESSES);

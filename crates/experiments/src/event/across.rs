@@ -1,6 +1,6 @@
 //! Trials with more cold (idle) connections than the descriptors of one process allow. Several proxy processes each
-//! hold a share of them, and the hot load uses one proxy after another. Each proxy times its own calls and reports the
-//! times with its counts.
+//! hold a share of them, and the hot load (the active connections) uses one proxy after another. Each proxy times its
+//! own calls and reports the times with its counts.
 
 use std::time::Duration;
 
@@ -106,7 +106,7 @@ fn each(
         };
         let key = Key { cold: Some(cold), ..on(name) }.with(PROCESSES, u32::try_from(number).ok());
         let mut one = trial((&format!("{name} processes"), &format!("{cold} cold, proxy {}", at + 1)), &timing, key);
-        // A proxy in another process reports only the median of its calls.
+        // A proxy in another process reports only the median of its calls, so the other figures are removed.
         for name in [CALL_US, P99_US, TRIMMED_US, REJECTED] {
             one.results.put(name, None);
         }

@@ -82,7 +82,7 @@ pub(super) fn calls(
 ) -> Timing {
     let warm = Instant::now();
     let mut turn = 0;
-    // The first calls are not timed; if calls are slow, this warm-up is short.
+    // The first calls are not timed. If calls are slow, this warm-up is short.
     while turn < amount.calls / 20 + 3 && (turn < 3 || warm.elapsed() < amount.at_most / 10) {
         turn += 1;
         hot.trigger(pieces);

@@ -15,7 +15,8 @@ pub(super) struct Hot {
     /// Index of a connection by its descriptor.
     index: Vec<u32>,
     ready: Vec<bool>,
-    /// Connections without declared interest, and the total number of pieces that a connection and its decoy get.
+    /// Decoys, which are connections without declared interest. The number is the total of pieces that a connection and
+    /// its decoy get.
     decoys: Option<(Box<Hot>, usize)>,
 }
 

@@ -61,7 +61,8 @@ pub(super) fn proxy_plan(web: &Web, places: &CpuSplit, events: &str) -> ServePla
         ("events", events.to_string()),
         ("upstream_buffer", web.buffer_bytes.to_string()),
         ("congestion", CONGESTION.to_string()),
-        // Pauses are off, so that only the calls determine how many events are returned together.
+        // The proxy's pauses for gathering events are off, so that only the calls determine how many events are
+        // returned together.
         ("gather_us", "0".to_string()),
     ];
     plan.options.extend(options.map(|(name, value)| (name.to_string(), value)));

@@ -66,8 +66,8 @@ pub(super) struct Sweep {
 }
 
 impl Sweep {
-    /// Returns the array sizes for a number of clients: those that these clients can fill, and the next two, where the
-    /// line ends. The largest number of clients uses all sizes.
+    /// Returns the array sizes for a number of clients: those that these clients can fill, and the next two, with which
+    /// the line in the chart ends. The largest number of clients uses all sizes.
     pub(super) fn arrays_for(&self, clients: u32) -> Vec<usize> {
         let most = self.clients.iter().all(|&other| other <= clients);
         let mut above = 0;

@@ -162,8 +162,8 @@ fn accept(listener: &OwnedFd, wanted: usize, open_done: &AtomicBool) -> Vec<Owne
     list
 }
 
-/// Creates a trial from a timing. `line` is the name of the point's line in the chart; `rest` distinguishes trials in a
-/// table.
+/// Creates a trial from a timing. `line` is the name of the point's line in the chart, and `rest` distinguishes trials
+/// in a table.
 pub(super) fn trial((line, rest): (&str, &str), timing: &Timing, key: Key) -> Trial {
     let results = Results { summary: Some(summary(timing.mean_us, timing.calls)), ..Results::default() }
         .with(CALL_US, timing.mean_us)

@@ -1,5 +1,5 @@
-//! Sweeps of `lab event-api` with a fixed number of cold connections: figures 6 and 7 of the paper with the paper's
-//! load, the hot rate, and the library compared with the plain system call.
+//! Sweeps of `lab event-api` with a fixed number of cold connections. They reproduce figures 6 and 7 of the paper with
+//! the paper's load, vary the hot rate, and compare the library with the plain system call.
 
 use ::event::{Backend, Options};
 use run::Key;
@@ -88,7 +88,7 @@ pub(super) fn small_file(bench: &Bench, lab: &mut Lab<'_>, parameters: &Paramete
         drop(group);
         end(lab, relay, cold);
         let mut rounds = Rounds::default();
-        // Without samples, no value is reported; zero would be wrong.
+        // Without samples, no value is reported, because zero would be wrong.
         let of =
             |counts: &[u64]| (!counts.is_empty()).then(|| Timing::of(counts.to_vec(), 0, 0, &bench.clock).trimmed_us);
         let (declare_us, revoke_us) = (of(&found.declared), of(&found.revoked));

@@ -26,7 +26,7 @@ pub(crate) const TRIMMED_US: ValueName<f64> = ValueName::new("trimmed_us");
 pub(crate) const RETURNED: ValueName<f64> = ValueName::new("returned");
 /// Number of timed calls.
 pub(crate) const CALLS: ValueName<f64> = ValueName::new("calls");
-/// Number of calls that would have blocked. Calls that would have blocked are not included in any other figure.
+/// Number of calls that would have blocked. Such calls are not included in any other figure.
 pub(crate) const REJECTED: ValueName<f64> = ValueName::new("rejected");
 /// Number of rounds that were rejected because a call in them would have blocked.
 pub(crate) const REJECTED_ROUNDS: ValueName<f64> = ValueName::new("rejected_rounds");

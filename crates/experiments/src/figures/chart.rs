@@ -65,7 +65,7 @@ pub(crate) const fn q(of: Of, label: &'static str, unit: FigureUnit) -> Quantity
     Quantity { of, label, unit, logarithmic: false }
 }
 
-/// Several lines, each a value with its name.
+/// Creates a chart with one line for each of these values.
 pub(crate) const fn chart(
     title: &'static str,
     caption: &'static str,

@@ -21,7 +21,7 @@ pub(crate) enum Show {
     Growth,
     /// Difference from the previous row.
     Change,
-    /// The value; if it is within the noise, the limit of the noise.
+    /// The value, or the limit of the noise if the value is within the noise.
     Above(Of),
     /// Text instead of a value.
     Words(fn(&Trial) -> Option<String>),
@@ -32,7 +32,7 @@ pub(crate) const fn c(head: &'static str, of: Of, unit: Unit) -> Column {
     Column { head, of, unit, show: Show::Value }
 }
 
-/// Creates a column of growths; some of them may be within the noise.
+/// Creates a column of growths, some of which may be within the noise.
 pub(crate) const fn above(head: &'static str, of: Of, noise: Of, unit: Unit) -> Column {
     Column { head, of, unit, show: Show::Above(noise) }
 }

@@ -21,7 +21,7 @@ pub(crate) use value::{Busy, COMPLETED, Of, RESPONSE, per_s, set, value};
 pub(crate) struct Figures {
     /// Tables that rank the trials, shown first.
     pub(crate) rankings: &'static [Ranking],
-    /// Builds a table that no row can specify.
+    /// Builds a table that no [`TableSpec`] can specify.
     pub(crate) own_table: fn(&Run) -> Option<ResultTable>,
     /// Tables with one row per trial.
     pub(crate) tables: &'static [TableSpec],

@@ -21,7 +21,8 @@ pub(crate) struct Ranking {
 pub(crate) struct Order {
     pub(crate) of: Of,
     pub(crate) most_first: bool,
-    /// Significant digits that are compared; 0 compares exactly. If two values are equal, the next value decides.
+    /// Number of significant digits that are compared. With 0, values are compared exactly. If two values are equal,
+    /// the next value decides.
     pub(crate) digits: i32,
 }
 

@@ -1,5 +1,5 @@
-//! Checks of the table of I/O models: numbers of threads, the collapse of select with arrays, the CPU time of the
-//! completion port, and the memory of idle connections.
+//! Checks of the table of I/O models. They cover the numbers of threads, the collapse of select with arrays, the CPU
+//! time of the completion port, and the memory of idle connections.
 
 use run::Relation::{AtLeast, AtMost, Equals};
 use run::{Check, Run, Trial};

@@ -27,7 +27,8 @@ pub(super) struct Layout {
 }
 
 /// Assigns blocks to `processes` servers, each block to the server with the fewest connections. 0 means as many
-/// processes as the descriptor limit requires. A group needs up to two descriptors of its own for each 62 connections.
+/// processes as the descriptor limit requires. An event group needs up to two descriptors of its own for each 62
+/// connections.
 pub(super) fn layout(blocks: &[u32], processes: u32, descriptors: u64) -> Layout {
     let room = (descriptors.saturating_sub(SPARE) * 62 / 64).max(1);
     let all: u64 = blocks.iter().map(|n| u64::from(*n)).sum();
@@ -99,7 +100,7 @@ impl Servers {
     }
 }
 
-/// Stores what the server itself measured in a trial: bytes moved in the window, and the reasons why threads ended.
+/// Stores the server's own measurements in a trial: bytes moved in the window, and the reasons why threads ended.
 pub(super) fn put_own_view(trial: &mut Trial, group: &Mutex<AgentGroup>) {
     let per_s = |id| held::growth_per_s(&trial.server.as_ref()?.recording, id, trial.measured.window);
     let [receives, sends] = ["server.bytes_in", "server.bytes_out"].map(per_s);

@@ -12,7 +12,7 @@ use super::values::{
     WIRE_USE_WITHOUT_FRAMING,
 };
 
-/// Describes step 1: how long one read uses each device, with one client.
+/// Describes step 1: the time for which one read uses each device, with one client.
 pub(super) fn demand(first: &Trial, bed: &TestBed) -> String {
     let mut parts = vec![
         ("server's process", cost(first.server.as_ref(), "process_cpu_us")),

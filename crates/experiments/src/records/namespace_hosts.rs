@@ -76,8 +76,8 @@ impl NamespaceHosts {
     }
 }
 
-/// Returns the time of an exchange besides the wire time. The result is the requested time; without a requested time,
-/// it is the published time if the medium corresponds to the published one.
+/// Returns the time of an exchange besides the wire time. The result is the requested time. If no time was requested,
+/// the result is the published time for the published medium, and 0 for other media.
 fn exchange_ms(lab: &mut Lab<'_>, bed: &Testbed, asked: f64) -> f64 {
     let exchange_ms = match asked >= 0.0 {
         true => asked,

@@ -99,7 +99,7 @@ fn ends(t: &Trial, bed: &TestBed) -> String {
     format!("2048 bytes, both ends by IP{shared}: {client}; {server}; {disk}.")
 }
 
-/// Describes where the server's records came from, as counted by the server and by the kernel.
+/// Describes the origin of the server's records (cache or disk), as counted by the server and by the kernel.
 fn disk_words(server: Option<&Side>) -> String {
     let (hits, reads, bytes) =
         (cost(server, "cache_hits"), cost(server, "disk_reads"), cost(server, "disk_read_bytes"));
@@ -168,7 +168,7 @@ fn host_words(name: &str, side: Option<&Side>) -> String {
 }
 
 /// Explains why the sum of the parts is larger than the whole. A medium simulated by the kernel sends faster after idle
-/// time; the time gained in this way is not parallel work.
+/// time. The time gained in this way is not parallel work.
 fn overlap(more_us: f64, catches_up_us: f64) -> String {
     let sum = format!("The sum is {} more than was measured", duration(more_us));
     let overlap = "parts of the read overlap, the wire carries one packet while the hosts work on another";

@@ -140,8 +140,8 @@ impl TestBed {
         self.bed().is_some()
     }
 
-    /// Returns the amount of traffic that the medium passes at once after idle time, as microseconds of wire time; NaN
-    /// for hosts of a plan.
+    /// Returns the amount of traffic that the medium passes at once after idle time, as microseconds of wire time. For
+    /// hosts of a plan, the result is NaN.
     pub(super) fn catches_up_us(&self) -> f64 {
         self.bed().map_or(f64::NAN, |made| made.bed.catches_up_us() as f64)
     }

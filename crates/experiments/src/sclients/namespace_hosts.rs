@@ -43,9 +43,9 @@ impl NamespaceHosts {
         Self::on(lab, &Spec::server_and_clients(clients as usize, medium), &places(), server)
     }
 
-    /// Builds the hosts, and assigns the kernel's work of receiving. For the server, this work runs on the server's own
-    /// CPU, like the interrupts of a network card. Without this setting, the kernel's receive work would run on the
-    /// sender's CPU. A note says which CPU does the kernel's receive work.
+    /// Builds the hosts, and chooses the CPUs on which the kernel processes received packets. For the server, this work
+    /// runs on the server's own CPU, like the interrupts of a network card. Without this setting, the kernel's receive
+    /// work would run on the sender's CPU. A note says which CPU does the kernel's receive work.
     pub(super) fn build_receiving(
         lab: &mut Lab<'_>,
         medium: &str,

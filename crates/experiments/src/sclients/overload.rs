@@ -56,8 +56,9 @@ fn offering(parameters: &Parameters, offered: f64, multiple: f64) -> LoadPlan {
 /// Share of the best throughput below which throughput counts as declined. Smaller losses count as noise.
 const DECLINED: f64 = 0.97;
 
-/// If throughput declined, stores the cost of each dropped connection request: (1 - X/X0) CPUs divided by the rate of
-/// drops. X0 is the best throughput with the same syncookies setting.
+/// If throughput declined, stores the CPU time that each dropped connection request cost. With throughput X, the drops
+/// cost (1 - X/X0) CPUs, which is divided by the rate of drops. X0 is the best throughput with the same syncookies
+/// setting.
 fn put_costs(run: &mut Run) {
     let rates: Vec<_> = run.trials.iter().map(|t| (t.key.get(SYNCOOKIES), t.rates.completed_rate)).collect();
     for trial in &mut run.trials {
@@ -70,7 +71,8 @@ fn put_costs(run: &mut Run) {
     }
 }
 
-/// Stores the numbers of rejected connections per second, as the server counts them, and of phantom connections.
+/// Stores the overflows of the listen queue per second and the syncookies sent per second, both counted on the server,
+/// and the number of phantom connections.
 fn put_counts(trial: &mut Trial) {
     let window = trial.measured.window;
     let Some(server) = &trial.server else { return };
@@ -78,8 +80,8 @@ fn put_counts(trial: &mut Trial) {
     let per_s = |id: &str| sum(id).map(|n| n / window.length_s().max(1e-9));
     trial.results.put(OVERFLOWS_PER_S, per_s("tcp.listen_overflows"));
     trial.results.put(COOKIES_SENT_PER_S, per_s("tcp.syncookies_sent"));
-    // A phantom connection is open for the client but unknown to the server: connections established by the clients
-    // minus those opened by the server.
+    // A phantom connection is open for the client but unknown to the server. Their number is the connections
+    // established by the clients minus those opened by the server.
     let connected = trial.tally.connected as f64;
     trial.results.put(PHANTOMS, trial.results.get(OPENS_KERNEL).map(|opens| (connected - opens).max(0.0)));
 }

@@ -161,7 +161,7 @@ fn s_clients_words(most: f64, capacity: f64, ends: Option<&str>) -> String {
     )
 }
 
-/// Describes the rate of simple clients; if it was constant, says so.
+/// Describes the rate of simple clients. If the rate was constant, the text says so.
 fn simple_clients(mean: f64, spread: f64) -> String {
     match spread <= FLAT {
         true => format!(

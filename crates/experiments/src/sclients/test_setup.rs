@@ -43,7 +43,7 @@ impl TestSetup {
         })
     }
 
-    /// Builds namespaces. The kernel's work of receiving for the server runs on the server's own CPU.
+    /// Builds namespaces. The kernel processes the packets received for the server on the server's own CPU.
     pub(crate) fn build_receiving(
         lab: &mut Lab<'_>,
         medium: &str,

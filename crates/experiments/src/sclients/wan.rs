@@ -72,8 +72,8 @@ fn open(trial: &Trial) -> f64 {
     trial.results.get(OPEN_CONNECTIONS).unwrap_or(f64::NAN)
 }
 
-/// Returns two trials without loss, one without delay and one with the longest delay. With `limited`, these are trials
-/// of the model with threads; without it, trials of the other models.
+/// Returns two trials without loss, one without delay and one with the longest delay. With `limited`, both trials use
+/// the model with threads. Without it, they use the other models.
 fn ends(run: &Run, limited: bool) -> Option<(&Trial, &Trial)> {
     let own = |t: &&Trial| t.key.get(LOSS) == Some(0.0) && (t.key.get(MODEL).as_deref() == Some(LIMITED)) == limited;
     let clean = || run.trials.iter().filter(own);

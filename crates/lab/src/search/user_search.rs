@@ -15,8 +15,8 @@ const MAX_FIRST_UTILIZATION: f64 = 0.2;
 /// Factor by which a step raises the number of users as long as every step passes, and lowers it as long as every step
 /// fails.
 const STEP_FACTOR: u32 = 4;
-/// Majority of windows that confirms an end of the range, and maximum number of windows at an end that has no such
-/// majority.
+/// Lead of passed over failed windows, or the reverse, that confirms an end of the range. The second constant is the
+/// maximum number of windows at an end without this lead.
 const MIN_LEAD: usize = 2;
 const MAX_WINDOWS: usize = 7;
 

@@ -73,7 +73,8 @@ struct PeerReadings {
 
 impl PeerReadings {
     /// Adds a reading of all peers, or of some. A peer that is missing in a reading of all peers has no open connection
-    /// any more. Before the first reading of a peer, its process may not have been found.
+    /// any more. Readings before a peer was first seen do not count for that peer, because its process may not have
+    /// been found yet.
     fn add(&mut self, peers: &[PeerSample], is_full: bool) {
         for peer in peers {
             let id = (peer.process.clone(), peer.address.clone());

@@ -59,8 +59,8 @@ pub struct WaitSampler {
 
 impl WaitSampler {
     /// Starts to sample these processes, their children and their upstream services. `netns_pid` is a process of their
-    /// network namespace, if that is another one. `images` are program files already read: with them, stacks are
-    /// sampled and locks named.
+    /// network namespace, if that differs from ours. If `images` (program files already read) are given, stacks are
+    /// sampled and locks get names.
     pub fn start(pids: Vec<u32>, netns_pid: Option<u32>, images: Option<Images>) -> std::io::Result<Self> {
         let shared = Arc::new((Mutex::new(Shared::default()), Condvar::new()));
         let theirs = Arc::clone(&shared);
@@ -235,7 +235,7 @@ impl Work {
         }
     }
 
-    /// Takes the samples of running threads, if their turn has come.
+    /// Takes the samples of running threads, if they are due.
     fn poll(&mut self, now_ns: u64) {
         if let Some(stacks) = &mut self.stacks
             && now_ns >= self.poll_due_ns
@@ -244,7 +244,7 @@ impl Work {
         }
     }
 
-    /// Reads a name and the stacks of a round's waiting threads, if their turn has come.
+    /// Reads a name and the stacks of a round's waiting threads, if these tasks are due.
     fn add_stacks(&mut self, round: &Round) {
         let Some(stacks) = &mut self.stacks else { return };
         if self.naming.is_due(monotonic_ns()) {
@@ -268,7 +268,7 @@ impl Work {
         self.search.done(monotonic_ns(), thread_cpu_ns() - before, SEARCH_SHARE, MIN_SEARCH_NS);
     }
 
-    /// Reads all connections, if their turn has come.
+    /// Reads all connections, if this is due.
     fn read_connections(&mut self) -> Option<ConnectionSample> {
         if !self.connections.is_due(monotonic_ns()) {
             return None;
@@ -280,8 +280,8 @@ impl Work {
         connections
     }
 
-    /// Counts the clients' connections, if their turn has come. The counts are read often, because a load may grow even
-    /// during a short window.
+    /// Counts the clients' connections, if this is due. The counts are read often, because a load may grow even during
+    /// a short window.
     fn read_clients(&mut self) -> Option<[f64; 5]> {
         if !self.clients.is_due(monotonic_ns()) {
             return None;
@@ -315,7 +315,7 @@ impl Work {
         cost_ns
     }
 
-    /// Returns the profile. The profile at the end contains the stacks, too; naming stacks takes too long for each
+    /// Returns the profile. The profile at the end contains the stacks, too. Naming stacks takes too long for each
     /// update of a live view.
     fn profile(&mut self, is_end: bool) -> WaitProfile {
         let (end_ns, end_cpu_ns) = self.end.unwrap_or_else(now_and_cpu_ns);

@@ -83,7 +83,7 @@ impl Sockets {
         self.uses.get(&inode)
     }
 
-    /// Finds the listening ports of sockets that the server (`front`) and that upstream services hold.
+    /// Finds the listening ports of sockets that the server (`front`) and its upstream services (`behind`) hold.
     pub(super) fn find_ports(
         &mut self,
         front: &HashMap<u32, Arc<str>>,

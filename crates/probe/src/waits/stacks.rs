@@ -1,4 +1,5 @@
-//! Stacks of the sampled processes: of running threads through the kernel's events, of waiting threads from /proc.
+//! Stacks of the sampled processes. Those of running threads come from the kernel's perf events, and those of waiting
+//! threads from /proc.
 
 use std::collections::{HashMap, HashSet};
 
@@ -9,7 +10,7 @@ use super::monitors::MonitorSums;
 use super::round::{ProcessSample, Round, ThreadSample};
 use super::tasks::TaskSums;
 
-/// Maximum number of different waiting stacks until they are named.
+/// Maximum number of different stacks of waiting threads that have no names yet.
 const MAX_WAITING: usize = 1 << 14;
 
 /// Number of ended processes after which the list of followed processes is cleaned up.

@@ -29,9 +29,9 @@ const LIBRARIES: [&str; 4] = ["runtime.", "sync.", "time.", "internal/"];
 #[derive(Debug, Default)]
 struct ProcessTasks {
     readings: f64,
-    /// Tasks by state and by waiting function, with file and line.
+    /// Number of tasks by state and by waiting function, with file and line.
     groups: BTreeMap<(TaskState, Waits), f64>,
-    /// Tasks by function somewhere in their stack, and by state.
+    /// Number of tasks by each function in their stacks, and by state.
     inside: BTreeMap<Arc<str>, BTreeMap<TaskState, f64>>,
 }
 

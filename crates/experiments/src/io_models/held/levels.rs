@@ -23,7 +23,7 @@ pub(crate) struct Levels {
 }
 
 /// Maximum gauges of a process, and its gauges while nothing changed. While connections arrive, the numbers of threads
-/// and connections are not read at the same moment.
+/// and connections are not read at the same moment and do not match.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Looks {
     pub(super) rest: Levels,

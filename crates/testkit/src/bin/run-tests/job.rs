@@ -60,8 +60,8 @@ impl Job {
         Outcome { name, took, failure: why.map(|why| format!("{why}\n{text}")), skips }
     }
 
-    /// Runs the test, and returns its status and its output. The output goes to a file: a pipe would stay open while a
-    /// process that the test left behind lives.
+    /// Runs the test, and returns its status and its output. The output goes to a file, because a pipe would stay open
+    /// as long as a process left behind by the test runs.
     fn end(&self) -> io::Result<(ExitStatus, String)> {
         let mut output = tempfile::tempfile()?;
         let status = Command::new("timeout")
