@@ -57,8 +57,8 @@ pub(super) fn run(lab: &mut Lab<'_>, parameters: &Parameters) -> Result<(), LabE
 
 /// Measures calls and declarations on every backend in rounds, for one number of cold connections.
 fn cold_point(bench: &Bench, lab: &mut Lab<'_>, cold: u32, rounds: u32) -> Result<(), LabError> {
-    // With a level-triggered backend, whose cost grows a thousandfold, one round is enough. Backends that are not
-    // level-triggered need several rounds to show that their cost does not grow.
+    // One round is enough for a level-triggered backend, because its cost grows a thousandfold with the cold
+    // connections. Backends that are not level-triggered need several rounds to show that their cost does not grow.
     let due = |c: &Contender, round: u32| c.told && (round == 0 || !c.options.backend.spec().level);
     for round in 0..rounds {
         for Contender { name, options, .. } in bench.backends.iter().filter(|c| due(c, round)) {

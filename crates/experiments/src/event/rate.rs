@@ -19,7 +19,7 @@ const ARRIVALS_TRIED: [usize; 4] = [1, 2, 4, 8];
 const EVENTS: usize = 10;
 /// Number of turns for warming up, which are not measured.
 const WARM: usize = 100;
-/// Time for all numbers together, as a multiple of the time of one point.
+/// Time for all numbers of arrivals together, as a multiple of the time of one point.
 const SECONDS_SHARE: u32 = 6;
 
 /// Measures every backend.

@@ -80,8 +80,8 @@ fn put_counts(trial: &mut Trial) {
     let per_s = |id: &str| sum(id).map(|n| n / window.length_s().max(1e-9));
     trial.results.put(OVERFLOWS_PER_S, per_s("tcp.listen_overflows"));
     trial.results.put(COOKIES_SENT_PER_S, per_s("tcp.syncookies_sent"));
-    // A phantom connection is open for the client but unknown to the server. Their number is the connections
-    // established by the clients minus those opened by the server.
+    // A phantom connection is open for the client but unknown to the server. The number of phantom connections is the
+    // connections established by the clients minus those opened by the server.
     let connected = trial.tally.connected as f64;
     trial.results.put(PHANTOMS, trial.results.get(OPENS_KERNEL).map(|opens| (connected - opens).max(0.0)));
 }

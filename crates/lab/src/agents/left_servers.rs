@@ -20,7 +20,8 @@ pub(super) fn mark(command: &mut Command) {
     }
 }
 
-/// Ends the processes of servers whose agents no longer exist. Returns a sentence if there were such processes.
+/// Ends the processes of servers whose agents no longer exist. Returns a sentence for the user if there were such
+/// processes.
 pub(super) fn end() -> Option<String> {
     end_marked(MARK)
 }

@@ -144,8 +144,8 @@ impl Change {
             Self::Descriptors { pid, before, after, .. } => {
                 sys::limits::set_descriptors_of(*pid, if on { *after } else { *before }).map_err(Into::into)
             }
-            // The CPUs of the first thread show if the change was made, because this thread is moved first and moved
-            // back last.
+            // The CPUs of the first thread show whether the change is in effect, because this thread is moved first and
+            // moved back last.
             Self::Cpus { pid, before, after, .. } if on => move_threads(threads_below(*pid).into_iter(), before, after),
             Self::Cpus { pid, before, after, .. } => move_threads(threads_below(*pid).into_iter().rev(), after, before),
         };

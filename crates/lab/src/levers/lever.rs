@@ -90,7 +90,7 @@ pub struct Lever {
     pub always: bool,
     /// Shortest slot in which the lever's effect is visible, seconds.
     pub slot_s: f64,
-    /// Planned dose: share of the resource to take away. The real dose is measured.
+    /// Planned dose: share of the resource to take away. The experiment measures the dose that the lever really has.
     pub planned: f64,
     /// Rights that the user needs for the lever.
     pub rights: &'static str,

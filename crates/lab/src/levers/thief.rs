@@ -8,8 +8,8 @@
 //!
 //! A CPU that loses a quarter of its time in short pieces runs at three quarters of its speed. The loss is measured at
 //! the slowed process: the time that it ran, divided by the time that it ran or waited for a CPU (schedstat). This
-//! measure also shows if the lever of the other side slows this side. If the process cannot be read, or is mostly idle
-//! at an offered rate, the loss is computed from the CPU time that the thief used.
+//! measure also shows whether the lever of the other side slows this side. If the process cannot be read, or is mostly
+//! idle at an offered rate, the loss is computed from the CPU time that the thief used.
 
 use std::path::Path;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};

@@ -1,7 +1,7 @@
 //! Observers of client and server during a trial, and counters that servers report.
 //!
 //! Client and server have separate observers even on one machine. Each observer reads its own processes, network
-//! namespace, listener and connections. A run therefore has the same form if the sides share a host and if they do not.
+//! namespace, listener and connections. A run therefore has the same form whether or not the sides share a host.
 
 use std::net::SocketAddr;
 use std::time::{Duration, Instant};

@@ -194,8 +194,8 @@ mod tests {
         }
     }
 
-    /// Observed earlier: the error asked if the server speaks HTTP/2, although the server had pushed a response over
-    /// HTTP/2.
+    /// Observed earlier: the error asked whether the server speaks HTTP/2, although the server had pushed a response
+    /// over HTTP/2.
     #[test]
     fn an_error_of_a_server_that_speaks_http_2_is_named_without_a_question() {
         let protocol = run::Protocol::Http2(run::HttpPlan::default());

@@ -7,7 +7,7 @@ use crate::agents::ask_within;
 use crate::levers::Lever;
 use crate::{Lab, TargetSetup};
 
-/// Asks a lever's host if the lever can be used there. The error says why not.
+/// Asks a lever's host whether the lever can be used there. The error says why not.
 pub(super) fn check(lab: &Lab<'_>, setup: &TargetSetup, row: &Lever, plan: &LeverPlan) -> Result<LeverCheck, String> {
     let mut found = LeverCheck::default();
     for host in setup.hosts_of(row.place) {

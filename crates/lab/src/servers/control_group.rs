@@ -121,7 +121,8 @@ fn namespace() -> Option<u64> {
     Some(fs::metadata("/proc/self/ns/pid").ok()?.ino())
 }
 
-/// Removes empty groups that killed loadline processes left on this host. Returns a sentence if there were any.
+/// Removes empty groups that killed loadline processes left on this host. Returns a sentence for the user if there were
+/// any.
 pub(crate) fn remove_left() -> Option<String> {
     remove_left_under(Path::new(ROOT))
 }

@@ -280,7 +280,7 @@ impl UpstreamChain {
         self.holders.retain(|inode, _| open.contains(inode));
     }
 
-    /// Finds the ends that the processes of a step hold and that no other step has.
+    /// Assigns to a step the connecting ends that its processes hold. Ends that were looked up before are left out.
     fn claim(&mut self, at: usize, ends: &[ConnectionEnd], round: &mut Round<'_>) {
         let new: HashSet<u32> = ends.iter().map(|end| end.inode).filter(|i| !self.holders.contains_key(i)).collect();
         if new.is_empty() {

@@ -107,7 +107,7 @@ mod tests {
     #[test]
     fn each_object_is_told_by_its_memory() {
         assert_eq!(told(0x80, 2, 3, [0, 0, 2, 0, 104, 1]), (FutexKind::OwnedMutex, Some(104)));
-        // The owner is a thread of another process, or the lock is between two owners.
+        // The owner is a thread of another process, or the lock is just passing from one owner to the next.
         assert_eq!(told(0x80, 2, 3, [0, 0, 2, 0, 7, 1]), (FutexKind::Mutex, None));
         assert_eq!(told(0x89, 2, 3, [0, 0, 2, 0, 104, 0]), (FutexKind::Mutex, None));
         assert_eq!(told(0x86, 0, 3, [0, 0, 0x8000_0068, 0, 0, 0]), (FutexKind::OwnedMutex, Some(104)));

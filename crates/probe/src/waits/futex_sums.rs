@@ -196,7 +196,8 @@ impl FutexSum {
         }
     }
 
-    /// Returns the kind that most readings show. A mutex shows no owner between two owners.
+    /// Returns the kind that most readings show. The memory of a mutex shows no owner while the mutex passes from one
+    /// owner to the next.
     fn kind(&self) -> FutexKind {
         let count = |kind| self.kinds.get(&kind).copied().unwrap_or(0);
         if 2 * self.owned >= self.readings && self.owned > 0 {

@@ -20,8 +20,8 @@ const NAME_ROUNDS: u32 = 64;
 #[derive(Debug)]
 pub(super) struct Thread {
     syscall: File,
-    /// Opened when the thread is first seen running, since most threads of a server wait. The inner value is `None` if
-    /// opening the file failed.
+    /// The file is opened when the thread is first seen running, because most threads of a server only wait. The inner
+    /// value is `None` if opening the file failed.
     schedstat: Option<Option<File>>,
     pub(super) name: Arc<str>,
     /// Name of the thread's process.

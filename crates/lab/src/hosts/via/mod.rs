@@ -52,7 +52,7 @@ impl HostMasters {
     }
 }
 
-/// Number of sessions over one master connection: the servers' limit (MaxSessions, 10 by default), minus the
+/// Number of sessions over one master connection: the limit of ssh servers (MaxSessions, 10 by default), minus the
 /// connection's own session.
 const SESSIONS_PER_CONNECTION: u32 = 9;
 /// Number of sessions besides those of the generators: for an observer, a lever, a question, and a session that is

@@ -60,7 +60,7 @@ impl<'d> Windows<'d> {
     /// Conducts the windows of one pair.
     pub(super) fn pair(&mut self, sides: &mut [&mut dyn Conductor; 2]) -> Result<(), LabError> {
         let length_s = length_s(self.room_s, response_s(sides));
-        // Both windows of a pair get equal arrivals and think times. Each pair gets different ones.
+        // Both windows of a pair get equal arrivals and think times, which differ from pair to pair.
         let seed = self.order.turns.seed.wrapping_add(self.pairs);
         let order = self.order.pair();
         self.last_s = match self.place(order[0] == 1) {
@@ -96,7 +96,7 @@ impl<'d> Windows<'d> {
     }
 }
 
-/// Conducts the windows of a pair one after the other. Returns the seconds that both took.
+/// Conducts the windows of a pair one after the other. Returns the total time of both windows, seconds.
 fn in_turns(
     sides: &mut [&mut dyn Conductor; 2],
     order: [usize; 2],
