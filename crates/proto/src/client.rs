@@ -41,6 +41,11 @@ pub trait Client: Clone + Send + 'static {
     fn is_idempotent(&self, _item: u16) -> bool {
         false
     }
+
+    /// Returns true if pipelined requests may be sent again when the server closes the connection between two answers.
+    fn resends_pipelined(&self) -> bool {
+        false
+    }
 }
 
 /// A [`Client`] for the protocol of a plan. The client is called dynamically, so that the load code is compiled only
@@ -57,6 +62,9 @@ pub trait AnyClient: Send {
 
     /// Returns true if a request may be sent again, like [`Client::is_idempotent`].
     fn is_idempotent(&self, item: u16) -> bool;
+
+    /// Returns true if pipelined requests may be sent again, like [`Client::resends_pipelined`].
+    fn resends_pipelined(&self) -> bool;
 
     /// Clones the client for another thread.
     fn clone_client(&self) -> Box<dyn AnyClient>;
@@ -77,6 +85,10 @@ impl<C: Client> AnyClient for C {
 
     fn is_idempotent(&self, item: u16) -> bool {
         Client::is_idempotent(self, item)
+    }
+
+    fn resends_pipelined(&self) -> bool {
+        Client::resends_pipelined(self)
     }
 
     fn clone_client(&self) -> Box<dyn AnyClient> {

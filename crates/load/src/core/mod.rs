@@ -65,6 +65,8 @@ pub(crate) struct Core {
     takes_over: bool,
     /// True for each request of the mix that is idempotent.
     idempotent: Box<[bool]>,
+    /// True if pipelined requests are sent again when the server closes their connection between two answers.
+    resends_pipelined: bool,
     mix: mix::Mix,
     depth: usize,
     free: Vec<u32>,
@@ -125,6 +127,7 @@ impl Core {
             requeued: VecDeque::new(),
             takes_over,
             idempotent,
+            resends_pipelined: depth > 1 && client.resends_pipelined(),
             mix,
             depth,
             free: (used..capacity as u32).rev().collect(),

@@ -1,7 +1,8 @@
 //! Requests that are sent again on another connection, because the server did not process them:
 //!
 //! - Requests that the server did not process when it closed their connection: in HTTP/2, those after the last stream
-//!   of a GOAWAY; in HTTP/1, those pipelined after an answer that announced the close.
+//!   of a GOAWAY; in HTTP/1, those pipelined after an answer that announced the close, and those pipelined on a
+//!   connection that closed between two answers (RFC 9112, section 9.3.2).
 //! - Requests of a keep-alive race: they were sent on a connection while the server was closing it, after an idle time
 //!   or after some number of answers. Only two kinds of these are sent again: idempotent requests (RFC 9110, section
 //!   9.2.2), and those answered with 408, which the server has not read.
@@ -94,9 +95,16 @@ impl Core {
         if !ended || self.conns[conn as usize].state != State::Busy || self.server_said_why(conn) {
             return false;
         }
-        let is_unread = kind == ErrorKind::ShortResponse && self.is_unread(ops, conn);
+        let is_unread = self.is_between_answers(conn) || kind == ErrorKind::ShortResponse && self.is_unread(ops, conn);
         self.record.unread_closes += u64::from(is_unread);
         is_unread || self.may_be_race(conn, kind)
+    }
+
+    /// Returns true if the server closed a connection on which it had sent answers, while several pipelined requests
+    /// waited for theirs. A server that closes after some number of answers may have received the requests behind them.
+    fn is_between_answers(&self, conn: u32) -> bool {
+        let c = &self.conns[conn as usize];
+        self.resends_pipelined && c.has_answers() && c.in_flight.saturating_sub(c.unsent) > 1
     }
 
     /// Returns true if the server closed a connection, on which it had sent answers, before it received a byte of the

@@ -93,6 +93,11 @@ impl Client for ClientPlan {
         self.requests.get(usize::from(item)).is_some_and(|request| request.is_idempotent)
     }
 
+    /// RFC 9112, section 9.3.2: a client that pipelines sends unanswered requests again if the connection closes.
+    fn resends_pipelined(&self) -> bool {
+        true
+    }
+
     fn mix(&self) -> &Mix {
         &self.shared.mix
     }
