@@ -116,6 +116,7 @@ fn table(result: &SizeResult) -> Table {
         Col::figures("CPU per request", 2),
         Col::figures("CPUs used", 3),
         Col::figures("throttled", 1),
+        Col::figures("throttled time", 5),
         Col::figures("memory", 4),
         Col::words("bottleneck", 1),
         Col::words("enough", 1),
@@ -123,6 +124,7 @@ fn table(result: &SizeResult) -> Table {
     let notes = [
         "capacity with its 95 % interval; predicted: by `what-if` from the run of the first setting",
         "throttled: share of the quota's periods in which it ran out, near the capacity",
+        "throttled time: for how much of the time the quota stopped a CPU, near the capacity; the CPUs add up",
     ];
     let row = |(at, step): (usize, &SizeStep)| row(step, result.cheapest == Some(at));
     Table {
@@ -154,6 +156,7 @@ fn row(step: &SizeStep, cheapest: bool) -> Vec<Cell> {
         figure(step.cpu_us_per_request, Unit::Micros),
         figure(step.cpus_used, Unit::Cpus),
         figure(step.throttled_periods, Unit::Share),
+        figure(step.throttled_time, Unit::Share),
         figure(step.rss_bytes, Unit::Bytes),
         Cell::new(step.bottleneck.clone().unwrap_or_else(|| "–".into())),
         enough,
