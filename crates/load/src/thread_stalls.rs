@@ -1,5 +1,6 @@
-//! Stalls of a generator thread: it woke up late, or one pass took far longer than its work should. A meter that only
-//! sleeps notices when the whole host stops. A thread's own meter also notices when a single thread gets no CPU.
+//! Stalls of a generator thread: it woke up late, or one pass took far longer than its work should. A separate thread
+//! that only sleeps, such as `sys::hiccups::HiccupMeter`, notices a stall only if the whole host stops. The measurement
+//! here also notices when this one thread gets no CPU.
 
 use run::Window;
 

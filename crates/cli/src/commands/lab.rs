@@ -109,7 +109,7 @@ fn on_hosts(args: &Args, plan: &mut Plan) -> anyhow::Result<()> {
     Ok(())
 }
 
-/// Fails if a name is not in the table of this kind.
+/// Fails if one of `names` is not in the table `{what}s`, for example `models` for `model`.
 fn known(what: &'static str, names: &[String]) -> anyhow::Result<()> {
     let table = TABLES.iter().find(|table| table.name == format!("{what}s"));
     let ids: Vec<String> = table.map(|table| (table.rows)()).into_iter().flatten().map(|row| row.id).collect();

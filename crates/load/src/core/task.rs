@@ -95,7 +95,8 @@ impl Think {
 }
 
 impl Task {
-    /// Returns the number of connection numbers that are needed.
+    /// Returns the number of connection slots: the maximum number of connections in use, plus the spares that wait for
+    /// a FIN.
     pub(crate) fn capacity(&self) -> u32 {
         match self.connections() {
             0 => 0,

@@ -157,7 +157,8 @@ impl Reader {
     }
 }
 
-/// Builds a frame header and returns its length; with a mask, room for it stays empty at the end.
+/// Returns a frame header and its length. If `masked`, the length includes four zero bytes at the end, which the caller
+/// replaces by the mask or leaves as a zero mask.
 pub(super) fn head(opcode: u8, fin: bool, length: u64, masked: bool) -> ([u8; MAX_HEAD], usize) {
     let mut bytes = [0; MAX_HEAD];
     bytes[0] = opcode | if fin { FIN } else { 0 };

@@ -1,4 +1,4 @@
-//! Answers of `size`.
+//! Tests of the report that `loadline size` prints.
 
 use loadline_report::{Style, render_size};
 use run::{ArenaCapacity, Estimate, PodAmounts, PodResources, SizeGoal, SizeResult, SizeSetting, SizeStep};

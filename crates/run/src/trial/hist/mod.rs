@@ -9,8 +9,8 @@ pub use payload::HistError;
 pub(crate) use payload::short;
 pub use summary::Summary;
 
-/// Longest duration that is told apart from longer ones, nanoseconds: 1 hour. Longer durations are stored as 1 hour,
-/// and counted in [`Hist::saturated`].
+/// Longest duration that a histogram stores, nanoseconds: 1 hour. Longer durations are stored as 1 hour, and counted in
+/// [`Hist::saturated`].
 const HIGHEST_NS: u64 = 3_600_000_000_000;
 /// Number of significant digits: values are off by at most 0.1 %.
 const DIGITS: u8 = 3;
