@@ -7,6 +7,7 @@
 
 mod awaits_reply;
 mod column_writer;
+mod cpu_use;
 mod family;
 mod find;
 mod half_open;

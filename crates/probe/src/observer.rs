@@ -80,6 +80,7 @@ fn scope(spec: &ObserverSpec) -> Scope {
         connect: spec.connect.clone(),
         counted: spec.counted.clone(),
         sources: spec.sources.as_ref().map(known),
+        processors: spec.processors.clone(),
         ..Scope::default()
     }
 }
@@ -148,6 +149,7 @@ impl Watching {
             behind,
             incidents: end.incidents,
             waits,
+            cpu_use: end.cpu_use,
             ..Observed::default()
         }
     }

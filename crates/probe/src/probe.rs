@@ -1,9 +1,10 @@
 //! The probe: reads every source into the writer, never fails, and measures its own cost.
 
-use run::Recording;
+use run::{CpuUse, Recording};
 
 use crate::Scope;
 use crate::column_writer::ColumnWriter;
+use crate::cpu_use::CpuUseMeter;
 use crate::process_set::ProcessSet;
 use crate::source::{Effort, Round, Source};
 use crate::sources::{Exported, Exporter, SOURCES};
@@ -16,6 +17,7 @@ pub struct Probe {
     process_set: ProcessSet,
     readers: Vec<Reader>,
     effort: Effort,
+    cpu_use: Option<CpuUseMeter>,
 }
 
 /// Budget in microseconds for reading an exporter, such as a medium or loadline's own server. The budget of an exporter
@@ -49,7 +51,10 @@ impl Probe {
             ..Reader::new(spec.name, spec.budget_us, (spec.open)(&scope, &tree))
         });
         let readers: Vec<Reader> = readers.collect();
-        Self::over(tree, readers, scope.processes)
+        // The CPU time of processes comes from the running kernel.
+        let cpu_use = (tree.is_live() && wanted("cpu") && wanted("process"))
+            .then(|| CpuUseMeter::new(tree.keep("proc/stat"), scope.processors.clone()));
+        Self { cpu_use, ..Self::over(tree, readers, scope.processes) }
     }
 
     /// Creates a probe that reads only these exporters (see [`Exporter`]).
@@ -60,7 +65,7 @@ impl Probe {
 
     fn over(tree: Tree, readers: Vec<Reader>, processes: Vec<u32>) -> Self {
         let (writer, process_set) = (ColumnWriter::default(), ProcessSet::new(processes));
-        Self { tree, writer, process_set, readers, effort: Effort::default() }
+        Self { tree, writer, process_set, readers, effort: Effort::default(), cpu_use: None }
     }
 
     /// Takes a full sample of every source, including expensive ones, at the edge of a phase. `t_s` is the time of the
@@ -110,6 +115,20 @@ impl Probe {
         self.process_set = ProcessSet::after(&self.process_set, processes.to_vec());
         // Values of the previous trial must not appear in the next recording.
         self.readers.iter_mut().for_each(|reader| (reader.rest, reader.read_ns) = (0, None));
+    }
+
+    /// Reads the CPU time of the host and of the followed processes. Returns false if this probe does not read them.
+    pub(crate) fn read_cpu_use(&mut self, t_s: f64) -> bool {
+        let Some(meter) = &mut self.cpu_use else { return false };
+        let begin = cpu_us();
+        meter.read(t_s, self.process_set.all_pids());
+        self.effort.cpu_us += cpu_us() - begin;
+        true
+    }
+
+    /// Returns the CPU times since the last call; empty if this probe does not read them.
+    pub(crate) fn take_cpu_use(&mut self) -> CpuUse {
+        self.cpu_use.as_mut().map(CpuUseMeter::take).unwrap_or_default()
     }
 
     /// Copies the last `rows` samples of the counters in `wanted`.

@@ -56,6 +56,11 @@ impl ProcessSet {
         self.members.iter().map(|(pid, _)| *pid)
     }
 
+    /// Returns the process IDs of all processes so far, and of the upstream processes.
+    pub(crate) fn all_pids(&self) -> impl Iterator<Item = u32> + '_ {
+        self.members.iter().chain(&self.members_behind).map(|(pid, _)| *pid)
+    }
+
     /// Returns the instances `name:pid` of all processes so far.
     pub fn instances(&self) -> impl Iterator<Item = &str> {
         self.members.iter().map(|(_, instance)| instance.as_str())

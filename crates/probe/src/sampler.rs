@@ -3,16 +3,18 @@
 //! Each sample of the series has a random moment in the first half of its interval. At fixed moments, a server that
 //! works in step with the interval would always be seen in the same state. Intervals begin at absolute times (origin +
 //! k · interval), so a late sample does not delay later ones. `probe.late` counts each missed sample, and each sample
-//! that starts more than half an interval late.
+//! that starts more than half an interval late. Between these samples, the thread reads the CPU time of the host and of
+//! the processes ten times per second ([`crate::cpu_use`]).
 
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::thread::JoinHandle;
 use std::time::Duration;
 
-use run::{Incident, Observed, Recording};
+use run::{CpuUse, Incident, Observed, Recording};
 use sys::clock::Origin;
 
 use crate::Probe;
+use crate::cpu_use;
 use crate::process_watch::ProcessWatch;
 
 /// Requests to the thread and its answers.
@@ -99,6 +101,8 @@ pub struct Ended {
     pub incidents: Vec<Incident>,
     /// The probe with its open files, for the next trial.
     pub probe: Probe,
+    /// CPU times of the host and of the processes.
+    pub cpu_use: CpuUse,
 }
 
 impl Sampler {
@@ -169,7 +173,8 @@ impl Sampler {
     pub fn finish_keeping(mut self) -> Option<Ended> {
         self.stop();
         let (mut probe, life) = self.thread.take()?.join().ok()?;
-        Some(Ended { recording: probe.take(), incidents: life.finish(self.origin.now_s()), probe })
+        let (recording, cpu_use) = (probe.take(), probe.take_cpu_use());
+        Some(Ended { recording, incidents: life.finish(self.origin.now_s()), probe, cpu_use })
     }
 
     fn stop(&self) {
@@ -197,6 +202,7 @@ impl SamplerThread {
     fn work(mut self) -> (Probe, ProcessWatch) {
         let mut slot = sys::clock::monotonic_ns();
         let mut due = slot;
+        let mut cpu_due = slot;
         loop {
             let queue = Arc::clone(&self.queue);
             let mut orders = queue.lock();
@@ -210,6 +216,7 @@ impl SamplerThread {
                 drop(orders);
                 let t_s = self.origin.now_s();
                 self.probe.sample(t_s);
+                self.probe.read_cpu_use(t_s);
                 let mut orders = queue.lock();
                 (orders.taken, orders.edge_s) = (asked, t_s);
                 queue.changed.notify_all();
@@ -220,6 +227,10 @@ impl SamplerThread {
                 slot = self.series(slot, due);
                 due = moment_in(slot, self.interval_ns);
                 self.show();
+            } else if now >= cpu_due {
+                drop(orders);
+                let reads = self.probe.read_cpu_use(self.origin.s_at(now));
+                cpu_due = if reads { now + cpu_use::INTERVAL_NS } else { u64::MAX };
             } else if orders.copy_wanted {
                 drop(orders);
                 let copy = self.copy();
@@ -230,7 +241,7 @@ impl SamplerThread {
                 drop(orders);
                 self.look(now);
             } else {
-                let wait = Duration::from_nanos(due.min(self.life.due_ns()) - now);
+                let wait = Duration::from_nanos(due.min(cpu_due).min(self.life.due_ns()) - now);
                 orders = queue.changed.wait_timeout(orders, wait).unwrap_or_else(PoisonError::into_inner).0;
                 drop(orders);
             }

@@ -22,6 +22,8 @@ pub struct Scope {
     pub counted: Vec<Address>,
     /// Names of the rows of [`crate::SOURCES`] to read; `None` for all.
     pub sources: Option<Vec<&'static str>>,
+    /// CPUs that represent the host; empty for all.
+    pub processors: Vec<u32>,
 }
 
 impl Default for Scope {
@@ -34,6 +36,7 @@ impl Default for Scope {
             connect: None,
             counted: Vec::new(),
             sources: None,
+            processors: Vec::new(),
         }
     }
 }

@@ -150,7 +150,7 @@ pub use trial::{RateChange, Rates, Steady, Trial, TrialKind};
 pub use visible::{is_invisible, visible};
 pub use wire::agent::{AgentSpec, LoadPart, Phase, ServePlan, Tick, TickDetail};
 pub use wire::lever::{LeverCheck, LeverPart, LeverPlan, SlotPlan};
-pub use wire::observer::{Observed, ObserverSpec, Role};
+pub use wire::observer::{CpuUse, Observed, ObserverSpec, Role};
 pub use wire::question::{ServerAnswer, ServerQuestion, TestResponse};
 pub use wire::watch::{WatchSpec, WatchedHost};
 pub use wire::{

@@ -5,6 +5,7 @@ pub(crate) mod host_watch;
 pub(crate) mod hosts;
 mod observation;
 mod observed_server;
+mod other_programs;
 mod remote_observer;
 pub(crate) mod samplers;
 mod server_counters;

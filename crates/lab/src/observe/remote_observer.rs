@@ -150,6 +150,7 @@ impl Connection {
         for stood in &mut seen.pauses {
             *stood = Window { begin_s: self.ours_s(stood.begin_s), end_s: self.ours_s(stood.end_s) };
         }
+        seen.cpu_use.t_s.iter_mut().for_each(|t_s| *t_s = self.group.ours_s(0, *t_s));
         (self.observed, self.came) = (Some(seen), self.came + 1);
     }
 

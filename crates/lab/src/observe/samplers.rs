@@ -9,7 +9,11 @@ use run::{DatabaseProfile, Incident, Observed, Recording, Side, Trial, Window};
 use sys::clock::Origin;
 
 use crate::agents::AgentGroup;
+use crate::observe::other_programs::{self, SideUse};
 use crate::observe::{RemoteObserver, RemoteSampling};
+
+/// Maximum length of a load for which the CPU time of other programs is kept, seconds.
+const MAX_OTHERS_S: f64 = 600.0;
 
 /// An active observer, with the name of its host.
 pub(crate) struct ActiveObserver {
@@ -100,6 +104,8 @@ pub(crate) struct ObservedSides {
     pub(crate) server: Option<Side>,
     /// Times at which hosts with their own observer stood still.
     pauses: Vec<Window>,
+    /// CPU times of each side.
+    cpu_use: Vec<SideUse>,
     incidents: Vec<Incident>,
 }
 
@@ -179,11 +185,12 @@ impl Samplers {
 
     /// Ends observing and returns the sides.
     pub(crate) fn sides(self) -> ObservedSides {
-        let (mut incidents, mut pauses) = (Vec::new(), Vec::new());
+        let (mut incidents, mut pauses, mut cpu_use) = (Vec::new(), Vec::new(), Vec::new());
         let mut side = |active: ActiveObserver| {
             let (host, mut seen) = active.finish();
             incidents.append(&mut seen.incidents);
             pauses.append(&mut seen.pauses);
+            cpu_use.push((seen.machine.clone(), std::mem::take(&mut seen.cpu_use)));
             side_of(host, self.shared, seen)
         };
         let mut server = self.server.map(&mut side);
@@ -195,14 +202,19 @@ impl Samplers {
         if let Some(client) = &mut client {
             self.namespace_hosts.into_iter().for_each(|host| client.recording.merge(prefixed(host)));
         }
-        ObservedSides { client, client_hosts, server, pauses, incidents }
+        ObservedSides { client, client_hosts, server, pauses, cpu_use, incidents }
     }
 
     /// Ends observing, adds the sides to the trial and returns the incidents.
     pub(crate) fn close(mut self, trial: &mut Trial) -> Vec<Incident> {
         trial.databases = std::mem::take(&mut self.databases).into_iter().map(DatabaseSampler::finish).collect();
-        let ObservedSides { client, client_hosts, server, pauses, incidents } = self.sides();
+        let ObservedSides { client, client_hosts, server, pauses, cpu_use, incidents } = self.sides();
         trial.measured.pauses.extend(pauses);
+        let whole = Window { begin_s: 0.0, end_s: trial.measured.window.end_s };
+        // Hours would need much memory, and no search has windows of hours.
+        if whole.length_s() <= MAX_OTHERS_S {
+            trial.measured.others = other_programs::others(&cpu_use, whole);
+        }
         trial.client = client.unwrap_or_default();
         trial.client_hosts = client_hosts;
         trial.server = server;

@@ -78,6 +78,7 @@ pub fn trial(point: &Point, loads: &[&Intensity], mut part: LoadPart, window: Wi
             slot_times: part.slot_times,
             tenths: part.tenths,
             pauses: part.pauses,
+            others: Vec::new(),
             held_up: part.held_up,
             opened: part.opened,
             open_at_begin: None,

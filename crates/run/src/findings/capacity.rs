@@ -104,7 +104,8 @@ fn no_windows(n: &usize) -> bool {
     *n == 0
 }
 
-/// Time left out of the estimate: pauses of a generator's host, and CPU time taken by other virtual machines.
+/// Time left out of the estimate: pauses of a generator's host, CPU time taken by other virtual machines, and times in
+/// which other programs took an unusual share of the CPUs.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(default)]
@@ -114,6 +115,12 @@ pub struct ExcludedTime {
     pub seconds: f64,
     /// Number of pauses.
     pub pauses: usize,
+    /// Time in which other programs took an unusual share of the CPUs, seconds.
+    #[serde(with = "Figure", skip_serializing_if = "crate::skip_empty::is_zero")]
+    pub others_s: f64,
+    /// CPU time that they took in this time, as seconds of all CPUs of a machine.
+    #[serde(with = "Figure", skip_serializing_if = "crate::skip_empty::is_zero")]
+    pub others_cpu_s: f64,
     /// Capacity if that time is included, requests per second. Absent if too little time was left without the pauses.
     /// If so, `capacity` itself includes the pauses.
     pub rate: Option<f64>,

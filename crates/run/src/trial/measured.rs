@@ -48,6 +48,11 @@ pub struct Measured {
     /// Times in which a generator thread woke up late or stalled during its work; seconds since the load began.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub held_up: Vec<Window>,
+    /// Share of a machine's CPUs, 0 to 1, that neither server, upstreams and generator used nor left idle, in each tenth
+    /// of a second from the begin of the load to the end of the window. Other programs, other virtual machines, and
+    /// interrupts took this share. Of several machines, the largest share counts. Empty if unknown.
+    #[serde(with = "Figure::<Vec<f64>>", skip_serializing_if = "Vec::is_empty")]
+    pub others: Vec<f64>,
     /// Information about the opening of the connections, if they were opened one after the other.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub opened: Option<ConnectionOpening>,

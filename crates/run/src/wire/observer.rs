@@ -69,6 +69,37 @@ pub struct Observed {
     /// Sampled threads; absent if they were not requested.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub waits: Option<Box<crate::WaitProfile>>,
+    /// CPU times of the host and of the watched processes.
+    #[serde(skip_serializing_if = "CpuUse::is_empty")]
+    pub cpu_use: CpuUse,
     /// Incidents of the processes.
     pub incidents: Vec<Incident>,
+}
+
+/// CPU times of a host and of the watched processes, about ten times per second. All times are sums since any earlier
+/// moment.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+#[serde(default)]
+pub struct CpuUse {
+    /// Number of CPUs of the host.
+    pub cpus: f64,
+    /// Time of each reading in seconds since the origin of the trial.
+    pub t_s: Vec<f64>,
+    /// Time for which the host's CPUs were idle, seconds.
+    pub idle_s: Vec<f64>,
+    /// CPU time of the watched processes and of the upstreams, seconds.
+    pub own_s: Vec<f64>,
+}
+
+impl CpuUse {
+    /// Returns true if there is no reading.
+    pub fn is_empty(&self) -> bool {
+        self.t_s.is_empty()
+    }
+
+    /// Returns true if each reading has all values.
+    pub(crate) fn is_whole(&self) -> bool {
+        self.idle_s.len() == self.t_s.len() && self.own_s.len() == self.t_s.len()
+    }
 }

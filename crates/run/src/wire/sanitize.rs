@@ -1,7 +1,7 @@
 //! Sanitizing untrusted text from agents on other hosts. Text is sanitized when it arrives, so all later code can show
 //! it unchanged.
 
-use crate::{AgentReport, FailureKind, Incident, Observed, Recording, visible};
+use crate::{AgentReport, CpuUse, FailureKind, Incident, Observed, Recording, visible};
 
 /// Maximum length of an untrusted text, characters.
 const MAX_TEXT_CHARS: usize = 4096;
@@ -29,6 +29,9 @@ fn clean_incidents(incidents: &mut [Incident]) {
 /// Maximum number of pauses per host.
 const MAX_PAUSES: usize = 10_000;
 
+/// Maximum number of readings of CPU times per host.
+const MAX_CPU_READINGS: usize = 100_000;
+
 fn clean_observed(seen: &mut Observed) {
     seen.processes.iter_mut().for_each(clean);
     clean(&mut seen.machine);
@@ -38,6 +41,9 @@ fn clean_observed(seen: &mut Observed) {
     seen.waits.iter_mut().for_each(|waits| waits.each_text(clean));
     clean_incidents(&mut seen.incidents);
     seen.pauses.truncate(MAX_PAUSES);
+    if !seen.cpu_use.is_whole() || seen.cpu_use.t_s.len() > MAX_CPU_READINGS {
+        seen.cpu_use = CpuUse::default();
+    }
     clean_recording(&mut seen.recording);
 }
 

@@ -1,0 +1,101 @@
+//! CPU time that other programs took from the machines of a trial, in each tenth of a second of its load.
+
+use run::{CpuUse, TENTH_S, Window};
+
+/// Readings of one side: the name of its machine, and the CPU times.
+pub(crate) type SideUse = (String, CpuUse);
+
+/// Returns the share of the CPUs, 0 to 1, that was neither idle nor used by an observed process, in each tenth of a
+/// second of `window`. Of several machines, the largest share counts. 0 before the first reading and after the last.
+/// Returns nothing without any reading in the window.
+pub(crate) fn others(sides: &[SideUse], window: Window) -> Vec<f64> {
+    let tenths = (window.length_s() / TENTH_S + 0.5) as usize;
+    let of_tenth = |tenth: usize| {
+        let begin_s = window.begin_s + TENTH_S * tenth as f64;
+        let taken = sides.iter().filter_map(|(machine, host)| taken(sides, machine, host, begin_s));
+        taken.reduce(f64::max)
+    };
+    let shares: Vec<Option<f64>> = (0..tenths).map(of_tenth).collect();
+    let any = shares.iter().any(Option::is_some);
+    if any { shares.into_iter().map(Option::unwrap_or_default).collect() } else { Vec::new() }
+}
+
+/// Minimum share of a tenth of a second that the readings must cover. The sides take their last reading one after the
+/// other, so that the last tenth of a window is not whole.
+const MIN_COVERED: f64 = 0.5;
+
+/// Returns the share that others took of a machine's CPUs in the tenth of a second from `begin_s` on. All sides on this
+/// machine count as own.
+fn taken(sides: &[SideUse], machine: &str, host: &CpuUse, begin_s: f64) -> Option<f64> {
+    let here = || sides.iter().filter(|(of, _)| of == machine).map(|(_, side)| side);
+    let covered = |(begin_s, end_s): (f64, f64), side: &CpuUse| {
+        Some((begin_s.max(*side.t_s.first()?), end_s.min(*side.t_s.last()?)))
+    };
+    let span = here().try_fold((begin_s, begin_s + TENTH_S), covered)?;
+    let own_s: f64 = here().map(|side| growth(&side.t_s, &side.own_s, span)).sum::<Option<f64>>()?;
+    let length_s = span.1 - span.0;
+    let share = 1.0 - (growth(&host.t_s, &host.idle_s, span)? + own_s) / (host.cpus * length_s);
+    // Thousandths are more exact than the kernel's clock ticks.
+    (length_s >= MIN_COVERED * TENTH_S && share.is_finite()).then(|| (share.clamp(0.0, 1.0) * 1e3).round() / 1e3)
+}
+
+/// Returns the growth of a value between two moments, from the readings around each of them. Returns `None` if one of
+/// the moments is not between two readings.
+fn growth(t_s: &[f64], values: &[f64], (begin_s, end_s): (f64, f64)) -> Option<f64> {
+    let at = |moment: f64| {
+        let after = t_s.partition_point(|t| *t < moment).max(1);
+        let (t, v) = (t_s.get(after - 1..=after)?, values.get(after - 1..=after)?);
+        let share = (moment - t[0]) / (t[1] - t[0]);
+        (0.0..=1.0).contains(&share).then(|| v[0] + share * (v[1] - v[0]))
+    };
+    Some(at(end_s)? - at(begin_s)?)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Readings of two CPUs, of which `own` CPUs are used by observed processes and `busy` CPUs in all.
+    fn side(machine: &str, own: f64, busy: impl Fn(f64) -> f64) -> SideUse {
+        let mut readings = CpuUse { cpus: 2.0, ..CpuUse::default() };
+        let mut idle_s = 50.0;
+        for step in 0..=20 {
+            let t_s = 0.1 * f64::from(step) - 0.05;
+            readings.t_s.push(t_s);
+            readings.idle_s.push(idle_s);
+            readings.own_s.push(own * t_s);
+            idle_s += 0.1 * (2.0 - busy(t_s));
+        }
+        (machine.into(), readings)
+    }
+
+    fn about(values: &[f64], expected: &[f64]) -> bool {
+        values.len() == expected.len() && values.iter().zip(expected).all(|(a, b)| (a - b).abs() < 0.011)
+    }
+
+    #[test]
+    fn what_neither_side_used_was_taken_by_others() {
+        let busy = |t_s: f64| if t_s > 0.5 { 1.9 } else { 0.9 };
+        let sides = [side("m", 0.5, busy), side("m", 0.4, busy)];
+        let window = Window { begin_s: 0.3, end_s: 0.8 };
+        let shares = others(&sides, window);
+        assert!(about(&shares, &[0.0, 0.0, 0.25, 0.5, 0.5]), "{shares:?}");
+    }
+
+    #[test]
+    fn of_two_machines_the_one_of_which_more_was_taken_counts() {
+        let sides = [side("a", 0.5, |_| 0.5), side("b", 0.4, |_| 1.4)];
+        let shares = others(&sides, Window { begin_s: 0.3, end_s: 0.5 });
+        assert!(about(&shares, &[0.5, 0.5]), "{shares:?}");
+    }
+
+    #[test]
+    fn a_window_without_readings_has_no_shares() {
+        assert!(others(&[], Window { begin_s: 0.0, end_s: 1.0 }).is_empty());
+        let sides = [side("a", 0.5, |_| 0.5)];
+        assert!(others(&sides, Window { begin_s: 2.0, end_s: 2.5 }).is_empty());
+        let late = [side("a", 0.5, |_| 1.5)];
+        let shares = others(&late, Window { begin_s: 1.8, end_s: 2.1 });
+        assert!(about(&shares, &[0.5, 0.5, 0.0]), "{shares:?}: the last reading is at 1.95 s");
+    }
+}

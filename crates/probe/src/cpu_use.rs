@@ -1,0 +1,110 @@
+//! CPU time of a host and of the followed processes ten times per second. The difference is the CPU time that other
+//! programs took. Few counters are read so often, because each reading costs CPU time. Source: proc_stat(5).
+
+use run::CpuUse;
+
+use crate::reread_file::RereadFile;
+use crate::text::{lines, number, words};
+use crate::units;
+
+/// Time between two readings in nanoseconds.
+pub(crate) const INTERVAL_NS: u64 = 100_000_000;
+/// Maximum number of readings of one trial: one hour. Later readings are left out.
+const MAX_READINGS: usize = 36_000;
+
+/// Reads the CPU times; see the module documentation.
+pub(crate) struct CpuUseMeter {
+    file: RereadFile,
+    /// CPUs that represent the host; empty for all.
+    cpus: Vec<u32>,
+    /// ID of each followed process, and its CPU time at the last reading in nanoseconds.
+    processes: Vec<(u32, u64)>,
+    own_ns: u64,
+    readings: CpuUse,
+}
+
+impl CpuUseMeter {
+    /// Creates a meter that reads `file`, which has the format of `/proc/stat`.
+    pub(crate) fn new(file: RereadFile, cpus: Vec<u32>) -> Self {
+        Self { file, cpus, processes: Vec::new(), own_ns: 0, readings: CpuUse::default() }
+    }
+
+    /// Takes a reading at `t_s` seconds since the origin of the trial. `pids` are the processes of this side and of its
+    /// upstreams.
+    pub(crate) fn read(&mut self, t_s: f64, pids: impl Iterator<Item = u32>) {
+        if self.readings.t_s.len() >= MAX_READINGS {
+            return;
+        }
+        let Some((idle_s, cpus)) = self.file.read().ok().and_then(|text| idle(text, &self.cpus)) else { return };
+        for pid in pids {
+            let Ok(now_ns) = sys::cpuclock::process_cpu_ns(pid) else { continue };
+            match self.processes.iter_mut().find(|(known, _)| *known == pid) {
+                Some((_, before_ns)) => {
+                    self.own_ns += now_ns.saturating_sub(*before_ns);
+                    *before_ns = now_ns;
+                }
+                None => self.processes.push((pid, now_ns)),
+            }
+        }
+        self.readings.cpus = cpus;
+        self.readings.t_s.push(t_s);
+        self.readings.idle_s.push(idle_s);
+        self.readings.own_s.push(self.own_ns as f64 / 1e9);
+    }
+
+    /// Returns all readings, and begins anew with other processes.
+    pub(crate) fn take(&mut self) -> CpuUse {
+        (self.own_ns, self.processes) = (0, Vec::new());
+        std::mem::take(&mut self.readings)
+    }
+}
+
+/// Returns the idle time of some CPUs in seconds (of all if `cpus` is empty), and their number. Waiting for a disk is
+/// idle time, too.
+fn idle(text: &[u8], cpus: &[u32]) -> Option<(f64, f64)> {
+    let mut sum = (0.0, 0.0);
+    for line in lines(text) {
+        let mut fields = words(line);
+        let Some(name) = fields.next().and_then(|key| key.strip_prefix(b"cpu")) else { continue };
+        let wanted = |cpu: u64| cpus.is_empty() || cpus.iter().any(|one| u64::from(*one) == cpu);
+        if !number(name).is_some_and(wanted) {
+            continue;
+        }
+        let ticks: Vec<u64> = fields.skip(3).take(2).map_while(number).collect();
+        let [idle, iowait] = ticks.as_slice() else { return None };
+        sum = (sum.0 + units::ticks_us(idle + iowait) / 1e6, sum.1 + 1.0);
+    }
+    (sum.1 > 0.0).then_some(sum)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const STAT: &[u8] = b"cpu  1 0 1 700 30\ncpu0 1 0 1 300 10 0 0 0\ncpu3 0 0 0 400 20 0 0 0\nintr 5\n";
+
+    #[test]
+    fn idle_time_and_waits_for_a_disk_of_the_wanted_cpus_are_summed() {
+        let tick_s = units::ticks_us(1) / 1e6;
+        assert_eq!(idle(STAT, &[]), Some((730.0 * tick_s, 2.0)));
+        assert_eq!(idle(STAT, &[3]), Some((420.0 * tick_s, 1.0)));
+        assert_eq!((idle(STAT, &[7]), idle(b"cpu0 x\n", &[])), (None, None));
+    }
+
+    #[test]
+    fn the_cpu_time_of_followed_processes_counts_from_the_first_reading() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("stat");
+        std::fs::write(&path, STAT).unwrap();
+        let mut meter = CpuUseMeter::new(RereadFile::new(path), Vec::new());
+        let me = || [std::process::id(), u32::MAX].into_iter();
+        meter.read(0.0, me());
+        let begin_ns = sys::clock::process_cpu_ns();
+        while sys::clock::process_cpu_ns() < begin_ns + 5_000_000 {}
+        meter.read(0.1, me());
+        let seen = meter.take();
+        assert_eq!((seen.t_s.as_slice(), seen.own_s[0], seen.cpus), ([0.0, 0.1].as_slice(), 0.0, 2.0));
+        assert!(seen.own_s[1] >= 0.005, "{seen:?}");
+        assert_eq!(meter.take(), CpuUse::default());
+    }
+}
