@@ -379,6 +379,8 @@ thresholds! {
         MOST: f64 = 0.5, "share of the whole", "a resource that limits the server from one that only takes part",
             Given, "the parts add up to 1, so no other part is larger", "a_verdict_whose_prediction_came_true_is_proven", also [
             MOST_FAIL, "a trial with mostly failures from one with mostly good answers",
+            COUNTED_LOAD, "a load (as a share of the highest) that shows the usual CPU use of other programs from lighter ones",
+            SPOILED, "a window that other programs mostly disturbed, which is repeated, from one that counts",
             STARVED_SHARE, "a generator that waits longer than it runs from one that runs longer",
             DELAY_SHARE, "a generator whose waits for a CPU make up most of the response time from one whose waits do not",
             LONG_WINDOW, "windows long enough (as a share of the longest) to show the rate of a limiter from shorter ones",

@@ -345,12 +345,16 @@ fn hypervisor(facts: &Facts<'_>, trial: &Trial, report: &mut TrustReport) {
 fn left_out(capacity: Option<&Capacity>, report: &mut TrustReport) {
     let Some((capacity, l)) = capacity.and_then(|c| Some((c, c.left_out?))) else { return };
     let became = l.rate.map_or_else(
-        || "without the pauses too little is left, so they are included: measure again on a quiet machine".into(),
-        |with| format!("the pauses are left out; with them the capacity is {}", rate(with)),
+        || "without that time too little is left, so it is included: measure again on a quiet machine".into(),
+        |with| format!("that time is left out; with it the capacity is {}", rate(with)),
     );
+    let paused = (l.pauses > 0).then(|| format!("a host paused {}", counted(l.pauses as f64, "time")));
+    let busy = ratio(l.others_cpu_s, l.others_s)
+        .map(|share| format!("other programs took {} of the CPUs for {} s", percent(share), figure(l.others_s)));
+    let causes: Vec<String> = busy.into_iter().chain(paused).collect();
     report.warn(format!(
-        "a host paused {} times ({} s in all) during the search for the capacity of {}: {became}",
-        l.pauses,
+        "{} ({} s in all) during the search for the capacity of {}: {became}",
+        causes.join(", and "),
         figure(l.seconds),
         rate(capacity.rate)
     ));

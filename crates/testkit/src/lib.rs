@@ -59,7 +59,7 @@ pub use servers::{apache, apache_with_log, nginx, nginx_workers, python};
 pub use slurm::Slurm;
 pub use two_hosts::{Server, TwoHosts};
 #[cfg(feature = "virtual-server")]
-pub use virtual_server::{Drift, Pauses, VirtualServer};
+pub use virtual_server::{Drift, Neighbour, Pauses, VirtualServer};
 
 /// Returns the path of the program of the crate under test. Works only in tests of that crate.
 #[macro_export]

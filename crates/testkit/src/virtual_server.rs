@@ -4,13 +4,18 @@
 use lab::search::Conductor;
 use lab::{LabError, Point};
 use load::{SimServer, simulate};
-use run::{Cost, FigureUnit, LoadPlan, Objective, Plan, Protocol, Reading, Run, Side, Steady, Trial, Window};
+use run::{Cost, FigureUnit, LoadPlan, Objective, Plan, Protocol, Reading, Run, Side, Steady, TENTH_S, Trial, Window};
 
 /// Time in seconds of a trial besides warm-up and window, unless the test sets another: starting agents and a short
 /// drain.
 const AROUND_A_TRIAL_S: f64 = 0.08;
 /// Time for which pauses are generated, as a multiple of the search's budget. No search takes longer.
 const BUDGETS: f64 = 3.0;
+
+/// Share of the CPUs that other programs take on a quiet machine.
+const USUAL_SHARE: f64 = 0.03;
+/// Standard deviation of this share over a tenth of a second, because the kernel counts in ticks.
+const TICKS_SD: f64 = 0.03;
 
 /// Pauses of a machine, as on a shared host. The pauses start at Poisson times and have exponential lengths.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -45,6 +50,29 @@ pub struct Drift {
     pub forgets_s: f64,
 }
 
+/// A program that takes CPU time beside the server for a while.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Neighbour {
+    /// Start in seconds since the begin of the run.
+    pub begin_s: f64,
+    /// Length in seconds.
+    pub length_s: f64,
+    /// Share of the server's speed that the program takes, 0 to 1.
+    pub share: f64,
+}
+
+impl Neighbour {
+    /// Length of a turn of the server and of a turn of this program together, seconds.
+    const TURNS_S: f64 = 0.006;
+
+    /// Returns the times in which the program runs and the server waits, in order.
+    fn turns(self) -> Vec<(f64, f64)> {
+        let begin_s = |turn: u32| self.begin_s + Self::TURNS_S * f64::from(turn);
+        let turns = (self.length_s / Self::TURNS_S) as u32;
+        (0..turns).map(|turn| (begin_s(turn), begin_s(turn) + self.share * Self::TURNS_S)).collect()
+    }
+}
+
 /// A queueing model of a server, and the run of a search against it.
 #[derive(Clone, Debug)]
 pub struct VirtualServer {
@@ -55,6 +83,7 @@ pub struct VirtualServer {
     pauses: Vec<(f64, f64)>,
     /// Stalls of the server alone, which the meter of the machine's pauses does not notice.
     stalls: Vec<(f64, f64)>,
+    neighbours: Vec<Neighbour>,
     drift: Option<Drift>,
     /// Standard deviation of the logarithm of the measured CPU time per request, besides the machine's speed. `None`
     /// measures no CPU time.
@@ -92,6 +121,7 @@ impl VirtualServer {
             load,
             pauses: Vec::new(),
             stalls: Vec::new(),
+            neighbours: Vec::new(),
             drift: None,
             cpu_noise: None,
             unused_s: 0.0,
@@ -124,6 +154,27 @@ impl VirtualServer {
     pub fn disturbed(mut self, stalls: &[(f64, f64)]) -> Self {
         self.stalls.extend_from_slice(stalls);
         self
+    }
+
+    /// Adds programs that take CPU time from the server. The observers notice them.
+    #[must_use]
+    pub fn beside(mut self, neighbours: &[Neighbour]) -> Self {
+        self.neighbours.extend_from_slice(neighbours);
+        self.stalls.extend(neighbours.iter().flat_map(|neighbour| neighbour.turns()));
+        self
+    }
+
+    /// Returns the share of the CPUs that other programs take in each tenth of a second of a load that begins at
+    /// `begin_s` seconds of the run. The kernel counts in ticks, so that a value is off by some percent.
+    fn others(&self, begin_s: f64, length_s: f64) -> Vec<f64> {
+        let mut random = fastrand::Rng::with_seed(self.trial_seed() ^ 0x07e2);
+        let of_tenth = |tenth: u32| {
+            let (from, to) = (begin_s + TENTH_S * f64::from(tenth), begin_s + TENTH_S * f64::from(tenth + 1));
+            let within = |n: &Neighbour| (to.min(n.begin_s + n.length_s) - from.max(n.begin_s)).max(0.0) / TENTH_S;
+            let taken: f64 = self.neighbours.iter().map(|n| n.share * within(n)).sum();
+            (USUAL_SHARE + taken + TICKS_SD * normal(&mut random)).clamp(0.0, 1.0)
+        };
+        (0..(length_s / TENTH_S + 0.5) as u32).map(of_tenth).collect()
     }
 
     /// Gives the search also the time of the final experiment, as `find` does if no experiment fits.
@@ -219,10 +270,14 @@ impl VirtualServer {
         let seen = self.ahead_ns(&self.pauses);
         let (part, _) = simulate(plan, &server).map_err(|e| LabError::set_up("simulating", e))?;
         let window = Window { begin_s: plan.warmup_s, end_s: plan.warmup_s + plan.duration_s };
+        let others = self.others(self.now_s, window.end_s);
         self.now_s += window.end_s + self.around_s;
         let pauses: Vec<Window> =
             seen.iter().map(|&(b, e)| Window { begin_s: b as f64 / 1e9, end_s: e as f64 / 1e9 }).collect();
         let mut trial = Trial { server: side, ..lab::merged(point, &[&plan.intensity], part, window) };
+        if !self.neighbours.is_empty() {
+            trial.measured.others = others;
+        }
         // The meter of a virtual host's pauses detects every pause that a real meter would detect.
         trial.measured.pauses =
             pauses.into_iter().filter(|p| p.length_s() >= 0.002 && p.begin_s < window.end_s).collect();

@@ -1,10 +1,14 @@
 //! Capacity: the highest completed rate that holds the objective.
 
+mod counts;
 pub(crate) mod early_end;
 mod held_twice;
+mod left_out;
+pub(crate) mod neighbours;
 mod own_pool;
 mod windows;
 
+pub use neighbours::is_spoiled;
 pub use own_pool::own_pool;
 pub use windows::{Pooled, pooled};
 pub(crate) use windows::{chances, pooled_search, pooled_users};
@@ -217,10 +221,8 @@ fn past<'a>(facts: &Facts<'a>, chances: &[Option<f64>], rate: f64) -> Option<&'a
 
 fn pooled_method(p: &Pooled) -> String {
     let left_out = match p.left_out {
-        Some(l) if l.rate.is_some() => {
-            format!("; {} s of pauses of a host are left out", figure(l.seconds))
-        }
-        Some(l) => format!("; {} s of pauses of a host are included", figure(l.seconds)),
+        Some(l) if l.rate.is_some() => format!("; {} s that were disturbed are left out", figure(l.seconds)),
+        Some(l) => format!("; {} s that were disturbed are included", figure(l.seconds)),
         None => String::new(),
     };
     format!("open loop, late requests of {} pooled{left_out}", counted(p.windows as f64, "window"))

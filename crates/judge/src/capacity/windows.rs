@@ -1,15 +1,18 @@
 //! Capacity estimate from all windows of a search, for each part of the objective, with and without the pauses of the
 //! machine.
 
-use run::{AnswerTime, Arrival, ExcludedTime, Intensity, Limits, TENTH_S, Trial, TrialKind, Window};
+use run::{Arrival, ExcludedTime, Intensity, Limits, Trial, TrialKind, Window};
 use stats::average;
 use stats::posterior::{CapacityEstimate, Constraint, ConstraintKind, Span, WindowObservation, chance_held, estimate};
 
+use super::counts::{failed, late, took};
+use super::left_out::{left_out, plus};
+use super::neighbours::UsualShare;
 use super::own_pool;
 use crate::facts::stolen;
 use crate::objective::{Part, overdue, parts};
 use crate::single::{closed, failed_share, good, unanswered};
-use crate::thresholds::{CATCHES_UP, FEWEST_WINDOWS, FULL_STEP, HARMLESS, STOLEN_WINDOW};
+use crate::thresholds::{FEWEST_WINDOWS, FULL_STEP, STOLEN_WINDOW};
 
 /// Result of all windows of a search.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -39,7 +42,8 @@ pub fn pooled(trials: &[Trial], limits: &Limits) -> Option<Pooled> {
 /// connections.
 pub(crate) fn pooled_search(search: &[&Trial], trials: &[Trial], limits: &Limits) -> Option<Pooled> {
     let sound = search.iter().filter(|t| t.broken().is_none() && t.rates.offered_rate > 0.0);
-    let windows: Vec<At<'_>> = sound.map(|trial| At { rate: trial.rates.offered_rate, trial }).collect();
+    let usual = UsualShare::of(trials.iter());
+    let windows: Vec<At<'_>> = sound.map(|trial| At { rate: trial.rates.offered_rate, trial, usual }).collect();
     all_together(&windows, limits, full(trials))
 }
 
@@ -47,48 +51,53 @@ pub(crate) fn pooled_search(search: &[&Trial], trials: &[Trial], limits: &Limits
 /// request per `cycle_s` seconds, so the number of users corresponds to a rate. The model accounts for users who send
 /// less because they wait.
 pub(crate) fn pooled_users(windows: &[(u32, &Trial)], limits: &Limits, cycle_s: f64) -> Option<Pooled> {
-    let at = |&(users, trial): &(u32, _)| At { rate: f64::from(users) / cycle_s, trial };
+    let usual = UsualShare::of(windows.iter().map(|(_, trial)| *trial));
+    let at = |&(users, trial): &(u32, _)| At { rate: f64::from(users) / cycle_s, trial, usual };
     let windows: Vec<At<'_>> = windows.iter().map(at).collect();
     all_together(&windows, limits, None)
 }
 
-/// A window and its request rate.
+/// A window, its request rate, and the usual share of other programs.
 #[derive(Clone, Copy)]
 struct At<'a> {
     rate: f64,
     trial: &'a Trial,
+    usual: UsualShare,
 }
 
 fn all_together(windows: &[At<'_>], limits: &Limits, full: Option<f64>) -> Option<Pooled> {
     let all = by(windows, limits, full, false)?;
-    let (seconds, pauses) = left_out(windows, limits);
-    if seconds <= 0.0 {
+    let excluded = windows.iter().map(|at| left_out(at.trial, limits, at.usual)).fold(ExcludedTime::default(), plus);
+    if excluded.seconds <= 0.0 {
         return Some(all);
     }
     let Some(clean) = by(windows, limits, full, true) else {
-        return Some(Pooled { left_out: Some(ExcludedTime { seconds, pauses, rate: None, interval: None }), ..all });
+        return Some(Pooled { left_out: Some(excluded), ..all });
     };
     let interval = run::Interval { low: all.estimate.low, high: all.estimate.high };
-    let left_out = ExcludedTime { seconds, pauses, rate: Some(all.estimate.rate), interval: Some(interval) };
+    let left_out = ExcludedTime { rate: Some(all.estimate.rate), interval: Some(interval), ..excluded };
     Some(Pooled { left_out: Some(left_out), ..clean })
 }
 
 /// Returns the saturated rate of the closed loop: the mean of its saturated steps, since the highest of them is partly
-/// high by chance.
+/// high by chance. Steps that other programs disturbed count only if no other step is saturated.
 fn full(trials: &[Trial]) -> Option<f64> {
-    let steps = || trials.iter().filter(|t| t.kind == TrialKind::Sweep && closed(t)).map(good).filter(|r| *r > 0.0);
-    let most = steps().reduce(f64::max)?;
-    let logs: Vec<f64> = steps().filter(|rate| *rate >= FULL_STEP * most).map(f64::ln).collect();
-    Some(average(&logs).exp())
+    let usual = UsualShare::of(trials.iter());
+    let steps = trials.iter().filter(|t| t.kind == TrialKind::Sweep && closed(t) && good(t) > 0.0);
+    let most = steps.clone().map(good).reduce(f64::max)?;
+    let saturated = steps.filter(|t| good(t) >= FULL_STEP * most);
+    let (quiet, disturbed): (Vec<&Trial>, Vec<&Trial>) = saturated.partition(|t| usual.exceeded(t).is_empty());
+    let counted = if quiet.is_empty() { disturbed } else { quiet };
+    Some(average(&counted.into_iter().map(|t| good(t).ln()).collect::<Vec<f64>>()).exp())
 }
 
 /// Returns for each open-loop trial the chance, 0 to 1, that the objective holds at its rate, judged by this trial
 /// alone. If the objective has several limits, the lowest chance of any limit counts.
 pub(crate) fn chances(trials: &[Trial], limits: &Limits) -> Vec<Option<f64>> {
-    let (full, parts) = (full(trials), parts(limits));
+    let (full, parts, usual) = (full(trials), parts(limits), UsualShare::of(trials.iter()));
     // Pauses of the machine are left out if any time remains without them.
     let of_part = |t: &Trial, part: Part| {
-        let at = At { rate: t.rates.offered_rate, trial: t };
+        let at = At { rate: t.rates.offered_rate, trial: t, usual };
         let shown = shown(&at, part, true).or_else(|| shown(&at, part, false))?;
         Some(chance_held(&shown, &constraint(part, full)))
     };
@@ -125,10 +134,12 @@ fn constraint(part: Part, full: Option<f64>) -> Constraint {
     }
 }
 
-fn shown(&At { rate, trial }: &At<'_>, part: Part, clean: bool) -> Option<WindowObservation> {
+fn shown(at: &At<'_>, part: Part, clean: bool) -> Option<WindowObservation> {
+    let At { rate, trial, .. } = *at;
     if clean && stolen(trial) > STOLEN_WINDOW {
         return None;
     }
+    let clean = clean.then_some(at.usual);
     let equal_gaps = matches!(trial.intensity, Intensity::Open { arrival: Arrival::Constant, .. });
     let Window { begin_s, end_s } = trial.measured.window;
     let window = |answered: f64, late: f64| {
@@ -154,83 +165,4 @@ fn shown(&At { rate, trial }: &At<'_>, part: Part, clean: bool) -> Option<Window
             window(completed.max(1.0), failed * completed.max(1.0))
         }
     }
-}
-
-/// Counts the requests that ended, and those whose time was longer than a limit. Uses the histogram for the time to the
-/// first byte, and if an older run did not count these requests.
-fn late(trial: &Trial, time: AnswerTime, limit_us: f64, clean: bool) -> Option<(f64, f64)> {
-    let tenths = &trial.measured.tenths;
-    if let Some(over) = tenths.over(limit_us).filter(|_| time == AnswerTime::LastByte) {
-        return Some(kept(trial, limit_us, clean, &over.late));
-    }
-    let hist = trial.answer_hist(time)?;
-    let answered = hist.len() as f64;
-    Some((answered, answered * (1.0 - hist.share_within_ns((limit_us * 1e3) as u64))))
-}
-
-/// Counts the requests that failed in the window; they count as later than every limit. Uses the tally if an older run
-/// did not count these requests.
-fn failed(trial: &Trial, limit_us: f64, clean: bool) -> f64 {
-    let tenths = &trial.measured.tenths;
-    match tenths.unanswered.is_empty() {
-        true => trial.measured.tally.errors.requests() as f64,
-        false => kept(trial, limit_us, clean, &tenths.unanswered).1,
-    }
-}
-
-/// Counts the requests that ended, and sums their times in microseconds. Reads the mean if an older run has no such
-/// sums.
-fn took(trial: &Trial, limit_us: f64, clean: bool) -> (f64, f64) {
-    let tenths = &trial.measured.tenths;
-    if tenths.took_us.len() == tenths.answered.len() && !tenths.is_empty() {
-        return kept(trial, limit_us, clean, &tenths.took_us);
-    }
-    let completed = trial.measured.tally.completed as f64;
-    (completed, completed * trial.latency_us.mean)
-}
-
-/// Counts the requests that ended in the undisturbed tenths of a second. Also sums the counts in `beside` over these
-/// tenths.
-fn kept(trial: &Trial, limit_us: f64, clean: bool, beside: &[u64]) -> (f64, f64) {
-    let disturbed = if clean { disturbed(trial, limit_us) } else { Vec::new() };
-    let all = trial.measured.tenths.answered.iter().zip(beside).enumerate();
-    let kept = all.filter(|(i, _)| !disturbed.get(*i).copied().unwrap_or(false));
-    kept.fold((0.0, 0.0), |(n, k), (_, (answered, of))| (n + *answered as f64, k + *of as f64))
-}
-
-/// Returns for each tenth of a second whether a pause of a machine, or the backlog after the pause, disturbed it.
-fn disturbed(trial: &Trial, limit_us: f64) -> Vec<bool> {
-    let window = trial.measured.window;
-    let of = |i: usize| {
-        let begin_s = window.begin_s + TENTH_S * i as f64;
-        harmful(trial, limit_us).any(|p| p.begin_s < begin_s + TENTH_S && p.end_s + CATCHES_UP * p.length_s() > begin_s)
-    };
-    (0..trial.measured.tenths.answered.len()).map(of).collect()
-}
-
-fn harmful(trial: &Trial, limit_us: f64) -> impl Iterator<Item = &Window> {
-    let pauses = trial.measured.pauses.iter().chain(held_up(trial));
-    pauses.filter(move |p| p.length_s() * 1e6 >= HARMLESS * limit_us)
-}
-
-/// Returns the periods in which the machine held up the generator. If generator and server share CPUs, a full server
-/// delays the generator, too, so no period counts.
-fn held_up(trial: &Trial) -> &[Window] {
-    let shared = trial.client.shared || trial.server.as_ref().is_some_and(|server| server.shared);
-    if shared { &[] } else { &trial.measured.held_up }
-}
-
-/// Returns the time that is left out for the strictest limit, seconds, and the number of pauses in this time.
-fn left_out(windows: &[At<'_>], limits: &Limits) -> (f64, usize) {
-    let Some(strictest) = crate::objective::late_us(limits).into_iter().reduce(f64::min) else { return (0.0, 0) };
-    let of = |&At { trial: t, .. }: &At<'_>| {
-        if stolen(t) > STOLEN_WINDOW {
-            return (t.measured.length_s, 1);
-        }
-        let lost = disturbed(t, strictest).into_iter().filter(|d| *d).count();
-        let window = t.measured.window;
-        let within = harmful(t, strictest).filter(|p| p.end_s > window.begin_s && p.begin_s < window.end_s).count();
-        (TENTH_S * lost as f64, if lost > 0 { within.max(1) } else { 0 })
-    };
-    windows.iter().map(of).fold((0.0, 0), |(s, n), (more_s, more)| (s + more_s, n + more))
 }

@@ -119,7 +119,7 @@ impl Finder {
             let label = if n == 1 { "1 connection".into() } else { format!("{n} connections") };
             let knew_pauses = self.pause_s > 0.0;
             let trial = self.conduct(conductor, plan, label, TrialKind::Sweep)?;
-            if self.pause_s > 0.0 && !knew_pauses {
+            if self.pause_s > 0.0 && !knew_pauses || judge::is_spoiled(&trial, conductor.run().last_repeat()) {
                 return Ok(Phase::Sweep(sweep));
             }
             match judge::mostly_refused(&trial) {
@@ -194,7 +194,10 @@ impl Finder {
             if judge::own_pool(&trial, conductor.run().last_repeat(), &limits).is_some() {
                 return Ok(Phase::Done);
             }
-            search.record(held, judge::pooled(conductor.run().last_repeat(), &limits).as_ref());
+            let trials = conductor.run().last_repeat();
+            if !judge::is_spoiled(&trial, trials) {
+                search.record(held, judge::pooled(trials, &limits).as_ref());
+            }
             return Ok(if is_last { Phase::Done } else { Phase::Rates(search, limits) });
         }
         if !over && left_s >= least_s {

@@ -1,6 +1,6 @@
 //! Simulated disturbances of a machine or a server.
 
-use testkit::{Drift, Pauses, VirtualServer};
+use testkit::{Drift, Neighbour, Pauses, VirtualServer};
 
 /// Stops the machine for 2.5 ms three times in two seconds. Each stop is several times as long as the median's limit.
 pub(crate) fn stuttering(server: VirtualServer) -> VirtualServer {
@@ -32,6 +32,28 @@ pub(crate) fn slowly(server: VirtualServer) -> VirtualServer {
 pub(crate) fn stalling(server: VirtualServer) -> VirtualServer {
     let seed = server.seed() as f64;
     server.stalled(12.0 + 12.0 * (seed * 0.618_034).fract(), 1.5)
+}
+
+/// Starts a program that takes half of the server's CPU for 8 s, at a random moment of the search.
+pub(crate) fn beside_a_program(server: VirtualServer) -> VirtualServer {
+    let begin_s = 20.0 * (server.seed() as f64 * 0.618_034).fract();
+    server.beside(&[Neighbour { begin_s, length_s: 8.0, share: 0.5 }])
+}
+
+/// Starts programs again and again, each for 0.1 to 3 s. They take 5 to 100 % of the server's CPU, a fifth of the time.
+pub(crate) fn beside_many_programs(server: VirtualServer) -> VirtualServer {
+    let mut random = fastrand::Rng::with_seed(server.seed() ^ 0xbe51de);
+    let mut begin_s = 0.0;
+    let neighbours: Vec<Neighbour> = std::iter::repeat_with(|| {
+        let length_s = 0.1 * 30_f64.powf(random.f64());
+        begin_s += 8.0 * length_s * random.f64();
+        let neighbour = Neighbour { begin_s, length_s, share: 0.05 + 0.95 * random.f64() };
+        begin_s += length_s;
+        neighbour
+    })
+    .take_while(|neighbour| neighbour.begin_s < 40.0)
+    .collect();
+    server.beside(&neighbours)
 }
 
 /// Disturbs nothing.

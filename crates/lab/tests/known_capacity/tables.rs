@@ -1,6 +1,8 @@
 //! The table in `docs/explanation/capacity.md`: hundreds of runs of each model.
 
-use crate::disturbances::{drifting, pausing, slowly, stalling, stuttering, undisturbed, wandering};
+use crate::disturbances::{
+    beside_a_program, beside_many_programs, drifting, pausing, slowly, stalling, stuttering, undisturbed, wandering,
+};
 use crate::known::HUNDREDS;
 use crate::models::{bucket, m_d_1, m_m_1, m_m_8, mean, median, own_objective, slow_application};
 
@@ -46,5 +48,15 @@ fn hundreds_of_runs_with_one_stall() {
     for (known, seeds) in [(slow_application(), HUNDREDS), (own_objective(), HUNDREDS / 5)] {
         println!("{} undisturbed: {}", known.name, known.found(seeds, undisturbed));
         println!("{} one stall:   {}", known.name, known.found(seeds, stalling));
+    }
+}
+
+/// Prints the rows for machines on which other programs run for a while.
+#[test]
+#[ignore = "hundreds of runs of half a minute in virtual time: minutes"]
+fn hundreds_of_runs_beside_other_programs() {
+    for known in [m_m_1(), m_m_8(), own_objective(), slow_application()] {
+        println!("{}, one for 8 s: {}", known.name, known.found(HUNDREDS, beside_a_program));
+        println!("{}, many: {}", known.name, known.found(HUNDREDS, beside_many_programs));
     }
 }

@@ -1,0 +1,102 @@
+//! Times in which other programs took much of a machine's CPUs. A search leaves these times out, as it leaves out the
+//! pauses of a machine.
+
+use run::{TENTH_S, Trial, Window};
+use stats::number::median;
+
+use super::left_out::disturbed_tenths;
+use crate::single::{closed, good};
+use crate::thresholds::{CATCHES_UP, COUNTED_LOAD, OTHERS_USE, SPOILED};
+
+/// Usual share of the CPUs that other programs take during the loads of a search. Interrupts and other work of the
+/// kernel for the load count among the others. An unusual share is a disturbance.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub(crate) struct UsualShare(f64);
+
+impl UsualShare {
+    /// Returns the median over all tenths of a second with a high load. Work of the kernel grows with the load, so
+    /// light loads do not count.
+    pub(crate) fn of<'a>(trials: impl Iterator<Item = &'a Trial> + Clone) -> Self {
+        let most = trials.clone().map(good).filter(|rate| rate.is_finite()).fold(0.0, f64::max);
+        let loaded = trials.filter(|t| good(t) >= COUNTED_LOAD * most);
+        Self(median(loaded.flat_map(|t| t.measured.others.iter().copied()).collect()).unwrap_or(0.0))
+    }
+
+    /// Returns the periods of a trial in which other programs took an unusual share of the CPUs, in seconds since the
+    /// load began. The kernel counts in ticks, so that the mean of three tenths of a second decides.
+    pub(crate) fn exceeded(self, trial: &Trial) -> Vec<Window> {
+        let others = &trial.measured.others;
+        let exceeds = |at: usize| {
+            let around = &others[at.saturating_sub(1)..others.len().min(at + 2)];
+            stats::average(around) > self.0 + OTHERS_USE
+        };
+        let begin_s = |at: usize| TENTH_S * at as f64;
+        let mut periods: Vec<Window> = Vec::new();
+        for at in (0..others.len()).filter(|at| exceeds(*at)) {
+            match periods.last_mut().filter(|last| last.end_s >= begin_s(at) - TENTH_S / 2.0) {
+                Some(last) => last.end_s = begin_s(at + 1),
+                None => periods.push(Window { begin_s: begin_s(at), end_s: begin_s(at + 1) }),
+            }
+        }
+        periods
+    }
+
+    /// Returns the length of these periods within the measured window, seconds, and the CPU time that other programs took
+    /// in them, as seconds of all CPUs of a machine.
+    pub(crate) fn taken_s(self, trial: &Trial) -> (f64, f64) {
+        let (periods, window) = (self.exceeded(trial), trial.measured.window);
+        let middle_s = |at: usize| TENTH_S * (at as f64 + 0.5);
+        let within = |at: usize| window.holds(middle_s(at)) && periods.iter().any(|p| p.holds(middle_s(at)));
+        let shares = trial.measured.others.iter().enumerate().filter(|(at, _)| within(*at));
+        shares.fold((0.0, 0.0), |(length_s, cpu_s), (_, share)| (length_s + TENTH_S, cpu_s + share * TENTH_S))
+    }
+}
+
+/// Returns true if other programs disturbed most of a trial, so that the search must repeat its load. `trials` are all
+/// trials of the search so far.
+pub fn is_spoiled(trial: &Trial, trials: &[Trial]) -> bool {
+    let periods = UsualShare::of(trials.iter()).exceeded(trial);
+    // A closed loop has no backlog: its clients wait for their answers.
+    let disturbed = disturbed_tenths(trial, &periods, if closed(trial) { 0.0 } else { CATCHES_UP });
+    let lost = disturbed.iter().filter(|d| **d).count();
+    lost as f64 > SPOILED * disturbed.len() as f64
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Returns a trial with these shares of other programs, in tenths of a second.
+    fn trial(rate: f64, others: &[f64]) -> Trial {
+        let mut trial = Trial::default();
+        trial.rates.completed_rate = rate;
+        trial.measured.others = others.to_vec();
+        trial.measured.window = Window { begin_s: 0.0, end_s: TENTH_S * others.len() as f64 };
+        trial
+    }
+
+    #[test]
+    fn a_burst_is_a_period_of_its_own_length() {
+        let mut shares = vec![0.05; 20];
+        shares[8..12].fill(0.5);
+        let disturbed = trial(900.0, &shares);
+        let trials = [trial(10.0, &[0.0; 50]), trial(1000.0, &[0.05; 20]), disturbed.clone()];
+        let periods = UsualShare::of(trials.iter()).exceeded(&disturbed);
+        assert_eq!(periods.len(), 1, "{periods:?}");
+        assert!((periods[0].begin_s - 0.7).abs() < 1e-9 && (periods[0].end_s - 1.3).abs() < 1e-9, "{periods:?}");
+        let (length_s, cpu_s) = UsualShare::of(trials.iter()).taken_s(&disturbed);
+        assert!((length_s - 0.6).abs() < 1e-9 && (cpu_s - 0.21).abs() < 1e-9, "{length_s} {cpu_s}");
+        assert!(is_spoiled(&disturbed, &trials), "0.6 s of 2 s, and the backlog after it");
+        let intensity = run::Intensity::Closed { connections: 1, pipeline: 1, think: run::ThinkTime::default() };
+        assert!(!is_spoiled(&Trial { intensity, ..disturbed }, &trials), "clients leave no backlog");
+    }
+
+    #[test]
+    fn a_neighbour_that_is_always_there_disturbs_nothing() {
+        let trials = [trial(1000.0, &[0.5; 20]), trial(1000.0, &[0.5; 20])];
+        assert!(!is_spoiled(&trials[0], &trials));
+        let (quiet, busy) = (trial(1000.0, &[0.02; 20]), trial(700.0, &[0.4; 10]));
+        let trials = [quiet.clone(), busy.clone()];
+        assert!(is_spoiled(&busy, &trials) && !is_spoiled(&quiet, &trials));
+    }
+}
