@@ -1,17 +1,18 @@
-//! The bootstrap (B. Efron, *Annals of Statistics* 7, 1979): draws as many items as there are, with replacement.
+//! The bootstrap (B. Efron, *Annals of Statistics* 7, 1979): draws from a sample, with replacement, as many items as
+//! the sample has.
 
-/// Draws as many items as there are, each with the same probability in every draw.
+/// Draws as many items as `items` has, with replacement. In every draw, each item has the same probability.
 pub fn resample<'a, T>(items: &'a [T], random: &mut fastrand::Rng) -> Vec<&'a T> {
     draw(items.len(), random).into_iter().map(|at| &items[at]).collect()
 }
 
-/// Draws as many indexes as there are items. Several series can share a draw.
+/// Draws `items` indexes from 0 to `items - 1`, with replacement. A caller can apply one draw to several series.
 pub fn draw(items: usize, random: &mut fastrand::Rng) -> Vec<usize> {
     (0..items).map(|_| random.usize(..items)).collect()
 }
 
-/// Returns the factor that corrects the bias of the bootstrap's standard error. `n` draws from `n` values have a
-/// variance with divisor `n` instead of `n - 1`.
+/// Returns the factor that corrects the bias of the bootstrap's standard error. The variance of `n` draws from `n`
+/// values has the divisor `n` instead of `n - 1`.
 pub fn small_sample_factor(n: f64) -> f64 {
     (n / (n - 1.0)).sqrt()
 }

@@ -4,36 +4,37 @@
 //!
 //! Hunter's t test assumes independent, normal values. Two additions drop these assumptions. An isolated value far from
 //! both neighbours is moved towards them, and no change begins with fewer than [`MIN_SEGMENT`] values. The error of a
-//! mean takes the correlation of neighbours into account. This correlation comes from differences, which changes hardly
-//! affect (S. Chakar and others, *Bernoulli* 23, 2017).
+//! mean takes the correlation of neighbours into account. The correlation is estimated from the differences of
+//! neighbours, which changes of the mean hardly affect (S. Chakar and others, *Bernoulli* 23, 2017).
 
 use std::ops::Range;
 
 use crate::number::median;
 use crate::student::two_sided;
 
-/// Minimum number of values between two changes, and before the first or after the last one. Fewer values could as well
-/// be outliers.
+/// Minimum number of values between two changes, and before the first or after the last one. Fewer values that differ
+/// from the others may be outliers.
 pub const MIN_SEGMENT: usize = 3;
-/// Level of a change's t test. Hunter's level of 0.001 finds as many true changes, but three times as many false ones,
-/// because a change is placed where the difference is largest (simulated in `tests/change_points.rs`).
+/// Significance level of the t test for a change. Hunter's level of 0.001 finds as many true changes, but three times
+/// as many false ones (simulated in `tests/change_points.rs`): the search tests only the place with the largest
+/// difference.
 pub const LEVEL: f64 = 0.0001;
-/// Level of Hunter's t test.
+/// Significance level of Hunter's t test.
 const HUNTER_LEVEL: f64 = 0.001;
-/// Level at which a split becomes a candidate: ten times Hunter's level, as in Hunter and Otava. The merging step then
-/// applies [`LEVEL`].
+/// Significance level at which a split of the series becomes a candidate: ten times Hunter's level, as in Hunter and
+/// Otava. The merging step then applies [`LEVEL`].
 const CANDIDATE_LEVEL: f64 = 10.0 * HUNTER_LEVEL;
-/// Number of values in one window. The time for a split is proportional to the square of this number. Otava's window of
-/// 50 values hides small changes.
+/// Number of values in one window. Each split looks only at the values of one window, because its time is proportional
+/// to the square of their number. Otava's window of 50 values hides small changes.
 const WINDOW: usize = 200;
-/// Distance of an outlier from both neighbours, in standard deviations. Few values of a normal distribution are that
-/// far away.
+/// Distance from both neighbours above which a value is an outlier, in standard deviations. In a normal distribution,
+/// only 0.3 % of the values are that far from the mean.
 const OUTLIER_SD: f64 = 3.0;
-/// Number of values on either side that an outlier is compared with.
+/// Number of values on each side that a value is compared with.
 const NEIGHBOURS: usize = 3;
 /// Median of the absolute value of a standard normal variable.
 const NORMAL_MEDIAN: f64 = 0.6745;
-/// Maximum correlation of neighbours. A higher correlation could as well be a mean that changes with each value.
+/// Maximum correlation of neighbours. A higher correlation may as well come from a mean that changes with each value.
 const MAX_CORRELATION: f64 = 0.9;
 
 /// Difference of the means of two parts of a series.
@@ -54,14 +55,14 @@ pub struct Difference {
 pub struct ChangePoint {
     /// Index of the first value after the change.
     pub at: usize,
-    /// Difference between the parts up to the neighbouring changes.
+    /// Difference of the means before and after the change, each computed up to the neighbouring change.
     pub difference: Difference,
 }
 
 /// A series of values in order of time.
 #[derive(Clone, Debug)]
 pub struct Series {
-    /// Values without outliers, minus `center`.
+    /// Values minus `center`, with outliers moved towards their neighbours.
     values: Vec<f64>,
     /// Median of the series.
     center: f64,
@@ -103,7 +104,7 @@ impl Series {
         self.merged(&points)
     }
 
-    /// Compares the means of two parts of the series. A part shorter than [`MIN_SEGMENT`] has the p-value 1.
+    /// Compares the means of two parts of the series. The p-value is 1 if a part is shorter than [`MIN_SEGMENT`].
     pub fn compare(&self, before: Range<usize>, after: Range<usize>) -> Difference {
         let [a, b] = [before, after].map(|part| self.part(&part));
         let (n, r2) = (a.n + b.n, self.correlation.powi(2));
@@ -116,8 +117,8 @@ impl Series {
         Difference { change, error, freedom, p }
     }
 
-    /// Compares both sides of a split. If fewer than [`MIN_SEGMENT`] values at an end of the series explain the
-    /// difference better, the p-value is 1.
+    /// Compares the values on both sides of a split. The p-value is 1 if a split less than [`MIN_SEGMENT`] values from
+    /// an end of the series would explain more of the variance: those values are then outliers.
     fn test(&self, begin: usize, at: usize, end: usize) -> Difference {
         let explained = |at: usize| {
             let [a, b] = [begin..at, at..end].map(|part| self.part(&part));
@@ -130,7 +131,7 @@ impl Series {
         Difference { p: if outlier { 1.0 } else { found.p }, ..found }
     }
 
-    /// Returns the mean of a part of the series, without its outliers.
+    /// Returns the mean of a part of the series, with outliers moved towards their neighbours.
     pub fn mean(&self, part: Range<usize>) -> f64 {
         self.center + self.part(&part).mean
     }
@@ -144,7 +145,7 @@ impl Series {
         Part { n, mean, squares, factor: mean_variance(n, self.correlation) }
     }
 
-    /// Splits each window as long as the parts differ.
+    /// Returns the splits whose two sides differ at [`CANDIDATE_LEVEL`], from overlapping windows of the series.
     fn candidates(&self) -> Vec<usize> {
         let (mut found, mut begin) = (Vec::new(), 0);
         loop {
@@ -164,7 +165,8 @@ impl Series {
         else {
             return;
         };
-        // A test of all later values may miss this change if another change follows.
+        // A test of all values up to the end of the part may miss this change if another change follows, so the test up
+        // to `end` counts as well.
         let p = [end, part.end].map(|end| self.test(part.start, at, end).p);
         if p.into_iter().any(|p| p < CANDIDATE_LEVEL) {
             found.push(at);
@@ -201,7 +203,7 @@ struct Part {
     mean: f64,
     /// Sum of squared deviations from the mean.
     squares: f64,
-    /// Variance of the mean divided by that of a value.
+    /// Variance of the mean divided by the variance of one value.
     factor: f64,
 }
 
@@ -212,9 +214,9 @@ fn mean_variance(n: f64, correlation: f64) -> f64 {
     ((1.0 + correlation) / rest - 2.0 * correlation * (1.0 - correlation.powf(n)) / (n * rest * rest)) / n
 }
 
-/// Returns the best split by E-divisive, with its end: the two indexes that maximize a weighted energy distance. The
-/// distance is between the values before the split and those from the split to the end. Returns `None` if there are too
-/// few values.
+/// Returns the index of the best split and the index of the end of its right part, by E-divisive. The two indexes
+/// maximize a weighted energy distance between the values before the split and the values from the split to the end.
+/// Returns `None` if there are too few values.
 fn best_split(values: &[f64]) -> Option<[usize; 2]> {
     let n = values.len();
     // Row j has, for each index, the sum of the distances from value j to all values before that index.
@@ -250,8 +252,8 @@ fn distance_sums(values: &[f64], from: f64) -> impl Iterator<Item = f64> {
     std::iter::once(0.0).chain(sums)
 }
 
-/// Moves each outlier to the nearer one of the two medians of its neighbours. The first value after a change is close
-/// to the values that follow, so it is kept.
+/// Moves each outlier to the nearer one of two medians: of the values before it, and of the values after it. The first
+/// value after a change is close to the values that follow, so it stays as it is.
 fn without_outliers(values: &[f64], resolution: f64) -> Vec<f64> {
     let limit = OUTLIER_SD * (spread(values, 1) / 2_f64.sqrt()).max(resolution);
     let drawn = |(index, value): (usize, &f64)| {
@@ -264,8 +266,8 @@ fn without_outliers(values: &[f64], resolution: f64) -> Vec<f64> {
     values.iter().enumerate().map(drawn).collect()
 }
 
-/// Returns the correlation of neighbours from the mean squares of differences at distances one and two. Differences
-/// across changes are left out.
+/// Returns the correlation of neighbouring values, computed from the mean squares of differences at distances one and
+/// two. Differences across changes of the mean are left out.
 fn correlation(values: &[f64]) -> f64 {
     let mean_square = |distance: usize| {
         let limit = OUTLIER_SD * spread(values, distance);
@@ -276,7 +278,8 @@ fn correlation(values: &[f64]) -> f64 {
     if found.is_finite() { found.clamp(0.0, MAX_CORRELATION) } else { 0.0 }
 }
 
-/// Returns the standard deviation of the differences between values `distance` apart, from the differences' median.
+/// Returns the standard deviation of the differences between values `distance` apart, estimated from the median of
+/// their absolute values.
 fn spread(values: &[f64], distance: usize) -> f64 {
     median(differences(values, distance).collect()).unwrap_or(0.0) / NORMAL_MEDIAN
 }

@@ -3,7 +3,7 @@
 
 use crate::Interval;
 
-/// Two estimates and their uncertainty. Each variance is the squared half-width of a 95 % interval.
+/// Two estimates and their uncertainty. Each "variance" is the squared half-width of a 95 % interval.
 #[derive(Clone, Copy, Debug)]
 pub struct Quotient {
     /// Numerator of the quotient.

@@ -1,18 +1,18 @@
 //! Comparison of all pairs of several alternatives that were measured in rounds, each alternative once per round.
 //!
-//! The differences within a round are the observations of a pair. Changes of the machine between rounds therefore
-//! cancel out, and each pair has its own scatter. The mean of the differences is trimmed (K. Yuen, *Biometrika* 61,
-//! 1974). All pairs are tested together: the chance that any two equal alternatives are found to differ is at most the
-//! level. The procedure is that of Holm (*Scandinavian Journal of Statistics* 6, 1979) with the logical restrictions of
-//! J. Shaffer (*Journal of the American Statistical Association* 81, 1986). Once some pairs are known to differ, not
-//! all other pairs can be equal, so they are tested less strictly.
+//! The observations of a pair are its differences within rounds. Changes of the machine between rounds therefore cancel
+//! out, and each pair has its own scatter. The mean of the differences is trimmed (K. Yuen, *Biometrika* 61, 1974). All
+//! pairs are tested together: the chance that any two equal alternatives are found to differ is at most the level of
+//! the test. The procedure is that of Holm (*Scandinavian Journal of Statistics* 6, 1979) with the logical restrictions
+//! of J. Shaffer (*Journal of the American Statistical Association* 81, 1986). Once some pairs are known to differ,
+//! fewer of the other pairs can be equal at the same time, so the test of those pairs is less strict.
 
 use crate::student::{quantile, two_sided};
 use crate::two_means::Trimmed;
 
-/// Number of degrees of freedom by which trimming reduces those of Yuen. With Yuen's degrees of freedom, 5.4 to 5.9 %
-/// of 40,000 simulated pairs of equal alternatives with 6 to 15 rounds differ at a level of 5 %, and 1.2 to 1.4 % at a
-/// level of 1 %. With one degree less, 0.3 to 1.0 % differ at a level of 1 %.
+/// Number to subtract from Yuen's degrees of freedom if values were trimmed. In a simulation of 40,000 pairs of equal
+/// alternatives with 6 to 15 rounds, Yuen's degrees of freedom give too many false alarms: 5.4 to 5.9 % at a level of 5
+/// %, and 1.2 to 1.4 % at a level of 1 %. One degree less gives 0.3 to 1.0 % at a level of 1 %.
 const TRIMMING_FREEDOM: f64 = 1.0;
 
 /// Difference of two alternatives.
@@ -24,13 +24,13 @@ pub struct PairDifference {
     pub error: f64,
     /// Degrees of freedom of the error.
     pub freedom: f64,
-    /// Number of rounds in which both were measured.
+    /// Number of rounds in which both alternatives were measured.
     pub rounds: usize,
 }
 
 impl PairDifference {
-    /// Returns the difference `b` minus `a`. NaN means that a value is missing. Returns `None` if there are fewer than
-    /// `least` common rounds.
+    /// Returns the difference `b` minus `a`. A missing value is NaN. Returns `None` if fewer than `least` rounds have
+    /// both values.
     pub fn of(a: &[f64], b: &[f64], least: usize) -> Option<Self> {
         let both: Vec<f64> = a.iter().zip(b).map(|(a, b)| b - a).filter(|apart| apart.is_finite()).collect();
         let Trimmed { mean, left, squares } = Trimmed::of(&both);
@@ -40,7 +40,7 @@ impl PairDifference {
         (both.len() >= least.max(2) && freedom >= 1.0).then_some(Self { mean, error, freedom, rounds: both.len() })
     }
 
-    /// Returns the probability of a difference at least this far from 0 between equal alternatives.
+    /// Returns the probability that two equal alternatives differ at least as much as observed.
     pub fn chance(&self) -> f64 {
         match self.error > 0.0 {
             true => two_sided(self.mean / self.error, self.freedom),
@@ -49,7 +49,7 @@ impl PairDifference {
         }
     }
 
-    /// Returns half the width of the interval that contains the true value with the probability `1 - level`.
+    /// Returns half the width of the interval that contains the true difference with the probability `1 - level`.
     pub fn half(&self, level: f64) -> f64 {
         self.error * quantile(level, self.freedom)
     }
@@ -62,8 +62,8 @@ pub struct PairwiseTest {
 }
 
 impl PairwiseTest {
-    /// Tests all pairs. For `i < j`, `chance(i, j)` is the probability of the observed difference if both alternatives
-    /// were equal. `None` means that this probability is not known, and never counts as a difference.
+    /// Tests all pairs. For `i < j`, `chance(i, j)` is the probability of at least the observed difference if both
+    /// alternatives were equal. `None` means that the probability is not known; such a pair never counts as different.
     pub fn new(count: usize, level: f64, chance: impl Fn(usize, usize) -> Option<f64>) -> Self {
         let mut test = Self { differs: vec![vec![false; count]; count] };
         let pairs = (0..count).flat_map(|i| (i + 1..count).map(move |j| (i, j)));
@@ -80,14 +80,14 @@ impl PairwiseTest {
         test
     }
 
-    /// Returns true if two alternatives differ.
+    /// Returns true if the test found that two alternatives differ.
     pub fn differs(&self, i: usize, j: usize) -> bool {
         self.differs.get(i).and_then(|row| row.get(j)).copied().unwrap_or(false)
     }
 
     /// Returns the maximum number of pairs that can still be equal at the same time. A pair counts as undecided if any
-    /// pair that encloses it is undecided, which can only make the number larger. Under this rule, there is a largest
-    /// grouping in which all groups consist of neighbours.
+    /// pair that encloses it in the order is undecided, which can only make the number larger. Under this rule, the
+    /// maximum is reached by a division into groups of neighbours.
     fn most_equal(&self) -> usize {
         let count = self.differs.len();
         let reach = self.reaches();
@@ -100,8 +100,8 @@ impl PairwiseTest {
         most[count]
     }
 
-    /// Returns for each alternative the last one that the test has not separated from it or from an alternative before
-    /// it.
+    /// Returns, for each alternative i, the largest index j for which `j` is not known to differ from i or from an
+    /// earlier alternative.
     fn reaches(&self) -> Vec<usize> {
         let mut furthest = 0;
         let last_open = |i: usize| (i..self.differs.len()).rev().find(|j| !self.differs[i][*j]).unwrap_or(i);
@@ -113,8 +113,8 @@ impl PairwiseTest {
             .collect()
     }
 
-    /// Returns the group of each alternative, from 0. Alternatives that do not differ share a group, so all members of
-    /// one group differ from all members of another one. Groups are in the order of their first members.
+    /// Returns the number of each alternative's group, from 0. Alternatives that do not differ share a group, so
+    /// members of different groups always differ. Groups are numbered in the order of their first members.
     pub fn groups(&self) -> Vec<usize> {
         let count = self.differs.len();
         let mut group = vec![usize::MAX; count];
@@ -141,12 +141,12 @@ mod tests {
 
     /// Number of simulated comparisons.
     const DRAWS: usize = 200;
-    /// Rounds of a simulated comparison.
+    /// Number of rounds in one simulated comparison.
     const ROUNDS: usize = 12;
     const LEVEL: f64 = 0.05;
 
     /// Returns the logarithms of costs of alternatives in rounds, on a machine whose speed changes from round to round.
-    /// One in twenty turns is disturbed and takes up to a fifth longer.
+    /// If `disturbed`, one in twenty measurements takes up to a fifth longer.
     fn measured(costs: &[f64], sd: f64, disturbed: bool, random: &mut fastrand::Rng) -> Vec<Vec<f64>> {
         let rounds: Vec<f64> = (0..ROUNDS).map(|_| 0.03 * normal(random)).collect();
         let one = |cost: &f64, round: &f64, random: &mut fastrand::Rng| {
@@ -156,7 +156,7 @@ mod tests {
         costs.iter().map(|cost| rounds.iter().map(|round| one(cost, round, random)).collect()).collect()
     }
 
-    /// Returns the order of the alternatives by their mean, and their groups in that order.
+    /// Returns the order of the alternatives by their trimmed mean, and the group of each alternative in that order.
     fn ranked(values: &[Vec<f64>]) -> (Vec<usize>, Vec<usize>) {
         let mut order: Vec<usize> = (0..values.len()).collect();
         let middle = |i: &usize| Trimmed::of(&values[*i]).mean;
@@ -170,7 +170,7 @@ mod tests {
     #[test]
     fn equal_alternatives_are_told_apart_in_at_most_five_of_a_hundred_comparisons() {
         let mut random = fastrand::Rng::with_seed(11);
-        // All equal, three clusters, and pairs: the cases in which most or fewest pairs are equal.
+        // The costs are all equal, in three clusters, or in pairs: the cases in which most or fewest pairs are equal.
         let clusters = [20.0, 20.0, 20.0, 21.5, 21.5, 21.5, 21.5, 23.0, 23.0, 23.0];
         let pairs = [20.0, 20.0, 21.5, 21.5, 23.0, 23.0, 24.5, 24.5, 26.0, 26.0];
         for (costs, disturbed) in [([20.0; 10], false), (clusters, true), (pairs, false)] {
@@ -185,7 +185,7 @@ mod tests {
         }
     }
 
-    /// Ten servers cost 20.0 to 22.0 µs per request in three groups, and windows scatter by 1 %.
+    /// Ten servers cost 20.0 to 22.0 µs per request in three groups, and measurements scatter by 0.5 or 1 %.
     #[test]
     fn planted_groups_come_out_in_their_order() {
         let costs = [20.0, 20.0, 20.0, 21.0, 21.0, 21.0, 21.0, 22.0, 22.0, 22.0];

@@ -1,10 +1,11 @@
 //! Significance levels of a test that is repeated while the data grows. Each repetition is called a look. All looks
-//! together give a wrong result no more often than a single test.
+//! together raise a false alarm no more often than a single test would.
 //!
-//! Each look uses a part of the level, which depends on the share of the planned data at that look (K. Lan and D.
-//! DeMets, *Biometrika* 70, 1983). The division is that of O'Brien and Fleming: early looks need strong evidence, and
-//! the last look keeps nearly the whole level. The sum of the data is a Brownian motion, whose density between the
-//! boundaries follows by recursive integration (P. Armitage and others, *JRSS A* 132, 1969).
+//! Each look spends a part of the level. The part depends on the share of the planned data that exists at that look (K.
+//! Lan and D. DeMets, *Biometrika* 70, 1983). The level is divided as by O'Brien and Fleming: early looks need strong
+//! evidence, and the last look keeps nearly the whole level. The sum of the data is modelled as a Brownian motion. Its
+//! density between the boundaries of the test is integrated from look to look (P. Armitage and others, *JRSS A* 132,
+//! 1969).
 
 use crate::moments::normal_tail;
 use crate::student::quantile;
@@ -13,13 +14,14 @@ use crate::student::quantile;
 const STEPS: u32 = 200;
 /// Number of halvings of the search for a boundary, which is then exact to eight digits.
 const HALVINGS: u32 = 32;
-/// Largest boundary, in standard deviations. No probability that matters lies beyond this boundary.
+/// Largest boundary, in standard deviations. The probability beyond this boundary is negligible.
 const MAX_DEVIATIONS: f64 = 40.0;
-/// Minimum distance of two looks, as a share of the planned data, because the integral needs some distance.
+/// Minimum distance of two looks, as a share of the planned data, because the numerical integral fails for very close
+/// looks.
 const MIN_DISTANCE: f64 = 0.01;
 
 /// Returns the two-sided level of the last of several looks. `shares` are the shares of the planned data at all looks
-/// so far, in order; the planned end is 1. All looks up to the planned end have the level `level` together.
+/// so far, in order; the planned end is 1. Together, all looks up to the planned end have the level `level`.
 pub fn look_level(level: f64, shares: &[f64]) -> f64 {
     let (mut motion, mut spent, mut last) = (Motion::new(), 0.0, level);
     for share in shares {
@@ -38,7 +40,7 @@ fn spending(level: f64, share: f64) -> f64 {
     if share >= 1.0 { level } else { 4.0 * normal_tail(quantile(level / 2.0, f64::INFINITY) / share.sqrt()) }
 }
 
-/// Density of a Brownian motion that has not crossed a boundary yet. The density is symmetric.
+/// Density of a Brownian motion that has not crossed a boundary at any look so far. The density is symmetric.
 struct Motion {
     share: f64,
     /// Positions, with the probability near each of them.
@@ -50,7 +52,7 @@ impl Motion {
         Self { share: 0.0, weights: vec![(0.0, 1.0)] }
     }
 
-    /// Returns the boundary that the motion crosses with this probability at the next look.
+    /// Returns the boundary that the motion crosses with the probability `chance` at the next look.
     fn boundary(&self, share: f64, chance: f64) -> f64 {
         let (mut low, mut high) = (0.0, MAX_DEVIATIONS * share.sqrt());
         for _ in 0..HALVINGS {
@@ -68,7 +70,7 @@ impl Motion {
         2.0 * self.weights.iter().map(above).sum::<f64>()
     }
 
-    /// Returns the motion after the next look, at which it stayed within the boundary.
+    /// Returns the motion at the next look, if it stays within the boundary there.
     fn within(&self, share: f64, boundary: f64) -> Self {
         let sd = (share - self.share).sqrt();
         let step = 2.0 * boundary / f64::from(STEPS);
@@ -95,7 +97,8 @@ mod tests {
     use super::*;
     use crate::normal;
 
-    /// Boundaries of five equal looks: D. Reboussin and others, *Controlled Clinical Trials* 21 (2000).
+    /// Published boundaries of five looks at equal distances: D. Reboussin and others, *Controlled Clinical Trials* 21
+    /// (2000).
     #[test]
     fn boundaries_are_those_of_published_tables() {
         let shares = [0.2, 0.4, 0.6, 0.8, 1.0];
@@ -126,8 +129,8 @@ mod tests {
         }
     }
 
-    /// A single look at all data would find this difference in nine of ten tests. More than four looks save hardly any
-    /// more data.
+    /// A single look at all data would find this difference in nine of ten tests. With more than four looks, the mean
+    /// amount of data hardly shrinks further.
     #[test]
     fn four_looks_save_most_of_the_data_that_many_looks_save() {
         let mean_share = |looks: u32| {

@@ -1,6 +1,6 @@
-//! Confidence intervals of shares: of one share by E. Wilson (*Journal of the American Statistical Association* 22,
-//! 1927), and of a difference of two by R. Newcombe (*Statistics in Medicine* 17, 1998). Both methods are valid for
-//! shares near 0 and near 1, too.
+//! Confidence intervals of shares: the interval of one share by E. Wilson (*Journal of the American Statistical
+//! Association* 22, 1927), and that of a difference of two shares by R. Newcombe (*Statistics in Medicine* 17, 1998).
+//! Both methods are valid for shares near 0 and near 1, too.
 
 use crate::Interval;
 
@@ -12,15 +12,15 @@ pub fn wilson(p: f64, n: f64, z: f64) -> Interval {
     Interval { low, high: ((middle + half) / (1.0 + z2)).min(1.0).max(p) }
 }
 
-/// Returns Newcombe's interval of the second share minus the first, each with its number of draws.
+/// Returns Newcombe's interval of the second share minus the first. Each share comes with its number of draws.
 pub fn difference((a, n): (f64, f64), (b, m): (f64, f64), z: f64) -> Interval {
     let (of_a, of_b) = (wilson(a, n, z), wilson(b, m, z));
     let value = b - a;
     Interval { low: value - (b - of_b.low).hypot(of_a.high - a), high: value + (of_b.high - b).hypot(a - of_a.low) }
 }
 
-/// Returns the probability that a share is above one half, after `hits` of `draws`. Before the draws, all shares are
-/// equally likely. The sum equals a probability of a binomial distribution with one more draw.
+/// Returns the probability that a share is above one half, given `hits` in `draws` draws. Before the draws, all shares
+/// are equally likely. The result equals a binomial probability with one more draw.
 pub fn chance_above_half(hits: u32, draws: u32) -> f64 {
     let all = f64::from(draws) + 1.0;
     let (mut sum, mut ln) = (0.0, -all * std::f64::consts::LN_2);
@@ -45,7 +45,8 @@ mod tests {
         assert!(chance_above_half(600, 1000) > 0.999 && chance_above_half(9, 5) < 1.0);
     }
 
-    /// Newcombe's own example: for 56 of 70 and 48 of 80, the difference is 0.0524 to 0.3339 (his method 10).
+    /// Newcombe's own example: the difference between 56 of 70 and 48 of 80 has the interval 0.0524 to 0.3339 (his
+    /// method 10).
     #[test]
     fn the_interval_equals_the_published_example() {
         let Interval { low, high } = difference((0.6, 80.0), (0.8, 70.0), 1.96);

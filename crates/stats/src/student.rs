@@ -1,5 +1,5 @@
-//! Student's t distribution, for means of few values. The degrees of freedom may be any number from 1 on, also
-//! fractional.
+//! Student's t distribution, for means of few values. The degrees of freedom may be any number from 1 upwards,
+//! including fractions.
 
 use std::f64::consts::{FRAC_PI_2, PI};
 
@@ -15,7 +15,7 @@ const T95: [f64; 30] = [
 const MAX_TERMS: u32 = 10_000;
 /// Maximum number of steps of the search for a quantile. In practice, fewer steps are enough.
 const MAX_STEPS: u32 = 100;
-/// Relative change at which a fraction or a quantile has converged. Rounding errors are about as large.
+/// Relative change at which the continued fraction or the quantile has converged. Rounding errors are about as large.
 const CONVERGED: f64 = 1e-14;
 /// Degrees of freedom above which the normal distribution is used instead.
 const NORMAL_FREEDOM: f64 = 1e5;
@@ -48,9 +48,9 @@ pub fn two_sided(t: f64, freedom: f64) -> f64 {
     beyond(t.abs() / freedom.sqrt(), freedom, half_beta(freedom))
 }
 
-/// Returns the `t` whose two-sided probability is `p`; infinite below one degree of freedom. Newton's method searches
-/// on the logarithm of the probability. A step that would leave the bounds of the search is replaced by bisection. With
-/// `t = sqrt(freedom) tan(x)`, the density is `cos(x)` to the power of `freedom - 1`.
+/// Returns the `t` whose two-sided probability is `p`; infinite below one degree of freedom. Newton's method solves for
+/// the logarithm of the probability. A step that would leave the bounds of the search is replaced by bisection. With `t
+/// = sqrt(freedom) tan(x)`, the density is `cos(x)` to the power of `freedom - 1`.
 pub fn quantile(p: f64, freedom: f64) -> f64 {
     if !(p > 0.0 && p < 1.0) || freedom.is_nan() || freedom < 1.0 {
         return f64::INFINITY;
@@ -79,8 +79,8 @@ fn half_beta(freedom: f64) -> f64 {
     0.5 * (PI.sqrt().ln() + libm::lgamma(0.5 * freedom) - libm::lgamma(0.5 * (freedom + 1.0))).exp()
 }
 
-/// Returns the probability beyond `t = tangent * sqrt(freedom)` on both sides, the regularized incomplete beta function
-/// (M. Abramowitz and I. Stegun, *Handbook of Mathematical Functions*, 26.7.1). `whole` is [`half_beta`].
+/// Returns the probability beyond `t = tangent * sqrt(freedom)` on both sides, which is the regularized incomplete beta
+/// function (M. Abramowitz and I. Stegun, *Handbook of Mathematical Functions*, 26.7.1). `whole` is [`half_beta`].
 fn beyond(tangent: f64, freedom: f64, whole: f64) -> f64 {
     let square = tangent * tangent;
     if square.is_infinite() {
@@ -90,7 +90,8 @@ fn beyond(tangent: f64, freedom: f64, whole: f64) -> f64 {
     let half = 0.5 * freedom;
     // Factor in front of the continued fraction: outside^half * inside^(1/2) / B(half, 1/2).
     let front = (-half * square.ln_1p()).exp() * inside.sqrt() / (2.0 * whole);
-    // The fraction converges quickly only on one side of the mean. On the other side, its complement is computed.
+    // The fraction converges quickly only on one side of the mean. On the other side, the complement is computed
+    // instead.
     let share = if outside < (half + 1.0) / (half + 2.5) {
         front * beta_fraction(outside, half, 0.5) / half
     } else {
@@ -99,8 +100,8 @@ fn beyond(tangent: f64, freedom: f64, whole: f64) -> f64 {
     share.clamp(0.0, 1.0)
 }
 
-/// Returns the continued fraction of the incomplete beta function (26.5.8, with its first two terms in one), by the
-/// method of W. Lentz (*Applied Optics* 15, 1976).
+/// Returns the continued fraction of the incomplete beta function (formula 26.5.8 of Abramowitz and Stegun, with its
+/// first two terms combined), by the method of W. Lentz (*Applied Optics* 15, 1976).
 fn beta_fraction(x: f64, a: f64, b: f64) -> f64 {
     let not_zero = |value: f64| if value.abs() < f64::MIN_POSITIVE { f64::MIN_POSITIVE } else { value };
     let (mut c, mut d) = (1.0, 1.0 / not_zero(1.0 - (a + b) * x / (a + 1.0)));
@@ -152,7 +153,8 @@ mod tests {
             }
         }
         assert!(quantile(0.05, 0.5).is_infinite() && quantile(0.0, 5.0).is_infinite());
-        // Far tails: the normal distribution ends at 37.5 deviations, and one degree of freedom has closed forms.
+        // In the far tails, the normal distribution underflows at 37.5 standard deviations. One degree of freedom has
+        // closed forms.
         let far = quantile(1e-300, f64::INFINITY);
         assert!((37.0..38.0).contains(&far), "{far}");
         for t in [1e-3, 0.7, 40.0, 1e6] {

@@ -3,7 +3,7 @@
 use crate::moments::{average, mean_and_squares};
 
 /// Returns the standard error of a difference of two means, and its degrees of freedom (B. Welch, *Biometrika* 34,
-/// 1947; F. Satterthwaite, *Biometrics Bulletin* 2, 1946). Each side consists of the variance of its mean and the
+/// 1947; F. Satterthwaite, *Biometrics Bulletin* 2, 1946). Each element of `sides` is the variance of one mean and the
 /// degrees of freedom of this variance.
 pub fn welch(sides: [(f64, f64); 2]) -> (f64, f64) {
     let variance: f64 = sides.iter().map(|(variance, _)| variance).sum();
@@ -12,22 +12,23 @@ pub fn welch(sides: [(f64, f64); 2]) -> (f64, f64) {
     (variance.sqrt(), if freedom.is_finite() { freedom } else { all })
 }
 
-/// Mean of the middle three fifths, and the parts of its error (K. Yuen, *Biometrika* 61, 1974). A disturbed value has
-/// little influence, and almost no precision is lost without disturbances (J. Tukey, 1960).
+/// Mean of the middle three fifths of the values, and the numbers from which its error is computed (K. Yuen,
+/// *Biometrika* 61, 1974). A disturbed value has little influence, and without disturbed values almost no precision is
+/// lost (J. Tukey, 1960).
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Trimmed {
     /// The trimmed mean.
     pub mean: f64,
     /// Number of values after trimming.
     pub left: f64,
-    /// Sum of squared deviations of the winsorized values: each trimmed value is replaced by the nearest one that is
-    /// left.
+    /// Sum of squared deviations of the winsorized values. In these, each trimmed value is replaced by the nearest
+    /// value that was not trimmed.
     pub squares: f64,
 }
 
 impl Trimmed {
-    /// Trims one fifth of the values at each end. Fewer than five values are not trimmed. Values that are no numbers
-    /// are left out; without any value, the mean is NaN.
+    /// Trims one fifth of the values at each end. Fewer than five values are not trimmed. NaN values are left out. If
+    /// no value is left, the mean is NaN.
     pub fn of(values: &[f64]) -> Self {
         let mut sorted: Vec<f64> = values.iter().copied().filter(|v| !v.is_nan()).collect();
         sorted.sort_by(f64::total_cmp);
@@ -41,7 +42,7 @@ impl Trimmed {
     }
 }
 
-/// Returns Pearson's correlation of pairs; NaN if a side does not vary.
+/// Returns Pearson's correlation of pairs; NaN if one side of the pairs does not vary.
 pub fn correlation(pairs: &[(f64, f64)]) -> f64 {
     let side = |of: fn(&(f64, f64)) -> f64| mean_and_squares(&pairs.iter().map(of).collect::<Vec<_>>());
     let ((a, squares_a), (b, squares_b)) = (side(|pair| pair.0), side(|pair| pair.1));

@@ -1,5 +1,5 @@
-//! Change points in simulated series with known steps, compared with those that Apache Otava finds in the same series.
-//! Series without a step show the rate of false alarms.
+//! Finds change points in simulated series with known steps, and compares the result with that of Apache Otava for the
+//! same series. Series without a step show the rate of false alarms.
 //!
 //! `LOADLINE_WRITE_SERIES=FILE` writes the series, and `otava_f1.py FILE` prints the rows of [`OTAVA`] for them.
 
@@ -13,13 +13,13 @@ use loadline_stats::normal;
 
 /// Number of series of each kind.
 const SERIES: u64 = 250;
-/// Distance in values up to which a found change counts as the injected one.
+/// Maximum distance between a found change and an injected step, in values, for counting the step as found.
 const NEAR: usize = 5;
 /// Minimum number of values between two steps, and before the first or after the last one.
 const APART: usize = 15;
-/// Sizes of the steps, relative.
+/// Sizes of the steps, relative to the mean.
 const STEPS: [f64; 4] = [0.005, 0.01, 0.02, 0.05];
-/// Resolution of a series, relative, as for stored runs.
+/// Resolution of a series, relative to the mean, as for stored runs.
 const RESOLUTION: f64 = 0.001;
 
 /// Noise of one kind.
@@ -28,7 +28,7 @@ struct Noise {
     correlation: f64,
     /// Share of the values that are 5 to 15 standard deviations too large.
     outliers: f64,
-    /// Largest share of series without a step that may have a change.
+    /// Maximum share of the series without a step in which a change may be found.
     max_alarms: f64,
 }
 
@@ -39,12 +39,13 @@ const NOISES: [Noise; 4] = [
     Noise { correlation: 0.4, outliers: 0.05, max_alarms: 0.08 },
 ];
 
-/// F1 of Apache Otava 0.8.0 on these series with its defaults (window 50, p below 0.001), printed by `otava_f1.py`.
+/// F1 score of Apache Otava 0.8.0 for each kind of noise with its defaults (window 50, p below 0.001), printed by
+/// `otava_f1.py`.
 const OTAVA: [f64; 4] = [0.792, 0.617, 0.566, 0.535];
 /// Share of the series without a step in which Otava finds a change.
 const OTAVA_ALARMS: [f64; 4] = [0.068, 0.584, 0.272, 0.328];
 
-/// A series and the places of its steps.
+/// A series and the indexes of its steps.
 struct Simulated {
     values: Vec<f64>,
     steps: Vec<usize>,
@@ -90,7 +91,7 @@ fn found(values: &[f64]) -> Vec<usize> {
     change_points(&lns, RESOLUTION).iter().map(|point| point.at).collect()
 }
 
-/// Counts the found changes that are an injected step. Each step counts once.
+/// Returns the number of injected steps near which a change was found.
 fn matched(found: &[usize], steps: &[usize]) -> usize {
     let mut left = steps.to_vec();
     for at in found {
@@ -101,7 +102,7 @@ fn matched(found: &[usize], steps: &[usize]) -> usize {
     steps.len() - left.len()
 }
 
-/// Returns the harmonic mean of precision and recall over all series of one kind.
+/// Returns the F1 score over all series of one kind of noise: the harmonic mean of precision and recall.
 fn f1(kind: usize) -> f64 {
     let counts = all(kind).map(|series| {
         let found = found(&series.values);
@@ -128,7 +129,7 @@ fn series_without_a_step_raise_few_alarms() {
     assert!(few && shares.iter().zip(OTAVA_ALARMS).all(|(ours, otava)| *ours < otava), "{shares:?}");
 }
 
-/// Writes the series for `otava_f1.py`: the kind, a flag for series with steps, the places of the steps and the values.
+/// Writes the series for `otava_f1.py`, one per line: the kind of noise, the indexes of the steps and the values.
 #[test]
 fn series_can_be_written() {
     let mut text = String::new();

@@ -6,11 +6,14 @@ use super::robust::{dot, gram, inverse, weighted};
 use crate::number::median;
 use crate::student::t95;
 
-/// Number of rounds of weighting. Each round uses the expected values and residuals of the previous fit.
+/// Number of rounds of weighting. The weights of each round come from the expected values and residuals of the previous
+/// fit.
 const ROUNDS: usize = 20;
-/// Minimum expected value, as a share of the mean. The minimum keeps every weight finite.
+/// Minimum expected value, as a share of the mean of `y`. The weight of a row grows as its expected value shrinks, so
+/// the minimum keeps every weight finite.
 const MIN_EXPECTED_SHARE: f64 = 0.05;
-/// Standard deviations beyond which a row has less weight. The limit is above Huber's 1.345 because there are few rows.
+/// Standard deviations beyond which a row gets less weight. The limit is higher than Huber's 1.345 because there are
+/// few rows.
 const OUTLIER_SD: f64 = 2.0;
 /// Factor from the median absolute deviation to the standard deviation of a normal distribution.
 const MAD_TO_SD: f64 = 1.4826;
@@ -42,7 +45,7 @@ pub fn proportional(y: &[f64], rows: &[Vec<f64>], sizes: &[f64]) -> Option<Vec<C
         weights = sure.iter().zip(&off).map(|(w, off)| w * (most / off.abs().max(1e-300)).min(1.0)).collect();
         fit = weighted(y, rows, &weights)?;
     }
-    // A row beyond the limit has no more influence than a row at the limit.
+    // A residual beyond the limit counts as a residual at the limit.
     let most = OUTLIER_SD * scale(&off, freedom);
     let near: f64 = off.iter().filter(|off| off.abs() <= most).count() as f64;
     let squares: f64 = off.iter().map(|off| off.abs().min(most).powi(2)).sum();
@@ -56,7 +59,8 @@ pub fn proportional(y: &[f64], rows: &[Vec<f64>], sizes: &[f64]) -> Option<Vec<C
     told.iter().all(|told| told.value.is_finite() && told.half.is_finite()).then_some(told)
 }
 
-/// Returns the standard deviation, estimated from the median absolute deviation with `freedom` degrees of freedom.
+/// Returns the standard deviation of residuals, estimated from their median absolute value. `freedom` is the number of
+/// degrees of freedom.
 fn scale(off: &[f64], freedom: usize) -> f64 {
     let deviation = median(off.iter().map(|off| off.abs()).collect()).unwrap_or(0.0);
     (MAD_TO_SD * deviation * (off.len() as f64 / freedom as f64).sqrt()).max(1e-9)

@@ -1,12 +1,12 @@
-//! Linear regression that is robust against outliers. The standard errors of the regression allow residuals that are
-//! correlated in time.
+//! Linear regression that is robust against outliers. The standard errors are valid even if residuals are correlated in
+//! time.
 //!
 //! Sources: P. Huber, *Robust Statistics* (1981), iteratively reweighted least squares with his limit of 1.345 times a
 //! scale from the median deviation; W. Newey, K. West, *Econometrica* 55 (1987), for the covariance.
 
 use crate::number::median_of_sorted;
 
-/// Standard deviations beyond which a residual has less weight.
+/// Standard deviations beyond which a residual gets less weight.
 const HUBER: f64 = 1.345;
 /// Factor from the median absolute deviation to the standard deviation of a normal distribution.
 const MAD_TO_SD: f64 = 1.4826;
@@ -24,7 +24,7 @@ pub struct Robust {
     pub covariance: Vec<Vec<f64>>,
 }
 
-/// Regresses `y` on the columns of `rows`; up to `lags` neighbouring residuals may be correlated. Returns `None` if the
+/// Regresses `y` on the columns of `rows`; residuals up to `lags` rows apart may be correlated. Returns `None` if the
 /// columns depend on each other, or if there are fewer than four rows more than columns.
 pub fn robust(y: &[f64], rows: &[Vec<f64>], lags: usize) -> Option<Robust> {
     let columns = rows.first()?.len();
@@ -60,8 +60,8 @@ pub(super) fn dot(a: &[f64], b: &[f64]) -> f64 {
 fn scale(residuals: &[f64]) -> f64 {
     let mut sizes: Vec<f64> = residuals.iter().map(|r| r.abs()).collect();
     sizes.sort_by(f64::total_cmp);
-    // Most residuals may be exactly 0, because a resource whose lever is off does not change. The median is then 0,
-    // which would make all other residuals outliers.
+    // Most residuals may be exactly 0, because a resource does not change while its experiment does not slow it. The
+    // median is then 0, and every other residual would be an outlier.
     let of_others = sizes[sizes.len() * 3 / 4] / NORMAL_QUARTER / 2.0;
     (MAD_TO_SD * median_of_sorted(&sizes).unwrap_or(0.0)).max(of_others).max(1e-12)
 }
@@ -77,7 +77,7 @@ pub(super) fn weighted(y: &[f64], rows: &[Vec<f64>], weights: &[f64]) -> Option<
     Some(times(&inverse(gram(rows, weights))?, &right))
 }
 
-/// Returns the weighted products of the columns with one another.
+/// Returns the matrix of the weighted products of each pair of columns.
 pub(super) fn gram(rows: &[Vec<f64>], weights: &[f64]) -> Vec<Vec<f64>> {
     let columns = rows.first().map_or(0, Vec::len);
     let mut gram = vec![vec![0.0; columns]; columns];
@@ -89,14 +89,14 @@ pub(super) fn gram(rows: &[Vec<f64>], weights: &[f64]) -> Vec<Vec<f64>> {
     gram
 }
 
-/// Returns the sandwich covariance: the influence of each row on the coefficients, combined with the influence of its
-/// neighbours by Bartlett's weights. A row with a large influence makes its own residual smaller; this is corrected (J.
-/// MacKinnon, H. White, *Journal of Econometrics* 29, 1985, third form).
+/// Returns the sandwich covariance. The influence of each row on the coefficients is combined with the influence of its
+/// neighbours, with Bartlett's weights. A row with a large influence makes its own residual smaller. This effect is
+/// corrected (J. MacKinnon, H. White, *Journal of Econometrics* 29, 1985, third form).
 fn covariance(residuals: &[f64], rows: &[Vec<f64>], weights: &[f64], lags: usize) -> Option<Vec<Vec<f64>>> {
     let columns = rows.first()?.len();
-    // A residual beyond Huber's limit has a constant influence, so it adds nothing to the curvature of the fit.
+    // A residual beyond Huber's limit has a constant influence, so it adds nothing to the matrix of the fit.
     let steadying: Vec<f64> = weights.iter().map(|w| f64::from(u8::from(*w >= 1.0))).collect();
-    // If all rows of a column lie beyond the limit, all rows are used, because there are no others.
+    // If all residuals are beyond the limit, all rows are used instead.
     let bread = inverse(gram(rows, &steadying)).or_else(|| inverse(gram(rows, weights)))?;
     let pull = |(row, (r, w)): (&Vec<f64>, (&f64, &f64))| -> Vec<f64> {
         let leverage = dot(row, &times(&bread, row)).clamp(0.0, 0.9);
@@ -156,7 +156,8 @@ pub fn inverse(mut m: Vec<Vec<f64>>) -> Option<Vec<Vec<f64>>> {
 mod tests {
     use super::*;
 
-    /// The data is a disk whose speed is 1 in each slot without its lever, and about three quarters with its lever.
+    /// The data is the speed of a disk: 1 in each time slot without its lever, and about three quarters in each slot in
+    /// which the lever slows it.
     #[test]
     fn rows_that_fit_exactly_do_not_make_all_others_outliers() {
         let on = |t: usize| f64::from(u8::from(t.is_multiple_of(3)));

@@ -1,4 +1,4 @@
-//! Least squares for three unknowns by the method of Levenberg and Marquardt. Values outside of their bounds are moved
+//! Least squares for three unknowns by the method of Levenberg and Marquardt. An unknown outside of its bounds is moved
 //! to the nearest bound.
 
 /// A vector with three components.

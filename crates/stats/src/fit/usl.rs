@@ -46,9 +46,9 @@ impl Usl {
     }
 }
 
-/// Points to fit.
+/// Points to fit to the law.
 struct Points {
-    /// Concurrency, and throughput divided by the largest throughput.
+    /// Concurrency of each point, and its throughput divided by the largest throughput.
     points: Vec<(f64, f64)>,
     /// True if the error of a point is proportional to its throughput. If false, all errors have equal variance.
     relative: bool,
@@ -78,8 +78,8 @@ pub fn usl(points: &[(f64, f64)]) -> Option<Usl> {
     fitted(points, false)
 }
 
-/// Fits the law with errors proportional to the throughput, so that small values have as much weight as large ones. R2
-/// has no meaning in this fit.
+/// Fits the law with errors proportional to the throughput, so small values have as much weight as large ones. The
+/// field `r2` has no meaning in this fit.
 pub fn usl_of_shares(points: &[(f64, f64)]) -> Option<Usl> {
     fitted(points, true)
 }

@@ -1,25 +1,26 @@
-//! Probability that a rate meets its limit, judged by a single window. A percentile is not compared with its limit.
-//! Instead, the module uses a binomial distribution over the number of independent draws that the window is worth. The
-//! idea is from early stopping in MLPerf's LoadGen (V. Reddi et al., *MLPerf Inference Benchmark*, 2020).
+//! Probability that a rate meets its limit, judged by a single window. The module does not compare a percentile with
+//! its limit. Instead, it uses a binomial distribution whose number of draws is the number of independent answers that
+//! the window is worth. The idea is from early stopping in MLPerf's LoadGen (V. Reddi et al., *MLPerf Inference
+//! Benchmark*, 2020).
 
 use super::constraint::{Constraint, ConstraintKind, WindowObservation};
 use super::dispersion::{mean_spread, worth};
 use crate::moments::normal_tail;
 
-/// Number of steps of the integral over the possible shares.
+/// Number of steps of the integral over all possible shares of late requests.
 const STEPS: u32 = 400;
 /// Range of the integral, in standard deviations on either side.
 const INTEGRAL_SD: f64 = 16.0;
 
-/// Returns the probability, 0 to 1, that the constraint holds at a window's rate, judged by this window alone. The
-/// prior probability is one half, so a window without information gives one half.
+/// Returns the probability, 0 to 1, that the server meets the constraint at a window's rate, judged by this window
+/// alone. The prior probability is one half, so a window without information gives one half.
 pub fn chance_held(window: &WindowObservation, constraint: &Constraint) -> f64 {
     let (draws, shown) = (worth(window, constraint), window.late / window.answered);
     match constraint.kind {
         ConstraintKind::Share { allowed, .. } | ConstraintKind::Refused { allowed } => {
             let below = chance_below(shown.min(1.0) * draws, draws, allowed);
-            // The value is the prior probability of the allowed shares, which is almost zero if few requests may be
-            // late.
+            // `thought` is the prior probability that the true share is allowed. It is almost zero if few requests may
+            // be late.
             let thought = std::f64::consts::FRAC_2_PI * allowed.sqrt().asin();
             let (holds, breaks) = (below / thought, (1.0 - below) / (1.0 - thought));
             holds / (holds + breaks)
@@ -28,7 +29,7 @@ pub fn chance_held(window: &WindowObservation, constraint: &Constraint) -> f64 {
     }
 }
 
-/// Returns the probability that a share is at most `allowed` after `late` of `draws` were observed, with Jeffreys'
+/// Returns the probability that a share is at most `allowed` after `late` of `draws` requests were late, with Jeffreys'
 /// prior.
 fn chance_below(late: f64, draws: f64, allowed: f64) -> f64 {
     let (a, b) = (late + 0.5, draws - late + 0.5);

@@ -1,4 +1,5 @@
-//! The constraint that a capacity search checks, the observation of each window, and the model that connects them.
+//! The constraint that a capacity search checks, the observation of each window, and the model that predicts one from
+//! the other.
 
 use super::transient::{Span, share_late};
 
@@ -9,12 +10,13 @@ pub struct WindowObservation {
     pub rate: f64,
     /// Number of requests that ended in the window.
     pub answered: f64,
-    /// Number of these requests that were late or failed. With a limit on the mean, this is the number of requests
-    /// times the mean divided by its limit.
+    /// Number of these requests that were late or failed. With a limit on the mean response time, this field is the
+    /// number of requests times the mean divided by the limit.
     pub late: f64,
-    /// True if arrivals had equal gaps. In a queue with equal gaps, earlier requests matter for a shorter time.
+    /// True if requests were sent at equal intervals. The queue then depends on the past for a shorter time than with
+    /// random arrivals.
     pub equal_gaps: bool,
-    /// Begin and end of the window. A queue that began empty needs time to grow.
+    /// Begin and end of the window. The queue is empty when the load begins and needs time to grow.
     pub span: Span,
 }
 
@@ -28,9 +30,9 @@ pub enum ConstraintKind {
         /// Response time in seconds above which a request is late.
         limit_s: f64,
     },
-    /// Share of failed requests. A rate limiter with a burst refuses as many requests as a queue of that length loses
-    /// (diffusion limit: J. Keilson, Journal of Applied Probability 2, 1965). At `1 + x` times the limiter's rate, the
-    /// share is `x / (1 - exp(-steep x)) / (1 + x)`.
+    /// Share of failed requests. A rate limiter that allows a burst of n requests refuses as many requests as a queue
+    /// with room for n loses (diffusion limit: J. Keilson, Journal of Applied Probability 2, 1965). At `1 + x` times
+    /// the limiter's rate, the share of refused requests is `x / (1 - exp(-steep x)) / (1 + x)`.
     Refused {
         /// Share of requests that may fail.
         allowed: f64,
@@ -51,7 +53,7 @@ pub struct Constraint {
 }
 
 impl Constraint {
-    /// Returns true if a window alone exceeds the limit.
+    /// Returns true if the window, taken alone, exceeds the limit.
     pub fn breaks(&self, window: &WindowObservation) -> bool {
         let shown = window.late / window.answered;
         match self.kind {
@@ -60,7 +62,7 @@ impl Constraint {
         }
     }
 
-    /// Returns the model for a capacity and a steepness.
+    /// Returns the model for a capacity `c` and a steepness `steep` (see the formula in `mod.rs`).
     pub(super) fn line(&self, c: f64, steep: f64) -> CapacityModel {
         let (full, scatter) = (self.saturation(c, steep), self.scatter(c, steep));
         let (allowed_ln, limit_s) = match self.kind {
@@ -71,8 +73,8 @@ impl Constraint {
         CapacityModel { c, steep, full, scatter, allowed_ln, limit_s }
     }
 
-    /// Returns the variance of the unfinished work for this steepness, in services. Returns `None` if the limit is not
-    /// a time.
+    /// Returns the variance of the unfinished work that this steepness implies, in service times. Returns `None` if the
+    /// limit is not a time.
     fn scatter(&self, c: f64, steep: f64) -> Option<f64> {
         let ConstraintKind::Share { limit_s, .. } = self.kind else { return None };
         (limit_s > 0.0).then(|| 2.0 * limit_s * c / steep)
@@ -87,7 +89,8 @@ impl Constraint {
         }
     }
 
-    /// Returns the logarithm of the share of late or refused requests in a window, or of the mean divided by its limit.
+    /// Returns the logarithm of the predicted share of late or refused requests in a window. With a limit on the mean,
+    /// returns the logarithm of the predicted mean divided by its limit.
     pub(super) fn shown_ln(&self, window: &WindowObservation, line: &CapacityModel) -> f64 {
         match self.kind {
             ConstraintKind::Share { .. } => line.late_ln(window),
@@ -105,33 +108,33 @@ pub(super) struct CapacityModel {
     /// Rate at which all answers would be late or the mean would be infinite. For a rate limiter, this is its
     /// configured rate.
     pub(super) full: f64,
-    /// Variance of the unfinished work in services.
+    /// Variance of the unfinished work, in service times.
     pub(super) scatter: Option<f64>,
     allowed_ln: f64,
     limit_s: f64,
 }
 
 impl CapacityModel {
-    /// Returns the model with this steepness and another capacity. Rates, and the number of services in a limit, are
-    /// proportional to the capacity.
+    /// Returns the model with this steepness and another capacity. Its rates are proportional to the capacity, as is
+    /// the number of service times that fit into the limit.
     pub(super) fn at(&self, c: f64) -> Self {
         let more = c / self.c;
         Self { c, full: self.full * more, scatter: self.scatter.map(|services| services * more), ..*self }
     }
 
-    /// Returns the logarithm of the share of late answers in a window. The result is the share in the steady state, or
-    /// a smaller share if the window is too short to reach the steady state.
+    /// Returns the logarithm of the predicted share of late answers in a window. The prediction is the share in the
+    /// steady state, or a smaller share if the window is too short to reach the steady state.
     fn late_ln(&self, window: &WindowObservation) -> f64 {
         let steady = self.allowed_ln + self.steep * (window.rate - self.c) / self.c;
         // With this variance, the steady share changes by a factor of `exp(steep / c)` with each request per second, as
-        // in the model.
+        // the formula of the model requires.
         let variance = self.scatter.map(|services| services / self.full);
         let share = variance.and_then(|v| share_late(1.0 - window.rate / self.full, self.limit_s, v, window.span));
         share.map_or(steady, |share| share.max(MIN_LATE_SHARE).ln().min(steady)).min(MAX_LATE_LN)
     }
 }
 
-/// Returns the logarithm of the share that is refused at `1 + x` times the rate of a limiter.
+/// Returns the logarithm of the share of requests that a limiter refuses at `1 + x` times its rate.
 fn refused_ln(x: f64, steep: f64) -> f64 {
     let y = steep * x;
     // Computes x / (1 - exp(-y)), which is 1 / steep at 0.
@@ -139,8 +142,8 @@ fn refused_ln(x: f64, steep: f64) -> f64 {
     (lost / (1.0 + x)).max(1e-300).ln()
 }
 
-/// Returns the largest excess of the offered rate over a limiter's rate at which no more than the allowed share is
-/// refused. The excess is a share of the limiter's rate.
+/// Returns the largest excess of the offered rate over a limiter's rate at which at most the allowed share is refused.
+/// The excess is relative to the limiter's rate.
 pub(super) fn refused_at(allowed: f64, steep: f64) -> f64 {
     let (mut low, mut high) = (-0.99, 1.0 / (1.0 - allowed.min(0.9)));
     for _ in 0..40 {
@@ -155,13 +158,13 @@ fn mean_ln(rate: f64, c: f64, steep: f64) -> f64 {
     -(1.0 - steep * (rate - c) / c).max(MIN_SPARE).ln()
 }
 
-/// Minimum distance from saturation for computing the mean. Closer to saturation, the mean depends on the length of the
-/// window.
+/// Minimum distance from saturation at which the model computes the mean, as a share of the response time's slope.
+/// Closer to saturation, the mean depends on the length of the window.
 const MIN_SPARE: f64 = 0.05;
-/// Maximum share of late answers in the model, as a logarithm: 0.97. In an overloaded window, this is the share of late
-/// answers while the queue grows.
+/// Logarithm of the maximum share of late answers in the model, 0.97. In an overloaded window, this is the share of
+/// late answers while the queue grows.
 const MAX_LATE_LN: f64 = -0.030_459_207_484_708_574;
-/// Minimum share of late answers in the model, because causes outside the model may delay answers, too.
+/// Minimum share of late answers in the model, because causes that the model leaves out may delay answers, too.
 const MIN_LATE_SHARE: f64 = 1e-6;
 /// Variance of the logarithm of the mean of one draw, which is exponentially distributed.
 pub(super) const SPREAD: f64 = 1.0;

@@ -1,34 +1,34 @@
-//! Number of independent draws that a window counts as. Answers of one window are correlated, because a long queue
-//! stays long for a while.
+//! Number of independent draws that the answers of a window are worth. Answers of one window are correlated, because a
+//! long queue stays long for a while.
 
 use super::constraint::{Constraint, ConstraintKind, SPREAD, WindowObservation};
 use super::estimate::CapacityEstimate;
 
-/// Prior dispersion, as a multiple of the M/M/1 dispersion, for Poisson arrivals and for equal gaps.
+/// Prior dispersion, as a multiple of the dispersion of an M/M/1 queue: for Poisson arrivals, and for arrivals at equal
+/// intervals. The dispersion is the number of answers that are worth one independent draw.
 pub(super) const PRIOR_DISPERSION: (f64, f64) = (1.0, 0.3);
-/// Maximum number of draws that a window beyond saturation counts as. The moment at which its queue exceeds the limit
-/// depends on the start of the load and on the server's speed. Start and speed are known only within a few percent of
-/// the window.
+/// Maximum number of draws that a window beyond saturation is worth. The moment at which its queue exceeds the limit
+/// depends on the start of the load and on the server's speed. Both are known only within a few percent of the window.
 const MAX_SATURATED_DRAWS: f64 = 50.0;
 
-/// Returns the number of independent draws that one window counts as, by the prior dispersion.
+/// Returns the number of independent draws that one window is worth, by the prior dispersion.
 pub(super) fn worth(window: &WindowObservation, constraint: &Constraint) -> f64 {
     let dispersion = dispersions(std::slice::from_ref(window), constraint, None, PRIOR_DISPERSION.0);
     dispersion.first().map_or(1.0, |dispersion| window.answered / dispersion)
 }
 
-/// Maximum number of refused requests that count as one draw. Because the burst of a limiter is limited, earlier
-/// requests matter only for a limited time.
+/// Maximum number of refused requests that count as one draw. A limiter has a limited burst, so the past influences it
+/// only for a limited time.
 const MAX_REFUSED_PER_DRAW: f64 = 100.0;
 
-/// Returns the standard deviation of the logarithm of a mean of `draws` draws.
+/// Returns the standard deviation of the logarithm of the mean of `draws` independent draws.
 pub(super) fn mean_spread(draws: f64) -> f64 {
     (SPREAD / draws).sqrt()
 }
 
-/// Returns, for each window, the number of answers that carry as much information as one independent draw. The result
-/// is twice the relaxation time of M/M/1 times the rate, below and above saturation. A window counts as at least one
-/// draw.
+/// Returns, for each window, the number of answers that carry as much information as one independent draw. Below and
+/// above saturation, this number is twice the product of the rate and the relaxation time of an M/M/1 queue. Each
+/// window is worth at least one draw.
 pub(super) fn dispersions(
     windows: &[WindowObservation],
     constraint: &Constraint,

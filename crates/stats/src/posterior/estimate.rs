@@ -11,7 +11,7 @@ pub struct CapacityEstimate {
     pub low: f64,
     /// Rate above which 2.5 % of the posterior lie.
     pub high: f64,
-    /// Elasticity of the share of late answers at the capacity.
+    /// Elasticity of the share of late answers with respect to the rate, at the capacity.
     pub steep: f64,
     /// Standard deviation of the logarithm of the machine's speed between windows.
     pub speeds: f64,
@@ -25,7 +25,7 @@ impl CapacityEstimate {
 
     /// Returns a rate above the capacity at which one more window is most informative. At this rate, the share of late
     /// answers is large enough to be measured well, but smaller than in an overload, in which the queue is never empty.
-    /// In an overload, a further window would tell less about the capacity.
+    /// A window in an overload would tell less about the capacity.
     pub fn beyond(&self, constraint: &Constraint) -> f64 {
         match constraint.kind {
             ConstraintKind::Share { allowed, .. } => {
@@ -37,5 +37,5 @@ impl CapacityEstimate {
     }
 }
 
-/// Position of this rate between the capacity (0) and saturation (1), found by simulation.
+/// Position of the most informative rate between the capacity (0) and saturation (1), found by simulation.
 const INFORMATIVE_POSITION: f64 = 0.4;

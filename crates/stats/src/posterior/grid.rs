@@ -1,34 +1,34 @@
-//! Posterior on a grid: prior and likelihood of the windows for every capacity and steepness, and for every scatter of
-//! the machine's speed.
+//! Posterior on a grid of capacities and steepnesses, for each possible scatter of the machine's speed. Combines the
+//! prior with the likelihood of the windows.
 
 use super::constraint::{CapacityModel, Constraint, ConstraintKind, SPREAD, WindowObservation};
 use super::estimate::CapacityEstimate;
 use super::speed::{Kernel, SCATTERS as SPEEDS, exp, smoothed};
 use super::weights::Posterior;
 
-/// Number of capacities in the grid in each pass.
+/// Number of capacities in the grid.
 const RATES: usize = 160;
 /// Number of steepnesses in the grid.
 const STEEPS: usize = 30;
 /// Minimum and maximum steepness.
 const STEEPNESS_RANGE: (f64, f64) = (1.5, 3000.0);
-/// Prior distribution of the distance between the saturation rates of the closed loop and of the open loop, in
-/// logarithms. The prior is a mixture of two normal densities, each with a weight and a standard deviation.
+/// Prior distribution of the distance between the saturation rate that the closed loop measured and that of the model,
+/// in logarithms. The prior is a mixture of two normal densities, each with a weight and a standard deviation.
 const SATURATION_DISTANCE: [(f64, f64); 2] = [(0.75, 0.05), (0.25, 0.25)];
 
-/// Prior variance of the unfinished work in services, and standard deviation of its logarithm. The variance is 2 for
-/// M/M, 1 for M/D, and larger for servers that work in batches or pause. If the limit is as long as many services, the
-/// share of late answers rises steeply with the rate. Without this prior, windows that are too short to exceed the
-/// limit would be compatible with a share that hardly rises.
+/// Median of the prior of the variance of the unfinished work, in service times, and standard deviation of its
+/// logarithm. The variance is 2 for M/M, 1 for M/D, and larger for servers that work in batches or pause. If the limit
+/// is as long as many service times, the share of late answers rises steeply with the rate. Without this prior, windows
+/// that are too short to exceed the limit would also fit a share that hardly rises.
 const SCATTERS: (f64, f64) = (4.0, 1.5);
 
-/// Standard deviation of the closed loop's mean speed, divided by that of a single window. The mean covers the
-/// saturated steps (about four).
+/// Standard deviation of the mean speed in the closed loop, divided by that of the speed in a single window. The mean
+/// covers about four saturated steps.
 const STEPS_SHARE: f64 = 0.5;
 
 /// Prior probability that something slowed a window down and no meter noticed it: a garbage collection, a checkpoint,
-/// or another guest of the machine. No disturbance makes a server faster. A spoiled window therefore shows more late
-/// requests than the capacity predicts, never fewer.
+/// or another guest of the machine. A disturbance never makes a server faster. A disturbed window therefore shows more
+/// late requests than the capacity predicts, never fewer.
 const SPOILED: f64 = 0.05;
 
 /// Capacities and steepnesses of a grid.
@@ -51,10 +51,10 @@ impl Axes {
         }
     }
 
-    /// Returns the model of each cell, by steepness and then by rate.
+    /// Returns the model of each cell, one row per steepness with one cell per rate.
     fn lines(&self, constraint: &Constraint) -> Vec<Vec<CapacityModel>> {
-        // The rate of a limiter is proportional to the capacity. Computing the ratio takes time, so it is done only
-        // once.
+        // The rates of a model are proportional to the capacity. The saturation rate takes long to compute, so it is
+        // computed once per steepness.
         let row = |steep: &f64| {
             let one = constraint.line(1.0, *steep);
             self.rates.iter().map(|c| one.at(*c)).collect()
@@ -63,15 +63,16 @@ impl Axes {
     }
 }
 
-/// The windows of a search, evaluated on the grid of capacities and steepnesses. The number of draws that a window is
-/// worth differs between passes. All values that do not depend on this number are computed once.
+/// The windows of a search, evaluated on the grid of capacities and steepnesses. An estimate takes several passes, and
+/// the number of draws that a window is worth differs between them. All values that do not depend on this number are
+/// computed once.
 pub(super) struct Grid {
     axes: Axes,
-    /// Logarithm of the prior, by scatter of speeds.
+    /// Logarithm of the prior of each cell, for each scatter of the speed.
     priors: Vec<Vec<Vec<f64>>>,
     /// Log likelihood of one draw, by steepness, window and rate.
     of_a_draw: Vec<Vec<Vec<f64>>>,
-    /// Log likelihood of one draw of each window, for a model that predicts exactly what the window showed.
+    /// Log likelihood of one draw of each window, if the model predicts exactly the observed share.
     exact: Vec<f64>,
     /// Number of answers in each window.
     answered: Vec<f64>,
@@ -94,7 +95,7 @@ impl Grid {
         }
     }
 
-    /// Returns the posterior. `dispersions` are the numbers of answers of each window that equal one draw.
+    /// Returns the posterior. `dispersions` has, for each window, the number of answers that are worth one draw.
     pub(super) fn posterior(&self, dispersions: &[f64]) -> Posterior {
         let draws: Vec<f64> = self.answered.iter().zip(dispersions).map(|(answered, d)| answered / d).collect();
         let mut by_speed = self.by_speed(&draws);
@@ -109,7 +110,7 @@ impl Grid {
         Posterior { cells, steeps: STEEPS, step: self.axes.step, speeds }
     }
 
-    /// Returns priors times likelihoods, as logarithms, by scatter of speeds.
+    /// Returns the logarithm of prior times likelihood of each cell, for each scatter of the speed.
     fn by_speed(&self, draws: &[f64]) -> Vec<Vec<Vec<f64>>> {
         let kernels: Vec<Kernel> = SPEEDS.iter().map(|(speeds, _)| Kernel::new(*speeds, self.axes.step)).collect();
         let mut by_speed = self.priors.clone();
@@ -124,7 +125,7 @@ impl Grid {
     }
 }
 
-/// Returns the log likelihood of one draw of a window.
+/// Returns the log likelihood of one draw of a window under a model.
 fn of_a_draw(constraint: &Constraint, w: &WindowObservation, line: &CapacityModel) -> f64 {
     let (shown, law) = (w.late / w.answered, constraint.shown_ln(w, line));
     match constraint.kind {
@@ -136,23 +137,23 @@ fn of_a_draw(constraint: &Constraint, w: &WindowObservation, line: &CapacityMode
     }
 }
 
-/// Returns the greatest log likelihood of one draw of a window.
+/// Returns the greatest possible log likelihood of one draw of a window.
 fn exact(constraint: &Constraint, w: &WindowObservation) -> f64 {
     let share = (w.late / w.answered).clamp(1e-12, 1.0 - 1e-12);
     match constraint.kind {
         ConstraintKind::Share { .. } | ConstraintKind::Refused { .. } => {
             share * share.ln() + (1.0 - share) * (1.0 - share).ln()
         }
-        // Beyond saturation, means far above the limit are common, so no window counts as spoiled.
+        // Beyond saturation, means far above the limit are common, so no window counts as disturbed.
         ConstraintKind::Mean => f64::NEG_INFINITY,
     }
 }
 
-/// Returns the log likelihood of a window over the capacities, by its log likelihood of one draw. If a capacity
-/// predicts fewer late requests than the window had, the window may also have been [`SPOILED`].
+/// Returns the log likelihood of a window for each capacity, given the log likelihood of one draw. If a capacity
+/// predicts fewer late requests than the window had, the window may also have been disturbed ([`SPOILED`]).
 fn or_spoiled(of_a_draw: &[f64], exact: f64, draws: f64) -> Vec<f64> {
-    // The late share falls as capacity grows: below the best capacity, the model predicts more late requests than the
-    // window showed.
+    // The predicted share of late requests falls as the capacity grows. Below the best capacity, the model predicts
+    // more late requests than the window showed.
     let best = of_a_draw.iter().enumerate().max_by(|a, b| a.1.total_cmp(b.1)).map_or(0, |(i, _)| i);
     let (sound, spoiled) = ((1.0 - SPOILED).ln(), draws * exact + SPOILED.ln());
     let of = |(i, l): (usize, &f64)| {
@@ -163,9 +164,9 @@ fn or_spoiled(of_a_draw: &[f64], exact: f64, draws: f64) -> Vec<f64> {
     of_a_draw.iter().enumerate().map(of).collect()
 }
 
-/// Returns the logarithm of the priors, by scatter of speeds. All logarithms of the capacity are equally likely, apart
-/// from the priors on the saturation rate and on the variance of the work. Each step of the closed loop had its own
-/// speed.
+/// Returns the logarithm of the prior of each cell, for each scatter of the speed. All logarithms of the capacity are
+/// equally likely, apart from the priors on the saturation rate and on the variance of the work. The saturation rate is
+/// less certain if the speed scatters, because each step of the closed loop had its own speed.
 fn priors(constraint: &Constraint, lines: &[Vec<CapacityModel>]) -> Vec<Vec<Vec<f64>>> {
     let scatter =
         |line: &CapacityModel| line.scatter.map_or(0.0, |s| -0.5 * ((s / SCATTERS.0).ln() / SCATTERS.1).powi(2));
@@ -187,8 +188,9 @@ fn log_sum_normals(densities: [(f64, f64); 2], off: f64) -> f64 {
     densities.map(density).iter().sum::<f64>().max(1e-12).ln()
 }
 
-/// Returns the factor by which the windows scatter more than the prior, averaged with the prior. `scaled` is the factor
-/// already contained in the dispersions. `thought` is the weight of the prior, in windows.
+/// Returns the factor by which the windows scatter more than the prior expects, averaged with the prior factor 1.
+/// `scaled` is the factor that the dispersions already contain. `thought` is the weight of the prior, as a number of
+/// windows.
 pub(super) fn scatter(
     (windows, dispersions): (&[WindowObservation], &[f64]),
     constraint: &Constraint,

@@ -7,16 +7,17 @@
 //!
 //! `ln P(rate) = ln allowed + steep * (rate - c) / c`
 //!
-//! Here `c` is the capacity, and `steep` the elasticity of the share at the capacity. For M/M/1 the model is exact.
-//! Capacity and elasticity have a common posterior on a grid:
+//! Here `c` is the capacity, and `steep` is the elasticity of the share with respect to the rate at the capacity. For
+//! M/M/1 the model is exact. Capacity and elasticity are estimated together, on a grid:
 //!
 //! - Answers of one window are not independent draws, because a long queue stays long for a while. A window is worth
 //!   `answered / dispersion` draws. The dispersion is about `4 (1 + steep / ln(1 / allowed))^2`, which is twice the
-//!   relaxation time of M/M/1 times its rate (P. Morse, 1955). The dispersion is scaled by the scatter of the windows.
-//! - The saturation rate of the closed loop predicts, within about 5 %, where the line reaches 0.
+//!   product of the rate and the relaxation time of an M/M/1 queue (P. Morse, 1955). If the windows scatter more or
+//!   less than this predicts, the dispersion is scaled.
+//! - The saturation rate of the closed loop predicts, within about 5 %, the rate at which the line reaches 0.
 //!
-//! An estimate on a grid always converges. The estimate can use windows in which all answers or none were late, and its
-//! interval is as asymmetric as the data requires.
+//! An estimate on a grid always exists. Windows in which all answers or none were late can be used, too. The interval
+//! may be asymmetric.
 
 mod chance;
 mod constraint;
@@ -39,11 +40,11 @@ use slow::widened;
 
 /// Weight of the prior dispersion, as a number of windows.
 const PRIOR_WINDOWS: f64 = 8.0;
-/// Minimum and maximum factor by which the scatter of windows changes the dispersion. Windows also scatter if the speed
-/// of the machine changes; [`speed`] tells this apart from queues that change slowly.
+/// Minimum and maximum factor by which the scatter of windows changes the dispersion. Windows scatter because queues
+/// change slowly, or because the speed of the machine changes. The module [`speed`] accounts for the second cause.
 const DISPERSION_FACTORS: (f64, f64) = (0.2, 1.5);
 
-/// Estimates the capacity from all windows. Returns `None` if no window has finite numbers.
+/// Estimates the capacity from all windows. Returns `None` if no window is valid.
 pub fn estimate(windows: &[WindowObservation], constraint: &Constraint) -> Option<CapacityEstimate> {
     let sound = |w: &&WindowObservation| w.rate > 0.0 && w.rate.is_finite() && w.answered > 0.0 && w.late >= 0.0;
     let windows: Vec<WindowObservation> = windows.iter().filter(sound).copied().collect();
@@ -56,8 +57,7 @@ pub fn estimate(windows: &[WindowObservation], constraint: &Constraint) -> Optio
     for _ in 0..2 {
         let dispersions = dispersions(&windows, constraint, found, dispersion);
         let now = grid.posterior(&dispersions).estimate()?;
-        // Each pass starts again from the prior. If it started from the previous result, all windows would be counted
-        // twice.
+        // Each pass starts again from the prior. Starting from the previous posterior would count all windows twice.
         let more =
             scatter((&windows, &dispersions), constraint, &now, (dispersion / PRIOR_DISPERSION.0, PRIOR_WINDOWS));
         dispersion = PRIOR_DISPERSION.0 * more.clamp(DISPERSION_FACTORS.0, DISPERSION_FACTORS.1);

@@ -1,11 +1,12 @@
-//! Widens an interval for changes of the machine that are slower than the run. The widening depends on the changes that
-//! the run observed.
+//! Widens an interval because a machine may change more slowly than one run can show. The widening depends on the
+//! changes that the run observed.
 //!
 //! On a shared machine, the CPU time of a request varies over seconds and minutes about as much as over hours (flicker
-//! noise with a flat Allan deviation; D. W. Allan, Proceedings of the IEEE 54, 1966). The possible difference of the
-//! next run is therefore predicted from two observations in this run. The first observation is the change of speed
-//! between windows. The second observation is the difference between the saturation rates of the closed loop, which
-//! came first, and of the open loop. The amounts that even a steady machine shows are subtracted.
+//! noise with a flat Allan deviation; D. W. Allan, Proceedings of the IEEE 54, 1966). The possible difference between
+//! this run and the next one is therefore predicted from two observations in this run. The first observation is the
+//! change of speed between windows. The second observation is the difference between two saturation rates: that of the
+//! closed loop, which came first, and that of the open loop. Both observations are reduced by the amount that even a
+//! steady machine shows.
 
 use super::constraint::Constraint;
 use super::estimate::CapacityEstimate;
@@ -13,10 +14,11 @@ use crate::moments::NORMAL_95;
 
 /// Standard deviation of the logarithm of the speed between windows of a steady machine.
 const STEADY_SCATTER: f64 = 0.02;
-/// Distance, in logarithms, between the saturation rates that a closed and an open loop find for a steady server.
+/// Distance, in logarithms, between the saturation rates that a closed and an open loop measure on a steady machine.
 const STEADY_APART: f64 = 0.05;
-/// Share of the observed change that is also expected between runs. In six runs on a machine whose capacities differed
-/// by 12 %, two intervals contained the median without this share, and five with it.
+/// Change between runs that is expected, as a share of the change observed within a run. Six runs were measured on a
+/// machine whose capacities differed by 12 %. Without this share, two of the six intervals contained the median
+/// capacity; with it, five did.
 const SHARE_BETWEEN_RUNS: f64 = 0.5;
 
 /// Widens an interval by the slow change that the run observed. The interval of a steady run does not change.
@@ -31,8 +33,8 @@ pub(super) fn widened(found: CapacityEstimate, constraint: &Constraint) -> Capac
     }
 }
 
-/// Returns the part of a deviation that is more than that of a steady machine. Variances, not deviations, are
-/// subtracted.
+/// Returns the part of a deviation that is more than that of a steady machine. The variances are subtracted, not the
+/// deviations.
 fn beyond(deviation: f64, steady: f64) -> f64 {
     (deviation * deviation - steady * steady).max(0.0).sqrt()
 }

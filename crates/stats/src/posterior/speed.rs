@@ -1,13 +1,13 @@
-//! Machines whose speed changes between windows. If its host is busy with other guests, a virtual machine may work 10 %
-//! slower a second later, with the same share of CPU time.
+//! Effect of a machine whose speed changes between windows. If the host is busy with other guests, a virtual machine
+//! may work 10 % slower a second later, with the same share of CPU time.
 //!
-//! Each window then follows the model with the capacity times its own speed. The logarithms of the speeds are normally
-//! distributed around 0 with an unknown scatter. If windows contradict each other by more than chance, the scatter
-//! becomes large and the interval wide. For each scatter, the likelihood of a window is its plain likelihood, smoothed
-//! over the logarithm of the capacity.
+//! In the model, each window has its own speed, which multiplies the capacity. The logarithms of the speeds are
+//! normally distributed around 0 with an unknown scatter. If windows contradict each other more than chance explains,
+//! the scatter becomes large and the interval wide. For each scatter, the likelihood of a window is its plain
+//! likelihood, smoothed over the logarithm of the capacity.
 
-/// Possible standard deviations of the logarithm of the speed, each with its prior probability. Most machines are
-/// steady.
+/// Possible standard deviations of the logarithm of the speed, each with its prior probability. Small values are more
+/// probable, because most machines are steady.
 pub(super) const SCATTERS: [(f64, f64); 5] = [(0.0, 0.35), (0.01, 0.3), (0.03, 0.2), (0.08, 0.1), (0.2, 0.05)];
 /// Number of points that represent a normal density.
 const POINTS: i64 = 11;
@@ -16,8 +16,8 @@ const DENSITY_SD: f64 = 2.5;
 
 /// Normal density on the steps of a grid.
 pub(super) struct Kernel {
-    /// Distance of each point from the middle in steps, and its weight. If the density is narrower than a step, there
-    /// is a single point.
+    /// Distance of each point from the middle in steps, and its weight. A density much narrower than a step is a single
+    /// point.
     points: Vec<(i64, f64)>,
 }
 
@@ -42,8 +42,8 @@ impl Kernel {
         self.points.len() < 2
     }
 
-    /// Smooths a likelihood over the logarithm of the capacity. Outside its range, the likelihood keeps the value at
-    /// the nearer end.
+    /// Smooths a likelihood over the logarithm of the capacity. Beyond an end of the grid, the likelihood has the same
+    /// value as at that end.
     fn smoothed(&self, plain: &[f64]) -> impl Iterator<Item = f64> {
         let last = plain.len() as i64 - 1;
         let near = move |i: i64, off: i64| plain[(i + off).clamp(0, last) as usize];
@@ -51,7 +51,8 @@ impl Kernel {
     }
 }
 
-/// Returns the log likelihood of all windows together over the logarithm of the capacity, smoothed by each kernel.
+/// Returns, for each kernel, the log likelihood of all windows together at each capacity. The likelihood of each window
+/// is smoothed by the kernel.
 pub(super) fn smoothed(kernels: &[Kernel], windows: &[Vec<f64>]) -> Vec<Vec<f64>> {
     let mut all: Vec<Product> = kernels.iter().map(|_| Product::new(windows.first().map_or(0, Vec::len))).collect();
     for window in windows {
@@ -67,11 +68,11 @@ pub(super) fn smoothed(kernels: &[Kernel], windows: &[Vec<f64>]) -> Vec<Vec<f64>
     all.into_iter().map(Product::ln).collect()
 }
 
-/// Products, one per capacity, that may be too small for a floating-point number. Logarithms are taken only when a
-/// product becomes small, not for each factor.
+/// Products of likelihoods, one per capacity. A product may be too small for a floating-point number, so its logarithm
+/// is kept. The logarithm is taken only when the factor becomes small, not after each multiplication.
 struct Product {
     ln: Vec<f64>,
-    /// Factor that the logarithm does not contain yet.
+    /// Part of the product whose logarithm is not in `ln` yet.
     now: Vec<f64>,
 }
 
@@ -100,7 +101,7 @@ impl Product {
     }
 }
 
-/// Returns `exp(x)`, or 0 at once if the result is negligible, which saves time.
+/// Returns `exp(x)`. Returns 0 without computing if the result is negligible.
 pub(super) fn exp(x: f64) -> f64 {
     if x < LEAST_LN { 0.0 } else { x.exp() }
 }
@@ -110,7 +111,7 @@ const MIN_WIDTH_STEPS: f64 = 0.2;
 /// Minimum likelihood of a window, so that no single window excludes a capacity.
 const MIN_LIKELIHOOD: f64 = 1e-300;
 const LEAST_LN: f64 = -300.0 * std::f64::consts::LN_10;
-/// Product below which its logarithm is taken.
+/// Product below which its logarithm is taken and added to `ln`.
 const MIN_PRODUCT: f64 = 1e-200;
 
 #[cfg(test)]

@@ -18,18 +18,20 @@ pub struct Span {
     pub end_s: f64,
 }
 
-/// Standard deviations from the limit beyond which the steady state, or a complete overload, is reached.
+/// Distance from the limit, in standard deviations of the wait. Beyond this distance, the queue counts as steady or as
+/// completely overloaded.
 const DECIDED_SD: f64 = 4.0;
-/// Standard deviations beyond which the model treats a tail as 0.
+/// Standard deviations beyond which the tail of the normal distribution counts as 0.
 const NEGLIGIBLE_SD: f64 = 6.5;
-/// Scatter of the crossing time, as a share of the window, below which the crossing is treated as a single moment.
+/// Maximum scatter of the time at which the wait exceeds the limit, as a share of the window, for treating this time as
+/// a single crossing.
 const SHARP_CROSSING: f64 = 0.25;
-/// Number of points of a window at which a smooth tail is evaluated.
+/// Number of times in a window at which the share of late waits is evaluated if it changes smoothly.
 const POINTS: usize = 4;
 
 /// Returns the share of a window, 0 to 1, in which the wait exceeds `limit_s`. `spare` is the unused share of the
 /// server, negative beyond saturation. `variance` is the variance of the unfinished work in seconds squared per second.
-/// Returns `None` if the whole window shows the steady state or an overload.
+/// Returns `None` if the whole window is in the steady state or in an overload.
 pub(super) fn share_late(spare: f64, limit_s: f64, variance: f64, span: Span) -> Option<f64> {
     let length_s = span.end_s - span.begin_s;
     if !(length_s > 0.0 && limit_s > 0.0 && variance > 0.0) {
@@ -47,17 +49,17 @@ pub(super) fn share_late(spare: f64, limit_s: f64, variance: f64, span: Span) ->
     Some((0..POINTS).map(|i| tail(spare, limit_s, variance, at(i))).sum::<f64>() / POINTS as f64)
 }
 
-/// Returns the share of waits above a limit at one time.
+/// Returns the probability that the wait exceeds a limit at the time `t_s`.
 fn tail(spare: f64, limit_s: f64, variance: f64, t_s: f64) -> f64 {
     let scatter = (variance * t_s).sqrt();
     let drift = spare * t_s;
     let mirrored = (-2.0 * spare * limit_s / variance).exp() * upper((limit_s - drift) / scatter);
-    // Far beyond the limit, the first factor is an exponential that overflows and the second factor is 0.
+    // If `spare` is negative and the limit far away, the exponential overflows while the other factor is 0.
     upper((limit_s + drift) / scatter) + if mirrored.is_finite() { mirrored.min(1.0) } else { 0.0 }
 }
 
-/// Returns the upper tail of the normal distribution. Very small and very large results become 0 and 1 at once, which
-/// saves time.
+/// Returns the probability that a standard normal variable exceeds `z`. Very small and very large results become 0 and
+/// 1 without computing.
 fn upper(z: f64) -> f64 {
     match z {
         z if z > NEGLIGIBLE_SD => 0.0,
@@ -79,7 +81,7 @@ impl Crossing {
         (growth > 0.0).then(|| Self { mean_s, scatter_s: (variance * mean_s).sqrt() / growth })
     }
 
-    /// Returns the expected time since the crossing at time `t_s`, in seconds.
+    /// Returns the expected time between the crossing and `t_s`, in seconds; 0 if the crossing comes later.
     fn since(&self, t_s: f64) -> f64 {
         let u = (t_s - self.mean_s) / self.scatter_s;
         let density = (-0.5 * u * u).exp() / std::f64::consts::TAU.sqrt();

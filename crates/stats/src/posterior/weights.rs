@@ -23,7 +23,7 @@ impl Posterior {
         rows.into_iter().map(|(c, w)| (c, w / all)).collect()
     }
 
-    /// Returns a range of rates, in logarithms; no cell outside has more than a millionth of the weight.
+    /// Returns a range of rates, in logarithms. No rate outside has more than a millionth of the weight.
     pub(super) fn span(&self) -> (f64, f64) {
         let rates = self.rates();
         let kept = || rates.iter().filter(|(_, w)| *w > 1e-6).map(|(c, _)| c.ln());

@@ -14,7 +14,7 @@ pub struct Closed {
 }
 
 impl Closed {
-    /// Returns the response time in seconds, which is the sum over the stations.
+    /// Returns the response time in seconds, the sum of the times at all stations.
     pub fn response_s(&self) -> f64 {
         self.residence_s.iter().sum()
     }
@@ -25,7 +25,7 @@ impl Closed {
 }
 
 /// Solves a network exactly for `clients` (0 gives an empty network). Time and memory grow with the number of clients
-/// times the number of stations. Each station with several servers doubles time and memory.
+/// times the number of stations. Each station with several servers doubles both.
 pub fn closed(stations: &[Station], clients: u32) -> Closed {
     let stations: Vec<Station> = stations.iter().map(|s| s.where_some_wait(clients)).collect();
     let mut family = Family::of(&stations);
@@ -33,9 +33,9 @@ pub fn closed(stations: &[Station], clients: u32) -> Closed {
     family.whole()
 }
 
-/// A network and its variants that lack some of the stations with several servers. The probability that such a station
-/// is empty is computed from the throughput of the network without it. As 1 minus the other probabilities, it would
-/// lose all digits if there are many servers.
+/// A network with its variants. Each variant lacks some of the stations with several servers. The probability that such
+/// a station is empty is computed from the throughput of the variant without the station. The alternative, 1 minus the
+/// probabilities of all other states, would lose all digits if there are many servers.
 struct Family<'s> {
     stations: &'s [Station],
     /// Indices of the stations with several servers.
@@ -47,7 +47,8 @@ struct Family<'s> {
 /// One variant of the network.
 struct Member {
     solution: Closed,
-    /// Probabilities that each station of `several` holds 0, 1, … requests, up to one less than its number of servers.
+    /// For each station of `several`, the probabilities of 0, 1, … requests at the station, up to one less than its
+    /// number of servers.
     marginals: Vec<Vec<f64>>,
 }
 
@@ -66,8 +67,8 @@ impl<'s> Family<'s> {
         self.members.swap_remove(0).solution
     }
 
-    /// Adds one client to each variant of the network. Variants that lack more stations come first, because the others
-    /// need these results.
+    /// Adds one client to each variant of the network. Variants that lack more stations are solved first, because the
+    /// other variants need their results.
     fn step(&mut self, n: u32) {
         for lacks in (0..self.members.len()).rev() {
             let lacked = |at: usize| self.several.iter().position(|s| *s == at).filter(|bit| lacks & 1 << bit != 0);
@@ -96,8 +97,9 @@ impl Member {
         }
     }
 
-    /// Updates the marginal probabilities of a station for one more client. Neighbouring states are in equilibrium. The
-    /// probability that the station is empty follows from the throughput `without` it.
+    /// Updates the probabilities of the numbers of requests at a station after one client was added. They follow from
+    /// the balance between neighbouring states. The probability that the station is empty follows from `without`, the
+    /// throughput of the network without this station.
     fn advance(&mut self, bit: usize, station: Station, without: f64) {
         let (p, work) = (&mut self.marginals[bit], self.solution.throughput * station.demand_s);
         if !work.is_finite() {
@@ -110,7 +112,8 @@ impl Member {
     }
 }
 
-/// Returns the time at a station for a request that arrives in a network with one client less.
+/// Returns the time that a request spends at a station. `queue` and `p` describe the station in the network with one
+/// client less.
 fn residence_s(station: Station, queue: f64, p: &[f64]) -> f64 {
     let Servers::Some(m) = station.servers else { return station.demand_s };
     let m = f64::from(m.max(1));
@@ -119,8 +122,9 @@ fn residence_s(station: Station, queue: f64, p: &[f64]) -> f64 {
     station.demand_s / m * (1.0 + queue + idle)
 }
 
-/// Returns d ln(throughput) / d ln(speed) of every station, by a small step to both sides. The elasticities sum to 1,
-/// because doubling all speeds doubles the throughput (Euler's theorem on homogeneous functions).
+/// Returns d ln(throughput) / d ln(speed) of every station, computed from a slightly slower and a slightly faster
+/// station. The elasticities sum to 1, because doubling all speeds doubles the throughput (Euler's theorem on
+/// homogeneous functions).
 pub fn elasticities(stations: &[Station], clients: u32) -> Vec<f64> {
     const STEP: f64 = 1e-4;
     let with = |i: usize, factor: f64| {
@@ -164,8 +168,8 @@ mod tests {
         assert!(close(closed(&stations, n).throughput, busy / s), "{}", closed(&stations, n).throughput);
     }
 
-    /// The states of the chain are summed in logarithms, because their weights exceed the range of a number. Rounding
-    /// errors must not grow with the number of servers.
+    /// The reference sums the states of the chain in logarithms, because their weights exceed the range of a
+    /// floating-point number. Rounding errors must not grow with the number of servers.
     #[test]
     fn many_servers_and_many_clients_stay_exact() {
         for (m, n, z, s) in [(2, 40, 0.1, 0.05), (16, 64, 0.2, 0.1), (64, 256, 0.01, 0.1), (200, 800, 0.3, 0.1)] {

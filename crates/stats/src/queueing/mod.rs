@@ -14,9 +14,9 @@ pub use open::response_s as open_response_s;
 /// Number of servers of a station.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Servers {
-    /// Serves the given number of requests at a time, at least 1. Other requests wait.
+    /// The given number of servers, at least 1. Each serves one request at a time, and other requests wait.
     Some(u32),
-    /// Serves every request at once, as a network distance, a sleep or a think time does.
+    /// One server for each request, so no request waits: a network distance, a sleep or a think time.
     Unlimited,
 }
 
@@ -40,7 +40,7 @@ impl Station {
         Self { demand_s, servers: Servers::Unlimited }
     }
 
-    /// Returns a delay instead of the station if the requests of `clients` clients never wait there.
+    /// Returns the station, or a delay if it has as many servers as there are clients, because no request then waits.
     fn where_some_wait(self, clients: u32) -> Self {
         match self.servers {
             Servers::Some(m) if m >= clients.max(1) => Self::delay(self.demand_s),

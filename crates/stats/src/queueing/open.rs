@@ -20,7 +20,7 @@ fn residence_s(station: Station, rate: f64) -> f64 {
 }
 
 /// Returns the probability that an arrival finds all `m` servers busy. `work`, below `m`, is the mean number of busy
-/// servers. Erlang's B is computed server by server, which avoids overflow and cancellation.
+/// servers. Erlang's B formula is computed for one server after the other, which avoids overflow and loss of digits.
 fn chance_to_wait(m: u32, work: f64) -> f64 {
     let lost = (1..=m).fold(1.0, |lost, k| work * lost / (f64::from(k) + work * lost));
     let m = f64::from(m);
@@ -46,7 +46,7 @@ mod tests {
         assert_eq!(response_s(&[Station::delay(0.5)], 1e9), 0.5);
     }
 
-    /// A very large number of clients with very long think times produces independent arrivals.
+    /// Arrivals from very many clients with very long think times are nearly independent.
     #[test]
     fn a_closed_network_with_many_idle_clients_approaches_an_open_one() {
         let four = Station { demand_s: 0.03, servers: Servers::Some(4) };
