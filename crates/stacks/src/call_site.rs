@@ -1,5 +1,5 @@
-//! Return addresses: code addresses that follow a call. A word on the stack is part of a frame only if it is a return
-//! address.
+//! Return addresses: code addresses that follow a call instruction. The unwinder accepts a word on the stack as the end
+//! of a frame only if the word is a return address.
 
 use std::collections::HashMap;
 
@@ -7,7 +7,7 @@ use crate::memory::{Live, Memory, Remote};
 use crate::prologue::{Prologue, prologue};
 use crate::space::Space;
 
-/// Maximum number of addresses that are remembered.
+/// Maximum number of addresses whose result is kept.
 const MAX_KNOWN: usize = 1 << 16;
 
 /// Kind of call instruction before a return address.
@@ -15,13 +15,13 @@ const MAX_KNOWN: usize = 1 << 16;
 pub(crate) enum Call {
     /// Calls the function at this address.
     Direct(u64),
-    /// Calls the function whose address is in the word at this address.
+    /// Calls the function whose address is in the memory word at this address.
     ThroughWord(u64),
-    /// Calls the function that a register or other memory names.
+    /// Calls the function whose address is in a register or in other memory.
     Indirect,
 }
 
-/// Calls before return addresses of one process.
+/// Finds the calls before return addresses of one process.
 pub(crate) struct CallSites {
     pid: u32,
     code: Remote,
@@ -36,8 +36,8 @@ impl CallSites {
     /// Returns the call before `address`, if `address` is a return address.
     pub(crate) fn before(&mut self, space: &Space, address: u64) -> Option<Call> {
         if space.is_code(address) && !space.is_from_file(address) {
-            // A runtime may replace compiled code in memory without a file, so bytes and results that were kept may be
-            // outdated.
+            // A runtime may replace compiled code in memory that belongs to no file. Kept bytes and results could be
+            // outdated, so the memory is read again.
             return call_before(&mut Live(self.pid), address);
         }
         if let Some(known) = self.known.get(&address) {
@@ -52,8 +52,8 @@ impl CallSites {
         call
     }
 
-    /// Returns true if the call before `address` certainly reaches the function at `start`, maybe through a linkage
-    /// stub.
+    /// Returns true if the call before `address` certainly reaches the function at `start`, directly or through a stub
+    /// of the linker.
     pub(crate) fn reaches(&mut self, space: &Space, address: u64, start: u64) -> bool {
         match self.before(space, address) {
             Some(Call::Direct(target)) => target == start || self.stub_target(target) == Some(start),
@@ -62,12 +62,13 @@ impl CallSites {
         }
     }
 
-    /// Returns the effect of the first instructions of the function at `start` on the stack.
+    /// Returns the effect that the first instructions of the function at `start` have on the stack.
     pub(crate) fn prologue(&mut self, start: u64) -> Option<Prologue> {
         prologue(&mut self.code, start)
     }
 
-    /// Follows the stub through which code calls functions of other files: a jump to the address in a word.
+    /// Returns the target of a stub of the linker, through which code calls functions of other files. The stub jumps to
+    /// the address in a memory word.
     #[cfg(target_arch = "x86_64")]
     fn stub_target(&mut self, stub: u64) -> Option<u64> {
         const MARK: [u8; 4] = [0xf3, 0x0f, 0x1e, 0xfa];

@@ -1,4 +1,4 @@
-//! Tests with randomly changed files: no file may cause a panic or an endless loop.
+//! Reads randomly changed copies of executables: no file may cause a panic or an endless loop.
 
 use std::fs::{self, File};
 use std::path::{Path, PathBuf};
@@ -9,10 +9,10 @@ use crate::memory::Memory;
 use crate::registers::{self, Registers};
 use crate::rules::Rules;
 
-/// Number of changed files of each program.
+/// Number of corrupted copies of each executable to read.
 const TRIES: u64 = 300;
 
-/// Endless stack whose words are random addresses.
+/// Endless stack memory whose words are random addresses.
 struct AnyStack(fastrand::Rng);
 
 impl Memory for AnyStack {
@@ -30,7 +30,7 @@ fn program(dir: &Path, compiler: &str, arguments: &[&str], source: &str) -> Opti
     command.status().is_ok_and(|status| status.success()).then_some(program)
 }
 
-/// Changes single bytes or whole words, mostly in the headers, or cuts the file.
+/// Corrupts an executable: changes single bytes or whole words, mostly in the headers, or cuts the end off.
 fn corrupt(bytes: &mut Vec<u8>, random: &mut fastrand::Rng) {
     let sections = bytes.len().saturating_sub(4096);
     for _ in 0..random.usize(1..40) {

@@ -1,21 +1,21 @@
-//! Sums of equal stacks: folded text, and functions by their own share.
+//! Sums of equal stacks, printed as folded text or as the functions that use the most CPU time themselves.
 
 use std::collections::{BTreeMap, HashMap};
 
 use crate::frame::Frame;
 
-/// Maximum number of different stacks. Stacks beyond this number are added up without their frames.
+/// Maximum number of different stacks. Further stacks are added up without their frames.
 const MAX_STACKS: usize = 1 << 16;
 
 /// Name of the root under which stacks beyond [`MAX_STACKS`] are counted.
 const OTHER: &str = "[other stacks]";
 
-/// Sums of equal stacks, by folded stack. A folded stack has the process, then functions from the outermost to the
-/// innermost, with ";" between.
+/// Sums of equal stacks, by folded stack. A folded stack is the name of the process and the functions from the
+/// outermost to the innermost, separated by ";".
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct StackCounts(BTreeMap<String, f64>);
 
-/// Function whose own code has a share of all samples.
+/// Function with the share of all samples that were taken in its own code, without the functions that it called.
 #[derive(Clone, Debug, PartialEq)]
 pub struct HotFunction {
     /// Name of the process.
@@ -27,9 +27,8 @@ pub struct HotFunction {
 }
 
 impl StackCounts {
-    /// Adds `weight` for a stack of `process`, whose frames are innermost first. Functions without a name count
-    /// for the nearest caller of their module with a name, since a stripped library names only the functions that it
-    /// exports.
+    /// Adds `weight` for a stack of `process`. `frames` has the innermost frame first. A function without a name counts
+    /// as its nearest named caller in its module, because a stripped library names only the functions that it exports.
     pub fn add(&mut self, process: &str, frames: &[Frame], weight: f64) {
         let mut stack = crate::names::printable(process).to_string();
         let mut caller: Option<&Frame> = None;
@@ -65,7 +64,8 @@ impl StackCounts {
         self.stacks().map(|(stack, weight)| format!("{stack} {:.0}\n", weight.max(1.0))).collect()
     }
 
-    /// Returns the functions by the share of their own code, the largest first, without those below `min_share`.
+    /// Returns the functions, ordered by the share of samples in their own code, the largest first. Functions with less
+    /// than `min_share` are left out.
     pub fn hot(&self, min_share: f64) -> Vec<HotFunction> {
         let mut own: HashMap<(&str, &str), f64> = HashMap::new();
         for (stack, weight) in self.stacks() {

@@ -1,4 +1,4 @@
-//! Profile of the CPU time of processes: samples of all their threads at a fixed step of CPU time.
+//! Profile of the CPU time of processes: each thread is sampled after a fixed amount of CPU time.
 
 mod bursts;
 mod threads;
@@ -14,59 +14,60 @@ use crate::counts::StackCounts;
 use crate::processes::Processes;
 use crate::unwind::Addresses;
 
-/// Samples per second of one busy CPU. A prime number keeps the samples from coinciding with 50 Hz timers.
+/// Maximum number of samples per second of one busy CPU. With a prime number, the samples do not coincide with 50 Hz
+/// timers.
 const MAX_RATE_HZ: u64 = 47;
 
-/// Samples per second of all CPUs together. A sample costs about 40 µs of CPU time, so 60 of them take 0.24 % of a CPU
-/// (measured by getrusage on a virtual machine: 37 to 52 µs).
+/// Maximum number of samples per second of all CPUs together. A sample costs about 40 µs of CPU time, so 60 samples
+/// take 0.24 % of a CPU (measured by getrusage on a virtual machine: 37 to 52 µs).
 const MAX_TOTAL_RATE_HZ: u64 = 60;
 
-/// Time between two checks of the cost of open events, nanoseconds.
+/// Time between two checks of the cost of sampling while events stay open, nanoseconds.
 const CHECK_NS: u64 = 1_000_000_000;
 
-/// Maximum number of the kernel's sampling events; each thread has one event per CPU. Each event is an open descriptor,
+/// Maximum number of open `perf` events; each sampled thread has one event per CPU. Each event is an open descriptor
 /// and takes about 10 µs to open.
 const MAX_EVENTS: usize = 1024;
 
-/// Maximum number of different stacks that are kept until the end.
+/// Maximum number of different stacks that are kept.
 const MAX_STACKS: usize = 1 << 16;
 
-/// Longest wait before the first burst of a window, nanoseconds. The first wait is a random part of this time, so that
-/// bursts do not depend on the start of the window.
+/// Longest wait before the first burst of sampling in a measured window, nanoseconds. The first wait is a random part
+/// of this time, so that bursts do not depend on the start of the window.
 const FIRST_WAIT_NS: u64 = 100_000_000;
 
 /// Sampler of the CPU time of processes.
 pub struct CpuStacks {
     sampler: sys::perf::CpuSampler,
-    /// True if the kernel samples all processes of the system; samples of other processes are left out.
+    /// True if the kernel samples all processes of the system. Samples of processes that are not followed are then left
+    /// out.
     everything: bool,
     followed: BTreeSet<u32>,
     state: State,
-    /// Threads with events, and their context switches at the time when the events were opened.
+    /// Threads with open events, and the number of their context switches when the events were opened.
     open: Threads,
-    /// CPU time that it took to open the events, nanoseconds.
+    /// CPU time that opening the events took, nanoseconds.
     opened_in_ns: u64,
-    /// CPU time between two samples of a thread, nanoseconds: the value for events that stay open, and the present
-    /// value.
+    /// CPU time between two samples of a thread while events stay open, nanoseconds.
     usual_period_ns: u64,
     period_ns: u64,
-    /// True if a process was added since the events were opened.
+    /// True if a process was added after the events were opened.
     is_incomplete: bool,
     /// CPU time that each stack represents, nanoseconds.
     stacks: HashMap<(u32, Addresses), f64>,
     python: StackCounts,
     samples: u64,
-    /// Samples taken since the events were opened.
+    /// Number of samples taken since the events were opened.
     fresh: u64,
     lost: u64,
-    /// Time for which events were open, nanoseconds, without the time since they were last opened.
+    /// Total time for which events were open, nanoseconds, without the present opening.
     open_ns: u64,
 }
 
 /// Result of sampling.
 #[derive(Clone, Debug, Default)]
 pub struct CpuProfile {
-    /// Stacks, weighted by the CPUs that they used.
+    /// Stacks, each with the number of CPUs that it used on average.
     pub stacks: StackCounts,
     /// Number of samples.
     pub samples: u64,
@@ -81,7 +82,7 @@ impl Default for CpuStacks {
 }
 
 impl CpuStacks {
-    /// Creates a sampler of no process.
+    /// Creates a sampler that samples no process yet.
     pub fn new() -> Self {
         let cpus = sys::perf::online_cpus();
         let rate = MAX_RATE_HZ.min(MAX_TOTAL_RATE_HZ / cpus.len().max(1) as u64).max(1);
@@ -105,25 +106,25 @@ impl CpuStacks {
         }
     }
 
-    /// Returns an error if the kernel does not allow this user to sample processes of this user.
+    /// Returns an error if the kernel does not allow this user to sample the user's own processes.
     pub fn allowed() -> sys::Result<()> {
         sys::perf::allowed()
     }
 
-    /// Samples all threads of a process from now on, and threads that they start later.
+    /// Samples all threads of a process from now on, including threads that the process starts later.
     pub fn follow(&mut self, pid: u32) {
         self.is_incomplete |= self.followed.insert(pid);
     }
 
-    /// Takes the samples since the last call, and opens or closes the events if their time has come. Returns the time
-    /// of the next call, nanoseconds. If the next call is late, the kernel runs out of room on a busy CPU.
+    /// Takes the samples since the last call, and opens or closes the events when their time has come. Returns the time
+    /// of the next call, nanoseconds. If the next call is late on a busy CPU, the kernel's buffer overflows.
     pub fn poll(&mut self, processes: &mut Processes) -> u64 {
         self.drain(processes);
         let now_ns = monotonic_ns();
         self.state = match self.state {
             State::Closed { until_ns } if now_ns >= until_ns && !self.followed.is_empty() => self.begin(now_ns),
             State::Burst { until_ns, .. } if now_ns >= until_ns => self.check(now_ns),
-            // Events of CPUs, unlike events of threads, do not slow the sampled threads down.
+            // Events of whole CPUs do not slow the sampled threads down, unlike events of threads.
             state @ State::Open { .. } if self.everything => state,
             State::Open { since_ns } if self.is_incomplete || now_ns >= since_ns + CHECK_NS => self.check(now_ns),
             state => state,
@@ -139,7 +140,7 @@ impl CpuStacks {
         self.open_events(State::burst(now_ns))
     }
 
-    /// Opens the events of all threads, either for a burst or until they are closed.
+    /// Opens the events of all threads, for a burst or for a longer time.
     fn open_events(&mut self, state: State) -> State {
         let before = thread_cpu_ns();
         let most = MAX_EVENTS / self.sampler.cpus().max(1);
@@ -182,8 +183,8 @@ impl CpuStacks {
         }
     }
 
-    /// Lets the kernel sample all processes, if this user is allowed to. Context switches of the processes then cost
-    /// nothing.
+    /// Lets the kernel sample all processes, if this user is allowed to. Sampling then adds nothing to the context
+    /// switches of the processes.
     fn samples_everything(&mut self) -> bool {
         self.period_ns = self.usual_period_ns;
         self.everything = self.sampler.add_everything(self.period_ns).is_ok();
@@ -220,7 +221,7 @@ impl CpuStacks {
         self.samples += *fresh - before;
     }
 
-    /// Forgets all samples so far. The next burst begins after a random moment.
+    /// Forgets all samples so far. The next burst begins after a random wait.
     pub fn forget(&mut self) {
         let now_ns = monotonic_ns();
         let _ = self.end(now_ns);

@@ -5,7 +5,7 @@ use std::path::Path;
 
 use crate::root::open_inside;
 
-/// Opens the debug file of a program with this build identity. `root` is the root folder of the process.
+/// Opens the debug file of the program with this build ID. `root` is the root folder of the process.
 pub(crate) fn open(root: &Path, build_id: &[u8]) -> Option<File> {
     let (first, rest) = build_id.split_first()?;
     let mut path = format!("/usr/lib/debug/.build-id/{first:02x}/");

@@ -1,4 +1,4 @@
-//! Reads the needed parts of an ELF file of 64 bits. The file is untrusted, so the size of each part is limited.
+//! Reads the needed parts of a 64-bit ELF file. The file is untrusted, so the size of each part is limited.
 
 use std::fs::File;
 use std::os::unix::fs::FileExt as _;
@@ -41,7 +41,7 @@ pub(crate) struct Elf<'a> {
 }
 
 impl<'a> Elf<'a> {
-    /// Opens an ELF file for this machine's kind of processor.
+    /// Opens an ELF file for the CPU architecture of this machine.
     pub(crate) fn parse(data: Data<'a>) -> Option<Self> {
         let header = FileHeader64::<LittleEndian>::parse(data).ok()?;
         let (segments, sections) = (header.e_phnum.get(LittleEndian), header.e_shnum.get(LittleEndian));
@@ -78,7 +78,7 @@ impl<'a> Elf<'a> {
         Some((header.sh_addr(LittleEndian), header.sh_size(LittleEndian)))
     }
 
-    /// Reads a section into private memory. A file mapping would keep the section's pages in memory, too.
+    /// Reads a section into private memory. A file mapping would keep the section's pages in the page cache, too.
     pub(crate) fn read_section(&self, file: &File, name: &str) -> Option<Arc<[u8]>> {
         let header = self.sections.section_by_name(LittleEndian, name.as_bytes())?.1;
         let (offset, size) = header.file_range(LittleEndian).filter(|_| is_readable(header))?;
@@ -102,7 +102,7 @@ impl<'a> Elf<'a> {
         }
     }
 
-    /// Returns the build identity that the linker wrote.
+    /// Returns the build ID that the linker wrote.
     pub(crate) fn build_id(&self) -> Option<Vec<u8>> {
         let notes = self.sections.iter().filter(|h| h.sh_type(LittleEndian) == SHT_NOTE);
         notes.filter_map(|h| self.bytes(h)).find_map(build_id_of)
@@ -124,7 +124,7 @@ const MACHINE: object::elf::Machine = object::elf::EM_X86_64;
 #[cfg(not(target_arch = "x86_64"))]
 const MACHINE: object::elf::Machine = object::elf::EM_AARCH64;
 
-/// Returns the build identity if `note` begins with one: three words, "GNU\0", and the identity.
+/// Returns the build ID if `note` begins with one: three 32-bit words, "GNU\0", and the ID.
 fn build_id_of(note: &[u8]) -> Option<Vec<u8>> {
     const GNU_BUILD_ID: [u8; 8] = *b"\x03\0\0\0GNU\0";
     let (sizes, rest) = note.split_first_chunk::<8>()?;

@@ -2,10 +2,10 @@
 
 use std::sync::Arc;
 
-/// A frame of a stack. Names come from the program's own files and are already made printable.
+/// A frame of a stack. Its names come from the program's own files and contain only printable characters.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Frame {
-    /// Function whose code covers the address. `None` if no symbol covers the address.
+    /// Function whose code covers the address. `None` if there is no symbol for the address.
     pub function: Option<Arc<str>>,
     /// File name of the program or library.
     pub module: Arc<str>,
@@ -16,7 +16,7 @@ pub struct Frame {
 }
 
 impl Frame {
-    /// Returns the function, or the module in brackets for a function without a name.
+    /// Returns the function's name, or the module's name in brackets if the function has no name.
     pub fn label(&self) -> String {
         match &self.function {
             Some(function) => function.to_string(),

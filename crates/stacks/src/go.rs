@@ -1,6 +1,6 @@
 //! Go's own table of functions, `.gopclntab`. A Go program needs this table to run, so stripped programs have the table
-//! too. The table gives the function's name, the source line and the size of the frame for each address. Source:
-//! src/runtime/symtab.go, Go 1.18 and later.
+//! too. For each code address, the table has the function's name, the source line and the size of the stack frame.
+//! Source: src/runtime/symtab.go, Go 1.18 and later.
 
 use std::sync::Arc;
 
@@ -10,21 +10,22 @@ use crate::names::{self, printable};
 /// First bytes of the tables of Go 1.18 and of Go 1.20.
 const MAGICS: [u32; 2] = [0xffff_fff0, 0xffff_fff1];
 
-/// Offset of the field `text` in `runtime.moduledata`: one pointer, six slices, then findfunctab, minpc, maxpc.
+/// Offset of the field `text` in `runtime.moduledata`. Before this field come one pointer, six slices, and the fields
+/// findfunctab, minpc and maxpc.
 const MODULE_TEXT_OFFSET: usize = 8 + 6 * 24 + 3 * 8;
 
 /// Maximum difference between the end of `.text` and the end of the last Go function, bytes. A larger difference means
-/// that C code precedes the Go code, so the section's start is not the table's base.
+/// that `.text` also contains C code. The start of the section is then not the start of the Go code.
 const MAX_TEXT_PADDING_BYTES: u64 = 64;
 
-/// Maximum number of steps in one table of values by address.
+/// Maximum number of steps to decode in one table of values by address.
 const MAX_STEPS: usize = 100_000;
 
 /// Function of a Go program.
 pub(crate) struct GoFunction {
     pub(crate) name: Arc<str>,
     pub(crate) place: Option<(Arc<str>, Option<u32>)>,
-    /// Bytes between the stack pointer and the return address.
+    /// Distance from the stack pointer to the return address, bytes.
     pub(crate) frame_bytes: Option<u64>,
 }
 
@@ -109,7 +110,8 @@ impl GoTable {
         Some(&from[..from.iter().take(2048).position(|b| *b == 0)?])
     }
 
-    /// Decodes the value for the address `target` from a table of value and address differences.
+    /// Decodes one of Go's tables up to the address `target`. The table is a sequence of pairs: the difference of the
+    /// value, and the difference of the address.
     fn value(&self, table: u32, entry: u64, target: u64) -> Option<i32> {
         let mut rest = self.bytes.get(self.values.checked_add(table as usize)?..)?;
         let (mut value, mut address) = (-1_i32, entry);
@@ -128,8 +130,8 @@ impl GoTable {
     }
 }
 
-/// Returns the start of Go's code from the linked `runtime.moduledata`. In a position-independent program, this field
-/// is 0.
+/// Returns the start of Go's code from `runtime.moduledata` as the linker wrote it. In a position-independent program,
+/// the field in the file is 0.
 fn module_text(module: Option<Section>) -> Option<u64> {
     word(&module?.bytes, MODULE_TEXT_OFFSET).filter(|text| *text != 0)
 }

@@ -1,4 +1,4 @@
-//! Goroutines of a process, with the frames of those that wait.
+//! Goroutines of a process. Waiting goroutines have their stack frames.
 
 use crate::goroutines::{Entry, Goroutine, Goroutines, IN_CALL, RUNNABLE, RUNNING, WAITING};
 use crate::process::Process;
@@ -10,7 +10,7 @@ impl Process {
     }
 
     /// Reads at most `max` goroutines, spread over the runtime's list. Goroutines of the runtime itself are left out.
-    /// Returns `None` for other programs than Go's, and for stripped ones.
+    /// Returns `None` for a program that is not written in Go, and for a stripped program.
     pub fn goroutines(&mut self, max: u64) -> Option<Goroutines> {
         let (read, listed_per_read) = self.go.as_mut()?.read(max)?;
         let goroutine = |Entry { status, pc, sp }| {

@@ -2,7 +2,8 @@
 //!
 //! The runtime keeps a list of all goroutines and, for each one that waits, its program counter and stack pointer. The
 //! threads of a Go program do not show where goroutines wait. A read is not synchronised with the runtime, so a stack
-//! may be torn. A torn stack ends the unwinding early. Source: src/runtime/runtime2.go and proc.go, Go 1.16 to 1.26.
+//! may change while it is read. Unwinding then ends early. Source: src/runtime/runtime2.go and proc.go, Go 1.16 to
+//! 1.26.
 
 use crate::frame::Frame;
 use crate::memory::{Memory, Remote};
@@ -11,16 +12,17 @@ use crate::space::Space;
 /// Maximum number of goroutines in the list, including ended ones.
 const MAX_LISTED: u64 = 1 << 20;
 
-/// Offset of `sched` in a goroutine's structure: the stack's bounds, two guards, and three pointers come before.
+/// Offset of `sched` in a goroutine's structure. Before this field come the stack's bounds, two guards and three
+/// pointers.
 const SCHED: u64 = 56;
 /// Fields of `sched`.
 const SP: u64 = SCHED;
 const PC: u64 = SCHED + 8;
-/// Offsets at which versions of Go have the goroutine's status. The goroutine's number follows 8 bytes later.
+/// Offsets at which some version of Go keeps the goroutine's status. The goroutine's number follows 8 bytes later.
 const STATUS_OFFSETS: std::ops::RangeInclusive<u64> = 128..=192;
-/// Numbers of the first two goroutines of each program, main and a helper of the collector. The functions of these two
-/// goroutines never return. Main is the first entry. The helper is one of the next entries, because a program with C
-/// code has entries for its threads in between.
+/// Numbers of the first two goroutines of each program: main, and a helper of the garbage collector. These two
+/// goroutines never end. Main is the first entry of the runtime's list. The helper is one of the next seven entries,
+/// because a program with C code has entries for its threads in between.
 const MAIN_NUMBER: u64 = 1;
 const HELPER_NUMBER: u64 = 2;
 const HELPER_ENTRIES: std::ops::Range<u64> = 1..8;
@@ -53,7 +55,8 @@ pub enum Goroutine {
 pub struct Goroutines {
     /// Goroutines that were read.
     pub goroutines: Vec<Goroutine>,
-    /// Number of goroutines in the runtime's list per goroutine that was read; above 1 if the list was sampled.
+    /// Number of goroutines in the runtime's list divided by the number of goroutines that were read. Above 1 if only a
+    /// part was read.
     pub listed_per_read: u64,
 }
 
@@ -75,15 +78,16 @@ pub(crate) struct GoRuntime {
 }
 
 impl GoRuntime {
-    /// Finds the runtime of a program whose symbol table names the list. Stripped programs have no such symbol.
+    /// Finds the runtime of a program. The symbol table must name the runtime's list of goroutines, so stripped
+    /// programs cannot be read.
     pub(crate) fn find(pid: u32, space: &mut Space) -> Option<Self> {
         let mut place = |name| space.find_go_global(name);
         let (length, list) = (place("runtime.allglen")?, place("runtime.allgptr")?);
         Some(Self { memory: Remote::new(pid), length, list, status: None, next: 0 })
     }
 
-    /// Reads the status and the address of at most `max` goroutines. Also returns the number of entries of the list
-    /// that each read entry represents.
+    /// Reads the status, program counter and stack pointer of at most `max` goroutines. Also returns the number of
+    /// entries of the list that each read entry represents.
     pub(crate) fn read(&mut self, max: u64) -> Option<(Vec<Entry>, u64)> {
         self.memory.forget();
         let length = self.memory.word(self.length)?.min(MAX_LISTED);
@@ -105,8 +109,8 @@ impl GoRuntime {
         Some((found, step))
     }
 
-    /// Returns the offset of the status. The offset differs between versions of Go. The numbers of the first two
-    /// goroutines reveal the offset.
+    /// Returns the offset of the status. The offset differs between versions of Go. It is found by searching for the
+    /// known numbers of the first two goroutines.
     fn status_offset(&mut self, list: u64) -> Option<u64> {
         if self.status.is_none() {
             let memory = &mut self.memory;
@@ -119,7 +123,7 @@ impl GoRuntime {
                     && HELPER_ENTRIES.into_iter().any(|entry| number(entry, offset) == Some(HELPER_NUMBER))
             };
             let mut offsets = STATUS_OFFSETS.step_by(WORD as usize).filter(|offset| fits(*offset));
-            // If two positions fit, the result is ambiguous.
+            // If two offsets fit, the result is ambiguous.
             self.status = offsets.next().filter(|_| offsets.next().is_none());
         }
         self.status
@@ -127,7 +131,7 @@ impl GoRuntime {
 }
 
 impl Goroutine {
-    /// Returns a waiting goroutine if it has a function outside of the runtime.
+    /// Returns this goroutine, or `None` if it waits and all its functions belong to the runtime.
     pub(crate) fn filter_own(self) -> Option<Self> {
         let Self::Waiting(frames) = &self else { return Some(self) };
         frames.iter().filter_map(|frame| frame.function.as_deref()).any(|f| !f.starts_with("runtime.")).then_some(self)

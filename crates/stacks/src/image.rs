@@ -1,4 +1,4 @@
-//! A program or library file: its symbols, unwinding rules and lines.
+//! A program or library file: its symbols, unwinding rules and source lines.
 
 use std::fs::File;
 use std::path::Path;
@@ -16,7 +16,7 @@ use crate::room::is_room_for;
 use crate::rules::UnwindSections;
 use crate::symbols::{Kind, Symbols};
 
-/// A program or library file. Addresses are those of the file, before the kernel moves the file in memory.
+/// A program or library file. Addresses are those in the file, before the kernel loads the file elsewhere in memory.
 pub(crate) struct Image {
     pub(crate) name: Arc<str>,
     pub(crate) segments: Vec<Segment>,
@@ -28,7 +28,7 @@ pub(crate) struct Image {
 }
 
 impl Image {
-    /// Reads a file. `root` is the root folder of the process, for debug information in a separate file.
+    /// Reads a file. `root` is the root folder of the process, in which a separate file with debug information may be.
     pub(crate) fn read(file: File, path: &Path, root: &Path) -> Option<Self> {
         if !is_room_for(&file) {
             return None;
@@ -38,7 +38,7 @@ impl Image {
         let elf = Elf::parse(&cache)?;
         let mut symbols = Symbols::default();
         elf.symbol_tables(|table, strings| symbols.add(table, strings));
-        // A container often has only the program, and the host has the program's debug information.
+        // A container often has only the program, while its debug information is on the host.
         let debug_file = |id: Vec<u8>| [root, Path::new("/")].into_iter().find_map(|root| debug_file::open(root, &id));
         if let Some(separate) = elf.build_id().and_then(debug_file).filter(is_room_for) {
             files.extend(separate.try_clone().ok());
@@ -59,7 +59,8 @@ impl Image {
         })
     }
 
-    /// Returns the frame for code at `address`. For an outer frame, `lookup` lies inside the calling instruction.
+    /// Returns the frame for the code at `lookup`. For a caller's frame, `lookup` is an address inside the call
+    /// instruction.
     pub(crate) fn frame(&self, lookup: u64) -> Frame {
         let go = self.go.as_ref().and_then(|go| go.function(lookup));
         let function = match &go {
@@ -74,7 +75,7 @@ impl Image {
         Frame { function, module: self.name.clone(), file, line }
     }
 
-    /// Returns the name of the global that covers `address`, and the offset of the address in it.
+    /// Returns the name of the global that covers `address`, and the offset of the address in the global.
     pub(crate) fn global(&self, address: u64) -> Option<(Arc<str>, u64)> {
         let (start, name) = self.symbols.covering(address, Kind::Object)?;
         Some((names::readable(name), address - start))

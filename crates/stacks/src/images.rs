@@ -11,16 +11,16 @@ use crate::image::Image;
 use crate::maps::{Mapping, VDSO};
 use crate::root::open_inside;
 
-/// Maximum number of files that are kept. Each file holds up to two open descriptors.
+/// Maximum number of files that are kept. Each file keeps up to two descriptors open.
 const MAX_IMAGES: usize = 512;
 
-/// Largest size of the kernel's own library, which has two to four pages.
+/// Maximum size of the vDSO, the library that the kernel provides. Its usual size is two to four pages.
 const MAX_KERNEL_LIBRARY_BYTES: usize = 1 << 16;
 
-/// Bytes at the start of a file that must equal the memory of the process.
+/// Number of bytes at the start of a file that must equal the memory of the process.
 const COMPARED_BYTES: usize = 512;
 
-/// Files by device, inode and time of the last change.
+/// Files by device, inode and time of the last change. `None` marks a file that cannot be read.
 type Cache = HashMap<(u64, u64, u64), Option<Arc<Image>>>;
 
 /// Program files that were read, shared by all processes that run them.
@@ -34,7 +34,7 @@ impl Images {
     }
 
     /// Returns the file behind `mapping`, which must be the first mapping of that file in process `pid`. Returns `None`
-    /// for a file that was replaced since the process mapped it, or that is no program.
+    /// if the file was replaced after the process mapped it, or if it is not a program.
     pub(crate) fn get(&self, pid: u32, mapping: &Mapping) -> Option<Arc<Image>> {
         if mapping.path == VDSO {
             return self
@@ -42,7 +42,8 @@ impl Images {
         }
         let root = format!("/proc/{pid}/root");
         let path = Path::new(mapping.path.trim_end_matches(" (deleted)"));
-        // The kernel shows the path relative to loadline's root folder, even for a process with another root (chroot).
+        // The kernel shows the path relative to the root folder of loadline, even for a process with another root
+        // (chroot).
         let roots = [Path::new(&root), Path::new("/")];
         let inside = |root: &Path| Some(open_inside(root, path)?).filter(|file| is_mapped(pid, mapping, file));
         let file = roots.into_iter().find_map(inside).or_else(|| mapped_file(pid, mapping))?;
@@ -51,7 +52,7 @@ impl Images {
         self.keep(key, || Image::read(file, path, Path::new(&root)))
     }
 
-    /// Returns the kept image of a file. If there is none, keeps and returns the image from `read`.
+    /// Returns the kept image of a file. If no image is kept, calls `read`, keeps its result and returns it.
     fn keep(&self, key: (u64, u64, u64), read: impl FnOnce() -> Option<Image>) -> Option<Arc<Image>> {
         let mut images = self.0.lock().ok()?;
         if let Some(image) = images.get(&key) {
@@ -66,7 +67,7 @@ impl Images {
     }
 }
 
-/// Copies the kernel's own library out of a process, since the library has no file.
+/// Copies the vDSO out of the memory of a process, because the vDSO has no file.
 fn kernel_library(pid: u32, mapping: &Mapping) -> Option<File> {
     let size = usize::try_from(mapping.end - mapping.start).ok().filter(|size| *size <= MAX_KERNEL_LIBRARY_BYTES)?;
     let mut bytes = vec![0; size];

@@ -1,9 +1,9 @@
 //! Stacks of threads of other processes, with the names of functions and globals. The crate neither stops a process nor
 //! writes to it.
 //!
-//! A [`Process`] names addresses and unwinds stacks. [`CpuStacks`] samples code that runs. [`StackCounts`] adds up
-//! stacks and prints them as folded text. Files and memory of another process are untrusted, so each read has a limit
-//! of size, and each loop has a limit of steps.
+//! A [`Process`] unwinds stacks and finds the names of addresses. [`CpuStacks`] samples running code. [`StackCounts`]
+//! adds up stacks and prints them as folded text. Files and memory of another process are untrusted, so the size of
+//! each read and the number of steps of each loop are limited.
 
 mod call_site;
 #[cfg(test)]

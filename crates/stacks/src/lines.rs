@@ -11,7 +11,8 @@ use crate::elf::{Elf, MAX_SECTION_BYTES};
 use crate::names::printable;
 use crate::room::is_room_for;
 
-/// Maximum size of all debug information of one file. A larger program has function names but no lines.
+/// Maximum size of all debug information of one file. If a program has more, its frames have function names but no
+/// lines.
 const MAX_DEBUG_BYTES: u64 = 2 * MAX_SECTION_BYTES;
 
 /// Maximum depth of functions that are inlined into one another.
@@ -28,8 +29,8 @@ impl Lines {
         Self(files.iter().filter(|file| is_room_for(file)).find_map(read_one))
     }
 
-    /// Returns the source file and the line of the code at `address`, in the function that has a symbol. For code of an
-    /// inlined function, the result is the line of the call.
+    /// Returns the source file and the line of the code at `address`. For code of an inlined function, the line is that
+    /// of the call in the outermost function, which has a symbol.
     pub(crate) fn place(&self, address: u64) -> Option<(Arc<str>, Option<u32>)> {
         let mut frames = self.0.as_ref()?.find_frames(address).skip_all_loads().ok()?;
         let mut location = None;

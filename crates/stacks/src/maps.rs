@@ -6,7 +6,7 @@ use std::io::{self, Read};
 /// Largest part of `/proc/PID/maps` that is read. The kernel allows 65,530 mappings, about 100 bytes each.
 const MAX_MAPS_BYTES: u64 = 16 << 20;
 
-/// Path of the kernel's own library, which has no file.
+/// Path of the vDSO, the library that the kernel provides without a file.
 pub(crate) const VDSO: &str = "[vdso]";
 
 /// A mapping of a process.

@@ -1,4 +1,4 @@
-//! Memory of another process, as copies of bytes.
+//! Memory of another process, read by copying bytes.
 
 /// Bytes of one block that [`Remote`] keeps.
 const BLOCK_BYTES: u64 = 4096;
@@ -6,12 +6,12 @@ const BLOCK_BYTES: u64 = 4096;
 /// Maximum number of blocks that [`Remote`] keeps before it drops all of them.
 const MAX_BLOCKS: usize = 64;
 
-/// A source of the bytes at the addresses of a process.
+/// A source of bytes at the addresses of a process.
 pub(crate) trait Memory {
     /// Fills `buffer` from `address` on. Returns false if a byte is missing.
     fn fill(&mut self, address: u64, buffer: &mut [u8]) -> bool;
 
-    /// Reads an aligned or unaligned word.
+    /// Reads a 64-bit word, which need not be aligned.
     fn word(&mut self, address: u64) -> Option<u64> {
         let mut bytes = [0; 8];
         self.fill(address, &mut bytes).then(|| u64::from_le_bytes(bytes))
@@ -24,7 +24,7 @@ pub(crate) trait Memory {
     }
 }
 
-/// Memory of a live process as it is at each read.
+/// Memory of a live process. Each read sees the present content.
 pub(crate) struct Live(pub(crate) u32);
 
 impl Memory for Live {
@@ -33,7 +33,7 @@ impl Memory for Live {
     }
 }
 
-/// Memory of a live process. Keeps blocks of 4 KiB, because a chain of frames mostly stays within a few blocks.
+/// Memory of a live process. Keeps blocks of 4 KiB, because the frames of a stack mostly lie within a few blocks.
 pub(crate) struct Remote {
     pid: u32,
     blocks: Vec<(u64, Box<[u8; BLOCK_BYTES as usize]>)>,
@@ -44,7 +44,7 @@ impl Remote {
         Self { pid, blocks: Vec::new() }
     }
 
-    /// Drops all blocks, so the next read sees the present memory.
+    /// Drops all blocks, so the next read sees the present content.
     pub(crate) fn forget(&mut self) {
         self.blocks.clear();
     }
@@ -97,7 +97,7 @@ impl Memory for StackCopy<'_> {
     }
 }
 
-/// A copy of the top of a stack, continued by the live memory of a thread that waits.
+/// Stack of a waiting thread: a copy of its top, continued by the live memory of the process.
 pub(crate) struct WaitingStack<'a> {
     pub(crate) copy: StackCopy<'a>,
     pub(crate) remote: &'a mut Remote,

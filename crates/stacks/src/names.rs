@@ -1,4 +1,4 @@
-//! Readable names from the names in symbol tables.
+//! Makes the names in symbol tables readable.
 
 use std::fmt::{self, Write};
 use std::sync::Arc;
@@ -8,7 +8,7 @@ use cpp_demangle::DemangleOptions;
 /// Longest mangled name that is decoded. Longer names are cut and not decoded.
 const MAX_MANGLED_BYTES: usize = 2048;
 
-/// Longest name that is kept. Templates of C++ reach thousands of characters, which no table or chart can show.
+/// Longest name that is kept. Names of C++ templates can have thousands of characters, too many for a table or a chart.
 const MAX_NAME_CHARS: usize = 160;
 
 /// Returns the readable and printable form of a symbol's name.
@@ -30,7 +30,7 @@ fn demangle(name: &str) -> Option<String> {
     symbol.structured_demangle(&mut out, &DemangleOptions::new()).ok().map(|()| out.0)
 }
 
-/// Text of at most [`MAX_MANGLED_BYTES`], because a short mangled name can expand to gigabytes.
+/// Text that is cut at [`MAX_MANGLED_BYTES`], because a short mangled name can expand to gigabytes.
 struct Limited(String);
 
 impl Write for Limited {
@@ -40,7 +40,7 @@ impl Write for Limited {
     }
 }
 
-/// Removes characters that cannot be shown, and the separators of folded stacks, and cuts long text.
+/// Removes characters that cannot be shown, replaces the separators of folded stacks, and cuts long text.
 pub(crate) fn printable(text: &str) -> Arc<str> {
     let shown = |c: char| if c == ';' { ':' } else { c };
     let visible = text.chars().filter(|c| !c.is_control() && !is_invisible(*c)).map(shown);
@@ -51,7 +51,7 @@ pub(crate) fn printable(text: &str) -> Arc<str> {
     name.into()
 }
 
-/// Returns true for marks that change the direction of text or have no width.
+/// Returns true for characters that change the direction of text or have no width.
 fn is_invisible(c: char) -> bool {
     matches!(c, '\u{200b}'..='\u{200f}' | '\u{2028}'..='\u{202e}' | '\u{2060}'..='\u{206f}' | '\u{feff}' | '\u{fffe}')
 }

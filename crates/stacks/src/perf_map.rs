@@ -1,5 +1,5 @@
-//! Names of code that a runtime compiled while it ran: `/tmp/perf-PID.map`, as node (`--perf-basic-prof`) and agents of
-//! the JVM write it.
+//! Names of code that a runtime compiles while it runs: `/tmp/perf-PID.map`, as node (`--perf-basic-prof`) and agents
+//! of the JVM write it.
 
 use std::collections::BTreeMap;
 use std::fs::File;
@@ -12,10 +12,10 @@ use crate::frame::Frame;
 use crate::names::printable;
 use crate::root::open_inside;
 
-/// Largest part of a map that is read. A node server of an hour writes about 10 MB.
+/// Largest part of a map that is read. In an hour, a node server writes about 10 MB.
 const MAX_MAP_BYTES: u64 = 64 << 20;
 
-/// Name of the module of all such frames.
+/// Module name of all frames in such code.
 const MODULE: &str = "jit";
 
 /// Functions of compiled code by their start address.
@@ -58,7 +58,7 @@ fn open(pid: u32) -> Option<File> {
     (owner == 0 || owner.to_string() == uid).then_some(file)
 }
 
-/// Reads lines of start, size and name. A function in a later line replaces earlier functions at its addresses.
+/// Parses lines of start, size and name. A function in a later line replaces earlier functions at the same addresses.
 fn parse(text: &str) -> BTreeMap<u64, (u64, Arc<str>)> {
     let mut functions: BTreeMap<u64, (u64, Arc<str>)> = BTreeMap::new();
     for line in text.lines() {
@@ -75,7 +75,7 @@ fn parse(text: &str) -> BTreeMap<u64, (u64, Arc<str>)> {
     functions
 }
 
-/// Splits a name of node, such as "JS:*handler /srv/app.js:12:3", into function, file and line.
+/// Splits a name that node wrote, such as "JS:*handler /srv/app.js:12:3", into function, file and line.
 fn frame_of(name: &str) -> Frame {
     let script = ["JS:", "LazyCompile:", "Function:", "Script:"].iter().find_map(|p| name.strip_prefix(p));
     let native = Frame { function: Some(name.into()), module: MODULE.into(), file: None, line: None };

@@ -1,4 +1,4 @@
-//! One process: names of its addresses, and stacks of its threads.
+//! One process: the names of its addresses, and the stacks of its threads.
 
 use std::io;
 use std::sync::Arc;
@@ -14,8 +14,8 @@ use crate::registers::Registers;
 use crate::space::Space;
 use crate::unwind::{Addresses, Unwinder};
 
-/// Minimum time between two reads of a process's mappings while its stacks end early. Reading the mappings of a large
-/// program takes about 0.2 ms, so these reads cost at most 0.1 % of a CPU.
+/// Minimum time between two reads of a process's mappings while stacks cannot be unwound to their end. Reading the
+/// mappings of a large program takes about 0.2 ms, so these reads cost at most 0.1 % of a CPU.
 const MAPPINGS_KEPT: Duration = Duration::from_millis(200);
 
 /// A global variable of a program.
@@ -29,7 +29,7 @@ pub struct Global {
     pub offset: u64,
 }
 
-/// A live process whose stacks and addresses have names.
+/// A live process. Unwinds its stacks and names its addresses.
 pub struct Process {
     pid: u32,
     name: String,
@@ -43,7 +43,8 @@ pub struct Process {
 }
 
 impl Process {
-    /// Opens process `pid`. Fails if its memory map cannot be read; see [`crate::is_readable`] for its memory.
+    /// Opens process `pid`. Fails if the list of its mappings cannot be read. [`crate::is_readable`] tells whether the
+    /// memory itself can be read.
     pub fn open(pid: u32, images: &Images) -> io::Result<Self> {
         let mut space = Space::new(pid, images.clone())?;
         let python = Python::find(pid, &mut space);
@@ -61,7 +62,7 @@ impl Process {
         self.pid
     }
 
-    /// Returns the name of the process in the kernel.
+    /// Returns the name by which the kernel knows the process.
     pub fn name(&self) -> &str {
         &self.name
     }
@@ -91,7 +92,7 @@ impl Process {
         stack
     }
 
-    /// Reads the mappings again, at most once in [`MAPPINGS_KEPT`], because a runtime may have mapped new code.
+    /// Reads the mappings again, at most once in [`MAPPINGS_KEPT`], because a runtime may have mapped new code since.
     fn follow_new_mappings(&mut self) {
         if self.mappings_read.elapsed() < MAPPINGS_KEPT {
             return;
@@ -108,8 +109,7 @@ impl Process {
     }
 
     /// Returns the frames of a thread that waits in the kernel, innermost first. In a Python process, these are the
-    /// Python frames. The named functions that Python code called outside of the interpreter come before the Python
-    /// frames.
+    /// Python frames, preceded by the named native functions that Python code called outside of the interpreter.
     pub fn waiting_frames(&mut self, tid: u32, pc: u64, sp: u64, stack: &[u8]) -> Vec<Frame> {
         let addresses = self.unwind_waiting(pc, sp, stack);
         let native = self.frames(&addresses);

@@ -8,7 +8,7 @@ use crate::process::Process;
 /// Maximum number of processes that are kept open.
 const MAX_PROCESSES: usize = 1024;
 
-/// All observed processes, each opened once. The processes share the files that they run.
+/// All observed processes, each opened once. Program files that several processes run are read only once.
 #[derive(Default)]
 pub struct Processes {
     images: Images,
@@ -21,12 +21,12 @@ impl Processes {
         Self::default()
     }
 
-    /// Creates an empty collection that shares files already read.
+    /// Creates an empty collection that uses the program files in `images`.
     pub fn with_images(images: Images) -> Self {
         Self { images, open: HashMap::new() }
     }
 
-    /// Returns process `pid`, which is opened at the first call. Returns `None` if this user may not read the process.
+    /// Returns process `pid`. The first call opens the process. Returns `None` if this user may not read the process.
     pub fn get(&mut self, pid: u32) -> Option<&mut Process> {
         if !self.open.contains_key(&pid) && self.open.len() >= MAX_PROCESSES {
             return None;

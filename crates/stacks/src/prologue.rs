@@ -1,18 +1,18 @@
 //! Finds the size of a function's frame from the function's first instructions. The unwinder needs this size if a
-//! function keeps a frame pointer whose value is unknown. The kernel does not give the frame pointer of a thread that
-//! waits.
+//! function uses a frame pointer whose value is unknown. For a waiting thread, the kernel does not report the frame
+//! pointer.
 
 use crate::memory::Memory;
 
-/// Number of bytes to read from a function's start: enough for the pushes of all saved registers.
+/// Number of bytes to read from a function's start. The instructions that push all saved registers fit into them.
 const BYTES: usize = 32;
 
 /// Effect of a function's first instructions on the stack.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Prologue {
-    /// Length of these instructions, bytes.
+    /// Length of the instructions that set up the frame, bytes.
     pub(crate) code_bytes: u64,
-    /// Distance from the stack pointer, after these instructions, to the return address, bytes.
+    /// Distance from the stack pointer to the return address once these instructions have run, bytes.
     pub(crate) frame_bytes: u64,
 }
 

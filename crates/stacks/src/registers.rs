@@ -2,30 +2,31 @@
 
 use gimli::Register;
 
-/// Number of registers that unwinding follows: the general registers, the stack pointer and the return address.
+/// Number of registers that the unwinder tracks: the general registers, including the stack pointer, and the program
+/// counter.
 pub(crate) const COUNT: usize = sys::perf::REGISTER_COUNT;
 
-/// The program counter, the last register.
+/// Index of the program counter, the last register.
 pub(crate) const PC: usize = COUNT - 1;
 
-/// The column of the return address in rules of unwinding.
+/// DWARF number of the return address in unwinding rules.
 #[cfg(target_arch = "x86_64")]
 pub(crate) const RETURN: usize = 16;
-/// The column of the return address in rules of unwinding.
+/// DWARF number of the return address in unwinding rules.
 #[cfg(not(target_arch = "x86_64"))]
 pub(crate) const RETURN: usize = 30;
 
-/// The stack pointer.
+/// Index of the stack pointer.
 #[cfg(target_arch = "x86_64")]
 pub(crate) const SP: usize = 7;
-/// The stack pointer.
+/// Index of the stack pointer.
 #[cfg(not(target_arch = "x86_64"))]
 pub(crate) const SP: usize = 31;
 
-/// The frame pointer.
+/// Index of the frame pointer.
 #[cfg(target_arch = "x86_64")]
 pub(crate) const FP: usize = 6;
-/// The frame pointer.
+/// Index of the frame pointer.
 #[cfg(not(target_arch = "x86_64"))]
 pub(crate) const FP: usize = 29;
 
@@ -41,7 +42,7 @@ const CALLER_SAVED: &[usize] = &[0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 1
 pub(crate) struct Registers(pub(crate) [Option<u64>; COUNT]);
 
 impl Registers {
-    /// Returns the registers of a thread that waits in the kernel: only the stack pointer and the program counter are
+    /// Returns the registers of a thread that waits in the kernel. Only the stack pointer and the program counter are
     /// known.
     pub(crate) fn waiting(pc: u64, sp: u64) -> Self {
         let mut registers = Self([None; COUNT]);
@@ -59,7 +60,7 @@ impl Registers {
         self.0.get(usize::from(register.0)).copied().flatten()
     }
 
-    /// Returns the registers that a called function must preserve, and `None` for all others.
+    /// Returns the registers whose values a called function must preserve. All others become `None`.
     pub(crate) fn kept(&self) -> Self {
         let mut kept = *self;
         CALLER_SAVED.iter().for_each(|register| kept.0[*register] = None);

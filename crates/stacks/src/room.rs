@@ -1,13 +1,13 @@
-//! Address space that is left for reading program files. An allocation beyond a limit of the process (`ulimit -v`) ends
-//! the process, so a file for which there is no room is not read.
+//! Checks whether enough address space is left for reading a program file. An allocation beyond a limit of the process
+//! (`ulimit -v`) ends the process, so a file that does not fit is not read.
 
 use std::fs::File;
 
-/// Maximum address space for reading a file, relative to its size: its sections, their parsed form, and the growth of
-/// both while they are read.
+/// Maximum address space for reading a file, in bytes per byte of the file: its sections, their parsed form, and the
+/// growth of both while they are read.
 const SPACE_PER_BYTE: u64 = 6;
 
-/// Returns true if this process may get the address space for reading a file.
+/// Returns true if enough address space is left for reading a file.
 pub(crate) fn is_room_for(file: &File) -> bool {
     let Some(limit) = sys::limits::address_space() else { return true };
     let size = file.metadata().map_or(0, |metadata| metadata.len());

@@ -1,10 +1,10 @@
-//! Files inside the root folder of a process, which differs from ours in a container.
+//! Files inside the root folder of a process. In a container, this folder differs from that of loadline.
 
 use std::fs::File;
 use std::path::{Path, PathBuf};
 
-/// Opens the regular file at `path` inside the folder `root`. Symbolic links in a container lead to the container's
-/// files.
+/// Opens the regular file at `path` inside the folder `root`. Symbolic links are followed inside `root`, so links in a
+/// container lead to the container's files.
 pub(crate) fn open_inside(root: &Path, path: &Path) -> Option<File> {
     use rustix::fs::{Mode, OFlags, ResolveFlags, open, openat2};
     let flags = OFlags::RDONLY | OFlags::CLOEXEC | OFlags::NONBLOCK | OFlags::NOCTTY;

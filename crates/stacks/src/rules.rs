@@ -1,5 +1,5 @@
-//! Rules of unwinding from a file's `.eh_frame`. From the registers of a function, the rules compute those of its
-//! caller.
+//! Unwinding rules from a file's `.eh_frame`. The rules compute the registers of the caller from those of the called
+//! function.
 
 use gimli::{
     BaseAddresses, CfaRule, CieOrFde, EhFrame, EhFrameHdr, Encoding, EndianSlice, EvaluationResult, Expression,
@@ -10,21 +10,22 @@ use crate::elf::{Elf, Section};
 use crate::memory::Memory;
 use crate::registers::{PC, RETURN, Registers, SP};
 
-/// Maximum number of operations in one expression. Compilers write fewer than 20 operations; a hostile file may contain
-/// a loop.
+/// Maximum number of operations in one expression. Compilers write fewer than 20 operations, but a hostile file may
+/// contain a loop.
 const MAX_OPERATIONS: u32 = 1_000;
 
 type Bytes<'a> = EndianSlice<'a, LittleEndian>;
 
-/// Way to find the rules for an address.
+/// Index that finds the rules for an address.
 enum FrameIndex {
     /// The linker's index, `.eh_frame_hdr`.
     Linked(Section),
-    /// Start addresses and offsets of all rules, in order. Statically linked programs have no index.
+    /// An index made by this program: start addresses and offsets of all rules, in order. Statically linked programs
+    /// have no index of their own.
     Built(Vec<(u64, usize)>),
 }
 
-/// Sections with the rules of unwinding.
+/// Sections with unwinding rules.
 pub(crate) struct UnwindSections {
     eh_frame: Section,
     index: FrameIndex,
@@ -32,7 +33,7 @@ pub(crate) struct UnwindSections {
 }
 
 impl UnwindSections {
-    /// Reads the sections of a file; `None` for a file without rules.
+    /// Reads the sections of a file; `None` if the file has no rules.
     pub(crate) fn read(elf: &Elf<'_>) -> Option<Self> {
         let text = elf.section_range(".text").map_or(0, |(address, _)| address);
         let eh_frame = elf.section(".eh_frame")?;
@@ -62,7 +63,7 @@ pub(crate) enum Step {
     Caller(Registers),
     /// This frame is the outermost.
     Outermost,
-    /// A needed register or word of the stack is not known.
+    /// A register or a word of the stack is needed and not known.
     Unknown,
 }
 
@@ -93,7 +94,7 @@ impl Rules {
         })
     }
 
-    /// Returns the register from which the caller's stack pointer is computed, and the difference.
+    /// Returns the register from which the caller's stack pointer is computed, and the distance to add.
     pub(crate) fn cfa_register(&self) -> Option<(usize, i64)> {
         match &self.cfa {
             CfaRule::RegisterAndOffset { register, offset } => Some((usize::from(register.0), *offset)),
@@ -152,7 +153,7 @@ fn bases(section: &Section, text: u64) -> BaseAddresses {
     BaseAddresses::default().set_eh_frame(section.address).set_text(text)
 }
 
-/// All values that a rule may use.
+/// All values that the expression of a rule may use.
 struct Scope<'a> {
     rules: &'a Rules,
     sections: &'a UnwindSections,

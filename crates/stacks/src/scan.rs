@@ -1,17 +1,17 @@
-//! Finds the caller's frame on the stack if no register points to it. The kernel does not give the frame pointer of a
-//! thread that waits. A word at the end of the function's frame, whose size follows from the function's first
-//! instructions, is accepted as a return address. A word elsewhere is accepted only if it is the address after a call
-//! of exactly this function.
+//! Finds the caller's frame on the stack if no register points to it. For a waiting thread, the kernel does not report
+//! the frame pointer. The size of the function's frame follows from the function's first instructions. The word at the
+//! end of this frame is accepted if it is any return address. A word elsewhere is accepted only if it follows a call of
+//! exactly this function.
 
 use crate::call_site::CallSites;
 use crate::memory::Memory;
 use crate::space::Space;
 
-/// Number of words of the stack that are searched: 4 KiB. Unwinding ends at a function with a larger frame.
+/// Number of words of the stack that are searched: 4 KiB. Unwinding ends if a function's frame is larger.
 const MAX_WORDS: u64 = 512;
 
-/// Returns the address of the word that holds the return address of the function at `start`, above the stack pointer.
-/// The thread is at `pc`.
+/// Returns the stack address, at or above `sp`, of the word that holds the return address of the function at `start`.
+/// The thread executes the instruction at `pc`.
 pub(crate) fn return_slot(
     space: &Space,
     calls: &mut CallSites,
@@ -27,9 +27,9 @@ pub(crate) fn return_slot(
     })
 }
 
-/// Returns the slot at the end of the frame that the function's first instructions set up. This slot holds the return
-/// address if its word is the address after a call. A call through a register also counts, although its function is
-/// unknown.
+/// Returns the address of the word at the end of the frame that the function's first instructions set up. The word is
+/// the return address if it follows any call instruction. A call through a register also counts, although the called
+/// function is unknown.
 fn frame_end(calls: &mut CallSites, sp: u64, (start, pc): (u64, u64)) -> Option<u64> {
     let prologue = calls.prologue(start).filter(|prologue| pc.wrapping_sub(start) >= prologue.code_bytes)?;
     sp.checked_add(prologue.frame_bytes)

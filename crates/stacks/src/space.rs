@@ -10,13 +10,14 @@ use crate::names::printable;
 
 const PAGE_BYTES: u64 = 4096;
 
-/// Largest distance between the first and the last mapping of one file.
+/// Maximum distance between the first and the last mapping of one file.
 const MAX_MODULE_BYTES: u64 = 1 << 32;
 
 /// A file and its mappings.
 struct Module {
     first: usize,
-    /// The file, and memory address minus file address; `None` until the file was looked for.
+    /// The file, and the difference between memory address and file address. The outer `None` means that the file was
+    /// not looked for yet.
     image: Option<Option<(Arc<Image>, u64)>>,
 }
 
@@ -37,7 +38,7 @@ impl Space {
         Ok(space)
     }
 
-    /// Reads the mappings again, and returns true if they changed. Keeps the earlier mappings if the process has ended.
+    /// Reads the mappings again. Returns true if they changed. If the process has ended, the earlier mappings stay.
     pub(crate) fn refresh(&mut self) -> bool {
         let Ok(maps) = read_maps(self.pid) else { return false };
         let changed = !maps.is_empty() && maps != self.maps;
@@ -96,7 +97,8 @@ impl Space {
         self.modules[module].image.clone()?
     }
 
-    /// Returns the address of a global in the first file whose name passes `wanted` and that has the global.
+    /// Finds a global in the files whose name passes `wanted`. Returns its address in memory and the name of the first
+    /// file that has the global.
     pub(crate) fn find_global(&mut self, name: &str, wanted: impl Fn(&str) -> bool) -> Option<(u64, String)> {
         (0..self.modules.len()).find_map(|module| {
             let path = self.maps[self.modules[module].first].path.clone();
@@ -106,7 +108,7 @@ impl Space {
         })
     }
 
-    /// Returns the address of a global of the program itself, if Go's compiler made the program. The program is the
+    /// Returns the address of a global of the program itself, if the program was written in Go. The program is the
     /// first file in memory.
     pub(crate) fn find_go_global(&mut self, name: &str) -> Option<u64> {
         if self.modules.is_empty() {
@@ -117,7 +119,7 @@ impl Space {
         Some(image.object(name)?.wrapping_add(bias))
     }
 
-    /// Returns the last part of the path that is mapped at `address`.
+    /// Returns the file name of the mapping at `address`.
     pub(crate) fn module_name(&self, address: u64) -> Arc<str> {
         let path = self.mapping(address).map(|i| self.maps[i].path.as_str());
         match path.and_then(|path| path.rsplit('/').next()) {
@@ -136,7 +138,7 @@ fn belongs(first: &Mapping, map: &Mapping) -> bool {
     first.path == map.path && first.inode == map.inode && map.start - first.start < MAX_MODULE_BYTES
 }
 
-/// Returns the difference between addresses in memory and in the file.
+/// Returns the difference between an address in memory and the same address in the file.
 fn bias(first: &Mapping, image: &Image) -> Option<u64> {
     let floor = |address: u64| address - address % PAGE_BYTES;
     let starts = image.segments.iter().filter(|s| s.file_bytes > 0 && floor(s.offset) == first.offset);

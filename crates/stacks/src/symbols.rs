@@ -1,5 +1,5 @@
 //! Symbols of a program file. An address gets the name of a symbol only if the symbol's size covers the address. In a
-//! stripped program, the nearest symbol is often a different function.
+//! stripped program, the nearest symbol before the address often belongs to another function.
 
 use object::LittleEndian;
 use object::elf::{SHN_UNDEF, STB_LOCAL, STT_FUNC, STT_GNU_IFUNC, STT_OBJECT, Sym64};
@@ -7,10 +7,10 @@ use object::elf::{SHN_UNDEF, STB_LOCAL, STT_FUNC, STT_GNU_IFUNC, STT_OBJECT, Sym
 /// Maximum number of symbols of one file. Chromium, the largest known program, has 1.2 million symbols.
 const MAX_SYMBOLS: usize = 2_000_000;
 
-/// Number of symbols before an address that are searched for one that covers the address. Symbols rarely overlap.
+/// Number of symbols before an address in which a symbol that covers the address is searched. Symbols rarely overlap.
 const MAX_OVERLAPS: usize = 16;
 
-/// Kind of thing that a symbol names.
+/// Kind of a symbol.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum Kind {
     Function,
@@ -34,7 +34,7 @@ pub(crate) struct Symbols {
 }
 
 impl Symbols {
-    /// Adds the sized functions and objects of a symbol table with its string table.
+    /// Adds those functions and objects of a symbol table that have a size. `strings` is the table of their names.
     pub(crate) fn add(&mut self, table: &[Sym64<LittleEndian>], strings: &[u8]) {
         let base = self.names.len();
         let mut added = 0;
@@ -54,7 +54,7 @@ impl Symbols {
         }
     }
 
-    /// Orders the symbols. Must follow the last [`Symbols::add`].
+    /// Orders the symbols. Call this function after the last [`Symbols::add`].
     pub(crate) fn sort(&mut self) {
         self.symbols.sort_by_key(|s| (s.address, s.size));
         self.symbols.shrink_to_fit();
@@ -84,8 +84,8 @@ impl Symbols {
     }
 }
 
-/// Returns the kind of a symbol that names sized code or data of its own file. Thread-local symbols are left out,
-/// because their value is no address.
+/// Returns the kind of a symbol if it names code or data of its own file and has a size. Thread-local symbols are left
+/// out, because their value is not an address.
 fn kind_of(symbol: &Sym64<LittleEndian>) -> Option<Kind> {
     if symbol.st_shndx.get(LittleEndian) == SHN_UNDEF || symbol.st_size.get(LittleEndian) == 0 {
         return None;

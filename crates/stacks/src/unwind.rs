@@ -1,4 +1,4 @@
-//! Unwinds a stack: from the registers of a thread to the return addresses of all callers.
+//! Unwinds a stack: starts with the registers of a thread and finds the return addresses of all callers.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -17,7 +17,7 @@ const MAX_FRAMES: usize = 256;
 /// Maximum number of addresses whose rules are kept.
 const MAX_RULES: usize = 1 << 16;
 
-/// Bits of a code address. The bits above may sign the address on aarch64.
+/// Mask of the bits of a code address. On aarch64, the higher bits may contain a signature of the address.
 const ADDRESS_BITS: u64 = (1 << 48) - 1;
 
 /// Code addresses of a stack, innermost first. The first address is the thread's program counter; the others are return
@@ -30,7 +30,7 @@ pub struct Addresses {
     pub is_complete: bool,
 }
 
-/// Rules for an address, their file, and the place of that file in memory.
+/// Rules for an address, the file that contains them, and the place of this file in memory.
 struct Found {
     rules: Arc<Rules>,
     image: Arc<Image>,
@@ -48,7 +48,7 @@ impl Unwinder {
         Self { rules: HashMap::new(), calls: CallSites::new(pid) }
     }
 
-    /// Unwinds from `registers` on.
+    /// Unwinds a stack whose innermost frame has these registers.
     pub(crate) fn unwind(&mut self, space: &mut Space, registers: Registers, stack: &mut dyn Memory) -> Addresses {
         let mut found = Addresses::default();
         let (mut frame, mut exact) = (registers, true);
@@ -70,8 +70,9 @@ impl Unwinder {
         found
     }
 
-    /// Returns the caller's frame if this frame lies below it on the stack and its program counter follows a call. The
-    /// second value is true if a signal interrupted the code at the program counter.
+    /// Checks a caller's frame that a step of unwinding found. Returns the frame if it lies above the called frame on
+    /// the stack and its program counter follows a call. The second value is true if a signal interrupted the code at
+    /// the program counter.
     fn checked(
         &mut self,
         space: &mut Space,
@@ -125,8 +126,9 @@ impl Unwinder {
         rules.step(sections, &known, stack)
     }
 
-    /// Follows the frame pointer, which compiled code of runtimes needs, or finds the caller of a function at its first
-    /// address. `code` holds the function's first address and the thread's program counter.
+    /// Finds the caller of code without unwinding rules, such as compiled code of a runtime. Follows the frame pointer
+    /// if it is known. Otherwise searches the stack for the return address of the innermost function. `code` is the
+    /// function's first address and the thread's program counter.
     fn step_without_rules(
         &mut self,
         space: &Space,
@@ -162,13 +164,14 @@ impl Unwinder {
         Some(Found { rules: rules.clone()?, image, bias: address.wrapping_sub(at) })
     }
 
-    /// Forgets everything that depends on where files are mapped.
+    /// Forgets all data that depends on the places of files in memory.
     pub(crate) fn forget(&mut self, pid: u32) {
         *self = Self::new(pid);
     }
 }
 
-/// Steps out of a Go function, whose frame has a known size. Go saves the frame pointer just below the return address.
+/// Returns the caller's frame of a Go function, whose frame has a known size. Go saves the frame pointer just below the
+/// return address.
 fn go_step(frame: &Registers, frame_bytes: u64, stack: &mut dyn Memory) -> Step {
     let Some(slot) = frame.0[SP].and_then(|sp| sp.checked_add(frame_bytes)) else { return Step::Unknown };
     let mut caller = Registers([None; crate::registers::COUNT]);

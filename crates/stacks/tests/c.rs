@@ -1,4 +1,4 @@
-//! Tests stacks of C programs that were compiled in several ways.
+//! Tests stacks of C programs that were compiled with different options.
 #![allow(missing_docs, unused_crate_dependencies)]
 
 #[allow(dead_code, reason = "each test uses a part")]

@@ -1,4 +1,4 @@
-//! Tests profiles of CPU time and their cost.
+//! Tests profiles of CPU time and the cost of taking them.
 #![allow(missing_docs, unused_crate_dependencies)]
 
 #[allow(dead_code, reason = "each test uses a part")]
@@ -11,8 +11,9 @@ use common::{Running, run, source};
 use loadline_stacks::{CpuProfile, CpuStacks, Processes};
 use sys::clock::sleep_until_ns;
 
-/// Minimum number of CPU samples in a profile. A busy machine needs longer to collect the samples. If a function has
-/// 95 % of the CPU time, its share of these samples is below the 80 % of [`assert_hot`] in about 1 of 30,000 runs.
+/// Minimum number of CPU samples in a profile. A busy machine needs longer to collect the samples. If a function uses
+/// 95 % of the CPU time, its share of these samples is below the limit of [`assert_hot`], 80 %, in about 1 of 30,000
+/// runs.
 const SAMPLES: u64 = 60;
 
 /// Maximum time to collect these samples.
@@ -34,7 +35,7 @@ fn profile(running: &Running) -> Option<CpuProfile> {
     Some(stacks.profile(&mut processes))
 }
 
-/// Asserts that nearly all CPU time is in `function`, called by `caller`.
+/// Asserts that nearly all CPU time is in `function`, which `caller` called.
 fn assert_hot(profile: &CpuProfile, function: &str, caller: &str) {
     let hot = profile.stacks.hot(0.01);
     assert!(profile.samples >= SAMPLES, "{profile:?}");
@@ -105,7 +106,7 @@ fn compiled_code_of_node_is_named() {
     }
     // node writes a log into its working directory.
     let dir = tempfile::tempdir().unwrap();
-    // These options turn inlining off, so that the called function keeps its own frame.
+    // These options turn inlining off, so the called function keeps its own stack frame.
     let options = ["--perf-basic-prof", "--interpreted-frames-native-stack", "--no-turbo-inlining"];
     let running = Running::start(Command::new("node").current_dir(dir.path()).args(options).arg(source("threads.js")));
     let profile = profile(&running);
@@ -148,6 +149,6 @@ fn sampling_costs_less_than_one_percent_of_a_cpu() {
     }
     let share = (sys::clock::thread_cpu_ns() - cpu) as f64 / start.elapsed().as_nanos() as f64;
     eprintln!("cost: {share:.5} of a CPU");
-    // Without optimization, the code here is about ten times as slow.
+    // Without optimization, the sampling code takes about ten times as long.
     assert!(share < if cfg!(debug_assertions) { 0.1 } else { 0.01 }, "{share}");
 }

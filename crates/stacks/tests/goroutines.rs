@@ -9,7 +9,7 @@ use std::process::Command;
 use common::{Running, run, source};
 use loadline_stacks::{Frame, Goroutine, Processes};
 
-/// Builds and starts the program with flags of the linker.
+/// Builds and starts the Go test program with these linker flags.
 fn started(linker_flags: &str) -> Option<(Running, tempfile::TempDir)> {
     let dir = tempfile::tempdir().unwrap();
     let program = dir.path().join("goroutines");
@@ -44,7 +44,7 @@ fn waiting_goroutines_have_their_functions() {
         assert_eq!(through("main.waitForPlace", "runtime.chansend"), 5, "{stacks:#?}");
         assert_eq!(through("main.holdLock", "time.Sleep"), 1, "{stacks:#?}");
         assert_eq!(found.listed_per_read, 1);
-        // The parts of the list add up to the whole list.
+        // Several reads of a part cover the whole list.
         let parts: usize = (0..8).map(|_| waiting(&process.goroutines(8).unwrap().goroutines).len()).sum();
         assert!(parts > stacks.len(), "{parts} of {}", stacks.len());
     }

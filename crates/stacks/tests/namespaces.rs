@@ -1,4 +1,4 @@
-//! Programs in other namespaces and with another root folder, as in containers.
+//! Tests programs that run in other namespaces and with another root folder, as in containers.
 #![allow(missing_docs, unused_crate_dependencies)]
 #![allow(clippy::unwrap_used, reason = "helpers of tests")]
 
@@ -11,7 +11,7 @@ use std::process::Command;
 use common::{Running, has_chain, lock_name, run, source};
 use loadline_stacks::Processes;
 
-/// Makes `threads` the only program below `root`, without symbols. The program's symbols are in a separate file.
+/// Makes `threads` the only program below `root`, without symbols. Its symbols are in a separate debug file.
 fn root_with_program(root: &Path) -> bool {
     let (program, debug) = (root.join("threads"), root.join("usr/lib/debug/.build-id/01"));
     std::fs::create_dir_all(&debug).unwrap();
@@ -30,7 +30,7 @@ fn programs_with_another_root_folder_are_named_from_their_own_files() {
     if let Some(why) = testkit::no_namespaces() {
         return testkit::skip("programs_with_another_root_folder_are_named_from_their_own_files", why);
     }
-    // A container has a root file system of its own. A program with chroot keeps the host's root file system.
+    // A container has a root file system of its own. After chroot, a program still uses the host's root file system.
     let container = "mount --bind . . && cd \"$PWD\" && pivot_root . old && exec /threads";
     for how in [&["sh", "-c", container][..], &["-R", ".", "/threads"]] {
         let dir = tempfile::tempdir().unwrap();

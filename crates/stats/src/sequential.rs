@@ -43,7 +43,7 @@ fn spending(level: f64, share: f64) -> f64 {
 /// Density of a Brownian motion that has not crossed a boundary at any look so far. The density is symmetric.
 struct Motion {
     share: f64,
-    /// Positions, with the probability near each of them.
+    /// Positions, each with the probability that the motion is near it.
     weights: Vec<(f64, f64)>,
 }
 

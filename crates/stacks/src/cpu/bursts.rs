@@ -1,8 +1,9 @@
-//! Decides when sampling events are open: always on a server with few context switches, otherwise in short bursts.
+//! Decides when `perf` events are open: always if the server's threads have few context switches, otherwise in short
+//! bursts.
 //!
-//! An open sampling event slows down each context switch of its thread. 16 threads that answered 70,000 requests per
-//! second lost 17 % of their throughput to events that were always open, and 6 % to events that were off (seven
-//! interleaved turns).
+//! An open event slows down each context switch of its thread. 16 threads that answered 70,000 requests per second lost
+//! 17 % of their throughput to events that were always enabled. They lost 6 % to events that were open but disabled
+//! (measured in seven alternating turns).
 
 /// CPU time that the events of a thread add to each of its context switches, nanoseconds. Measured: 130,000 switches
 /// per second took 0.34 of a CPU.
@@ -16,7 +17,7 @@ const BURST_NS: u64 = 10_000_000;
 /// Shortest and longest CPU time between two samples of a thread in a burst, nanoseconds.
 const BURST_PERIODS_NS: (u64, u64) = (200_000, 1_000_000);
 /// Number of samples in a burst for each event, if the threads use all CPUs. A thread that uses less CPU time in a
-/// burst than the time between two samples is never sampled, so there must be several samples.
+/// burst than the time between two samples is never sampled, so this time must be a fraction of the burst.
 const SAMPLES_PER_EVENT: u64 = 2;
 /// Time between two reads of the samples of a burst, nanoseconds. The kernel's buffer has room for 15 samples per CPU.
 const BURST_LOOK_NS: u64 = 3_000_000;
@@ -28,7 +29,7 @@ const MAX_PAUSE_NS: u64 = 10_000_000_000;
 /// State of the events.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum State {
-    /// No event is open before this time.
+    /// All events are closed until this time.
     Closed { until_ns: u64 },
     /// Events are open for a burst, from the first time to the second.
     Burst { since_ns: u64, until_ns: u64 },
@@ -36,21 +37,21 @@ pub(super) enum State {
     Open { since_ns: u64 },
 }
 
-/// Costs of a period in which events were open.
+/// Costs of one period in which events were open.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Cost {
     /// Time for which events were open, nanoseconds.
     pub(super) open_ns: u64,
-    /// Context switches of the sampled threads; absent where the kernel does not count them.
+    /// Context switches of the sampled threads; `None` if the kernel does not count them.
     pub(super) switches: Option<u64>,
     pub(super) samples: u64,
-    /// CPU time to open and close the events, nanoseconds.
+    /// CPU time that opening and closing the events took, nanoseconds.
     pub(super) own_ns: u64,
 }
 
 impl Cost {
-    /// Returns the CPU time that the server lost, nanoseconds. A thread whose switches are unknown switches every
-    /// 20 µs.
+    /// Returns the CPU time that the server lost to its context switches, nanoseconds. If the number of context
+    /// switches is unknown, one per 20 µs is assumed.
     fn of_server_ns(&self) -> u64 {
         self.switches.unwrap_or(self.open_ns / 20_000).saturating_mul(SWITCH_NS)
     }
@@ -59,13 +60,13 @@ impl Cost {
         self.of_server_ns() + self.samples * SAMPLE_NS + self.own_ns
     }
 
-    /// Returns true if events may stay open: they cost the server's context switches at most half of the allowed CPU
+    /// Returns true if events may stay open: the server's context switches then lose at most half of the allowed CPU
     /// time. Samples may use the other half.
     pub(super) fn allows_always(&self) -> bool {
         self.of_server_ns() as f64 <= SHARE / 2.0 * self.open_ns as f64
     }
 
-    /// Returns the pause after a burst, nanoseconds.
+    /// Returns the length of the pause after a burst, nanoseconds. The pause keeps the cost below the allowed share.
     pub(super) fn pause_ns(&self) -> u64 {
         ((self.all_ns() as f64 / SHARE) as u64).min(MAX_PAUSE_NS)
     }
@@ -80,7 +81,7 @@ impl State {
     /// Returns the time at which the samples must be read next, nanoseconds.
     pub(super) fn next_ns(self, now_ns: u64) -> u64 {
         match self {
-            // Without a process to sample, no burst follows.
+            // If there is no process to sample, the events stay closed after this time.
             Self::Closed { until_ns } => until_ns.max(now_ns + BURST_LOOK_NS),
             Self::Burst { until_ns, .. } => until_ns.min(now_ns + BURST_LOOK_NS),
             Self::Open { .. } => now_ns + LOOK_NS,
@@ -88,8 +89,8 @@ impl State {
     }
 }
 
-/// Returns the CPU time between two samples of a thread in a burst, nanoseconds, for `threads` threads with an event on
-/// each CPU.
+/// Returns the CPU time between two samples of a thread in a burst, nanoseconds. Each of the `threads` threads has an
+/// event on each CPU.
 pub(super) fn burst_period_ns(threads: usize) -> u64 {
     let (least, most) = BURST_PERIODS_NS;
     (BURST_NS / (SAMPLES_PER_EVENT * threads.max(1) as u64)).clamp(least, most)

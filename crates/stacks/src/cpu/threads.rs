@@ -1,13 +1,13 @@
-//! Threads with sampling events, and their context switches.
+//! Threads with `perf` events, and the number of their context switches.
 
 use std::collections::BTreeSet;
 use std::fs;
 
-/// Threads with events.
+/// Threads with open events.
 #[derive(Debug, Default)]
 pub(super) struct Threads {
     threads: Vec<Thread>,
-    /// Number of all threads of the processes, including threads without an event.
+    /// Number of all threads of the sampled processes, including threads without an event.
     all: usize,
 }
 
@@ -15,12 +15,12 @@ pub(super) struct Threads {
 struct Thread {
     pid: u32,
     tid: u32,
-    /// Number of context switches at the time when the event was opened.
+    /// Number of context switches when the event was opened.
     before: Option<u64>,
 }
 
 impl Threads {
-    /// Returns all threads of some processes, or an even selection of at most `most` threads.
+    /// Returns all threads of some processes, or every n-th of them if there are more than `most`.
     pub(super) fn of(pids: &BTreeSet<u32>, most: usize) -> Self {
         let all: Vec<(u32, u32)> =
             pids.iter().flat_map(|pid| threads_of(*pid).into_iter().map(|tid| (*pid, tid))).collect();
@@ -33,13 +33,13 @@ impl Threads {
         self.threads.iter().map(|thread| thread.tid).collect()
     }
 
-    /// Returns the number of threads that a thread with events represents, 1 or more.
+    /// Returns the number of threads that each thread with events represents, 1 or more.
     pub(super) fn of_one(&self) -> f64 {
         if self.threads.is_empty() { 1.0 } else { self.all as f64 / self.threads.len() as f64 }
     }
 
-    /// Returns the context switches since the events were opened; `None` if the kernel does not count them. A thread
-    /// that ended counts as a thread that never switched.
+    /// Returns the number of context switches since the events were opened; `None` if the kernel does not count them. A
+    /// thread that ended counts with 0.
     pub(super) fn switches(&self) -> Option<u64> {
         let since = |thread: &Thread| {
             let before = thread.before?;
@@ -55,7 +55,7 @@ fn switches(pid: u32, tid: u32) -> Option<u64> {
     text.split_whitespace().nth(2)?.parse().ok()
 }
 
-/// Returns the threads of a process of this machine; none if the process does not exist.
+/// Returns the threads of a process of this machine; an empty list if the process does not exist.
 pub fn threads_of(pid: u32) -> Vec<u32> {
     let folder = fs::read_dir(format!("/proc/{pid}/task")).into_iter().flatten();
     folder.filter_map(|entry| entry.ok()?.file_name().to_str()?.parse().ok()).collect()

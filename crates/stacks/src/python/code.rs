@@ -1,4 +1,4 @@
-//! Code objects of CPython: name, file and table of lines.
+//! Code objects of CPython: name, file and line table.
 
 use std::sync::Arc;
 
@@ -8,16 +8,16 @@ use crate::frame::Frame;
 use crate::memory::{Memory, Remote};
 use crate::names::printable;
 
-/// Longest text and longest table of lines that are read.
+/// Maximum length of a text and of a line table.
 const MAX_TEXT_CHARS: u64 = 4096;
 const MAX_TABLE_BYTES: u64 = 1 << 18;
 
-/// Offsets of fields in texts and byte strings, equal in all versions.
+/// Offsets of fields in Python's strings and byte strings, equal in all versions.
 const LENGTH: u64 = 16;
 const TEXT_STATE: u64 = 32;
 const BYTES_START: u64 = 32;
 
-/// Flags of a text: all data follows the head, and all characters are ASCII.
+/// Flags of a Python string: all data follows the header, and all characters are ASCII.
 const COMPACT: u32 = 1 << 5;
 const ASCII: u32 = 1 << 6;
 
@@ -30,7 +30,7 @@ pub(super) struct Code {
 }
 
 impl Code {
-    /// Returns an identity of a code object, which changes if another code object takes its address.
+    /// Returns a key of a code object. The key changes if another code object takes the same address.
     pub(super) fn key(memory: &mut Remote, layout: &Layout, at: u64) -> Option<(u64, u64, u64)> {
         let name = memory.word(at.checked_add(layout.code.name)?)?;
         Some((at, name, memory.word(at.checked_add(layout.code.lines)?)?))
@@ -48,7 +48,7 @@ impl Code {
         Some(Self { name: printable(&name), file: printable(&file), first_line, lines: read_bytes(memory, lines)? })
     }
 
-    /// Returns the frame that executes the instruction `offset` bytes into this code.
+    /// Returns a frame of this code. The frame executes the instruction at `offset`, in bytes.
     pub(super) fn frame(&self, format: LineFormat, offset: u64) -> Frame {
         let line = line_at(format, &self.lines, self.first_line, offset);
         Frame {

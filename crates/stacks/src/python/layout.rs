@@ -1,32 +1,32 @@
-//! Places of the fields of CPython's structures. All releases of a minor version have the same structures, so there is
-//! one row per minor version. The numbers come from `offsetof` with each version's own headers, on x86_64.
+//! Offsets of the fields in CPython's structures. All releases of a minor version have the same structures, so there is
+//! one row per minor version. The offsets were printed by `offsetof` with each version's own headers, on x86_64.
 
 use super::line_table::LineFormat;
 use crate::memory::{Memory, Remote};
 
-/// Path of pointers from a thread to its innermost frame.
+/// Pointers that lead from a thread to its innermost frame.
 pub(super) enum FrameChain {
     Direct { frame: u64 },
     ThroughCFrame { cframe: u64, frame: u64 },
 }
 
-/// Way to recognise a thread.
+/// Field by which a thread is recognised.
 pub(super) enum ThreadIdentity {
-    /// By the kernel's thread ID, which CPython stores at this offset.
+    /// The kernel's thread ID, which CPython stores at this offset.
     Kernel(u64),
-    /// By the address of glibc's `struct pthread`, which CPython stores at this offset.
+    /// The address of glibc's `struct pthread`, which CPython stores at this offset.
     Pthread(u64),
 }
 
-/// Representation of the instruction that a frame executes.
+/// Form in which a frame stores the instruction that it executes.
 pub(super) enum Instruction {
     /// A pointer into the code, which begins at this offset of the code object.
     Pointer { code: u64 },
-    /// An index of the instruction; each instruction has this size in bytes.
+    /// The index of the instruction. Each instruction has `bytes` bytes.
     Index { bytes: u64 },
 }
 
-/// Fields of a frame.
+/// Offsets of the fields of a frame.
 pub(super) struct FrameFields {
     pub(super) previous: u64,
     pub(super) code: u64,
@@ -34,7 +34,7 @@ pub(super) struct FrameFields {
     pub(super) owner: Option<u64>,
 }
 
-/// Fields of a code object.
+/// Offsets of the fields of a code object.
 pub(super) struct CodeFields {
     pub(super) file: u64,
     pub(super) name: u64,
@@ -42,7 +42,7 @@ pub(super) struct CodeFields {
     pub(super) lines: u64,
 }
 
-/// Places of fields in one version.
+/// Offsets of fields in one version of Python.
 pub(super) struct Layout {
     minor: u32,
     /// Offset of the first interpreter in `_PyRuntime`.

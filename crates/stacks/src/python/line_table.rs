@@ -1,6 +1,6 @@
-//! Tables of lines of CPython's code objects. Source: Objects/lnotab_notes.txt and Objects/locations.md.
+//! Line tables of CPython's code objects. Source: Objects/lnotab_notes.txt and Objects/locations.md.
 
-/// Format of a table.
+/// Format of a line table.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum LineFormat {
     /// Python 3.8 and 3.9: differences of addresses and lines.
@@ -105,8 +105,8 @@ mod tests {
         assert_eq!(line_at(LineFormat::Ranges, &[4, 1, 4, 128, 4, 2], 10, 3), Some(11));
         assert_eq!(line_at(LineFormat::Ranges, &[4, 1, 4, 128, 4, 2], 10, 4), None);
         assert_eq!(line_at(LineFormat::Ranges, &[4, 1, 4, 128, 4, 2], 10, 8), Some(13));
-        // The table advances one line for two units, has no line for one unit, and then goes back two lines in the long
-        // form.
+        // In this table, two units of code advance by one line, one unit has no line, and the next one goes back two
+        // lines in the long form.
         let table = [0x80 | 11 << 3 | 1, 0, 0, 0x80 | 15 << 3, 0x80 | 14 << 3, 5, 0, 0, 0];
         assert_eq!(line_at(LineFormat::Locations, &table, 10, 2), Some(11));
         assert_eq!(line_at(LineFormat::Locations, &table, 10, 4), None);

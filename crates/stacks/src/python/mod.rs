@@ -1,9 +1,9 @@
-//! Frames of CPython, read from the interpreter's memory while it runs on.
+//! Stack frames of CPython, read from the interpreter's memory while the interpreter runs on.
 //!
-//! The interpreter keeps a list of its threads at the exported global `_PyRuntime`. Each thread leads to a chain of
-//! frames, and each frame to its code with name, file and lines. A read is not synchronised with the interpreter. A
-//! thread that waits has stable frames; a thread that runs may yield a torn chain, which ends at the first value that
-//! cannot be right.
+//! The interpreter keeps a list of its threads at the exported global `_PyRuntime`. Each thread points to a chain of
+//! frames, and each frame to its code object with name, file and lines. A read is not synchronised with the
+//! interpreter. The frames of a waiting thread do not change. The frames of a running thread may change while they are
+//! read; the chain then ends at the first impossible value.
 
 mod code;
 mod layout;
@@ -25,7 +25,7 @@ const MAX_FRAMES: usize = 256;
 /// Maximum number of code objects that are kept.
 const MAX_CODES: usize = 1 << 14;
 
-/// Value of the owner field for frames that represent C code between two Python functions.
+/// Value of a frame's owner field if the frame represents C code between two Python functions.
 const OWNED_BY_C: u8 = 3;
 
 /// Reader of the Python frames of one process.
@@ -34,7 +34,7 @@ pub(crate) struct Python {
     layout: &'static Layout,
     threads: Threads,
     codes: HashMap<(u64, u64, u64), Code>,
-    /// File name of the program or library that has the interpreter.
+    /// File name of the program or library that contains the interpreter.
     pub(crate) module: String,
 }
 
@@ -80,7 +80,7 @@ impl Python {
         }
     }
 
-    /// Reads the frame at an address. The inner `None` is a frame of C code.
+    /// Reads the frame at an address. The inner `None` means a frame of C code.
     fn frame(&mut self, at: u64) -> Option<Option<Frame>> {
         let frame = &self.layout.frame;
         if let Some(owner) = frame.owner {
@@ -105,12 +105,12 @@ impl Python {
     }
 }
 
-/// Returns true for files that may hold the interpreter.
+/// Returns true for names of files that may contain the interpreter.
 fn has_python(file: &str) -> bool {
     file.contains("python") || file.contains("uwsgi")
 }
 
-/// Returns 11 for "libpython3.11.so.1.0" and "python3.11".
+/// Returns the minor version in a file name: 11 for "libpython3.11.so.1.0" and "python3.11".
 fn minor_of(file: &str) -> Option<u32> {
     let digits = file.split("python3.").nth(1)?;
     digits.split(|c: char| !c.is_ascii_digit()).next()?.parse().ok()

@@ -1,15 +1,15 @@
-//! Finds the interpreter's own structure of a thread.
+//! Finds the interpreter's structure for a thread.
 
 use std::collections::HashMap;
 
 use super::layout::{Layout, ThreadIdentity};
 use crate::memory::{Memory, Remote};
 
-/// Maximum number of interpreters of a process and of threads of an interpreter that are followed.
+/// Maximum number of interpreters per process, and of threads per interpreter, that are read.
 const MAX_INTERPRETERS: usize = 64;
 const MAX_THREADS: usize = 16_384;
 
-/// Number of lookups that are skipped for a thread without Python frames.
+/// Number of lookups that are skipped after a lookup found no Python frames for a thread.
 const SKIPPED_LOOKUPS: u32 = 64;
 
 /// Offset of the thread ID in glibc's `struct pthread`.
@@ -19,7 +19,7 @@ const PTHREAD_TID: u64 = 720;
 #[cfg(not(target_arch = "x86_64"))]
 const PTHREAD_TID: u64 = 208;
 
-/// Threads of one process. Process IDs are in the observer's namespace, unless a name contains "inner".
+/// Threads of one process. Process IDs are in the observer's namespace, except in names that contain "inner".
 pub(super) struct Threads {
     pid: u32,
     runtime: u64,
@@ -76,7 +76,7 @@ impl Threads {
     }
 }
 
-/// Returns the ID of the thread whose structure is at `thread`, as the thread's own PID namespace numbers it.
+/// Returns the ID of the thread whose structure is at `thread`. The ID is that of the thread's own PID namespace.
 fn identity(memory: &mut Remote, layout: &Layout, thread: u64) -> Option<u32> {
     match layout.identity {
         ThreadIdentity::Kernel(offset) => memory.half(thread.checked_add(offset)?),

@@ -1,4 +1,4 @@
-//! Starts the programs of the tests and reads where their threads wait.
+//! Starts the programs of the tests and reads at which places their threads wait.
 #![allow(clippy::unwrap_used, reason = "helpers of tests")]
 
 use std::fs;
@@ -9,7 +9,7 @@ use std::time::{Duration, Instant};
 
 use loadline_stacks::{Frame, Process, Processes};
 
-/// Time for a program to get ready on a busy machine.
+/// Maximum time that a program needs to get ready on a busy machine.
 const PATIENCE: Duration = Duration::from_secs(20);
 
 /// A running program, which is killed when this value is dropped.
@@ -30,14 +30,14 @@ impl Running {
         Self { pid: child.id(), child, _stdin: stdin }
     }
 
-    /// Returns the program that a wrapper started and waits for.
+    /// Returns the program that a wrapper program started. The wrapper waits for the end of the program.
     pub(crate) fn of_child(mut self) -> Self {
         self.pid = testkit::children(self.pid)[0];
         self
     }
 
     /// Waits until the main thread stays in one system call. The program enters this call shortly after it has printed
-    /// its line.
+    /// its first line.
     fn await_main_thread(&self) {
         let path = format!("/proc/{0}/task/{0}/syscall", self.pid());
         let (begin, mut before) = (Instant::now(), String::new());
@@ -100,7 +100,7 @@ pub(crate) fn source(name: &str) -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/programs").join(name)
 }
 
-/// Runs a tool of a compiler. Returns false if this machine does not have the tool.
+/// Runs a compiler or another tool. Returns false if this machine does not have the tool.
 pub(crate) fn run(command: &mut Command) -> bool {
     match command.status() {
         Ok(status) => {
@@ -114,7 +114,7 @@ pub(crate) fn run(command: &mut Command) -> bool {
     }
 }
 
-/// Returns true if one stack has exactly these functions somewhere, in this order, innermost first.
+/// Returns true if a stack contains exactly these functions next to each other, innermost first.
 pub(crate) fn has_chain(stacks: &[Vec<Frame>], functions: &[&str]) -> bool {
     stacks.iter().any(|stack| {
         let labels: Vec<String> = stack.iter().map(Frame::label).collect();
@@ -127,7 +127,7 @@ pub(crate) fn named(stacks: &[Vec<Frame>]) -> Vec<String> {
     stacks.iter().flatten().filter_map(|frame| frame.function.as_deref().map(str::to_owned)).collect()
 }
 
-/// Returns the global at the futex for which a thread waits.
+/// Returns the names of the globals at which the futexes lie that threads wait for.
 pub(crate) fn lock_name(running: &Running, process: &mut Process) -> Vec<String> {
     running.waits().iter().filter_map(|w| process.global(w.first_argument)).map(|g| g.name.to_string()).collect()
 }

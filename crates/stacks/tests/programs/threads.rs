@@ -1,4 +1,4 @@
-// Threads whose functions are known: one waits for a lock, one computes.
+// Test program whose threads run known functions: one waits for a lock, one computes.
 use std::io::Read;
 use std::sync::{Condvar, Mutex};
 
@@ -11,7 +11,7 @@ fn wait_for_planted_lock() -> u64 {
     *PLANTED_LOCK.lock().unwrap()
 }
 
-// Waits in a loop, so that compilers call the wait through a register.
+// Waits in a loop, so compilers call the waiting function through a register.
 #[inline(never)]
 fn wait_for_planted_place() -> u64 {
     let count = PLANTED_COUNT.lock().unwrap();

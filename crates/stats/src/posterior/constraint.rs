@@ -45,7 +45,7 @@ pub enum ConstraintKind {
 /// A limit on one quantity of the windows.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Constraint {
-    /// The quantity and its limit.
+    /// Kind of the limited quantity, and its limit.
     pub kind: ConstraintKind,
     /// Saturation rate that the closed loop measured, at which all answers would be late; `None` if saturation does not
     /// matter for the limit.
@@ -158,8 +158,8 @@ fn mean_ln(rate: f64, c: f64, steep: f64) -> f64 {
     -(1.0 - steep * (rate - c) / c).max(MIN_SPARE).ln()
 }
 
-/// Minimum distance from saturation at which the model computes the mean, as a share of the response time's slope.
-/// Closer to saturation, the mean depends on the length of the window.
+/// Minimum distance from saturation that the model uses for the mean, where 1 is the distance between capacity and
+/// saturation. Closer to saturation, the mean depends on the length of the window.
 const MIN_SPARE: f64 = 0.05;
 /// Logarithm of the maximum share of late answers in the model, 0.97. In an overloaded window, this is the share of
 /// late answers while the queue grows.
