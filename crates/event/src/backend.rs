@@ -6,13 +6,13 @@ use crate::{EventError, Result};
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum Backend {
-    /// epoll, edge-triggered. The times of all other backends are compared with those of epoll.
+    /// epoll, edge-triggered. Measurements of the other backends are compared with those of epoll.
     Epoll,
     /// io_uring multishot polls, with a queue of hints in user space.
     Uring,
     /// poll(2) over all descriptors in every call.
     Poll,
-    /// select(2) over all descriptors in every call, without the limit of 1024.
+    /// select(2) over all descriptors in every call, without the usual limit of 1024 descriptors.
     Select,
 }
 
@@ -20,16 +20,16 @@ pub enum Backend {
 #[derive(Clone, Copy, Debug)]
 #[non_exhaustive]
 pub struct BackendSpec {
-    /// Name of the backend in options.
+    /// Name by which options select the backend.
     pub name: &'static str,
     /// Description for help texts, in one line.
     pub help: &'static str,
     /// The backend that this row describes.
     pub backend: Backend,
-    /// True if events come in the order of arrival. False if events come in the order of descriptor numbers, starting
-    /// where the last call ended.
+    /// True if events come in the order of arrival. False if events come in the order of descriptor numbers. Each call
+    /// then starts where the last one ended.
     pub fifo: bool,
-    /// True if every call reports a descriptor that stays ready. False if only new arrivals are reported.
+    /// True if every call reports a descriptor that stays ready. False if a call reports only new arrivals.
     pub level: bool,
 }
 

@@ -1,4 +1,4 @@
-//! Errors. Each error states the attempted action and gives advice.
+//! Errors. Each error text says which action failed and gives advice.
 
 use std::io;
 use std::os::fd::RawFd;
@@ -26,7 +26,7 @@ pub enum EventError {
         /// Names of all backends, for the error message.
         known: String,
     },
-    /// The kernel rejected the interest. An earlier interest in the descriptor is no longer declared either.
+    /// The kernel rejected the interest. An earlier interest in the descriptor has ended, too.
     #[error("interest in descriptor {fd} could not be declared: {source}; is it open, and a socket or a pipe?")]
     Declare {
         /// Descriptor that could not be declared.

@@ -9,7 +9,7 @@ use crate::Mask;
 pub struct Event {
     /// The declared descriptor.
     pub fd: RawFd,
-    /// The declared kinds that hold at delivery.
+    /// The declared kinds of events that hold at delivery, such as "can be read".
     pub mask: Mask,
     pub(crate) ended: bool,
     pub(crate) generation: u32,
@@ -17,16 +17,17 @@ pub struct Event {
 
 impl Event {
     /// Returns true if the peer has closed its side. The end of file follows the unread data, and no further event
-    /// reports it. Check this if you stop reading at the first short read. With select(2), and with io_uring without
-    /// `recheck`, the result is always `false` and means nothing.
+    /// reports it. Call this function if you stop reading at the first short read. With select(2), and with io_uring
+    /// without `recheck`, the result is always `false` and has no meaning.
     #[inline]
     #[must_use]
     pub const fn ended(&self) -> bool {
         self.ended
     }
 
-    /// Returns the number of this registration of the descriptor number. If a descriptor was closed and its number is
-    /// in use again, an event of the old descriptor has a lower generation. See [`EventQueue::is_current`].
+    /// Returns the number of times that this descriptor number was registered before this event's registration. If a
+    /// descriptor was closed and its number is in use again, an event of the old descriptor has a lower generation. See
+    /// [`EventQueue::is_current`].
     #[inline]
     #[must_use]
     pub const fn generation(&self) -> u32 {

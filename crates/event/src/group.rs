@@ -1,8 +1,9 @@
 //! Interest of several queues in one descriptor: process-wide interest, and wake-one interest.
 //!
-//! Process-wide interest is declared in every present and future queue of the group. Wake-one interest is kept in one
-//! edge-triggered epoll instance that every queue watches. Each event goes to exactly one queue, the first that checks
-//! the instance. The queues of a group may have different backends. Several queues may wake up to check the descriptor.
+//! Process-wide interest applies to every present and future queue of the group. Each queue gets every event. Wake-one
+//! interest is declared in one edge-triggered epoll instance that every queue watches. Several queues may wake up, but
+//! each event goes to only one queue, the first that checks the instance. The queues of a group may have different
+//! backends.
 
 use std::collections::BTreeMap;
 use std::os::fd::{AsFd, AsRawFd, RawFd};
@@ -18,7 +19,7 @@ use crate::state::state;
 use crate::table::{descriptor, token};
 use crate::{Event, EventError, Mask, Result, State};
 
-/// Group of queues that share one process-wide interest. The handle may be cloned and sent to every thread.
+/// Group of queues that share process-wide and wake-one interest. The handle may be cloned and sent to every thread.
 #[derive(Clone, Debug)]
 pub struct Group {
     shared: Arc<Shared>,
@@ -26,8 +27,8 @@ pub struct Group {
 
 #[derive(Debug)]
 struct Shared {
-    /// Incremented by each process-wide declaration. A queue finds out about new declarations by one read of this
-    /// number.
+    /// Incremented by each process-wide declaration. A queue reads only this number to find out whether there are new
+    /// declarations.
     version: AtomicU64,
     state: Mutex<Declared>,
     one: Epoll,
@@ -35,9 +36,9 @@ struct Shared {
 
 #[derive(Debug, Default)]
 struct Declared {
-    /// Process-wide interest of each descriptor: the kinds, and the version of their declaration.
+    /// Process-wide interest in each descriptor: the kinds of events, and the version of the declaration.
     everyone: BTreeMap<RawFd, (Mask, u64)>,
-    /// Wake-one interest of each descriptor: the kinds and the generation.
+    /// Wake-one interest in each descriptor: the kinds of events, and the generation of the registration.
     one: BTreeMap<RawFd, (Mask, u32)>,
     bells: Vec<Weak<Waker>>,
 }
@@ -49,7 +50,7 @@ impl Shared {
 }
 
 impl Group {
-    /// Creates a group without queues. [`EventQueue::join`](crate::EventQueue::join) adds one.
+    /// Creates a group without queues. [`EventQueue::join`](crate::EventQueue::join) adds a queue.
     pub fn new() -> Result<Self> {
         let one = Epoll::new().map_err(|e| EventError::Create { backend: "group", source: e.into() })?;
         Ok(Self { shared: Arc::new(Shared { version: AtomicU64::new(0), state: Mutex::default(), one }) })
@@ -74,8 +75,8 @@ impl Group {
         Ok(want_state.then_some(now))
     }
 
-    /// Declares interest of the whole group in a descriptor. Each event goes to only one queue, the first that checks.
-    /// [`Mask::NONE`] revokes the interest. A listening socket is the usual case.
+    /// Declares interest of the whole group in a descriptor. Each event goes to only one queue, the first that checks
+    /// for events. [`Mask::NONE`] revokes the interest. A listening socket is the usual case.
     pub fn declare_wake_one(&self, fd: RawFd, interest: Mask, want_state: bool) -> Result<Option<State>> {
         let fail = |e| EventError::declare(fd, e);
         {
@@ -114,7 +115,7 @@ impl Group {
     }
 }
 
-/// One queue's membership in a group.
+/// Membership of one queue in a group.
 #[derive(Debug)]
 pub(crate) struct Membership {
     shared: Arc<Shared>,
@@ -159,7 +160,8 @@ impl Membership {
             let wait = if taken > 0 || self.more { Some(0) } else { timeout_ns };
             let arrived = mechanism.next(&mut out[taken..], wait)?;
             let own = self.keep_foreign(&mut out[taken..][..arrived]);
-            // Only the group's own descriptors had events: check the shared instance and wait again.
+            // No event was for the application, only for the group's own descriptors: check the shared instance and
+            // wait again.
             if taken + own > 0 || arrived == 0 && !self.more {
                 return Ok(taken + own);
             }
@@ -201,8 +203,8 @@ impl Membership {
         Ok(at)
     }
 
-    /// Moves the application's events to the front and returns their number. Records events of the group's own two
-    /// descriptors.
+    /// Moves the events of the application's descriptors to the front and returns their number. Events of the group's
+    /// own two descriptors are removed, and their effect is recorded.
     fn keep_foreign(&mut self, out: &mut [Event]) -> usize {
         let (bell, one) = (self.bell.as_raw_fd(), self.shared.one.as_fd().as_raw_fd());
         let mut kept = 0;

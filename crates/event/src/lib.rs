@@ -3,17 +3,19 @@
 //!
 //! The interface is that of the paper by G. Banga, J. Mogul and P. Druschel, *A Scalable and Explicit Event Delivery
 //! Mechanism for UNIX* (USENIX 1999). This library implements the interface in user space on epoll and io_uring.
-//! Backends on poll and select are baselines ([`BACKENDS`]). The crate `loadline-event-c` offers these calls to C
-//! programs, with the header `loadline_event.h`.
+//! Backends on poll and select exist for comparison ([`BACKENDS`]). The crate `loadline-event-c` offers these calls to
+//! C programs, with the header `loadline_event.h`.
 //!
-//! - [`EventQueue::declare_interest`] declares, changes and revokes interest. The call can return the state, read
-//!   before any event is queued. No data is missed between accepting a connection and declaring interest in it.
-//! - [`EventQueue::get_next_event`] delivers events in the order of arrival. Several arrivals of one descriptor make
-//!   one event, which reports only kinds that hold at delivery. An event may be repeated but is never lost.
-//! - A queue belongs to one thread. [`Group`] declares interest for all threads, or so that each event wakes only one
-//!   of them.
-//! - [`EventQueue::forget`] before a close prevents events of the closed descriptor from reaching a new one with its
-//!   number.
+//! - [`EventQueue::declare_interest`] declares, changes and revokes interest. The call can also return the descriptor's
+//!   state, which is read before any event is queued. Data that arrives between accepting a connection and declaring
+//!   interest in it is therefore not missed.
+//! - [`EventQueue::get_next_event`] delivers events in the order of arrival. Several arrivals on one descriptor become
+//!   one event, which reports only the kinds of events that hold at delivery. An event may be repeated but is never
+//!   lost.
+//! - A queue belongs to one thread. A [`Group`] declares interest for all threads. Each event goes to every thread, or
+//!   to only one of them.
+//! - [`EventQueue::forget`], called before a descriptor is closed, keeps events of this descriptor from being delivered
+//!   to a new descriptor with the same number.
 //!
 //! # Example: an echo server
 //!

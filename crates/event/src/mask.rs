@@ -1,5 +1,5 @@
 //! The three kinds of events, with the names of the paper (EVENT_READ, EVENT_WRITE, EVENT_EXCEPT), and their poll(2)
-//! bits. Errors and hang-ups are reported as every declared kind, so no caller has to request them.
+//! bits. An error or a hang-up is reported as every declared kind, so callers need not request it.
 
 use std::fmt;
 use std::ops::{BitAnd, BitOr, BitOrAssign};
@@ -10,8 +10,8 @@ use sys::poll;
 #[derive(Clone, Copy, Default, PartialEq, Eq, Hash)]
 pub struct Mask(u8);
 
-/// Kinds of events that hold for a descriptor now: reading or writing would not block, or there is an exceptional
-/// condition.
+/// Kinds of events that hold for a descriptor now. Reading would not block, writing would not block, or there is an
+/// exceptional condition.
 pub type State = Mask;
 
 impl Mask {
@@ -91,7 +91,7 @@ impl Mask {
         bits
     }
 
-    /// Converts poll bits to all kinds that they imply.
+    /// Converts poll bits to all kinds of events that they imply.
     #[inline]
     pub(crate) const fn from_poll(bits: i16) -> Self {
         if bits & (poll::ERR | poll::HUP) != 0 {

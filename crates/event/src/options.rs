@@ -6,12 +6,11 @@ use crate::Backend;
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum Revocation {
-    /// Removes the registration at once. No more unneeded wake-ups occur, but each change costs a system call.
+    /// Removes the registration at once. No needless wake-ups occur, but each change costs a system call.
     #[default]
     Eager,
-    /// Keeps the registration and suppresses its reports. Changing an interest back and forth is cheap, as in the
-    /// paper, but arrivals in the meantime cost wake-ups. With lazy revocation, call [`EventQueue::forget`] before
-    /// closing a descriptor.
+    /// Keeps the registration and suppresses its events. Changing an interest back and forth is cheap, as in the paper,
+    /// but arrivals in the meantime cause wake-ups. Call [`EventQueue::forget`] before closing a descriptor.
     Lazy,
 }
 
@@ -23,9 +22,9 @@ pub struct Options {
     pub backend: Backend,
     /// Effect of revoking an interest.
     pub revocation: Revocation,
-    /// True to check the state again at delivery, except if [`EventQueue::drained`] makes the state certain. Only the
-    /// backend io_uring has this choice. With `false`, a call is cheaper, and every event is a hint that names all
-    /// declared kinds.
+    /// True to check the state again at delivery, unless [`EventQueue::drained`] makes the state certain. Only the
+    /// backend io_uring offers this choice. With `false`, a call is cheaper, but every event is only a hint that names
+    /// all declared kinds.
     pub recheck: bool,
 }
 

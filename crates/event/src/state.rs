@@ -6,7 +6,7 @@ use sys::poll;
 
 use crate::{EventError, Mask, Result, State};
 
-/// Returns the current state of a descriptor, with all kinds.
+/// Returns the current state of a descriptor, with all kinds of events.
 pub(crate) fn state(fd: RawFd) -> Result<State> {
     let found = poll::now(fd, Mask::ALL.to_poll()).map_err(|e| EventError::declare(fd, e))?;
     if found & poll::NVAL != 0 {

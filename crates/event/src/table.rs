@@ -1,5 +1,5 @@
-//! State of each descriptor, indexed by its number. Each registration increments the generation of its number. The
-//! generation distinguishes events of a closed descriptor from those of a new one with the same number.
+//! State of each descriptor, indexed by its number. Each registration increments the generation of its number. Events
+//! of a closed descriptor have another generation than events of a new descriptor with the same number.
 
 use std::os::fd::RawFd;
 
@@ -12,17 +12,18 @@ pub(crate) struct Slot {
     pub(crate) generation: u32,
     /// Interest that the application declared.
     pub(crate) wanted: Mask,
-    /// Interest that the kernel has; none if the kernel does not know the descriptor.
+    /// Interest that the kernel has; empty if the kernel does not know the descriptor.
     pub(crate) armed: Mask,
     /// True if a notification is in the queue already. Only backends with their own queue use this flag.
     pub(crate) pending: bool,
-    /// True if the registration failed after the declaration. The failure is reported as an event of every kind.
+    /// True if the registration failed after the declaration. An event of every kind reports the failure.
     pub(crate) failed: bool,
     /// True if the application reported that it has read everything, and no notification has come since.
     pub(crate) drained: bool,
-    /// True if the pending notification came after the application had read everything, so `told` is still valid.
+    /// True if the pending notification came after the application had read everything, so the bits in `told` are still
+    /// valid.
     pub(crate) sure: bool,
-    /// Poll bits of a notification that needs no check.
+    /// Poll bits of the pending notification. The bits need no check if `sure` is true.
     pub(crate) told: i16,
 }
 
@@ -33,8 +34,8 @@ pub(crate) struct Table {
 }
 
 impl Table {
-    /// Returns the state of an open descriptor. Callers never pass arbitrary numbers, so the size of the table stays
-    /// bounded.
+    /// Returns the state of an open descriptor. Callers pass only numbers of open descriptors, so the size of the table
+    /// stays bounded.
     #[inline]
     pub(crate) fn open(&mut self, fd: RawFd) -> &mut Slot {
         let at = usize::try_from(fd).unwrap_or(0);

@@ -1,6 +1,6 @@
-//! Random sequences of declare, write, read, shutdown, close and reuse on socket pairs and TCP connections. A model
-//! predicts the events of these sequences for every backend. No event may be lost, reported twice in one call, or
-//! reported after a close. Only declared kinds that hold may be reported.
+//! Performs random sequences of declare, write, read, shutdown, close and reuse on socket pairs and TCP connections. A
+//! model predicts the events for every backend. No event may be lost, reported twice in one call, or reported after a
+//! close. Only declared kinds that hold may be reported.
 
 #![allow(clippy::unwrap_used, clippy::panic)]
 
@@ -37,7 +37,7 @@ fn op() -> impl Strategy<Value = Op> {
     ]
 }
 
-/// One socket, its declared interest, and the kinds that the queue must still report.
+/// One socket, its declared interest, and the kinds of events that the queue must still report.
 struct Socket {
     ours: Stream,
     theirs: Stream,
@@ -122,8 +122,8 @@ impl World {
         if let Some(state) = state {
             assert!(socket.state().contains(state), "{}: told {state:?}", self.name);
         }
-        // If the call returned the state, only later arrivals must be reported. If the call did not return the state,
-        // the whole current state must be reported.
+        // If the call returned the state, the queue must report only later arrivals. Otherwise it must report the whole
+        // current state.
         socket.declared = mask;
         socket.owed = if want_state { Mask::NONE } else { mask & socket.state() };
     }
@@ -154,7 +154,7 @@ impl World {
             }
         }
         let missing = |w: &Self| w.sockets.iter().position(|s| !(s.owed & s.declared & s.state()).is_none());
-        // TCP may deliver a moment later.
+        // TCP may deliver data a moment later.
         for _ in 0..5 {
             if missing(self).is_some() {
                 self.take(SOCKETS, Duration::from_millis(200));

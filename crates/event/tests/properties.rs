@@ -69,7 +69,7 @@ fn between_two_threads(tells: bool) {
         let (mut got, mut events) = (0, [Event::default(); 16]);
         let mut sent = None;
         while sent.as_ref().is_none_or(|(n, _)| *n > got) {
-            // Once the writer has ended, a wait that returns no event means that an event was lost.
+            // After the writer has ended, a wait without an event means that an event was lost.
             let wait = if sent.is_some() { Duration::from_secs(5) } else { Duration::from_millis(5) };
             let count = queue.get_next_event(&mut events, Some(wait)).unwrap();
             assert!(count > 0 || sent.is_none(), "{name}: {got} of {:?}", sent.map(|s| s.0));
@@ -124,7 +124,7 @@ fn no_data_is_missed_between_accept_and_declare() {
             }
             assert_eq!(stream.read(&mut [0]).unwrap(), 1);
             queue.forget(stream.as_raw_fd());
-            // io_uring releases the file when the kernel is entered next.
+            // io_uring releases the file only when the kernel is entered next.
             queue.flush().unwrap();
         }
         client.join().unwrap();
@@ -233,8 +233,8 @@ fn a_number_that_is_not_open_is_refused_or_reported() {
     }
 }
 
-/// Returns, for each kind of queue, the number of events that two threads got after one write. Waits for the expected
-/// number, then briefly for surplus events.
+/// Lets two threads wait while one write happens. Returns the number of events that both threads got together, for each
+/// kind of queue. Waits for the expected number, then briefly for surplus events.
 fn two_threads(expected: usize, declare: impl Fn(&Group, i32)) -> Vec<(String, usize)> {
     let mut totals = Vec::new();
     for (name, options) in every() {
@@ -257,7 +257,7 @@ fn two_threads(expected: usize, declare: impl Fn(&Group, i32)) -> Vec<(String, u
                         }
                         tell.send(count).unwrap();
                         if options.backend.spec().level {
-                            // With level-triggered reports, an event that nobody takes would be reported forever.
+                            // A level-triggered mechanism would report an event forever if nobody reads the data.
                             std::thread::sleep(Duration::from_millis(30));
                             let _ = queue.declare_interest(events[0].fd, Mask::NONE, false);
                         }

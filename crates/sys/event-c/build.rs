@@ -1,4 +1,4 @@
-//! Sets the SONAME of the shared library. The SONAME contains the major version, so that programs do not load a later,
+//! Sets the SONAME of the shared library. The SONAME contains the major version, so programs never load a later,
 //! incompatible library. `scripts/install` creates the matching links.
 
 fn main() {

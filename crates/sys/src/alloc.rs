@@ -1,5 +1,6 @@
 //! Counting allocators. With a counting allocator, a test can check that a loop allocates nothing, or that a server
-//! frees all its memory. A binary uses an allocator by naming it as its `#[global_allocator]`.
+//! frees all its memory. A binary uses one of these allocators if it declares the allocator as its
+//! `#[global_allocator]`.
 
 use std::alloc::{GlobalAlloc, Layout, System};
 use std::cell::Cell;
@@ -19,8 +20,8 @@ thread_local! {
     static IS_WATCHED: Cell<Option<bool>> = const { Cell::new(None) };
 }
 
-/// Returns true if the allocations of the calling thread are counted. Reads the thread's name once and allocates
-/// nothing.
+/// Returns true if the allocations of the calling thread are counted. Only the first call of a thread reads the
+/// thread's name. No call allocates.
 fn is_watched() -> bool {
     let ask = |known: &Cell<Option<bool>>| {
         known.get().unwrap_or_else(|| {
@@ -80,8 +81,8 @@ unsafe impl GlobalAlloc for CountingAllocator {
     }
 }
 
-/// Returns freed memory to the kernel, as far as the system's allocator supports it. A process that gets another task
-/// is then as small as a new process.
+/// Returns freed memory to the kernel, as far as the system's allocator supports it. A process that is used again is
+/// then as small as a new one.
 pub fn give_back() {
     #[cfg(target_env = "gnu")]
     // SAFETY: malloc_trim(3) takes no pointer, only touches free memory, and is thread-safe.
@@ -90,7 +91,7 @@ pub fn give_back() {
     }
 }
 
-/// The system's allocator with a counter of live allocations.
+/// The system's allocator with a counter of live allocations and their bytes.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct LiveAllocator;
 

@@ -4,13 +4,13 @@ use std::path::{Path, PathBuf};
 
 use rustix::fs::{major, minor};
 
-/// Returns the folder of the block device with this number, as in `st_dev`. It does not exist for files that lie on no
-/// block device, such as those of tmpfs.
+/// Returns the folder of the block device with this number, as in `st_dev`. The folder does not exist if `device` comes
+/// from a file that is not on a block device, such as those of tmpfs.
 pub fn folder(sys: &Path, device: u64) -> PathBuf {
     sys.join(format!("dev/block/{}:{}", major(device), minor(device)))
 }
 
-/// Returns the name of the whole disk with this number, or of the disk with the partition of this number.
+/// Returns the name of the disk with this number. If the number is that of a partition, returns the name of its disk.
 pub fn disk_name(sys: &Path, device: u64) -> Option<String> {
     let folder = folder(sys, device).canonicalize().ok()?;
     let disk = if folder.join("partition").exists() { folder.parent()? } else { &folder };

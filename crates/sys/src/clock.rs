@@ -1,5 +1,6 @@
 //! Clocks: the monotonic clock used for all measurements, CPU time, and sleeping until a given time. Source:
-//! clock_gettime(2), clock_nanosleep(2), getrusage(2). Reading a clock in this module needs no system call (vDSO).
+//! clock_gettime(2), clock_nanosleep(2), getrusage(2). Reading the monotonic clock or the real-time clock needs no
+//! system call (vDSO). Reading CPU time needs one.
 
 use rustix::thread::{self, ClockId, Timespec};
 
@@ -16,7 +17,7 @@ pub fn realtime_ns() -> u64 {
 }
 
 /// Returns the CPU time of the calling thread in nanoseconds, user and system together. The kernel counts this time
-/// exactly, not by ticks.
+/// exactly, not in ticks.
 pub fn thread_cpu_ns() -> u64 {
     read(rustix::time::ClockId::ThreadCPUTime)
 }
@@ -26,12 +27,12 @@ pub fn process_cpu_ns() -> u64 {
     read(rustix::time::ClockId::ProcessCPUTime)
 }
 
-/// The moment from which a trial counts its times, on the monotonic clock of this machine.
+/// The time from which a trial counts its times, on the monotonic clock of this machine.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Origin(u64);
 
 impl Origin {
-    /// Returns the moment `lead` after now.
+    /// Returns the origin that is `lead` after now.
     pub fn after(lead: std::time::Duration) -> Self {
         Self(monotonic_ns().saturating_add(u64::try_from(lead.as_nanos()).unwrap_or(u64::MAX)))
     }
@@ -46,7 +47,7 @@ impl Origin {
         self.0
     }
 
-    /// Returns the seconds from this origin until now. The result is negative if the origin lies ahead.
+    /// Returns the seconds from this origin until now. The result is negative if the origin is in the future.
     pub fn now_s(self) -> f64 {
         self.s_at(monotonic_ns())
     }

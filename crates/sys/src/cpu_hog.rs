@@ -1,18 +1,20 @@
 //! Child processes that use all of one CPU at given times. Source: fork(2), setsid(2), sched(7) (autogroups),
 //! setpriority(2), close_range(2).
 //!
-//! With autogroups (`/proc/sys/kernel/sched_autogroup_enabled`), all threads of one session share one weight, so
-//! threads of one process get half of a contended CPU, whatever their number. Each child therefore leads its own
-//! session.
+//! With autogroups (`/proc/sys/kernel/sched_autogroup_enabled`), all threads of one session share one weight, so all
+//! threads of one process together get half of a contended CPU, whatever their number. Each child therefore leads its
+//! own session.
 
 use crate::pass::{Child, fork};
 use crate::{Errno, Result, clock, cpuclock, limits};
 
-/// Nice value that a child sets. Raising the priority needs privilege; without it, the child keeps the nice value that
-/// it inherited. A lower value would take the CPU from the kernel's own threads (ksoftirqd handles packets at nice 0).
+/// Nice value that a child sets for itself. Without the privilege to raise its priority, the child keeps the nice value
+/// that it inherited. A lower value would take the CPU from the kernel's own threads (ksoftirqd handles packets at nice
+/// 0).
 const NICE: i32 = -5;
 
-/// A child process that wants a CPU. The kernel kills the child if the thread that started it ends; drop kills it, too.
+/// A child process that uses all of a CPU. The kernel kills the child when the thread that started it ends. Dropping
+/// this value kills the child, too.
 #[derive(Debug)]
 pub struct CpuHog {
     child: Option<Child>,
@@ -20,8 +22,8 @@ pub struct CpuHog {
 }
 
 impl CpuHog {
-    /// Starts a child on `cpu`. The child spins between the start and the end of each of `times` (CLOCK_MONOTONIC,
-    /// nanoseconds, ascending), sleeps otherwise, and ends after the last one.
+    /// Starts a child on `cpu`. Each element of `times` is a start and an end (CLOCK_MONOTONIC, nanoseconds,
+    /// ascending). The child spins between them, sleeps otherwise, and ends after the last element.
     pub fn start(cpu: u32, times: &[(u64, u64)]) -> Result<Self> {
         let parent = std::process::id();
         let child = fork(&[], || match enter(cpu, parent) {
@@ -50,7 +52,7 @@ impl Drop for CpuHog {
     }
 }
 
-/// Moves the child to its CPU and to its own session, and closes the parent's files.
+/// Runs in the child: starts a session, closes the parent's files, and confines the child to its CPU.
 fn enter(cpu: u32, parent: u32) -> Result<()> {
     // SAFETY: plain system calls without pointers. The closed descriptors belong to owners that this process never
     // returns to.
@@ -59,11 +61,11 @@ fn enter(cpu: u32, parent: u32) -> Result<()> {
         libc::syscall(libc::SYS_close_range, 0, libc::c_uint::MAX, 0);
     }
     if std::os::unix::process::parent_id() != parent {
-        // The parent had ended before the kernel was told to end the child with it.
+        // The parent ended before the child asked the kernel to kill it together with the parent.
         return Err(Errno::SRCH);
     }
     limits::confine_to_cpus(&[cpu])?;
-    // Without privilege or autogroups the child runs at the usual priority.
+    // Without privilege or autogroups the child runs with the usual priority.
     let _ = limits::set_nice(NICE);
     let _ = std::fs::write("/proc/self/autogroup", NICE.to_string());
     Ok(())
@@ -84,14 +86,14 @@ mod tests {
         std::path::Path::new(&format!("/proc/{pid}")).exists()
     }
 
-    /// Returns the fields of a process's `stat` from its state on.
+    /// Returns the fields of `/proc/PID/stat`, from the process state on.
     fn stat(pid: u32) -> Vec<String> {
         let text = std::fs::read_to_string(format!("/proc/{pid}/stat")).unwrap();
         text.rsplit(')').next().unwrap().split_whitespace().map(str::to_owned).collect()
     }
 
-    /// Waits until a child leads its own session. Before it leads a session, the child has asked the kernel to end it
-    /// together with its parent.
+    /// Waits until a child leads its own session. The child asks the kernel to kill it together with its parent before
+    /// it starts the session.
     fn wait_for_session(pid: u32) {
         testkit::eventually(|| (stat(pid)[3] == pid.to_string()).then_some(()));
     }

@@ -1,5 +1,5 @@
 //! CPU time of another process, read from the process's CPU clock. The clock is exact and includes ended threads. One
-//! system call reads the clock for any number of threads. Source: clock_getcpuclockid(3).
+//! system call reads the sum over all threads. Source: clock_getcpuclockid(3).
 
 use crate::{Errno, Result};
 

@@ -39,8 +39,8 @@ pub struct UnixListener {
 }
 
 impl Diag {
-    /// Calls `each` with every stream socket of this network namespace that listens on a file. The file's inode and its
-    /// name are both compared, because a server may have bound the file by a relative path or a link.
+    /// Calls `each` with every stream socket of this network namespace that listens on a file. The inode and the name
+    /// of the file are both compared, because a server may have bound the file by a relative path or a link.
     pub fn unix_listeners(&mut self, path: &Path, mut each: impl FnMut(&UnixListener)) -> Result<()> {
         let file = std::fs::metadata(path).ok().map(|m| m.ino());
         self.ask(SOCK_DIAG_BY_FAMILY, &request(LISTEN, LISTENER_ATTRIBUTES), |payload| {
@@ -77,13 +77,13 @@ fn request(states: u32, show: u32) -> [u8; 24] {
     out[0] = UNIX;
     out[4..8].copy_from_slice(&states.to_ne_bytes());
     out[12..16].copy_from_slice(&show.to_ne_bytes());
-    // If all bits of the cookie are one, any cookie is accepted.
+    // A cookie with all bits set matches any socket.
     out[16..24].fill(0xff);
     out
 }
 
-/// Parses `struct unix_diag_msg` (16 bytes, then attributes) into the bound name, the inode of the bound file, and the
-/// listener.
+/// Parses `struct unix_diag_msg` (16 bytes, then attributes). Returns the bound name, the inode of the bound file, and
+/// the listener.
 fn listener(payload: &[u8]) -> Option<(&[u8], Option<u32>, UnixListener)> {
     if payload.get(1) != Some(&STREAM) {
         return None;
@@ -95,7 +95,7 @@ fn listener(payload: &[u8]) -> Option<(&[u8], Option<u32>, UnixListener)> {
     Some((until_zero(find(NAME)?), find(VFS).and_then(|vfs| u32_at(vfs, 0)), listener))
 }
 
-/// Parses a connected stream socket into its inode, its peer's inode and its name.
+/// Parses a connected stream socket. Returns its inode, its peer's inode and its name.
 fn pair(payload: &[u8]) -> Option<(u32, u32, &[u8])> {
     if payload.get(1) != Some(&STREAM) {
         return None;
@@ -105,7 +105,7 @@ fn pair(payload: &[u8]) -> Option<(u32, u32, &[u8])> {
     Some((u32_at(payload, 4)?, u32_at(find(PEER)?, 0)?, find(NAME).map_or(&[][..], until_zero)))
 }
 
-/// Returns the name up to its final zero byte. The result is empty for an abstract name, which begins with zero.
+/// Returns the name up to its final zero byte. The result is empty for an abstract name, which begins with a zero byte.
 fn until_zero(name: &[u8]) -> &[u8] {
     &name[..name.iter().position(|b| *b == 0).unwrap_or(name.len())]
 }

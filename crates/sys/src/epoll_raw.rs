@@ -1,13 +1,13 @@
-//! epoll with descriptor numbers, for interfaces that are defined by numbers, such as the event API. The kernel refuses
-//! a number that is not open with EBADF. No function here reads, writes or closes a descriptor. `epoll` has the same
-//! operations for owned descriptors. Source: epoll_ctl(2), epoll_pwait2(2).
+//! epoll with descriptor numbers, for interfaces that are defined by numbers, such as the event API. For a number that
+//! is not open, the kernel returns EBADF. No function here reads, writes or closes a descriptor. The module `epoll` has
+//! these operations for owned descriptors. Source: epoll_ctl(2), epoll_pwait2(2).
 
 use std::os::fd::{AsFd, AsRawFd, RawFd};
 
 use crate::Result;
 use crate::epoll::{Epoll, Event, Interest};
 
-/// Buffer for the events of one wait. A wait may use a part of the buffer.
+/// Buffer for the events of one wait. A wait may fill only a part of the buffer.
 #[derive(Default)]
 pub struct Slots {
     list: Vec<libc::epoll_event>,

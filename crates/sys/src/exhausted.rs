@@ -1,4 +1,4 @@
-//! Explanations of resources of this host that ran out, with the present limit and the command that raises it.
+//! Sentences about a resource of this host that ran out, with the present limit and the command that raises the limit.
 
 mod limit;
 mod memory;
@@ -9,13 +9,13 @@ use std::fs;
 use crate::map::{Map, PAGE_BYTES};
 use crate::{Errno, limits};
 
-/// Descriptor limit per process that suffices for any usual load.
+/// Descriptor limit per process that is enough for any usual load.
 pub const ROOMY_DESCRIPTORS: u64 = 4096;
 
 /// Memory that a new thread needs, bytes: the default stack of the standard library and its guard page.
 const THREAD_BYTES: usize = (2 << 20) + PAGE_BYTES;
 
-/// Port range that excludes only the reserved ports.
+/// Port range that excludes only the privileged ports.
 const WIDEST_PORT_RANGE: (u32, u32) = (1024, 65_535);
 
 /// Returns a sentence that says that all local ports are in use.
@@ -51,8 +51,9 @@ pub fn no_descriptors() -> String {
     )
 }
 
-/// Returns a sentence that explains why a process or a thread was not started. The C library reports a lack of memory
-/// for a thread with the error of a limit on threads (EAGAIN), so a mapping of the same size is tried.
+/// Returns a sentence that explains why a process or a thread was not started. The C library returns EAGAIN both for a
+/// lack of memory and for a limit on threads. To distinguish them, this function tries to map as much memory as a
+/// thread needs.
 pub fn why_not_started(error: &std::io::Error) -> String {
     match Errno::from_io_error(error) {
         Some(Errno::AGAIN) => match Map::private(THREAD_BYTES) {

@@ -1,5 +1,5 @@
-//! Stalls of this host. A thread that only sleeps measures how late it wakes, as jHiccup by G. Tene does. Such delays
-//! come from the machine, its hypervisor or its scheduler, but not from the measured server.
+//! Stalls of this host. A thread that only sleeps measures how late it wakes, as jHiccup by G. Tene does. Delays of
+//! this thread come from the machine, its hypervisor or its scheduler, and not from a slow server.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -14,7 +14,7 @@ const MIN_PAUSE_NS: u64 = 2_000_000;
 /// Maximum number of recorded pauses. If more pauses occur, only the longer ones are kept.
 pub const MAX_PAUSES: usize = 10_000;
 
-/// A span in which the thread should have run and did not, in nanoseconds of the monotonic clock.
+/// Time in which the thread should have run but did not, in nanoseconds of the monotonic clock.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Pause {
     /// Time at which the thread should have woken.
@@ -57,8 +57,8 @@ impl HiccupMeter {
     }
 }
 
-/// Records the pauses until `over`. If there are too many, the minimum length of a pause is doubled and shorter ones
-/// are dropped. Even a run of hours thus keeps its long pauses.
+/// Records pauses until `over` returns true. If there are too many pauses, the minimum length is doubled and shorter
+/// pauses are dropped. A run of hours therefore keeps its long pauses.
 fn watch(now: impl Fn() -> u64, sleep_until: impl Fn(u64), over: impl Fn() -> bool) -> Vec<Pause> {
     let (mut pauses, mut min_ns) = (Vec::<Pause>::new(), MIN_PAUSE_NS);
     while !over() {
@@ -93,8 +93,8 @@ mod tests {
         assert_eq!(pauses, [Pause { begin_ns: 15_900_000, end_ns: 45_900_000 }]);
     }
 
-    /// The machine pauses for 2 to 8 ms all the time, and sometimes for 40 ms, until there were ten times the maximum
-    /// number of pauses.
+    /// The machine pauses for 2 to 8 ms all the time, and sometimes for 40 ms. The test ends after ten times the
+    /// maximum number of pauses.
     #[test]
     fn a_run_of_hours_keeps_its_long_pauses_until_its_end() {
         let (clock, sleeps) = (Cell::new(0_u64), Cell::new(0_u64));

@@ -1,4 +1,4 @@
-//! Ctrl-C and a closed terminal, as a counter that a program checks between two steps. Source: sigaction(2),
+//! Counts Ctrl-C and closed terminals. A program checks the counter between two steps. Source: sigaction(2),
 //! signal-safety(7).
 
 use std::sync::atomic::{AtomicU32, Ordering};
@@ -6,7 +6,7 @@ use std::sync::atomic::{AtomicU32, Ordering};
 use crate::{Result, last_errno};
 
 static SIGNALS_SEEN: AtomicU32 = AtomicU32::new(0);
-/// Number of signals that do not end the process.
+/// Number of signals that do not end the process; the next one does.
 static SIGNALS_SURVIVED: AtomicU32 = AtomicU32::new(2);
 
 /// Returns the number of SIGINT, SIGTERM and SIGHUP signals since [`catch`].
@@ -23,8 +23,8 @@ pub fn catch() -> Result<()> {
     if is_ignored(libc::SIGHUP)? { Ok(()) } else { install(libc::SIGHUP) }
 }
 
-/// Like [`catch`], but signals never end the process. The function is only for programs that have a change to undo and
-/// will soon end by themselves.
+/// Like [`catch`], but no signal ends the process. Only for programs that have a change to undo and will soon end by
+/// themselves.
 pub fn catch_every() -> Result<()> {
     SIGNALS_SURVIVED.store(u32::MAX, Ordering::Relaxed);
     catch()

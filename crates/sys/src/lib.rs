@@ -1,7 +1,7 @@
 //! The only unsafe code of loadline: thin, safe wrappers around kernel interfaces, one file per mechanism.
 //!
-//! Every other crate forbids unsafe code. Each unsafe block in this crate states why it is sound. The wrappers contain
-//! no policy: callers decide.
+//! Every other crate forbids unsafe code. In this crate, a comment at each unsafe block says why the block is sound.
+//! The wrappers make no decisions; their callers do.
 
 pub mod alloc;
 pub mod block_device;
@@ -51,7 +51,7 @@ pub use rustix::io::Errno;
 /// Result type of all system calls in this crate.
 pub type Result<T> = core::result::Result<T, Errno>;
 
-/// Returns the error number that the last libc call of this thread left.
+/// Returns the error number of the last failed libc call of this thread.
 pub(crate) fn last_errno() -> Errno {
     Errno::from_io_error(&std::io::Error::last_os_error()).unwrap_or(Errno::IO)
 }

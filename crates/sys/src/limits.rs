@@ -12,17 +12,17 @@ pub fn descriptors() -> (u64, u64) {
     (limit.current.unwrap_or(u64::MAX), limit.maximum.unwrap_or(u64::MAX))
 }
 
-/// Returns the limit on processes and threads of this user; none if it has no limit.
+/// Returns the limit on processes and threads of this user; `None` if there is no limit.
 pub fn processes() -> Option<u64> {
     getrlimit(Resource::Nproc).current
 }
 
-/// Returns the limit on the address space of this process, bytes; none if it has no limit.
+/// Returns the limit on the address space of this process, bytes; `None` if there is no limit.
 pub fn address_space() -> Option<u64> {
     getrlimit(Resource::As).current
 }
 
-/// Returns the address space that this process has, bytes. Source: proc(5), statm.
+/// Returns the address space that this process uses, bytes. Source: proc(5), statm.
 pub fn used_address_space() -> Option<u64> {
     let text = std::fs::read_to_string("/proc/self/statm").ok()?;
     let pages: u64 = text.split_whitespace().next()?.parse().ok()?;
@@ -46,13 +46,13 @@ pub fn raise_descriptors() -> Result<u64> {
     Ok(descriptors().0)
 }
 
-/// Sets the soft limit on open descriptors. Tests set a low limit, so that they can reach it.
+/// Sets the soft limit on open descriptors. Tests set a low limit in order to reach it.
 pub fn set_soft_descriptors(soft: u64) -> Result<()> {
     let maximum = getrlimit(Resource::Nofile).maximum;
     setrlimit(Resource::Nofile, Rlimit { current: Some(soft), maximum })
 }
 
-/// Lowers the soft and hard limit on open descriptors permanently. Tests set low limits, so that they can reach them.
+/// Lowers the soft and hard limit on open descriptors permanently. Tests set low limits in order to reach them.
 pub fn lower_descriptors(to: u64) -> Result<()> {
     setrlimit(Resource::Nofile, Rlimit { current: Some(to), maximum: Some(to) })
 }
@@ -71,8 +71,8 @@ pub fn allowed_cpus() -> Result<Vec<u32>> {
     Ok((0..CpuSet::MAX_CPU).filter(|&cpu| set.is_set(cpu)).map(|cpu| cpu as u32).collect())
 }
 
-/// Confines the calling thread, and threads that it starts later, to these CPUs. Numbers beyond the range of the kernel
-/// interface are ignored. If every number is beyond this range, the call fails with EINVAL.
+/// Confines the calling thread, and threads that it starts later, to these CPUs. CPU numbers beyond the range of the
+/// kernel interface are ignored. If no number is left, the call fails with EINVAL.
 pub fn confine_to_cpus(cpus: &[u32]) -> Result<()> {
     let mut set = CpuSet::new();
     cpus.iter().filter(|&&cpu| (cpu as usize) < CpuSet::MAX_CPU).for_each(|&cpu| set.set(cpu as usize));
@@ -92,7 +92,7 @@ pub fn confine_thread(tid: u32, cpus: &[u32]) -> Result<()> {
     sched_setaffinity(Some(thread_id(tid)?), &set)
 }
 
-/// Returns the thread number in the form that the kernel needs. The number 0 would mean the calling thread.
+/// Converts a thread ID into the form that the kernel needs. Refuses 0, which would mean the calling thread.
 fn thread_id(tid: u32) -> Result<rustix::process::Pid> {
     i32::try_from(tid).ok().and_then(rustix::process::Pid::from_raw).ok_or(crate::Errno::SRCH)
 }
@@ -101,7 +101,7 @@ fn thread_id(tid: u32) -> Result<rustix::process::Pid> {
 /// names the CPUs that cannot be used, and the CPUs of this machine.
 pub fn confine_to_exact_cpus(cpus: &[u32]) -> std::result::Result<(), String> {
     let confined = confine_to_cpus(cpus);
-    // The kernel silently leaves out unavailable CPUs. The call fails only if no CPU is available.
+    // The kernel silently leaves out unavailable CPUs, and fails only if none is available.
     let given = confined.and_then(|()| allowed_cpus());
     let missing = match &given {
         Ok(given) => cpus.iter().filter(|cpu| !given.contains(cpu)).collect::<Vec<_>>(),
@@ -129,7 +129,7 @@ pub fn is_root() -> bool {
     rustix::process::geteuid().is_root()
 }
 
-/// Returns the real user of this process; its processes and threads count for this user.
+/// Returns the real user of this process. The kernel counts the process and its threads for this user.
 pub fn user_id() -> u32 {
     rustix::process::getuid().as_raw()
 }

@@ -1,7 +1,7 @@
 //! Memory-mapped files, and private memory with allocated pages. Source: mmap(2).
 //!
 //! If another program shortens a file while it is mapped, an access beyond the new end kills the reader with SIGBUS.
-//! mmap(2) defines this, and this module cannot prevent it.
+//! This is how mmap(2) is defined, and this module cannot prevent it.
 
 use std::fs::File;
 use std::os::fd::AsRawFd;
@@ -12,7 +12,7 @@ use crate::{Errno, Result, last_errno};
 /// Size of a page in bytes.
 pub const PAGE_BYTES: usize = 4096;
 
-/// Mapped memory, of a file or private.
+/// Mapped memory, private or of a file.
 #[derive(Debug)]
 pub struct Map {
     base: NonNull<u8>,
@@ -25,7 +25,7 @@ pub struct Map {
 unsafe impl Send for Map {}
 
 impl Map {
-    /// Maps the first `len` bytes of a file, shared: writes reach the file. Fails for an empty map.
+    /// Maps the first `len` bytes of a file. The map is shared, so writes reach the file. Fails if `len` is 0.
     pub fn file(file: &File, len: usize, writable: bool) -> Result<Self> {
         Self::new(len, writable, libc::MAP_SHARED, file.as_raw_fd())
     }

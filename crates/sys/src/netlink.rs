@@ -1,6 +1,6 @@
-//! Netlink messages: a socket, requests with length and attributes, and iteration over the answers. Source: netlink(7).
+//! Netlink messages: a socket, requests with attributes, and iteration over the answers. Source: netlink(7).
 //!
-//! All numbers have the machine's byte order. An iteration ends if a length does not fit.
+//! All numbers have the machine's byte order. An iteration ends at a length field that exceeds the rest of the message.
 
 use std::os::fd::OwnedFd;
 use std::time::Duration;
@@ -55,8 +55,8 @@ impl Netlink {
         Ok(Self { fd, seq: 0, request: Vec::with_capacity(256), answer: vec![0; BUFFER_BYTES] })
     }
 
-    /// Sends one request and calls `each` with type and payload of every answer. Returns [`DumpControl::Stop`] if
-    /// `each` returned it. A dump may then still be in progress, so drop this socket.
+    /// Sends one request and calls `each` with the type and the payload of every message of the answer. Returns
+    /// [`DumpControl::Stop`] if `each` returned it. A dump may then still be in progress, so drop this socket.
     pub(crate) fn ask(
         &mut self,
         kind: u16,
@@ -116,7 +116,7 @@ struct MessageHeader {
     seq: u32,
 }
 
-/// Splits off the first message of a datagram: its header, its payload, and the rest.
+/// Splits off the first message of a datagramand returns its header, its payload, and the rest.
 fn split(bytes: &[u8]) -> Option<(MessageHeader, &[u8], &[u8])> {
     let length = u32_at(bytes, 0)? as usize;
     let payload = bytes.get(HEADER_BYTES..length)?;
@@ -143,7 +143,7 @@ pub(crate) fn attribute(kind: u16, value: &[u8]) -> Vec<u8> {
     out
 }
 
-/// Iterates over attributes and yields type, without its flag bits, and value.
+/// Iterates over attributes. Yields the type of each attribute, without its flag bits, and its value.
 pub(crate) fn attributes(mut bytes: &[u8]) -> impl Iterator<Item = (u16, &[u8])> {
     std::iter::from_fn(move || {
         let length = usize::from(u16_at(bytes, 0)?);

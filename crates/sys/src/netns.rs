@@ -15,7 +15,7 @@ use std::path::Path;
 use std::process::Command;
 use std::sync::Arc;
 
-/// A network namespace, and its user namespace if that differs from the caller's.
+/// A network namespace, and its user namespace if it is not that of the caller.
 #[derive(Clone, Debug)]
 pub struct Netns {
     user: Option<Arc<OwnedFd>>,
@@ -53,7 +53,7 @@ impl OpenSpec {
     pub const FRAMES: Self =
         Self::Socket { family: libc::AF_PACKET, kind: libc::SOCK_RAW | libc::SOCK_NONBLOCK, protocol: 0 };
 
-    /// Returns `/dev/net/tun`, the device that creates TAP interfaces.
+    /// Returns the specification of `/dev/net/tun`, the device that creates TAP interfaces.
     pub fn tun() -> Self {
         Self::File(c"/dev/net/tun".into())
     }
@@ -73,7 +73,7 @@ pub fn elsewhere(pid: u32) -> Option<bool> {
 }
 
 impl Netns {
-    /// Opens the network namespace of a process, and its user namespace if that differs from the caller's.
+    /// Opens the network namespace of a process, and its user namespace if it is not that of the caller.
     pub fn of_process(pid: u32) -> io::Result<Self> {
         let open = |name: &str| File::open(format!("/proc/{pid}/ns/{name}"));
         let (net, user) = (open("net")?, open("user")?);
@@ -83,7 +83,7 @@ impl Netns {
         Ok(Self { user: (!same_user).then(|| Arc::new(user.into())), net: Arc::new(net.into()), id })
     }
 
-    /// Returns device and inode number. The numbers are equal for two handles of one namespace.
+    /// Returns the device and inode number of the namespace. Two handles of one namespace have equal numbers.
     pub fn id(&self) -> (u64, u64) {
         self.id
     }
@@ -102,7 +102,8 @@ impl Netns {
         unsafe { command.pre_exec(step) };
     }
 
-    /// Opens descriptors inside this namespace by a short-lived child. Returns the descriptors in the order of `wants`.
+    /// Opens descriptors inside this namespace in a short-lived child process. Returns the descriptors in the order of
+    /// `wants`.
     pub fn open(&self, wants: &[OpenSpec]) -> io::Result<Vec<OwnedFd>> {
         let (here, there) = io_pair()?;
         let user = self.user.clone();
@@ -155,7 +156,7 @@ pub fn unshare(command: &mut Command, user: bool) {
     unsafe { command.pre_exec(step) };
 }
 
-/// Prepares a command so that its process starts a new session. Signals of the terminal do not reach the process.
+/// Prepares a command so that its process leads a new session. Signals of the terminal do not reach the process.
 pub fn own_session(command: &mut Command) {
     // SAFETY: setsid(2) is async-signal-safe and takes no argument.
     unsafe { command.pre_exec(|| if libc::setsid() == -1 { Err(io::Error::last_os_error()) } else { Ok(()) }) };

@@ -1,5 +1,5 @@
-//! Non-blocking descriptors. Source: fcntl(2), F_SETFL. The flag belongs to the open file description. The other end of
-//! a pipe has a flag of its own and continues to block.
+//! Non-blocking descriptors. Source: fcntl(2), F_SETFL. The flag belongs to the open file description, so the other end
+//! of a pipe still blocks.
 
 use std::os::fd::AsFd;
 

@@ -8,7 +8,7 @@ use rustix::process::{Signal, WaitOptions};
 
 use crate::{Errno, Result};
 
-/// Makes this process the parent of all processes below it whose parents end.
+/// Makes this process the new parent of every descendant whose own parent ends.
 pub fn adopt() -> Result<()> {
     rustix::process::set_child_subreaper(Some(rustix::process::getpid()))
 }
@@ -18,14 +18,15 @@ pub fn start_bound(command: &mut Command) -> std::io::Result<Child> {
     let parent = std::process::id();
     let bind = move || {
         rustix::process::set_parent_process_death_signal(Some(Signal::KILL))?;
-        // The parent may have ended before the kernel was told.
+        // The parent may have ended before the call above took effect.
         if std::os::unix::process::parent_id() == parent { Ok(()) } else { Err(Errno::SRCH.into()) }
     };
     // SAFETY: the closure runs between fork and exec. The function makes two system calls and allocates nothing.
     unsafe { command.pre_exec(bind) }.spawn()
 }
 
-/// Takes ended children, so that they do not remain as zombies. Returns the status of the given child if it has ended.
+/// Waits for all children that have ended, so they do not remain as zombies. Returns the status of the child `watched`
+/// if it has ended.
 pub fn reap(watched: u32) -> Option<ExitStatus> {
     let mut found = None;
     while let Ok(Some((pid, status))) = rustix::process::wait(WaitOptions::NOHANG) {

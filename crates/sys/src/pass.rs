@@ -1,5 +1,5 @@
-//! Passing of descriptors to another process over a socketpair that keeps message boundaries, and forking of that
-//! process. Source: unix(7) (SOCK_SEQPACKET, SCM_RIGHTS), fork(2), prctl(2) (PR_SET_PDEATHSIG).
+//! Passes descriptors to another process over a socketpair that keeps message boundaries, and forks that process.
+//! Source: unix(7) (SOCK_SEQPACKET, SCM_RIGHTS), fork(2), prctl(2) (PR_SET_PDEATHSIG).
 
 use std::io::{IoSlice, IoSliceMut};
 use std::mem::MaybeUninit;
@@ -15,7 +15,7 @@ use crate::Result;
 /// Size of one message in bytes.
 pub const MESSAGE_BYTES: usize = 24;
 
-/// Creates two connected ends, non-blocking, closed on exec.
+/// Creates a connected pair of sockets, non-blocking and closed on exec.
 pub fn pair() -> Result<(OwnedFd, OwnedFd)> {
     socketpair(AddressFamily::UNIX, SocketType::SEQPACKET, SocketFlags::NONBLOCK | SocketFlags::CLOEXEC, None)
 }
@@ -31,8 +31,8 @@ pub fn send(end: impl AsFd, message: &[u8; MESSAGE_BYTES], fd: Option<std::os::f
     sendmsg(end, &[IoSlice::new(message)], &mut control, SendFlags::NOSIGNAL).map(drop)
 }
 
-/// Receives a message and its descriptor, if any. Returns `None` if the other end is closed, and fails with EAGAIN if
-/// no message waits.
+/// Receives a message, and its descriptor if it has one. Returns `None` if the other end is closed, and fails with
+/// EAGAIN if no message waits.
 pub fn recv(end: impl AsFd) -> Result<Option<([u8; MESSAGE_BYTES], Option<OwnedFd>)>> {
     let mut message = [0; MESSAGE_BYTES];
     let mut space = [MaybeUninit::uninit(); rustix::cmsg_space!(ScmRights(1))];
@@ -69,11 +69,12 @@ impl Drop for Child {
     }
 }
 
-/// Makes a copy of this process (fork). The child closes its copies of `not_there`, runs `body`, and exits with its
-/// result as the status. The kernel kills the child if the forking thread of the parent ends first.
+/// Makes a copy of this process (fork). The child closes its copies of `not_there`, runs `body`, and exits with the
+/// result of `body` as its status. The kernel kills the child if the forking thread of the parent ends first.
 ///
-/// `body` must not wait for another thread of this process or for a lock that one may hold, because the child has only
-/// the calling thread. `body` may allocate, which the system's allocator supports after a fork, but must not print.
+/// `body` must not wait for another thread of this process or for a lock that another thread may hold, because only the
+/// calling thread exists in the child. `body` may allocate, which the system's allocator supports after a fork, but
+/// must not print.
 pub fn fork(not_there: &[std::os::fd::BorrowedFd<'_>], body: impl FnOnce() -> u8) -> Result<Child> {
     // SAFETY: the child continues with a copy of all memory. This function's contract excludes deadlocks, which would
     // not be unsound anyway. The child leaves by `_exit`, so no destructor of the parent runs twice.

@@ -26,7 +26,7 @@ impl Peer {
         SocketAddrUnix::new(path).map(Self::Unix)
     }
 
-    /// Returns true for a unix socket, which has no ports, segments or network delays.
+    /// Returns true for a unix socket, which has no ports, no segments and no network delays.
     pub const fn is_unix(&self) -> bool {
         matches!(self, Self::Unix(_))
     }

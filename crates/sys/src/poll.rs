@@ -5,19 +5,19 @@ use std::os::fd::RawFd;
 
 use crate::{Errno, Result};
 
-/// Data or an end of file can be read.
+/// Bit: data or an end of file can be read.
 pub const IN: i16 = libc::POLLIN;
-/// The send buffer has room.
+/// Bit: the send buffer has room.
 pub const OUT: i16 = libc::POLLOUT;
-/// There is an exceptional condition, such as urgent data.
+/// Bit: there is an exceptional condition, such as urgent data.
 pub const PRI: i16 = libc::POLLPRI;
-/// The peer has closed its sending side.
+/// Bit: the peer has closed its sending side.
 pub const RDHUP: i16 = libc::POLLRDHUP;
-/// The descriptor has a pending error. The kernel always reports this.
+/// Bit: the descriptor has a pending error. The kernel reports this bit even if it is not requested.
 pub const ERR: i16 = libc::POLLERR;
-/// Both sides are closed. The kernel always reports this.
+/// Bit: both sides are closed. The kernel reports this bit even if it is not requested.
 pub const HUP: i16 = libc::POLLHUP;
-/// The number is not an open descriptor. The kernel always reports this.
+/// Bit: the number is not an open descriptor. The kernel reports this bit even if it is not requested.
 pub const NVAL: i16 = libc::POLLNVAL;
 
 /// A descriptor with its requested and its reported events (`POLL…` bits).
@@ -64,7 +64,7 @@ impl Entry {
 }
 
 /// Waits until an entry has an event, for at most `timeout_ns` nanoseconds (`None`: no limit). Returns the number of
-/// entries with events. A signal ends the wait with 0 and without events in any entry.
+/// entries with events. A signal ends the wait with the result 0, and no entry then has events.
 #[inline]
 pub fn poll(entries: &mut [Entry], timeout_ns: Option<u64>) -> Result<usize> {
     let timeout = timeout_ns.map(crate::timespec);
@@ -85,8 +85,8 @@ pub fn poll(entries: &mut [Entry], timeout_ns: Option<u64>) -> Result<usize> {
     }
 }
 
-/// Returns the current events of one descriptor without waiting. Only the bits in `events` and the three that are
-/// always reported can be set.
+/// Returns the current events of one descriptor without waiting. The result contains only bits of `events`, [`ERR`],
+/// [`HUP`] and [`NVAL`].
 #[inline]
 pub fn now(fd: RawFd, events: i16) -> Result<i16> {
     let mut entry = [Entry::new(fd, events)];

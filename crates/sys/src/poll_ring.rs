@@ -1,7 +1,7 @@
-//! An io_uring that is used for readiness only, by multishot polls of descriptor numbers. The kernel reports these
-//! polls edge-triggered. A poll goes on until it is disarmed, or until it reports a completion without `more`.
+//! An io_uring that only waits for readiness, by multishot polls of descriptor numbers. The kernel reports these polls
+//! edge-triggered. A poll goes on until it is disarmed, or until one of its completions has `more` set to false.
 //!
-//! An armed poll keeps its file open in the kernel, so that a descriptor must be disarmed before it is closed. Source:
+//! An armed poll keeps its file open in the kernel, so a poll must be disarmed before its descriptor is closed. Source:
 //! io_uring_enter(2), IORING_OP_POLL_ADD and IORING_OP_ASYNC_CANCEL, io_uring/poll.c.
 
 use std::os::fd::RawFd;
@@ -13,12 +13,12 @@ use crate::{Errno, Result};
 /// Token of requests whose completions are ignored. Polls must not use this token.
 const IGNORED_TOKEN: u64 = u64::MAX;
 
-/// Time at which the kernel turns wake-ups into completions.
+/// Moment at which the kernel turns wake-ups into completions.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum TaskRun {
-    /// Completions arrive at every return of this thread from the kernel. Other system calls also collect completions.
+    /// When this thread returns from the kernel, from any system call.
     Cooperative,
-    /// Completions arrive only while this thread waits on the ring (IORING_SETUP_DEFER_TASKRUN).
+    /// Only while this thread waits on the ring (IORING_SETUP_DEFER_TASKRUN).
     Deferred,
 }
 
@@ -33,30 +33,31 @@ impl std::fmt::Debug for PollRing {
     }
 }
 
-/// A report that a poll has made.
+/// A completion: the report of a poll.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Completion {
     /// Number that was passed when the poll was armed.
     pub token: u64,
-    /// The `POLL…` bits that became true, or the error that ended the poll.
+    /// The `POLL…` bits that the kernel found set, or the error that ended the poll.
     pub outcome: Result<u32>,
     /// True if the poll continues.
     pub more: bool,
 }
 
 impl Drop for PollRing {
-    /// Ends all polls immediately. Without this call, the kernel would clean up some milliseconds later. Before the
-    /// clean-up, an armed poll keeps its file open, so that a listening socket would keep its port.
+    /// Ends all polls immediately. Otherwise the kernel would clean up some milliseconds later. Until then, an armed
+    /// poll keeps its file open, so a listening socket would keep its port.
     fn drop(&mut self) {
         let limit = types::Timespec::new().sec(1);
         let _ = self.ring.submitter().register_sync_cancel(Some(limit), types::CancelBuilder::any());
-        // The polls release their files when the kernel posts their last completions, which happens on entering it.
+        // The polls release their files when the kernel posts their last completions. The kernel posts them when it is
+        // entered.
         let _ = self.ring.submitter().submit_with_args(0, &types::SubmitArgs::new());
     }
 }
 
 impl PollRing {
-    /// Creates a ring with room for `batch` requests before the kernel is entered.
+    /// Creates a ring with room for `batch` requests. A full ring must be submitted to the kernel.
     pub fn new(batch: u32, work: TaskRun) -> Result<Self> {
         let mut builder = IoUring::builder();
         builder.setup_cqsize(batch.max(64) * 32).setup_clamp().setup_single_issuer();
@@ -65,8 +66,8 @@ impl PollRing {
             TaskRun::Deferred => builder.setup_defer_taskrun().setup_taskrun_flag(),
         };
         let ring: IoUring = builder.build(batch.max(1)).map_err(errno)?;
-        // With a registered ring, the ring's descriptor is not looked up in every call. Kernels before 5.18 refuse to
-        // register the ring, which is harmless.
+        // If the ring is registered, the kernel need not look up its descriptor in every call. Kernels before 5.18
+        // cannot register the ring, which is harmless.
         let _ = ring.submitter().register_ring_fd();
         Ok(Self { ring })
     }
@@ -81,9 +82,9 @@ impl PollRing {
     /// Disarms the poll with this token. The poll may still report completions that happened before.
     #[inline]
     pub fn disarm(&mut self, token: u64) -> Result<()> {
-        // IORING_OP_POLL_REMOVE is unsuitable. IORING_OP_POLL_REMOVE fails with EALREADY while the poll is about to
-        // report, and leaves the poll armed. The file of a closed descriptor would then stay open forever. An async
-        // cancel, on the other hand, works even while the poll is about to report.
+        // IORING_OP_POLL_REMOVE is unsuitable: it fails with EALREADY while the poll is about to report, and leaves the
+        // poll armed. The file of a closed descriptor would then stay open forever. An async cancel works even while
+        // the poll is about to report.
         let remove = opcode::AsyncCancel::new(token).build().user_data(IGNORED_TOKEN);
         self.push(&remove.flags(squeue::Flags::SKIP_SUCCESS))
     }
@@ -99,20 +100,20 @@ impl PollRing {
         Err(Errno::BUSY)
     }
 
-    /// Returns true if submissions or completions require a [`PollRing::enter`].
+    /// Returns true if the kernel must be entered for submissions or completions.
     #[inline]
     pub fn wants_enter(&mut self) -> bool {
         let queue = self.ring.submission();
         !queue.is_empty() || queue.taskrun() || queue.cq_overflow()
     }
 
-    /// Submits armed and disarmed polls and collects completions without waiting.
+    /// Submits all requests and collects completions, without waiting.
     pub fn submit(&mut self) -> Result<()> {
         done(self.ring.submit())
     }
 
     /// Submits all requests, and waits until a completion arrives or `timeout_ns` nanoseconds have passed (`None`: no
-    /// limit). A signal ends the wait.
+    /// limit). A signal ends the wait early.
     pub fn enter(&mut self, timeout_ns: Option<u64>) -> Result<()> {
         match timeout_ns {
             Some(0) => self.submit(),

@@ -67,9 +67,9 @@ impl Qdisc {
 pub struct HtbRate {
     /// Bits per second.
     pub bits_per_s: u64,
-    /// Burst allowed after a pause, as nanoseconds at the limited rate.
+    /// Size of the burst that is allowed after a pause, as its duration at the limited rate, nanoseconds.
     pub burst_ns: u64,
-    /// Bytes sent per turn.
+    /// Bytes that the class may send per turn.
     pub quantum_bytes: u32,
 }
 
@@ -100,7 +100,7 @@ impl Rtnl {
         Ok(())
     }
 
-    /// Calls `each` with every queueing discipline. `scratch` contains one discipline at a time.
+    /// Calls `each` with every queueing discipline. `scratch` is reused for each discipline.
     pub fn qdiscs(&mut self, scratch: &mut Qdisc, mut each: impl FnMut(&Qdisc)) -> Result<()> {
         self.0.ask(GETQDISC, true, &[&[0; 20]], |kind, payload| {
             if kind == NEWQDISC && read_qdisc(payload, scratch).is_some() {
@@ -122,7 +122,7 @@ impl Rtnl {
         self.0.change(NEWTCLASS, &[&head, &attribute(TCA_KIND, b"htb\0"), &options])
     }
 
-    /// Returns true if an address belongs to this network namespace (the routing table says `local`).
+    /// Returns true if an address belongs to this network namespace (the routing table has it as `local`).
     pub fn is_local(&mut self, addr: IpAddr) -> Result<bool> {
         let (family, bits, bytes) = match addr {
             IpAddr::V4(a) => (2_u8, 32_u8, a.octets().to_vec()),
@@ -143,7 +143,7 @@ impl Rtnl {
     }
 }
 
-/// Encodes `struct tc_htb_opt` (rate, ceiling, their bursts in ticks, quantum, level, priority), and both rates as
+/// Encodes `struct tc_htb_opt` (rate, ceiling, bursts of both in ticks, quantum, level, priority), then both rates as
 /// 64-bit numbers.
 fn htb_options(rate: &HtbRate) -> Vec<u8> {
     let bytes_per_s = rate.bits_per_s / 8;

@@ -1,5 +1,5 @@
 //! select(2) over bit arrays of any width. The C library's `fd_set` ends at descriptor 1023, but the kernel reads as
-//! many 64-bit words as `highest` needs. Source: pselect6 in the kernel's fs/select.c.
+//! many 64-bit words as the highest descriptor needs. Source: pselect6 in the kernel's fs/select.c.
 
 use std::os::fd::RawFd;
 
@@ -12,7 +12,7 @@ pub struct FdSet {
 }
 
 impl FdSet {
-    /// Adds a number; a negative one is ignored.
+    /// Adds a number. Negative numbers are ignored.
     #[inline]
     pub fn insert(&mut self, fd: RawFd) {
         let Ok(at) = usize::try_from(fd) else { return };
@@ -64,8 +64,9 @@ impl FdSet {
 }
 
 /// Waits until a descriptor up to `highest` in the sets is ready, for at most `timeout_ns` nanoseconds (`None`: no
-/// limit). Only ready descriptors remain in the sets; returns their number of bits. A signal ends the wait with 0 and
-/// leaves the sets unchanged. A number that is not open makes the whole call fail with EBADF.
+/// limit). Only ready descriptors remain in the sets, and the result is the number of remaining bits. A signal ends the
+/// wait with the result 0 and leaves the sets unchanged. A number that is not open makes the whole call fail with
+/// EBADF.
 pub fn select(
     highest: RawFd,
     read: &mut FdSet,

@@ -1,5 +1,5 @@
-//! Signal-driven I/O: real-time signals of sockets, which queue for one thread. Source: fcntl(2) F_SETSIG, F_SETOWN_EX,
-//! O_ASYNC; sigtimedwait(2); sigaction(2) on `si_band` and `si_fd`.
+//! Signal-driven I/O: sockets raise real-time signals, which queue for one thread. Source: fcntl(2) F_SETSIG,
+//! F_SETOWN_EX, O_ASYNC; sigtimedwait(2); sigaction(2) on `si_band` and `si_fd`.
 
 use std::os::fd::{AsFd, AsRawFd, RawFd};
 
@@ -39,7 +39,7 @@ pub enum Signal {
     Overflow,
 }
 
-/// The signals of descriptors that one thread watches. The value must stay on its thread.
+/// Signals of the descriptors that one thread watches. This value must stay on its thread.
 #[derive(Debug)]
 pub struct Signals {
     thread: libc::pid_t,
@@ -70,7 +70,7 @@ impl Signals {
         Ok(Self { thread, number, set: bit(number) | bit(libc::SIGIO), only_here: std::marker::PhantomData })
     }
 
-    /// Makes each change of this descriptor raise a signal. If a descriptor is already ready, it raises no signal.
+    /// Makes each later change of this descriptor raise a signal. A descriptor that is already ready raises no signal.
     pub fn watch(&self, fd: impl AsFd) -> Result<()> {
         let owner = OwnerEx { kind: F_OWNER_TID, id: self.thread };
         let fd = fd.as_fd().as_raw_fd();
@@ -91,7 +91,7 @@ impl Signals {
         if r == 0 { Ok(()) } else { Err(last_errno()) }
     }
 
-    /// Takes one signal. Waits at most `timeout_ns` nanoseconds.
+    /// Takes one signal. Waits for at most `timeout_ns` nanoseconds.
     pub fn wait(&self, timeout_ns: u64) -> Result<Option<Signal>> {
         let timeout = crate::timespec(timeout_ns);
         let mut info = std::mem::MaybeUninit::<Info>::zeroed();

@@ -1,5 +1,5 @@
 //! TCP sockets, non-blocking and closed on exec, with one function per system call. Sockets are [`OwnedFd`]s, which
-//! need only 4 bytes even within an `Option`, so that arrays of thousands stay small. Source: socket(7), tcp(7), ip(7).
+//! take only 4 bytes even in an `Option`. Source: socket(7), tcp(7), ip(7).
 
 use std::net::SocketAddr;
 use std::os::fd::{AsFd, AsRawFd, OwnedFd};
@@ -35,8 +35,8 @@ pub fn bind(fd: impl AsFd, addr: SocketAddr) -> Result<()> {
     net::bind(fd, &addr)
 }
 
-/// Lets connect() choose the port. Set this before [`bind`] to a local address with port 0. The kernel may then choose
-/// a port that is already in use for another destination.
+/// Lets connect() instead of bind() choose the port. Call this before [`bind`] to a local address with port 0. The
+/// kernel may then choose a port that is already in use for another destination.
 #[inline]
 pub fn bind_address_no_port(fd: impl AsFd) -> Result<()> {
     set_int(fd, libc::IPPROTO_IP, IP_BIND_ADDRESS_NO_PORT, 1)
@@ -52,7 +52,7 @@ pub fn connect(fd: impl AsFd, addr: SocketAddr) -> Result<Connect> {
     }
 }
 
-/// Returns a socket to its state before connect() and keeps an explicit binding (connect(2), AF_UNSPEC). In the state
+/// Returns a socket to its state before connect(). An explicit binding stays (connect(2), AF_UNSPEC). In the state
 /// SYN_SENT, neither this call nor close() sends a packet.
 #[inline]
 pub fn disconnect(fd: impl AsFd) -> Result<()> {
@@ -83,7 +83,7 @@ pub fn send_more(fd: impl AsFd, bytes: &[u8]) -> Result<usize> {
     net::send(fd, bytes, SendFlags::NOSIGNAL | SendFlags::MORE)
 }
 
-/// Reads. Returns 0 if the peer has closed its side, and fails with EAGAIN if no data waits.
+/// Reads available bytes. Returns 0 if the peer has closed its side. Fails with EAGAIN if no data is available.
 #[inline]
 pub fn recv(fd: impl AsFd, into: &mut [u8]) -> Result<usize> {
     net::recv(fd, into, RecvFlags::empty()).map(|(n, _)| n)
@@ -106,18 +106,19 @@ pub fn unacknowledged(fd: impl AsFd) -> Result<usize> {
     if r == 0 { Ok(usize::try_from(bytes).unwrap_or(0)) } else { Err(crate::last_errno()) }
 }
 
-/// Closes the sending side: the peer reads an end of file.
+/// Closes the sending side. The peer then reads an end of file.
 pub fn shutdown_write(fd: impl AsFd) -> Result<()> {
     net::shutdown(fd, Shutdown::Write)
 }
 
-/// Disables (or enables) Nagle's algorithm, so that small segments are sent at once.
+/// Turns Nagle's algorithm off if `on` is true, and on otherwise. Without the algorithm, small segments are sent at
+/// once.
 #[inline]
 pub fn set_nodelay(fd: impl AsFd, on: bool) -> Result<()> {
     sockopt::set_tcp_nodelay(fd, on)
 }
 
-/// Allows binding while old connections of the address are in TIME_WAIT.
+/// Allows binding to an address whose old connections are in TIME_WAIT.
 pub fn set_reuse_address(fd: impl AsFd, on: bool) -> Result<()> {
     sockopt::set_socket_reuseaddr(fd, on)
 }
@@ -214,7 +215,7 @@ mod tests {
         assert_eq!(all, b"pong!");
     }
 
-    /// The peer closes its socket before a request comes, or after it has read one.
+    /// In one case the peer closes its socket before a request comes, in the other after it has read one.
     #[test]
     fn bytes_that_a_closed_peer_never_read_are_unacknowledged() {
         for read_first in [false, true] {

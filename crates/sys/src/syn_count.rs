@@ -1,5 +1,6 @@
-//! Counting of connection requests when they arrive. A packet socket has a filter that accepts only SYNs to one port,
-//! and the kernel counts the accepted packets. No packet is read, so counting costs one filter run per packet.
+//! Counts connection requests when they arrive. A packet socket has a filter that accepts only SYNs to one port, and
+//! the kernel counts the accepted packets. The program reads no packet, so each arriving packet costs only one run of
+//! the filter.
 //!
 //! Requires CAP_NET_RAW in the network namespace. Source: packet(7), PACKET_STATISTICS; the classic BPF of
 //! linux/filter.h.
@@ -42,7 +43,7 @@ impl SynCounter {
     }
 
     /// Starts counting with a packet socket of [`SynCounter::KIND`] that was opened elsewhere, for example in another
-    /// network namespace. `interface` is a name in the namespace of the socket.
+    /// network namespace. `interface` is the name of an interface in that namespace.
     pub fn on(socket: OwnedFd, interface: &str, port: u16) -> Result<Self> {
         // Protocol 0 receives nothing until bind(), so no packet is counted before the filter is in place.
         attach(&socket, &filter(port))?;
@@ -88,7 +89,7 @@ fn filter(port: u16) -> [libc::sock_filter; 14] {
     const JUMP_SET: u16 = 0x45;
     const RETURN: u16 = 0x06;
     let op = |code, k| libc::sock_filter { code, jt: 0, jf: 0, k };
-    // A rejected packet jumps to the last instruction, `to_end` instructions ahead.
+    // A rejected packet jumps `to_end` instructions ahead, to the last instruction.
     let unless_equal = |k, to_end| libc::sock_filter { code: JUMP_EQUAL, jt: 0, jf: to_end, k };
     [
         op(LD_W, PACKET_TYPE),

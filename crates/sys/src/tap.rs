@@ -11,10 +11,10 @@ const TUNSETIFF: libc::c_ulong = 0x4004_54ca;
 const SIOCETHTOOL: libc::c_ulong = 0x8946;
 const SEGMENTS: [(u32, &str); 3] = [(0x1f, "tso"), (0x24, "gso"), (0x2c, "gro")];
 const CHECKSUMS: [(u32, &str); 1] = [(0x17, "tx checksums")];
-/// Socket option that hides packets sent by the program itself.
+/// Socket option that hides outgoing packets, such as those that this program sends.
 const PACKET_IGNORE_OUTGOING: libc::c_int = 23;
-/// Maximum bytes that wait for the program. The queue of a TAP interface has as many frames as fit into this many
-/// bytes.
+/// Maximum number of bytes that wait for the program. The queue of a TAP interface has room for as many frames as fit
+/// into these bytes.
 const QUEUE_BYTES: libc::c_int = 1 << 20;
 
 /// The program's end of an interface. A TAP interface exists as long as this value.
@@ -42,11 +42,11 @@ impl Tap {
     }
 
     /// Makes a raw packet socket the program's end of an interface in the socket's namespace. The socket must be
-    /// `AF_PACKET`, `SOCK_RAW`, protocol 0, non-blocking. Reading returns frames that the interface receives, and
-    /// writing makes it send frames.
+    /// `AF_PACKET`, `SOCK_RAW`, protocol 0, non-blocking. Reading returns frames that the interface receives. Writing
+    /// makes the interface send frames.
     pub fn on_interface(fd: OwnedFd, name: &str) -> Result<Self> {
         set_int(&fd, libc::SOL_PACKET, PACKET_IGNORE_OUTGOING, 1)?;
-        // The kernel lowers a larger size to the maximum allowed without root.
+        // Without root, the kernel may allow less and then sets its maximum.
         set_int(&fd, libc::SOL_SOCKET, libc::SO_RCVBUF, QUEUE_BYTES)?;
         set_int(&fd, libc::SOL_SOCKET, libc::SO_SNDBUF, QUEUE_BYTES)?;
         crate::syn_count::bind(&fd, name, libc::ETH_P_ALL as u16)?;
@@ -72,14 +72,15 @@ impl AsFd for Tap {
     }
 }
 
-/// Turns off segmentation offload and receive merging of an interface, so that its packets equal those on the wire.
+/// Turns off segmentation offload and receive merging of an interface, so its packets look as they would on a wire.
 /// `control` is any socket of the interface's namespace. Returns the offloads that the driver did not turn off.
 pub fn offloads_off(control: BorrowedFd<'_>, name: &str) -> Result<Vec<&'static str>> {
     turn_off(control, name, &SEGMENTS)
 }
 
-/// Makes the kernel compute the checksums of packets that an interface sends. A veth leaves checksums out, so that
-/// frames passing through a program would have none. Arguments and result are as for [`offloads_off`].
+/// Makes the kernel compute the checksums of packets that an interface sends. A veth interface normally leaves the
+/// checksums out, and frames that pass through a program would have none. Parameters and result are as for
+/// [`offloads_off`].
 pub fn checksums_by_host(control: BorrowedFd<'_>, name: &str) -> Result<Vec<&'static str>> {
     turn_off(control, name, &CHECKSUMS)
 }

@@ -24,8 +24,8 @@ pub fn size() -> Option<(u16, u16)> {
     Some((size.ws_col, size.ws_row)).filter(|(columns, lines)| *columns > 0 && *lines > 0)
 }
 
-/// Makes a write to a closed pipe end this program silently, as is usual for a command. By default, a Rust program gets
-/// an error from the write instead.
+/// Makes a write to a closed pipe end this program silently, as commands usually do. By default, a Rust program gets an
+/// error from the write instead.
 pub fn end_on_closed_pipe() -> Result<()> {
     // SAFETY: SIG_DFL is a valid disposition and no handler of ours is involved.
     let before = unsafe { libc::signal(libc::SIGPIPE, libc::SIG_DFL) };
@@ -42,8 +42,8 @@ pub fn in_foreground() -> bool {
 const ENTER_SCREEN: &[u8] = b"\x1b[?1049h\x1b[?25l\x1b[2J";
 const LEAVE_SCREEN: &[u8] = b"\x1b[0m\x1b[?25h\x1b[?1049l";
 
-/// Signals that end a program without a handler. [`crate::interrupt`] handles SIGINT, SIGTERM and SIGHUP. The Rust
-/// runtime handles and reports memory faults.
+/// Signals that end a program if it has no handler for them. [`crate::interrupt`] handles SIGINT, SIGTERM and SIGHUP.
+/// The Rust runtime handles and reports memory faults.
 const FATAL_SIGNALS: [libc::c_int; 6] =
     [libc::SIGQUIT, libc::SIGABRT, libc::SIGUSR1, libc::SIGUSR2, libc::SIGALRM, libc::SIGXCPU];
 
@@ -52,7 +52,7 @@ const SCREEN: u8 = 1;
 const SCREEN_AND_KEYS: u8 = 2;
 const BUSY: u8 = 3;
 
-/// Terminal settings to restore. `state` shows if `saved` is set. Only the thread that moves `state` to [`BUSY`]
+/// Terminal settings to restore. `state` tells whether `saved` is set. Only the thread that moves `state` to [`BUSY`]
 /// accesses `saved`.
 struct SavedTerminal {
     state: AtomicU8,
@@ -73,8 +73,8 @@ pub struct FullScreen {
 }
 
 impl FullScreen {
-    /// Prepares the terminal on standard output for a full-screen view. If standard input is a terminal too, keys
-    /// arrive without a line end. Ctrl-C still raises SIGINT. Fails if another view uses the terminal.
+    /// Prepares the terminal on standard output for a full-screen view. If standard input is a terminal too, each key
+    /// arrives at once, not only after a line end. Ctrl-C still raises SIGINT. Fails if another view uses the terminal.
     pub fn take() -> Result<Self> {
         SAVED.state.compare_exchange(FREE, BUSY, Ordering::AcqRel, Ordering::Relaxed).map_err(|_| Errno::BUSY)?;
         let keys = isatty(rustix::stdio::stdin()) && save_and_set().is_ok();
@@ -97,7 +97,7 @@ impl FullScreen {
         if came && rustix::io::read(stdin, &mut byte).is_ok_and(|n| n == 1) {
             return Some(byte[0]);
         }
-        // If the terminal is closed, it is always ready.
+        // A closed terminal always counts as ready, so sleep instead of polling again at once.
         if came || !self.keys {
             std::thread::sleep(at_most);
         }
@@ -132,7 +132,7 @@ pub fn give_back() {
     }
 }
 
-/// Saves the terminal's settings, then turns off echo and line input. The caller has moved the state to [`BUSY`].
+/// Saves the terminal's settings, then turns off echo and line input. The caller must have moved the state to [`BUSY`].
 fn save_and_set() -> Result<()> {
     // SAFETY: all-zero is a valid termios, which tcgetattr(3) fills. The state BUSY gives this thread `saved`
     // exclusively.
@@ -163,8 +163,8 @@ extern "C" fn fatal(signal: libc::c_int) {
     unsafe { libc::raise(signal) };
 }
 
-/// Installs a handler that restores the terminal before this signal takes effect. Does nothing if the signal has a
-/// handler.
+/// Installs a handler that restores the terminal before this signal takes effect. Does nothing if the signal already
+/// has a handler or is ignored.
 fn give_back_before(signal: libc::c_int) {
     // SAFETY: both actions are valid; the handler only calls give_back and raise, which are async-signal-safe.
     unsafe {

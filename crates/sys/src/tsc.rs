@@ -1,6 +1,6 @@
 //! A cycle counter for timing single calls: rdtscp on x86-64, CLOCK_MONOTONIC elsewhere. rdtscp waits until earlier
-//! instructions are done, so a timed call lies wholly between its two readings. Source: Intel SDM volume 2 (RDTSCP).
-//! The counter runs at a constant rate on every CPU of the last decade, which [`Calibration`] checks.
+//! instructions are done, so a timed call lies wholly between two readings. Source: Intel SDM volume 2 (RDTSCP). The
+//! counter runs at a constant rate on every CPU of the last decade, which [`Calibration`] checks.
 
 use crate::clock;
 
@@ -18,16 +18,16 @@ pub fn counts() -> u64 {
     clock::monotonic_ns()
 }
 
-/// Duration of one count, and cost of one reading.
+/// Duration of one count, and the cost of reading the counter.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Calibration {
     /// Nanoseconds per count.
     pub ns_per_count: f64,
-    /// Number of counts between two readings with nothing between them: the median of many. The median is subtracted
-    /// from each timing.
+    /// Median number of counts between two readings with nothing between them. This number is subtracted from each
+    /// timing.
     pub overhead: u64,
-    /// Maximum relative difference between the rates of two parts of the calibration. If the difference is above 0.01,
-    /// the counter is unreliable.
+    /// Relative difference between the rates of parts of the calibration, without the fastest and the slowest part.
+    /// Above 0.01, the counter is unreliable.
     pub spread: f64,
 }
 
@@ -38,7 +38,7 @@ impl Calibration {
         let mean = pieces.iter().sum::<f64>() / pieces.len() as f64;
         let mut middle = pieces.clone();
         middle.sort_by(f64::total_cmp);
-        // An interruption between two readings makes one part an outlier, so that the extremes are ignored.
+        // An interruption between two readings makes one part an outlier, so the extreme parts are ignored.
         let spread = (middle[4] - middle[1]) / mean;
         let mut gaps: Vec<u64> = (0..1001)
             .map(|_| {

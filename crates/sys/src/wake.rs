@@ -1,4 +1,4 @@
-//! A wake-up between threads. One thread signals an eventfd, and another waits for it by any readiness mechanism.
+//! A wake-up between threads. One thread signals an eventfd, and another thread waits until the eventfd is readable.
 //! Source: eventfd(2).
 
 use std::os::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd, RawFd};
@@ -7,7 +7,7 @@ use rustix::event::{EventfdFlags, eventfd};
 
 use crate::Result;
 
-/// An eventfd, readable while signalled.
+/// An eventfd, readable from a signal until a reset.
 #[derive(Debug)]
 pub struct Waker {
     fd: OwnedFd,

@@ -1,9 +1,9 @@
-//! epoll, edge-triggered, which maps one to one to the paper's interface. The kernel's ready list is the paper's HINTS
-//! queue, and an entry's link into that list is the paper's pending bit. The kernel checks the file's state again at
-//! delivery, so no queue can overflow.
+//! Edge-triggered epoll, which maps one to one to the interface of the paper by Banga, Mogul and Druschel (see
+//! `lib.rs`). The kernel's ready list is the paper's HINTS queue. An entry's link into that list is the paper's pending
+//! bit. The kernel checks the file's state again at delivery, so no queue can overflow.
 //!
-//! One difference to the paper: declaring a ready descriptor queues an event even if the caller did not request the
-//! state. The paper waits for the next arrival. Source: fs/eventpoll.c.
+//! There is one difference to the paper: a declaration of a ready descriptor queues an event even if the caller did not
+//! request the state. In the paper, only the next arrival queues an event. Source: fs/eventpoll.c.
 
 use std::os::fd::RawFd;
 
@@ -41,8 +41,8 @@ impl EpollQueue {
         }
         if self.lazy && slot.armed.contains(mask) {
             self.table.open(fd).wanted = mask;
-            // Modifying the registration makes the kernel check the state again. The check is not needed if the caller
-            // reads the state itself.
+            // Modifying the registration makes the kernel check the state again. If the caller reads the state itself,
+            // this check is not needed.
             return if told { Ok(()) } else { self.modify(fd, slot.generation, slot.armed, mask) };
         }
         if slot.armed.is_none() {
@@ -55,8 +55,8 @@ impl EpollQueue {
     fn add(&mut self, fd: RawFd, mask: Mask) -> sys::Result<()> {
         let generation = self.table.copy(fd).generation.wrapping_add(1);
         match epoll_raw::add(&self.epoll, fd, token(fd, generation), bits(mask)) {
-            // The kernel still has a registration of this file under this number: the descriptor was copied and closed,
-            // and the copy has its number now.
+            // The kernel still has this file registered under this number: the descriptor was copied and closed, and
+            // the copy now has its number.
             Err(Errno::EXIST) => epoll_raw::modify(&self.epoll, fd, token(fd, generation), bits(mask))?,
             outcome => outcome?,
         }
@@ -72,7 +72,7 @@ impl EpollQueue {
                 (slot.armed, slot.wanted) = (armed, wanted);
                 Ok(())
             }
-            // The descriptor was closed without notice, and its number belongs to another descriptor now.
+            // The descriptor was closed without notice, and another descriptor has its number now.
             Err(Errno::NOENT) => self.add(fd, wanted),
             Err(e) => {
                 self.clear(fd);
@@ -104,7 +104,7 @@ impl EpollQueue {
         }
     }
 
-    /// Marks undelivered events of a descriptor as outdated.
+    /// Makes all events of a descriptor that were not delivered yet outdated.
     fn clear(&mut self, fd: RawFd) {
         if let Some(slot) = self.table.get(fd) {
             (slot.armed, slot.wanted) = (Mask::NONE, Mask::NONE);
@@ -119,7 +119,7 @@ impl EpollQueue {
         if delivered > 0 || arrived == 0 { Ok(delivered) } else { self.next_again(out, timeout_ns) }
     }
 
-    /// Waits again for the remaining time, because all events of the first wait were outdated or revoked.
+    /// Waits again for the remaining time, because every event of the first wait was outdated or no longer wanted.
     #[cold]
     fn next_again(&mut self, out: &mut [Event], timeout_ns: Option<u64>) -> sys::Result<usize> {
         let mut remaining = Remaining::new(timeout_ns);

@@ -1,6 +1,6 @@
-//! poll(2), a baseline: every call passes the array of all declared descriptors to the kernel. The call reports states
-//! instead of events, so a descriptor that stays ready is reported again. If more descriptors are ready than fit into
-//! the result, they take turns.
+//! poll(2), for comparison: every call passes the array of all declared descriptors to the kernel. The call reports
+//! states instead of events, so a descriptor that stays ready is reported again. If more descriptors are ready than fit
+//! into the result, later calls report the others.
 
 use std::os::fd::RawFd;
 
@@ -90,8 +90,8 @@ impl PollQueue {
                 at += 1;
             }
         }
-        // The descriptor was closed without notice. Each call drops one such closed descriptor. Until all closed
-        // descriptors are dropped, waits return at once.
+        // The descriptor was closed without a call of `forget`. Each call drops one such descriptor. Until all of them
+        // are dropped, waits return at once.
         if let Some(fd) = closed {
             self.forget(fd);
             if at == 0 {

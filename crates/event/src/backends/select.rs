@@ -1,7 +1,7 @@
-//! select(2), a baseline: every call passes three bitmaps of all declared descriptors to the kernel, as wide as the
+//! select(2), for comparison: every call passes three bitmaps of all declared descriptors to the kernel, as wide as the
 //! highest descriptor needs. The call reports states instead of events. If more descriptors are ready than fit into the
-//! result, they take turns. A hang-up is reported as readable, and an error as readable and writable. Neither a hang-up
-//! nor an error is reported as an exceptional condition.
+//! result, later calls report the others. A hang-up is reported as readable, and an error as readable and writable.
+//! Neither is reported as an exceptional condition.
 
 use std::os::fd::RawFd;
 
@@ -91,7 +91,7 @@ impl SelectQueue {
         let words = self.highest.0 as usize / 64 + 1;
         let (first, low) = (self.turn as usize / 64 % words, (1_u64 << (self.turn % 64)) - 1);
         let mut at = 0;
-        // The first word is scanned twice: its upper part first, and its lower part last.
+        // The first word is scanned twice: first its upper part, and at the end its lower part.
         for step in 0..=words {
             let word = (first + step) % words;
             let part = if step == 0 {
@@ -118,7 +118,7 @@ impl SelectQueue {
         at
     }
 
-    /// Removes every declared number that is no longer open, because one such number makes the whole call fail.
+    /// Removes every declared number that is no longer open. A single closed number would make the whole call fail.
     fn drop_closed(&mut self) -> sys::Result<()> {
         for fd in 0..=self.highest.0 {
             if !self.table.copy(fd).wanted.is_none() && poll::now(fd, 0)? & poll::NVAL != 0 {

@@ -1,14 +1,15 @@
-//! io_uring, with one multishot poll per descriptor. Completions add to a FIFO queue of hints in user space, with one
-//! pending bit per descriptor. The data structures are those of the paper, but in user space. Declarations are batched
-//! and submitted by the next wait, so a wait that finds hints may need no system call at all.
+//! io_uring, with one multishot poll per descriptor. Each completion adds a hint to a FIFO queue in user space. A
+//! pending bit per descriptor prevents a second hint. These are the data structures of the paper (see `lib.rs`), which
+//! has them in the kernel. The next wait submits all declarations since the last one. A wait that finds hints may
+//! therefore need no system call at all.
 //!
-//! Delivery checks the state of the delivered descriptors with one poll(2), as the paper does. A descriptor needs no
-//! check once the application has reported that it has read everything
-//! ([`EventQueue::drained`](crate::EventQueue::drained)): only the application itself can read data that arrives later.
-//! Without the check ([`Options::recheck`](crate::Options)), events may be outdated.
+//! Delivery checks the state of the delivered descriptors with one poll(2); the paper checks it, too. A descriptor
+//! needs no check once the application has reported that it has read everything
+//! ([`EventQueue::drained`](crate::EventQueue::drained)), because only the application itself can read data that
+//! arrives later. Without the check ([`Options::recheck`](crate::Options)), events may be outdated.
 //!
-//! A multishot poll that the kernel ended is armed again, which reports missed arrivals at once. An overflow of the
-//! completion queue therefore loses no event. Source: io_uring/poll.c.
+//! If the kernel ends a multishot poll, for example because the completion queue overflowed, the poll is armed again.
+//! Arming reports missed arrivals at once, so no event is lost. Source: io_uring/poll.c.
 
 use std::collections::VecDeque;
 use std::os::fd::RawFd;
@@ -22,7 +23,7 @@ use crate::options::{Options, Revocation};
 use crate::table::{Slot, Table, descriptor, token};
 use crate::{Event, Mask};
 
-/// Maximum number of collected declarations. Further declarations are submitted by a separate system call.
+/// Maximum number of collected declarations. If there are more, they are submitted by a separate system call.
 const BATCH: u32 = 256;
 
 #[derive(Debug)]
@@ -31,7 +32,7 @@ pub(crate) struct UringQueue {
     pub(super) table: Table,
     /// Queued tokens, oldest first. Tokens of an outdated generation are skipped.
     hints: VecDeque<u64>,
-    /// Descriptors whose polls the kernel ended, and which must be armed again.
+    /// Descriptors whose polls the kernel ended. These polls must be armed again.
     ended: Vec<RawFd>,
     checks: Vec<Entry>,
     lazy: bool,
@@ -99,8 +100,8 @@ impl UringQueue {
     }
 
     pub(super) fn forget(&mut self, fd: RawFd) {
-        // Disarming fails only if the kernel takes no more requests. If disarming fails, the kernel ends the poll when
-        // the ring is closed.
+        // Disarming fails only if the kernel takes no more requests. The kernel then ends the poll when the ring is
+        // closed.
         let _ = self.disarm(fd);
     }
 
@@ -121,7 +122,8 @@ impl UringQueue {
         self.wait_on(out, timeout_ns)
     }
 
-    /// Waits and delivers events. If all delivered events were outdated or revoked, waits for the remaining time.
+    /// Waits and delivers events. If all arrived events were outdated or no longer wanted, waits for the remaining
+    /// time.
     fn wait_on(&mut self, out: &mut [Event], timeout_ns: Option<u64>) -> sys::Result<usize> {
         let mut remaining = Remaining::new(timeout_ns);
         loop {
@@ -169,8 +171,9 @@ impl UringQueue {
         Ok(at)
     }
 
-    /// Records that the application has read everything from `fd`. Later notifications stay valid until delivered. The
-    /// data of earlier notifications may already have been read, so delivery checks them.
+    /// Records that the application has read everything from `fd`. Notifications that come later stay valid until they
+    /// are delivered. Data that earlier notifications reported may already have been read, so delivery checks these
+    /// notifications.
     #[inline]
     pub(super) fn drained(&mut self, fd: RawFd) {
         // If a poll cannot be armed now, the next call arms it or reports the error.
@@ -180,7 +183,7 @@ impl UringQueue {
         }
     }
 
-    /// Takes as many hints as the result has room for, in order, and checks the uncertain ones with one poll(2).
+    /// Delivers as many hints as the result has room for, in order. Checks uncertain hints with one poll(2).
     #[inline]
     fn deliver_checked(&mut self, out: &mut [Event]) -> sys::Result<usize> {
         self.checks.clear();
@@ -205,7 +208,8 @@ impl UringQueue {
         if self.checks.is_empty() { Ok(at) } else { self.look_again(out, at) }
     }
 
-    /// Checks the state for events that need a check, and removes events whose kinds no longer hold.
+    /// Checks the state of descriptors whose events are uncertain. Removes the kinds of events that no longer hold, and
+    /// events without any kind.
     fn look_again(&mut self, out: &mut [Event], taken: usize) -> sys::Result<usize> {
         poll::poll(&mut self.checks, Some(0))?;
         let (mut at, mut next) = (0, 0);
@@ -216,8 +220,8 @@ impl UringQueue {
                 next += 1;
                 let slot = self.table.open(entry.fd());
                 if entry.found() & poll::NVAL != 0 {
-                    // The descriptor was closed without notice. The next call removes the poll, which keeps the file
-                    // open.
+                    // The descriptor was closed without a call of `forget`. The next call removes its poll, which keeps
+                    // the file open.
                     let old = token(entry.fd(), slot.generation);
                     (slot.armed, slot.wanted) = (Mask::NONE, Mask::NONE);
                     slot.generation = slot.generation.wrapping_add(1);
@@ -252,11 +256,11 @@ impl UringQueue {
     }
 }
 
-/// Kinds of events that may no longer hold although a completion reported them. A write may have filled the send
-/// buffer, and a wake-up for data also reports exceptional conditions.
+/// Kinds of events that may no longer hold although a completion reported them. A write may have filled the send buffer
+/// in the meantime. A wake-up for data also reports exceptional conditions.
 const UNCERTAIN: i16 = poll::OUT | poll::PRI;
 
-/// Stores the bits of a completion if they stay valid until delivery.
+/// Stores the bits of a completion. Marks them as certain if they stay valid until delivery.
 #[inline]
 fn remember(slot: &mut Slot, found: i16) {
     let may = (slot.drained || slot.sure) && found & UNCERTAIN == 0;

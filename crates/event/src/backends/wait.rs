@@ -4,14 +4,14 @@ use std::os::fd::RawFd;
 
 use sys::{Errno, poll as bits};
 
-/// Fails with EBADF unless the number is an open descriptor. Backends use this function if their kernel call checks the
-/// number only later.
+/// Fails with EBADF unless the number is an open descriptor. Backends whose kernel call checks the number only later
+/// use this function.
 pub(super) fn check_open(fd: RawFd) -> sys::Result<()> {
     if fd < 0 || bits::now(fd, 0)? & bits::NVAL != 0 { Err(Errno::BADF) } else { Ok(()) }
 }
 
-/// Remaining time of a wait that may be repeated. The clock is read only before a repetition. A repeated wait may
-/// therefore last up to twice the timeout, and a normal wait reads no clock.
+/// Remaining time of a wait that may be repeated. The clock is read only before a repetition, so a normal wait reads no
+/// clock. A repeated wait may therefore last up to twice the timeout.
 pub(super) struct Remaining {
     timeout_ns: Option<u64>,
     until_ns: Option<u64>,

@@ -1,4 +1,4 @@
-//! Helpers of the tests: connected socket pairs of both kinds, and the options of every kind of queue.
+//! Helpers of the tests: connected socket pairs of both kinds, and options for every kind of queue.
 #![allow(clippy::unwrap_used, clippy::panic, dead_code, unreachable_pub)] // a helper of tests; not every test uses all of it
 
 use std::io::{ErrorKind, Read, Write};
@@ -46,7 +46,7 @@ impl Stream {
         }
     }
 
-    /// Reads until it would block or the input ends. Returns the number of bytes, and true if the input ended.
+    /// Reads until a read would block or the input ends. Returns the number of bytes, and true if the input ended.
     pub fn drain(&mut self) -> (usize, bool) {
         let (mut total, mut buffer) = (0, [0; 4096]);
         loop {
@@ -71,7 +71,7 @@ impl Stream {
     }
 }
 
-/// Returns name and options of every kind of queue.
+/// Returns a name and the options for every kind of queue.
 pub fn every() -> Vec<(String, Options)> {
     let mut list: Vec<_> = BACKENDS.iter().map(|row| (row.name.to_owned(), Options::new(row.backend))).collect();
     for backend in [Backend::Epoll, Backend::Uring] {

@@ -63,7 +63,7 @@ pub unsafe extern "C" fn get_next_event(
         None => None,
     };
     let taken = with_thread(|thread| {
-        // Limits the buffer, because a C caller may pass any `array_max`.
+        // The buffer is limited, because a C caller may pass any `array_max`.
         let room = room.min(65_536);
         if thread.events.len() < room {
             thread.events.resize(room, Event::default());
@@ -93,7 +93,7 @@ pub unsafe extern "C" fn declare_processwide_interest(fd: c_int, interestmask: c
     unsafe { give_state(outcome, statemask) }
 }
 
-/// Declares interest of every thread; each event goes to one of them, as `include/loadline_event.h` specifies.
+/// Declares interest of all threads. Each event goes to only one of them, as `include/loadline_event.h` specifies.
 ///
 /// # Safety `statemask` is null or points to a writable `int`.
 #[unsafe(no_mangle)]
@@ -157,7 +157,7 @@ fn make(backend: Backend) -> event::Result<Thread> {
     Ok(Thread { queue, events: Vec::new() })
 }
 
-/// Runs a closure with the thread's queue, which the first call creates.
+/// Runs a closure with the queue of this thread. The first call creates the queue.
 fn with_thread<T>(run: impl FnOnce(&mut Thread) -> event::Result<T>) -> Result<T, c_int> {
     THREAD.with_borrow_mut(|place| {
         if place.is_none() {

@@ -1,5 +1,5 @@
-//! The text of the C header, generated from the constants that the calls use. A test compares this text with the file
-//! in the repository.
+//! The text of the C header, generated from the constants that the C functions use. A test compares this text with the
+//! file in the repository.
 
 use event::Mask;
 

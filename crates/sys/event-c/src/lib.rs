@@ -1,6 +1,6 @@
 //! The event API for C. Names, types and values are those of the paper by G. Banga, J. Mogul and P. Druschel, *A
 //! Scalable and Explicit Event Delivery Mechanism for UNIX*, USENIX 1999. The header is [`HEADER`],
-//! `include/loadline_event.h`. `cargo build --release -p loadline-event-c` makes `libloadline_event_c.a` and
+//! `include/loadline_event.h`. `cargo build --release -p loadline-event-c` builds `libloadline_event_c.a` and
 //! `libloadline_event_c.so`. `scripts/install event` copies both libraries and `loadline-event.pc` below a prefix.
 //!
 //! Each thread declares its own interest. The first call of a thread creates its queue. `event_use_backend` or the

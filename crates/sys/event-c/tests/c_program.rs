@@ -70,7 +70,7 @@ fn archive() -> PathBuf {
     let lib = libraries();
     let archive = lib.join("libloadline_event_c.a");
     if !archive.exists() {
-        // `cargo test` of the whole workspace builds the static library. If only this test is run, `cargo test` may not
+        // `cargo test` for the whole workspace builds the static library. `cargo test` for this test alone may not
         // build it.
         let cargo = std::env::var("CARGO").unwrap_or_else(|_| "cargo".into());
         let target = lib.parent().unwrap();
@@ -124,7 +124,7 @@ fn pkg_config(root: &Path, args: &[&str]) -> Option<Vec<String>> {
     Some(String::from_utf8(out.stdout).unwrap().split_whitespace().map(str::to_string).collect())
 }
 
-/// Installs the libraries below a directory, as `make install-event` does.
+/// Installs the libraries into a directory, as `make install-event` does.
 fn install(root: &Path) {
     let script = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../scripts/install");
     let status = Command::new(script).arg("event").env("FROM", libraries()).env("PREFIX", root).status();
@@ -148,7 +148,7 @@ fn an_installed_library_links_by_its_soname_and_as_a_whole() {
         let mut command = Command::new(cc);
         let status = command.arg(first).arg(&program).arg("-o").arg(&out).args(&flags).status().unwrap();
         assert!(status.success(), "{name}: {flags:?}");
-        // A static program does not need the path of the libraries.
+        // A statically linked program needs no path to the libraries.
         let path = if name == "shared" { root.join("lib") } else { PathBuf::new() };
         let said = Command::new(&out).env("LD_LIBRARY_PATH", path).output().unwrap();
         assert_eq!((said.status.code(), said.stdout.as_slice()), (Some(0), &b"5 bytes\n"[..]), "{name}");

@@ -33,7 +33,7 @@ impl Diag {
         Netlink::open(Some(SOCK_DIAG)).map(Self)
     }
 
-    /// Uses a sock_diag socket that was opened in another network namespace. The socket reports the sockets of that
+    /// Uses a sock_diag socket that was opened in another network namespace. The dumps then contain the sockets of that
     /// namespace.
     pub fn over(fd: OwnedFd) -> Result<Self> {
         Netlink::over(fd).map(Self)
@@ -57,9 +57,9 @@ impl Diag {
         Ok(())
     }
 
-    /// Calls `each` with the remote address and the inode of every established connection of a local port. The inode is
-    /// 0 while the connection waits to be accepted. The dump leaves out `tcp_info`, so tens of thousands of connections
-    /// take little time.
+    /// Calls `each` with the remote address and the inode of every established connection to a local port. The inode is
+    /// 0 while the connection waits to be accepted. The kernel leaves out `tcp_info`, so a dump of tens of thousands of
+    /// connections takes little time.
     pub fn peers(&mut self, v6: bool, port: u16, mut each: impl FnMut(SocketAddr, u32)) -> Result<()> {
         let filter = bytecode(ConnectionFilter { local_port: Some(port), remote_port: None });
         self.0.ask(SOCK_DIAG_BY_FAMILY, true, &[&request(v6, 0, ESTABLISHED), &filter], |_, payload| {
@@ -71,14 +71,15 @@ impl Diag {
         Ok(())
     }
 
-    /// Calls `each` with every established connection that has `port` at neither end. The filter runs in the kernel.
-    /// With `traffic`, the kernel adds `tcp_info`, which costs a lock per connection.
+    /// Calls `each` with every established connection that does not use `port` at either end. The kernel selects the
+    /// connections. With `traffic`, the kernel adds `tcp_info`, which takes a lock per connection.
     pub fn others(&mut self, v6: bool, port: u16, traffic: bool, each: impl FnMut(&OtherConnection)) -> Result<()> {
         let extensions = if traffic { 1 << (INFO - 1) } else { 0 };
         self.each_other(&request(v6, extensions, ESTABLISHED), &excluding_port(port), each)
     }
 
-    /// Calls `each` with every established connection of a local port, with its traffic. The filter runs in the kernel.
+    /// Calls `each` with every established connection to a local port, with its traffic. The kernel selects the
+    /// connections.
     pub fn accepted(&mut self, v6: bool, port: u16, each: impl FnMut(&OtherConnection)) -> Result<()> {
         let filter = bytecode(ConnectionFilter { local_port: Some(port), remote_port: None });
         self.each_other(&request(v6, 1 << (INFO - 1), ESTABLISHED), &filter, each)
@@ -94,9 +95,8 @@ impl Diag {
         Ok(())
     }
 
-    /// Calls `each` with established connections until `each` returns [`DumpControl::Stop`]. After a stop, this socket
-    /// must be dropped and another one opened, because the kernel still holds the rest of the dump. The filter runs in
-    /// the kernel.
+    /// Calls `each` with established connections until `each` returns [`DumpControl::Stop`]. After a stop, drop this
+    /// socket and open another one, because the kernel still keeps the rest of the dump. The kernel applies the filter.
     pub fn connections(
         &mut self,
         v6: bool,
@@ -117,7 +117,7 @@ impl Diag {
         self.known(name, CONNECTION_EXTENSIONS, connection)
     }
 
-    /// Returns one known connection as [`Diag::others`] describes it with its traffic.
+    /// Returns the current state of one known connection with its traffic, in the form that [`Diag::others`] uses.
     pub fn other(&mut self, name: &SocketName) -> Result<Option<OtherConnection>> {
         self.known(name, 1 << (INFO - 1), other)
     }

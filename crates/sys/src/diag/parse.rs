@@ -12,7 +12,8 @@ const SK_MEMINFO_SNDBUF: usize = 3;
 const SK_MEMINFO_WMEM_QUEUED: usize = 5;
 const SK_MEMINFO_DROPS: usize = 8;
 
-/// Parses `struct inet_diag_msg`: addresses at offset 4, queues at 56, inode at 68, attributes from 72.
+/// Parses the local and the remote address of `struct inet_diag_msg`. In this structure, addresses begin at offset 4,
+/// queues at 56, the inode at 68, and attributes at 72.
 pub(super) fn ends_of(payload: &[u8]) -> Option<(SocketAddr, SocketAddr)> {
     let v6 = *payload.first()? == INET6;
     let port = |at: usize| payload.get(at..)?.first_chunk().map(|b| u16::from_be_bytes(*b));
@@ -62,7 +63,7 @@ fn socket_name(payload: &[u8]) -> Option<SocketName> {
     Some(SocketName { family: *payload.first()?, id: *payload.get(4..)?.first_chunk()? })
 }
 
-/// Parses a connection between other programs.
+/// Parses a connection of other programs.
 pub(super) fn other(payload: &[u8]) -> Option<OtherConnection> {
     let (local, remote) = ends_of(payload)?;
     let info = payload.get(72..).and_then(|rest| attributes(rest).find(|(kind, _)| *kind == INFO));
@@ -76,7 +77,7 @@ pub(super) fn other(payload: &[u8]) -> Option<OtherConnection> {
     })
 }
 
-/// Parses the traffic in `struct tcp_info`.
+/// Parses the fields about traffic in `struct tcp_info`.
 fn traffic(info: &[u8]) -> Option<Traffic> {
     Some(Traffic {
         sent_ms_ago: u32_at(info, 44)?,
@@ -88,8 +89,8 @@ fn traffic(info: &[u8]) -> Option<Traffic> {
     })
 }
 
-/// Returns true if a writer must wait. The kernel lets a writer continue once a third of the send buffer is free
-/// (`sk_stream_is_writeable`).
+/// Returns true if the send buffer is so full that a writer must wait. The kernel lets a writer continue once a third
+/// of the send buffer is free (`sk_stream_is_writeable`).
 fn write_full(memory: &[u8]) -> Option<bool> {
     let (size, queued) = (u32_at(memory, 4 * SK_MEMINFO_SNDBUF)?, u32_at(memory, 4 * SK_MEMINFO_WMEM_QUEUED)?);
     Some(3 * u64::from(queued) > 2 * u64::from(size))

@@ -11,7 +11,7 @@ pub(super) const SKMEMINFO: u16 = 7;
 const INET: u8 = 2;
 pub(super) const INET6: u8 = 10;
 const TCP: u8 = 6;
-/// Comparisons of a filter program with the local and the remote port: at least, and at most.
+/// Comparisons of a filter program: the local or the remote port is at least, or at most, a value.
 const LOCAL_AT_LEAST: u8 = 2;
 const LOCAL_AT_MOST: u8 = 3;
 const REMOTE_AT_LEAST: u8 = 4;
@@ -27,9 +27,9 @@ pub(super) fn request(v6: bool, extensions: u8, states: u32) -> [u8; 56] {
     out
 }
 
-/// Builds the attribute with the filter program of a request, or nothing for all connections. Each port takes two
-/// comparisons, because "equal" exists only since kernel 4.16. If a comparison fails, the program jumps 4 bytes past
-/// its end, which rejects the connection.
+/// Builds the attribute with the filter program of a request. The result is empty if the filter selects all
+/// connections. Each port takes two comparisons, because a comparison for equality exists only since kernel 4.16. A
+/// failed comparison jumps to 4 bytes past the end of the program, which rejects the connection.
 pub(super) fn bytecode(filter: ConnectionFilter) -> Vec<u8> {
     let local = filter.local_port.map(|port| [(LOCAL_AT_LEAST, port), (LOCAL_AT_MOST, port)]);
     let remote = filter.remote_port.map(|port| [(REMOTE_AT_LEAST, port), (REMOTE_AT_MOST, port)]);
@@ -49,9 +49,9 @@ pub(super) fn bytecode(filter: ConnectionFilter) -> Vec<u8> {
     attribute(REQ_BYTECODE, &program)
 }
 
-/// Builds the attribute with the filter program that rejects connections if either end has this port. "Not equal" is
-/// expressed as "greater or less": if a comparison succeeds, the program continues at a jump over the other comparison.
-/// The kernel accepts a jump only to an instruction that a successful comparison can reach.
+/// Builds the attribute with a filter program that rejects all connections with this port at either end. The port must
+/// be greater or less than this one. If the first comparison succeeds, a jump skips the second one. The kernel accepts
+/// a jump only to an instruction that a successful comparison can reach.
 pub(super) fn excluding_port(port: u16) -> Vec<u8> {
     const JUMP: u8 = 1;
     /// Size of two comparisons of 8 bytes each and the jump of 4 bytes between them.

@@ -72,11 +72,11 @@ pub struct TcpInfo {
     pub min_rtt_us: Option<u32>,
     /// Latest measured delivery rate in bytes per second (kernel 4.9).
     pub delivery_rate: Option<u64>,
-    /// Time with data to send (kernel 4.10).
+    /// Time in which there was data to send (kernel 4.10).
     pub busy_us: Option<u64>,
     /// Part of `busy_us` in which the peer's receive window blocked sending (kernel 4.10).
     pub rwnd_limited_us: Option<u64>,
-    /// Part of `busy_us` in which the own send buffer blocked sending (kernel 4.10).
+    /// Part of `busy_us` in which the connection's own send buffer limited sending (kernel 4.10).
     pub sndbuf_limited_us: Option<u64>,
     /// Bytes that were written and not yet sent (kernel 4.6).
     pub unsent: Option<u32>,
@@ -95,7 +95,7 @@ pub struct OtherConnection {
     pub inode: u32,
     /// Bytes that arrived and were not read.
     pub receive_queue: u32,
-    /// Data in both directions; `None` if not requested, or on kernels before 4.6.
+    /// Data in both directions. `None` if it was not requested, or on kernels before 4.6.
     pub traffic: Option<Traffic>,
     /// Identity of the socket, for [`super::Diag::other`].
     pub name: SocketName,
@@ -118,10 +118,10 @@ pub struct Traffic {
     pub acknowledged_ms_ago: u32,
 }
 
-/// Selects connections of a dump by port.
+/// Selects the connections of a dump by their ports.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct ConnectionFilter {
-    /// Selects connections with this local port, as a server has them.
+    /// Selects connections with this local port, as a server's connections have.
     pub local_port: Option<u16>,
     /// Selects a client's connections to this remote port.
     pub remote_port: Option<u16>,

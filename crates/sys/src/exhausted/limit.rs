@@ -1,4 +1,4 @@
-//! Limits of the kernel, and the control groups that have such limits.
+//! Limits of the kernel, and the control groups to which limits apply.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -13,14 +13,14 @@ pub(super) struct Limit {
 }
 
 impl Limit {
-    /// Returns how much is left.
+    /// Returns the unused part of the limit.
     pub(super) fn left(&self) -> u64 {
         self.most.saturating_sub(self.used)
     }
 }
 
-/// Returns the control groups of this process that limit it, with all groups above. `controller` is its name in the
-/// first version of control groups.
+/// Returns the control groups of this process, each with all groups above it. In version 1 of control groups, only
+/// those of `controller` are returned.
 pub(super) fn groups(controller: &str) -> Vec<PathBuf> {
     let groups = fs::read_to_string("/proc/self/cgroup").unwrap_or_default();
     let folders = groups.lines().filter_map(|line| {

@@ -1,4 +1,4 @@
-//! Limits on memory that stop the start of a process or thread: address space (RLIMIT_AS), the control group
+//! Limits on memory that can prevent the start of a process or thread: address space (RLIMIT_AS), the control group
 //! (memory.max), and the commit limit (vm.overcommit_memory). Sources: getrlimit(2), proc(5), the kernel's
 //! cgroup-v2.rst.
 
@@ -17,7 +17,8 @@ pub(super) fn sentence(needed: u64) -> String {
     tell(all.collect(), needed)
 }
 
-/// Returns the sentence for a limit, if it leaves less than the needed bytes.
+/// Returns the sentence for the limit that leaves least, if it leaves fewer than the needed bytes. Otherwise returns a
+/// general sentence.
 fn tell(limits: Vec<Limit>, needed: u64) -> String {
     let full = limits.iter().filter(|limit| limit.left() < needed).min_by_key(|limit| limit.left());
     full.map_or_else(
@@ -56,7 +57,7 @@ fn of_groups() -> Vec<Limit> {
     groups("memory").iter().filter_map(|folder| both(folder)).collect()
 }
 
-/// Returns the host's limit on promised memory, if it applies.
+/// Returns the host's commit limit, if it applies.
 fn of_commits() -> Option<Limit> {
     number_in(Path::new("/proc/sys/vm/overcommit_memory")).filter(|mode| *mode == 2)?;
     let text = fs::read_to_string("/proc/meminfo").ok()?;

@@ -1,5 +1,5 @@
-//! Limits on the number of processes and threads: of a user (RLIMIT_NPROC), of a control group (pids.max), and of the
-//! host (kernel.threads-max, kernel.pid_max). Sources: getrlimit(2), proc(5), the kernel's cgroup-v2.rst.
+//! Limits on the number of processes and threads: for a user (RLIMIT_NPROC), for a control group (pids.max), and for
+//! the host (kernel.threads-max, kernel.pid_max). Sources: getrlimit(2), proc(5), the kernel's cgroup-v2.rst.
 
 use std::fs;
 use std::path::Path;
@@ -7,19 +7,19 @@ use std::path::Path;
 use super::limit::{Limit, groups, number_in};
 use crate::limits;
 
-/// Limit on processes and threads that suffices for any usual load: a few generators of about five threads each.
+/// Limit on processes and threads that is enough for any usual load: a few generators of about five threads each.
 const ROOMY_PROCESSES: u64 = 1024;
 
-/// Number of processes and threads that may have ended between the failed start and the reading of the counts, because
-/// a load was giving up.
+/// Maximum number of processes and threads that are assumed to have ended between the failed start and the reading of
+/// the counts. A load that gives up ends its threads.
 const ENDED_SINCE: u64 = 64;
 
-/// Returns a sentence that no further process or thread can be started.
+/// Returns a sentence that says that no further process or thread can be started.
 pub(super) fn sentence() -> String {
     tell(of_groups().into_iter().chain(of_user()).chain(of_host()).collect())
 }
 
-/// Returns the sentence for the limit that is reached.
+/// Returns the sentence for the limit that was reached.
 fn tell(limits: Vec<Limit>) -> String {
     let nearest = limits.iter().min_by_key(|limit| limit.left());
     match nearest {
@@ -60,7 +60,7 @@ fn of_user() -> Option<Limit> {
 }
 
 fn of_host() -> Vec<Limit> {
-    // The fourth field is the number of running threads and the number of all threads.
+    // The fourth field has the number of running threads and, after a slash, the number of all threads.
     let load = fs::read_to_string("/proc/loadavg").unwrap_or_default();
     let used = load.split_whitespace().nth(3).and_then(|counts| counts.split_once('/')?.1.parse().ok());
     let of = |name: &str| {
@@ -77,7 +77,7 @@ fn threads_of(user: u32) -> u64 {
     status.filter_map(|text| threads_in(&text, user)).sum()
 }
 
-/// Returns the number of threads in the status of a process, if its real user is this one.
+/// Returns the number of threads in the status of a process, or `None` if the process has another real user.
 fn threads_in(status: &str, user: u32) -> Option<u64> {
     let number =
         |key: &str| status.lines().find_map(|line| line.strip_prefix(key)?.split_whitespace().next()?.parse().ok());

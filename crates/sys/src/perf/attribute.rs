@@ -1,4 +1,4 @@
-//! Opens events: samples of CPU time, and counters.
+//! Opens `perf` events: samples of CPU time, and counters.
 
 use std::os::fd::{FromRawFd, OwnedFd};
 
@@ -30,16 +30,17 @@ const TYPE_HARDWARE: u32 = 0;
 const TYPE_SOFTWARE: u32 = 1;
 const INSTRUCTIONS: u64 = 1;
 const TASK_CLOCK: u64 = 1;
-/// Format of a reading: value, time since the start, and time on the hardware counter, 8 bytes each.
+/// Format of a reading: the value, the time since the start, and the time for which the event had a hardware counter, 8
+/// bytes each.
 const FORMAT_TIMES: u64 = 1 | 1 << 1;
 const FLAG_INHERIT: u64 = 1 << 1;
-/// Flag to count threads that a thread starts, but not processes (Linux 5.13).
+/// Flag that also counts threads that a counted thread starts, but not processes (Linux 5.13).
 const FLAG_INHERIT_THREAD: u64 = 1 << 35;
 const FLAG_EXCLUDE_KERNEL: u64 = 1 << 5;
 const FLAG_EXCLUDE_HYPERVISOR: u64 = 1 << 6;
 const FLAG_CLOSE_ON_EXEC: libc::c_ulong = 8;
 
-/// Code that an event samples.
+/// Threads whose code an event samples.
 #[derive(Clone, Copy)]
 pub(super) enum Target {
     /// The calling thread.
@@ -68,7 +69,8 @@ impl Target {
     }
 }
 
-/// Opens an event that takes a sample each `period_ns` of CPU time on `cpu`. `cpu` `u32::MAX` means all CPUs.
+/// Opens an event that takes a sample after each `period_ns` of CPU time on `cpu`. The value `u32::MAX` of `cpu` means
+/// all CPUs.
 pub(super) fn open(target: Target, cpu: u32, period_ns: u64) -> Result<OwnedFd> {
     let attribute = Attribute {
         kind: TYPE_SOFTWARE,
@@ -94,8 +96,8 @@ pub(super) enum Counted {
     CpuTime,
 }
 
-/// Opens a counter of thread `tid` and of threads that it starts later. `tid` 0 is the calling thread. Leaves out
-/// instructions of the kernel if this user may not count them.
+/// Opens a counter of thread `tid` and of threads that it starts later. `tid` 0 is the calling thread. Counts no
+/// instructions of the kernel if this user may not do so.
 pub(super) fn open_counter(counted: Counted, tid: u32) -> Result<OwnedFd> {
     let (kind, config) = match counted {
         Counted::Instructions => (TYPE_HARDWARE, INSTRUCTIONS),

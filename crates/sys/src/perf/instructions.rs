@@ -1,6 +1,6 @@
-//! Count of the instructions that chosen threads, and threads that they start later, execute. The count needs a
-//! hardware counter, which most virtual machines lack. Where `perf_event_paranoid` is 2 or more, instructions of the
-//! kernel are left out.
+//! Counts the instructions that chosen threads execute, and threads that these start later. The count needs a hardware
+//! counter, which most virtual machines lack. If `perf_event_paranoid` is 2 or more, instructions of the kernel are not
+//! counted.
 
 use std::os::fd::OwnedFd;
 use std::sync::OnceLock;
@@ -35,7 +35,8 @@ pub fn counts_instructions() -> bool {
     *COUNTS.get_or_init(|| open_counter(Counted::Instructions, 0).is_ok())
 }
 
-/// Returns the value of an event. If several events share a hardware counter, the value is extended to the whole time.
+/// Returns the value of an event. If several events share a hardware counter, the event is measured only part of the
+/// time, and its value is scaled up to the whole time.
 fn read(event: &OwnedFd) -> Option<f64> {
     let mut bytes = [0; 24];
     let length = rustix::io::read(event, &mut bytes).ok()?;
@@ -60,7 +61,8 @@ mod tests {
         }
     }
 
-    /// The kernel counts CPU time on every machine, through the same events.
+    /// Uses CPU time instead of instructions: the kernel counts CPU time on every machine, through events of the same
+    /// kind.
     #[test]
     fn later_threads_count_and_later_processes_do_not() {
         let Ok(counter) = start(Counted::CpuTime, [tid()]) else { return };

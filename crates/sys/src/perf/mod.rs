@@ -1,6 +1,6 @@
-//! Samples of running code, taken by the kernel's `perf` events at a fixed step of each thread's CPU time. A sample has
-//! the user registers and a copy of the top of the stack. No special right is needed for the user's own processes as
-//! long as `perf_event_paranoid` is at most 2. Source: perf_event_open(2).
+//! Samples of running code. The kernel's `perf` events take a sample after a fixed amount of each thread's CPU time. A
+//! sample has the user registers and a copy of the top of the stack. No special right is needed for the user's own
+//! processes as long as `perf_event_paranoid` is at most 2. Source: perf_event_open(2).
 
 mod attribute;
 mod instructions;
@@ -20,7 +20,7 @@ use ring::Ring;
 /// Sampler of the CPU time of chosen threads and of threads that they start later, or of all threads.
 ///
 /// At each context switch of a sampled thread, the kernel does extra work: about 2.6 µs, or a third of this time while
-/// the event is off. [`Self::clear`] ends the extra work.
+/// the event is disabled. [`Self::clear`] ends the extra work.
 pub struct CpuSampler {
     cpus: Vec<u32>,
     rings: BTreeMap<u32, Ring>,
@@ -34,25 +34,26 @@ impl CpuSampler {
         Self { cpus, rings: BTreeMap::new(), events: Vec::new(), buffer: Vec::new() }
     }
 
-    /// Number of CPUs of this sampler.
+    /// Returns the number of CPUs of this sampler.
     pub fn cpus(&self) -> usize {
         self.cpus.len()
     }
 
-    /// Starts to sample thread `tid` once per `period_ns` of its CPU time on each CPU of this sampler.
+    /// Starts to sample thread `tid`. On each CPU of this sampler, the kernel takes a sample after every `period_ns` of
+    /// the thread's CPU time.
     pub fn add(&mut self, tid: u32, period_ns: u64) -> Result<()> {
         self.open(Target::Thread(tid), period_ns)
     }
 
-    /// Starts to sample all threads of the system, each CPU once per `period_ns` of its busy time. Threads then have no
-    /// events of their own, so that context switches cost nothing. Needs CAP_PERFMON, or a `perf_event_paranoid` of at
-    /// most 0.
+    /// Starts to sample all threads of the system. Each CPU takes a sample after every `period_ns` of its busy time.
+    /// Threads then have no events of their own, so their context switches take no longer. Needs CAP_PERFMON, or a
+    /// `perf_event_paranoid` of at most 0.
     pub fn add_everything(&mut self, period_ns: u64) -> Result<()> {
         self.open(Target::Everything, period_ns)
     }
 
-    /// Ends the sampling of all threads, and drops the samples that were not drained. No event remains open: as long as
-    /// the system has one, each thread that once had an event is slower at its context switches.
+    /// Ends the sampling of all threads and drops the samples that were not read. Closes all events: as long as the
+    /// system has an open event, the context switches of each thread that once had an event take longer.
     pub fn clear(&mut self) {
         self.events.clear();
         self.rings.clear();
@@ -70,7 +71,7 @@ impl CpuSampler {
         Ok(())
     }
 
-    /// Passes each new sample to `each`. Returns the number of samples that the kernel lost because this method was
+    /// Passes each new sample to `each`. Returns the number of samples that the kernel dropped because this method was
     /// called too rarely.
     pub fn drain(&mut self, mut each: impl FnMut(&CpuSample<'_>)) -> u64 {
         let mut lost = 0;
@@ -92,7 +93,7 @@ pub fn online_cpus() -> Vec<u32> {
     text.trim().split(',').filter_map(range).flatten().collect()
 }
 
-/// Returns an error if this user may not sample threads of the user's other processes.
+/// Returns an error if this user may not sample the user's own threads.
 pub fn allowed() -> Result<()> {
     match attribute::open(Target::Caller, u32::MAX, 1_000_000_000) {
         Ok(_) => Ok(()),

@@ -1,4 +1,4 @@
-//! Reads the kernel's records from the bytes of a ring.
+//! Parses the kernel's records in the bytes of a ring buffer.
 
 /// Fields of a sample: address, process and thread, time, user registers, user stack.
 pub(super) const SAMPLE_TYPE: u64 = 1 | 2 | 4 | 1 << 12 | 1 << 13;
@@ -14,10 +14,10 @@ pub(super) const USER_REGISTERS: u64 = 0x1ff | 0xff << 16;
 #[cfg(not(target_arch = "x86_64"))]
 pub(super) const USER_REGISTERS: u64 = (1 << 33) - 1;
 
-/// DWARF number of each sampled register, in the kernel's order. 16 is the program counter.
+/// DWARF number of each sampled register, in the kernel's order. Number 16 is the program counter.
 #[cfg(target_arch = "x86_64")]
 const DWARF_NUMBERS: [usize; 17] = [0, 3, 2, 1, 4, 5, 6, 7, 16, 8, 9, 10, 11, 12, 13, 14, 15];
-/// DWARF number of each sampled register, in the kernel's order. 32 is the program counter.
+/// DWARF number of each sampled register, in the kernel's order. Number 32 is the program counter.
 #[cfg(not(target_arch = "x86_64"))]
 const DWARF_NUMBERS: [usize; 33] = {
     let mut numbers = [0; 33];
@@ -29,14 +29,14 @@ const DWARF_NUMBERS: [usize; 33] = {
     numbers
 };
 
-/// Bytes of stack that the kernel copies for each sample. Most stacks are smaller; a deeper stack loses its outer
-/// frames.
+/// Number of bytes of the stack that the kernel copies for each sample. Most stacks are smaller. If a stack is larger,
+/// its outer frames are lost.
 pub const SAMPLED_STACK_BYTES: u32 = 16 << 10;
 
 /// Number of registers of a sample, the program counter included.
 pub const REGISTER_COUNT: usize = DWARF_NUMBERS.len();
 
-/// A moment at which a thread ran user code.
+/// Sample of a thread that ran user code.
 #[derive(Clone, Copy, Debug)]
 pub struct CpuSample<'a> {
     /// ID of the thread's process, as this process's namespace numbers it.
@@ -45,13 +45,13 @@ pub struct CpuSample<'a> {
     pub tid: u32,
     /// Time on the kernel's perf clock, in nanoseconds.
     pub time_ns: u64,
-    /// Registers by DWARF number. The program counter is the last of these registers.
+    /// Registers by DWARF number. The program counter is the last register.
     pub registers: [u64; REGISTER_COUNT],
     /// Copy of the stack from the stack pointer upwards.
     pub stack: &'a [u8],
 }
 
-/// Passes each sample among `bytes` to `each`. Returns the number of samples that the kernel says it lost.
+/// Passes each sample among `bytes` to `each`. Returns the number of samples that the kernel reports as lost.
 pub(super) fn parse(mut bytes: &[u8], each: &mut impl FnMut(&CpuSample<'_>)) -> u64 {
     let mut lost = 0;
     while bytes.len() >= HEADER_BYTES {

@@ -1,12 +1,13 @@
-//! The memory through which the kernel passes records to this process: one header page, and data that wraps around.
+//! The ring buffer through which the kernel passes records to this process: one header page, and data pages whose
+//! content wraps around.
 
 use std::os::fd::{AsRawFd, OwnedFd, RawFd};
 use std::sync::atomic::{AtomicU64, Ordering, fence};
 
 use crate::{Result, last_errno};
 
-/// Pages of data in a ring. With the header page, 65 pages stay below the 516 KiB that each user may lock per CPU, and
-/// hold 15 samples.
+/// Pages of data in a ring. With the header page, these are 65 pages, which is less than the 516 KiB that a user may
+/// lock per CPU. They have room for 15 samples.
 const DATA_PAGES: usize = 64;
 
 /// Offsets of the kernel's write position and of the reader's position in the header page.
@@ -25,7 +26,7 @@ pub(super) struct Ring {
 unsafe impl Send for Ring {}
 
 impl Ring {
-    /// Maps the ring of `event`. The caller must keep that descriptor open as long as the ring exists.
+    /// Maps the ring of `event`. The caller must keep the descriptor open as long as the ring exists.
     pub(super) fn new(event: RawFd) -> Result<Self> {
         let page = rustix::param::page_size();
         let (prot, len) = (libc::PROT_READ | libc::PROT_WRITE, (1 + DATA_PAGES) * page);
@@ -34,14 +35,15 @@ impl Ring {
         if start == libc::MAP_FAILED { Err(last_errno()) } else { Ok(Self { start: start.cast(), page, event }) }
     }
 
-    /// Makes the samples of `event`, which must be on the CPU of this ring, arrive in this ring.
+    /// Makes the kernel put the samples of `event` into this ring. The event must be on the CPU of this ring.
     pub(super) fn take_output_of(&self, event: &OwnedFd) -> Result<()> {
         // SAFETY: takes two descriptors and touches no memory of this process.
         let done = unsafe { libc::ioctl(event.as_raw_fd(), SET_OUTPUT, self.event) };
         if done == 0 { Ok(()) } else { Err(last_errno()) }
     }
 
-    /// Moves all complete records into `buffer`, whose former content is dropped.
+    /// Copies all complete records into `buffer` and frees their space in the ring. The previous content of `buffer` is
+    /// dropped.
     pub(super) fn take(&mut self, buffer: &mut Vec<u8>) {
         buffer.clear();
         let size = DATA_PAGES * self.page;

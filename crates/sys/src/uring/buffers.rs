@@ -1,5 +1,5 @@
-//! Receive buffers from which the kernel chooses (a provided buffer ring). Source: io_uring_register_buf_ring(3);
-//! linux/io_uring.h `struct io_uring_buf_ring`.
+//! Receive buffers of which the kernel chooses one for each receive (a provided buffer ring). Source:
+//! io_uring_register_buf_ring(3); linux/io_uring.h `struct io_uring_buf_ring`.
 
 use std::rc::Rc;
 use std::sync::atomic::{AtomicU16, Ordering};
@@ -12,8 +12,8 @@ use crate::{Errno, Result};
 /// Number of the only buffer group of a ring.
 pub(super) const GROUP: u16 = 0;
 
-/// A buffer that the kernel has filled. The program owns the buffer until it returns the buffer. The ID cannot be
-/// copied, so no buffer is returned twice.
+/// ID of a buffer that the kernel has filled. The program owns the buffer until it returns the buffer to the kernel.
+/// The ID cannot be copied, so no buffer is returned twice.
 #[derive(Debug)]
 pub struct BufferId(pub(super) u16);
 
@@ -25,15 +25,15 @@ pub struct Buffers {
     count: u16,
     bytes: usize,
     tail: u16,
-    /// First buffer that the kernel has never received.
+    /// Index of the first buffer that was never given to the kernel.
     untouched: u16,
-    /// Buffers returned since [`Buffers::returned`] was last called.
+    /// Number of buffers returned to the kernel since [`Buffers::returned`] was last called.
     returned: u32,
 }
 
 impl Buffers {
     /// Maps `count` buffers (rounded up to a power of two, at most 32768) of `bytes` each, and gives the first `first`
-    /// to the kernel. The kernel fills the buffers in turn; if there are few, they stay in the CPU's caches.
+    /// to the kernel. The kernel fills the buffers in turn, so a small number of them stays in the CPU's caches.
     /// [`Buffers::more`] gives more buffers to the kernel.
     pub(super) fn new(count: u16, first: u16, bytes: u32) -> Result<Self> {
         let count = count.clamp(1, 1 << 15).next_power_of_two();
@@ -46,8 +46,8 @@ impl Buffers {
         Ok(buffers)
     }
 
-    /// Doubles the number of buffers given to the kernel. Returns false if there are no more buffers. Call this when a
-    /// receive found no buffer.
+    /// Doubles the number of buffers given to the kernel. Returns false if the kernel already has all buffers. Call
+    /// this after a receive found no buffer.
     pub fn more(&mut self) -> bool {
         let n = self.untouched.min(self.count - self.untouched);
         self.hand_over(n);
@@ -66,7 +66,7 @@ impl Buffers {
         self.returned = self.returned.saturating_sub(u32::from(n));
     }
 
-    /// Returns the number of buffers returned since the last call.
+    /// Returns the number of buffers returned to the kernel since this function was last called.
     pub fn returned(&mut self) -> u32 {
         std::mem::take(&mut self.returned)
     }
@@ -86,7 +86,7 @@ impl Buffers {
         unsafe { std::slice::from_raw_parts(self.data.address_of(usize::from(id.0 % self.count) * self.bytes), len) }
     }
 
-    /// Returns a buffer to the kernel; the kernel sees it after [`Buffers::publish`].
+    /// Returns a buffer to the kernel. The kernel sees the buffer after [`Buffers::publish`].
     #[inline]
     pub fn recycle(&mut self, id: BufferId) {
         let at = usize::from(self.tail & (self.count - 1));

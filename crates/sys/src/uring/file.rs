@@ -9,7 +9,7 @@ pub enum File {
     Fd(std::os::fd::RawFd),
 }
 
-/// Builds an entry for either kind of file. The io_uring crate has one type per kind.
+/// Builds an operation for either kind of file. The io_uring crate has one type per kind.
 macro_rules! on_file {
     ($file:expr, |$f:ident| $build:expr) => {
         match $file {

@@ -4,7 +4,7 @@
 //!
 //! The ring uses these features where the kernel has them: SINGLE_ISSUER and DEFER_TASKRUN, a table of registered
 //! files, multishot accept and receive, a provided buffer ring, skipped completions of successful operations, min-wait
-//! timeouts. This module never tries again: completions report each result, and the caller decides.
+//! timeouts. This module never repeats an operation: completions report each result, and the caller decides.
 
 mod address;
 mod buffers;
@@ -23,7 +23,7 @@ use address::Address;
 pub use buffers::{BufferId, Buffers};
 pub use file::File;
 /// Flags of an operation. `OpFlags::SKIP_SUCCESS` suppresses the completion of a success. `OpFlags::IO_LINK` starts the
-/// next operation only after this one succeeded.
+/// next operation only after this operation has succeeded.
 pub use io_uring::squeue::Flags as OpFlags;
 use memory::Memory;
 pub use memory::mapped_bytes;
@@ -45,7 +45,7 @@ pub struct Config {
     pub slots: u32,
     /// Size of a send slot in bytes.
     pub slot_bytes: u32,
-    /// Receive buffers (a power of two, at most 32768); 0 for none.
+    /// Number of receive buffers (a power of two, at most 32768); 0 for none.
     pub buffers: u16,
     /// Number of receive buffers given to the kernel at first; 0 for all.
     pub buffers_at_first: u16,
@@ -54,8 +54,8 @@ pub struct Config {
     /// Addresses that connect and bind refer to by number.
     pub addresses: Vec<Peer>,
     /// True if operations should continue whenever the thread enters or leaves the kernel, not only while it waits for
-    /// completions. Threads that wait in other system calls need such interruptions. The kernel then interrupts the
-    /// thread more often.
+    /// completions. A thread that waits in other system calls needs this setting. The kernel then interrupts the thread
+    /// more often.
     pub eager: bool,
 }
 
@@ -104,7 +104,7 @@ pub struct Ring {
     slot_bytes: usize,
     slot_count: u32,
     addresses: Box<[Address]>,
-    // Shared ownership of the receive buffers. The buffers outlive the ring in any order of drops.
+    // Shared ownership of the receive buffers. The buffers outlive the ring, whichever of the two is dropped first.
     buffers: Option<(Rc<Memory>, Rc<Memory>)>,
     min_wait: bool,
 }
@@ -123,8 +123,8 @@ fn errno(e: &std::io::Error) -> Errno {
 }
 
 impl Ring {
-    /// Creates a ring and its receive buffers (none if not configured). Fails with ENOSYS or EPERM if the kernel or the
-    /// container forbids io_uring. Fails with EINVAL if the kernel lacks DEFER_TASKRUN (before 6.1).
+    /// Creates a ring and its receive buffers (`None` if none are configured). Fails with ENOSYS or EPERM if the kernel
+    /// or the container forbids io_uring. Fails with EINVAL if the kernel lacks DEFER_TASKRUN (before 6.1).
     pub fn new(config: &Config) -> Result<(Self, Option<Buffers>)> {
         let mut builder = IoUring::builder();
         builder.setup_single_issuer().setup_submit_all().setup_clamp();
@@ -157,7 +157,7 @@ impl Ring {
         Ok((ring, buffers))
     }
 
-    /// Returns true if the kernel can wait for a batch of completions with a limit on the added latency (6.12).
+    /// Returns true if the kernel can wait for a batch of completions for a limited time (6.12).
     pub fn has_min_wait(&self) -> bool {
         self.min_wait
     }
@@ -183,8 +183,8 @@ impl Ring {
     }
 
     /// Submits queued operations and waits for `want` completions, for at most `timeout_ns` (`None`: no limit). With
-    /// `batch_us` above 0, one completion is enough after this many microseconds, if the kernel supports it. A timeout,
-    /// a signal or a full completion queue is not an error.
+    /// `batch_us` above 0, one completion is enough once this many microseconds have passed, if the kernel supports
+    /// this limit. A timeout, a signal or a full completion queue is not an error.
     #[inline]
     pub fn submit_and_wait(&mut self, want: u32, timeout_ns: Option<u64>, batch_us: u32) -> Result<()> {
         let time = types::Timespec::from(std::time::Duration::from_nanos(timeout_ns.unwrap_or(0)));
@@ -201,7 +201,7 @@ impl Ring {
         }
     }
 
-    /// Takes the available completions, as many as fit into `into` without growing it.
+    /// Takes the available completions. Takes only as many as fit into `into` without growing it.
     #[inline]
     pub fn reap(&mut self, into: &mut Vec<Cqe>) {
         let room = into.capacity() - into.len();
@@ -213,8 +213,8 @@ impl Ring {
         }));
     }
 
-    /// Returns true if the kernel holds completions back because the queue was full. The next wait returns these
-    /// completions.
+    /// Returns true if the completion queue was full and the kernel keeps further completions. The next wait returns
+    /// these completions.
     pub fn overflowed(&mut self) -> bool {
         self.io.submission().cq_overflow()
     }
@@ -235,7 +235,7 @@ impl Ring {
     }
 }
 
-/// Turns errors with which a wait may normally end into success.
+/// Converts errors that normally end a wait into success.
 fn tolerate(e: Errno) -> Result<()> {
     if matches!(e, Errno::TIME | Errno::INTR | Errno::BUSY | Errno::AGAIN) { Ok(()) } else { Err(e) }
 }

@@ -1,4 +1,4 @@
-//! Operations of a ring, one function each. Completions contain the number `user`.
+//! Operations of a ring, one function each. The completion of an operation contains its number `user`.
 
 use std::ops::Range;
 
@@ -10,16 +10,15 @@ use super::file::File;
 use super::{OpFlags, Ring};
 use crate::{Errno, Result};
 
-/// Option values to which entries point. The values live as long as the program.
+/// Option values that entries of the ring point to. The values live as long as the program.
 static ON: libc::c_int = 1;
 const IP_BIND_ADDRESS_NO_PORT: u32 = 24;
 /// Command for a socket that returns its number of sent bytes without acknowledgement (io_uring.h).
 const SOCKET_URING_OP_SIOCOUTQ: u32 = 1;
 
 impl Ring {
-    /// Returns send slot `slot` to be filled before [`Ring::send`], or an empty slice for an unknown slot. If a slot
-    /// was overwritten while it is being sent, the peer would get wrong data, so the caller must wait for the
-    /// completion first.
+    /// Returns send slot `slot`, to be filled before [`Ring::send`]. Returns an empty slice for an unknown slot. Wait
+    /// for the completion of a send before overwriting its slot, because the peer would otherwise get wrong data.
     #[inline]
     pub fn slot(&mut self, slot: u32) -> &mut [u8] {
         let (at, len) = if slot < self.slot_count { (slot as usize, self.slot_bytes) } else { (0, 0) };
@@ -74,17 +73,17 @@ impl Ring {
         self.push(&entry.flags(op_flags).user_data(user))
     }
 
-    /// Accepts until cancelled, with one completion per connection. With `direct`, connections are put into the table
-    /// of registered files, and each result is an index. Without `direct`, each result is a descriptor that the caller
-    /// owns.
+    /// Accepts connections until cancelled, with one completion per connection. With `direct`, connections are put into
+    /// the table of registered files, and each result is an index. Without `direct`, each result is a descriptor that
+    /// the caller owns.
     pub fn accept_multi(&mut self, file: File, direct: bool, user: u64) -> Result<()> {
         let flags = if direct { 0 } else { libc::SOCK_CLOEXEC };
         let entry = on_file!(file, |f| opcode::AcceptMulti::new(f).allocate_file_index(direct).flags(flags).build());
         self.push(&entry.user_data(user))
     }
 
-    /// Receives into the ring's buffers, with one completion per piece. Ends when the peer closes or the buffers run
-    /// out (ENOBUFS).
+    /// Receives repeatedly into the ring's buffers, with one completion per receive. Ends when the peer closes or the
+    /// buffers run out (ENOBUFS).
     #[inline]
     pub fn recv_multi(&mut self, file: File, user: u64) -> Result<()> {
         let entry = on_file!(file, |f| opcode::RecvMulti::new(f, super::buffers::GROUP).build());
@@ -152,8 +151,7 @@ impl Ring {
         self.push(&entry.flags(op_flags).user_data(user))
     }
 
-    /// Closes a file of the table. Running operations on the file keep its socket open, so they must be cancelled
-    /// first.
+    /// Closes a file of the table. Running operations keep the socket open, so they must be cancelled first.
     #[inline]
     pub fn close(&mut self, at: u32, op_flags: OpFlags, user: u64) -> Result<()> {
         let entry: squeue::Entry = opcode::Close::new(Fixed(at)).build();

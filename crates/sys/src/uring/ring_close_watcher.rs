@@ -1,10 +1,9 @@
-//! Detection of the end of a ring. The kernel cleans up a ring in its own worker, some milliseconds after the ring's
-//! last descriptor was closed. Before the clean-up, all sockets of the ring's operations and of its file table stay
-//! open.
+//! Detects the end of a ring. A kernel worker cleans up a ring some milliseconds after the ring's last descriptor was
+//! closed. Until then, all sockets that the ring's operations or its file table use stay open.
 //!
-//! The write end of a pipe is put into the ring's file table, and its descriptor is closed. The read end reports a
-//! hang-up once the table has released the write end, which is the kernel's last step (io_ring_ctx_free in
-//! io_uring/io_uring.c).
+//! To detect the end, the write end of a pipe is put into the ring's file table, and its descriptor is closed. The read
+//! end reports a hang-up once the table has released the write end, in the last step of the clean-up (io_ring_ctx_free
+//! in io_uring/io_uring.c).
 
 use std::os::fd::{AsRawFd as _, OwnedFd};
 
@@ -28,7 +27,8 @@ impl Ring {
 }
 
 impl RingCloseWatcher {
-    /// Waits at most `timeout_ns` after the ring was dropped. Returns true if the ring has ended.
+    /// Waits for the end of the ring, for at most `timeout_ns` nanoseconds. Call this after the ring was dropped.
+    /// Returns true if the ring has ended.
     pub fn wait(&self, timeout_ns: u64) -> bool {
         let mut entries = [Entry::new(self.end.as_raw_fd(), poll::IN)];
         poll::poll(&mut entries, Some(timeout_ns)).is_ok() && entries[0].found() & poll::HUP != 0

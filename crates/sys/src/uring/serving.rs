@@ -9,8 +9,8 @@ use super::{BufferId, Buffers, Cqe, OpFlags, Ring, buffers};
 use crate::{Errno, Result};
 
 impl Ring {
-    /// Receives once into a buffer of the ring, which the kernel chooses when data arrives. With `now`, the operation
-    /// fails with EAGAIN instead of waiting.
+    /// Receives once into a buffer of the ring. The kernel chooses the buffer when data arrives. With `now`, the
+    /// operation fails with EAGAIN instead of waiting.
     #[inline]
     pub fn recv_once(&mut self, file: File, now: bool, op_flags: OpFlags, user: u64) -> Result<()> {
         let flags = if now { libc::MSG_DONTWAIT } else { 0 };
@@ -21,14 +21,14 @@ impl Ring {
         self.push(&entry.flags(squeue::Flags::BUFFER_SELECT | op_flags).user_data(user))
     }
 
-    /// Waits for data without receiving it. Completes with 0 when data waits or the peer has closed.
+    /// Waits for data without receiving it. Completes with 0 when data is available or the peer has closed.
     #[inline]
     pub fn recv_nothing(&mut self, file: File, op_flags: OpFlags, user: u64) -> Result<()> {
         let entry = on_file!(file, |f| opcode::Recv::new(f, std::ptr::null_mut(), 0).build());
         self.push(&entry.flags(op_flags).user_data(user))
     }
 
-    /// Signals an eventfd. If it is linked to another operation, the signal reports that operation's completion.
+    /// Signals an eventfd. An operation that is linked before this one can report its completion in this way.
     #[inline]
     pub fn signal(&mut self, eventfd: File, op_flags: OpFlags, user: u64) -> Result<()> {
         static ONE: u64 = 1;
