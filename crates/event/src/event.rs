@@ -25,9 +25,9 @@ impl Event {
         self.ended
     }
 
-    /// Returns the number of times that this descriptor number was registered before this event's registration. If a
-    /// descriptor was closed and its number is in use again, an event of the old descriptor has a lower generation. See
-    /// [`EventQueue::is_current`].
+    /// Returns the generation of the registration that this event belongs to. Each new registration of a descriptor
+    /// number has a higher generation. An event of a closed descriptor therefore has a lower generation than events of
+    /// a new descriptor with its number. See [`EventQueue::is_current`].
     #[inline]
     #[must_use]
     pub const fn generation(&self) -> u32 {

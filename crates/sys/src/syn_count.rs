@@ -13,8 +13,8 @@ use crate::{Errno, Result, last_errno};
 
 /// Limits the count to IPv4. SOCK_DGRAM removes all headers before the IP header.
 const ETH_P_IP: u16 = 0x0800;
-/// Offset of the value that tells incoming from outgoing packets. On loopback, each packet appears as incoming and as
-/// outgoing.
+/// Offset from which the filter loads the packet's direction, incoming or outgoing. On loopback, each packet appears
+/// twice, as outgoing and as incoming.
 const PACKET_TYPE: u32 = (libc::SKF_AD_OFF + libc::SKF_AD_PKTTYPE) as u32;
 
 /// A running count of SYNs (without ACK) that arrive at an interface for one port.
