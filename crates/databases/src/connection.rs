@@ -8,7 +8,7 @@ use std::time::Duration;
 use run::Behind;
 use sys::blocking_stream::BlockingStream;
 
-/// Maximum time for a connect, a read or a write. A slower database cannot be sampled 20 times per second.
+/// Maximum time for a connect, a read or a write. A slower database cannot be sampled often enough.
 const TIMEOUT: Duration = Duration::from_secs(5);
 
 /// Connects to a database.
@@ -21,7 +21,7 @@ pub(crate) fn open(behind: &Behind) -> io::Result<BlockingStream> {
     Ok(stream)
 }
 
-/// Tries the addresses of a host in order.
+/// Connects to the first address of a host that accepts a connection.
 fn connect(host: &str, port: u16) -> io::Result<TcpStream> {
     let mut last = io::Error::new(io::ErrorKind::NotFound, "the host name has no address");
     for addr in (host, port).to_socket_addrs()? {
@@ -36,7 +36,7 @@ fn connect(host: &str, port: u16) -> io::Result<TcpStream> {
     Err(last)
 }
 
-/// Returns true if nobody on the network path can read the sent data.
+/// Returns true if the connection stays on this machine, so nobody on a network can read the sent data.
 pub(crate) fn is_local(stream: &BlockingStream) -> bool {
     match stream {
         BlockingStream::Unix(_) => true,

@@ -8,10 +8,10 @@ pub enum DatabaseError {
     /// The connection failed.
     #[error("{0}")]
     Io(#[from] io::Error),
-    /// The database refused or answered with an error.
+    /// The database refused the request or answered with an error.
     #[error("it answered: {0}")]
     Refused(String),
-    /// The login needs a method or a password that loadline does not have.
+    /// The login needs a method that loadline does not support, or a password that it does not have.
     #[error("{0}")]
     Login(String),
     /// The answer breaks the protocol.

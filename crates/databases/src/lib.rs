@@ -1,8 +1,9 @@
-//! Databases behind a server: what their sessions do and wait for, sampled over one connection of loadline's own.
+//! Databases that a server uses: samples of the activities and waits of their sessions, over a connection of loadline's
+//! own.
 //!
-//! A sampler reads the sessions of PostgreSQL 20 times per second and those of MariaDB ten times per second. The
-//! sampler reads the counts of Redis at both ends of a trial. Values are removed from statements in this crate, before
-//! anything is stored.
+//! A sampler reads the sessions of PostgreSQL 20 times per second and those of MariaDB ten times per second. For Redis,
+//! it reads the counts of commands at the beginning and at the end of a trial. This crate removes the values from
+//! statements before anything is stored.
 
 mod connection;
 mod credentials;

@@ -1,5 +1,5 @@
-//! Redis: the time in each command, from `INFO commandstats` at both ends, and its log of slow commands. Only the name
-//! of a logged command is kept. Source: Redis's manual, "INFO" and "SLOWLOG".
+//! Redis: the time spent in each command, from `INFO commandstats` at both ends of a trial, and the log of slow
+//! commands. Of a logged command, only its name is kept. Source: Redis's manual, "INFO" and "SLOWLOG".
 
 use std::collections::BTreeMap;
 use std::io::{Read as _, Write as _};
@@ -19,16 +19,16 @@ const SLOWLOG_ENTRIES: &str = "128";
 /// Maximum number of different commands.
 const MAX_COMMANDS: usize = 1024;
 
-/// Calls and time of each command.
+/// Number of calls and total time in seconds of each command.
 type Counts = BTreeMap<String, (u64, f64)>;
 
 /// Connection to Redis that takes samples.
 #[derive(Debug)]
 pub(crate) struct RedisSession {
     connection: BlockingStream,
-    /// Counts and moment of the first reading of a trial.
+    /// Counts of the first reading in a trial, and the time of this reading.
     first: Option<(Counts, Instant)>,
-    /// ID of the newest entry of the slow log at the first reading.
+    /// ID of the newest entry of the slow log at the first reading. Older entries do not count.
     newest_slow: i64,
 }
 
@@ -53,7 +53,7 @@ impl RedisSession {
         self.first = None;
     }
 
-    /// Reads the counts and returns the commands since the first reading.
+    /// Reads the counts. Returns the commands that were executed since the first reading.
     pub(crate) fn sample(&mut self) -> Result<Vec<CommandSum>, DatabaseError> {
         let now = Instant::now();
         let counts = self.counts()?;
@@ -72,7 +72,7 @@ impl RedisSession {
         }
         let sum = |(command, (calls, time_s)): (&String, &(u64, f64))| {
             let (calls_before, time_before) = first.get(command).copied().unwrap_or_default();
-            // Another client may have reset the counts.
+            // Another client may have reset the counts in the meantime.
             let (calls, time_s) = (calls.checked_sub(calls_before)?, time_s - time_before);
             (calls > 0 && time_s >= 0.0 && seconds > 0.0).then(|| CommandSum {
                 command: command.clone(),
@@ -90,7 +90,7 @@ impl RedisSession {
 
     fn slow_log(&mut self) -> Result<Vec<SlowCommand>, DatabaseError> {
         let log = match self.ask(&["SLOWLOG", "GET", SLOWLOG_ENTRIES]) {
-            // Managed services may forbid this command. Without the slow log, the counts of commands are sufficient.
+            // Managed services may forbid this command. The counts of commands are then used without the slow log.
             Err(DatabaseError::Refused(_)) => return Ok(Vec::new()),
             log => log?,
         };
@@ -115,7 +115,7 @@ impl RedisSession {
     }
 }
 
-/// Returns a command's name, if it looks like one: a wrong client may send a value in its place.
+/// Returns the name of a command if it looks like a name. A faulty client may send a value in its place.
 fn command_name(text: &str) -> Option<String> {
     const MAX_CHARS: usize = 40;
     let is_name = |c: char| c.is_ascii_alphanumeric() || matches!(c, '.' | '_' | '-' | '|');

@@ -1,4 +1,4 @@
-//! The thread that samples a database during a trial, over a connection that lasts for the run.
+//! The thread that samples a database during a trial, over one connection for the whole run.
 
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::thread::JoinHandle;
@@ -14,11 +14,13 @@ use crate::sums::Sums;
 
 /// Pause between two samples of PostgreSQL. A trial of 2 s then has 40 samples.
 const POSTGRES_PAUSE: Duration = Duration::from_millis(50);
-/// Pause between two samples of MariaDB, whose InnoDB renews its tables ten times a second.
+/// Pause between two samples of MariaDB, whose InnoDB updates its tables ten times per second.
 const MARIADB_PAUSE: Duration = Duration::from_millis(100);
-/// Pause between two readings of Redis. Only the first and the last one count; the others keep a live view current.
+/// Pause between two readings of Redis. Only the first and the last reading count. The others keep a live view up to
+/// date.
 const REDIS_PAUSE: Duration = Duration::from_secs(1);
-/// Minimum pause, as a multiple of the duration of a sample: a slow database is asked less often.
+/// Minimum pause between two samples, as a multiple of the duration of a sample. A slow database is therefore sampled
+/// less often.
 const MIN_PAUSE_SAMPLES: u32 = 4;
 
 /// A connection that takes samples.
@@ -62,7 +64,7 @@ impl Session {
     }
 }
 
-/// A database behind the server. All clones use one connection.
+/// A database behind the server. All clones share one connection.
 #[derive(Clone, Debug)]
 pub struct Database {
     behind: Behind,
@@ -76,7 +78,7 @@ impl Database {
         Ok(Self { behind: behind.clone(), session: Arc::new(Mutex::new(Some(session))) })
     }
 
-    /// Starts to take samples.
+    /// Starts a thread that takes samples.
     pub fn sample(&self) -> std::io::Result<DatabaseSampler> {
         let shared = Arc::new((Mutex::new(Shared::default()), Condvar::new()));
         let (database, theirs) = (self.clone(), Arc::clone(&shared));
@@ -91,7 +93,7 @@ impl Database {
         let failed = self.session().and_then(|mut session| {
             session.begin();
             let result = sample_until_stop(&mut session, &mut sums, shared, |sums| self.profile(sums, begin));
-            // A connection after an error is in an unknown state.
+            // After an error, the state of the connection is unknown, so the connection is dropped.
             if result.is_ok() {
                 *lock(&self.session) = Some(session);
             }
@@ -104,7 +106,7 @@ impl Database {
         lock(&shared.0).profile = profile;
     }
 
-    /// Returns the kept connection, or a new one.
+    /// Returns the kept connection. If there is none, connects again.
     fn session(&self) -> Result<Session, DatabaseError> {
         let kept = lock(&self.session).take();
         kept.map_or_else(|| Session::connect(&self.behind), Ok)
@@ -120,7 +122,8 @@ impl Database {
     }
 }
 
-/// Takes samples until the stop. The last sample comes after the stop, for the counts of the whole trial.
+/// Takes samples until the caller asks to stop. The last sample is taken after this request, so the counts cover the
+/// whole trial.
 fn sample_until_stop(
     session: &mut Session,
     sums: &mut Sums,
@@ -149,16 +152,16 @@ fn sample_until_stop(
     }
 }
 
-/// State that both threads share.
+/// State that the sampling thread and the caller share.
 #[derive(Debug, Default)]
 struct Shared {
     stop: bool,
-    /// True if a caller reads the profile before the end.
+    /// True if the caller reads the profile before the end. The thread then updates the profile after each sample.
     wanted: bool,
     profile: DatabaseProfile,
 }
 
-/// A sampler of a database.
+/// A thread that samples a database.
 #[derive(Debug)]
 pub struct DatabaseSampler {
     shared: Arc<(Mutex<Shared>, Condvar)>,
@@ -166,7 +169,7 @@ pub struct DatabaseSampler {
 }
 
 impl DatabaseSampler {
-    /// Returns the profile so far. From the second call on, the profile is at most a sample old.
+    /// Returns the profile so far. From the second call on, the profile lacks at most the newest sample.
     pub fn so_far(&self) -> DatabaseProfile {
         let mut state = lock(&self.shared.0);
         state.wanted = true;
@@ -177,7 +180,7 @@ impl DatabaseSampler {
     pub fn finish(mut self) -> DatabaseProfile {
         self.stop();
         if let Some(thread) = self.thread.take() {
-            // Only a bug ends the thread early. The profile is then empty.
+            // The thread ends early only because of a bug. The profile is then empty.
             let _ = thread.join();
         }
         lock(&self.shared.0).profile.clone()

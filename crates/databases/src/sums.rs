@@ -1,4 +1,4 @@
-//! Sums over samples, and the profile made from them. Pure functions: equal samples give equal profiles.
+//! Sums over samples, and the profile made from them. All functions are pure: equal samples give equal profiles.
 
 use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;
@@ -7,7 +7,8 @@ use run::{Blocker, CommandSum, DatabaseKind, DatabaseProfile, MAX_WAIT_ROWS, Ses
 
 use crate::statement::{Dialect, without_values};
 
-/// Maximum number of distinct groups during the sampling, of statements whose short form is kept, and of times.
+/// Maximum number of kept entries: of distinct groups while sampling, of statements with their short forms, and of
+/// times.
 const MAX_KEPT: usize = 4096;
 
 /// A session at one moment.
@@ -15,29 +16,29 @@ const MAX_KEPT: usize = 4096;
 pub(crate) struct SessionSample {
     pub(crate) state: SessionState,
     pub(crate) event: String,
-    /// Statement with its values.
+    /// Text of the statement, still with its values.
     pub(crate) statement: String,
 }
 
-/// A transaction that blocks a session, at one moment.
+/// A transaction that blocks a session at one moment.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(crate) struct BlockerSample {
     pub(crate) blocked: SessionState,
-    /// Number that distinguishes the transactions of one sample.
+    /// Number of the transaction, unique in one sample.
     pub(crate) id: u32,
     pub(crate) state: SessionState,
-    /// Statement with its values.
+    /// Text of the statement, still with its values.
     pub(crate) statement: String,
     /// Time for which the transaction has held the lock, seconds; `None` if unknown.
     pub(crate) held_s: Option<f64>,
 }
 
-/// Sessions at one moment.
+/// All sessions of a database at one moment.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(crate) struct Sample {
     pub(crate) sessions: Vec<SessionSample>,
     pub(crate) idle: u64,
-    /// Number of sessions whose activity this login may not read.
+    /// Number of sessions whose activity loadline's user may not read.
     pub(crate) hidden: u64,
     pub(crate) blockers: Vec<BlockerSample>,
 }
@@ -53,10 +54,10 @@ pub(crate) struct Sums {
     hidden: u64,
     groups: BTreeMap<(SessionState, String, Arc<str>), f64>,
     blockers: BTreeMap<(SessionState, SessionState, Arc<str>), f64>,
-    /// Times for which row locks had been held, seconds.
+    /// Times for which row locks had been held when they were sampled, seconds.
     held_s: Vec<f64>,
     short: HashMap<String, Arc<str>>,
-    /// Executed commands; each reading replaces the one before.
+    /// Executed commands from the latest reading. Each reading replaces the previous one.
     pub(crate) commands: Vec<CommandSum>,
 }
 
@@ -67,7 +68,7 @@ impl Sums {
         Self { dialect, ..Self::default() }
     }
 
-    /// Counts a sample that took this time.
+    /// Counts a sample that took this many seconds.
     pub(crate) fn count(&mut self, seconds: f64) {
         self.samples += 1;
         self.sample_s += seconds;
@@ -87,7 +88,8 @@ impl Sums {
         self.add_blockers(sample.blockers);
     }
 
-    /// Adds each blocking transaction once. The lock of a transaction is as old as the oldest wait for this lock.
+    /// Adds each blocking transaction once. The age of its lock is the longest time for which a session has waited for
+    /// it.
     fn add_blockers(&mut self, blockers: Vec<BlockerSample>) {
         let mut transactions: BTreeMap<(SessionState, u32), BlockerSample> = BTreeMap::new();
         for blocker in blockers {
@@ -105,7 +107,7 @@ impl Sums {
         }
     }
 
-    /// Returns a statement without its values. Most sessions repeat a few statements.
+    /// Returns a statement without its values. The result is kept, because most sessions repeat a few statements.
     fn shortened(&mut self, statement: String) -> Arc<str> {
         if self.short.len() >= MAX_KEPT {
             self.short.clear();
@@ -155,15 +157,16 @@ impl Sums {
     }
 }
 
-/// Returns the typical length of holds from their ages at random moments. A sample falls into the middle of a hold on
-/// average, so a hold lasts twice the median age. For holds of equal length, this length is exact. For exponential
-/// holds it is 1.39 times the mean, since a random moment falls into long holds more often.
+/// Returns the typical duration for which locks are held, from the ages of the locks at random moments. On average, a
+/// random moment is in the middle of this duration, so the result is twice the median age. The result is exact if all
+/// durations are equal. If they are exponentially distributed, the result is 1.39 times the mean, because a random
+/// moment falls into a long duration more often.
 fn typical_length(mut ages: Vec<f64>) -> Option<f64> {
     ages.sort_by(f64::total_cmp);
     ages.get(ages.len() / 2).map(|median| 2.0 * median)
 }
 
-/// Sorts rows by a size, the largest first, and keeps the first ones.
+/// Sorts rows by a value, the largest first, and keeps the first ones.
 fn largest<T>(mut rows: Vec<T>, size: impl Fn(&T) -> f64) -> Vec<T> {
     rows.sort_by(|a, b| size(b).total_cmp(&size(a)));
     rows.truncate(MAX_WAIT_ROWS);
@@ -190,7 +193,7 @@ mod tests {
                 statement: format!("SELECT pg_sleep({round})"),
                 held_s,
             };
-            // The same transaction blocks two sessions.
+            // One transaction blocks two sessions.
             let blockers = vec![blocker(7, Some(0.002)), blocker(7, Some(0.004))];
             sums.count(0.5);
             sums.add(Sample { sessions: (0..3).map(statement).collect(), idle: 4, blockers, ..Sample::default() });
@@ -218,12 +221,14 @@ mod tests {
         let mut random = fastrand::Rng::with_seed(7);
         let mut lengths: Vec<[f64; 2]> = Vec::new();
         for _ in 0..300 {
-            // Holds of 9 ms one after another, equal or exponential, at 200 random moments in 2,000 s.
+            // Locks are held for 9 ms, one after another, with equal or exponentially distributed durations. Their ages
+            // are taken at 200 random moments.
             let mut found = [0.0; 2];
             for (kind, found) in found.iter_mut().enumerate() {
                 let ages = (0..200).map(|_| match kind {
                     0 => random.f64() * 0.009,
-                    // The age of an exponential hold at a random moment has the same distribution as the hold itself.
+                    // The age of an exponentially distributed duration at a random moment has the same distribution as
+                    // the duration itself.
                     _ => -0.009 * (1.0 - random.f64()).ln(),
                 });
                 *found = typical_length(ages.collect()).unwrap();

@@ -2,12 +2,12 @@
 
 use std::collections::BTreeMap;
 
-/// Name of a medium with its arguments; each argument can be taken once.
+/// Name of a medium and its arguments. Each argument can be taken once.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Arguments {
     /// Name of the medium.
     pub(crate) name: String,
-    /// The argument without a key, if any.
+    /// Argument without a key, if there is one.
     plain: Option<String>,
     named: BTreeMap<String, String>,
 }
@@ -34,13 +34,13 @@ impl Arguments {
         self.plain.take()
     }
 
-    /// Takes a named argument and parses it with `read`.
+    /// Takes a named argument and parses its value with `read`.
     pub(crate) fn take<T>(&mut self, key: &str, read: fn(&str) -> Option<T>) -> Result<Option<T>, String> {
         let Some(text) = self.named.remove(key) else { return Ok(None) };
         read(&text).map(Some).ok_or_else(|| format!("{key}={text} cannot be read"))
     }
 
-    /// Returns an error if an argument was not taken.
+    /// Returns an error if an argument is left that was not taken.
     pub(crate) fn finish(self) -> Result<(), String> {
         match self.named.into_keys().next().or(self.plain) {
             Some(left) => Err(format!("it has no argument {left:?}")),
@@ -63,7 +63,7 @@ pub(crate) fn rate(text: &str) -> Option<u64> {
     (1000.0..=1e12).contains(&bits).then_some(bits as u64)
 }
 
-/// Parses a time and returns nanoseconds: `50ms`, `0.2s`, `10us`. A number without a unit is milliseconds.
+/// Parses a time and returns nanoseconds: `50ms`, `0.2s`, `10us`. A number without a unit counts as milliseconds.
 pub(crate) fn time_ns(text: &str) -> Option<u64> {
     let (digits, factor) = [("us", 1e3), ("ms", 1e6), ("s", 1e9)]
         .iter()

@@ -1,4 +1,4 @@
-//! Errors of a testbed. Each error states the attempted action, the cause, and advice.
+//! Errors of a testbed. Each error text says which action failed, why, and what to do.
 
 use std::io;
 
@@ -16,7 +16,7 @@ pub enum TestbedError {
     /// The spec describes a testbed that cannot be built.
     #[error("the testbed cannot be built: {0}")]
     Spec(String),
-    /// Network namespaces are forbidden.
+    /// The caller may not create network namespaces.
     #[error(
         "cannot make a network namespace: {0}; run as root, or allow user namespaces (sysctl user.max_user_namespaces, kernel.apparmor_restrict_unprivileged_userns=0)"
     )]
@@ -26,7 +26,7 @@ pub enum TestbedError {
     Program {
         /// Program that failed.
         program: &'static str,
-        /// Debian package that contains it.
+        /// Debian package that contains the program.
         package: &'static str,
         /// Error of the operating system.
         source: io::Error,

@@ -1,6 +1,6 @@
-//! A process that keeps one network namespace alive. At the end of its standard input, it kills all other processes in
-//! its namespace and exits. Only its creator has the other end of this pipe. When the creator ends, even in a crash,
-//! all processes in the namespace therefore end, too.
+//! A process that keeps one network namespace alive. When its standard input ends, it kills all other processes in its
+//! namespace and exits. Its input is a pipe, and only its creator has the other end. When the creator ends, even by a
+//! crash, all processes in the namespace therefore end, too.
 
 use std::process::{Child, Command, Stdio};
 
@@ -20,7 +20,7 @@ pub(crate) struct Holder {
 }
 
 impl Holder {
-    /// Creates a new network namespace. If the caller lacks the rights, the first namespace of a testbed also gets a
+    /// Creates a new network namespace. If the caller lacks the rights, the network namespace is created inside a new
     /// user namespace.
     pub(crate) fn first() -> Result<Self> {
         match Self::spawn(|c| netns::unshare(c, false)) {
@@ -32,7 +32,7 @@ impl Holder {
         }
     }
 
-    /// Creates another network namespace in the user namespace of this one.
+    /// Creates another network namespace in the user namespace of this holder.
     pub(crate) fn another(&self) -> Result<Self> {
         Self::spawn(|c| {
             self.netns.enter(c);
@@ -66,8 +66,7 @@ impl Drop for Holder {
     fn drop(&mut self) {
         drop(self.child.stdin.take());
         let _ = self.child.wait();
-        // Normally no process is left. If something has killed the keeping process, that process could not end the
-        // others.
+        // Normally no process is left. If the keeping process was killed, it could not end the others.
         end_all_in(&self.netns);
     }
 }

@@ -1,6 +1,5 @@
-//! Test hosts and media on one machine, without root. The hosts are network namespaces, joined by a shared wire, a
-//! switch or a long line. The hosts run real programs on the real network stack, so that nothing but the medium is
-//! simulated.
+//! Test hosts and media on one machine, without root. The hosts are network namespaces. A shared wire, a switch or a
+//! long line joins them. The hosts run real programs on the real network stack, so only the medium is simulated.
 //!
 //! ```no_run
 //! use loadline_testbed::{Spec, Testbed};

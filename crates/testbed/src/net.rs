@@ -23,17 +23,17 @@ pub(crate) struct Host {
     holder: Option<Holder>,
 }
 
-/// Everything that keeps the testbed alive.
+/// Namespaces of a testbed, and the processes that keep them alive.
 #[derive(Debug)]
 pub(crate) struct Net {
     pub(crate) hosts: Vec<Host>,
-    /// Process that keeps the medium's namespace. This field comes after that of the hosts, so that the hosts are
-    /// dropped first.
+    /// Process that keeps the medium's namespace. Fields are dropped in order, so the hosts are dropped before this
+    /// field.
     pub(crate) middle: Holder,
 }
 
 impl Net {
-    /// Creates the namespaces. With `apart`, each host gets its own namespace.
+    /// Creates the namespaces. If `apart` is true, each host gets its own namespace.
     pub(crate) fn new(names: &[String], apart: bool) -> Result<Self> {
         check_names(names)?;
         let middle = Holder::first()?;
@@ -70,7 +70,7 @@ impl Net {
     }
 
     /// Gives every host's `eth0` its address and the hardware addresses of all other hosts. The medium then carries
-    /// only the load, but no address resolution and no IPv6 traffic.
+    /// only the load: no address resolution and no IPv6 traffic.
     pub(crate) fn address_hosts(&self) -> Result<()> {
         for (index, host) in self.hosts.iter().enumerate() {
             let mut script = String::from("link set lo up\n");
@@ -85,14 +85,14 @@ impl Net {
         Ok(())
     }
 
-    /// Waits until the links of all hosts and of the medium are active. The hosts already know each other's hardware
-    /// addresses; a frame that is sent earlier is lost.
+    /// Waits until the links of all hosts and of the medium are active. A frame that is sent earlier is lost. The hosts
+    /// cannot notice this, because they need no address resolution.
     pub(crate) fn wait_for_links(&self) -> Result<()> {
         tools::wait_for_links(&self.middle.netns)?;
         (0..self.hosts.len()).try_for_each(|host| tools::wait_for_links(self.netns(host)))
     }
 
-    /// Turns off offloads that make packets of an interface larger than those on a real wire.
+    /// Turns off the offloads that make an interface's packets larger than those on a real wire.
     pub(crate) fn real_packets(netns: &Netns, interfaces: &[String]) -> Result<()> {
         let control = netns.open(&[OpenSpec::CONTROL]).map_err(setup("open a socket in a namespace", ""))?;
         let Some(control) = control.first() else { return Ok(()) };
@@ -105,9 +105,9 @@ impl Net {
     }
 
     /// Gives every host an interface `eth0` with an address. The forwarder gets the frames of these interfaces. Returns
-    /// the forwarder's ports and the kind of interface.
+    /// the forwarder's ends of the interfaces and the kind of interface.
     pub(crate) fn forwarded(&self) -> Result<(Vec<Port>, &'static str)> {
-        // If users may not open the TAP device, a veth pair replaces it, and the forwarder reads the other end of the
+        // If users may not open the TAP device, a veth pair replaces it. The forwarder then reads the other end of the
         // pair.
         match self.netns(0).open(&[OpenSpec::tun()]) {
             Ok(_) => Ok((self.taps()?, "TAP interfaces")),
@@ -153,7 +153,7 @@ impl Net {
         (0..self.hosts.len()).map(cable).collect()
     }
 
-    /// Makes a host send frames of one packet each, with checksums, as on a real wire.
+    /// Makes a host send every packet as a frame of its own, with checksums, as on a real wire.
     fn whole_frames(&self, host: usize) -> Result<()> {
         Self::real_packets(self.netns(host), &["eth0".into()])?;
         let control = one(self.netns(host), OpenSpec::CONTROL, "")?;
@@ -178,7 +178,7 @@ fn one(netns: &Netns, want: OpenSpec, advice: &'static str) -> Result<OwnedFd> {
     fds.pop().ok_or_else(|| TestbedError::Spec("no descriptor came out of a namespace".into()))
 }
 
-/// Returns the hardware address of a host, which is locally administered.
+/// Returns the hardware address of a host. The address is a locally administered one.
 pub(crate) fn mac(host: usize) -> [u8; 6] {
     [2, 0, 0, 0, 0x77, host as u8 + 1]
 }

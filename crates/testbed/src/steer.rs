@@ -1,5 +1,5 @@
-//! Choice of the CPUs on which the kernel receives packets for a host. Between namespaces, the kernel does this work on
-//! the sender's CPU, so that receiving for a server would cost its clients CPU time. Receive packet steering moves the
+//! Chooses the CPUs on which the kernel receives packets for a host. Between namespaces, the kernel receives packets on
+//! the sender's CPU. Receiving for a server would then use its clients' CPU time. Receive packet steering moves this
 //! work to the receiver's CPUs. Source: Documentation/networking/scaling.rst, Documentation/admin-guide/sysctl/net.rst
 //! (rps_default_mask).
 
@@ -12,20 +12,19 @@ use crate::error::Result;
 use crate::net::Net;
 use crate::tools;
 
-/// File with the CPU mask for new interfaces of a namespace. The root user of a namespace may write this file, but not
-/// the `rps_cpus` of an interface.
+/// File with the CPU mask for new interfaces of a namespace. The root user of a namespace may write this file, but may
+/// not write the file `rps_cpus` of an interface.
 const DEFAULT_MASK_FILE: &str = "/proc/sys/net/core/rps_default_mask";
 
-/// Script that sets the CPU mask of one interface. The script mounts the sysfs of the host's namespace for this one
-/// command.
+/// Script that sets the CPU mask of one interface. For this, the script mounts the sysfs of the host's namespace.
 const SET_MASK_SCRIPT: &str =
     r#"mount -t sysfs sysfs /sys && printf %s "$1" > /sys/class/net/eth0/queues/rx-0/rps_cpus"#;
 
-/// Description, for notes, of how the receive work of a host was moved to its CPUs. The error states why the work was
-/// not moved.
+/// Result of moving the receive work of a host to its CPUs: the mechanism that was used, for notes. The error says why
+/// the work was not moved.
 pub type Steered = std::result::Result<&'static str, String>;
 
-/// A host whose receive work will be steered, while its testbed is being created.
+/// A host of a testbed that is being created. The kernel will receive the host's packets on chosen CPUs.
 pub(crate) struct Receiver<'a> {
     host: &'a str,
     netns: &'a Netns,
@@ -33,7 +32,7 @@ pub(crate) struct Receiver<'a> {
     asked: bool,
 }
 
-/// Sets the CPU masks for new interfaces, before the hosts have any interface.
+/// Sets the CPU masks for future interfaces. Call this function before the hosts have any interface.
 pub(crate) fn ask<'a>(wanted: &'a BTreeMap<String, Vec<u32>>, net: &'a Net) -> Result<Vec<Receiver<'a>>> {
     let receiver = |(host, cpus): (&'a String, &Vec<u32>)| {
         let netns = net.netns(net.index(host)?);
@@ -49,8 +48,8 @@ impl<'a> Receiver<'a> {
         Self { host, netns, mask, asked }
     }
 
-    /// Waits until the interface exists, and returns the result. If the kernel refused the default mask, the mask of
-    /// the interface itself is set, which requires root.
+    /// Waits until the interface exists, and returns the result. If the kernel refused the mask for future interfaces,
+    /// the mask of this interface is set, which requires root.
     pub(crate) fn settle(self) -> (String, Steered) {
         let steered = match self.asked {
             true => Ok("rps_default_mask of its namespace"),

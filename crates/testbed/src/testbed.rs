@@ -1,4 +1,4 @@
-//! A testbed in use: addresses of its hosts, programs started in them, and counters of the medium.
+//! A testbed that was built: addresses of its hosts, programs started in them, and counters of the medium.
 
 use std::collections::BTreeMap;
 use std::net::IpAddr;
@@ -21,9 +21,8 @@ pub struct Spec {
     pub hosts: Vec<String>,
     /// Medium that joins the hosts, as parsed by [`Medium::parse`].
     pub medium: String,
-    /// CPUs that do the kernel's receive work for a host, as the interrupts of a network card would. Without an entry
-    /// for a host, the sender's CPU does the host's receive work. [`Testbed::steered`] returns the CPUs that do this
-    /// work.
+    /// For each host, the CPUs that do the kernel's receive work, as the interrupts of a network card would. If a host
+    /// has no entry, the sender's CPU does this work. [`Testbed::steered`] tells whether the kernel accepted the CPUs.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub receives_on: BTreeMap<String, Vec<u32>>,
 }
@@ -36,10 +35,10 @@ impl Spec {
     }
 }
 
-/// Hosts (network namespaces) joined by a medium. The hosts vanish, with every program started in them, when the value
-/// is dropped or its process ends for any reason.
+/// Hosts (network namespaces) joined by a medium. The hosts end when this value is dropped or its process ends for any
+/// reason. Every program started in the hosts ends with them.
 pub struct Testbed {
-    /// Declared first, because it must be dropped first: a forwarder then releases the interfaces of the hosts.
+    /// This field comes first, so it is dropped first: a forwarder then releases the interfaces of the hosts.
     medium: Arc<dyn BuiltMedium>,
     medium_text: String,
     medium_spec: &'static MediumSpec,
@@ -55,7 +54,7 @@ impl std::fmt::Debug for Testbed {
 }
 
 impl Testbed {
-    /// Builds a testbed: as root in plain namespaces, otherwise in a user namespace.
+    /// Builds a testbed. Without root, its namespaces are created inside a new user namespace.
     pub fn build(spec: &Spec) -> Result<Self> {
         let medium = Medium::parse(&spec.medium)?;
         let net = Net::new(&spec.hosts, medium.hosts_apart())?;
@@ -116,7 +115,7 @@ impl Testbed {
         self.steered.get(host)
     }
 
-    /// Returns the medium that joins the hosts, as requested.
+    /// Returns the text of the medium that joins the hosts, as requested.
     pub fn medium(&self) -> &str {
         &self.medium_text
     }
@@ -136,8 +135,9 @@ impl Testbed {
         self.medium.made_of()
     }
 
-    /// Returns how much traffic a medium in the kernel passes without delay after a pause, as microseconds of wire
-    /// time. The kernel's timer may be late by this time. Returns 0 if every frame takes its own time.
+    /// Returns the amount of traffic that a medium in the kernel passes without delay after a pause, as microseconds of
+    /// wire time. The kernel's timer may be late by this time. Returns 0 if every frame takes the full time that its
+    /// rate requires.
     pub fn catches_up_us(&self) -> u64 {
         self.medium.catches_up_us()
     }
@@ -164,10 +164,10 @@ impl std::fmt::Debug for MediumSpeed {
 }
 
 impl MediumSpeed {
-    /// Minimum share of its full rate that a medium keeps.
+    /// Minimum rate of a slowed medium, as a share of its full rate.
     const MIN_SHARE: f64 = 0.01;
 
-    /// Sets every wire of the medium to this share of its rate from now on; 1 is the full rate.
+    /// Sets every wire of the medium to this share of its full rate, from now on.
     pub fn set(&self, share: f64) -> Result<()> {
         if !(Self::MIN_SHARE..=1.0).contains(&share) {
             return Err(TestbedError::Speed(format!(
@@ -191,8 +191,8 @@ impl std::fmt::Debug for MediumGauge {
 }
 
 impl MediumGauge {
-    /// Adds one sample to a recording: counters `medium.*` with one instance per wire. After the end of the testbed,
-    /// the sample has no values.
+    /// Adds one sample to a recording: the counters `medium.*`, with one instance per wire. After the end of the
+    /// testbed, the sample has no values.
     pub fn sample(&self, t_s: f64, recording: &mut Recording) {
         let rows = recording.t_s.len();
         recording.t_s.push(t_s);

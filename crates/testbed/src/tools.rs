@@ -1,4 +1,4 @@
-//! `ip` and `tc` of iproute2, run inside a namespace with a list of commands on standard input.
+//! Runs `ip` and `tc` of iproute2 inside a namespace, with a list of commands on standard input.
 
 use std::io::Write as _;
 use std::process::{Command, Stdio};
@@ -11,7 +11,7 @@ use crate::error::{Result, TestbedError};
 const ADVICE: &str =
     "the kernel may lack this piece (bridge, veth, ifb, packet sockets, sch_htb, act_mirred): load its module";
 
-/// Maximum time until a link is active. The kernel announces links at most once a second (`linkwatch`).
+/// Maximum wait until a link is active. The kernel updates the states of links at most once per second (`linkwatch`).
 const LINKS_UP_WITHIN: Duration = Duration::from_secs(10);
 const LINK_POLL_INTERVAL: Duration = Duration::from_millis(2);
 
@@ -25,8 +25,8 @@ pub(crate) fn tc(netns: &Netns, commands: &str) -> Result<()> {
     batch("tc", netns, commands)
 }
 
-/// Waits until all interfaces that are set up carry frames. The kernel activates a link a moment after the command, and
-/// drops frames until then.
+/// Waits until all interfaces that are set to "up" carry frames. The kernel activates a link a moment after the
+/// command, and drops frames until then.
 pub(crate) fn wait_for_links(netns: &Netns) -> Result<()> {
     let begin = Instant::now();
     loop {
@@ -42,7 +42,7 @@ pub(crate) fn wait_for_links(netns: &Netns) -> Result<()> {
     }
 }
 
-/// Returns the table of the interfaces that are set up.
+/// Returns a table of the interfaces that are set to "up".
 fn listed(netns: &Netns) -> Result<String> {
     let mut command = tool("ip");
     command.args(["-br", "link", "show", "up"]);
@@ -51,7 +51,7 @@ fn listed(netns: &Netns) -> Result<String> {
     Ok(String::from_utf8_lossy(&command.output().map_err(missing)?.stdout).into_owned())
 }
 
-/// Returns the names of the interfaces in a table whose state is down.
+/// Returns the names of the interfaces whose state in a table is down.
 fn links_down(table: &str) -> Vec<String> {
     let words = table.lines().map(|line| line.split_whitespace().collect::<Vec<_>>());
     let down = words.filter(|words| words.get(1).is_some_and(|state| state.ends_with("DOWN")));
@@ -88,14 +88,14 @@ fn batch(program: &'static str, netns: &Netns, commands: &str) -> Result<()> {
     Err(TestbedError::Setup { what: explain(program, commands, &words), message: words.trim().into(), advice: ADVICE })
 }
 
-/// Names the failed command if the tool reports its line.
+/// Returns a text that names the failed command. Tools report the number of its line.
 fn explain(program: &str, commands: &str, words: &str) -> String {
     let line = words.split("-:").nth(1).and_then(|rest| rest.split_whitespace().next()?.parse::<usize>().ok());
     let failed = line.and_then(|n| commands.lines().nth(n.checked_sub(1)?)).unwrap_or("(unnamed line)");
     format!("run `{program} {failed}`")
 }
 
-/// Builds the command of a tool that many systems install in sbin, which PATH may lack.
+/// Builds the command for a tool that many systems install in sbin. PATH may lack this directory.
 pub(crate) fn tool(program: &str) -> Command {
     let found = ["/usr/sbin", "/sbin", "/usr/bin", "/bin"]
         .iter()

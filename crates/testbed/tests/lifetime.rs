@@ -1,5 +1,5 @@
-//! A testbed needs no root, starts programs in its hosts, and leaves nothing behind after it is dropped or its creator
-//! is killed.
+//! Checks that a testbed needs no root, starts programs in its hosts, and leaves nothing behind when it is dropped or
+//! its creator is killed.
 #![allow(clippy::unwrap_used, clippy::panic)]
 
 mod common;
@@ -73,7 +73,7 @@ fn no_root_is_needed() {
     }
 }
 
-/// This code runs in the child processes that the tests above start. In a normal test run, this test does nothing.
+/// Code of the child processes that the tests above start. In a normal test run, this test does nothing.
 #[test]
 fn the_other_end() {
     match std::env::var(ROLE).as_deref() {

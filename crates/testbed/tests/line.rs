@@ -14,10 +14,11 @@ use testkit::alone;
 
 /// Maximum wait for a datagram that must arrive.
 const ARRIVAL_TIMEOUT: Duration = Duration::from_secs(5);
-/// Maximum number of numbered datagrams under way. All buffers between both ends have space for this many.
+/// Maximum number of datagrams that are sent and not received yet. The buffers between both ends have space for all of
+/// them.
 const MAX_UNDER_WAY: u32 = 128;
 
-/// Number of datagrams of the rate test, and how many of them are under way.
+/// Number of datagrams in the rate test, and the maximum number that are sent and not received yet.
 const BURST: u32 = 2000;
 const AHEAD: u32 = 400;
 
@@ -31,7 +32,7 @@ fn udp(bed: &Testbed, host: &str) -> UdpSocket {
     socket
 }
 
-/// Builds a line between two hosts with a socket at each end.
+/// Builds a long line between two hosts, with a socket at each end.
 fn line(test: &str, medium: &str) -> Option<(Testbed, UdpSocket, UdpSocket)> {
     let bed = bed(test, &Spec::server_and_clients(1, medium))?;
     let (server, client) = (udp(&bed, "server"), udp(&bed, "client1"));
@@ -62,12 +63,13 @@ fn each_direction_has_the_requested_delay() {
             begin.elapsed().as_secs_f64() * 1e3
         })
         .collect();
-    // A process that loses its CPU reads late, but never early.
+    // If a process loses its CPU, it reads late, but never early. The shortest round trip is therefore exact.
     near("least round trip, ms", trips.into_iter().fold(f64::MAX, f64::min), 40.0);
 }
 
-/// Sends numbered datagrams, a few under way at a time, and returns their numbers in order of arrival. With `loses`,
-/// the line loses some but reorders none: a datagram that arrives shows that no earlier one is under way.
+/// Sends numbered datagrams, with only a few under way at a time. Returns their numbers in the order of arrival. If
+/// `loses` is true, the line loses some datagrams but reorders none. A datagram that arrives then shows that no earlier
+/// one is still under way.
 fn numbered(count: u32, loses: bool, server: &UdpSocket, client: &UdpSocket) -> Vec<u32> {
     let mut got: Vec<u32> = Vec::new();
     for n in 0..count {
@@ -77,7 +79,7 @@ fn numbered(count: u32, loses: bool, server: &UdpSocket, client: &UdpSocket) -> 
             assert!(receive(server, &mut got), "nothing arrived for {ARRIVAL_TIMEOUT:?}");
         }
     }
-    // The last datagram may be lost, too.
+    // The last datagrams may be lost, too.
     server.set_read_timeout(Some(if loses { Duration::from_secs(1) } else { ARRIVAL_TIMEOUT })).unwrap();
     while got.len() < count as usize && receive(server, &mut got) {}
     got
@@ -115,7 +117,7 @@ fn the_requested_share_of_frames_is_reordered() {
     let Some((_bed, server, client)) = line("overtaking_happens", medium) else { return };
     let got = numbered(40_000, false, &server, &client);
     assert_eq!(got.len(), 40_000);
-    // A frame that arrives before an earlier frame has overtaken it.
+    // A frame that arrives before a frame that was sent earlier has overtaken it.
     let (mut lowest, mut overtakers) = (u32::MAX, 0.0);
     for n in got.into_iter().rev() {
         overtakers += f64::from(u8::from(n > lowest));
@@ -130,8 +132,8 @@ fn datagrams_arrive_at_the_rate_of_the_line() {
     let Some((_bed, server, client)) = line("the_rate_holds", "wan:rate=20M,queue=4000000") else { return };
     let (begin, mut payload, mut buffer) = (Instant::now(), [0_u8; 1400], [0; 2000]);
     let (mut sent, mut came) = (0, Vec::new());
-    // With this number of frames on their way, the line stays full even while this thread has no CPU. If a socket is
-    // read late, it drops datagrams, but the numbers show how many have passed the line.
+    // With this many frames under way, the line stays full even while this thread has no CPU. A socket that is read
+    // late drops datagrams. The numbers in the datagrams still show how many have passed the line.
     while came.last().is_none_or(|(n, _)| n + 1 < BURST) {
         while sent < BURST.min(came.last().map_or(0, |(n, _)| n + 1) + AHEAD) {
             payload[..4].copy_from_slice(&u32::to_be_bytes(sent));
@@ -143,8 +145,8 @@ fn datagrams_arrive_at_the_rate_of_the_line() {
         }
         came.push((u32::from_be_bytes(buffer[..4].try_into().unwrap()), begin.elapsed().as_secs_f64()));
     }
-    // Late reading makes the line seem slower, but never faster. The fastest datagrams of a quarter therefore show the
-    // true rate.
+    // Late reading makes the line seem slower, but never faster. The fastest datagrams of each quarter therefore show
+    // the true rate.
     let datagram_s = (1400.0 + 66.0) * 8.0 / 20e6;
     let lateness = |(n, at): &(u32, f64)| at - f64::from(*n) * datagram_s;
     let timely = |from: u32, to: u32| {

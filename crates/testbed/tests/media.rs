@@ -1,5 +1,5 @@
-//! Checks the media with iperf3: throughput equals the rate minus protocol overhead, with one host and with five, in
-//! one direction and in both.
+//! Checks the media with iperf3. The throughput must equal the rate minus the protocol overhead, with one client and
+//! with five, in one direction and in both.
 #![allow(clippy::unwrap_used, clippy::panic)]
 
 mod common;
@@ -13,8 +13,8 @@ use run::{Recording, Window};
 use sys::hiccups::HiccupMeter;
 use testkit::has;
 
-/// Payload share of a TCP bulk transfer on a shared Ethernet. Two segments of 1448 bytes (1538 on the wire) share the
-/// wire with one acknowledgement (90 bytes).
+/// Share of payload in a TCP bulk transfer on a shared Ethernet. Two segments of 1448 bytes (1538 on the wire) share
+/// the wire with one acknowledgement (90 bytes).
 const TCP_SHARE: f64 = 2.0 * 1448.0 / (2.0 * 1538.0 + 90.0);
 
 fn near(what: &str, value: f64, limit: f64) {
@@ -27,17 +27,17 @@ fn within(what: &str, value: f64, limit: f64, share: f64) {
     assert!(off.abs() <= share, "{what}: {value} is {:.1} % off {limit}", off * 100.0);
 }
 
-/// Payload share of a TCP bulk transfer if acknowledgements have their own wire.
+/// Share of payload in a TCP bulk transfer if acknowledgements have a wire of their own.
 const TCP_SHARE_DUPLEX: f64 = 1448.0 / 1538.0;
 
-/// The expected throughput of a medium.
+/// Expected throughput of a medium.
 struct Claim {
     medium: &'static str,
-    /// Rate in Mbit/s of the wire that is full.
+    /// Rate of the full wire in Mbit/s.
     rate: f64,
     /// Name of the full wire; empty if there is only one wire.
     wire: &'static str,
-    /// Share of the wire's rate that is payload.
+    /// Share of payload in the wire's rate.
     share: f64,
 }
 
@@ -48,11 +48,12 @@ const fn one_wire(medium: &'static str, rate: f64) -> Claim {
 /// A switch on which all clients share the port that leads to the server.
 const SWITCH: Claim = Claim { medium: "switch:50M", rate: 50.0, wire: "switch to server", share: TCP_SHARE_DUPLEX };
 
-/// Runs these tests one at a time. Each test keeps a wire full; two tests at the same time would compete for CPUs.
+/// Makes the tests run one at a time. Each test keeps a wire full, and two tests at the same time would compete for
+/// CPUs.
 static ONE_AT_A_TIME: Mutex<()> = Mutex::new(());
 
-/// Length of each period of the measurement in seconds. If the machine stalls, the wire is idle for one or two periods.
-/// The median over the periods is not affected by this.
+/// Length of each period of the measurement in seconds. If the machine stalls, the wire is idle for one or two periods,
+/// which does not change the median over all periods.
 const STRETCH_S: f64 = 0.25;
 const STRETCHES: usize = 12;
 
@@ -61,7 +62,7 @@ fn middle(mut list: Vec<f64>) -> f64 {
     list[list.len() / 2]
 }
 
-/// Loads a shared wire with clients and compares its utilisation and its payload share with the calculated values.
+/// Loads a shared wire with clients. Compares the wire's utilisation and share of payload with the calculated values.
 fn shared(test: &str, claim: &Claim, clients: usize, both: bool) {
     if !has(test, "iperf3") {
         return;
@@ -72,8 +73,8 @@ fn shared(test: &str, claim: &Claim, clients: usize, both: bool) {
     let ports: Vec<u16> = (0..clients as u16).map(|n| 5201 + n).collect();
     let servers: Vec<_> = ports.iter().map(|port| iperf_server(&bed, "server", *port)).collect();
     ports.iter().for_each(|port| await_listener(&bed, "server", *port));
-    // The TCP windows fit into the queue together. A lost segment would delay bytes, which iperf3 would then count in a
-    // later period.
+    // All TCP windows together fit into the queue. A lost segment would delay bytes, and iperf3 would count these bytes
+    // in a later period.
     let window = if both { "12K" } else { "24K" };
     let extra: &[&str] = if both { &["-t", "6", "-w", window, "--bidir"] } else { &["-t", "6", "-w", window] };
     let started: Vec<_> =
@@ -100,8 +101,8 @@ fn shared(test: &str, claim: &Claim, clients: usize, both: bool) {
     };
     near(&format!("{test} wire Mbit/s"), a_second("medium.bytes") * 8.0 / 1e6, claim.rate);
     near(&format!("{test} busy share"), a_second("medium.busy") / 1e6, 1.0);
-    // iperf3 reports the bytes of each quarter of a second, or of a longer interval if the machine stalled. Bytes of an
-    // interval at an edge of the measurement are divided evenly.
+    // iperf3 reports the bytes of each quarter of a second, or of a longer interval if the machine stalled. If an
+    // interval is only partly inside the measurement, a proportional part of its bytes counts.
     let stood_s = meter.end().iter().map(|pause| pause.ns() as f64 / 1e9).fold(0.0, f64::max);
     let share = 0.03 + stood_s / (STRETCHES as f64 * STRETCH_S);
     within(&format!("{test} user's share"), user_bytes / grown("medium.bytes", Window::ALL), claim.share, share);

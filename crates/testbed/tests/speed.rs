@@ -1,4 +1,5 @@
-//! A slowed medium carries its reduced rate, and afterwards its full rate, in the kernel and in user space.
+//! Checks that a slowed medium has its reduced rate, and afterwards its full rate again, in the kernel and in user
+//! space.
 #![allow(clippy::unwrap_used, clippy::panic)]
 
 mod common;
@@ -10,12 +11,12 @@ use loadline_testbed::{Spec, Testbed};
 use run::Recording;
 use testkit::has;
 
-/// Length of a period.
+/// Length of one measuring period.
 const STRETCH: Duration = Duration::from_millis(300);
-/// Number of periods with the full rate, followed by as many with half of the rate, alternately.
+/// Number of periods with the full rate. As many periods with half of the rate alternate with them.
 const STRETCHES: usize = 10;
 
-/// Returns the Mbit/s that the busiest wire carried in one period.
+/// Returns the rate at which the busiest wire carried bytes during one period, Mbit/s.
 fn stretch(bed: &Testbed) -> f64 {
     let mut recording = Recording::default();
     let begin = Instant::now();
@@ -31,13 +32,13 @@ fn middle(mut list: Vec<f64>) -> f64 {
     list[list.len() / 2]
 }
 
-/// Returns two shares: the rate of `medium` at half speed relative to its full rate, and its rate afterwards relative
-/// to before.
+/// Returns two ratios: the rate of `medium` at half speed divided by its full rate, and its full rate after the slow
+/// periods divided by that before them.
 fn shares(test: &str, medium: &str) -> Option<[f64; 2]> {
     let bed = bed(test, &Spec::server_and_clients(1, medium))?;
     let _server = iperf_server(&bed, "server", 5201);
     await_listener(&bed, "server", 5201);
-    // Datagrams are sent at twice the rate of the wire, because they do not adapt to its rate.
+    // Datagrams are sent at twice the rate of the wire. Unlike TCP, they do not adapt to its rate.
     let _client = iperf_client(&bed, "client1", "server", 5201, &["-u", "-b", "20M", "-t", "12"]);
     std::thread::sleep(Duration::from_millis(1500));
     let speed = bed.speed();
@@ -81,7 +82,7 @@ fn a_switch_is_slowed() {
 
 #[test]
 fn a_long_line_is_slowed() {
-    // Frames that wait keep their times after a change of the rate, so that only a few may wait.
+    // Frames that wait when the rate changes keep their times, so only a few may wait.
     slows("a_long_line_is_slowed", "wan:rate=10M,delay=1ms,queue=20000");
 }
 

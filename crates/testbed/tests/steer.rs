@@ -1,5 +1,5 @@
-//! Checks that the CPU in the spec receives a host's packets, with root and without. The kernel counts the packets of
-//! each CPU.
+//! Checks that the CPU named in the spec receives a host's packets, with root and without. The kernel counts the
+//! packets of each CPU.
 #![allow(clippy::unwrap_used, clippy::panic)]
 
 mod common;
@@ -12,13 +12,13 @@ use loadline_testbed::Spec;
 use sys::netns::OpenSpec;
 use testkit::skip;
 
-/// Number of packets, far above the other traffic that one CPU receives meanwhile.
+/// Number of packets to send, far more than the other packets that one CPU receives meanwhile.
 const PACKETS: u64 = 20_000;
-/// Number of packets between two pauses, below the capacity of a CPU's queue.
+/// Number of packets between two pauses. A CPU's queue has room for more.
 const PACKETS_PER_TURN: u64 = 200;
 
-/// Returns the packets that reached a CPU since boot, as /proc/net/softnet_stat counts them. The first column counts
-/// processed packets, the second packets dropped by a full queue; the thirteenth is the CPU's number.
+/// Returns the number of packets that reached a CPU since boot, from /proc/net/softnet_stat. Its first column counts
+/// processed packets, the second one packets dropped by a full queue. The thirteenth column is the CPU's number.
 fn taken_in(cpu: u32) -> u64 {
     let text = std::fs::read_to_string("/proc/net/softnet_stat").unwrap();
     let rows = text.lines().map(|line| line.split_whitespace().map(|v| u64::from_str_radix(v, 16).unwrap()));
@@ -47,13 +47,13 @@ fn packets_are_received_on_the_cpu_of_their_host() {
     let before = taken_in(there);
     let server = (bed.address("server").unwrap(), 9);
     for n in 0..PACKETS {
-        // No program listens, so that each send may report that the datagram before it was refused.
+        // No program listens, so a send may report that the previous datagram was refused.
         let _ = socket.send_to(&[0], server);
         if n % PACKETS_PER_TURN == 0 {
             std::thread::sleep(Duration::from_millis(1));
         }
     }
-    // The last packets may still wait for their CPU.
+    // The last packets may still wait in their CPU's queue.
     let grown = testkit::eventually(|| Some(taken_in(there) - before).filter(|grown| *grown >= PACKETS));
     println!("{grown} packets on processor {there}");
     drop(bed);

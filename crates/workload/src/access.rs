@@ -8,7 +8,8 @@ use sys::map::Map;
 use super::remote::Remote;
 use super::{Mode, Result, ThreadSpec, access};
 
-/// Alignment in bytes that O_DIRECT requires of memory. The spec ensures that offsets and lengths are multiples of 512.
+/// Alignment in bytes that O_DIRECT requires of memory. [`ThreadSpec`] ensures that offsets and lengths are multiples
+/// of 512.
 const ALIGNMENT: usize = 4096;
 
 pub(super) struct Target {
@@ -17,7 +18,7 @@ pub(super) struct Target {
     record_bytes: usize,
     records: u64,
     buffer: Vec<u8>,
-    /// Offset of the aligned memory in the buffer.
+    /// Offset of the aligned part of the buffer.
     lead: usize,
 }
 
@@ -25,7 +26,7 @@ enum Kind {
     File(File),
     Mapped(Map),
     Remote(Box<Remote>),
-    /// No file or server, for measuring the overhead of this program.
+    /// Accesses do nothing. Used to measure the overhead of this program.
     Nothing,
 }
 

@@ -1,4 +1,4 @@
-//! CPU work: a calibrated number of loops. Each loop reads a page of code and writes a page of data.
+//! CPU work: loops whose number per millisecond was measured. Each loop reads a page of code and writes a page of data.
 
 use std::fs::File;
 
@@ -9,18 +9,18 @@ use sys::map::{Map, PAGE_BYTES};
 use super::deviate::Deviates;
 use super::{ProcessSpec, Result, Spread, access};
 
-/// Speed of this machine, measured before a trial.
+/// Speed of this machine and overhead of this program, measured before a trial.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Calibration {
     /// Loops per millisecond of CPU time.
     pub loops_per_ms: f64,
     /// Overhead of this program per access in nanoseconds.
     pub access_ns: f64,
-    /// Overhead of this program per cycle in nanoseconds, without its accesses.
+    /// Overhead of this program per cycle in nanoseconds, not counting accesses.
     pub cycle_ns: f64,
 }
 
-/// Pages that the CPU work reads and writes.
+/// CPU work with the pages that it reads and writes.
 pub(super) struct Burner {
     code: Option<Map>,
     data: Map,
@@ -64,8 +64,8 @@ fn map_code(path: &str) -> Result<Option<Map>> {
     Map::file(&file, bytes, false).map(Some).map_err(|e| refused(e.into()))
 }
 
-/// Measures the loops per millisecond of CPU time. The fastest of several short runs counts, because disturbances only
-/// slow a run down.
+/// Measures the loops per millisecond of CPU time. The result is that of the fastest of several short runs, because
+/// disturbances only slow a run down.
 pub(super) fn loops_per_ms() -> Result<f64> {
     const LOOPS: u64 = 20_000;
     let mut burner = Burner::new(&ProcessSpec::default())?;

@@ -1,4 +1,4 @@
-//! One thread of a workload, with its cycles and their response times.
+//! One thread of a workload: runs its cycles and measures their response times.
 
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 use std::time::Duration;
@@ -10,13 +10,13 @@ use super::burn::{Burner, Calibration};
 use super::deviate::Deviates;
 use super::{Access, Result, ThreadSpec};
 
-/// Measurements of one thread.
+/// Results of one thread.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub(super) struct Recorded {
     /// Measured time in nanoseconds.
     pub(super) total_ns: f64,
-    /// Response times in nanoseconds: number, sum, sum of squares, minimum, maximum. A response time is the duration of
-    /// a cycle without its think time.
+    /// Number of response times. A response time is the duration of a cycle without its think time. The fields below
+    /// are the sum, the sum of squares, the minimum and the maximum of the response times, in nanoseconds.
     pub(super) count: u64,
     pub(super) sum_ns: f64,
     pub(super) squares: f64,
@@ -50,7 +50,7 @@ impl<'a> Worker<'a> {
     }
 
     /// Runs cycles until the time of the trial is over, then sets `stop` for all threads. Ends early if another thread
-    /// sets `stop`.
+    /// has set `stop`.
     pub(super) fn run(&mut self, seconds: f64, stop: &AtomicBool) -> Result<Recorded> {
         let begin = monotonic_ns();
         let (half, end) = (begin + (seconds * 5e8) as u64, begin + (seconds * 1e9) as u64);
@@ -66,7 +66,7 @@ impl<'a> Worker<'a> {
             let from = monotonic_ns();
             let accesses = self.accesses(stop)?;
             now = monotonic_ns();
-            // A cycle that was cut short has no response time.
+            // A cycle that `stop` cut short has no response time.
             if let (true, Some(n)) = (counts, accesses) {
                 let own = self.speed.cycle_ns + n as f64 * self.speed.access_ns;
                 recorded.add(((now - from) as f64 - own).max(0.0));
@@ -126,7 +126,7 @@ impl<'a> Worker<'a> {
         record
     }
 
-    /// Returns the record after `record`, where a sequential access continues.
+    /// Returns the next record for an access that needs several records: the one after `record`.
     fn following(&mut self, record: u64) -> u64 {
         match self.spec.access {
             Access::Sequential => self.take_next(),
@@ -135,7 +135,7 @@ impl<'a> Worker<'a> {
     }
 }
 
-/// Measures the overhead of this program by accesses that do nothing.
+/// Measures the overhead of this program with accesses that do nothing.
 pub(super) fn measure_overhead(loops_per_ms: f64) -> Result<Calibration> {
     let zero = Calibration { loops_per_ms, access_ns: 0.0, cycle_ns: 0.0 };
     let cost = |reads: f64| -> Result<f64> {
@@ -207,7 +207,7 @@ mod tests {
         let took_ns = begin.elapsed().as_nanos() as f64;
         let stood_ns: f64 = meter.end().iter().map(|pause| pause.ns() as f64).sum();
         assert!(stop.load(Relaxed));
-        // A thread that loses its CPU at the trial's half-time begins or ends its second half late.
+        // If a thread loses its CPU in the middle of the trial, the measured second half begins or ends late.
         let min_ns = (400e6 - stood_ns).max(0.0);
         assert!((min_ns..=took_ns - 500e6).contains(&recorded.total_ns), "{recorded:?}, stood still {stood_ns} ns");
         // One slow access does not change the minimum.

@@ -3,7 +3,7 @@
 
 use super::Spread;
 
-/// Random numbers of one thread. Equal seeds give equal numbers.
+/// Generator of random numbers for one thread. Equal seeds give equal numbers.
 #[derive(Clone, Debug)]
 pub(super) struct Deviates {
     random: fastrand::Rng,
@@ -31,7 +31,7 @@ impl Deviates {
     }
 
     /// Draws two whole numbers from two distributions, each below its bound, which must not be 0. Each call takes the
-    /// same time, so that loops, which draw two pages each, can be calibrated.
+    /// same time. The loops of CPU work draw two pages each, and would otherwise take different times.
     #[inline]
     pub(super) fn pair(&mut self, spreads: [Spread; 2], bounds: [u64; 2]) -> [u64; 2] {
         let standard = self.two();

@@ -1,8 +1,9 @@
 //! Scripted workloads, as in Response Probe of *Optimizing Windows NT* (R. Blake, 1993): threads that pause, read and
 //! write records of a file, and use the CPU. Each process of a workload is a real process with its own name.
 //!
-//! A cycle of a thread is a pause, followed by a number of file accesses with CPU work after each. Threads measure the
-//! cycles that begin in the second half of the trial. When a cycle ends after the trial's time, all threads end.
+//! A cycle of a thread is a pause and then a number of file accesses, each followed by CPU work. Threads measure the
+//! cycles that begin in the second half of the trial. The first cycle that ends after the trial's time ends all
+//! threads.
 
 mod access;
 mod burn;
@@ -33,12 +34,12 @@ pub enum WorkloadError {
         /// Error message with the valid values.
         message: String,
     },
-    /// A file or server cannot be used.
+    /// A file or a record server cannot be used.
     #[error("cannot {what} {path}: {message}; {advice}")]
     Access {
         /// Action that failed.
         what: &'static str,
-        /// File or server.
+        /// Path of the file, or URL of the server.
         path: String,
         /// Error of the system or server.
         message: String,

@@ -1,8 +1,8 @@
 //! Starts and stops the processes of a workload.
 //!
-//! Each process runs this program again, with the name from the workload. The process reads its part of the workload as
-//! one JSON line, reports `ready`, waits for `go`, and reports `done` when its first thread has ended. Once one process
-//! is done, the parent closes the standard input of all processes, and each reports its rows.
+//! Each process is this program again, started under the process's name in the workload. The process reads its part of
+//! the workload as one JSON line, reports `ready`, waits for `go`, and reports `done` when its first thread has ended.
+//! Once one process is done, the parent closes the standard input of all processes, and each process reports its rows.
 
 use std::io::{BufRead as _, BufReader, Write as _};
 use std::os::unix::process::{CommandExt as _, ExitStatusExt as _};
@@ -37,7 +37,7 @@ enum Report {
     Done,
     Rows(Vec<Row>, Vec<String>),
     Failed(String),
-    /// The process has ended.
+    /// The process has ended. The parent itself makes this report.
     Ended,
 }
 
@@ -47,9 +47,9 @@ struct Member {
     input: Option<ChildStdin>,
 }
 
-/// Runs a workload. `program` with `arguments` must call [`child`].
+/// Runs a workload. Starts `program` with `arguments` for each process; this command must call [`child`].
 pub fn run(workload: &Workload, script: &str, program: &Path, arguments: &[&str]) -> Result<Outcome> {
-    // The overhead is measured before other processes run, as the method requires.
+    // The overhead is measured before any other process runs, as the method of Response Probe requires.
     let speed = cycle::measure_overhead(burn::loops_per_ms()?)?;
     let (say, hear) = channel();
     let mut members = Vec::new();
@@ -63,7 +63,7 @@ pub fn run(workload: &Workload, script: &str, program: &Path, arguments: &[&str]
     let outcome = collect_rows(&mut members, &hear);
     for member in &mut members {
         drop(member.input.take());
-        // A process that has not ended by now has failed or is stuck in a read.
+        // A process that has not ended by now has failed or waits for a read that does not end.
         let _ = member.child.kill();
         let _ = member.child.wait();
     }
@@ -97,7 +97,7 @@ fn start(
                     return;
                 }
             }
-            // Sending fails only if the receiver already has all reports and has ended.
+            // Sending fails only if the receiver already has all reports and is gone.
             let _ = say.send((index, Report::Ended));
         };
         let started = std::thread::Builder::new().spawn(read);
@@ -139,7 +139,7 @@ fn collect_rows(members: &mut [Member], hear: &Receiver<(usize, Report)>) -> Res
     Ok((rows.into_iter().flatten().flatten().collect(), notes))
 }
 
-/// Describes how a process without rows ended.
+/// Describes the end of a process that reported no rows.
 fn ended(child: &mut Child) -> String {
     const SIGBUS: i32 = 7;
     match child.wait() {

@@ -1,4 +1,4 @@
-//! Result of a workload: one row per thread, below a heading with the conditions.
+//! Result of a workload: one row per thread, below a heading with the conditions of the trial.
 
 use std::fmt::Write as _;
 
@@ -73,7 +73,7 @@ impl Row {
         }
     }
 
-    /// Returns access and mode as letters, for example `S U` for sequential and unbuffered.
+    /// Returns the access order and the mode as letters, for example `S U` for sequential and unbuffered.
     pub fn file_mode(&self) -> &'static str {
         match (self.thread.access, self.thread.mode) {
             (Access::Random, Mode::Mapped) => "R M",
@@ -139,7 +139,7 @@ impl Outcome {
     }
 }
 
-/// Columns of the two tables: results, and parameters. Both lists begin with the thread's ID.
+/// Columns of the two tables, results and parameters. Both tables have the thread's ID (column 1).
 const RESULTS: [usize; 9] = [0, 1, 4, 5, 6, 7, 8, 9, 10];
 const ASKED: [usize; 12] = [1, 2, 3, 11, 12, 13, 14, 15, 16, 17, 18, 19];
 

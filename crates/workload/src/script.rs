@@ -39,7 +39,7 @@ fn wrong(path: &Path, line: &Line, message: impl Into<String>) -> WorkloadError 
     WorkloadError::Script { file: path.display().to_string(), line: Some(line.number), message: message.into() }
 }
 
-/// Removes `REPEAT n` from the front of a line.
+/// Removes `REPEAT n` from the beginning of a line.
 fn repeat<'a>(path: &Path, line: &'a Line) -> Result<(u32, &'a [String])> {
     match line.words.as_slice() {
         [word, count, rest @ ..] if word.eq_ignore_ascii_case("REPEAT") => {
@@ -105,7 +105,7 @@ fn thread(path: &Path, line: &Line) -> Result<ThreadSpec> {
     Ok(spec)
 }
 
-/// Reads the parameters of one thread, in any order.
+/// Reads the file with the parameters of one thread, which may be in any order.
 fn parameters(path: &Path) -> Result<ThreadSpec> {
     const REQUIRED: [&str; 7] =
         ["THINKTIME", "CYCLEREADS", "FILESEEK", "CPUTIME", "DATAPAGE", "CODEPAGE", "FILEACCESS"];

@@ -46,19 +46,19 @@ pub struct ThreadSpec {
     pub think_ms: Spread,
     /// Number of file accesses in a cycle.
     pub cycle_reads: Spread,
-    /// Index of the record that a random access uses, from the beginning of the file.
+    /// Number of the record that a random access uses, counted from the beginning of the file.
     pub seek_records: Spread,
     /// CPU time after each access, in milliseconds.
     pub cpu_ms: Spread,
-    /// Data page that each loop of CPU work writes.
+    /// Number of the data page that each loop of CPU work writes.
     pub data_page: Spread,
-    /// Code page that each loop of CPU work reads.
+    /// Number of the code page that each loop of CPU work reads.
     pub code_page: Spread,
-    /// The accessed file, or `record://ADDRESS:PORT`.
+    /// Path of the accessed file, or `record://ADDRESS:PORT` for a record server.
     pub file: String,
     /// Order of the accesses.
     pub access: Access,
-    /// Method of reading the file.
+    /// Way in which the file is accessed.
     pub mode: Mode,
     /// Size of a record in bytes.
     pub record_bytes: u32,
@@ -83,15 +83,15 @@ pub enum Access {
     /// Each access goes to a record drawn from `seek_records`.
     #[default]
     Random,
-    /// Accesses go to one record after the other, and from the end back to the beginning.
+    /// Accesses go to one record after the other. After the last record, they begin again.
     Sequential,
 }
 
-/// Method of reading a file.
+/// Way in which a file is accessed.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Mode {
-    /// Mapped into memory.
+    /// The file is mapped into memory.
     Mapped,
     /// Accesses use the page cache.
     #[default]

@@ -1,5 +1,5 @@
-//! A client that runs statements in the text protocol. The smallest library for this protocol, mysql_common, adds 50
-//! crates.
+//! A client that runs statements in MariaDB's text protocol. It uses no library, because the smallest one,
+//! mysql_common, adds 50 crates.
 
 use std::io::{Read as _, Write as _};
 
@@ -24,10 +24,10 @@ const OK: u8 = 0;
 const END: u8 = 0xfe;
 const ERROR: u8 = 0xff;
 
-/// Texts of a row, `None` for NULL.
+/// Columns of a row as text; `None` for NULL.
 pub(super) type Row = Vec<Option<String>>;
 
-/// A connection after its login.
+/// A connection that has logged in.
 #[derive(Debug)]
 pub(super) struct Client {
     connection: BlockingStream,
@@ -103,7 +103,7 @@ impl Client {
             Some(&ERROR) | None => return Err(refused(&first)),
             Some(_) => {}
         }
-        // One packet ends the descriptions of the columns, and the next one ends the rows.
+        // One end packet follows the descriptions of the columns, and another one follows the rows.
         while !is_end(&self.receive()?) {}
         let mut rows = Vec::new();
         loop {
@@ -120,12 +120,12 @@ impl Client {
 
 const PROTOCOL: DatabaseError = DatabaseError::Protocol("MariaDB");
 
-/// Returns true for a packet that ends a list. A row may begin with the same byte, but is longer.
+/// Returns true if a packet ends a list. A row may begin with the same byte, but is longer.
 fn is_end(packet: &[u8]) -> bool {
     packet.first() == Some(&END) && packet.len() < 9
 }
 
-/// Returns the server's reason, safe to show.
+/// Returns the error that an error packet describes, with a text that is safe to show.
 fn refused(packet: &[u8]) -> DatabaseError {
     DatabaseError::Refused(bounded(&run::visible(&packets::error(packet))))
 }

@@ -1,4 +1,4 @@
-//! MariaDB: sessions from its process list, and the transactions that block others from InnoDB's tables.
+//! MariaDB: sessions from its process list, and the transactions that block others, from the tables of InnoDB.
 
 mod client;
 mod packets;

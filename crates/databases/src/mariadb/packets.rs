@@ -7,7 +7,7 @@ pub(super) struct Greeting {
     pub(super) nonce: Vec<u8>,
 }
 
-/// The bytes of a packet that are not read yet.
+/// Reader of the bytes of a packet that were not read yet.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Reader<'a>(pub(super) &'a [u8]);
 
@@ -29,7 +29,7 @@ impl<'a> Reader<'a> {
         Some(text)
     }
 
-    /// Reads a value of a row: `Some(None)` for NULL.
+    /// Reads one column of a row. `Some(None)` means NULL.
     fn value(&mut self) -> Option<Option<&'a [u8]>> {
         let length = match self.byte()? {
             0xfb => return Some(None),
@@ -56,7 +56,7 @@ impl Greeting {
             return None;
         }
         let version = String::from_utf8_lossy(reader.text()?).into_owned();
-        // The thread's id comes before the nonce.
+        // The thread's ID comes before the nonce.
         reader.take(4)?;
         let mut nonce = reader.take(8)?.to_vec();
         // These bytes are a zero byte, capabilities, the character set, the status, a length and reserved bytes.
@@ -66,16 +66,17 @@ impl Greeting {
     }
 }
 
-/// Capabilities: long passwords and flags, protocol 4.1, secure connections, names of login methods.
+/// Capabilities that this client supports: long passwords and flags, protocol 4.1, secure connections, names of login
+/// methods.
 const CAPABILITIES: u32 = 0x1 | 0x4 | 0x200 | 0x8000 | 0x8_0000;
 const WITH_DATABASE: u32 = 0x8;
 const MAX_PACKET_BYTES: u32 = 1 << 24;
 /// Number of the character set utf8mb4_general_ci in MariaDB's protocol.
 const CHARACTER_SET: u8 = 45;
-/// Login method that this client knows.
+/// Name of the login method that this client supports.
 pub(super) const NATIVE: &str = "mysql_native_password";
 
-/// Returns the packet that logs in.
+/// Returns the packet with which a client logs in.
 pub(super) fn login(user: &str, database: &str, proof: &[u8]) -> Vec<u8> {
     let with = if database.is_empty() { 0 } else { WITH_DATABASE };
     let mut packet = (CAPABILITIES | with).to_le_bytes().to_vec();
@@ -95,7 +96,7 @@ pub(super) fn login(user: &str, database: &str, proof: &[u8]) -> Vec<u8> {
     packet
 }
 
-/// Returns the proof of a password: SHA1(password) XOR SHA1(nonce + SHA1(SHA1(password))).
+/// Returns the proof that the client knows a password: SHA1(password) XOR SHA1(nonce + SHA1(SHA1(password))).
 pub(super) fn proof(password: &str, nonce: &[u8]) -> Vec<u8> {
     if password.is_empty() {
         return Vec::new();
@@ -106,7 +107,7 @@ pub(super) fn proof(password: &str, nonce: &[u8]) -> Vec<u8> {
     once.as_ref().iter().zip(mixed.as_ref()).map(|(a, b)| a ^ b).collect()
 }
 
-/// Parses a row into texts, `None` for NULL.
+/// Parses a row into the texts of its columns; `None` for NULL.
 pub(super) fn row(packet: &[u8]) -> Option<Vec<Option<String>>> {
     let (mut reader, mut row) = (Reader(packet), Vec::new());
     while !reader.0.is_empty() {
@@ -115,7 +116,7 @@ pub(super) fn row(packet: &[u8]) -> Option<Vec<Option<String>>> {
     Some(row)
 }
 
-/// Returns the text of an error packet, which follows its first byte, its number and its state.
+/// Returns the text of an error packet. The text follows the packet's first byte, the error number and the SQL state.
 pub(super) fn error(packet: &[u8]) -> String {
     let words = packet.get(3..).unwrap_or_default();
     let words = if words.starts_with(b"#") { words.get(6..).unwrap_or_default() } else { words };
@@ -130,7 +131,7 @@ mod tests {
 
     #[test]
     fn a_proof_is_that_of_the_manual() {
-        // The expected value was computed with the server's own formula in Python's hashlib.
+        // The expected value was computed with the formula of MariaDB's manual in Python's hashlib.
         let nonce: Vec<u8> = (1..=20).collect();
         let expected = [190, 44, 190, 193, 63, 210, 104, 207, 146, 23, 116, 218, 141, 222, 153, 68, 125, 105, 148, 85];
         assert_eq!(proof("hunter2", &nonce), expected);

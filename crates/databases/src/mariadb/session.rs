@@ -1,4 +1,4 @@
-//! One sample of MariaDB: its sessions, and if some wait for a lock, who blocks them.
+//! One sample of MariaDB: its sessions, and the transactions that block them if some wait for a lock.
 
 use run::{Behind, SessionState};
 
@@ -6,17 +6,17 @@ use super::client::{Client, Row};
 use crate::DatabaseError;
 use crate::sums::{BlockerSample, Sample, SessionSample};
 
-/// Statement that selects the sessions of clients with their transactions. `{WAIT}` stands for the name of the current
-/// wait. InnoDB updates these tables ten times per second.
+/// Statement that selects the sessions of clients with their transactions. `{WAIT}` is replaced by an expression for
+/// the name of the current wait. InnoDB updates its tables ten times per second.
 const SESSIONS: &str = "SELECT p.command, p.state, t.trx_state, LEFT(p.info, 1024), {WAIT} \
     FROM information_schema.processlist p LEFT JOIN information_schema.innodb_trx t ON t.trx_mysql_thread_id = p.id \
     WHERE p.id <> CONNECTION_ID() AND p.user <> 'system user' AND p.command NOT IN ('Daemon', 'Binlog Dump') LIMIT 4096";
-/// Stands for `{WAIT}` in [`SESSIONS`] if the server records waits. One wait may contain another one, such as that for a
-/// table the one for its file. The innermost wait began last.
+/// Expression for `{WAIT}` in [`SESSIONS`] if the server records waits. One wait may contain another one, for example
+/// the wait for a table contains the wait for its file. The innermost wait began last.
 const CURRENT_WAIT: &str = "(SELECT w.event_name FROM performance_schema.events_waits_current w \
     JOIN performance_schema.threads s ON s.thread_id = w.thread_id \
     WHERE s.processlist_id = p.id AND w.end_event_id IS NULL ORDER BY w.event_id DESC LIMIT 1)";
-/// Statement that returns a row if the server records the current waits, and the user may read them.
+/// Statement that returns a row if the server records current waits and the user may read the records.
 const RECORDS_WAITS: &str = "SELECT c.name FROM performance_schema.setup_consumers c \
     LEFT JOIN performance_schema.events_waits_current w ON w.thread_id = 0 \
     LEFT JOIN performance_schema.threads s ON s.thread_id = 0 \
@@ -26,7 +26,8 @@ const BLOCKERS: &str = "SELECT l.lock_type, b.trx_mysql_thread_id, p.command, p.
     FROM information_schema.innodb_lock_waits w JOIN information_schema.innodb_trx b ON b.trx_id = w.blocking_trx_id \
     JOIN information_schema.innodb_locks l ON l.lock_id = w.requested_lock_id \
     LEFT JOIN information_schema.processlist p ON p.id = b.trx_mysql_thread_id WHERE b.trx_state <> 'LOCK WAIT' LIMIT 16";
-/// Time limit of each sample, seconds. A sample that takes longer is dropped, because its moment is uncertain.
+/// Time limit of each sample, seconds. A sample that takes longer is dropped, because the moment that it shows is
+/// uncertain.
 const LIMITS: &str = "SET SESSION max_statement_time = 1";
 
 /// State of a transaction that waits for a row.
@@ -41,8 +42,8 @@ pub(crate) struct MariadbSession {
 }
 
 impl MariadbSession {
-    /// Connects and tries the statements, for which the user needs the privilege PROCESS. Waits for files and for the
-    /// server's own locks are known only if the server records them and the user may read them.
+    /// Connects and tries the statements. The user needs the privilege PROCESS. Waits for files and for the server's
+    /// own locks are known only if the server records waits and the user may read the records.
     pub(crate) fn connect(behind: &Behind) -> Result<Self, DatabaseError> {
         let mut client = Client::connect(behind)?;
         client.query(LIMITS)?;
@@ -74,7 +75,7 @@ fn text(row: &Row, at: usize) -> &str {
     row.get(at).and_then(Option::as_deref).unwrap_or_default()
 }
 
-/// Returns a session from its columns; `None` if it is idle.
+/// Converts a row into a session; `None` if the session is idle.
 fn session(row: &Row) -> Option<SessionSample> {
     let (state, transaction, wait) = (text(row, 1), text(row, 2), text(row, 4));
     let found = state_of(text(row, 0), state, transaction, wait)?;
@@ -87,7 +88,7 @@ fn session(row: &Row) -> Option<SessionSample> {
     Some(SessionSample { state: found, event, statement: text(row, 3).into() })
 }
 
-/// Returns what a session does; `None` if it is idle. `wait` is the name of its current wait, such as
+/// Returns the activity of a session; `None` if the session is idle. `wait` is the name of its current wait, such as
 /// `wait/io/file/innodb/innodb_log_file`. Source: MariaDB's manual, "Thread States", and the table setup_instruments.
 fn state_of(command: &str, state: &str, transaction: &str, wait: &str) -> Option<SessionState> {
     Some(match (command, transaction) {
@@ -102,14 +103,14 @@ fn state_of(command: &str, state: &str, transaction: &str, wait: &str) -> Option
     })
 }
 
-/// Returns a blocker from its columns.
+/// Converts a row into a blocker.
 fn blocker(row: &Row) -> BlockerSample {
     BlockerSample {
         blocked: SessionState::RowLock,
         id: text(row, 1).parse().unwrap_or_default(),
         state: state_of(text(row, 2), text(row, 3), text(row, 4), "").unwrap_or_default(),
         statement: text(row, 5).into(),
-        // InnoDB records the start of a wait in whole seconds.
+        // InnoDB records the start of a wait only in whole seconds, so the time is left out.
         held_s: None,
     }
 }

@@ -1,4 +1,4 @@
-//! One sample of PostgreSQL: its sessions, and if some wait for a lock, who blocks them.
+//! One sample of PostgreSQL: its sessions, and the transactions that block them if some wait for a lock.
 
 use run::{Behind, SessionState};
 
@@ -6,23 +6,24 @@ use super::client::{Client, Row};
 use crate::DatabaseError;
 use crate::sums::{BlockerSample, Sample, SessionSample};
 
-/// Statement that selects the sessions of clients. `left` limits how much text the server sends; idle sessions are only
-/// counted.
+/// Statement that selects the sessions of clients. `left` limits the amount of text that the server sends. Idle
+/// sessions are only counted, so their text is left out.
 const SESSIONS: &str = "SELECT state, wait_event_type, wait_event, CASE WHEN state = 'idle' THEN '' ELSE left(query, 1024) END \
     FROM pg_stat_activity WHERE backend_type = 'client backend' AND pid <> pg_backend_pid() LIMIT 4096";
-/// Statement that selects who blocks a few sessions. More sessions are not asked for, since pg_blocking_pids locks the
-/// whole lock table for a moment. Sessions that wait for a tuple form a queue, and only the first of them
-/// waits for the holder's transaction.
+/// Statement that selects the transactions that block waiting sessions. At most four waits are examined, because
+/// pg_blocking_pids locks the whole lock table for a moment. Sessions that wait for a tuple form a queue. Only the
+/// first of them waits for the transaction that has the lock, so waits for tuples are left out.
 const BLOCKERS: &str = "SELECT w.locktype, b.pid, b.state, b.wait_event_type, b.wait_event, left(b.query, 1024), \
     extract(epoch FROM clock_timestamp() - w.waitstart) \
     FROM (SELECT pid, locktype, waitstart FROM pg_locks WHERE NOT granted AND locktype <> 'tuple' LIMIT 4) w \
     CROSS JOIN LATERAL unnest(pg_blocking_pids(w.pid)) AS p(pid) JOIN pg_stat_activity b ON b.pid = p.pid \
     WHERE b.wait_event_type IS DISTINCT FROM 'Lock'";
-/// Time limit of each sample. A sample that takes longer than a second is dropped, because its moment is uncertain.
+/// Time limit of each sample. A sample that takes longer than a second is dropped, because the moment that it shows is
+/// uncertain.
 const LIMITS: &str = "SET statement_timeout = 1000";
-/// First version whose pg_locks shows when a wait began.
+/// First version whose pg_locks has the time at which a wait began.
 const WAITSTART_VERSION: u32 = 14;
-/// First version with `backend_type`.
+/// First version whose pg_stat_activity has the column `backend_type`.
 const FIRST_VERSION: u32 = 10;
 
 /// A connection that takes samples.
@@ -77,7 +78,7 @@ const fn is_lock(state: SessionState) -> bool {
     matches!(state, SessionState::RowLock | SessionState::Lock)
 }
 
-/// Returns a session from its columns.
+/// Converts the columns of a row into a session.
 fn session(state: &str, kind: Option<&str>, event: Option<&str>, statement: Option<&str>) -> SessionSample {
     let found = state_of(state, kind, event);
     let event = match (found, kind, event) {
@@ -88,13 +89,13 @@ fn session(state: &str, kind: Option<&str>, event: Option<&str>, statement: Opti
     SessionSample { state: found, event, statement: statement.unwrap_or_default().into() }
 }
 
-/// Returns what a session does. Source: PostgreSQL's manual, "Wait Events".
+/// Returns the activity of a session. Source: PostgreSQL's manual, "Wait Events".
 fn state_of(state: &str, kind: Option<&str>, event: Option<&str>) -> SessionState {
     match (kind, event) {
         _ if state.starts_with("idle in transaction") => SessionState::OpenTransaction,
         (Some("Lock"), Some("transactionid" | "tuple")) => SessionState::RowLock,
         (Some("Lock"), _) => SessionState::Lock,
-        // One session flushes the log for all, and the others wait for that session.
+        // One session writes the log to disk for all, and the others wait for this session.
         (Some("IO"), _) | (Some("LWLock"), Some("WALWrite" | "WALWriteLock")) => SessionState::Disk,
         (Some("LWLock" | "BufferPin" | "Buffer"), _) => SessionState::InternalLock,
         (Some("Timeout"), Some("PgSleep")) => SessionState::Sleep,
@@ -103,7 +104,7 @@ fn state_of(state: &str, kind: Option<&str>, event: Option<&str>) -> SessionStat
     }
 }
 
-/// Returns a blocker from its columns.
+/// Converts a row into a blocker.
 fn blocker(row: &Row) -> BlockerSample {
     let text = |at: usize| row.get(at).and_then(Option::as_deref);
     let blocked = if text(0) == Some("transactionid") { SessionState::RowLock } else { SessionState::Lock };
@@ -113,7 +114,8 @@ fn blocker(row: &Row) -> BlockerSample {
         id: text(1).and_then(|pid| pid.parse().ok()).unwrap_or_default(),
         state: state_of(text(2).unwrap_or_default(), text(3), text(4)),
         statement: text(5).unwrap_or_default().into(),
-        // A wait for another lock may have begun before its current holder got that lock.
+        // A session that waits for a lock of another kind may have begun to wait before the present holder got the
+        // lock.
         held_s: held_s.filter(|seconds| blocked == SessionState::RowLock && *seconds >= 0.0),
     }
 }

@@ -1,8 +1,8 @@
-//! The thread that moves frames. The thread reads frames from hosts and asks the [`Relay`] when each of them arrives.
-//! Frames wait in a timer heap until their arrival time and then go to their host.
+//! The thread that moves frames. The thread reads frames from hosts and asks the [`Relay`] when each frame arrives.
+//! Frames wait in a timer heap until their arrival time. Then they go to their host.
 //!
-//! The thread switches frames by their destination address. A frame to a group address goes to every other host, as
-//! copies of one frame.
+//! The thread switches frames by their destination address. A frame to a group address goes to every other host, but
+//! uses the medium only once.
 
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
@@ -17,11 +17,11 @@ use sys::{Errno, clock, limits};
 
 use super::{Counts, Fate, Relay};
 
-/// Maximum size in bytes of a frame: header, VLAN tag and an MTU of 9000.
+/// Maximum size of a frame in bytes: header, VLAN tag and an MTU of 9000.
 const MAX_FRAME_BYTES: usize = 9216;
 /// Maximum number of frames taken from one host before the other hosts have their turn.
 const MAX_FRAMES_PER_TURN: usize = 32;
-/// Maximum sleep of the thread in nanoseconds. The thread notices a stop within this time.
+/// Maximum sleep of the thread in nanoseconds. The thread therefore notices a request to stop within this time.
 const MAX_SLEEP_NS: u64 = 50_000_000;
 
 /// The forwarder's end of one host's interface.
@@ -31,7 +31,7 @@ pub(crate) struct Port {
     pub(crate) mac: [u8; 6],
 }
 
-/// The running forwarder, which stops on drop.
+/// The running forwarder. Dropping this value stops the forwarder.
 pub(crate) struct Engine {
     shared: Arc<Shared>,
     /// Full rate in bits per second; `None` means no limit.
@@ -60,7 +60,7 @@ struct ForwardLoop {
     number: u64,
 }
 
-/// A frame and its arrival time. The number keeps simultaneous frames in order.
+/// A frame and its arrival time. Frames with equal arrival times are ordered by their number.
 #[derive(PartialEq, Eq, PartialOrd, Ord)]
 struct DueFrame {
     at_ns: u64,
@@ -69,7 +69,7 @@ struct DueFrame {
 }
 
 impl Engine {
-    /// Starts the thread for a relay with this rate.
+    /// Starts the forwarder thread for a relay. `bits_per_s` is the full rate of the medium.
     pub(crate) fn start(ports: Vec<Port>, relay: Box<dyn Relay>, bits_per_s: Option<u64>) -> io::Result<Self> {
         let epoll = Epoll::new()?;
         for (token, port) in ports.iter().enumerate() {
@@ -92,7 +92,7 @@ impl Engine {
         self.bits_per_s.map(|_| self.now.load(Relaxed))
     }
 
-    /// Sets the rate of the medium to this share of its full rate, from the next frame on.
+    /// Sets the rate of the medium to this share of its full rate, beginning with the next frame.
     pub(crate) fn set_speed(&self, share: f64) -> Result<(), String> {
         let full = self.bits_per_s.ok_or("it has no rate that could be changed")?;
         let bits_per_s = ((full as f64 * share) as u64).max(1);
@@ -118,8 +118,8 @@ impl Drop for Engine {
 
 impl ForwardLoop {
     fn run(&mut self, epoll: &Epoll) {
-        // Without exact timers, every frame would be 50 µs late. Without priority, a busy host would slow the medium
-        // down. The forwarder also works without exact timers and without priority.
+        // Without exact timers, every frame would be 50 µs late. Without a high priority, a busy host would slow the
+        // medium down. The forwarder works even if the kernel refuses both.
         let _ = limits::exact_timers();
         let _ = limits::set_nice(-15);
         let mut events = Events::with_capacity(64);
@@ -142,7 +142,7 @@ impl ForwardLoop {
         due.into_iter().chain(turn).min().map_or(MAX_SLEEP_NS, |at| at.saturating_sub(now)).min(MAX_SLEEP_NS)
     }
 
-    /// Gives every frame that is due to its host. Returns the current time.
+    /// Passes every frame whose arrival time has come to its host. Returns the current time.
     fn deliver(&mut self) -> u64 {
         let mut now = clock::monotonic_ns();
         self.settle(now);
@@ -155,7 +155,7 @@ impl ForwardLoop {
         now
     }
 
-    /// Schedules waiting frames when it is their turn, as the relay decides.
+    /// Gives arrival times to waiting frames whose turn has come. The relay decides when this is.
     fn settle(&mut self, now: u64) {
         loop {
             let Some((slot, at_ns)) = self.relay().settle(now) else { return };
@@ -191,7 +191,7 @@ impl ForwardLoop {
         }
     }
 
-    /// Accepts a frame from a host. A frame for several hosts uses the wire only once.
+    /// Accepts a frame from a host. A frame for several hosts is offered to the relay only once.
     fn accept(&mut self, from: usize, bytes: &[u8]) {
         let group = bytes[0] & 1 == 1;
         let to = self.ports.iter().position(|port| bytes[..6] == port.mac);
@@ -212,14 +212,14 @@ impl ForwardLoop {
     }
 }
 
-/// Frames on their way, in buffers that are used again.
+/// Frames that have not arrived yet. Their buffers are reused.
 #[derive(Default)]
 struct Slots {
     frames: Vec<Frame>,
     free: Vec<usize>,
 }
 
-/// A frame on its way. If `to` is `None`, the frame is for all hosts except its sender.
+/// A frame that has not arrived yet. If `to` is `None`, the frame is for all hosts except its sender.
 #[derive(Default)]
 struct Frame {
     bytes: Vec<u8>,

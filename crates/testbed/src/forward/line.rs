@@ -1,8 +1,8 @@
-//! A long line between every pair of hosts, with rate, delay, jitter, loss and reordering for each direction.
+//! A long line between every pair of hosts. Each direction has a rate, a delay, jitter, loss and reordering.
 //!
 //! Each frame passes these steps: it may be lost, it waits for the line's rate, and it travels for `delay` ± `jitter`
-//! (uniformly distributed). Frames stay in order, except for the share `reorder`, which travels without delay, as in
-//! netem. A seed determines all decisions for a given sequence of frames.
+//! (uniformly distributed). Frames stay in order, except for a share `reorder` of them. As in netem, these frames
+//! travel without delay. For a given sequence of frames, all decisions follow from a seed.
 
 use super::queue::Serialiser;
 use super::usage::wire_bytes;
@@ -13,15 +13,15 @@ use super::{Counts, Fate, Relay};
 pub(crate) struct LinePlan {
     /// One-way delay in nanoseconds.
     pub(crate) delay_ns: u64,
-    /// Maximum deviation from the delay in nanoseconds.
+    /// Maximum deviation from the delay, nanoseconds.
     pub(crate) jitter_ns: u64,
     /// Share of frames that are lost.
     pub(crate) loss: f64,
-    /// Share of frames that overtake others.
+    /// Share of frames that travel without delay and so overtake others.
     pub(crate) reorder: f64,
-    /// Bits per second of each host's line, each way; `None` means no limit.
+    /// Rate of each host's line in bits per second, per direction; `None` means no limit.
     pub(crate) bits_per_s: Option<u64>,
-    /// Maximum number of bytes that wait for the rate.
+    /// Maximum number of bytes that wait in one direction of a line.
     pub(crate) limit_bytes: u64,
     /// Seed of all random decisions.
     pub(crate) seed: u64,
@@ -31,7 +31,7 @@ pub(crate) struct LinePlan {
 #[derive(Debug)]
 pub(crate) struct Line {
     plan: LinePlan,
-    /// The outgoing direction of each host.
+    /// The outgoing direction of each host's line.
     ways: Vec<Way>,
     counts: Counts,
 }
@@ -142,7 +142,7 @@ mod tests {
     #[test]
     fn jitter_is_centred_on_the_delay_and_stays_in_its_range() {
         let mut line = Line::new(LinePlan { jitter_ns: 5_000_000, ..PLAN }, 2);
-        // The frames are far apart, so that none has to wait for an earlier one.
+        // The frames are so far apart that none has to wait for an earlier one.
         let travel: Vec<u64> =
             (0..20_000_u64).map(|i| line.travel(i * 1_000_000_000, 0, 100).unwrap() - i * 1_000_000_000).collect();
         assert!(travel.iter().all(|t| (15_000_000..=25_000_000).contains(t)));

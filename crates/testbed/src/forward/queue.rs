@@ -1,17 +1,17 @@
-//! One serialiser with a limited queue: bytes are sent one after the other at a fixed rate. The queue stores the times
-//! and sizes of frames, not their content.
+//! A queue of limited size in front of a sender with a fixed rate. Bytes are sent one after the other. The queue stores
+//! the times and sizes of frames, not their content.
 
 use std::collections::VecDeque;
 
 use super::usage::{Counts, wire_bytes};
 
-/// The serialiser of a wire or of one direction.
+/// The queue and the sender of a wire, or of one direction of a line.
 #[derive(Debug)]
 pub(crate) struct Serialiser {
     bits_per_s: u64,
     limit_bytes: u64,
     free_ns: u64,
-    /// Frames that are not sent yet: the time at which each will be sent, and its size in bytes.
+    /// Frames whose sending has not ended: the time at which it ends, and the size in bytes.
     waiting: VecDeque<(u64, u32)>,
     queued: u64,
     busy_ns: u64,
@@ -27,7 +27,7 @@ impl Serialiser {
         self.bits_per_s = bits_per_s;
     }
 
-    /// Returns the nanoseconds in which this many bytes are sent.
+    /// Returns the time that sending this many bytes takes, nanoseconds.
     pub(crate) fn time_ns(&self, bytes: usize) -> u64 {
         (bytes as u64 * 8).saturating_mul(1_000_000_000) / self.bits_per_s
     }
@@ -50,13 +50,14 @@ impl Serialiser {
         Some(self.free_ns)
     }
 
-    /// Returns the number of bytes not sent at this time.
+    /// Returns the number of bytes that are not sent at this time.
     pub(crate) fn queued(&mut self, now_ns: u64) -> u64 {
         self.forget(now_ns);
         self.queued
     }
 
-    /// Returns for how long the wire was in use until this time, nanoseconds, without frames that were not sent yet.
+    /// Returns the total time for which the wire was in use until this time, nanoseconds. Frames that were not sent by
+    /// then do not count.
     pub(crate) fn busy_ns(&self, now_ns: u64) -> u64 {
         self.busy_ns - self.free_ns.saturating_sub(now_ns)
     }

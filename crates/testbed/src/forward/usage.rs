@@ -1,8 +1,8 @@
-//! Counts that all media have.
+//! Counts that every medium keeps.
 
 /// Bytes that Ethernet adds to a frame: preamble 8, check sequence 4, gap 12.
 pub(crate) const FRAMING_BYTES: usize = 24;
-/// Minimum size of a frame on the wire: 60 bytes, and 24 bytes that Ethernet adds.
+/// Minimum number of bytes that a frame takes on the wire: 60, and the 24 that Ethernet adds.
 pub(crate) const MINIMUM_BYTES: usize = 84;
 
 /// Returns the number of bytes that a frame takes on the wire.

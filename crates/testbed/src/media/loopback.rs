@@ -1,4 +1,4 @@
-//! No medium: the hosts share the loopback interface of one namespace.
+//! The medium `loopback`: the hosts share the loopback interface of one namespace.
 
 use super::medium::{BuiltMedium, MediumPlan, Wire};
 use crate::arguments::Arguments;

@@ -1,4 +1,4 @@
-//! Row type of the table of media, and the traits of a medium.
+//! Type of a row in the table of media, and the traits of a medium.
 
 use crate::arguments::Arguments;
 use crate::error::Result;
@@ -25,21 +25,21 @@ impl std::fmt::Debug for MediumSpec {
     }
 }
 
-/// A parsed medium, not built yet.
+/// A medium that was parsed but not built yet.
 pub(super) trait MediumPlan: std::fmt::Debug + Send + Sync {
     /// Returns true if every host has its own namespace.
     fn hosts_apart(&self) -> bool {
         true
     }
 
-    /// Joins the hosts by the medium.
+    /// Joins the hosts with the medium.
     fn join(&self, net: &Net) -> Result<Box<dyn BuiltMedium>>;
 }
 
-/// Reason why this medium cannot be slowed.
+/// Reason why a medium without a rate cannot be slowed.
 pub(super) const NO_RATE: &str = "it is as fast as the CPUs: it has no rate that could be changed";
 
-/// A medium in use.
+/// A medium that joins the hosts of a testbed.
 pub(crate) trait BuiltMedium: Send + Sync {
     /// Returns the counts of each wire so far.
     fn wires(&self) -> Vec<Wire>;
@@ -47,14 +47,14 @@ pub(crate) trait BuiltMedium: Send + Sync {
     /// Describes how the medium is implemented, for notes: `kernel: …`, `user space: …`.
     fn made_of(&self) -> String;
 
-    /// Sets all wires to this share of their rates from now on (above 0, at most 1). The error states why the medium
-    /// has no rate.
+    /// Sets all wires to this share of their rates from now on (above 0, at most 1). Returns an error text if the
+    /// medium has no rate.
     fn set_speed(&self, _share: f64) -> Result<(), String> {
         Err(NO_RATE.into())
     }
 
-    /// Returns how much traffic may pass without delay after a pause, as microseconds of wire time; 0 if every frame
-    /// takes its own time.
+    /// Returns the amount of traffic that may pass without delay after a pause, as microseconds of wire time. Returns 0
+    /// if every frame takes the full time that its rate requires.
     fn catches_up_us(&self) -> u64 {
         0
     }
@@ -67,6 +67,6 @@ pub(crate) struct Wire {
     pub(crate) name: String,
     /// Current rate in bits per second; `None` means no limit.
     pub(crate) bits_per_s: Option<u64>,
-    /// Counts, or the reason why there are none.
+    /// Counts of the wire, or the reason why they cannot be read.
     pub(crate) counts: Result<Counts, String>,
 }

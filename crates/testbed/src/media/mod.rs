@@ -1,4 +1,4 @@
-//! Media that join hosts: one file per kind, and one row per medium.
+//! Media that join hosts. Each kind has a file, and each medium has a row in a table.
 
 mod loopback;
 mod medium;
@@ -53,7 +53,7 @@ pub const MEDIA: &[MediumSpec] = &[
     },
 ];
 
-/// A medium, parsed and checked, not built yet.
+/// A medium that was parsed and checked but not built yet.
 #[derive(Debug)]
 pub struct Medium {
     text: String,

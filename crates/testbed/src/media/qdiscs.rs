@@ -1,5 +1,5 @@
-//! Wires made by the kernel: counters and rates of a namespace's queueing disciplines. Counts include the bytes that
-//! Ethernet adds, because a size table (stab) adds them before the rate is applied.
+//! Wires that the kernel implements: counters and rates of a namespace's queueing disciplines. The counts include the
+//! bytes that Ethernet adds, because a size table (stab) adds them before the rate is applied.
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
@@ -10,13 +10,13 @@ use super::medium::Wire;
 use crate::error::{Result, setup};
 use crate::forward::Counts;
 
-/// Maximum lateness of the kernel's timer, in microseconds of wire time, before the wire loses throughput. After a
-/// pause, this much traffic passes without delay. `htb` sends a whole frame and then waits until its tokens have
-/// returned, so that this time may be shorter than a frame takes. `tbf` would need tokens for a whole frame.
+/// Maximum lateness of the kernel's timer at which the wire still reaches its full rate, in microseconds of wire time.
+/// After a pause, this much traffic passes without delay. `htb` sends a whole frame and then waits until it has enough
+/// tokens again. This time may therefore be shorter than a frame takes. `tbf` would need tokens for a whole frame.
 pub(super) const MAX_LATENESS_US: u64 = 400;
 /// Maximum size of a frame on the wire in bytes. A class sends this many bytes per turn.
 pub(super) const MAX_FRAME_BYTES: u32 = 1538;
-/// Minor number of the class for the wire, under the handle `1:`.
+/// Minor number of the `htb` class for the wire, under the handle `1:`.
 pub(super) const WIRE_CLASS: u16 = 0xfff;
 
 /// Access to the queueing disciplines of one namespace.
@@ -48,7 +48,7 @@ pub(super) struct KernelWire {
     now: Mutex<RatePeriod>,
 }
 
-/// Start of a period with a constant rate, and the traffic before that period.
+/// Start of a period with a constant rate: bytes and busy time of the wire before this period.
 #[derive(Clone, Copy)]
 struct RatePeriod {
     bits_per_s: u64,
@@ -57,7 +57,7 @@ struct RatePeriod {
 }
 
 impl RatePeriod {
-    /// Returns for how long the wire was in use when a total of `bytes` bytes were carried, nanoseconds.
+    /// Returns the total time for which the wire was in use until it had carried `bytes` bytes, nanoseconds.
     fn busy_ns(&self, bytes: u64) -> u64 {
         let since = u128::from(bytes.saturating_sub(self.bytes)) * 8_000_000_000 / u128::from(self.bits_per_s);
         self.busy_ns + since as u64
@@ -65,7 +65,7 @@ impl RatePeriod {
 }
 
 impl KernelWire {
-    /// Creates the wire for frames that leave by an interface.
+    /// Creates the wire for the frames that leave through an interface.
     pub(super) fn new(name: String, interface: &str, qdiscs: &Arc<Qdiscs>, bits_per_s: u64) -> Self {
         let now = Mutex::new(RatePeriod { bits_per_s, bytes: 0, busy_ns: 0 });
         Self { name, interface: interface.into(), qdiscs: Arc::clone(qdiscs), bits_per_s, now }

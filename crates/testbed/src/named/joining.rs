@@ -1,4 +1,4 @@
-//! Searches the named testbed that joins two processes.
+//! Finds the named testbed that joins two processes.
 
 use std::path::{Path, PathBuf};
 use std::time::Duration;
@@ -10,7 +10,7 @@ use super::socket::{KeeperReply, ask, names, socket_of};
 use super::status::{HostStatus, Status, status_within};
 use crate::media::Medium;
 
-/// Maximum wait for a keeper's answer during a run.
+/// Maximum wait for an answer of the keeper during a run. The keeper is the process that keeps the testbed alive.
 const ANSWER_TIMEOUT: Duration = Duration::from_secs(1);
 
 /// A named testbed in which two processes are on different hosts.
@@ -29,8 +29,8 @@ pub struct Joining {
     socket: PathBuf,
 }
 
-/// Finds the testbed of this user that joins two processes. Returns `None` if both are on one host, or if they are not
-/// in one testbed.
+/// Finds the testbed of this user that joins two processes. Returns `None` if both processes are on one host, or if
+/// they are not in the same testbed.
 pub fn joining(here: u32, there: u32) -> Option<Joining> {
     let ends = [Netns::of_process(here).ok()?, Netns::of_process(there).ok()?];
     if ends[0].id() == ends[1].id() {
@@ -53,7 +53,7 @@ impl Joining {
         &self.socket
     }
 
-    /// Takes one sample of the medium's counters. If the keeper does not answer, the sample has no values.
+    /// Takes one sample of the medium's counters. If the keeper does not answer, the result is empty.
     pub fn sample(&self) -> Recording {
         match ask(&self.socket, "status", ANSWER_TIMEOUT) {
             KeeperReply::Answer(text) => serde_json::from_str(&text).map(|s: Status| s.medium_use).unwrap_or_default(),

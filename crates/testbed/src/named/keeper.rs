@@ -24,13 +24,13 @@ pub fn keep(name: &str, spec: &Spec, ready: impl FnOnce(&Status)) -> Result<()> 
         ready(&status_of(name, &bed, began));
         serve(&listener, name, &bed, began)
     });
-    // The testbed has ended. Removing the keeper's socket shows the end to clients that wait for it.
+    // The testbed has ended. Clients that wait for the end notice that the socket is gone.
     clear(&path);
     outcome.map(drop)
 }
 
-/// Answers requests until one asks for the end. Returns the connection that asked for the end, which stays open until
-/// the testbed is gone.
+/// Answers requests until one asks to end the testbed. Returns the connection of this request, which must stay open
+/// until the testbed is gone.
 fn serve(listener: &UnixListener, name: &str, bed: &Testbed, began: Instant) -> Option<UnixStream> {
     let slowed = SlowingServer::new(bed.speed());
     for stream in listener.incoming() {
@@ -86,10 +86,10 @@ fn listen(name: &str, path: &Path) -> Result<UnixListener> {
     if UnixStream::connect(path).is_ok() {
         return Err(fail(name, "it is up already; choose another name, or take it down first"));
     }
-    // The file was left by a keeper that was killed.
+    // A keeper that was killed has left this file.
     let _ = std::fs::remove_file(path);
     match UnixListener::bind(path) {
-        // Another process has removed the last other testbed meanwhile, and the directory with it.
+        // Meanwhile, another process has removed the last other testbed and the directory with it.
         Err(e) if e.kind() == std::io::ErrorKind::NotFound => {
             make()?;
             UnixListener::bind(path).map_err(refuse)

@@ -1,6 +1,6 @@
-//! Testbeds kept under a name for other programs. A keeper process holds the testbed and listens on a unix socket. A
-//! client can request the status, slow the medium while its connection lasts, or end the testbed. If the keeper dies,
-//! only the file of its socket remains. The next command with this testbed's name removes that file.
+//! Testbeds that other programs can use by name. A keeper process keeps the testbed alive and listens on a unix socket.
+//! A client can request the status, slow the medium while its connection lasts, or end the testbed. If the keeper is
+//! killed, only the file of its socket remains. The next command with this testbed's name removes the file.
 
 mod joining;
 mod keeper;

@@ -1,7 +1,7 @@
-//! A medium that stays slowed while a client holds a connection to the keeper.
+//! Slows the medium for a client as long as its connection to the keeper lasts.
 //!
-//! The keeper restores the full rate of the medium when the connection ends for any reason, or is silent. The medium is
-//! therefore never slowed for longer than its client exists.
+//! The keeper restores the full rate of the medium when the connection ends for any reason, or when the client is
+//! silent for too long. A medium is therefore not slowed for long after its client has ended.
 
 use std::io::{BufRead as _, BufReader, Read as _, Write as _};
 use std::net::Shutdown;
@@ -14,7 +14,7 @@ use std::time::Duration;
 use crate::error::{Result, TestbedError};
 use crate::testbed::MediumSpeed;
 
-/// First word of a request to slow the medium; a share follows.
+/// First word of a request to slow the medium. The second word is the share of the full rate.
 pub(super) const SLOW_REQUEST: &str = "slow";
 /// Maximum length in bytes of a request to a keeper.
 pub(super) const MAX_REQUEST_BYTES: u64 = 64;
@@ -22,12 +22,12 @@ pub(super) const MAX_REQUEST_BYTES: u64 = 64;
 const DONE_ANSWER: &str = "done";
 /// Maximum length in bytes of a keeper's answer.
 const MAX_ANSWER_BYTES: u64 = 1024;
-/// Maximum time without a request from a client.
+/// Maximum time between two requests of a client. After this time, the keeper restores the full rate.
 const MAX_SILENCE: Duration = Duration::from_secs(20);
 /// Maximum wait for a keeper's answer.
 const ANSWER_TIMEOUT: Duration = Duration::from_secs(5);
 
-/// The keeper's side of slowing the medium, for one client at a time.
+/// The keeper's side of slowing the medium. Serves one client at a time.
 pub(super) struct SlowingServer {
     speed: MediumSpeed,
     held: Arc<AtomicBool>,
@@ -38,7 +38,8 @@ impl SlowingServer {
         Self { speed, held: Arc::new(AtomicBool::new(false)) }
     }
 
-    /// Executes this request and later ones on its connection. Meanwhile, other connections to the keeper are served.
+    /// Executes a request and all later requests on its connection, in a thread. Other connections to the keeper are
+    /// served meanwhile.
     pub(super) fn hold(&self, mut stream: UnixStream, word: String) {
         if self.held.swap(true, Ordering::AcqRel) {
             // A client may leave without reading the answer.
@@ -46,7 +47,7 @@ impl SlowingServer {
             return;
         }
         let holder = RateHold { speed: self.speed.clone(), held: Arc::clone(&self.held) };
-        // If no thread can be started, the connection ends at this point, and the medium has its full rate again.
+        // If no thread can be started, the connection ends here, and the medium keeps its full rate.
         let _ = std::thread::Builder::new().name("slowed".into()).spawn(move || holder.obey(&stream, word));
     }
 }
@@ -98,8 +99,8 @@ pub struct MediumSlowdown {
 }
 
 impl MediumSlowdown {
-    /// Takes control of the medium of the testbed with this keeper's socket. At first, the medium keeps its full rate.
-    /// The error states why the medium cannot be slowed.
+    /// Takes control of the medium of a testbed, given the socket of its keeper. At first, the medium keeps its full
+    /// rate. The error says why the medium cannot be slowed.
     pub fn begin(socket: &Path) -> Result<Self> {
         let reach = |e: std::io::Error| TestbedError::Speed(format!("its keeper cannot be reached: {e}"));
         let stream = UnixStream::connect(socket).map_err(reach)?;
@@ -125,8 +126,7 @@ impl MediumSlowdown {
 
 impl Drop for MediumSlowdown {
     fn drop(&mut self) {
-        // The keeper ends the connection once the full rate is restored. If the keeper fails to end the connection,
-        // nothing more can be done.
+        // The keeper ends the connection once it has restored the full rate. If this fails, nothing more can be done.
         let _ = self.stream.shutdown(Shutdown::Write);
         let _ = self.stream.read(&mut [0; 1]);
     }

@@ -24,7 +24,7 @@ fn directory() -> PathBuf {
     base.join("testbeds")
 }
 
-/// Returns the user's ID outside the user namespace. In a host of a testbed that was created without root, every user
+/// Returns the user's ID outside the user namespace. In a host of a testbed that was created without root, the user
 /// appears as root.
 fn outside(uid: u32, map: &str) -> u32 {
     let ranges = map.lines().filter_map(|line| {
@@ -58,7 +58,7 @@ pub fn names() -> Vec<String> {
     names
 }
 
-/// Removes a socket and its directories, if they are empty then.
+/// Removes a socket, and its directories if they are then empty.
 pub(super) fn clear(path: &Path) {
     // Directories that are missing or not empty are left as they are.
     let _ = std::fs::remove_file(path);
@@ -67,7 +67,7 @@ pub(super) fn clear(path: &Path) {
 
 /// Result of a request to a keeper.
 pub(super) enum KeeperReply {
-    /// Answer to the command.
+    /// Answer to the request.
     Answer(String),
     /// The keeper listens but does not answer. Contains the keeper's process ID, if known.
     Silence(Option<u32>),
@@ -75,7 +75,7 @@ pub(super) enum KeeperReply {
     Nobody,
 }
 
-/// Sends one word to a keeper. Waits up to `patience` for each part of its answer.
+/// Sends a word to a keeper. Waits for at most `patience` for each part of the answer.
 pub(super) fn ask(path: &Path, word: &str, patience: Duration) -> KeeperReply {
     let Ok(mut stream) = UnixStream::connect(path) else { return KeeperReply::Nobody };
     let keeper = rustix::net::sockopt::socket_peercred(&stream).ok().map(|peer| peer.pid.as_raw_nonzero().get() as u32);

@@ -14,7 +14,7 @@ use crate::error::Result;
 pub struct Status {
     /// Name of the testbed.
     pub name: String,
-    /// Medium that joins the hosts, as requested.
+    /// Text of the medium that joins the hosts, as the user requested it.
     pub medium: String,
     /// Description of how the medium is implemented.
     pub made_of: String,
@@ -44,7 +44,7 @@ pub fn status(name: &str) -> Result<Option<Status>> {
     status_within(name, ANSWER_TIMEOUT)
 }
 
-/// Returns the status of a named testbed; waits at most `patience` for each part of the answer.
+/// Returns the status of a named testbed. Waits for at most `patience` for each part of the answer.
 pub(super) fn status_within(name: &str, patience: Duration) -> Result<Option<Status>> {
     let path = socket_of(name)?;
     let text = match ask(&path, "status", patience) {

@@ -1,4 +1,4 @@
-//! Operations of other programs on a named testbed: creating it, running programs in it, and ending it.
+//! Operations on a named testbed for other programs: creating it, running programs in it, and ending it.
 
 use std::io::{BufRead as _, BufReader, Read as _};
 use std::path::Path;
@@ -11,8 +11,8 @@ use super::socket::{ANSWER_TIMEOUT, KeeperReply, ask, clear, fail, socket_of};
 use super::status::{Status, status};
 use crate::error::{Result, TestbedError};
 
-/// Starts a keeper in the background and returns the status of its testbed. `program` with `arguments` must call
-/// [`keep`] and print one line when the testbed is usable.
+/// Starts a keeper in the background and returns the status of its testbed. The keeper is `program` with `arguments`.
+/// It must call [`keep`] and print one line when the testbed is usable.
 pub fn up(name: &str, program: &Path, arguments: &[String]) -> Result<Status> {
     socket_of(name)?;
     let mut command = Command::new(program);
@@ -26,7 +26,7 @@ pub fn up(name: &str, program: &Path, arguments: &[String]) -> Result<Status> {
     }
     let mut words = String::new();
     if let Some(mut error) = child.stderr.take() {
-        // If this output cannot be read, only the exit status is known.
+        // If the error output cannot be read, only the exit status is known.
         let _ = error.read_to_string(&mut words);
     }
     let _ = child.wait();
@@ -65,7 +65,7 @@ pub fn down(name: &str) -> Result<bool> {
         KeeperReply::Silence(keeper) => *keeper,
         KeeperReply::Nobody => None,
     };
-    // This keeper does not answer. Its namespaces end together with its process.
+    // This keeper does not answer. When its process is killed, its namespaces end, too.
     stuck.into_iter().for_each(end_process);
     clear(&path);
     for (pid, netns) in left {

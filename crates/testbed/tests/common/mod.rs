@@ -1,4 +1,5 @@
-//! Helpers of the live tests: testbeds, iperf3, and repeating a test of this program as another user.
+//! Helpers of the tests with real testbeds: building a testbed, iperf3, and repeating a test of this program as another
+//! user.
 #![allow(dead_code, clippy::unwrap_used, clippy::panic, clippy::expect_used)]
 
 use std::io::BufRead as _;
@@ -9,8 +10,8 @@ use std::time::{Duration, Instant};
 use loadline_testbed::{Spec, Testbed, TestbedError};
 use testkit::skip;
 
-/// Builds a testbed. Returns `None` and prints what is missing if this machine cannot have one. Any other error fails
-/// the test.
+/// Builds a testbed. If this machine cannot have a testbed, prints what is missing and returns `None`. Any other error
+/// fails the test.
 pub(crate) fn bed(test: &str, spec: &Spec) -> Option<Testbed> {
     use TestbedError::{Namespace, Program, Setup};
     match Testbed::build(spec) {
@@ -38,8 +39,8 @@ pub(crate) fn iperf_client(bed: &Testbed, host: &str, server: &str, port: u16, e
     Meter::start(command)
 }
 
-/// An iperf3 process and the times of its interval lines. The throughput of several processes can be added up over one
-/// period.
+/// An iperf3 process and the times of its interval lines. With these times, the throughput of several processes can be
+/// added up over one period.
 pub(crate) struct Meter {
     child: Child,
     reader: std::thread::JoinHandle<Vec<(Instant, f64, String)>>,
@@ -59,7 +60,8 @@ impl Meter {
         Self { child, reader }
     }
 
-    /// Waits for the end and returns the bytes between two times, from the interval lines that contain `tag`.
+    /// Waits for the end of iperf3. Returns the bytes between two times, according to the interval lines that contain
+    /// `tag`.
     pub(crate) fn bytes(mut self, begin: Instant, end: Instant, tag: &str) -> f64 {
         self.child.wait().unwrap();
         let lines = self.reader.join().unwrap();
@@ -74,8 +76,8 @@ impl Meter {
     }
 }
 
-/// Returns the bytes of an interval line such as `[  5]   0.25-0.50   sec   279 KBytes  9.15 Mbits/sec`. Lines with the
-/// final sums are ignored.
+/// Returns the bytes in an interval line such as `[  5]   0.25-0.50   sec   279 KBytes  9.15 Mbits/sec`. Ignores lines
+/// with the final sums.
 fn interval_bytes(line: &str) -> Option<f64> {
     let words: Vec<&str> = line.split_whitespace().collect();
     let at = words.iter().position(|w| *w == "sec")?;
@@ -104,9 +106,9 @@ pub(crate) fn is_root() -> bool {
     rustix::process::geteuid().is_root()
 }
 
-/// A copy of this test program in a directory that other users may read, so that another user may run it. The copy is
-/// made by another process. If this process made the copy, a child process forked by a test that runs at the same time
-/// could keep the copy open for writing. Such a file cannot be executed. Dropping the value removes the file.
+/// A copy of this test program in a directory that other users may read, so another user can run it. Another process
+/// makes the copy. Otherwise a child forked by a test that runs at the same time could keep the copy open for writing,
+/// and such a file cannot be executed. Dropping this value removes the file.
 pub(crate) struct Copy(pub(crate) std::path::PathBuf);
 
 impl Copy {
@@ -138,8 +140,8 @@ pub(crate) fn this_test(name: &str, env: &[(&str, &str)], uid: Option<u32>) -> C
     child
 }
 
-/// Repeats a test of this program as a user without privilege. Does nothing if the user has no privilege, because the
-/// test itself has then run without privilege.
+/// Repeats a test of this program as a user without privilege. Does nothing if this user has no privilege, because the
+/// test itself has then already run without privilege.
 pub(crate) fn again_without_root(test: &str, measured: &str) {
     if !is_root() {
         return println!("{measured} runs without root here anyway");
