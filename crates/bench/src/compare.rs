@@ -1,18 +1,18 @@
-//! Rounds in which both sides alternate, and medians over these rounds. All comparisons of this program use these
-//! rounds.
+//! Measures loadline and a peer in alternating rounds, and computes medians over the rounds. All comparisons of this
+//! program work in this way.
 
 use anyhow::Result;
 
-/// Figures of a row.
+/// Measured figures of a row.
 #[derive(Debug, Default)]
 pub(crate) struct Compared {
     /// loadline's figures, one per round.
     pub(crate) ours: Vec<f64>,
-    /// The peer's figures, one per round; empty if the row has an absolute limit.
+    /// The peer's figures, one per round; empty if the row has no peer.
     pub(crate) peer: Vec<f64>,
     /// Unit of the figures.
     pub(crate) unit: &'static str,
-    /// Further information for the reader.
+    /// Further information about the measurement.
     pub(crate) note: String,
 }
 
@@ -38,8 +38,8 @@ pub(crate) fn median(values: &[f64]) -> f64 {
     stats::number::median(values.to_vec()).unwrap_or(f64::NAN)
 }
 
-/// Measures loadline and the peer in turn. The order alternates, so that a drift of the machine favours neither side. A
-/// first round, which warms caches, is discarded.
+/// Measures loadline and the peer in turn. The order alternates, so that a drift of the machine favours neither side.
+/// The first round only warms caches and is discarded.
 pub(crate) fn interleave(
     rounds: usize,
     unit: &'static str,

@@ -1,12 +1,12 @@
-//! CPU time of processes. The CPU time is exact if the kernel provides exact values (scheduler statistics, rusage of
-//! children).
+//! CPU time of processes. The values come from scheduler statistics and rusage, which are exact on most kernels. Only
+//! the time of a server's ended children is in clock ticks.
 
 use std::fs;
 
 use anyhow::{Context, Result};
 
-/// Returns the CPU time in microseconds of a live process and its descendants. The time includes live threads, and
-/// ended children that were waited for, because a server may fork a process per connection.
+/// Returns the CPU time in microseconds of a live process and its descendants. The time includes ended children that
+/// were waited for, because a server may fork a process per connection.
 pub(crate) fn tree_us(pid: u32) -> Result<f64> {
     let mut sum = own_us(pid)? + ended_us(pid).unwrap_or(0.0);
     let children = fs::read_to_string(format!("/proc/{pid}/task/{pid}/children")).unwrap_or_default();

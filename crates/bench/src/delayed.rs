@@ -1,5 +1,5 @@
-//! A simulated network distance: runs a program whose standard input and output arrive with a delay. The program serves
-//! as an engine for `--via`, where the name of the host is the delay.
+//! Simulates a network distance: runs a program whose standard input and output arrive with a delay. As an engine for
+//! `--via`, it takes the name of the host as the delay.
 
 use std::io::{Read, Write};
 use std::process::{Command, ExitCode, Stdio};
@@ -8,8 +8,8 @@ use std::time::{Duration, Instant};
 
 type Piece = (Instant, Vec<u8>);
 
-/// Runs `delayed MILLISECONDS PROGRAM ARGUMENTS`. MILLISECONDS is the delay of a round trip; each direction has half of
-/// the delay.
+/// Runs `delayed MILLISECONDS PROGRAM ARGUMENTS`. MILLISECONDS is the delay of a round trip, and each direction takes
+/// half of it.
 pub(crate) fn run(mut args: impl Iterator<Item = String>) -> ExitCode {
     let ms: Option<f64> = args.next().and_then(|ms| ms.parse().ok()).filter(|ms: &f64| (0.0..=60_000.0).contains(ms));
     let (Some(ms), Some(program)) = (ms, args.next()) else {

@@ -1,4 +1,4 @@
-//! The programs that a row runs. Each program starts on a free port, is pinned to a CPU, and is ended by its process
+//! The programs that a row runs. Each program starts on a free port and is pinned to a CPU. It is ended by its process
 //! ID.
 
 use std::io::{BufRead, BufReader};
@@ -15,7 +15,7 @@ use testkit::SetupError;
 pub(crate) const CLIENT_CPU: u32 = 0;
 /// CPU on which the servers run.
 pub(crate) const SERVER_CPU: u32 = 1;
-/// Size in bytes of the requested file, as in sources 1 and 2 of the experiments.
+/// Size in bytes of the requested file, as in the papers that loadline's experiments repeat.
 pub(crate) const FILE_BYTES: usize = 1294;
 
 /// A server process, which ends when this value is dropped.
@@ -35,7 +35,7 @@ impl Server {
 
 impl Drop for Server {
     fn drop(&mut self) {
-        // SIGTERM comes first, because nginx and HAProxy then end their workers themselves.
+        // SIGTERM comes first, because nginx and HAProxy then end their own workers.
         let _ = Command::new("kill").arg(self.child.id().to_string()).status();
         let deadline = Instant::now() + Duration::from_secs(2);
         while Instant::now() < deadline {
@@ -49,7 +49,7 @@ impl Drop for Server {
     }
 }
 
-/// Returns the path of the release binary, in the directory of this program.
+/// Returns the path of the release binary, which is in the directory of this program.
 pub(crate) fn loadline() -> Result<PathBuf> {
     let own = std::env::current_exe()?;
     let path = own.parent().map(|dir| dir.join("loadline")).filter(|p| p.exists());
@@ -100,15 +100,16 @@ pub(crate) fn nginx_on(cpu: u32) -> Result<Server> {
     nginx_with(cpu, "worker_processes 1;", &["127.0.0.1"])
 }
 
-/// Starts nginx with enough workers for 130,000 connections. nginx listens on several addresses, from 127.0.0.1 on.
+/// Starts nginx with enough workers for 130,000 connections. nginx listens on `addresses` addresses, beginning with
+/// 127.0.0.1.
 pub(crate) fn nginx_of_many(addresses: u8) -> Result<Server> {
     let addrs: Vec<String> = (1..=addresses).map(|i| format!("127.0.0.{i}")).collect();
     nginx_with(SERVER_CPU, "worker_processes 7;", &addrs.iter().map(String::as_str).collect::<Vec<_>>())
 }
 
 fn nginx_with(cpu: u32, workers: &str, addrs: &[&str]) -> Result<Server> {
-    // On a shared listening socket, a worker without free connections resets new ones, although other workers have free
-    // connections.
+    // On a shared listening socket, a worker whose connections are all in use resets new ones, although other workers
+    // could accept them.
     let own = if addrs.len() > 1 { " reuseport" } else { "" };
     let (nginx, port, dir) = (find("nginx")?, free_port()?, TempDir::new()?);
     std::fs::write(dir.path().join("file"), vec![b'x'; FILE_BYTES])?;
@@ -124,7 +125,7 @@ fn nginx_with(cpu: u32, workers: &str, addrs: &[&str]) -> Result<Server> {
     );
     let file = dir.path().join("nginx.conf");
     std::fs::write(&file, config)?;
-    // If the master runs as root, its worker needs access to the temporary directory.
+    // If the master runs as root, its worker runs as another user and needs access to the temporary directory.
     let _ = Command::new("chmod").arg("755").arg(dir.path()).status();
     let mut command = pinned(cpu, &nginx);
     command.arg("-c").arg(&file).arg("-e").arg(dir.path().join("error")).stderr(Stdio::null());

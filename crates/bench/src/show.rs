@@ -8,7 +8,7 @@ use testkit::SetupError;
 use crate::compare::{Compared, median};
 use crate::rows::{Goal, Row};
 
-/// Prints the line of a row as soon as the row is measured.
+/// Prints the result of a row as soon as the row was measured.
 pub(crate) fn line(row: &Row, outcome: &Result<Compared>) {
     match outcome {
         Ok(c) => eprintln!("  {} {:.3} ({})", row.id, c.ratio(), verdict(row, outcome)),

@@ -1,4 +1,4 @@
-//! A private sshd on loopback with its own keys. This sshd neither reads nor changes the machine's own configuration.
+//! A private sshd on loopback with its own keys. It neither reads nor changes the machine's own ssh configuration.
 
 use std::net::SocketAddr;
 use std::process::{Command, Stdio};
@@ -8,7 +8,7 @@ use tempfile::TempDir;
 
 use crate::programs::{self, Server};
 
-/// The private sshd, which ends on drop.
+/// The private sshd. Dropping this value ends it.
 pub(crate) struct Sshd {
     _server: Server,
     /// The ssh command that connects to this sshd, without the host name.
@@ -16,7 +16,7 @@ pub(crate) struct Sshd {
 }
 
 impl Sshd {
-    /// Starts sshd. The option `-f` selects its own configuration, and the client's.
+    /// Starts sshd. With the option `-f`, both sshd and the ssh client read configurations of their own.
     pub(crate) fn start() -> Result<Self> {
         let (sshd, keygen, _) = (programs::find("sshd")?, programs::find("ssh-keygen")?, programs::find("ssh")?);
         let (dir, port) = (TempDir::new()?, programs::free_port()?);
@@ -28,7 +28,7 @@ impl Sshd {
         }
         // sshd needs this directory if it runs as root.
         let _ = std::fs::create_dir_all("/run/sshd");
-        // The default limit of 10 logins at the same time is too low: sshd refuses some of them.
+        // The default limit of 10 logins at the same time is too low for twelve agents.
         let server = format!(
             "ListenAddress 127.0.0.1\nPort {port}\nHostKey {d}/host\nAuthorizedKeysFile {d}/user.pub\nPidFile none\n\
              StrictModes no\nUsePAM no\nPasswordAuthentication no\nPermitRootLogin yes\nMaxStartups 100\nMaxSessions 100\n\

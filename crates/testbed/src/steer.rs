@@ -48,8 +48,8 @@ impl<'a> Receiver<'a> {
         Self { host, netns, mask, asked }
     }
 
-    /// Waits until the interface exists, and returns the result. If the kernel refused the mask for future interfaces,
-    /// the mask of this interface is set, which requires root.
+    /// Returns the result. Call this function once the interface exists. If the kernel refused the mask for future
+    /// interfaces, this function sets the mask of the interface, which requires root.
     pub(crate) fn settle(self) -> (String, Steered) {
         let steered = match self.asked {
             true => Ok("rps_default_mask of its namespace"),

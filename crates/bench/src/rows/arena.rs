@@ -1,4 +1,5 @@
-//! An arena of the ten servers in `examples/arena`: its time, and how many of the servers get a rank.
+//! A comparison (`loadline arena`) of the ten servers in `examples/arena`: its duration, and the number of servers that
+//! get a rank.
 
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -11,15 +12,15 @@ use super::shared::Shared;
 use crate::compare::Compared;
 use crate::programs;
 
-/// Number of servers in the file.
+/// Number of servers in the arena file.
 const SERVERS: usize = 10;
-/// Time for all measurements. The rest of ten minutes is for builds and for the starts of the servers.
+/// Time for all measurements. Builds and starts of the servers may take the rest of ten minutes.
 const BUDGET: &str = "8m";
 
 /// The comparison takes minutes, so it is made once for all rows and rounds.
 static ARENA: Shared<(f64, Value)> = Shared::new();
 
-/// Measures the seconds of the whole command.
+/// Measures the duration of the whole command in seconds.
 pub(crate) fn seconds(_rounds: usize) -> Result<Compared> {
     let (elapsed_s, result) = compared()?;
     Ok(Compared { ours: vec![elapsed_s], peer: Vec::new(), unit: "s", note: noise(&result) })
@@ -57,7 +58,7 @@ fn cells(result: &Value) -> &[Value] {
     result["cells"].as_array().map_or(&[], Vec::as_slice)
 }
 
-/// Returns the number of servers with a rank, and the groups and refusals in words.
+/// Returns the number of servers with a rank, and a text with each server's group or the reason why it has none.
 fn ranks(result: &Value) -> (usize, String) {
     let words = |cell: &Value| {
         let place = cell["group"].as_u64().map(|group| group.to_string());
@@ -68,7 +69,7 @@ fn ranks(result: &Value) -> (usize, String) {
     (ranked, cells(result).iter().map(words).collect::<Vec<_>>().join(", "))
 }
 
-/// Describes the difference between both starts of the first server.
+/// Describes the difference between two starts of the first server.
 fn noise(result: &Value) -> String {
     let noise = &result["noise"][0];
     let percent = |end: &str| 100.0 * (noise["ratio"][end].as_f64().unwrap_or(f64::NAN) - 1.0);

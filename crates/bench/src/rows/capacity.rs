@@ -1,4 +1,5 @@
-//! Repeatability of `find` and precision of its experiment, against nginx with one pinned worker.
+//! Repeatability of `find`, and precision of the experiment that checks its verdict, against nginx with one pinned
+//! worker.
 
 use anyhow::{Context, Result};
 
@@ -10,7 +11,7 @@ use crate::programs;
 /// Number of `find` runs per round. Five rounds make ten runs.
 const FINDS_PER_ROUND: usize = 2;
 
-/// Results shared by the rows below, because ten searches take minutes.
+/// Results that the rows below share, because ten searches take minutes.
 #[derive(Clone, Debug, Default)]
 struct CapacityRuns {
     capacities: Vec<f64>,
@@ -20,7 +21,7 @@ struct CapacityRuns {
 
 static CAPACITY_RUNS: Shared<CapacityRuns> = Shared::new();
 
-/// Runs `find` and wrk in turn, once for `rounds` rounds.
+/// Runs `find` and wrk in turn. For a given number of rounds, only the first call measures.
 fn found(rounds: usize) -> Result<CapacityRuns> {
     CAPACITY_RUNS.get_or_measure(rounds, || find(rounds))
 }
@@ -39,8 +40,8 @@ fn find(rounds: usize) -> Result<CapacityRuns> {
     Ok(found)
 }
 
-/// Measures the coefficient of variation of the capacity in percent. For comparison, the
-/// row's note also gives this coefficient for wrk's throughput.
+/// Measures the coefficient of variation of the capacity, in percent. For comparison, the row's note has the
+/// coefficient of wrk's throughput.
 pub(crate) fn variation(rounds: usize) -> Result<Compared> {
     let found = found(rounds)?;
     let note = format!("median {:.0}/s; wrk {:.1} %", median(&found.capacities), scatter(&found.wrk));
@@ -61,7 +62,7 @@ pub(crate) fn covers(rounds: usize) -> Result<Compared> {
     Ok(Compared { ours: vec![100.0 * holding as f64 / all.max(1) as f64], peer: Vec::new(), unit: "%", note })
 }
 
-/// Measures half of the 95 % interval of the main elasticity in an experiment of 8 s.
+/// Measures half the width of the 95 % interval of the main elasticity, in an experiment of 8 s.
 pub(crate) fn proof(rounds: usize) -> Result<Compared> {
     let nginx = programs::nginx()?;
     let url = format!("http://{}/file", nginx.addr);

@@ -1,5 +1,5 @@
-//! S-Clients against httperf: connection attempts per second from one CPU. The accept queue of the listening socket is
-//! full: its backlog is 8, and nobody accepts.
+//! S-Clients (clients that open connections at a constant rate) against httperf: connection attempts per second from
+//! one CPU. The accept queue of the listening socket is full: its backlog is 8, and nobody accepts.
 
 use std::net::{Ipv4Addr, SocketAddr, TcpListener};
 
@@ -10,11 +10,11 @@ use crate::compare::{Compared, interleave};
 use crate::cpu;
 use crate::programs::{self, CLIENT_CPU};
 
-/// Number of descriptors and of source addresses. The minimal loop in C, from which the goal was taken, uses the same
-/// numbers.
+/// Number of descriptors and range of source addresses. The goal of this row was measured with a minimal loop in C that
+/// used the same numbers.
 const DESCRIPTORS: &str = "10000";
 const SOURCES: &str = "127.0.0.2-127.0.0.65";
-/// Rates that httperf tries in turn. The highest rate that was reached counts.
+/// Rates that httperf tries in turn. The highest rate that httperf reaches counts.
 const HTTPERF_RATES: [u32; 3] = [5_000, 20_000, 60_000];
 
 /// Measures connection attempts per second.
@@ -27,7 +27,7 @@ pub(crate) fn rate(rounds: usize) -> Result<Compared> {
     Ok(compared)
 }
 
-/// Measures loadline's rate divided by httperf's highest.
+/// Measures loadline's rate divided by the highest rate of httperf.
 pub(crate) fn over_httperf(rounds: usize) -> Result<Compared> {
     let target = Overloaded::new()?;
     let httperf = programs::find("httperf")?;
@@ -38,7 +38,7 @@ pub(crate) fn over_httperf(rounds: usize) -> Result<Compared> {
     interleave(rounds, "1/s", || Ok(attempts(target.addr)?.0), best)
 }
 
-/// Measures the share of one CPU that the generator used. The share shows that one CPU limits the rate.
+/// Measures the share of one CPU that the generator used. A share near 1 shows that this CPU limits the rate.
 pub(crate) fn share(rounds: usize) -> Result<Compared> {
     let target = Overloaded::new()?;
     let mut compared = Compared { unit: "cpus", ..Compared::default() };
@@ -48,8 +48,8 @@ pub(crate) fn share(rounds: usize) -> Result<Compared> {
     Ok(compared)
 }
 
-/// Measures the user memory per descriptor in bytes, as the difference between many and few descriptors of one process
-/// under the limit of 20,000.
+/// Measures the user memory per descriptor in bytes. The result is the difference between processes with many and with
+/// few descriptors, both below the usual limit of 20,000.
 pub(crate) fn memory(rounds: usize) -> Result<Compared> {
     const MANY_DESCRIPTORS: u32 = 16_000;
     const FEW_DESCRIPTORS: u32 = 160;
@@ -62,7 +62,8 @@ pub(crate) fn memory(rounds: usize) -> Result<Compared> {
     Ok(compared)
 }
 
-/// Returns the resident bytes of a generator with `descriptors` descriptors, all of which have connected at least once.
+/// Returns the resident bytes of a generator with `descriptors` descriptors. All descriptors have connected at least
+/// once.
 fn resident(addr: SocketAddr, descriptors: u32) -> Result<f64> {
     let (url, descriptors) = (format!("http://{addr}/"), descriptors.to_string());
     let flags = ["load", &url, "--s-clients", &descriptors, "--connect-timeout", "500ms", "--source", SOURCES];
@@ -109,7 +110,7 @@ struct Overloaded {
 impl Overloaded {
     fn new() -> Result<Self> {
         let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0))?;
-        // A second listen() sets the backlog, which the standard library cannot set.
+        // A second listen() sets the backlog. The standard library cannot set it.
         sys::socket::listen(&listener, 8)?;
         let addr = listener.local_addr()?;
         let waiting = (0..9).map(|_| std::net::TcpStream::connect(addr)).collect::<std::io::Result<Vec<_>>>()?;

@@ -1,5 +1,5 @@
-//! The echo service against typical echo servers built with well-known libraries. The figure is the server's CPU time
-//! per message with 64 connections and loadline's generator.
+//! The echo service of loadline against echo servers that are built in the usual way with well-known libraries. The
+//! figure is the server's CPU time per message. loadline's generator sends the messages over 64 connections.
 
 use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
@@ -22,7 +22,7 @@ pub(crate) fn large(rounds: usize) -> Result<Compared> {
     against_all(rounds, 16 * 1024)
 }
 
-/// Measures all servers in turn in every round. The better one of two loadline models is compared with the best peer.
+/// Measures all servers in turn in every round. The better of two loadline models is compared with the best peer.
 fn against_all(rounds: usize, message_bytes: u32) -> Result<Compared> {
     let ours = [serve("uring-sharded")?, serve("epoll-sharded")?];
     let peers = peers()?;

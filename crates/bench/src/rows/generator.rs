@@ -1,4 +1,5 @@
-//! The generator against wrk: persistent connections, one thread, nginx with one worker, a file of 1294 bytes.
+//! The load generator against wrk, with persistent connections, one thread, nginx with one worker, and a file of 1294
+//! bytes.
 
 use std::net::SocketAddr;
 use std::process::Command;
@@ -10,7 +11,7 @@ use crate::compare::{Compared, interleave};
 use crate::cpu;
 use crate::programs::{self, CLIENT_CPU};
 
-/// Length of a run in seconds.
+/// Length of a run of a generator, seconds.
 pub(crate) const SECONDS: u32 = 3;
 /// Default number of connections.
 pub(crate) const CONNECTIONS: u32 = 64;
@@ -21,7 +22,7 @@ pub(crate) struct Outcome {
     pub(crate) completed: f64,
     /// Completed requests per second.
     pub(crate) rate: f64,
-    /// CPU time in microseconds of all processes of the generator, including start-up, counters and report.
+    /// CPU time of all processes of the generator in microseconds, including start-up, reading of counters and report.
     pub(crate) cpu_us: f64,
 }
 
@@ -88,7 +89,7 @@ fn wrk_with(addr: SocketAddr, path: &str, seconds: u32, connections: u32) -> Res
 
 /// Builds a wrk command with one thread, on the generator's CPU.
 pub(crate) fn wrk_command(addr: SocketAddr, path: &str, seconds: u32, connections: u32) -> Result<Command> {
-    // wrk does not raise its own limit on descriptors.
+    // wrk does not raise its own limit on descriptors, so the shell raises it.
     let mut command = programs::pinned(CLIENT_CPU, std::path::Path::new("sh"));
     command.args(["-c", "ulimit -n $(ulimit -Hn); exec \"$@\"", "sh"]).arg(programs::find("wrk")?);
     let (count, length) = (format!("-c{connections}"), format!("-d{seconds}s"));
@@ -96,14 +97,14 @@ pub(crate) fn wrk_command(addr: SocketAddr, path: &str, seconds: u32, connection
     Ok(command)
 }
 
-/// Returns the number in the line of wrk's report that contains `mark`.
+/// Returns the number in that line of wrk's report that contains `mark`.
 pub(crate) fn wrk_number(text: &str, mark: &str) -> Result<f64> {
     let line = text.lines().find(|l| l.contains(mark)).with_context(|| format!("wrk printed no {mark:?}"))?;
     let mut words = line.split_whitespace().filter_map(|w| w.parse::<f64>().ok());
     words.next().with_context(|| format!("no number in {line:?}"))
 }
 
-/// Runs loadline on the generator's CPU and returns its `--json` output.
+/// Runs loadline on the generator's CPU and returns the JSON that it prints.
 pub(crate) fn json(args: &[&str], last: &str) -> Result<Value> {
     let mut command = programs::pinned(CLIENT_CPU, &programs::loadline()?);
     // Exit status 1 means that an objective was not met or that no answer came, for example because the server accepted

@@ -1,9 +1,10 @@
-//! Cost of a request depending on the number of connections: connections that carry requests (hot), and idle ones held
-//! besides 64 active connections (cold). Curves show the cost of loadline, of wrk and of the server.
+//! Cost of a request for different numbers of connections. In one curve, all connections carry requests (hot). In the
+//! other one, idle connections (cold) are held besides 64 active ones. The curves have the costs of loadline, of wrk
+//! and of the server.
 //!
-//! Many machines limit a process to 20,000 descriptors, so that nginx has several workers, which share one CPU. Above
-//! 14,000 connections, wrk runs in several processes with one address each; loadline divides its connections itself.
-//! With more connections between two addresses, most of the cost would be the kernel's search for a free port.
+//! Many machines limit a process to 20,000 descriptors. nginx therefore has several workers, which share one CPU. Above
+//! 14,000 connections, wrk runs in several processes with one server address each, while loadline divides its
+//! connections itself. Without these addresses, most of the cost would be the kernel's search for a free port.
 
 use std::net::{Ipv4Addr, SocketAddr};
 use std::process::{Child, Command, Stdio};
@@ -18,28 +19,27 @@ use crate::{cpu, curve};
 
 /// Numbers of connections that all carry requests.
 const HOT: [u32; 6] = [1, 64, 1024, 4096, 12_000, 100_000];
-/// Numbers of idle connections that are held beside 64 active ones.
+/// Numbers of idle connections that are held besides 64 active ones.
 const COLD: [u32; 4] = [0, 1000, 10_000, 100_000];
-/// Number of connections from which a point is measured once instead of in each round, because it takes a minute.
+/// Minimum number of connections at which a point is measured only once, not in each round, because it takes a minute.
 const MEASURED_ONCE_FROM: u32 = 100_000;
-/// Index in [`HOT`] of 64 connections, from which growth is computed.
+/// Indexes in [`HOT`] of the points between which growth is computed: 64 and 12,000 connections.
 const GROWTH_FROM: usize = 1;
 const GROWTH_TO: usize = 4;
-/// Number of connections of one wrk process. The largest number of connections needs several processes with an address
-/// each.
+/// Maximum number of connections of one wrk process. More connections need several processes with an address each.
 const CONNECTIONS_PER_WRK: u32 = 14_000;
 const ADDRESSES: u8 = 8;
-/// Number of connects per second for which a run must leave time, in addition to its length.
+/// Assumed number of connects per second. A run is longer by the time that opening its connections takes at this rate.
 const CONNECTS_PER_S: u32 = 10_000;
-/// Rate per second at which the cold connections are opened, and the additional time allowed.
+/// Rate per second at which the cold connections are opened, and the additional time that opening may take.
 const COLD_RATE: u32 = 10_000;
 const COLD_TIMEOUT: Duration = Duration::from_secs(90);
 
 /// CPU microseconds per request of loadline, of wrk, and of the server under loadline's load.
 type Point = [f64; 3];
 
-/// Measures the growth of the cost per request from 64 to 12,000 connections, divided by that of wrk. Prints the
-/// curves.
+/// Measures the growth of loadline's cost per request from 64 to 12,000 connections, and that of wrk for comparison.
+/// Prints the curves.
 pub(crate) fn ratio(rounds: usize) -> Result<Compared> {
     let nginx = programs::nginx_of_many(ADDRESSES)?;
     let mut compared = Compared { unit: "x", ..Compared::default() };
@@ -67,8 +67,7 @@ pub(crate) fn ratio(rounds: usize) -> Result<Compared> {
     Ok(compared)
 }
 
-/// Stores the measurement of a point. If a point could not be measured, this is reported, and only this point is
-/// missing from its curve.
+/// Stores the measurement of a point. If the measurement failed, stores the error, and the curve lacks only this point.
 fn keep(points: &mut Vec<Point>, missing: &mut Vec<String>, seen: Result<Point>, what: &str) {
     match seen {
         Ok(point) => points.push(point),
@@ -76,7 +75,7 @@ fn keep(points: &mut Vec<Point>, missing: &mut Vec<String>, seen: Result<Point>,
     }
 }
 
-/// Returns the medians for each number of connections; NaN if nothing was measured or answered.
+/// Returns the medians for each number of connections. A median is NaN if there was no measurement or no answer.
 fn middles(connections: &[u32], points: &[Vec<Point>]) -> Vec<(u32, Point)> {
     let middle =
         |points: &Vec<Point>| std::array::from_fn(|i| median(&points.iter().map(|p| p[i]).collect::<Vec<_>>()));
@@ -91,7 +90,8 @@ fn point(nginx: &Server, connections: u32) -> Result<Point> {
     Ok([ours_us, wrk(nginx.addr, connections, seconds)?, server_us])
 }
 
-/// Returns loadline's CPU microseconds per request, and the number of answers.
+/// Returns loadline's CPU microseconds per request, and the number of answers. >> Returns loadline's CPU microseconds
+/// per request, and the number of answers.
 fn ours(addr: SocketAddr, connections: u32, seconds: u32) -> Result<(f64, f64)> {
     let (url, connections) = (format!("http://{addr}/file"), connections.to_string());
     let args =
@@ -102,8 +102,8 @@ fn ours(addr: SocketAddr, connections: u32, seconds: u32) -> Result<(f64, f64)> 
     Ok((cpu_us / completed, completed))
 }
 
-/// Returns wrk's CPU microseconds per request. The number of connections determines the number of processes. Each
-/// process has its own address, because wrk cannot choose its own.
+/// Returns wrk's CPU microseconds per request. Uses several processes if there are many connections. Each process
+/// connects to another address of the server, because wrk cannot choose its source address.
 fn wrk(addr: SocketAddr, connections: u32, seconds: u32) -> Result<f64> {
     let processes = connections.div_ceil(CONNECTIONS_PER_WRK).max(1);
     let (texts, cpu_us) = cpu::of_children(|| {
@@ -122,11 +122,11 @@ fn wrk(addr: SocketAddr, connections: u32, seconds: u32) -> Result<f64> {
     })?;
     let completed = texts.iter().map(|o| generator::wrk_number(&String::from_utf8_lossy(&o.stdout), "requests in"));
     let completed: f64 = completed.collect::<Result<Vec<f64>>>()?.iter().sum();
-    // If there are no answers, there is no cost per answer, and the curve continues without this point.
+    // Without answers, there is no cost per answer, so the curve lacks this point.
     Ok(if completed > 0.0 { cpu_us / completed } else { f64::NAN })
 }
 
-/// Connections held by a loadline process until this value is dropped.
+/// Idle connections that a loadline process holds until this value is dropped.
 struct HeldConnections(Option<Child>);
 
 impl HeldConnections {
@@ -161,7 +161,7 @@ impl Drop for HeldConnections {
     }
 }
 
-/// Returns the number of sockets after those of the previous run are closed.
+/// Waits until the sockets of the previous run are closed. Returns the number of sockets that are left.
 fn settled() -> Result<u64> {
     let deadline = Instant::now() + COLD_TIMEOUT;
     let mut last = sockets()?;

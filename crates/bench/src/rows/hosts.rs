@@ -1,6 +1,7 @@
-//! Cost of other hosts: offset between the windows of two hosts with a delay, additional time for twelve agents, and
-//! cost of an observer's sample on another host. The hosts are this machine, behind engines that only start programs or
-//! delay them.
+//! Cost of load generators and observers on other hosts: the offset between the windows of two hosts, the additional
+//! time for twelve agents, and the cost of an observer's sample. All hosts are this machine. A host is reached through
+//! an engine, the program in `--via`. One engine only starts its program. The other one also delays its input and
+//! output, like a network distance.
 
 use anyhow::{Context, Result, ensure};
 use serde_json::Value;
@@ -14,12 +15,12 @@ pub(super) const LOCAL_ENGINE: &str = "env LOADLINE_HOST={host}";
 /// Number of agents whose start is timed.
 pub(super) const AGENTS: &str = "12";
 
-/// Runs `load` against nginx with the generators or the server behind an engine.
+/// Runs `load` against nginx. An engine starts the generators, or the observer of the server.
 pub(super) fn load(nginx: &Server, via: &str, more: &[&str], duration: &str) -> Result<Value> {
     load_of(nginx, (via, &programs::loadline()?.display().to_string()), more, duration)
 }
 
-/// Runs `load` through an engine, with the path of the program on the host.
+/// Runs `load` through an engine. `path` is the path of loadline on the host.
 pub(super) fn load_of(nginx: &Server, (via, path): (&str, &str), more: &[&str], duration: &str) -> Result<Value> {
     let url = format!("http://{}/file", nginx.addr);
     let mut args = vec!["load", &url, "--json", "--connections", "24", "--at-rest", "0", "--via", via];
@@ -29,8 +30,8 @@ pub(super) fn load_of(nginx: &Server, (via, path): (&str, &str), more: &[&str], 
     json(&args, duration)
 }
 
-/// Measures the microseconds between the windows of two agents. `hosts` names the round-trip delay of one of them in
-/// milliseconds.
+/// Measures the microseconds between the windows of two agents. `hosts` has the round-trip delay of each agent's host
+/// in milliseconds.
 fn apart(rounds: usize, hosts: &str) -> Result<Compared> {
     let nginx = programs::nginx()?;
     let via = format!("{} delayed {{host}}", std::env::current_exe()?.display());
@@ -44,22 +45,23 @@ fn apart(rounds: usize, hosts: &str) -> Result<Compared> {
     Ok(compared)
 }
 
-/// Measures without delay.
+/// Measures the offset without delay.
 pub(crate) fn apart_0(rounds: usize) -> Result<Compared> {
     apart(rounds, "0,00")
 }
 
-/// Measures with a round-trip delay of 20 ms.
+/// Measures the offset with a round-trip delay of 20 ms to one host.
 pub(crate) fn apart_20(rounds: usize) -> Result<Compared> {
     apart(rounds, "0,20")
 }
 
-/// Measures with a round-trip delay of 100 ms.
+/// Measures the offset with a round-trip delay of 100 ms to one host.
 pub(crate) fn apart_100(rounds: usize) -> Result<Compared> {
     apart(rounds, "0,100")
 }
 
-/// Measures by how many seconds a run with twelve agents is longer than a run with one: for start, clocks and end.
+/// Measures by how many seconds a run with twelve agents takes longer than a run with one. The additional time is for
+/// starting, comparing clocks and ending.
 pub(crate) fn twelve(rounds: usize) -> Result<Compared> {
     let nginx = programs::nginx()?;
     let mut compared = Compared { unit: "s", ..Compared::default() };
@@ -78,7 +80,7 @@ pub(crate) fn twelve(rounds: usize) -> Result<Compared> {
     Ok(compared)
 }
 
-/// Measures the CPU time in microseconds of the observer's sample on the server's host.
+/// Measures the CPU time that the observer on the server's host takes for a sample, microseconds.
 pub(crate) fn sample(rounds: usize) -> Result<Compared> {
     let nginx = programs::nginx()?;
     let mut compared = Compared { unit: "us", ..Compared::default() };

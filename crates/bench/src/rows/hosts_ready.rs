@@ -1,5 +1,6 @@
-//! Time until twelve agents start a load together, by engine. The time covers connections (if the engine has none
-//! open), processes, tasks, clocks and the start command. The host is this machine, a container or a namespace on it.
+//! Time until twelve agents start a load together, for each engine of `--via`. The time covers connections (if the
+//! engine has none open), processes, tasks, clocks and the start command. The agents' host is this machine, or a
+//! container or a namespace on it.
 
 use std::path::Path;
 use std::process::{Command, Stdio};
@@ -18,14 +19,14 @@ fn ready(rounds: usize, via: &str, host: &str) -> Result<Compared> {
     ready_of(rounds, (via, &programs::loadline()?.display().to_string()), host)
 }
 
-/// Measures an engine, with the program at a given path.
+/// Measures an engine. The second word of `engine` is the path of loadline on the host.
 fn ready_of(rounds: usize, engine: (&str, &str), host: &str) -> Result<Compared> {
     let nginx = programs::nginx()?;
     let more = ["--client-hosts", host, "--warmup", "0", "--agents-per-host", AGENTS];
     timed(rounds, || load_of(&nginx, engine, &more, "300ms"))
 }
 
-/// Returns the time until the load starts in each run.
+/// Returns the time until the load starts, in seconds, for each run.
 fn timed(rounds: usize, mut run: impl FnMut() -> Result<Value>) -> Result<Compared> {
     let mut compared = Compared { unit: "s", ..Compared::default() };
     for _ in 0..rounds {
@@ -45,7 +46,7 @@ pub(crate) fn ssh(rounds: usize) -> Result<Compared> {
     ready(rounds, &format!("{} {{host}}", sshd.words), "h")
 }
 
-/// Measures ssh started by another program, so that loadline does not know that a connection could be shared.
+/// Measures ssh started by another program. loadline then does not know that the agents could share a connection.
 pub(crate) fn ssh_cold(rounds: usize) -> Result<Compared> {
     let sshd = Sshd::start()?;
     ready(rounds, &format!("env {} -T -o BatchMode=yes {{host}}", sshd.words), "h")
@@ -56,7 +57,7 @@ pub(crate) fn podman(rounds: usize) -> Result<Compared> {
     within(rounds, Container::of_podman)
 }
 
-/// Measures `runc exec`, on which docker and kubectl build, with a container that contains only the static program.
+/// Measures `runc exec`, which docker and kubectl use, with a container that contains only the static program.
 pub(crate) fn runc(rounds: usize) -> Result<Compared> {
     within(rounds, |program| Container::of_runtime("runc", program))
 }
@@ -71,14 +72,15 @@ fn within(rounds: usize, start: impl FnOnce(&Path) -> Result<Container, SetupErr
     ready_of(rounds, (&container.via_alone(), "/loadline"), &container.name)
 }
 
-/// Measures srun on the first node of the current allocation, or else on a node of its own Slurm cluster.
+/// Measures srun on the first node of the current Slurm allocation. Without an allocation, measures srun on a node of a
+/// Slurm cluster of its own.
 pub(crate) fn slurm(rounds: usize) -> Result<Compared> {
     let Ok(nodes) = std::env::var("SLURM_JOB_NODELIST") else { return own_slurm(rounds) };
     let out = programs::output(Command::new("scontrol").args(["show", "hostnames", &nodes]))?;
     ready(rounds, "slurm", out.lines().next().context("the allocation has no node")?)
 }
 
-/// Measures each round in its own allocation; the wait for the allocation does not count.
+/// Measures each round in an allocation of its own. The wait for the allocation does not count.
 fn own_slurm(rounds: usize) -> Result<Compared> {
     let (program, names) = (programs::loadline()?, ["conductor", "server", "node"]);
     let hosts = SshHosts::bare_where_possible(&program, "switch:1G", &names)?;
@@ -101,7 +103,7 @@ fn own_slurm(rounds: usize) -> Result<Compared> {
     compared
 }
 
-/// Measures the engine that the environment names.
+/// Measures the engine in the environment variables `BENCH_VIA` and `BENCH_HOST`.
 pub(crate) fn own(rounds: usize) -> Result<Compared> {
     let variable = |name: &str| std::env::var(name).map_err(|_| SetupError::Missing(format!("{name} is not set")));
     ready(rounds, &variable("BENCH_VIA")?, &variable("BENCH_HOST")?)

@@ -8,7 +8,8 @@ use super::generator::{first_trial, json, number};
 use crate::compare::{Compared, interleave};
 use crate::programs;
 
-/// Measures the 99th percentile of the delay between the due time and the sending of a request.
+/// Measures the 99th percentile of the delay between the time at which a request is due and the time at which it is
+/// sent.
 pub(crate) fn start_error(rounds: usize) -> Result<Compared> {
     let nginx = programs::nginx()?;
     let mut compared = Compared { unit: "us", ..Compared::default() };
@@ -18,7 +19,7 @@ pub(crate) fn start_error(rounds: usize) -> Result<Compared> {
     Ok(compared)
 }
 
-/// Measures the median response time with io_uring relative to that with epoll.
+/// Measures the median response time with io_uring in comparison with epoll.
 pub(crate) fn uring_p50(rounds: usize) -> Result<Compared> {
     let nginx = programs::nginx()?;
     let side = |io| move || measure(nginx.addr, io, "latency_us", "p50");

@@ -9,17 +9,17 @@ use crate::compare::Compared;
 use crate::programs;
 
 const CONNECTIONS: &str = "connections=1000000";
-/// Messages per second over all connections.
+/// Number of messages per second over all connections.
 const RATE: f64 = 10_000.0;
 
-/// The last trial of the experiment. The rows share one measurement, because it takes minutes.
+/// Last trial of the experiment. All rows share one measurement, because it takes minutes.
 static HELD: Shared<Value> = Shared::new();
 
 fn held(rounds: usize) -> Result<Value> {
     HELD.get_or_measure(rounds, || {
         let mut command = std::process::Command::new(programs::loadline()?);
         command.args(["lab", "connections", "--json", "--set", CONNECTIONS]);
-        // Status 1 means that a check failed, which the goals show, too.
+        // Status 1 means that a check failed. The goals of these rows show this, too.
         let text = programs::output_of(&mut command, &[0, 1]).context("there may be no room for it: run it by hand")?;
         let run: Value = serde_json::from_str(&text)?;
         run["trials"].as_array().and_then(|trials| trials.last()).cloned().context("the run has no trial")

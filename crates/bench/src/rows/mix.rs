@@ -1,5 +1,5 @@
-//! Cost of a request mix for the generator: 100 weighted requests of 1 KiB, each in its own class, against a single
-//! request.
+//! Cost of a request mix for the generator: 100 weighted requests of 1 KiB, each in a class of its own, against a
+//! single request.
 
 use std::fmt::Write as _;
 use std::net::SocketAddr;
@@ -12,7 +12,7 @@ use crate::{cpu, programs};
 
 /// Number of requests in the mix.
 const REQUESTS: usize = 100;
-/// Size of a request with its head in bytes.
+/// Size of a request in bytes, including its head.
 const BYTES: usize = 1024;
 
 /// Measures the generator's CPU microseconds per request.
@@ -30,7 +30,7 @@ fn path(item: usize) -> String {
     format!("/file?item={item:03}")
 }
 
-/// Returns the bytes that pad a request to its size.
+/// Returns the text that pads a request to [`BYTES`].
 fn fill(addr: SocketAddr, item: usize) -> String {
     let agent = concat!("loadline/", env!("CARGO_PKG_VERSION"));
     let path = path(item);
@@ -38,7 +38,8 @@ fn fill(addr: SocketAddr, item: usize) -> String {
     "x".repeat(BYTES - bare.len())
 }
 
-/// Builds the mix of requests. The requests have different names and thus different classes, and different weights.
+/// Builds the mix of requests. The requests have different names and therefore different classes. Their weights differ,
+/// too.
 fn requests(addr: SocketAddr) -> String {
     (0..REQUESTS).fold(String::new(), |mut text, item| {
         let (path, fill, weight) = (path(item), fill(addr, item), 1 + item % 7);

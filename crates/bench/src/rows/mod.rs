@@ -1,4 +1,4 @@
-//! The rows of the table. Each subject has a file, and each row a line here.
+//! The rows of the benchmark table. Each subject has a file, and each row has an entry in [`ROWS`].
 
 mod arena;
 mod capacity;
@@ -25,7 +25,7 @@ use anyhow::Result;
 
 use crate::compare::Compared;
 
-/// Limit on a ratio.
+/// Limit on the ratio of a row.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Goal {
     /// The ratio must be at most this value.
@@ -54,7 +54,7 @@ pub(crate) struct Row {
     pub(crate) goal: Goal,
     /// Goal that the row should reach in the long run.
     pub(crate) aim: Option<Goal>,
-    /// Measures the figure of this row in the given number of rounds.
+    /// Function that measures the figures of this row in a number of rounds.
     pub(crate) measure: fn(usize) -> Result<Compared>,
 }
 

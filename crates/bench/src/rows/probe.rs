@@ -1,4 +1,4 @@
-//! Cost of observing: the probe's CPU time with two samples per second, as a share of one CPU.
+//! Cost of observing a server: the CPU time of loadline's probe with two samples per second, as a share of one CPU.
 
 use anyhow::{Context, Result};
 

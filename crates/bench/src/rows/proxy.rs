@@ -1,5 +1,5 @@
-//! The proxy against HAProxy: one thread each, plain forwarding to one nginx. The figure is the proxy's CPU time per
-//! request. nginx and wrk share the other CPU.
+//! The proxy of loadline against HAProxy. Both have one thread and only forward requests to one nginx. The figure is
+//! the proxy's CPU time per request. nginx and wrk share the other CPU.
 
 use anyhow::Result;
 
@@ -8,7 +8,8 @@ use super::server::cost_in;
 use crate::compare::{Compared, interleave};
 use crate::programs::{self, Server};
 
-/// Number of slices per round. Slow phases of a virtual machine last for seconds, and should affect both sides equally.
+/// Number of measurements per round. A virtual machine may be slow for seconds. Short alternating measurements let slow
+/// seconds affect both proxies equally.
 const SLICES: usize = 3;
 const SLICE_SECONDS: u32 = 1;
 
@@ -18,8 +19,8 @@ pub(crate) fn cpu(rounds: usize) -> Result<Compared> {
     let to = upstream.addr.to_string();
     let ours = programs::serve("proxy", &["--upstream", &to, "--events", "epoll"])?;
     let haproxy = haproxy(&to)?;
-    // Both proxies run once before the rounds, so that a proxy that gives no answers causes an error and does not look
-    // fast.
+    // Both proxies run once before the rounds. A proxy that gives no answers would otherwise look fast instead of
+    // causing an error.
     wrk(ours.addr, "/file")?;
     wrk(haproxy.addr, "/file")?;
     let cost = |server: &Server| cost_in(server.pid(), server.addr, SLICE_SECONDS);

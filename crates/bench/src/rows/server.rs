@@ -1,4 +1,5 @@
-//! The reference server against nginx: one page, one load from wrk. The figure is the server's CPU time per request.
+//! The reference server of loadline against nginx, with one page and the same load from wrk. The figure is the server's
+//! CPU time per request.
 
 use std::net::SocketAddr;
 
@@ -14,12 +15,12 @@ pub(crate) fn cpu(rounds: usize) -> Result<Compared> {
     interleave(rounds, "us", || cost(serve.pid(), serve.addr), || cost(nginx.pid(), nginx.addr))
 }
 
-/// Returns the CPU microseconds per request of the server `pid` under wrk.
+/// Returns the CPU microseconds per request of the server `pid` under load from wrk.
 pub(crate) fn cost(pid: u32, addr: SocketAddr) -> Result<f64> {
     cost_in(pid, addr, SECONDS)
 }
 
-/// Returns the CPU microseconds per request of the server `pid` under wrk for `seconds` seconds.
+/// Returns the CPU microseconds per request of the server `pid` under load from wrk for `seconds` seconds.
 pub(crate) fn cost_in(pid: u32, addr: SocketAddr, seconds: u32) -> Result<f64> {
     let before = cpu::tree_us(pid)?;
     let completed = wrk_for(addr, "/file", seconds)?.completed;

@@ -1,4 +1,4 @@
-//! Measurements that several rows share, because they take minutes.
+//! Measurements that several rows share, because each takes minutes.
 
 use std::sync::{Mutex, PoisonError};
 

@@ -1,5 +1,5 @@
-//! The generator's cost relative to a minimal loop, its throughput by number of threads, and the time of a `find` and
-//! of a build.
+//! Four figures: the generator's cost relative to a minimal loop, its throughput for different numbers of threads, the
+//! share of `find` that is not measuring, and the duration of a build.
 
 use std::net::SocketAddr;
 use std::process::Stdio;
@@ -14,9 +14,9 @@ use crate::compare::{Compared, interleave};
 use crate::cpu;
 use crate::programs::{self, CLIENT_CPU, SERVER_CPU, output, pinned};
 
-/// Source of the minimal loop, compiled when its row runs.
+/// Source of the minimal loop in C, which is compiled when its row runs.
 const FLOOR_C: &str = include_str!("floor.c");
-/// Budget of the short `find`.
+/// Time budget of the short `find`.
 const FIND_BUDGET: &str = "10s";
 
 /// Measures CPU microseconds per request divided by those of a minimal loop in C.
@@ -34,7 +34,7 @@ pub(crate) fn floor(rounds: usize) -> Result<Compared> {
     interleave(rounds, "us", || generator::ours_per_request(nginx.addr, generator::CONNECTIONS), run)
 }
 
-/// Measures the throughput of two generator threads divided by that of one, without a network.
+/// Measures the throughput of two generator threads divided by that of one thread, without a network.
 pub(crate) fn threads(rounds: usize) -> Result<Compared> {
     let server = programs::serve("http", &[])?;
     let rate = |threads: &str| generator::number(&without_network(server.addr, threads)?, "completed_rate");
@@ -44,8 +44,8 @@ pub(crate) fn threads(rounds: usize) -> Result<Compared> {
 /// Number of threads whose results are merged.
 const MANY_THREADS: u32 = 16;
 
-/// Measures the seconds per thread from the end of a window until all results are collected, for many threads divided
-/// by one.
+/// Measures the time from the end of a window until the results of all threads are collected. The figure is this time
+/// per thread with many threads, divided by the time with one thread.
 pub(crate) fn merge(rounds: usize) -> Result<Compared> {
     let server = programs::serve("http", &[])?;
     let a_thread = |threads: u32| -> Result<f64> {
@@ -55,11 +55,12 @@ pub(crate) fn merge(rounds: usize) -> Result<Compared> {
     interleave(rounds, "s", || a_thread(MANY_THREADS), || a_thread(1))
 }
 
-/// Runs a trial with the null driver.
+/// Runs a trial with the driver `null`, which answers every request itself, without a network.
 fn without_network(addr: SocketAddr, threads: &str) -> Result<Value> {
-    // The test request, which loadline sends before any load, needs an answer.
+    // The URL needs a server that answers the test request, which loadline sends before any load.
     let url = format!("http://{addr}/");
-    // If loadline knew the server, it would keep the generator off the server's CPU.
+    // If loadline finds the server's process, it keeps the generator off the server's CPU. This list gives the
+    // generator both CPUs.
     let cpus = format!("{CLIENT_CPU},{SERVER_CPU}");
     let args = ["load", &url, "--io", "null", "--connections", "64", "--threads", threads, "--cpus", &cpus, "--json"];
     let mut command = std::process::Command::new(programs::loadline()?);
@@ -84,7 +85,7 @@ pub(crate) fn unmeasured(rounds: usize) -> Result<Compared> {
     Ok(compared)
 }
 
-/// Measures the seconds of a clean build after the packages were downloaded.
+/// Measures the duration of a clean build in seconds. The packages are already downloaded.
 pub(crate) fn build(_rounds: usize) -> Result<Compared> {
     let dir = TempDir::new()?;
     let began = Instant::now();

@@ -1,5 +1,5 @@
-//! Checks that `compare` reports a difference between two live servers that differ, and none between equal ones. The
-//! servers use a known CPU time per request, and take turns on one CPU.
+//! Checks that `compare` reports a difference between two live servers that differ, and no difference between equal
+//! servers. Each server uses a known CPU time per request. The servers take turns on one CPU.
 
 use anyhow::{Context, Result};
 use serde_json::Value;
@@ -10,7 +10,8 @@ use crate::programs::{self, Server};
 
 /// Additional CPU time per request of the old server in microseconds.
 const BURNS_US: u32 = 400;
-/// Number of comparisons per round: of a server with itself (twenty in five rounds), and of two different servers.
+/// Number of comparisons per round, of a server with an equal one and of two different servers. Five rounds compare
+/// equal servers twenty times.
 const SAME_PER_ROUND: usize = 4;
 const DIFFERENT_PER_ROUND: usize = 2;
 
@@ -24,13 +25,14 @@ pub(crate) fn by_5_percent(rounds: usize) -> Result<Compared> {
     count_verdicts(DIFFERENT_PER_ROUND * rounds, BURNS_US + 20, "60s", |c| word(&c["verdict"]) == "slower")
 }
 
-/// Measures the percentage of comparisons that detect a server that uses 2 % more CPU time, by its CPU time per
-/// request.
+/// Measures the percentage of comparisons that detect a server that uses 2 % more CPU time. The verdict on the CPU time
+/// per request counts here.
 pub(crate) fn by_2_percent(rounds: usize) -> Result<Compared> {
     count_verdicts(DIFFERENT_PER_ROUND * rounds, BURNS_US + 8, "60s", |c| word(&cpu(c)["word"]) == "slower")
 }
 
-/// Returns how many of `times` comparisons satisfy `says`. Old and new servers alternate per window, not per round.
+/// Returns the percentage of `times` comparisons that satisfy `says`. Old and new servers alternate per window, not per
+/// round.
 fn count_verdicts(times: usize, new_us: u32, budget: &str, says: fn(&Value) -> bool) -> Result<Compared> {
     let (old, new) = (burning(BURNS_US)?, burning(new_us)?);
     let urls = [&old, &new].map(|s| format!("http://{}/", s.addr));
@@ -55,7 +57,7 @@ fn word(value: &Value) -> &str {
     value.as_str().unwrap_or_default()
 }
 
-/// Returns the server's CPU time per request.
+/// Returns the comparison of the servers' CPU time per request.
 fn cpu(comparison: &Value) -> &Value {
     let all = comparison["comparisons"].as_array().map_or(&[][..], Vec::as_slice);
     all.iter().find(|one| one["figure"] == "server CPU per request").unwrap_or(&Value::Null)

@@ -1,4 +1,4 @@
-//! Cost of sampling the server's threads: throughput with the samples over throughput without them.
+//! Cost of sampling the server's threads: the throughput with samples, divided by that without samples.
 
 use std::os::unix::fs::PermissionsExt as _;
 use std::path::Path;
@@ -10,13 +10,13 @@ use super::generator::{CONNECTIONS, first_trial, json, number};
 use crate::compare::{Compared, interleave};
 use crate::programs;
 
-/// Minimum number of turns. A single turn varies by some percent, and the limit is one percent.
+/// Minimum number of alternating turns. A single turn varies by some percent, but the limit is one percent.
 const MIN_TURNS: usize = 20;
-/// Length of a turn.
+/// Length of a turn, as an option of `load`.
 const DURATION: &str = "2s";
-/// Connections, and thus threads, of the server with a thread per connection.
+/// Number of connections to the server with a thread per connection, and so of its threads.
 const THREADS: &str = "16";
-/// User and group without rights.
+/// ID of a user and a group without rights.
 const NOBODY: &str = "65534";
 
 /// Measures the throughput of nginx with and without samples, in requests per second.
@@ -31,8 +31,9 @@ pub(crate) fn throughput(rounds: usize) -> Result<Compared> {
     interleave(rounds.max(MIN_TURNS), "/s", || rate(&[]), || rate(&["--no-waits"]))
 }
 
-/// Measures the same of a server with a thread per connection, which has the most context switches per request. Both
-/// sides run as a user without rights, because sampling costs less with more rights.
+/// Measures the throughput of a server with a thread per connection, with and without samples. This server has the most
+/// context switches per request. All programs run as a user without rights, because sampling costs less with more
+/// rights.
 pub(crate) fn throughput_of_threads(rounds: usize) -> Result<Compared> {
     let dir = tempfile::tempdir()?;
     std::fs::set_permissions(dir.path(), std::fs::Permissions::from_mode(0o777))?;

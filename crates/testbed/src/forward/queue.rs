@@ -56,8 +56,8 @@ impl Serialiser {
         self.queued
     }
 
-    /// Returns the total time for which the wire was in use until this time, nanoseconds. Frames that were not sent by
-    /// then do not count.
+    /// Returns the total time for which the wire was in use until this time, nanoseconds. The time that waiting frames
+    /// will take later does not count.
     pub(crate) fn busy_ns(&self, now_ns: u64) -> u64 {
         self.busy_ns - self.free_ns.saturating_sub(now_ns)
     }

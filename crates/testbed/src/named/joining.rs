@@ -20,9 +20,9 @@ pub struct Joining {
     pub name: String,
     /// The two hosts.
     pub hosts: [String; 2],
-    /// Medium that joins the hosts, as requested.
+    /// Text of the medium that joins the hosts, as the user requested it.
     pub medium: String,
-    /// Implementation of the medium.
+    /// Description of the implementation of the medium.
     pub made_of: String,
     /// True if all hosts and both directions share one wire.
     pub shared_wire: bool,

@@ -1,4 +1,4 @@
-//! A plain tokio echo server on one thread, as tokio's documentation suggests.
+//! An echo server on one thread, written as tokio's documentation suggests.
 
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::TcpListener;
