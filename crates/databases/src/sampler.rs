@@ -64,7 +64,7 @@ impl Session {
     }
 }
 
-/// A database behind the server. All clones share one connection.
+/// A database that the server uses. All clones share one connection.
 #[derive(Clone, Debug)]
 pub struct Database {
     behind: Behind,

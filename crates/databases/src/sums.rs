@@ -8,7 +8,7 @@ use run::{Blocker, CommandSum, DatabaseKind, DatabaseProfile, MAX_WAIT_ROWS, Ses
 use crate::statement::{Dialect, without_values};
 
 /// Maximum number of kept entries: of distinct groups while sampling, of statements with their short forms, and of
-/// times.
+/// times for which locks were held.
 const MAX_KEPT: usize = 4096;
 
 /// A session at one moment.

@@ -2,10 +2,11 @@
 //! Association* 109, 2014) with Student's t test. Windows and a merging step are added as in Hunter (M. Fleming and
 //! others, *ICPE* 2023) and Apache Otava.
 //!
-//! Hunter's t test assumes independent, normal values. Two additions drop these assumptions. An isolated value far from
-//! both neighbours is moved towards them, and no change begins with fewer than [`MIN_SEGMENT`] values. The error of a
-//! mean takes the correlation of neighbours into account. The correlation is estimated from the differences of
-//! neighbours, which changes of the mean hardly affect (S. Chakar and others, *Bernoulli* 23, 2017).
+//! Hunter's t test assumes independent, normal values. Two additions make these assumptions unnecessary. First, an
+//! isolated value far from both neighbours is moved towards them, and at least [`MIN_SEGMENT`] values lie between two
+//! changes. Second, the error of a mean takes the correlation of neighbouring values into account. The correlation is
+//! estimated from the differences of neighbours, which changes of the mean hardly affect (S. Chakar and others,
+//! *Bernoulli* 23, 2017).
 
 use std::ops::Range;
 
@@ -16,8 +17,8 @@ use crate::student::two_sided;
 /// from the others may be outliers.
 pub const MIN_SEGMENT: usize = 3;
 /// Significance level of the t test for a change. Hunter's level of 0.001 finds as many true changes, but three times
-/// as many false ones (simulated in `tests/change_points.rs`): the search tests only the place with the largest
-/// difference.
+/// as many false ones (simulated in `tests/change_points.rs`). The reason is that a change is tested at the place with
+/// the largest difference.
 pub const LEVEL: f64 = 0.0001;
 /// Significance level of Hunter's t test.
 const HUNTER_LEVEL: f64 = 0.001;
@@ -34,7 +35,7 @@ const OUTLIER_SD: f64 = 3.0;
 const NEIGHBOURS: usize = 3;
 /// Median of the absolute value of a standard normal variable.
 const NORMAL_MEDIAN: f64 = 0.6745;
-/// Maximum correlation of neighbours. A higher correlation may as well come from a mean that changes with each value.
+/// Maximum correlation of neighbours. A higher correlation may also mean that the mean changes with each value.
 const MAX_CORRELATION: f64 = 0.9;
 
 /// Difference of the means of two parts of a series.
@@ -74,14 +75,14 @@ pub struct Series {
     resolution: f64,
 }
 
-/// Returns the changes of the mean of `values`. No value is more exact than `resolution`. If a value or its square is
-/// not finite, there are no changes.
+/// Returns the changes of the mean of `values`. `resolution` is the minimum standard deviation of a value. If a value
+/// or its square is not finite, there are no changes.
 pub fn change_points(values: &[f64], resolution: f64) -> Vec<ChangePoint> {
     Series::new(values, resolution).change_points()
 }
 
 impl Series {
-    /// Prepares a series for the search for changes. No value is more exact than `resolution`.
+    /// Prepares a series for the search for changes. `resolution` is the minimum standard deviation of a value.
     pub fn new(values: &[f64], resolution: f64) -> Self {
         let center = median(values.to_vec()).unwrap_or(0.0);
         let values: Vec<f64> = values.iter().map(|value| value - center).collect();

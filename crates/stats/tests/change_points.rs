@@ -1,7 +1,8 @@
 //! Finds change points in simulated series with known steps, and compares the result with that of Apache Otava for the
 //! same series. Series without a step show the rate of false alarms.
 //!
-//! `LOADLINE_WRITE_SERIES=FILE` writes the series, and `otava_f1.py FILE` prints the rows of [`OTAVA`] for them.
+//! `LOADLINE_WRITE_SERIES=FILE` writes the series, and `otava_f1.py FILE` prints the values of [`OTAVA`] for these
+//! series.
 
 #![allow(clippy::unwrap_used)]
 

@@ -57,7 +57,8 @@ impl Drop for PollRing {
 }
 
 impl PollRing {
-    /// Creates a ring with room for `batch` requests. A full ring must be submitted to the kernel.
+    /// Creates a ring with room for `batch` requests. When there is no room left, the requests are submitted to the
+    /// kernel.
     pub fn new(batch: u32, work: TaskRun) -> Result<Self> {
         let mut builder = IoUring::builder();
         builder.setup_cqsize(batch.max(64) * 32).setup_clamp().setup_single_issuer();

@@ -1,10 +1,10 @@
 //! Cost of a request for different numbers of connections. In one curve, all connections carry requests (hot). In the
-//! other one, idle connections (cold) are held besides 64 active ones. The curves have the costs of loadline, of wrk
+//! other curve, idle connections (cold) are held besides 64 active ones. Each curve shows the costs of loadline, of wrk
 //! and of the server.
 //!
 //! Many machines limit a process to 20,000 descriptors. nginx therefore has several workers, which share one CPU. Above
-//! 14,000 connections, wrk runs in several processes with one server address each, while loadline divides its
-//! connections itself. Without these addresses, most of the cost would be the kernel's search for a free port.
+//! 14,000 connections, wrk runs in several processes with one server address each, and loadline uses several source
+//! addresses. With a single pair of addresses, most of the cost would be the kernel's search for a free port.
 
 use std::net::{Ipv4Addr, SocketAddr};
 use std::process::{Child, Command, Stdio};
@@ -90,8 +90,7 @@ fn point(nginx: &Server, connections: u32) -> Result<Point> {
     Ok([ours_us, wrk(nginx.addr, connections, seconds)?, server_us])
 }
 
-/// Returns loadline's CPU microseconds per request, and the number of answers. >> Returns loadline's CPU microseconds
-/// per request, and the number of answers.
+/// Returns loadline's CPU microseconds per request, and the number of answers.
 fn ours(addr: SocketAddr, connections: u32, seconds: u32) -> Result<(f64, f64)> {
     let (url, connections) = (format!("http://{addr}/file"), connections.to_string());
     let args =

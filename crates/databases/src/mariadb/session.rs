@@ -42,8 +42,8 @@ pub(crate) struct MariadbSession {
 }
 
 impl MariadbSession {
-    /// Connects and tries the statements. The user needs the privilege PROCESS. Waits for files and for the server's
-    /// own locks are known only if the server records waits and the user may read the records.
+    /// Connects and runs each statement once as a test. The user needs the privilege PROCESS. Waits for files and for
+    /// the server's own locks are known only if the server records waits and the user may read the records.
     pub(crate) fn connect(behind: &Behind) -> Result<Self, DatabaseError> {
         let mut client = Client::connect(behind)?;
         client.query(LIMITS)?;

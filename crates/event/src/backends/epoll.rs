@@ -3,7 +3,7 @@
 //! bit. The kernel checks the file's state again at delivery, so no queue can overflow.
 //!
 //! There is one difference to the paper: a declaration of a ready descriptor queues an event even if the caller did not
-//! request the state. In the paper, only the next arrival queues an event. Source: fs/eventpoll.c.
+//! ask for the state. In the paper, only the next arrival queues an event. Source: fs/eventpoll.c.
 
 use std::os::fd::RawFd;
 

@@ -3,8 +3,8 @@
 //! has them in the kernel. The next wait submits all declarations since the last one. A wait that finds hints may
 //! therefore need no system call at all.
 //!
-//! Delivery checks the state of the delivered descriptors with one poll(2); the paper checks it, too. A descriptor
-//! needs no check once the application has reported that it has read everything
+//! Delivery checks the state of the delivered descriptors with one poll(2), as in the paper. A descriptor needs no
+//! check once the application has reported that it has read everything
 //! ([`EventQueue::drained`](crate::EventQueue::drained)), because only the application itself can read data that
 //! arrives later. Without the check ([`Options::recheck`](crate::Options)), events may be outdated.
 //!

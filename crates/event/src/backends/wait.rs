@@ -11,7 +11,7 @@ pub(super) fn check_open(fd: RawFd) -> sys::Result<()> {
 }
 
 /// Remaining time of a wait that may be repeated. The clock is read only before a repetition, so a normal wait reads no
-/// clock. A repeated wait may therefore last up to twice the timeout.
+/// clock. The first wait does not count, so a repeated wait may last up to twice the timeout.
 pub(super) struct Remaining {
     timeout_ns: Option<u64>,
     until_ns: Option<u64>,

@@ -33,7 +33,7 @@ pub(super) enum State {
     Closed { until_ns: u64 },
     /// Events are open for a burst, from the first time to the second.
     Burst { since_ns: u64, until_ns: u64 },
-    /// Events stay open since this time.
+    /// Events have been open since this time and stay open.
     Open { since_ns: u64 },
 }
 
@@ -50,8 +50,8 @@ pub(super) struct Cost {
 }
 
 impl Cost {
-    /// Returns the CPU time that the server lost to its context switches, nanoseconds. If the number of context
-    /// switches is unknown, one per 20 µs is assumed.
+    /// Returns the CPU time that the events added to the server's context switches, nanoseconds. If the number of
+    /// context switches is unknown, one per 20 µs is assumed.
     fn of_server_ns(&self) -> u64 {
         self.switches.unwrap_or(self.open_ns / 20_000).saturating_mul(SWITCH_NS)
     }
@@ -60,8 +60,8 @@ impl Cost {
         self.of_server_ns() + self.samples * SAMPLE_NS + self.own_ns
     }
 
-    /// Returns true if events may stay open: the server's context switches then lose at most half of the allowed CPU
-    /// time. Samples may use the other half.
+    /// Returns true if events may stay open: they add at most half of the allowed CPU time to the server's context
+    /// switches. Samples may use the other half.
     pub(super) fn allows_always(&self) -> bool {
         self.of_server_ns() as f64 <= SHARE / 2.0 * self.open_ns as f64
     }

@@ -1,8 +1,9 @@
 //! Linear regression that is robust against outliers. The standard errors are valid even if residuals are correlated in
 //! time.
 //!
-//! Sources: P. Huber, *Robust Statistics* (1981), iteratively reweighted least squares with his limit of 1.345 times a
-//! scale from the median deviation; W. Newey, K. West, *Econometrica* 55 (1987), for the covariance.
+//! Sources: P. Huber, *Robust Statistics* (1981), iteratively reweighted least squares with a limit of 1.345 standard
+//! deviations, which are estimated from the median deviation; W. Newey, K. West, *Econometrica* 55 (1987), for the
+//! covariance.
 
 use crate::number::median_of_sorted;
 
@@ -60,8 +61,8 @@ pub(super) fn dot(a: &[f64], b: &[f64]) -> f64 {
 fn scale(residuals: &[f64]) -> f64 {
     let mut sizes: Vec<f64> = residuals.iter().map(|r| r.abs()).collect();
     sizes.sort_by(f64::total_cmp);
-    // Most residuals may be exactly 0, because a resource does not change while its experiment does not slow it. The
-    // median is then 0, and every other residual would be an outlier.
+    // Most residuals may be exactly 0, because the speed of a resource is constant while the experiment does not slow
+    // this resource. The median is then 0, and every other residual would be an outlier.
     let of_others = sizes[sizes.len() * 3 / 4] / NORMAL_QUARTER / 2.0;
     (MAD_TO_SD * median_of_sorted(&sizes).unwrap_or(0.0)).max(of_others).max(1e-12)
 }

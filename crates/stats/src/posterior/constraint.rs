@@ -1,5 +1,5 @@
-//! The constraint that a capacity search checks, the observation of each window, and the model that predicts one from
-//! the other.
+//! The constraint that a capacity search checks, the observation of each window, and the model that predicts the
+//! observations.
 
 use super::transient::{Span, share_late};
 
@@ -166,5 +166,5 @@ const MIN_SPARE: f64 = 0.05;
 const MAX_LATE_LN: f64 = -0.030_459_207_484_708_574;
 /// Minimum share of late answers in the model, because causes that the model leaves out may delay answers, too.
 const MIN_LATE_SHARE: f64 = 1e-6;
-/// Variance of the logarithm of the mean of one draw, which is exponentially distributed.
+/// Approximate variance of the logarithm of one draw. Draws are exponentially distributed.
 pub(super) const SPREAD: f64 = 1.0;

@@ -16,7 +16,7 @@ const STEEPNESS_RANGE: (f64, f64) = (1.5, 3000.0);
 /// in logarithms. The prior is a mixture of two normal densities, each with a weight and a standard deviation.
 const SATURATION_DISTANCE: [(f64, f64); 2] = [(0.75, 0.05), (0.25, 0.25)];
 
-/// Median of the prior of the variance of the unfinished work, in service times, and standard deviation of its
+/// Prior of the variance of the unfinished work, in service times: the median, and the standard deviation of the
 /// logarithm. The variance is 2 for M/M, 1 for M/D, and larger for servers that work in batches or pause. If the limit
 /// is as long as many service times, the share of late answers rises steeply with the rate. Without this prior, windows
 /// that are too short to exceed the limit would also fit a share that hardly rises.

@@ -23,8 +23,7 @@ pub struct Span {
 const DECIDED_SD: f64 = 4.0;
 /// Standard deviations beyond which the tail of the normal distribution counts as 0.
 const NEGLIGIBLE_SD: f64 = 6.5;
-/// Maximum scatter of the time at which the wait exceeds the limit, as a share of the window, for treating this time as
-/// a single crossing.
+/// The time at which the wait exceeds the limit counts as exact if its scatter is below this share of the window.
 const SHARP_CROSSING: f64 = 0.25;
 /// Number of times in a window at which the share of late waits is evaluated if it changes smoothly.
 const POINTS: usize = 4;

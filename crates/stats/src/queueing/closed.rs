@@ -97,9 +97,9 @@ impl Member {
         }
     }
 
-    /// Updates the probabilities of the numbers of requests at a station after one client was added. They follow from
-    /// the balance between neighbouring states. The probability that the station is empty follows from `without`, the
-    /// throughput of the network without this station.
+    /// Updates the probabilities of the numbers of requests at a station after one client was added. These
+    /// probabilities follow from the balance between neighbouring states. The probability that the station is empty
+    /// follows from `without`, the throughput of the network without this station.
     fn advance(&mut self, bit: usize, station: Station, without: f64) {
         let (p, work) = (&mut self.marginals[bit], self.solution.throughput * station.demand_s);
         if !work.is_finite() {

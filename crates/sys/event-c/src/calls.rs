@@ -84,7 +84,8 @@ pub unsafe extern "C" fn get_next_event(
 
 /// Declares the interest of every thread in a descriptor, as `include/loadline_event.h` specifies.
 ///
-/// # Safety `statemask` is null or points to a writable `int`.
+/// # Safety
+/// `statemask` is null or points to a writable `int`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn declare_processwide_interest(fd: c_int, interestmask: c_int, statemask: *mut c_int) -> c_int {
     let mask = Mask::from_bits(interestmask as u32);
@@ -95,7 +96,8 @@ pub unsafe extern "C" fn declare_processwide_interest(fd: c_int, interestmask: c
 
 /// Declares interest of all threads. Each event goes to only one of them, as `include/loadline_event.h` specifies.
 ///
-/// # Safety `statemask` is null or points to a writable `int`.
+/// # Safety
+/// `statemask` is null or points to a writable `int`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn event_wakeup_one(fd: c_int, interestmask: c_int, statemask: *mut c_int) -> c_int {
     let mask = Mask::from_bits(interestmask as u32);

@@ -1,4 +1,4 @@
-//! Counts the instructions that chosen threads execute, and threads that these start later. The count needs a hardware
+//! Counts the instructions of chosen threads, and of threads that these start later. The count needs a hardware
 //! counter, which most virtual machines lack. If `perf_event_paranoid` is 2 or more, instructions of the kernel are not
 //! counted.
 

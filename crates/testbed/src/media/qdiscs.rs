@@ -48,7 +48,7 @@ pub(super) struct KernelWire {
     now: Mutex<RatePeriod>,
 }
 
-/// Start of a period with a constant rate: bytes and busy time of the wire before this period.
+/// A period with a constant rate: the rate, and the bytes and the busy time of the wire before the period.
 #[derive(Clone, Copy)]
 struct RatePeriod {
     bits_per_s: u64,
