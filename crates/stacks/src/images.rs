@@ -20,7 +20,7 @@ const MAX_KERNEL_LIBRARY_BYTES: usize = 1 << 16;
 /// Number of bytes at the start of a file that must equal the memory of the process.
 const COMPARED_BYTES: usize = 512;
 
-/// Files by device, inode and time of the last change. `None` marks a file that cannot be read.
+/// Files by device, inode and time of the last change. `None` marks a file that is not a program or cannot be read.
 type Cache = HashMap<(u64, u64, u64), Option<Arc<Image>>>;
 
 /// Program files that were read, shared by all processes that run them.

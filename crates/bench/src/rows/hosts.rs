@@ -1,7 +1,7 @@
 //! Cost of load generators and observers on other hosts: the offset between the windows of two hosts, the additional
 //! time for twelve agents, and the cost of an observer's sample. All hosts are this machine. A host is reached through
-//! an engine, the program in `--via`. One engine only starts its program. The other one also delays its input and
-//! output, like a network distance.
+//! an engine, the program in `--via`. One engine only starts its program. The other engine also delays the program's
+//! input and output, like a network distance.
 
 use anyhow::{Context, Result, ensure};
 use serde_json::Value;
