@@ -9,6 +9,10 @@ pub fn response_s(stations: &[Station], rate: f64) -> f64 {
     stations.iter().map(|station| residence_s(*station, rate)).sum()
 }
 
+/// Maximum number of servers of a station for which the wait is computed. With more servers, the wait is far shorter than
+/// the service up to a utilization of 99.9 %. A stranger's file may name billions.
+const MAX_SERVERS: u32 = 1_000_000;
+
 /// Returns the sum of service and wait at one station in seconds.
 fn residence_s(station: Station, rate: f64) -> f64 {
     let Servers::Some(m) = station.servers else { return station.demand_s };
@@ -16,7 +20,8 @@ fn residence_s(station: Station, rate: f64) -> f64 {
     if work >= f64::from(m) {
         return f64::INFINITY;
     }
-    station.demand_s * (1.0 + chance_to_wait(m, work) / (f64::from(m) - work))
+    let wait = if m > MAX_SERVERS { 0.0 } else { chance_to_wait(m, work) / (f64::from(m) - work) };
+    station.demand_s * (1.0 + wait)
 }
 
 /// Returns the probability that an arrival finds all `m` servers busy. `work`, below `m`, is the mean number of busy
@@ -42,6 +47,8 @@ mod tests {
             let two = Station { demand_s: 0.02, servers: Servers::Some(2) };
             assert!((response_s(&[two], rate) / (0.02 / (1.0 - rho * rho)) - 1.0).abs() < 1e-12);
         }
+        let billions = Station { demand_s: 0.02, servers: Servers::Some(u32::MAX) };
+        assert_eq!(response_s(&[billions], 1e9), 0.02, "no wait is computed");
         assert_eq!(response_s(&[Station::delay(0.5), Station::queue(1e-3)], 1000.0), f64::INFINITY);
         assert_eq!(response_s(&[Station::delay(0.5)], 1e9), 0.5);
     }
