@@ -25,7 +25,6 @@ mod live_what_if;
 mod live_window;
 mod near_tie;
 mod records;
-mod sampling_cost;
 mod size;
 mod slowed_media;
 mod thousand_agents;
