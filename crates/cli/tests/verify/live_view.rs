@@ -81,7 +81,7 @@ fn load(server: &Running, more: &str) -> String {
 
 /// Parts that the view shows for any load.
 const PARTS: [&str; 8] =
-    ["loadline load http://", "completed", "p99", "now ", "both ", "busiest ", "errors   none", "q ends the run"];
+    ["loadline load http://", "completed", "p99", "now ", "processes ", "busiest ", "errors   none", "q ends the run"];
 
 #[test]
 fn at_80_by_24_the_view_is_readable_and_q_keeps_the_measurements() {
@@ -120,7 +120,7 @@ fn plus_and_minus_change_the_rate_of_an_open_loop_and_the_run_records_it() {
     // The view shows the current rate.
     let completed = |text: &str| -> Option<f64> {
         let now = text.lines().find(|line| line.starts_with("now "))?;
-        now.split_whitespace().nth(1)?.trim_end_matches("/s").parse().ok()
+        now.split_whitespace().nth(1)?.trim_end_matches(['/', 's', ',']).parse().ok()
     };
     eventually(|| completed(&terminal.screen()).filter(|rate| *rate > 250.0));
     terminal.tmux(&["send-keys", "q"]);
@@ -207,7 +207,7 @@ fn a_load_by_other_hosts_is_shown_and_its_rate_changed_by_hand() {
     let hosts = format!("--client-hosts a,b --agent-path {own} --via 'sh {} {{host}}'", via.display());
     let load = format!("{own} load http://{}/ --rate 100 --duration 60s --at-rest 0.2s {hosts}", server.addr);
     let terminal = Terminal::open(80, 24, &load);
-    terminal.shows(&["completed", "now ", "server ", "errors   none", "rate 100/s", "q ends the run"]);
+    terminal.shows(&["completed", "now ", "processes ", "errors   none", "rate 100/s", "q ends the run"]);
     terminal.shows(&["measuring"]);
     // Both client hosts report their CPU use during the load.
     terminal.shows(&["clients  ", "a ", "b ", "use      client "]);
