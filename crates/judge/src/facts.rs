@@ -2,6 +2,7 @@
 
 use run::{Intensity, Limits, OwnLimit, Run, Trial, TrialKind, UpstreamLoad, WaitFinding};
 
+use crate::capacity::neighbours::UsualShare;
 use crate::failed_stretch::FailedStretch;
 use crate::number::positive;
 use crate::objective::{breach, holds, limits};
@@ -76,13 +77,18 @@ impl<'a> Facts<'a> {
     pub fn of(run: &'a Run) -> Self {
         // Trials with levers count only for the experiment that tests the verdict.
         let of_load = |t: &&Trial| !t.kind.is_auxiliary() && positive(t.rates.completed_rate).is_some();
-        let completed = || run.trials.iter().filter(of_load);
+        let completed: Vec<&Trial> = run.trials.iter().filter(of_load).collect();
         // Trials before a server or generator died count. The trial in which the death occurred counts only if there is
         // no other.
         let stretch = FailedStretch::of(run);
-        let is_sound = |t: &Trial| t.broken().is_none() && stretch.as_ref().is_none_or(|stretch| !stretch.holds(t));
-        let some_sound = completed().any(is_sound);
-        let alive = || completed().filter(|t| !some_sound || is_sound(t));
+        // Steps that other programs spoiled were repeated.
+        let usual = UsualShare::of(run.trials.iter());
+        let is_sound = |t: &Trial| {
+            t.broken().is_none() && !usual.spoils(t) && stretch.as_ref().is_none_or(|stretch| !stretch.holds(t))
+        };
+        let sound: Vec<&Trial> = completed.iter().copied().filter(|t| is_sound(t)).collect();
+        let alive = if sound.is_empty() { completed } else { sound };
+        let alive = || alive.iter().copied();
         let searched = |t: &&Trial| !closed(t) && matches!(t.kind, TrialKind::Search | TrialKind::Overload);
         let sweep = sweep(&alive().collect::<Vec<_>>());
         let limits = limits(run);

@@ -7,9 +7,9 @@ use super::neighbours::UsualShare;
 use crate::facts::stolen;
 use crate::thresholds::{CATCHES_UP, HARMLESS, STOLEN_WINDOW};
 
-/// Returns the middle of a tenth of a second of a window, seconds since the load began.
-fn middle_s(trial: &Trial, tenth: usize) -> f64 {
-    trial.measured.window.begin_s + TENTH_S * (tenth as f64 + 0.5)
+/// Returns the middle of a tenth of a second in seconds, if the first tenth begins at `begin_s`.
+pub(super) fn middle_s(begin_s: f64, tenth: usize) -> f64 {
+    begin_s + TENTH_S * (tenth as f64 + 0.5)
 }
 
 /// Returns for each tenth of a second whether it was disturbed by a pause of a machine, by other programs, or by the
@@ -23,11 +23,13 @@ pub(super) fn disturbed(trial: &Trial, limit_us: f64, usual: UsualShare) -> Vec<
 /// which the server catches up. This time is `catches_up` times as long as the period.
 pub(super) fn disturbed_tenths(trial: &Trial, periods: &[Window], catches_up: f64) -> Vec<bool> {
     let of = |tenth: usize| {
-        let middle_s = middle_s(trial, tenth);
+        let middle_s = middle_s(trial.measured.window.begin_s, tenth);
         let (begin_s, end_s) = (middle_s - TENTH_S / 2.0, middle_s + TENTH_S / 2.0);
         periods.iter().any(|p| p.begin_s < end_s && p.end_s + catches_up * p.length_s() > begin_s)
     };
-    (0..(trial.measured.window.length_s() / TENTH_S + 0.5) as usize).map(of).collect()
+    let known = trial.measured.tenths.answered.len().max(trial.measured.others.len());
+    let tenths = (trial.measured.window.length_s() / TENTH_S).round() as usize;
+    (0..tenths.min(known)).map(of).collect()
 }
 
 fn harmful(trial: &Trial, limit_us: f64) -> impl Iterator<Item = &Window> {
@@ -59,7 +61,9 @@ pub(super) fn left_out(trial: &Trial, limits: &Limits, usual: UsualShare) -> Exc
     let (others_s, others_cpu_s) = usual.taken_s(trial);
     // Without either within the window, a pause or a program before it left a backlog.
     let pauses = if usual.exceeded(trial).is_empty() { pauses.max(1) } else { pauses };
-    ExcludedTime { seconds: TENTH_S * lost as f64, pauses, others_s, others_cpu_s, ..ExcludedTime::default() }
+    // The search repeats a spoiled window, and nothing of it counts.
+    let seconds = if usual.spoils(trial) { trial.measured.length_s } else { TENTH_S * lost as f64 };
+    ExcludedTime { seconds, pauses, others_s, others_cpu_s, ..ExcludedTime::default() }
 }
 
 /// Adds the time that is left out of two windows.

@@ -1,10 +1,9 @@
 //! Times in which other programs took much of a machine's CPUs. A search leaves these times out, as it leaves out the
 //! pauses of a machine.
 
-use run::{TENTH_S, Trial, Window};
-use stats::number::median;
+use run::{TENTH_S, Trial, TrialKind, Window};
 
-use super::left_out::disturbed_tenths;
+use super::left_out::{disturbed_tenths, middle_s};
 use crate::single::{closed, good};
 use crate::thresholds::{CATCHES_UP, COUNTED_LOAD, OTHERS_USE, SPOILED};
 
@@ -14,12 +13,27 @@ use crate::thresholds::{CATCHES_UP, COUNTED_LOAD, OTHERS_USE, SPOILED};
 pub(crate) struct UsualShare(f64);
 
 impl UsualShare {
-    /// Returns the median over all tenths of a second with a high load. Work of the kernel grows with the load, so
-    /// light loads do not count.
+    /// Returns the lower quartile over all tenths of a second with a high load. A program that runs for half of the
+    /// search does not change it. Work of the kernel grows with the load, so light loads do not count.
     pub(crate) fn of<'a>(trials: impl Iterator<Item = &'a Trial> + Clone) -> Self {
         let most = trials.clone().map(good).filter(|rate| rate.is_finite()).fold(0.0, f64::max);
         let loaded = trials.filter(|t| good(t) >= COUNTED_LOAD * most);
-        Self(median(loaded.flat_map(|t| t.measured.others.iter().copied()).collect()).unwrap_or(0.0))
+        let mut shares: Vec<f64> = loaded.flat_map(|t| t.measured.others.iter().copied()).collect();
+        shares.sort_by(f64::total_cmp);
+        Self(shares.get(shares.len() / 4).copied().unwrap_or(0.0))
+    }
+
+    /// Returns true if other programs disturbed most of a step of a search. Such a step shows nothing, and the search
+    /// repeats it.
+    pub(crate) fn spoils(self, trial: &Trial) -> bool {
+        if !matches!(trial.kind, TrialKind::Sweep | TrialKind::Search | TrialKind::Overload) {
+            return false;
+        }
+        let periods = self.exceeded(trial);
+        // A closed loop has no backlog: its clients wait for their answers.
+        let disturbed = disturbed_tenths(trial, &periods, if closed(trial) { 0.0 } else { CATCHES_UP });
+        let lost = disturbed.iter().filter(|d| **d).count();
+        lost as f64 > SPOILED * disturbed.len() as f64
     }
 
     /// Returns the periods of a trial in which other programs took an unusual share of the CPUs, in seconds since the
@@ -45,30 +59,32 @@ impl UsualShare {
     /// in them, as seconds of all CPUs of a machine.
     pub(crate) fn taken_s(self, trial: &Trial) -> (f64, f64) {
         let (periods, window) = (self.exceeded(trial), trial.measured.window);
-        let middle_s = |at: usize| TENTH_S * (at as f64 + 0.5);
-        let within = |at: usize| window.holds(middle_s(at)) && periods.iter().any(|p| p.holds(middle_s(at)));
+        // The shares count from the begin of the load.
+        let within = |at: usize| {
+            let middle_s = middle_s(0.0, at);
+            window.holds(middle_s) && periods.iter().any(|period| period.holds(middle_s))
+        };
         let shares = trial.measured.others.iter().enumerate().filter(|(at, _)| within(*at));
         shares.fold((0.0, 0.0), |(length_s, cpu_s), (_, share)| (length_s + TENTH_S, cpu_s + share * TENTH_S))
     }
 }
 
-/// Returns true if other programs disturbed most of a trial, so that the search must repeat its load. `trials` are all
-/// trials of the search so far.
+/// Returns true if the search must repeat a step, because other programs disturbed most of it. `trials` are all trials
+/// of the search so far.
 pub fn is_spoiled(trial: &Trial, trials: &[Trial]) -> bool {
-    let periods = UsualShare::of(trials.iter()).exceeded(trial);
-    // A closed loop has no backlog: its clients wait for their answers.
-    let disturbed = disturbed_tenths(trial, &periods, if closed(trial) { 0.0 } else { CATCHES_UP });
-    let lost = disturbed.iter().filter(|d| **d).count();
-    lost as f64 > SPOILED * disturbed.len() as f64
+    UsualShare::of(trials.iter()).spoils(trial)
 }
 
 #[cfg(test)]
 mod tests {
+    use run::{Arrival, Intensity, ThinkTime};
+
     use super::*;
 
     /// Returns a trial with these shares of other programs, in tenths of a second.
     fn trial(rate: f64, others: &[f64]) -> Trial {
-        let mut trial = Trial::default();
+        let intensity = Intensity::Open { rate, arrival: Arrival::Constant, max_connections: 1, pipeline: 1 };
+        let mut trial = Trial { kind: TrialKind::Search, intensity, ..Trial::default() };
         trial.rates.completed_rate = rate;
         trial.measured.others = others.to_vec();
         trial.measured.window = Window { begin_s: 0.0, end_s: TENTH_S * others.len() as f64 };
@@ -87,7 +103,7 @@ mod tests {
         let (length_s, cpu_s) = UsualShare::of(trials.iter()).taken_s(&disturbed);
         assert!((length_s - 0.6).abs() < 1e-9 && (cpu_s - 0.21).abs() < 1e-9, "{length_s} {cpu_s}");
         assert!(is_spoiled(&disturbed, &trials), "0.6 s of 2 s, and the backlog after it");
-        let intensity = run::Intensity::Closed { connections: 1, pipeline: 1, think: run::ThinkTime::default() };
+        let intensity = Intensity::Closed { connections: 1, pipeline: 1, think: ThinkTime::default() };
         assert!(!is_spoiled(&Trial { intensity, ..disturbed }, &trials), "clients leave no backlog");
     }
 

@@ -31,20 +31,27 @@ pub struct Pooled {
 /// Estimates the capacity from all open-loop windows in `trials`. Returns `None` with fewer than three windows, or if
 /// no window broke the objective.
 pub fn pooled(trials: &[Trial], limits: &Limits) -> Option<Pooled> {
-    let searched = |t: &&Trial| {
-        let of_search = !closed(t) && matches!(t.kind, TrialKind::Search | TrialKind::Overload);
-        of_search && own_pool(t, trials, limits).is_none()
-    };
+    let usual = UsualShare::of(trials.iter());
+    let searched = |t: &&Trial| is_searched(t) && !usual.spoils(t) && own_pool(t, trials, limits).is_none();
     pooled_search(&trials.iter().filter(searched).collect::<Vec<_>>(), trials, limits)
+}
+
+/// Returns true for open-loop windows of a search.
+fn is_searched(trial: &Trial) -> bool {
+    !closed(trial) && matches!(trial.kind, TrialKind::Search | TrialKind::Overload)
 }
 
 /// Estimates the capacity as [`pooled`] does, from the windows of a search. Leaves out windows whose load had too few
 /// connections.
 pub(crate) fn pooled_search(search: &[&Trial], trials: &[Trial], limits: &Limits) -> Option<Pooled> {
-    let sound = search.iter().filter(|t| t.broken().is_none() && t.rates.offered_rate > 0.0);
     let usual = UsualShare::of(trials.iter());
-    let windows: Vec<At<'_>> = sound.map(|trial| At { rate: trial.rates.offered_rate, trial, usual }).collect();
-    all_together(&windows, limits, full(trials))
+    let at = |trial: &'_ Trial| {
+        (trial.broken().is_none() && trial.rates.offered_rate > 0.0).then_some(trial.rates.offered_rate)
+    };
+    let windows: Vec<At<'_>> = search.iter().filter_map(|t| Some(At { rate: at(t)?, trial: t, usual })).collect();
+    let spoiled = trials.iter().filter(|t| is_searched(t) && usual.spoils(t));
+    let spoiled: Vec<At<'_>> = spoiled.filter_map(|t| Some(At { rate: at(t)?, trial: t, usual })).collect();
+    all_together(&windows, &spoiled, limits, full(trials))
 }
 
 /// Estimates the capacity from windows of users with think times. A user whose requests are never delayed sends one
@@ -54,7 +61,7 @@ pub(crate) fn pooled_users(windows: &[(u32, &Trial)], limits: &Limits, cycle_s: 
     let usual = UsualShare::of(windows.iter().map(|(_, trial)| *trial));
     let at = |&(users, trial): &(u32, _)| At { rate: f64::from(users) / cycle_s, trial, usual };
     let windows: Vec<At<'_>> = windows.iter().map(at).collect();
-    all_together(&windows, limits, None)
+    all_together(&windows, &[], limits, None)
 }
 
 /// A window, its request rate, and the usual share of other programs.
@@ -65,18 +72,24 @@ struct At<'a> {
     usual: UsualShare,
 }
 
-fn all_together(windows: &[At<'_>], limits: &Limits, full: Option<f64>) -> Option<Pooled> {
-    let all = by(windows, limits, full, false)?;
-    let excluded = windows.iter().map(|at| left_out(at.trial, limits, at.usual)).fold(ExcludedTime::default(), plus);
+/// Returns the estimate from windows without the time that was disturbed. `spoiled` are windows that were disturbed for
+/// most of their time, and only count for the estimate with this time.
+fn all_together(windows: &[At<'_>], spoiled: &[At<'_>], limits: &Limits, full: Option<f64>) -> Option<Pooled> {
+    let every: Vec<At<'_>> = windows.iter().chain(spoiled).copied().collect();
+    let excluded = every.iter().map(|at| left_out(at.trial, limits, at.usual)).fold(ExcludedTime::default(), plus);
+    let with = by(&every, limits, full, false);
     if excluded.seconds <= 0.0 {
-        return Some(all);
+        return with;
     }
-    let Some(clean) = by(windows, limits, full, true) else {
-        return Some(Pooled { left_out: Some(excluded), ..all });
-    };
-    let interval = run::Interval { low: all.estimate.low, high: all.estimate.high };
-    let left_out = ExcludedTime { rate: Some(all.estimate.rate), interval: Some(interval), ..excluded };
-    Some(Pooled { left_out: Some(left_out), ..clean })
+    let found = by(windows, limits, full, true);
+    let interval = with.map(|with| run::Interval { low: with.estimate.low, high: with.estimate.high });
+    let left_out = ExcludedTime { rate: with.map(|with| with.estimate.rate), interval, ..excluded };
+    match found {
+        Some(found) => Some(Pooled { left_out: Some(left_out), ..found }),
+        None if spoiled.is_empty() => with.map(|with| Pooled { left_out: Some(excluded), ..with }),
+        // Only pauses of the machine are included.
+        None => by(windows, limits, full, false).map(|found| Pooled { left_out: Some(left_out), ..found }),
+    }
 }
 
 /// Returns the saturated rate of the closed loop: the mean of its saturated steps, since the highest of them is partly

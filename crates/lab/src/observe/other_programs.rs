@@ -95,7 +95,7 @@ mod tests {
         let sides = [side("a", 0.5, |_| 0.5)];
         assert!(others(&sides, Window { begin_s: 2.0, end_s: 2.5 }).is_empty());
         let late = [side("a", 0.5, |_| 1.5)];
-        let shares = others(&late, Window { begin_s: 1.8, end_s: 2.1 });
+        let shares = others(&late, Window { begin_s: 1.78, end_s: 2.08 });
         assert!(about(&shares, &[0.5, 0.5, 0.0]), "{shares:?}: the last reading is at 1.95 s");
     }
 }

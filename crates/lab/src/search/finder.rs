@@ -1,7 +1,7 @@
 //! Steps of `find` between the test request and the verdict: a closed-loop sweep, an open-loop search for the highest
 //! passing rate, and one step of overload. `docs/explanation/find.md` explains this order.
 
-use run::{Arrival, Intensity, Limits, LoadPlan, ThinkTime, Trial, TrialKind};
+use run::{Arrival, Intensity, Limits, LoadPlan, Run, ThinkTime, Trial, TrialKind};
 
 use super::connections::connections_for;
 use super::{Budget, Conductor, RateSearch, StepTimes, Sweep, step};
@@ -48,6 +48,8 @@ pub struct Finder {
     /// Low rate that is offered before the search. Response times at this rate distinguish a rate limit that delays
     /// answers from a single worker.
     low_rate: Option<f64>,
+    /// Positions of the windows of the rate search among the run's trials.
+    searched: Vec<usize>,
     /// Rate of good answers in a step in which the server refused most requests.
     let_through: f64,
     /// True if the server no longer answers, which ends the search.
@@ -75,6 +77,7 @@ impl Finder {
             connections: 1,
             mean_at_best_s: 0.0,
             low_rate: None,
+            searched: Vec::new(),
             let_through: 0.0,
             over: false,
         }
@@ -189,14 +192,15 @@ impl Finder {
         }
         if let Some(rate) = search.next().filter(|_| searches && !over) {
             let trial = self.offer(conductor, rate, &limits, length, TrialKind::Search)?;
-            let held = judge::breach(&trial, &limits).is_none();
             // At a higher rate, requests would only wait for the load's own connections.
             if judge::own_pool(&trial, conductor.run().last_repeat(), &limits).is_some() {
                 return Ok(Phase::Done);
             }
+            self.searched.push(conductor.run().trials.len().saturating_sub(1));
             let trials = conductor.run().last_repeat();
             if !judge::is_spoiled(&trial, trials) {
-                search.record(held, judge::pooled(trials, &limits).as_ref());
+                let windows = windows(conductor.run(), &self.searched, &limits);
+                search.record(&windows, judge::pooled(trials, &limits).as_ref());
             }
             return Ok(if is_last { Phase::Done } else { Phase::Rates(search, limits) });
         }
@@ -279,6 +283,17 @@ impl Finder {
         }
         Ok(())
     }
+}
+
+/// Returns the offered rate of each of these trials that other programs did not spoil, and true if it held the limits.
+fn windows(run: &Run, searched: &[usize], limits: &Limits) -> Vec<(f64, bool)> {
+    let trials = searched.iter().filter_map(|at| run.trials.get(*at));
+    let sound = trials.filter(|trial| !judge::is_spoiled(trial, run.last_repeat()));
+    let rate = |trial: &Trial| match trial.intensity {
+        Intensity::Open { rate, .. } => rate,
+        _ => trial.rates.offered_rate,
+    };
+    sound.map(|trial| (rate(trial), judge::breach(trial, limits).is_none())).collect()
 }
 
 /// Records that a server which answered earlier loads now refuses every request, even one without load. Returns false

@@ -63,14 +63,14 @@ impl RateSearch {
         (!self.done && !hopeless && self.next > 0.0 && self.next.is_finite()).then_some(self.next)
     }
 
-    /// Records the result of the rate from [`RateSearch::next`], and the estimate from all windows.
-    pub fn record(&mut self, passed: bool, pooled: Option<&Pooled>) {
+    /// Records that the rate from [`RateSearch::next`] was offered. `windows` has the rate of each window so far that
+    /// nothing spoiled, and true if the rate passed. A window may turn out to be spoiled only later, so that every call
+    /// counts all windows again. `pooled` is the estimate from all windows.
+    pub fn record(&mut self, windows: &[(f64, bool)], pooled: Option<&Pooled>) {
         let rate = self.next;
-        self.seen += 1;
-        match passed {
-            true => self.passed = Some(self.passed.map_or(rate, |h| h.max(rate))),
-            false => self.failed = Some(self.failed.map_or(rate, |f| f.min(rate))),
-        }
+        let rates = |passed: bool| windows.iter().filter(move |window| window.1 == passed).map(|window| window.0);
+        self.seen = windows.len();
+        (self.passed, self.failed) = (rates(true).reduce(f64::max), rates(false).reduce(f64::min));
         self.next = match (self.passed, self.failed, pooled) {
             (None, _, _) => rate * STEP_DOWN,
             (Some(top), None, _) => self.climb(top),
@@ -112,33 +112,45 @@ mod tests {
     fn the_search_climbs_while_rates_hold_and_descends_while_none_does() {
         let mut search = RateSearch::new(1000.0, 0.03, false);
         assert_eq!(search.next(), Some(800.0));
-        search.record(true, None);
+        search.record(&[(800.0, true)], None);
         assert_eq!(search.next(), Some(960.0));
-        search.record(false, None);
+        search.record(&[(800.0, true), (960.0, false)], None);
         let between = search.next().unwrap();
         assert!(between > 800.0 && between < 960.0, "{between}");
         assert!((search.overload() - 1300.0).abs() < 1e-9);
         let mut search = RateSearch::new(1000.0, 0.03, false);
-        let mut steps = 0;
-        while search.next().is_some() {
-            search.record(false, None);
-            steps += 1;
+        let mut windows = Vec::new();
+        while let Some(rate) = search.next() {
+            windows.push((rate, false));
+            search.record(&windows, None);
         }
-        assert!((10..20).contains(&steps), "gives up after {steps}");
+        assert!((10..20).contains(&windows.len()), "gives up after {}", windows.len());
     }
 
     /// The server completes 1,000/s, but its sweep had time for only one client (93/s).
     #[test]
     fn beyond_a_sweep_that_still_grew_the_rate_doubles() {
         let mut search = RateSearch::new(93.0, 0.03, true);
-        let mut rates = Vec::new();
-        while let Some(rate) = search.next().filter(|_| rates.len() < 4) {
-            rates.push(rate);
-            search.record(rate < 1000.0, None);
+        let mut windows = Vec::new();
+        while let Some(rate) = search.next().filter(|_| windows.len() < 4) {
+            windows.push((rate, rate < 1000.0));
+            search.record(&windows, None);
         }
-        assert_eq!(rates, [186.0, 372.0, 744.0, 1488.0]);
+        assert_eq!(windows.iter().map(|window| window.0).collect::<Vec<_>>(), [186.0, 372.0, 744.0, 1488.0]);
         let mut flat = RateSearch::new(1000.0, 0.03, false);
-        (0..3).for_each(|_| flat.record(true, None));
+        let windows = [800.0, 960.0, 1152.0].map(|rate| (rate, true));
+        (1..=3).for_each(|seen| flat.record(&windows[..seen], None));
         assert_eq!(flat.next(), Some(1152.0 * 2.0), "its closed loop was not the limit");
+    }
+
+    /// A rate failed while another program used the CPUs, which is known only after more windows.
+    #[test]
+    fn a_window_that_turns_out_to_be_spoiled_no_longer_limits_the_rates() {
+        let mut search = RateSearch::new(5000.0, 0.03, false);
+        search.record(&[(4000.0, true)], None);
+        search.record(&[(4000.0, true), (4800.0, false)], None);
+        assert!(search.next().is_some_and(|rate| rate < 4800.0));
+        search.record(&[(4000.0, true), (4382.0, true)], None);
+        assert!(search.next().is_some_and(|rate| rate > 5000.0) && !search.has_failed());
     }
 }

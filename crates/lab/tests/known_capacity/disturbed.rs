@@ -41,8 +41,7 @@ fn one_stall_of_a_slow_server_bends_little() {
     slow_application().holds(SEEDS, stalling);
 }
 
-/// Another program takes half of the server's CPU for 8 of 30 s. Without its readings, some capacities were a third too
-/// low.
+/// Another program takes half of the server's CPU for 8 of 30 s.
 #[test]
 fn a_program_that_runs_for_a_while_does_not_bend_the_capacity() {
     for known in [m_m_1(), own_objective()] {
