@@ -3,11 +3,11 @@
 
 use std::os::unix::process::CommandExt as _;
 use std::path::{Path, PathBuf};
-use std::process::{Command, Stdio};
+use std::process::{Command, Output, Stdio};
 
 use tempfile::TempDir;
 
-use crate::{ChildProcess, free_port, is_root, program, skip};
+use crate::{ChildProcess, eventually, free_port, is_root, program, skip};
 
 /// User without rights.
 pub const NOBODY: u32 = 65534;
@@ -74,7 +74,10 @@ impl Postgres {
         let mut server = as_nobody(&postgres, dir.path());
         server.arg("-D").arg(&data).args(["-h", "127.0.0.1", "-p", &port.to_string(), "-k"]).arg(dir.path());
         server.args(settings.iter().flat_map(|setting| ["-c", setting]));
-        Some(Self { server: ChildProcess::listening(&mut server, port), dir, port })
+        let started = Self { server: ChildProcess::listening(&mut server, port), dir, port };
+        // A server that listens may still refuse logins, because it is starting up.
+        eventually(|| started.run("SELECT 1").status.success().then_some(()));
+        Some(started)
     }
 
     /// Returns the process ID of the server.
@@ -89,12 +92,16 @@ impl Postgres {
 
     /// Runs statements, and returns the rows of the last one.
     pub fn psql(&self, statements: &str) -> String {
+        let output = self.run(statements);
+        assert!(output.status.success(), "{statements}: {}", String::from_utf8_lossy(&output.stderr));
+        String::from_utf8_lossy(&output.stdout).trim().to_owned()
+    }
+
+    fn run(&self, statements: &str) -> Output {
         let mut command =
             as_nobody(&postgres_program("psql").expect("psql is installed with PostgreSQL"), self.dir.path());
         command.args(["-X", "-q", "-A", "-t", "-v", "ON_ERROR_STOP=1", "-c", statements, &self.url()]);
-        let output = command.stdout(Stdio::piped()).stderr(Stdio::piped()).output().unwrap();
-        assert!(output.status.success(), "{statements}: {}", String::from_utf8_lossy(&output.stderr));
-        String::from_utf8_lossy(&output.stdout).trim().to_owned()
+        command.stdout(Stdio::piped()).stderr(Stdio::piped()).output().unwrap()
     }
 
     /// Starts PgBouncer in front of the server, with this number of connections to it. Returns its process and port.
