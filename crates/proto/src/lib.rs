@@ -10,6 +10,7 @@ mod cookies;
 pub mod discard;
 pub mod echo;
 mod events;
+mod greeting;
 pub mod grpc;
 mod grpc_messages;
 pub mod http1;

@@ -122,7 +122,7 @@ mod tests {
             // If a response ends only when the connection is closed, it has no last byte, so that the plan expects a
             // fixed length instead.
             let plan = match plan {
-                Protocol::Raw { send_file, .. } => Protocol::Raw { send_file, expect_bytes: Some(3) },
+                Protocol::Raw { send_file, .. } => Protocol::Raw { send_file, expect_bytes: Some(3), read_first: None },
                 plan => plan,
             };
             assert_eq!(answered(&plan).unwrap(), row.answers, "{}", row.name);
@@ -133,7 +133,7 @@ mod tests {
     fn an_unreadable_file_and_an_empty_message_are_named() {
         let fails = |plan: Protocol| answered(&plan).unwrap_err().to_string();
         assert!(
-            fails(Protocol::Raw { send_file: Some("/nonexistent/x".into()), expect_bytes: None })
+            fails(Protocol::Raw { send_file: Some("/nonexistent/x".into()), expect_bytes: None, read_first: None })
                 .contains("/nonexistent/x")
         );
         assert!(fails(Protocol::Echo { message_bytes: 0 }).contains("1 byte"));

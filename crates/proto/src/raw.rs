@@ -8,6 +8,7 @@ use std::sync::Arc;
 use run::Protocol;
 
 use crate::client::{canned_bytes, read};
+use crate::greeting::{Greeting, GreetingState};
 use crate::outbox::Outbox;
 use crate::row::{Flag, FlagValue, ProtocolSpec, Scheme};
 use crate::{Client, Done, Fault, Progress, ProtoError, Request, Requester, Which};
@@ -17,7 +18,7 @@ pub(crate) const SPEC: ProtocolSpec = ProtocolSpec {
     name: "raw",
     help: "sends the bytes of a file and expects a number of bytes, or the end of the connection",
     schemes: &[Scheme { name: "tcp", port: None, path: false, tls: false }],
-    defaults: || Protocol::Raw { send_file: None, expect_bytes: None },
+    defaults: || Protocol::Raw { send_file: None, expect_bytes: None, read_first: None },
     flags: &[
         Flag {
             name: "send-file",
@@ -43,7 +44,23 @@ pub(crate) const SPEC: ProtocolSpec = ProtocolSpec {
                 }
             }),
         },
+        Flag {
+            name: "read-first",
+            short: None,
+            requires: None,
+            value: "UNTIL",
+            help: "tcp: the server speaks first; its greeting ends with a line (line), after N bytes, or with this text",
+            set: FlagValue::Text(|plan, text| {
+                if let Protocol::Raw { read_first, .. } = plan {
+                    *read_first = Some(text.into());
+                }
+            }),
+        },
     ],
+    without_network: |plan| match plan {
+        Protocol::Raw { send_file, expect_bytes, .. } => Protocol::Raw { send_file, expect_bytes, read_first: None },
+        other => other,
+    },
     canned: |plan, _| match plan {
         Protocol::Raw { expect_bytes, .. } => canned_bytes(expect_bytes.unwrap_or(1)),
         _ => Vec::new(),
@@ -53,9 +70,12 @@ pub(crate) const SPEC: ProtocolSpec = ProtocolSpec {
 
 /// Prepares the client side of a plan.
 pub(crate) fn client(plan: &Protocol) -> Result<ClientPlan, ProtoError> {
-    let Protocol::Raw { send_file, expect_bytes } = plan else { return Err(ProtoError::Unknown(plan.name())) };
+    let Protocol::Raw { send_file, expect_bytes, read_first } = plan else {
+        return Err(ProtoError::Unknown(plan.name()));
+    };
     let bytes = send_file.as_deref().map_or_else(|| Ok(Arc::from([])), |file| read("the file to send", file))?;
-    Ok(ClientPlan::new(bytes, *expect_bytes))
+    let greeting = read_first.as_deref().map(Greeting::new).transpose()?;
+    Ok(ClientPlan { greeting, ..ClientPlan::new(bytes, *expect_bytes) })
 }
 
 /// Settings of the clients of a plan, checked and prepared.
@@ -63,13 +83,14 @@ pub(crate) fn client(plan: &Protocol) -> Result<ClientPlan, ProtoError> {
 pub struct ClientPlan {
     request: Arc<[u8]>,
     expect: Option<u64>,
+    greeting: Option<Greeting>,
 }
 
 impl ClientPlan {
     /// Creates a plan that sends `request`. A response is complete after `expect` bytes; if this is absent, when the
     /// connection is closed.
     pub fn new(request: Arc<[u8]>, expect: Option<u64>) -> Self {
-        Self { request, expect }
+        Self { request, expect, greeting: None }
     }
 }
 
@@ -77,13 +98,16 @@ impl Client for ClientPlan {
     type Session = ClientSession;
 
     fn session(&self) -> ClientSession {
-        ClientSession { plan: self.clone(), outbox: Outbox::default(), outstanding: 0, received: 0 }
+        let greeting = self.greeting.as_ref().map(Greeting::begin);
+        ClientSession { plan: self.clone(), greeting, outbox: Outbox::default(), outstanding: 0, received: 0 }
     }
 }
 
 /// Client side of one raw connection.
 pub struct ClientSession {
     plan: ClientPlan,
+    /// Greeting that is not yet complete.
+    greeting: Option<GreetingState>,
     outbox: Outbox,
     outstanding: u32,
     received: u64,
@@ -92,6 +116,17 @@ pub struct ClientSession {
 impl Requester for ClientSession {
     fn matches_answers_by_order(&self) -> bool {
         self.plan.expect.is_some()
+    }
+
+    fn ready(&self) -> bool {
+        self.greeting.is_none()
+    }
+
+    fn explain(&self) -> Option<String> {
+        let is_surplus = self.plan.expect.is_some() && self.outstanding == 0 && self.received > 0;
+        let words = "the server sent more bytes than --expect-bytes; if it speaks before the first request, give --read-first \
+                     line";
+        (is_surplus && self.plan.greeting.is_none()).then(|| words.into())
     }
 
     fn each_begun_answer(&mut self, begun: &mut dyn FnMut(Which, u32)) {
@@ -117,6 +152,14 @@ impl Requester for ClientSession {
 
     fn receive(&mut self, input: &[u8], done: &mut dyn FnMut(Done)) -> Result<Progress, Fault> {
         let mut progress = Progress::default();
+        let input = match &mut self.greeting {
+            None => input,
+            Some(greeting) => {
+                let Some(end) = greeting.end_in(input)? else { return Ok(progress) };
+                self.greeting = None;
+                &input[end..]
+            }
+        };
         self.received += input.len() as u64;
         let Some(expect) = self.plan.expect else { return Ok(progress) };
         while self.outstanding > 0 && self.received >= expect {
@@ -135,6 +178,7 @@ impl Requester for ClientSession {
     /// interrupted.
     fn peer_closed(&mut self, done: &mut dyn FnMut(Done)) -> Result<Progress, Fault> {
         match (self.plan.expect, self.outstanding) {
+            _ if self.greeting.is_some() => Err(Fault::Short),
             (_, 0) => Ok(Progress::CLOSE),
             (None, 1) => {
                 self.outstanding = 0;
@@ -157,6 +201,7 @@ impl Requester for ClientSession {
 
     fn reset(&mut self) {
         (self.outbox, self.outstanding, self.received) = (Outbox::default(), 0, 0);
+        self.greeting = self.plan.greeting.as_ref().map(Greeting::begin);
     }
 }
 
@@ -178,6 +223,19 @@ mod tests {
         assert_eq!(s.receive(b"ab", &mut drop).unwrap().completed, 0);
         assert_eq!(s.receive(b"cd", &mut drop).unwrap().completed, 1);
         assert!(matches!(s.receive(b"e", &mut drop), Err(Fault::Unasked(_))) && s.matches_answers_by_order());
+    }
+
+    #[test]
+    fn a_greeting_comes_before_the_first_request() {
+        let plan = ClientPlan { greeting: Greeting::new("line").ok(), ..ClientPlan::new(Arc::from(*b"ask"), Some(2)) };
+        let mut s = plan.session();
+        s.receive(b"220 hel", &mut drop).unwrap();
+        assert!(!s.ready() && s.peer_closed(&mut drop) == Err(Fault::Short));
+        s.receive(b"lo\r\n", &mut drop).unwrap();
+        s.begin(Request::default());
+        assert_eq!((s.ready(), s.receive(b"ok", &mut drop).unwrap().completed), (true, 1));
+        s.reset();
+        assert!(!s.ready() && matches!(s.receive(b"220 hi\nmore", &mut drop), Err(Fault::Unasked(_))));
     }
 
     #[test]

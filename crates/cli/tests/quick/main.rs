@@ -5,6 +5,7 @@ mod arena_files;
 mod compare_kept;
 mod exhausted;
 mod first_answer;
+mod greetings;
 mod groups;
 mod history;
 mod http2;

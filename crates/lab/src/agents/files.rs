@@ -57,7 +57,8 @@ mod tests {
     use run::{Protocol, TlsPlan};
 
     fn raw(path: &std::path::Path) -> LoadPlan {
-        let protocol = Protocol::Raw { send_file: Some(path.display().to_string()), expect_bytes: None };
+        let send_file = Some(path.display().to_string());
+        let protocol = Protocol::Raw { send_file, expect_bytes: None, read_first: None };
         LoadPlan { protocol, ..LoadPlan::default() }
     }
 

@@ -63,8 +63,8 @@ mod tests {
         assert!(refused(RequestWay::Bytes(30_000.0)).contains("too many"));
         assert!(refused(RequestWay::OfAnswers).contains("requests go the other way"));
         assert!(refused(RequestWay::NotSeen).contains("are unknown"));
-        let other =
-            LoadPlan { protocol: run::Protocol::Raw { send_file: None, expect_bytes: None }, ..LoadPlan::default() };
+        let protocol = run::Protocol::Raw { send_file: None, expect_bytes: None, read_first: None };
+        let other = LoadPlan { protocol, ..LoadPlan::default() };
         assert!(load_pair(&targets(RequestWay::Bytes(900.0)), &other).unwrap_err().contains("HTTP/1.1"));
     }
 }

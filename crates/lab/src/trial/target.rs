@@ -332,7 +332,7 @@ mod tests {
 
     #[test]
     fn details_of_the_same_kind_are_kept() {
-        let asked = Protocol::Raw { send_file: Some("f".into()), expect_bytes: Some(9) };
+        let asked = Protocol::Raw { send_file: Some("f".into()), expect_bytes: Some(9), read_first: None };
         assert_eq!(resolve("tcp://127.0.0.1:1", &asked).unwrap().protocol, asked);
     }
 

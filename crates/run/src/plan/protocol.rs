@@ -22,6 +22,9 @@ pub enum Protocol {
         send_file: Option<String>,
         /// Bytes per response; absent to read until the server closes.
         expect_bytes: Option<u64>,
+        /// End of the greeting that the server sends first: `line`, a number of bytes, or a text; absent for none.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        read_first: Option<String>,
     },
     /// Fixed-size records of a file (sources 0 and 3): a 60-byte header as request; 60 bytes and the record as
     /// response.
