@@ -7,12 +7,17 @@ use crate::number::{counted, duration};
 use crate::thresholds::NOTICED_US;
 use crate::view::program;
 
+/// Gap between events that one read received, microseconds: a histogram holds 0 as a nanosecond.
+const NO_GAP_US: f64 = 0.001;
+
 /// Returns the signs in the streams of a run.
 pub(crate) fn signs(facts: &Facts<'_>) -> Vec<StreamFinding> {
     let decisive = facts.decisive.filter(|_| facts.run.plan.load.stream.is_some());
     let found = |id, sentence: Option<String>| sentence.map(|sentence| StreamFinding { id, sentence });
-    let (light, loaded) = (facts.unloaded.or(decisive), decisive);
-    let buffered = found(StreamSign::Buffered, light.filter(|_| loaded.is_some()).and_then(buffered));
+    let light = facts.unloaded.or(decisive).filter(|_| decisive.is_some());
+    let all = facts.sweep.iter().chain(&facts.search).copied().chain(decisive);
+    let loaded = all.max_by(|a, b| a.streams_open.total_cmp(&b.streams_open));
+    let buffered = found(StreamSign::Buffered, light.and_then(buffered));
     let stalls = light.zip(loaded).and_then(|(light, loaded)| stalls(light, loaded));
     buffered.into_iter().chain(found(StreamSign::Stalls, stalls)).collect()
 }
@@ -26,8 +31,7 @@ fn exact(times: &Summary, figure: SummaryFigure) -> Option<f64> {
 fn buffered(trial: &Trial) -> Option<String> {
     let first_us = exact(&trial.first_event_us, SummaryFigure::P50)?;
     let rest_us = exact(&trial.latency_us, SummaryFigure::P50)? - first_us;
-    // Events that one read received have a gap of 0.
-    let is_together = exact(&trial.gap_us, SummaryFigure::P90)? <= 0.0 && rest_us < first_us;
+    let is_together = exact(&trial.gap_us, SummaryFigure::P90)? <= NO_GAP_US && rest_us < first_us;
     (is_together && first_us >= NOTICED_US).then(|| {
         format!(
             "the events of a stream arrive together, {} after the request, so something collects them: {}",
@@ -101,7 +105,7 @@ mod tests {
 
     #[test]
     fn a_proxy_that_collects_events_is_named_and_a_stream_that_flows_is_not() {
-        let mut together = step(1, 2.29e6, times(0.0, 0.0, 9e3));
+        let mut together = step(1, 2.29e6, times(NO_GAP_US, NO_GAP_US, 9e3));
         assert!(found(vec![step(1, 0.3e6, times(20e3, 21e3, 22e3))]).is_empty(), "events come one after the other");
         assert!(found(vec![step(1, 50e3, times(0.0, 0.0, 0.0))]).is_empty(), "the first event comes early");
         let signs = found(vec![together.clone()]);

@@ -16,6 +16,8 @@ use crate::shard::{Shard, ShardSetup};
 use crate::slab::Slab;
 pub(crate) use conn::{Conn, Scratch, Turn, Want};
 
+/// Part of the wait for a planned write by which the wait ends early.
+const EARLY_PART: u64 = 64;
 /// Token that stands for the listening socket.
 pub(crate) const LISTENER: u32 = u32::MAX;
 /// Token that stands for the waker.
@@ -128,7 +130,10 @@ impl<R: Readiness> Worker<R> {
             return Some(0);
         }
         let accept = self.acceptor.as_ref().and_then(Acceptor::due_ns);
-        let write = self.due.peek().map(|Reverse((due_ns, _))| *due_ns);
+        // The kernel may end a wait late by a share of its length, up to 0.5 %. The last part of a wait is therefore a
+        // wait of its own.
+        let early = |due_ns: u64| due_ns - due_ns.saturating_sub(self.shard.now_ns) / EARLY_PART;
+        let write = self.due.peek().map(|Reverse((due_ns, _))| early(*due_ns));
         let due = accept.into_iter().chain(self.shard.next_sweep_ns).chain(write).min()?;
         Some(due.saturating_sub(self.shard.now_ns))
     }

@@ -34,6 +34,8 @@ pub(super) struct StreamSession {
     /// Number of bytes of `output` that were sent.
     sent: usize,
     keep_alive: bool,
+    /// False for HTTP/1.0, in which a stream ends with its connection.
+    has_chunks: bool,
     /// True once the connection ends after its output.
     ends: bool,
 }
@@ -41,7 +43,7 @@ pub(super) struct StreamSession {
 impl StreamSession {
     pub(super) fn new(plan: Arc<StreamPlan>) -> Self {
         let (input, output) = (Vec::new(), Vec::new());
-        Self { plan, phase: Phase::Head, input, output, sent: 0, keep_alive: true, ends: false }
+        Self { plan, phase: Phase::Head, input, output, sent: 0, keep_alive: true, has_chunks: true, ends: false }
     }
 
     /// Reads the input as far as possible; returns the number of requests that were read.
@@ -89,16 +91,15 @@ impl StreamSession {
     /// refused.
     fn head(&mut self, at: usize) -> usize {
         let head = match request(&self.input[at..]) {
-            Ok(Some(head)) if head.minor > 0 => head,
+            Ok(Some(head)) => head,
             Ok(None) => return 0,
-            refused => {
-                // HTTP/1.0 has no chunks.
-                let status = refused.err().map_or(505, |refused| refused.status);
-                self.refuse(status);
+            Err(refused) => {
+                self.refuse(refused.status);
                 return 0;
             }
         };
-        self.keep_alive = head.hop.persists(head.minor);
+        self.has_chunks = head.minor > 0;
+        self.keep_alive = self.has_chunks && head.hop.persists(head.minor);
         if head.expects_continue {
             self.output.extend_from_slice(CONTINUE);
         }
@@ -120,9 +121,10 @@ impl StreamSession {
     fn answer(&mut self) {
         let kind = if self.plan.lines { "application/x-ndjson" } else { "text/event-stream" };
         let close = if self.keep_alive { "" } else { "Connection: close\r\n" };
+        let coding = if self.has_chunks { "Transfer-Encoding: chunked\r\n" } else { "" };
         let _ = write!(
             self.output,
-            "HTTP/1.1 200 OK\r\nContent-Type: {kind}\r\nCache-Control: no-cache\r\n{close}Transfer-Encoding: chunked\r\n\r\n"
+            "HTTP/1.1 200 OK\r\nContent-Type: {kind}\r\nCache-Control: no-cache\r\n{close}{coding}\r\n"
         );
         self.phase = Phase::Answering(self.plan.begin());
     }
@@ -136,24 +138,29 @@ impl StreamSession {
             }
             if plan.schedule.is_over(times) {
                 if !plan.end.is_empty() {
-                    chunk(&mut self.output, plan.lines, format_args!("{}", plan.end));
+                    write_event(&mut self.output, plan.lines, self.has_chunks, format_args!("{}", plan.end));
                 }
-                self.output.extend_from_slice(LAST_CHUNK);
+                if self.has_chunks {
+                    self.output.extend_from_slice(LAST_CHUNK);
+                }
                 self.phase = Phase::Head;
                 self.ends = !self.keep_alive;
                 self.read();
                 return;
             }
-            chunk(&mut self.output, plan.lines, format_args!("{{\"event\":{}}}", times.sent));
+            write_event(&mut self.output, plan.lines, self.has_chunks, format_args!("{{\"event\":{}}}", times.sent));
             plan.schedule.advance(times);
         }
     }
 }
 
-/// Writes an event as a chunk.
-fn chunk(output: &mut Vec<u8>, lines: bool, text: std::fmt::Arguments<'_>) {
+/// Writes an event, with `has_chunks` as a chunk.
+fn write_event(output: &mut Vec<u8>, lines: bool, has_chunks: bool, text: std::fmt::Arguments<'_>) {
     let event = if lines { format!("{text}\n") } else { format!("data: {text}\n\n") };
-    let _ = write!(output, "{:x}\r\n{event}\r\n", event.len());
+    let _ = match has_chunks {
+        true => write!(output, "{:x}\r\n{event}\r\n", event.len()),
+        false => output.write_all(event.as_bytes()),
+    };
 }
 
 impl Session for StreamSession {
