@@ -15,13 +15,20 @@ pub(crate) enum Exit {
     Interrupted,
 }
 
+impl Exit {
+    /// Returns the exit status as a number.
+    pub(crate) const fn number(self) -> u8 {
+        match self {
+            Self::Done => 0,
+            Self::Failed => 1,
+            Self::Undecided => 3,
+            Self::Interrupted => 130,
+        }
+    }
+}
+
 impl From<Exit> for ExitCode {
     fn from(exit: Exit) -> Self {
-        match exit {
-            Exit::Done => Self::SUCCESS,
-            Exit::Failed => Self::from(1),
-            Exit::Undecided => Self::from(3),
-            Exit::Interrupted => Self::from(130),
-        }
+        Self::from(exit.number())
     }
 }

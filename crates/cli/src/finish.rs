@@ -2,7 +2,8 @@
 
 use run::{Failure, Run, RunDir};
 
-use crate::args::OutArgs;
+use crate::args::{OutArgs, SeeArgs};
+use crate::feeds::json_lines;
 use crate::kept::{KEPT, Kept};
 use crate::{Exit, output};
 
@@ -12,6 +13,8 @@ pub(crate) struct Ends {
     pub(crate) kept: Option<Kept>,
     /// True to print run.json instead of text.
     pub(crate) json: bool,
+    /// True to print a last line of JSON instead of text.
+    pub(crate) json_lines: bool,
     /// Number of lines already on the screen, if only the answer is printed; `None` to print the whole report.
     pub(crate) used: Option<usize>,
 }
@@ -19,7 +22,17 @@ pub(crate) struct Ends {
 impl Ends {
     /// Returns the options for printing the answer, or for the whole report with --verbose.
     pub(crate) fn of(out: &OutArgs, kept: Option<Kept>, used: usize) -> Self {
-        Self { kept, json: out.json, used: (!out.verbose).then_some(used) }
+        Self { kept, json: out.json, json_lines: false, used: (!out.verbose).then_some(used) }
+    }
+
+    /// Prints a last line of JSON if the run printed lines of JSON.
+    pub(crate) fn seen(self, see: &SeeArgs) -> Self {
+        Self { json_lines: see.json_lines, ..self }
+    }
+
+    /// Returns true if the reader of standard output is a program.
+    fn for_program(&self) -> bool {
+        self.json || self.json_lines
     }
 
     fn text(&self, run: &Run) -> anyhow::Result<String> {
@@ -36,9 +49,10 @@ const LINES: usize = 42;
 
 /// Prints and writes all results. The verdict is printed first, so that a full disk cannot prevent it.
 fn finish(run: Run, ends: &Ends) -> anyhow::Result<Exit> {
-    match ends.json {
-        true => output::print(&report::render("json", &run, &output::plain())?)?,
-        false => output::print(&format!("\n{}", ends.text(&run)?))?,
+    match (ends.json, ends.json_lines) {
+        (true, _) => output::print(&report::render("json", &run, &output::plain())?)?,
+        (_, true) => json_lines::print_result(&run, ends.kept.as_ref().map(Kept::dir), status(&run).number())?,
+        _ => output::print(&format!("\n{}", ends.text(&run)?))?,
     }
     if let Some(kept) = &ends.kept {
         let dir = RunDir::create(kept.dir())?;
@@ -54,7 +68,7 @@ fn finish(run: Run, ends: &Ends) -> anyhow::Result<Exit> {
         } else {
             String::new()
         };
-        if ends.json { output::tell(place.trim_end()) } else { output::print(&format!("\n{details}{place}"))? }
+        if ends.for_program() { output::tell(place.trim_end()) } else { output::print(&format!("\n{details}{place}"))? }
     }
     Ok(status(&run))
 }

@@ -8,6 +8,7 @@ mod args;
 mod commands;
 mod docs;
 mod exit;
+mod feeds;
 mod finish;
 mod kept;
 mod live;

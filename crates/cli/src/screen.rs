@@ -11,6 +11,8 @@ use report::{Unit, quantity};
 use run::{Run, SummaryFigure, Tick, Trial};
 
 use crate::args::{OutArgs, SeeArgs};
+use crate::feeds::json_lines::JsonLines;
+use crate::feeds::otlp::Otlp;
 use crate::live::{Model, Shared, View};
 use crate::metrics;
 
@@ -41,6 +43,9 @@ pub(crate) struct Screen {
     view: Option<View>,
     /// Lines to print when the view has ended.
     waiting: RefCell<Vec<String>>,
+    /// Writer of one line of JSON per second.
+    json_lines: Option<JsonLines>,
+    otlp: Option<Otlp>,
     /// Time of the last line in seconds, if one line per second is printed.
     told_s: Option<f64>,
 }
@@ -50,11 +55,11 @@ impl Screen {
     pub(crate) fn seen(out: &OutArgs, see: &SeeArgs, budget_s: f64, title: &str) -> anyhow::Result<Self> {
         let live = see.live(out, budget_s);
         let model = || Model::new(run::visible(title).into_owned(), head(), budget_s);
-        let shared = (live || see.metrics.is_some()).then(|| Shared::new(model()));
+        let shared = (live || see.feeds()).then(|| Shared::new(model()));
         if let Some((at, shared)) = see.metrics.zip(shared.as_ref()) {
             metrics::serve(at, shared)?;
         }
-        Ok(Self { live, shared, ..Self::new(out, budget_s) })
+        Self { live, shared, ..Self::new(out, budget_s) }.feeding(see)
     }
 
     /// Returns the screen for a watched server: the view, or one line per second.
@@ -65,7 +70,18 @@ impl Screen {
         model.watches = true;
         let shared = Shared::new(model);
         see.metrics.map(|at| metrics::serve(at, &shared)).transpose()?;
-        Ok(Self { live, shared: Some(shared), told_s: Some(0.0), ..Self::new(out, budget_s) })
+        let told_s = Some(0.0).filter(|_| !see.json_lines);
+        Self { live, shared: Some(shared), told_s, ..Self::new(out, budget_s) }.feeding(see)
+    }
+
+    /// Starts the receivers of figures that the user wants besides the screen.
+    fn feeding(mut self, see: &SeeArgs) -> anyhow::Result<Self> {
+        let wanted = self.shared.as_ref().filter(|_| see.json_lines);
+        self.json_lines = wanted.map(JsonLines::start).transpose()?;
+        self.json |= see.json_lines;
+        let receiver = see.otlp.as_ref().zip(self.shared.as_ref());
+        self.otlp = receiver.map(|(url, shared)| Otlp::start(url, shared)).transpose()?;
+        Ok(self)
     }
 
     /// Tells the view that this run searches a capacity within a limit of the 99th percentile, microseconds.
@@ -111,6 +127,8 @@ impl Screen {
             live: false,
             view: None,
             waiting: RefCell::default(),
+            json_lines: None,
+            otlp: None,
             told_s: None,
         }
     }
@@ -143,7 +161,9 @@ impl Screen {
 
     /// Ends the view or the progress bar, prints the waiting lines, and returns the number of printed lines.
     pub(crate) fn done(&mut self) -> usize {
-        drop(self.view.take());
+        drop((self.view.take(), self.json_lines.take()));
+        let warning = self.otlp.take().and_then(Otlp::end);
+        warning.into_iter().for_each(|text| self.alert(&text));
         self.waiting.take().iter().for_each(|line| self.line(line));
         if let Some(bar) = self.bar.take() {
             bar.finish_and_clear();
@@ -248,7 +268,8 @@ impl Watch for Screen {
 
     fn stop(&self) -> bool {
         let quits = self.view.as_ref().is_some_and(View::quits);
-        quits || sys::interrupt::seen() > 0 || self.broken_pipe.load(Ordering::Relaxed)
+        let unread = self.json_lines.as_ref().is_some_and(JsonLines::closed);
+        quits || unread || sys::interrupt::seen() > 0 || self.broken_pipe.load(Ordering::Relaxed)
     }
 }
 

@@ -20,6 +20,7 @@ pub(crate) fn argument(facts: &Facts<'_>, findings: &Findings) -> Vec<String> {
     out.extend(knee(findings, &steps));
     out.extend(cost_change(facts));
     out.extend(ranking(facts));
+    out.extend(findings.span_growth.as_ref().and_then(|growth| crate::spans::sentence(facts.run, growth)));
     out.extend(objective(findings));
     out.push(end(findings));
     out

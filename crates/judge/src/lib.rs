@@ -10,6 +10,7 @@
 //! prints every step.
 
 mod ack_timer;
+mod addresses;
 #[cfg(test)]
 mod arbitrary;
 pub mod arena;
@@ -65,6 +66,7 @@ mod signals;
 mod silence;
 mod single;
 pub mod size;
+mod spans;
 mod steady;
 mod stream_signs;
 mod sweep;
@@ -183,6 +185,7 @@ pub fn judge_so_far(run: &mut Run) {
         proof,
         waits,
         hot,
+        span_growth: spans::growth(run, &picks),
         what_if: Vec::new(),
         repeats,
         streams: stream_signs::signs(&facts),

@@ -139,7 +139,8 @@ thresholds! {
             HOLDS_MANY, "a process that holds many connections at a time from a worker that handles one (further descriptors under load)"];
         QUEUE_RATIO: f64 = 3.0, "times", "the side with the queue from two sides with queues",
             Chosen, "queues of two equally fast sides differ by less", "messages_wait_before_the_slower_side", also [
-            TRIP_GREW, "a round trip with a queue from one without"];
+            TRIP_GREW, "a round trip with a queue from one without",
+            ADDRESSES_DIFFER, "an address with far longer response times from one like the others (medians)"];
         FEW_DROPS: f64 = 3.0, "drops", "repeated drops from a single accident",
             Chosen, "two may be chance", "segments_that_a_listener_drops_on_a_lossy_line_are_no_overflow";
         FAR_BEYOND: f64 = 4.0, "times the clients at the plateau", "overload near the limit from overload that fills the queue of any server",

@@ -54,6 +54,7 @@ pub(crate) fn trust(facts: &Facts<'_>, capacity: Option<&Capacity>) -> Trust {
         }
         utilisation(facts, trial, &mut report);
         counts(trial, &mut report);
+        crate::addresses::difference(trial, facts.limits.errors).into_iter().for_each(|text| report.warn(text));
         window(trial, !changed.is_empty(), &mut report);
         hypervisor(facts, trial, &mut report);
         left_out(capacity, &mut report);

@@ -97,6 +97,10 @@ pub trait Ops {
     /// Reads the clock again.
     fn refresh(&mut self) -> u64;
 
+    /// Sets the address, by its index, to which the next connect of a connection goes. A driver without a network ignores
+    /// it.
+    fn aim(&mut self, _conn: u32, _address: u32) {}
+
     /// Opens a socket for connection `conn` (a free number below the driver's capacity) and starts the connect. If the
     /// function returns an error, no connect was started.
     fn connect(&mut self, conn: u32) -> Result<(), Errno>;

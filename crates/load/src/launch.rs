@@ -7,7 +7,7 @@ mod context;
 use std::sync::Arc;
 use std::sync::mpsc::{Receiver, Sender, channel};
 
-use proto::{AnyClient, Request};
+use proto::{AnyClient, Request, Trace};
 use run::{Address, AgentCommand, AgentReport, Intensity, LoadPart, LoadPlan, Phase, Window};
 use sys::hiccups::HiccupMeter;
 use sys::peer::Peer;
@@ -60,6 +60,9 @@ fn make(
     let plan = share::prepared(plan)?;
     let addr = share::peer(addr)?;
     share::check_sources(&plan.sources, &addr)?;
+    for further in &plan.addresses {
+        share::check_sources(&plan.sources, &(*further).into())?;
+    }
     if let Some(whole) = drivers::asked(plan.io).and_then(|row| row.whole) {
         return whole(&plan, report);
     }
@@ -68,10 +71,13 @@ fn make(
     let tls = plan.tls.clone().filter(|_| network);
     let plan = if network { plan } else { share::without_network(plan) };
     let requests = plan.requests.clone();
+    let further = plan.addresses.iter().map(ToString::to_string);
+    let addresses: Vec<String> = std::iter::once(addr.to_string()).chain(further).collect();
     let client = proto::stream_client(&plan.protocol, requests.as_ref(), tls.as_ref(), plan.stream.as_ref())?;
     let mut part = with_client(&*client, plan, addr, start, control, report)?;
     let names = requests.map(|set| set.classes().0).unwrap_or_default();
     part.classes.iter_mut().zip(names).for_each(|(class, name)| class.name = name);
+    part.addresses.iter_mut().zip(addresses).for_each(|(part, address)| part.requests.name = address);
     Ok(part)
 }
 
@@ -247,7 +253,8 @@ fn partners(common: &LoadContext, client: &dyn AnyClient) -> Result<Vec<Partner>
 
 /// Builds the driver's parameters. To find its size, a session writes one request of each class.
 fn setup(common: &LoadContext, task: &crate::core::Task, client: &dyn AnyClient) -> Setup {
-    let written = written(client);
+    let trace = if common.plan.traceparent > 0.0 { Trace::new(1) } else { Trace::NONE };
+    let written = written(client, trace);
     let single = written.is_some();
     let depth = task.depth();
     let one_request = common.plan.new_connections || matches!(common.plan.intensity, Intensity::SClients { .. });
@@ -255,6 +262,7 @@ fn setup(common: &LoadContext, task: &crate::core::Task, client: &dyn AnyClient)
         capacity: task.capacity(),
         descriptors: share::room(common.limit, common.plan.threads),
         target: common.addr.clone(),
+        further: common.plan.addresses.clone(),
         sources: common.plan.sources.clone(),
         burst: written.map(|bytes| (depth, depth * bytes.max(1))),
         // A single small write on a new connection is sent at once, with or without Nagle's algorithm.
@@ -265,7 +273,7 @@ fn setup(common: &LoadContext, task: &crate::core::Task, client: &dyn AnyClient)
 }
 
 /// Returns the size of the longest request, if each request is sent in one write and nothing else is sent.
-fn written(client: &dyn AnyClient) -> Option<usize> {
+fn written(client: &dyn AnyClient, trace: Trace) -> Option<usize> {
     let mut sessions = client.sessions(1);
     let session = sessions.session(0);
     let mut piece = vec![0; 8 * 1024];
@@ -275,7 +283,7 @@ fn written(client: &dyn AnyClient) -> Option<usize> {
         if session.sends_unasked() || !client.fixed() || !session.ready() {
             return None;
         }
-        session.begin(Request { id: 0, item });
+        session.begin(Request { id: 0, item, trace });
         most = most.max(session.transmit(&mut piece));
         if session.wants_transmit() {
             return None;

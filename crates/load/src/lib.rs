@@ -3,6 +3,7 @@
 //! [`run`] carries out a [`run::LoadPlan`] with one shard per thread. During a load, shards share nothing; at the end,
 //! their results are merged. Other crates choose the amount of load and interpret the results.
 
+mod addresses;
 pub mod arrivals;
 mod ceiling;
 mod class_times;
@@ -28,6 +29,7 @@ mod status_counts;
 mod tenths;
 mod thread_stalls;
 mod timers;
+mod traces;
 
 pub use ceiling::{Ceiling, ceiling};
 pub use cold::hold;

@@ -2,6 +2,7 @@
 
 use std::net::{IpAddr, SocketAddr};
 
+use crate::addresses::AddressTurns;
 use crate::slot_times::SlotTimes;
 use crate::tenths::TenthCounter;
 use run::{Address, ErrorKind, Hist, Intensity, LoadPart, LoadPlan, even_share};
@@ -42,6 +43,8 @@ pub(crate) fn task(plan: &LoadPlan, shard: u32, origin_ns: u64, limit: u64) -> T
         slot_times: SlotTimes::new(plan.slots.filter(|_| matches!(plan.intensity, Intensity::Open { .. }))),
         stall_s: plan.stream.as_ref().map(|stream| stream.stall_s),
         tenths: TenthCounter::new(&plan.late_us, plan.duration_s),
+        trace_share: plan.traceparent,
+        turns: turns(plan, shard),
         items: items(plan, (shard, shards)),
     };
     if matches!(task.intensity, Shape::Closed { .. } | Shape::Open { .. }) && task.blocks.is_none() {
@@ -83,6 +86,12 @@ fn shape(plan: &LoadPlan, (shard, shards): (u32, u32), phase: f64, limit: u64) -
             }
         }
     }
+}
+
+/// Returns the order in which this shard's connections use the addresses of the server.
+fn turns(plan: &LoadPlan, shard: u32) -> AddressTurns {
+    let count = 1 + plan.addresses.len();
+    AddressTurns::new(count, (plan.phase * count as f64) as usize + shard as usize)
 }
 
 /// Returns this shard's requests as indexes, in recorded order. The list is empty for a plan without recorded requests.

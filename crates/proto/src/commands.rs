@@ -15,6 +15,11 @@ pub(crate) struct Commands {
 }
 
 impl Commands {
+    /// Returns the encoded commands in the order in which they are sent.
+    pub(crate) fn encoded(&self) -> &[Box<[u8]>] {
+        &self.encoded
+    }
+
     /// Encodes the lines of `file`; without a file, encodes `command`. Empty lines and comments (`#`) are skipped.
     /// `reads` are the names of commands that do not change data.
     pub(crate) fn read<B: Into<Box<[u8]>>>(

@@ -40,6 +40,7 @@ mod template;
 #[cfg(test)]
 mod testing;
 pub mod tls;
+mod trace;
 pub mod websocket;
 mod zipf;
 
@@ -53,3 +54,4 @@ pub use row::{BeforeTls, Flag, FlagValue, ProtocolSpec, Scheme};
 pub use session::{Fault, Progress, Session};
 pub use store::{ChangeResult, Store};
 pub use template::without_placeholders;
+pub use trace::Trace;

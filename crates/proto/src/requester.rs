@@ -1,6 +1,6 @@
 //! The client end of a protocol, without I/O. Requests have IDs, so that answers may come in any order.
 
-use crate::{Fault, Progress};
+use crate::{Fault, Progress, Trace};
 
 /// The client end of a protocol on one connection. Like a [`Session`](crate::Session), it owns no socket, clock or
 /// thread, so that it works with every client driver and with the simulator.
@@ -88,6 +88,9 @@ pub trait Requester {
         }
     }
 
+    /// Tells to which of several addresses of the server the connection goes, by index.
+    fn aim(&mut self, _address: u16) {}
+
     /// Prepares the last bytes of a connection (close_notify of TLS), if the client closes it and not the server.
     fn leave(&mut self) {}
 
@@ -124,6 +127,8 @@ pub struct Request {
     pub id: u16,
     /// Index of the request in the set; 0 if there is only one request.
     pub item: u16,
+    /// Trace context of the request, for protocols that have one.
+    pub trace: Trace,
 }
 
 /// A request that ended.

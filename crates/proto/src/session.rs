@@ -168,6 +168,12 @@ pub enum Fault {
     /// well.
     #[error("the server left before it looked at any request of the connection")]
     ConnectionRefused,
+    /// A node of a cluster redirected the command to the node that now holds its slot, and did not process it.
+    #[error("the node redirected the command (MOVED)")]
+    Moved,
+    /// A node of a cluster redirected the command once, while its slot moves to another node, and did not process it.
+    #[error("the node redirected the command (ASK)")]
+    Asked,
     /// The input exceeded a limit of loadline (size of a header or a body).
     #[error("a limit was exceeded: {0}")]
     Limit(&'static str),

@@ -7,7 +7,7 @@
 use std::sync::Arc;
 
 use loadline_proto::http1::{Page, Site};
-use loadline_proto::{Outcome, Request, Session, by_scheme, client, http2, redis, tls, websocket};
+use loadline_proto::{Outcome, Request, Session, Trace, by_scheme, client, http2, redis, tls, websocket};
 use run::{Protocol, TlsPlan, TlsVersion};
 use sys::alloc;
 
@@ -80,7 +80,9 @@ fn talk(plan: &Protocol, tls: Option<&TlsPlan>, mut server: Box<dyn Session + Se
                 alloc::arm();
             }
             if session.ready() {
-                (0..4).for_each(|id| session.begin(Request { id, item: 0 }));
+                // Every second request has a trace context.
+                let trace = |id| if id % 2 == 0 { Trace::new(1 + u64::from(round)) } else { Trace::NONE };
+                (0..4).for_each(|id| session.begin(Request { id, item: 0, trace: trace(id) }));
             }
             loop {
                 let n = session.transmit(&mut buf);

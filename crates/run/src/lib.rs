@@ -61,6 +61,7 @@ pub use findings::proof::{
     ProofOutcome, ProofTrial, RunnerUp, SOURCES_LEVER, Steadiness, SwitchTrial, UnusedLever,
 };
 pub use findings::repeat::{MAX_REPEATS, Repeat};
+pub use findings::span_growth::SpanGrowth;
 pub use findings::streams::{StreamFinding, StreamSign};
 pub use findings::trust::{TimeSpent, Trust};
 pub use findings::users::UsersFinding;
@@ -71,6 +72,7 @@ pub use plan::Plan;
 pub use plan::address::Address;
 pub use plan::behind::{Behind, DatabaseKind, MAX_BEHIND, Password};
 pub use plan::check::MAX_DURATION_S;
+pub use plan::cluster::{CLUSTER_SLOTS, ClusterSlots, MAX_CLUSTER_RANGES};
 pub use plan::cold::{ColdPart, ColdPlan};
 pub use plan::error::PlanError;
 pub use plan::expectation::{EXPECTABLE_FIGURES, Expectation, ExpectationResult, ExpectedUnit};
@@ -82,6 +84,7 @@ pub use plan::requests::{
     ArrivalTimes, DataOrder, DataTable, MAX_CLASSES, MAX_REQUESTS, RecordedTimes, RequestOrder, RequestPlan,
     RequestSet, STATEMENT_METHOD, from_base64, to_base64,
 };
+pub use plan::reroute::{ConnectTo, FixedAddresses};
 pub use plan::search::{Objective, ObservePlan, Prove, SearchPlan, TimeLimits, WINDOW_GROWTH};
 pub use plan::secret_names::{SECRET_HEADERS, SECRET_WORDS, is_secret_header};
 pub use plan::secrets::{Secrets, unify_placeholders};
@@ -109,6 +112,7 @@ pub use schema::{SCHEMA, schema};
 pub use short::six_digits;
 pub use size::{MAX_SIZE_STEPS, PodAmounts, PodResources, SIZE_FORMAT, SizeGoal, SizeResult, SizeSetting, SizeStep};
 pub use suggest::{add_suggestion, nearest, toml_message};
+pub use trial::addresses::{AddressChoice, AddressPart, MAX_ADDRESSES};
 pub use trial::answer_time::AnswerTime;
 pub use trial::blocks::Blocks;
 pub use trial::censored::{
@@ -128,6 +132,7 @@ pub use trial::monitors::{MonitorGroup, MonitorKind};
 pub use trial::results::{LimitedBy, Results};
 pub use trial::side::Side;
 pub use trial::silent_closes::SilentCloses;
+pub use trial::spans::{MAX_SPAN_NAMES, SpanProfile, SpanSum};
 pub use trial::sqlstate::sqlstate_status;
 pub use trial::stacks::{MAX_STACKS, StackProfile, StackSum};
 pub use trial::status::{
@@ -138,6 +143,7 @@ pub use trial::tally::{ErrorKind, Errors, Tally};
 pub use trial::tasks::{TaskGroup, TaskState};
 pub use trial::tenths::{LateCounts, TENTH_S, Tenths};
 pub use trial::time_figure::{LowerBounds, SummaryFigure, TimeFigure};
+pub use trial::traced::{MAX_TRACES, TracedRequest};
 pub use trial::unanswered_times::UnansweredTimes;
 pub use trial::upstream::{Upstream, UpstreamLimit, UpstreamLoad, WaitsFor};
 pub use trial::values::{StoredValue, ValueName, Values};

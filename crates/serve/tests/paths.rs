@@ -226,7 +226,7 @@ fn asked(addr: SocketAddr, plan: &run::Protocol) -> Option<String> {
     let (mut buf, mut said, mut done, mut begun) = (vec![0; 50_000], Vec::new(), 0, false);
     while done == 0 {
         if session.ready() && !begun {
-            session.begin(Request { id: 0, item: 0 });
+            session.begin(Request { id: 0, item: 0, ..Request::default() });
             begun = true;
         }
         while let n @ 1.. = session.transmit(&mut buf) {

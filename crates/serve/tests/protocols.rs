@@ -27,7 +27,7 @@ impl Talk {
         let (mut buf, mut done, mut begun) = (vec![0; 50_000], Vec::new(), 0);
         while done.len() < self.requests as usize {
             while session.ready() && begun < self.requests && begun - (done.len() as u32) < self.at_once {
-                session.begin(Request { id: begun as u16, item: 0 });
+                session.begin(Request { id: begun as u16, item: 0, ..Request::default() });
                 begun += 1;
             }
             while let n @ 1.. = session.transmit(&mut buf) {

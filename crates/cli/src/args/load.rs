@@ -43,6 +43,9 @@ pub(crate) struct LoadArgs {
     /// Pause between an answer and the next request; exp:20ms draws it at random
     #[arg(long, value_name = "TIME", value_parser = think, help_heading = "Generator")]
     think: Option<ThinkTime>,
+    /// Share of the requests with a W3C trace context, such as 1%; the report names the slowest of them
+    #[arg(long, value_name = "SHARE", value_parser = units::share, help_heading = "Request")]
+    traceparent: Option<f64>,
     /// Run S-Clients as two processes, as in the source: one connects, the other handles the connections
     #[arg(long, help_heading = "Generator")]
     two_process: bool,
@@ -68,6 +71,7 @@ impl LoadArgs {
         put(&mut load.cpus, self.cpus.clone());
         put(&mut load.seed, self.seed);
         put(&mut load.warmup_s, self.warmup);
+        put(&mut load.traceparent, self.traceparent);
         put(&mut load.timeout_s, self.timeout);
         put(&mut load.connect_timeout_s, self.connect_timeout);
         self.stream.apply(load);

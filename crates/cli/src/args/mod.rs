@@ -17,6 +17,7 @@ mod protocol;
 mod rate;
 mod repeat;
 mod request;
+mod reroute;
 mod rows;
 mod see;
 mod stray_target;

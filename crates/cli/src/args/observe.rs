@@ -1,5 +1,6 @@
 //! Flags for the sampling of the server's threads and of the databases behind it.
 
+use std::net::SocketAddr;
 use std::path::PathBuf;
 
 use anyhow::Context as _;
@@ -15,6 +16,10 @@ pub(crate) struct ObserveArgs {
     /// Sample no stacks: names of functions and locks are then unknown
     #[arg(long, help_heading = "Counters")]
     no_stacks: bool,
+    /// Receive spans of the server at this address of loopback during the run (OTLP over HTTP), and show whose self time
+    /// grows with the load; a bare port is enough
+    #[arg(long, value_name = "ADDR:PORT", value_parser = crate::metrics::address, help_heading = "Counters")]
+    spans: Option<SocketAddr>,
     #[command(flatten)]
     behind: BehindArgs,
 }
@@ -24,6 +29,7 @@ impl ObserveArgs {
     pub(crate) fn apply(&self, plan: &mut Plan) -> anyhow::Result<()> {
         plan.observe.waits = !self.no_waits;
         plan.observe.no_stacks |= self.no_stacks;
+        plan.observe.spans = self.spans.or(plan.observe.spans);
         self.behind.apply(plan)
     }
 }

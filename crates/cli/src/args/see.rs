@@ -20,12 +20,24 @@ pub(crate) struct SeeArgs {
     /// Show no full-screen view
     #[arg(long, overrides_with = "live", help_heading = "Output")]
     no_live: bool,
+    /// Print one line of JSON per second and one with the result, and nothing else, to standard output
+    #[arg(long, conflicts_with_all = ["json", "verbose", "live"], help_heading = "Output")]
+    pub(crate) json_lines: bool,
+    /// Push the current figures as OpenTelemetry metrics every 5 s (OTLP over HTTP, JSON); OTEL_EXPORTER_OTLP_HEADERS
+    /// has headers
+    #[arg(long, value_name = "URL", help_heading = "Output")]
+    pub(crate) otlp: Option<String>,
     /// Serve the current figures as OpenMetrics over HTTP; a bare port listens on loopback
     #[arg(long, value_name = "ADDR:PORT", value_parser = metrics::address, help_heading = "Output")]
     pub(crate) metrics: Option<SocketAddr>,
 }
 
 impl SeeArgs {
+    /// Returns true if another program gets the figures of the run while it runs.
+    pub(crate) fn feeds(&self) -> bool {
+        self.metrics.is_some() || self.json_lines || self.otlp.is_some()
+    }
+
     /// Returns true if a run of about `expected_s` seconds is shown in a full-screen view, which needs a terminal with
     /// cursor movement.
     pub(crate) fn live(&self, out: &OutArgs, expected_s: f64) -> bool {
@@ -34,6 +46,7 @@ impl SeeArgs {
         wanted
             && !self.no_live
             && !out.json
+            && !self.json_lines
             && !dumb
             && std::io::stdout().is_terminal()
             && sys::terminal::in_foreground()

@@ -10,6 +10,7 @@ use super::headers::from_environment;
 use super::mix::{self, MixArgs};
 use super::protocol::set_protocol;
 use super::request::RequestArgs;
+use super::reroute::RerouteArgs;
 use super::tls::TlsArgs;
 
 /// Maximum size of a plan file, bytes.
@@ -42,6 +43,8 @@ pub(crate) struct TargetArgs {
     pub(crate) config: Option<PathBuf>,
     #[command(flatten)]
     tls: TlsArgs,
+    #[command(flatten)]
+    reroute: RerouteArgs,
     /// Label of the run in `loadline history` [default: the git commit of the working directory]
     #[arg(long, value_name = "TEXT", value_parser = super::label::checked, help_heading = "Output")]
     label: Option<String>,
@@ -80,6 +83,7 @@ impl TargetArgs {
         self.request.apply(&mut plan.load, plan.target.url.is_empty())?;
         mix::check(&plan, &self.request.of_one())?;
         self.tls.apply(&mut plan)?;
+        self.reroute.apply(&mut plan.target);
         plan.redact_secrets(&self.secret_header);
         Ok(plan)
     }

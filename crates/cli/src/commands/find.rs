@@ -69,7 +69,7 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<Exit> {
     let mut screen = screen.searching(plan.objective.p99_us);
     let result = lab::find(plan, kept.as_ref().map(Kept::dir), &mut screen);
     let used = screen.done();
-    finish::ended(result, &Ends::of(&args.target.out, kept, used))
+    finish::ended(result, &Ends::of(&args.target.out, kept, used).seen(&args.see))
 }
 
 fn plan(args: &Args) -> anyhow::Result<Plan> {

@@ -91,7 +91,7 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<Exit> {
     let mut screen = Screen::new(&args.out.whole(), if args.quick { 30.0 } else { 120.0 });
     let result = experiments::run(experiment, plan, args.quick, kept.as_ref().map(Kept::dir), &mut screen);
     screen.done();
-    finish::ended(result, &Ends { kept, json: args.out.json, used: None })
+    finish::ended(result, &Ends { kept, json: args.out.json, json_lines: false, used: None })
 }
 
 /// Sets the named hosts of the experiment. Named hosts need no medium.

@@ -87,7 +87,7 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<Exit> {
     let mut screen = screen.by_hand(args.rate.as_ref().filter(|rate| rate.stages.is_empty()).map(|rate| rate.mean));
     let result = lab::load(plan, kept.as_ref().map(Kept::dir), &mut screen);
     let used = screen.done();
-    finish::ended(result, &Ends::of(&args.target.out, kept, used))
+    finish::ended(result, &Ends::of(&args.target.out, kept, used).seen(&args.see))
 }
 
 fn plan(args: &Args) -> anyhow::Result<Plan> {

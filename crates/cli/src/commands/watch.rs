@@ -64,7 +64,7 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<Exit> {
     let mut screen = Screen::watching(&args.out, &args.see, args.duration, &format!("loadline watch {whom}{place}"))?;
     let result = lab::watch_server(plan, args.port.map(Address::Inet), kept.as_ref().map(Kept::dir), &mut screen);
     let used = screen.done();
-    finish::ended(result, &Ends::of(&args.out, kept, used))
+    finish::ended(result, &Ends::of(&args.out, kept, used).seen(&args.see))
 }
 
 /// Parses the listener to watch. A bare port means any listener on this machine.

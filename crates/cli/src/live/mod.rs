@@ -21,7 +21,10 @@ use ratatui_core::terminal::Terminal;
 use report::{Unit, quantity};
 use sys::terminal::FullScreen;
 
-pub(crate) use model::Model;
+pub(crate) use model::{Model, Totals};
+pub(crate) use sides::SideNow;
+#[cfg(test)]
+pub(crate) use sides::Uses;
 
 /// Time between two drawings.
 const DRAW_EVERY: Duration = Duration::from_millis(250);

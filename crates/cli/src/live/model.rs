@@ -37,6 +37,8 @@ pub(crate) struct Model {
     pub(crate) moment: Option<Moment>,
     /// Newest state of the current trial.
     pub(crate) now: LiveProgress,
+    /// Counts of the steps before the current one.
+    past: Totals,
     /// State at the beginning of the current moment.
     since: (Tick, TickDetail),
     /// Failures in trials that ended.
@@ -78,6 +80,7 @@ impl Model {
             history: History::default(),
             moment: None,
             now: LiveProgress::default(),
+            past: Totals::default(),
             since: Default::default(),
             failed: BTreeMap::new(),
             unexpected: BTreeMap::new(),
@@ -97,6 +100,7 @@ impl Model {
 
     /// Records that a phase begins.
     pub(crate) fn phase(&mut self, name: &str, expected_s: f64) {
+        self.past = self.totals();
         self.step = (run::visible(name).into_owned(), Instant::now(), expected_s);
         self.now = LiveProgress::default();
         // Figures of the step before would look like figures of this step.
@@ -177,8 +181,18 @@ impl Model {
         for (status, n) in &trial.tally.unexpected_statuses {
             *self.unexpected.entry(run::visible(status).into_owned()).or_default() += n;
         }
+        self.past = self.totals();
+        (self.now.tick.sent, self.now.tick.completed) = (0, 0);
         self.now.detail = TickDetail::default();
         keep(&mut self.steps, line);
+    }
+
+    /// Returns the counts of the whole run until now, without those of the generator alone.
+    pub(crate) fn totals(&self) -> Totals {
+        let (tick, detail) = (&self.now.tick, self.now.detail.clone());
+        let mut sum = self.past.clone();
+        sum.add(&Totals { sent: tick.sent, completed: tick.completed, detail });
+        sum
     }
 
     pub(crate) fn note(&mut self, sentence: &str) {
@@ -207,6 +221,32 @@ impl Model {
         let mut all: Vec<(ErrorKind, u64)> = all.into_iter().filter(|(_, n)| *n > 0).collect();
         all.sort_by_key(|(_, n)| std::cmp::Reverse(*n));
         all
+    }
+}
+
+/// Counts of a run.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub(crate) struct Totals {
+    pub(crate) sent: u64,
+    pub(crate) completed: u64,
+    pub(crate) detail: TickDetail,
+}
+
+impl Totals {
+    /// Adds other counts.
+    pub(crate) fn add(&mut self, other: &Self) {
+        self.sent = self.sent.saturating_add(other.sent);
+        self.completed = self.completed.saturating_add(other.completed);
+        self.detail.merge(&other.detail);
+    }
+
+    /// Returns the difference to earlier counts.
+    pub(crate) fn since(&self, earlier: &Self) -> Self {
+        Self {
+            sent: self.sent.saturating_sub(earlier.sent),
+            completed: self.completed.saturating_sub(earlier.completed),
+            detail: self.detail.since(&earlier.detail),
+        }
     }
 }
 
@@ -252,5 +292,7 @@ mod tests {
         assert_eq!(model.unexpected(), statuses.map(|(status, n)| (status.to_owned(), n)));
         assert!((model.moment.unwrap().completed - 200.0).abs() < 1e-6);
         assert_eq!(model.errors(), [(ErrorKind::Reset, 4)]);
+        let totals = model.totals();
+        assert_eq!((totals.completed, totals.detail.failed_requests(), totals.detail.responses.len()), (100, 4, 100));
     }
 }

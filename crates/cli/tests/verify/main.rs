@@ -35,6 +35,7 @@ mod mixes;
 mod package;
 mod pages;
 mod postgres;
+mod redis_cluster;
 mod repeats;
 mod replays;
 mod row_app;

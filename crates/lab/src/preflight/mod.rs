@@ -1,6 +1,7 @@
 //! Test request before any load, which checks that the server speaks the protocol. The test request gives the user one
 //! precise sentence at once instead of a million errors later.
 
+mod cluster;
 mod exchange;
 mod explain;
 mod look_up;
@@ -11,7 +12,7 @@ mod test_response;
 use std::io::ErrorKind;
 use std::time::{Duration, Instant};
 
-use run::{Address, Intensity, LoadPlan, ServerAnswer, ServerQuestion, TestResponse};
+use run::{Address, ClusterSlots, Intensity, LoadPlan, ServerAnswer, ServerQuestion, TestResponse};
 
 use self::exchange::Exchange;
 pub(crate) use self::look_up::{look_up, not_found};
@@ -24,9 +25,9 @@ fn test_request(addr: &Address, plan: &LoadPlan) -> Result<TestResponse, String>
     request(addr, plan, " (--timeout sets how long to wait)")
 }
 
-/// Makes one request. The error message is a sentence with advice. If no answer came in time, the advice is
-/// `wait_advice`.
-fn request(addr: &Address, plan: &LoadPlan, wait_advice: &str) -> Result<TestResponse, String> {
+/// Makes one exchange of request and answer; the error message is a sentence with advice. If no answer came in time,
+/// the advice is `wait_advice`. Returns the exchange, and true if the status was unexpected.
+fn exchanged(addr: &Address, plan: &LoadPlan, wait_advice: &str) -> Result<(Exchange, bool), String> {
     let revealed = plan.revealed();
     let (protocol, requests) = (&revealed.protocol, revealed.requests.as_ref());
     let unprepared = |e: proto::ProtoError| plan.secrets.scrub(&e.to_string());
@@ -60,6 +61,13 @@ fn request(addr: &Address, plan: &LoadPlan, wait_advice: &str) -> Result<TestRes
     let unexpected = done.map_err(|e| {
         run::hide_tokens(&plan.secrets.scrub(&explain::explain_exchange(&exchange, &e, plan, wait_advice)))
     })?;
+    Ok((exchange, unexpected))
+}
+
+/// Makes one request; see [`exchanged`].
+fn request(addr: &Address, plan: &LoadPlan, wait_advice: &str) -> Result<TestResponse, String> {
+    let (mut exchange, unexpected) = exchanged(addr, plan, wait_advice)?;
+    let answered = proto::spec(&plan.protocol).answers;
     // A server's answer may contain secrets that the plan does not know.
     let scrub = |text: String| run::hide_tokens(&plan.secrets.scrub(&text));
     let http = plan.protocol.http().is_some() && exchange.answer.0.starts_with(b"HTTP/");
@@ -90,6 +98,9 @@ pub(crate) fn answer(question: ServerQuestion, addr: &Address, plan: &LoadPlan) 
         let error = connect(addr, connect_timeout(plan)).err().map(|e| e.to_string());
         return ServerAnswer { error, ..ServerAnswer::default() };
     }
+    if question == ServerQuestion::ClusterSlots {
+        return ServerAnswer { cluster: cluster_slots(addr, plan), ..ServerAnswer::default() };
+    }
     let response = match question {
         ServerQuestion::StillAnswers => request(addr, plan, ""),
         _ => test_request(addr, plan),
@@ -102,6 +113,13 @@ pub(crate) fn answer(question: ServerQuestion, addr: &Address, plan: &LoadPlan) 
             ServerAnswer { error: Some(error), accepts_nothing, ..ServerAnswer::default() }
         }
     }
+}
+
+/// Returns the slots of the Redis cluster to which a server belongs; none if it belongs to none or does not tell.
+fn cluster_slots(addr: &Address, plan: &LoadPlan) -> Vec<ClusterSlots> {
+    let (Some(question), Some(server)) = (cluster::question(plan), addr.inet()) else { return Vec::new() };
+    let answer = exchanged(addr, &question, "");
+    answer.map_or_else(|_| Vec::new(), |(exchange, _)| cluster::slots(&exchange.answer.0, server.ip()))
 }
 
 fn connect_timeout(plan: &LoadPlan) -> Duration {

@@ -1,7 +1,7 @@
 //! First bytes of an answer, made safe for display. The bytes are untrusted.
 
 /// Maximum number of bytes kept from an answer.
-const MAX_KEPT_BYTES: usize = 8 * 1024;
+const MAX_KEPT_BYTES: usize = 64 * 1024;
 /// Maximum number of bytes shown from a body.
 const MAX_BODY_BYTES: usize = 200;
 

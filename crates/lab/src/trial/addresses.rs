@@ -1,16 +1,38 @@
-//! Chooses one of the addresses of a host name: the first one that accepts a connection, as in other clients (RFC
-//! 8305). Unlike RFC 8305, loadline tries the addresses one after the other. Simultaneous tries would open connections
-//! to the measured server and close them at once.
+//! Chooses among the addresses of a host name: the first one that accepts a connection, as in other clients (RFC
+//! 8305), or all that do. Unlike RFC 8305, loadline tries the addresses one after the other. Simultaneous tries would
+//! open connections to the measured server and close them at once.
 
 use std::net::SocketAddr;
 
-use run::{Address, LoadPlan, ServerQuestion};
+use run::{Address, AddressChoice, LoadPlan, ServerQuestion};
 
 use crate::trial::asker::Asker;
-use crate::trial::target::{Resolved, check_authorized};
+use crate::trial::target::{ParsedTarget, Resolved, check_authorized};
 use crate::{Lab, LabError};
 
-/// Sets the address of a target and notes the others. Only addresses that the user may load are tried.
+/// Looks up the host of a target, unless the user gave another host or its addresses.
+pub(super) fn look_up(lab: &mut Lab<'_>, parsed: ParsedTarget, asker: &Asker<'_>) -> Result<Resolved, LabError> {
+    let target = lab.run.plan.target.clone();
+    let mut used = false;
+    let found = parsed.resolved(|host, port| {
+        let elsewhere = target.destination(host, port);
+        let (host, port) = elsewhere.clone().unwrap_or_else(|| (host.to_owned(), port));
+        let fixed = target.fixed_addresses(&host, port);
+        used = elsewhere.is_some() || fixed.is_some();
+        fixed.map_or_else(|| asker.look_up(&host, port), Ok)
+    })?;
+    if used {
+        lab.note(format!("connections go to {}, by --connect-to or --resolve", found.addr));
+    } else if !target.connect_to.is_empty() || !target.resolve.is_empty() {
+        lab.warn(
+            "--connect-to and --resolve change nothing: none of their entries matches the host and port of the URL",
+        );
+    }
+    Ok(found)
+}
+
+/// Sets the address of a target, leaves those further addresses that are loaded, too, and notes the others. Only
+/// addresses that the user may load are tried.
 pub(super) fn choose(lab: &mut Lab<'_>, found: &mut Resolved, asker: &Asker<'_>) -> Result<(), LabError> {
     let target = lab.run.plan.target.clone();
     let Some(first) = found.addr.inet().filter(|_| !found.others.is_empty()) else {
@@ -25,43 +47,55 @@ pub(super) fn choose(lab: &mut Lab<'_>, found: &mut Resolved, asker: &Asker<'_>)
     let plan = LoadPlan { connect_timeout_s: lab.run.plan.load.connect_timeout_s, ..LoadPlan::default() };
     let connect =
         |addr: &SocketAddr| asker.ask(ServerQuestion::Accepts, &Address::from(*addr), &plan).error.map_or(Ok(()), Err);
-    let (chosen, failed) = first_that_answers(&candidates, connect);
-    let Some(chosen) = chosen else {
+    let wanted = match target.addresses {
+        AddressChoice::First => 1,
+        AddressChoice::All => run::MAX_ADDRESSES,
+    };
+    let (mut answering, failed) = that_answer(&candidates, wanted, connect);
+    if answering.is_empty() {
         let each: Vec<String> = failed.iter().map(|(addr, why)| format!("{addr} ({why})")).collect();
         let why = format!(
             "none of its addresses accepts a connection: {}; start the server or correct the port",
             each.join(", ")
         );
         return Err(LabError::Preflight { target: target.url, why });
-    };
-    lab.announce(described(chosen, &all, &failed));
-    found.addr = chosen.into();
+    }
+    lab.announce(described(&answering, &all, &failed));
+    found.addr = answering.remove(0).into();
+    found.others = answering;
     Ok(())
 }
 
-/// Returns the first address to which `connect` succeeds, and the errors of the addresses before it.
-fn first_that_answers(
+/// Returns the first `wanted` addresses to which `connect` succeeds, and the errors of the others that were tried.
+fn that_answer(
     all: &[SocketAddr],
+    wanted: usize,
     connect: impl Fn(&SocketAddr) -> Result<(), String>,
-) -> (Option<SocketAddr>, Vec<(SocketAddr, String)>) {
-    let mut failed = Vec::new();
+) -> (Vec<SocketAddr>, Vec<(SocketAddr, String)>) {
+    let (mut answering, mut failed) = (Vec::new(), Vec::new());
     for addr in all {
+        if answering.len() >= wanted {
+            break;
+        }
         match connect(addr) {
-            Ok(()) => return (Some(*addr), failed),
+            Ok(()) => answering.push(*addr),
             Err(e) => failed.push((*addr, e)),
         }
     }
-    (None, failed)
+    (answering, failed)
 }
 
-/// Describes which address was chosen.
-fn described(chosen: SocketAddr, all: &[SocketAddr], failed: &[(SocketAddr, String)]) -> String {
-    let others = all.iter().filter(|addr| **addr != chosen).map(|addr| {
+/// Describes which addresses were chosen.
+fn described(chosen: &[SocketAddr], all: &[SocketAddr], failed: &[(SocketAddr, String)]) -> String {
+    let others = all.iter().filter(|addr| !chosen.contains(addr)).map(|addr| {
         let why = failed.iter().find(|(tried, _)| tried == addr).map(|(_, why)| format!(" ({why})"));
         format!("{addr}{}", why.unwrap_or_default())
     });
     let others: Vec<String> = others.collect();
-    format!("the name has {} addresses: {chosen} is loaded, not {}", all.len(), others.join(", "))
+    let loaded: Vec<String> = chosen.iter().map(ToString::to_string).collect();
+    let are = if loaded.len() == 1 { "is" } else { "are" };
+    let not = if others.is_empty() { String::new() } else { format!(", not {}", others.join(", ")) };
+    format!("the name has {} addresses: {} {are} loaded{not}", all.len(), loaded.join(", "))
 }
 
 #[cfg(test)]
@@ -77,11 +111,15 @@ mod tests {
                 if all.get(good) == Some(addr) { Ok(()) } else { Err("connection refused".to_owned()) }
             }
         };
-        let (chosen, failed) = first_that_answers(&all, only(1));
-        assert_eq!((chosen, failed.len()), (Some(all[1]), 1));
-        let words = described(all[1], &all, &failed);
+        let (chosen, failed) = that_answer(&all, 1, only(1));
+        assert_eq!((&chosen, failed.len()), (&vec![all[1]], 1));
+        let words = described(&chosen, &all, &failed);
         assert!(words.contains("10.0.0.1:80 is loaded, not [::1]:80 (connection refused), 10.0.0.2:80"), "{words}");
-        assert_eq!(first_that_answers(&all, only(9)).1.len(), 3);
-        assert_eq!(first_that_answers(&all, |_| Ok(())), (Some(all[0]), Vec::new()));
+        assert_eq!(that_answer(&all, 1, only(9)).1.len(), 3);
+        assert_eq!(that_answer(&all, 1, |_| Ok(())), (vec![all[0]], Vec::new()));
+        let (chosen, failed) = that_answer(&all, 9, only(1));
+        assert_eq!((&chosen, failed.len()), (&vec![all[1]], 2));
+        let words = described(&all, &all, &[]);
+        assert!(words.ends_with("[::1]:80, 10.0.0.1:80, 10.0.0.2:80 are loaded"), "{words}");
     }
 }

@@ -20,6 +20,7 @@ use crate::trial::cold::Cold;
 use crate::trial::conduct::{self, Load, TrialSetup};
 use crate::trial::observe_only;
 use crate::trial::running_trial::TrialEnd;
+use crate::trial::span_times;
 use crate::trial::unasked;
 use crate::{Host, LabError, Local, Point, Watch};
 
@@ -46,6 +47,8 @@ pub struct Lab<'w> {
     pub(crate) clock: BudgetClock,
     /// True if the user was told that the run cannot be written.
     unsaved: bool,
+    /// Receiver of the server's spans, if the plan has one.
+    spans: Option<spans::Receiver>,
     /// Databases behind the server that the plan names.
     pub(crate) databases: Vec<databases::Database>,
 }
@@ -67,6 +70,8 @@ impl<'w> Lab<'w> {
         plan.redact_secrets(&[]);
         plan.check()?;
         let databases = plan.observe.behind.iter().map(connect).collect::<Result<_, _>>()?;
+        let spans = plan.observe.spans.map(spans::Receiver::start).transpose();
+        let spans = spans.map_err(|why| LabError::set_up("receiving spans (--spans)", why))?;
         let dir = out.map(RunDir::create).transpose()?;
         let program = own_program()?;
         let run = Run {
@@ -95,9 +100,13 @@ impl<'w> Lab<'w> {
             repeat: 0,
             clock: BudgetClock::default(),
             unsaved: false,
+            spans,
             databases,
         };
         crate::agents::put_back().into_iter().for_each(|note| lab.note(note));
+        if let Some(addr) = lab.spans.as_ref().map(spans::Receiver::addr) {
+            lab.announce(format!("spans are received at http://{addr}/v1/traces (OTLP)"));
+        }
         Ok(lab)
     }
 
@@ -227,7 +236,9 @@ impl<'w> Lab<'w> {
         let left_s = self.left_s();
         let setup = TrialSetup { program: &self.program, loads, descriptors: self.descriptors, watched, left_s };
         let interval_s = self.run.plan.observe.interval_s;
-        let open = |group: &AgentGroup, origin| {
+        let mut began_unix_s = None;
+        let open = |group: &AgentGroup, origin: Origin| {
+            began_unix_s = Some(span_times::unix_s() - origin.now_s());
             beside(group, origin);
             observation.open(group, origin, interval_s)
         };
@@ -239,6 +250,7 @@ impl<'w> Lab<'w> {
             }
             conducted => conducted?,
         };
+        trial.measured.load_began_unix_s = began_unix_s;
         if let Some(why) = unasked::refusal(&trial, loads) {
             return Err(LabError::Unasked { target: self.run.plan.target.url.clone(), why });
         }
@@ -392,6 +404,9 @@ impl<'w> Lab<'w> {
     /// Ends the run: judges it, saves it if possible, and returns it. After showing the result, the caller must save
     /// the run again.
     pub fn finish(mut self) -> Result<Run, LabError> {
+        if let Some(receiver) = self.spans.take() {
+            span_times::add(&mut self.run, &receiver, self.watch);
+        }
         self.finished = true;
         self.save()?;
         Ok(self.run)

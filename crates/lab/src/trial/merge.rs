@@ -64,9 +64,12 @@ pub fn trial(point: &Point, loads: &[&Intensity], mut part: LoadPart, window: Wi
         ended_together: part.ended_together.filter(run::EndsTogether::is_restart),
         first_failures: part.first_failures,
         classes: part.classes,
+        addresses: part.addresses,
+        slowest_traces: part.slowest_traces,
         tally: part.total,
         measured: Measured {
             window,
+            load_began_unix_s: None,
             length_s: part.measured_s,
             tally: part.measured,
             series_completed: Vec::new(),

@@ -313,12 +313,12 @@ mod tests {
     #[test]
     fn the_path_of_redis_is_a_database() {
         let database = |target: &str, given: u32| {
-            let Protocol::Redis { command, commands_file, auth_file, resp3, .. } =
+            let Protocol::Redis { command, commands_file, auth_file, resp3, cluster, .. } =
                 (proto::by_url(target).unwrap().0.defaults)()
             else {
                 panic!()
             };
-            let asked = Protocol::Redis { command, commands_file, auth_file, resp3, database: given };
+            let asked = Protocol::Redis { command, commands_file, auth_file, resp3, cluster, database: given };
             match resolve(target, &asked).map_err(|e| e.to_string())?.protocol {
                 Protocol::Redis { database, .. } => Ok(database),
                 other => Err(other.name().to_owned()),

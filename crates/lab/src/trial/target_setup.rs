@@ -16,7 +16,7 @@ use crate::observe::hosts::Hosts;
 use crate::observe::{Observation, ObservedServer};
 use crate::trial::asker::Asker;
 use crate::trial::own_server::start_server;
-use crate::trial::{addresses, put_back, target};
+use crate::trial::{addresses, cluster, put_back, target};
 use crate::{Host, Lab, LabError, Load, Local, preflight};
 
 /// Everything that the trials of a run against one server need.
@@ -95,15 +95,19 @@ impl TargetSetup {
             put_back(lab, hosts.server());
         }
         let asker = Asker::new(hosts.clients(), lab.program());
-        let mut found = parsed.resolved(|host, port| asker.look_up(host, port))?;
+        let mut found = addresses::look_up(lab, parsed, &asker)?;
         addresses::choose(lab, &mut found, &asker)?;
         let mut load = plan.load;
-        load.protocol = found.protocol;
-        load.tls = found.tls_name.map(|server_name| TlsPlan { server_name, ..load.tls.take().unwrap_or_default() });
+        load.protocol = found.protocol.clone();
+        load.addresses = std::mem::take(&mut found.others);
+        load.tls =
+            found.tls_name.clone().map(|server_name| TlsPlan { server_name, ..load.tls.take().unwrap_or_default() });
+        cluster::join(lab, &mut found, &mut load, &asker)?;
         if load.tls.as_ref().is_some_and(|tls| tls.insecure) {
             lab.note(INSECURE);
         }
         lab.run.plan.load.tls = load.tls.clone();
+        lab.run.plan.load.addresses.clone_from(&load.addresses);
         lab.run.plan.load.protocol = load.protocol.clone();
         let first_s = test_request(lab, &asker, &found.addr, &load)?;
         if !plan.hosts.is_empty() {

@@ -46,6 +46,8 @@ pub(super) struct Conn {
     /// Number of requests that were started but not yet completely passed to the kernel.
     pub(super) unsent: u32,
     pub(super) failures: u8,
+    /// Index of the server's address.
+    pub(super) address: u16,
     /// Number of messages that the connection may still start, in blocks.
     pub(super) left: u32,
     pub(super) state: State,

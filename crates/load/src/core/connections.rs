@@ -15,6 +15,7 @@ impl Core {
     /// Starts a connect on a connection number that is free or waiting.
     pub(super) fn connect<O: Ops>(&mut self, ops: &mut O, conn: u32) {
         self.record.counts.attempted += 1;
+        self.aim(ops, conn);
         match ops.connect(conn) {
             Ok(()) => self.connecting(ops.now(), conn),
             Err(errno) => self.connect_failed(ops, conn, errno),
@@ -23,10 +24,24 @@ impl Core {
 
     /// Gives up a connect and starts a new one in its place at once.
     pub(super) fn reconnect<O: Ops>(&mut self, ops: &mut O, conn: u32) {
+        if self.turns.count() > 1 {
+            // The next address may be of another family, so the socket cannot be used again.
+            ops.close(conn);
+            return self.connect(ops, conn);
+        }
         self.record.counts.attempted += 1;
         match ops.reconnect(conn) {
             Ok(()) => self.connecting(ops.now(), conn),
             Err(errno) => self.connect_failed(ops, conn, errno),
+        }
+    }
+
+    /// Chooses the address of the next connect.
+    fn aim<O: Ops>(&mut self, ops: &mut O, conn: u32) {
+        if let Some(address) = self.turns.next() {
+            self.conns[conn as usize].address = address;
+            ops.aim(conn, u32::from(address));
+            self.sessions.session(conn as usize).aim(address);
         }
     }
 
@@ -94,6 +109,7 @@ impl Core {
         self.open += 1;
         self.record.connected(now, self.open);
         let c = &mut self.conns[conn as usize];
+        self.record.addresses.connected(c.address);
         (c.state, c.deadline_ns) = (State::Idle, u64::MAX);
         if self.record.measuring {
             self.record.connect.record_ns(now.saturating_sub(c.began_ns));

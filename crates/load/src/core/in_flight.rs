@@ -1,7 +1,7 @@
 //! The requests in flight on all connections, in the order of their start. The requests may end in any order. All
 //! memory is allocated at the start. To start, to end or to find the oldest request takes only a few memory accesses.
 
-use proto::Which;
+use proto::{Trace, Which};
 
 use crate::driver::Start;
 
@@ -15,10 +15,14 @@ pub(super) const MAX_IN_FLIGHT: usize = NO_SLOT as usize;
 pub(crate) struct InFlightRequest {
     pub(crate) start: Start,
     pub(crate) class: u16,
+    /// Index of the server's address to which the request was sent.
+    pub(crate) address: u16,
     /// Index in the set of requests.
     pub(crate) item: u16,
     /// Time at which the first byte of the answer arrived; 0 before that, and if the answer arrived in one piece.
     pub(crate) first_byte_ns: u64,
+    /// Trace context of the request.
+    pub(crate) trace: Trace,
     /// Number of times that the request was sent again after a keep-alive race.
     pub(crate) resends: u8,
     /// ID on its connection.

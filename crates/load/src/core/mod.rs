@@ -39,9 +39,11 @@ use fastrand::Rng;
 use proto::{AnyClient, Sessions};
 use run::RequestOrder;
 
+use crate::addresses::AddressTurns;
 use crate::driver::{Batch, Completion, Ops};
 use crate::record::{Record, RecordOptions, StreamRecord};
 use crate::timers::Timers;
+use crate::traces::TraceChoice;
 
 pub(crate) use block_turns::BlockTurns;
 use conn::{Conn, State};
@@ -68,6 +70,8 @@ pub(crate) struct Core {
     /// True if pipelined requests are sent again when the server closes their connection between two answers.
     resends_pipelined: bool,
     mix: mix::Mix,
+    turns: AddressTurns,
+    traces: TraceChoice,
     depth: usize,
     free: Vec<u32>,
     closing: fin_wait::Closing,
@@ -104,7 +108,7 @@ impl Core {
         let mix = mix::Mix::new(client.mix()).recorded(&task.items);
         let handshake = capacity > 0 && !sessions.session(0).ready();
         let service = has_due_times(&task.intensity) || task.new_connections;
-        let keeps = RecordOptions { service, handshake, classes: mix.classes() };
+        let keeps = RecordOptions { service, handshake, classes: mix.classes(), addresses: task.turns.count() };
         let one_connection = task.new_connections || task.blocks.is_some();
         // A new connection does not have the values that earlier requests of a sequence captured.
         let is_sequence = client.mix().order == RequestOrder::Sequence;
@@ -129,6 +133,8 @@ impl Core {
             idempotent,
             resends_pipelined: depth > 1 && client.resends_pipelined(),
             mix,
+            turns: task.turns,
+            traces: TraceChoice::new(task.trace_share, task.seed),
             depth,
             free: (used..capacity as u32).rev().collect(),
             closing: fin_wait::Closing::new(max_closing),

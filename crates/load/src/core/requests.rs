@@ -7,7 +7,7 @@ use run::ErrorKind;
 use sys::Errno;
 
 use super::in_flight::{InFlight, InFlightRequest, Requeued};
-use super::requeue::{gave_up_idle, is_unprocessed};
+use super::requeue::{gave_up_idle, is_redirected, is_unprocessed};
 use super::{Conn, Core, Mode, State};
 use crate::driver::{Op, Ops, Sent, Start};
 use crate::record::{Record, kind_of};
@@ -42,6 +42,11 @@ impl CompletionSink<'_> {
     /// Puts a request that the server did not process into the queue for another connection.
     fn requeues(&mut self, request: &InFlightRequest, done: &Done) -> bool {
         let Some(requeued) = &mut self.requeued else { return false };
+        if is_redirected(done) {
+            requeued.push_back(Requeued { begun: *request, sent: true });
+            self.record.redirected(done);
+            return true;
+        }
         if is_unprocessed(done) {
             // The newest requests are those that were not sent and those that a server left unprocessed.
             requeued.push_back(Requeued { begun: *request, sent: *self.unsent == 0 });
@@ -65,10 +70,12 @@ impl Core {
     pub(super) fn begin(&mut self, now: u64, conn: u32, intended_ns: u64) {
         let item = self.mix.next(&mut self.rng, self.conns[conn as usize].made);
         let class = self.mix.class(item);
-        let begun =
-            InFlightRequest { start: Start { intended_ns, sent_ns: now }, class, item, ..InFlightRequest::default() };
+        let trace = self.traces.next();
+        let start = Start { intended_ns, sent_ns: now };
+        let begun = InFlightRequest { start, class, item, trace, ..InFlightRequest::default() };
         if self.put(now, conn, begun, true) {
-            self.record.begun(class);
+            self.record.begun(class, self.conns[conn as usize].address);
+            self.record.counts.traced += u64::from(trace.is_some());
         }
     }
 
@@ -76,8 +83,9 @@ impl Core {
     /// once all its bytes were sent.
     #[inline]
     pub(super) fn put(&mut self, now: u64, conn: u32, begun: InFlightRequest, counts: bool) -> bool {
-        let Some(id) = self.requests.begin(conn, begun) else { return false };
         let c = &mut self.conns[conn as usize];
+        let begun = InFlightRequest { address: c.address, ..begun };
+        let Some(id) = self.requests.begin(conn, begun) else { return false };
         if c.in_flight == 0 {
             (c.idle_ns, c.sent_bytes) = (now.saturating_sub(c.quiet_ns), 0);
         }
@@ -88,7 +96,7 @@ impl Core {
         // Without this, the time since the last event, such as a connect, would count for the new request, too.
         self.record.advance(now, self.in_flight);
         self.in_flight += 1;
-        self.sessions.session(conn as usize).begin(Request { id, item: begun.item });
+        self.sessions.session(conn as usize).begin(Request { id, item: begun.item, trace: begun.trace });
         self.arm(conn, now.saturating_add(self.task.timeout_ns));
         true
     }

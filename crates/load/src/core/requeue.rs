@@ -6,6 +6,7 @@
 //! - Requests of a keep-alive race: they were sent on a connection while the server was closing it, after an idle time
 //!   or after some number of answers. Only two kinds of these are sent again: idempotent requests (RFC 9110, section
 //!   9.2.2), and those answered with 408, which the server has not read.
+//! - Commands that a node of a Redis cluster redirected to another node.
 //!
 //! The requests in this list are sent on the next connection that has room, oldest first and before any new request,
 //! even in the drain. Each keeps its intended start, so that its response time includes the delay, and it counts as
@@ -32,6 +33,11 @@ const REQUEST_TIMEOUT: u16 = 408;
 /// Returns true if the server said that it did not process the request.
 pub(super) fn is_unprocessed(done: &Done) -> bool {
     matches!(done.outcome, Outcome::Failed(Fault::Unprocessed | Fault::BehindClose))
+}
+
+/// Returns true if a node of a cluster redirected the request to another node.
+pub(super) fn is_redirected(done: &Done) -> bool {
+    matches!(done.outcome, Outcome::Failed(Fault::Moved | Fault::Asked))
 }
 
 /// Returns the request to send again, if the server closed the connection before it read the request. The connection

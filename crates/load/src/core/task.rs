@@ -4,6 +4,7 @@ use fastrand::Rng;
 use run::ThinkTime;
 
 use super::block_turns::BlockTurns;
+use crate::addresses::AddressTurns;
 use crate::arrivals::{Arrivals, exponential};
 
 /// The task of a shard: its share of the plan.
@@ -34,6 +35,10 @@ pub(crate) struct Task {
     pub(crate) stall_s: Option<f64>,
     /// Counts of the window by tenths of a second.
     pub(crate) tenths: crate::tenths::TenthCounter,
+    /// Share of the requests with a trace context.
+    pub(crate) trace_share: f64,
+    /// Order in which connections use the server's addresses.
+    pub(crate) turns: AddressTurns,
     /// Recorded order of the requests, as indexes. Without a recorded order, the requests follow the order of the
     /// request set.
     pub(crate) items: Box<[u16]>,

@@ -13,6 +13,8 @@ pub(crate) struct Setup {
     pub(crate) descriptors: u32,
     /// Address of the server.
     pub(crate) target: Peer,
+    /// Further addresses of the server.
+    pub(crate) further: Vec<SocketAddr>,
     /// Local addresses, used in rotation. Without local addresses in the plan, the kernel chooses the address.
     pub(crate) sources: Vec<IpAddr>,
     /// Maximum number of writes, and of bytes, that one connection sends before an answer comes. Absent if a request is
@@ -27,6 +29,11 @@ pub(crate) struct Setup {
 }
 
 impl Setup {
+    /// Returns all addresses of the server.
+    pub(crate) fn targets(&self) -> Vec<Peer> {
+        std::iter::once(self.target.clone()).chain(self.further.iter().copied().map(Peer::from)).collect()
+    }
+
     /// Returns the sources as addresses to bind to.
     pub(crate) fn source_addrs(&self) -> Vec<SocketAddr> {
         self.sources.iter().map(|&ip| SocketAddr::new(ip, 0)).collect()

@@ -12,6 +12,7 @@ use sys::clock;
 
 use self::hung_ages::HungAges;
 pub(crate) use self::streams::StreamRecord;
+use crate::addresses::Addresses;
 use crate::classes::Classes;
 use crate::core::InFlightRequest;
 use crate::counts::Counts;
@@ -20,6 +21,7 @@ use crate::server_ends::ServerEnds;
 use crate::slot_times::SlotTimes;
 use crate::tenths::TenthCounter;
 use crate::thread_stalls::ThreadStalls;
+use crate::traces::{Ended, SlowTraces};
 pub(crate) use part::Offered;
 
 /// Optional parts of a shard's record.
@@ -31,6 +33,8 @@ pub(crate) struct RecordOptions {
     pub(crate) handshake: bool,
     /// Number of request classes.
     pub(crate) classes: usize,
+    /// Number of addresses of the server.
+    pub(crate) addresses: usize,
 }
 
 /// Returns the kind of a failure that the protocol detected.
@@ -41,6 +45,7 @@ pub(crate) fn kind_of(fault: Fault) -> ErrorKind {
         Fault::Short | Fault::BehindClose => ErrorKind::ShortResponse,
         Fault::StreamReset => ErrorKind::StreamReset,
         Fault::StreamRefused | Fault::ConnectionRefused | Fault::Unprocessed => ErrorKind::StreamRefused,
+        Fault::Moved | Fault::Asked => ErrorKind::Other,
     }
 }
 
@@ -98,6 +103,9 @@ pub(crate) struct Record {
     streams: Option<Box<StreamRecord>>,
     /// True if ended requests are recorded by class or as streams, too.
     has_details: bool,
+    /// Records per address of the server. Empty if there is one.
+    pub(crate) addresses: Addresses,
+    slow_traces: SlowTraces,
     tenths: TenthCounter,
     slot_times: SlotTimes,
     /// Maximum number of open connections, and the time when it was reached.
@@ -146,8 +154,10 @@ impl Record {
             unread_closes: 0,
             server_ends: ServerEnds::default(),
             first_failures: FirstFailures::default(),
-            has_details: !classes.is_empty(),
+            has_details: !classes.is_empty() || keeps.addresses > 1,
             classes,
+            addresses: Addresses::new(keeps.addresses),
+            slow_traces: SlowTraces::default(),
             streams: None,
             tenths: TenthCounter::default(),
             slot_times: SlotTimes::default(),
@@ -212,6 +222,8 @@ impl Record {
                     .for_each(Hist::clear);
                 self.classes.open();
                 self.streams.iter_mut().for_each(|streams| streams.open());
+                self.addresses.open();
+                self.slow_traces.clear();
                 self.service_unanswered = UnansweredTimes::default();
                 self.tenths.clear();
                 self.measuring = true;
@@ -220,6 +232,7 @@ impl Record {
                 self.end = Some(edge);
                 self.classes.close();
                 self.streams.iter_mut().for_each(|streams| streams.close(at_ns));
+                self.addresses.close();
                 self.measuring = false;
             }
             _ => {}
@@ -251,10 +264,11 @@ impl Record {
         ConnectionOpening { connections, at_s: at_ns.saturating_sub(self.origin_ns) as f64 / 1e9 }
     }
 
-    /// Records the start of a request.
+    /// Records the start of a request on a connection to an address.
     #[inline]
-    pub(crate) fn begun(&mut self, class: u16) {
+    pub(crate) fn begun(&mut self, class: u16, address: u16) {
         self.classes.begun(class);
+        self.addresses.begun(address);
     }
 
     /// Stores the server's words about the last refusal, and the reason of the last request that failed alone, if they
@@ -280,6 +294,13 @@ impl Record {
         if let Outcome::Failed(fault) = done.outcome {
             self.first_failures.failed(fault);
         }
+    }
+
+    /// Counts a command that a node of a cluster redirected, and that is sent again.
+    pub(crate) fn redirected(&mut self, done: &Done) {
+        let is_moved = done.outcome == Outcome::Failed(Fault::Moved);
+        self.counts.moved += u64::from(is_moved);
+        self.counts.asked += u64::from(!is_moved);
     }
 
     /// Stores the reason of a failure, if it is the first of its kind.
@@ -335,11 +356,22 @@ impl Record {
         }
     }
 
-    /// Records the end of a request by its class and as a stream.
+    /// Records the end of a request in the window, if it has a trace context.
+    #[inline]
+    fn trace_ended(&mut self, now_ns: u64, request: &InFlightRequest, status: Option<u16>) {
+        if request.trace.is_some() {
+            let took_ns = now_ns.saturating_sub(request.start.intended_ns);
+            let at_ns = now_ns.saturating_sub(self.origin_ns);
+            self.slow_traces.add(took_ns, || Ended::new(request.trace, at_ns, status));
+        }
+    }
+
+    /// Records the end of a request by its class, by its address and as a stream.
     fn ended_in_detail(&mut self, now_ns: u64, conn: u32, request: &InFlightRequest, done: &Done) {
-        if !self.classes.is_empty() {
+        if !self.classes.is_empty() || !self.addresses.is_empty() {
             let took_ns = self.measuring.then(|| now_ns.saturating_sub(request.start.intended_ns));
             self.classes.ended(request.class, done, took_ns);
+            self.addresses.ended(request.address, done, took_ns);
         }
         if let Some(streams) = &mut self.streams {
             let is_complete = !matches!(done.outcome, Outcome::Failed(_));
@@ -375,6 +407,7 @@ impl Record {
         self.slot_times.count(request.start.intended_ns.saturating_sub(self.origin_ns), took_ns);
         if self.measuring {
             self.request_carried_in(request);
+            self.trace_ended(now_ns, request, Some(done.status));
             self.tenths.count(now_ns.saturating_sub(self.begin.at_ns), took_ns);
             if done.outcome == Outcome::Unexpected {
                 return self.refused.record_ns(took_ns);

@@ -72,6 +72,8 @@ impl Record {
             cpu_us: (end.cpu_us.0 - begin.cpu_us.0, end.cpu_us.1 - begin.cpu_us.1),
             histograms: by_name(always, rare),
             classes: self.classes.parts(),
+            addresses: self.addresses.parts(),
+            slowest_traces: self.slow_traces.into_vec(),
             service_unanswered: self.service_unanswered,
             streams,
             first_failures: self.first_failures.into_vec(),

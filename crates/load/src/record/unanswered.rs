@@ -15,6 +15,7 @@ impl Record {
             streams.ended(now_ns, conn, request, 0, false);
         }
         self.classes.failed(request.class);
+        self.addresses.failed(request.address);
         self.unanswered(now_ns, request);
     }
 
@@ -32,6 +33,7 @@ impl Record {
     pub(super) fn unanswered(&mut self, now_ns: u64, request: &InFlightRequest) {
         self.never_answered(now_ns, request.start.intended_ns);
         if self.measuring {
+            self.trace_ended(now_ns, request, None);
             let from_start = |start_ns: u64| rounded(now_ns.saturating_sub(start_ns));
             self.each_time(request, |times, start_ns| *times.failed.entry(from_start(start_ns)).or_default() += 1);
             self.carry_in_others(request);

@@ -16,6 +16,7 @@ use super::head::HeadBuffer;
 use super::request::{Request, build};
 use crate::refusal::Refusal;
 use crate::template::SharedPlan;
+use crate::trace::copy_with_line;
 use crate::{Client, Done, Fault, Mix, Progress, ProtoError, Request as Asked, Requester, Which};
 
 /// Settings of the clients of a plan, checked and prepared.
@@ -115,7 +116,7 @@ enum Phase {
 pub struct ClientSession {
     requests: Arc<[Request]>,
     /// Requests without an answer, in the order in which they were sent.
-    outstanding: VecDeque<u16>,
+    outstanding: VecDeque<Asked>,
     /// Number of requests whose bytes were all returned for sending, and number of bytes of the next request that were.
     given: usize,
     sent: usize,
@@ -163,28 +164,31 @@ impl Requester for ClientSession {
     }
 
     fn begin(&mut self, request: Asked) {
-        self.outstanding.push_back(request.item);
+        self.outstanding.push_back(request);
     }
 
     fn transmit(&mut self, out: &mut [u8]) -> usize {
         let mut done = 0;
         while self.given < self.outstanding.len() && done < out.len() {
-            let request = &self.requests[usize::from(self.outstanding[self.given])];
-            let message = match &mut self.live {
-                None => &*request.bytes,
+            let Asked { item, trace, .. } = self.outstanding[self.given];
+            let request = &self.requests[usize::from(item)];
+            let (message, line) = match &mut self.live {
+                None => (&*request.bytes, trace.is_some().then(|| trace.line())),
                 Some(live) => {
                     if self.sent == 0 {
-                        live.fill(request);
+                        live.fill(request, trace);
                     }
-                    &live.filled
+                    (&*live.filled, None)
                 }
             };
-            let rest = &message[self.sent..];
-            let n = rest.len().min(out.len() - done);
-            out[done..done + n].copy_from_slice(&rest[..n]);
+            let to = &mut out[done..];
+            let n = match &line {
+                None => copy(&message[self.sent..], to),
+                Some(line) => copy_with_line(message, (request.headers_end as usize, &line[..]), self.sent, to),
+            };
             done += n;
             self.sent += n;
-            if self.sent == message.len() {
+            if self.sent == message.len() + line.map_or(0, |line| line.len()) {
                 (self.given, self.sent) = (self.given + 1, 0);
             }
         }
@@ -262,9 +266,15 @@ impl Requester for ClientSession {
     }
 }
 
+fn copy(from: &[u8], to: &mut [u8]) -> usize {
+    let n = from.len().min(to.len());
+    to[..n].copy_from_slice(&from[..n]);
+    n
+}
+
 /// Returns the current request if the body of its response must be examined.
-fn wanted<'a>(requests: &'a [Request], outstanding: &VecDeque<u16>) -> Option<&'a Request> {
-    let request = outstanding.front().map(|&item| &requests[usize::from(item)]);
+fn wanted<'a>(requests: &'a [Request], outstanding: &VecDeque<Asked>) -> Option<&'a Request> {
+    let request = outstanding.front().map(|asked| &requests[usize::from(asked.item)]);
     request.filter(|request| request.is_examined)
 }
 

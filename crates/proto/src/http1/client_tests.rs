@@ -237,3 +237,19 @@ proptest! {
         }
     }
 }
+
+#[test]
+fn a_trace_context_is_a_header_of_the_requests_that_have_one() {
+    let mut session = ClientPlan::new(&plan("POST", None)).unwrap().session();
+    let trace = crate::Trace::new(5);
+    [trace, crate::Trace::NONE].into_iter().for_each(|trace| session.begin(Asked { trace, ..Asked::default() }));
+    let (mut all, mut piece) = (Vec::new(), [0; 7]);
+    while let n @ 1.. = session.transmit(&mut piece) {
+        all.extend_from_slice(&piece[..n]);
+    }
+    let text = String::from_utf8(all).unwrap();
+    let (traced, plain) = text.split_at(text.find("\r\n\r\n").unwrap() + 4);
+    let line = String::from_utf8(trace.line().to_vec()).unwrap();
+    assert!(traced.ends_with(&format!("{line}\r\n")), "{traced}");
+    assert_eq!(traced.replace(&line, ""), plain);
+}

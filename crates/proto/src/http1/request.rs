@@ -14,6 +14,8 @@ use crate::template::{Piece, Source, decimal, without_placeholders};
 pub(super) struct Request {
     /// All bytes of the request; empty if values are filled in each time it is sent.
     pub(super) bytes: Box<[u8]>,
+    /// Position in `bytes` behind the last header.
+    pub(super) headers_end: u32,
     pub(super) is_head: bool,
     pub(super) is_idempotent: bool,
     /// True if the body of the response must be examined: for a text, for values to capture, or for events.
@@ -79,6 +81,7 @@ fn one(item: Item, source: Option<&Source>) -> Result<Request, ProtoError> {
     let is_examined = expect_text.is_some() || !capture.is_empty();
     let known = Request {
         bytes,
+        headers_end: 0,
         filled: None,
         is_head,
         is_idempotent,
@@ -90,8 +93,9 @@ fn one(item: Item, source: Option<&Source>) -> Result<Request, ProtoError> {
     let Some(source) = source else {
         let mut bytes = format!("{method} {path} HTTP/1.1\r\n{text}").into_bytes();
         end_head(&mut bytes, says_length.then_some(body.len()));
+        let headers_end = (bytes.len() - b"\r\n".len()) as u32;
         bytes.extend_from_slice(&body);
-        return Ok(Request { bytes: bytes.into(), ..known });
+        return Ok(Request { bytes: bytes.into(), headers_end, ..known });
     };
     let mut head = vec![Piece::Text(format!("{method} ").into_bytes().into())];
     head.extend(source.cut(&path, true)?);

@@ -192,7 +192,7 @@ fn statements_are_prepared_before_the_first_request() {
     let prepared = [message(b'1', b""), message(b'1', b""), ready()].concat();
     assert_eq!(fed(&mut session, &prepared, 4).unwrap().0, []);
     assert!(session.ready());
-    (0..2).for_each(|item| session.begin(Request { id: 0, item }));
+    (0..2).for_each(|item| session.begin(Request { item, ..Request::default() }));
     let execute = [message(b'E', &[0; 5]), message(b'S', b"")].concat();
     let bind = |body: &[u8]| [message(b'B', body), execute.clone()].concat();
     let both = [bind(b"\0s0\0\0\0\0\x01\0\0\0\x017\0\0"), bind(b"\0s1\0\0\0\0\0\0\0")].concat();

@@ -4,8 +4,10 @@ use std::sync::Arc;
 
 use run::Protocol;
 
+use super::cluster::{NodeQueue, Reply, Routes};
 use super::command::{array, encode};
 use super::reply::{Kind, Reader};
+use super::slots::slot_of;
 use crate::client::read;
 use crate::commands::{CommandQueue, Commands, copy_rest};
 use crate::{Client, Done, Fault, Outcome, Progress, ProtoError, Request, Requester, Which};
@@ -14,6 +16,8 @@ use crate::{Client, Done, Fault, Outcome, Progress, ProtoError, Request, Request
 #[derive(Clone)]
 pub struct ClientPlan {
     commands: Commands,
+    /// Routes of a cluster, if the server belongs to one.
+    routes: Option<Arc<Routes>>,
     /// First bytes on a connection (HELLO, AUTH, SELECT), and the number of replies to them.
     greeting: Arc<[u8]>,
     greeting_replies: u32,
@@ -22,7 +26,7 @@ pub struct ClientPlan {
 impl ClientPlan {
     /// Reads the commands and encodes them.
     pub fn new(plan: &Protocol) -> Result<Self, ProtoError> {
-        let Protocol::Redis { command, commands_file, auth_file, database, resp3 } = plan else {
+        let Protocol::Redis { command, commands_file, auth_file, database, resp3, cluster } = plan else {
             return Err(ProtoError::Unknown(plan.name()));
         };
         let advice = "give a command a line, such as GET key";
@@ -47,7 +51,13 @@ impl ClientPlan {
         if *database > 0 {
             say(&["SELECT", &database.to_string()]);
         }
-        Ok(Self { commands, greeting: greeting.into(), greeting_replies })
+        let routes = Routes::new(cluster, &commands);
+        Ok(Self { commands, routes, greeting: greeting.into(), greeting_replies })
+    }
+
+    /// Returns the slot of each command in a cluster; `None` for a command without a key.
+    pub fn slots(&self) -> Vec<Option<u16>> {
+        self.commands.encoded().iter().map(|command| slot_of(command)).collect()
     }
 }
 
@@ -101,10 +111,16 @@ impl Client for ClientPlan {
         self.commands.only_read
     }
 
+    /// In a cluster, connections send different commands.
+    fn fixed(&self) -> bool {
+        self.routes.is_none()
+    }
+
     fn session(&self) -> ClientSession {
         ClientSession {
             plan: self.clone(),
             queue: CommandQueue::default(),
+            node: self.routes.clone().map(|routes| Box::new(NodeQueue::new(routes))),
             greeted: 0,
             greeting_replies: self.greeting_replies,
             outstanding: 0,
@@ -118,6 +134,8 @@ impl Client for ClientPlan {
 pub struct ClientSession {
     plan: ClientPlan,
     queue: CommandQueue,
+    /// Commands of a connection to a node of a cluster, which replace `queue`.
+    node: Option<Box<NodeQueue>>,
     /// Number of bytes of the first commands (HELLO, AUTH, SELECT) that were sent, and number of missing replies to
     /// them.
     greeted: usize,
@@ -161,18 +179,30 @@ impl Requester for ClientSession {
         Some(self.bytes > 0 || self.reader.is_inside())
     }
 
+    fn aim(&mut self, address: u16) {
+        self.node.iter_mut().for_each(|node| node.aim(address));
+    }
+
     fn begin(&mut self, _: Request) {
-        self.queue.add();
+        match &mut self.node {
+            Some(node) => node.add(),
+            None => self.queue.add(),
+        }
         self.outstanding += 1;
     }
 
     fn transmit(&mut self, out: &mut [u8]) -> usize {
         let done = copy_rest(&self.plan.greeting, &mut self.greeted, out);
-        done + self.queue.transmit(&self.plan.commands, &mut out[done..])
+        let rest = &mut out[done..];
+        done + match &mut self.node {
+            Some(node) => node.transmit(&self.plan.commands, rest),
+            None => self.queue.transmit(&self.plan.commands, rest),
+        }
     }
 
     fn wants_transmit(&self) -> bool {
-        !self.queue.is_empty() || self.greeted < self.plan.greeting.len()
+        let has_commands = self.node.as_ref().map_or(!self.queue.is_empty(), |node| !node.is_empty());
+        has_commands || self.greeted < self.plan.greeting.len()
     }
 
     fn receive(&mut self, input: &[u8], done: &mut dyn FnMut(Done)) -> Result<Progress, Fault> {
@@ -189,9 +219,16 @@ impl Requester for ClientSession {
                 Kind::Good if self.greeting_replies > 0 => self.greeting_replies -= 1,
                 _ if self.outstanding == 0 => return Err(Fault::Unasked("a reply that no command asked for")),
                 kind => {
+                    let error = (kind == Kind::Error).then(|| self.reader.error());
+                    let reply = self.node.as_mut().map_or(Reply::Command(None), |node| node.replied(error));
+                    let Reply::Command(redirected) = reply else { continue };
                     self.outstanding -= 1;
                     progress.completed += 1;
-                    let outcome = if kind == Kind::Error { Outcome::Unexpected } else { Outcome::Expected };
+                    let outcome = match (redirected, kind) {
+                        (Some(fault), _) => Outcome::Failed(fault),
+                        (None, Kind::Error) => Outcome::Unexpected,
+                        (None, _) => Outcome::Expected,
+                    };
                     done(Done { which: Which::Oldest, status: 0, outcome, bytes, events: 0 });
                 }
             }
@@ -207,6 +244,7 @@ impl Requester for ClientSession {
 
     fn reset(&mut self) {
         (self.queue, self.greeted) = (CommandQueue::default(), 0);
+        self.node.iter_mut().for_each(|node| node.clear());
         (self.greeting_replies, self.outstanding, self.bytes) = (self.plan.greeting_replies, 0, 0);
         self.reader.reset();
     }
@@ -252,7 +290,8 @@ mod tests {
 
     fn plan(command: &str, database: u32) -> ClientPlan {
         let (command, resp3) = (command.to_owned(), database > 0);
-        ClientPlan::new(&Protocol::Redis { command, commands_file: None, auth_file: None, database, resp3 }).unwrap()
+        let (commands_file, auth_file, cluster) = (None, None, Vec::new());
+        ClientPlan::new(&Protocol::Redis { command, commands_file, auth_file, database, resp3, cluster }).unwrap()
     }
 
     fn sent(session: &mut ClientSession) -> String {

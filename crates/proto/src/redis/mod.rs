@@ -1,13 +1,15 @@
 //! Redis, both sides: commands in RESP, and any replies of RESP2 and RESP3. Error replies are unexpected answers.
 
 mod client;
+mod cluster;
 mod command;
 mod reply;
 mod server;
+mod slots;
 mod spec;
 mod value;
 
 pub use client::{ClientPlan, ClientSession};
 pub use server::ServerSession;
 pub(crate) use spec::{SPEC, client};
-pub use value::{Value, ValueReader, encode_command};
+pub use value::{Value, ValueReader, encode_command, values};

@@ -19,6 +19,7 @@ pub(crate) const SPEC: ProtocolSpec = ProtocolSpec {
         auth_file: None,
         database: 0,
         resp3: false,
+        cluster: Vec::new(),
     },
     flags: &[
         flag(
@@ -69,7 +70,8 @@ pub(crate) const SPEC: ProtocolSpec = ProtocolSpec {
     set_path,
     without_network: |plan| match plan {
         Protocol::Redis { command, commands_file, .. } => {
-            Protocol::Redis { command, commands_file, auth_file: None, database: 0, resp3: false }
+            let (database, resp3, cluster) = (0, false, Vec::new());
+            Protocol::Redis { command, commands_file, auth_file: None, database, resp3, cluster }
         }
         other => other,
     },

@@ -75,6 +75,20 @@ impl ValueReader {
     }
 }
 
+/// Returns the values of complete replies one after another; an incomplete reply at the end is left out.
+pub fn values(mut bytes: &[u8]) -> Result<Vec<Value>, Fault> {
+    let (mut reader, mut all) = (Reader::default(), Vec::new());
+    loop {
+        let mut rest = bytes;
+        if reader.next(&mut rest)?.is_none() {
+            return Ok(all);
+        }
+        let mut reply = &bytes[..bytes.len() - rest.len()];
+        all.push(value(&mut reply).unwrap_or(Value::Nil));
+        bytes = rest;
+    }
+}
+
 /// Parses a complete reply. Nesting and lengths were already checked by the reader.
 fn value(rest: &mut &[u8]) -> Option<Value> {
     let end = rest.windows(2).position(|pair| pair == b"\r\n")?;

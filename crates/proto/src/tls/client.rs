@@ -164,6 +164,10 @@ impl<S: Requester> Requester for ClientSession<S> {
         }
     }
 
+    fn aim(&mut self, address: u16) {
+        self.within.aim(address);
+    }
+
     fn begin(&mut self, request: Request) {
         self.within.begin(request);
     }

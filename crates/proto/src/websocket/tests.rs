@@ -258,7 +258,7 @@ fn each_message_has_its_id_and_only_its_answer_ends_it() {
         (rule.id_pointer, rule.answer_id_pointer) = (Some("/params/0/id".into()), Some("/reply~1to".into()));
     });
     let mut session = accepted(plan.unwrap().session());
-    (0..3).for_each(|id| session.begin(Request { id, item: 0 }));
+    (0..3).for_each(|id| session.begin(Request { id, item: 0, ..Request::default() }));
     let all = sent(&mut session, 7);
     let (head, message) = (6, r#"{"params": [{"id": "1000000000", "n": 1.50}]}"#);
     let ids: Vec<String> = all

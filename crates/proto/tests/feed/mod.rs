@@ -33,7 +33,7 @@ pub(crate) fn stream(scheme: &str, stream: Option<&StreamPlan>, bytes: &[u8], pi
             unreachable!("a greeting of its own row");
         }
     }
-    (0..IN_FLIGHT).for_each(|id| session.begin(Request { id, item: 0 }));
+    (0..IN_FLIGHT).for_each(|id| session.begin(Request { id, item: 0, ..Request::default() }));
     while session.transmit(&mut sent) > 0 {}
     let mut done = |done| told.push(done);
     for part in bytes.chunks(piece.max(1)) {

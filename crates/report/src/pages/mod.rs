@@ -3,6 +3,7 @@
 //! To add a page, write a file with `fn sections(&Run) -> Vec<Section>` and add a row at its place in the reading
 //! order.
 
+mod addresses;
 mod answer;
 mod answered;
 mod argument;
@@ -32,6 +33,7 @@ mod proof;
 mod rate;
 mod repeats;
 mod server_acts;
+mod spans;
 mod spread;
 mod stacks;
 mod statuses;
@@ -39,6 +41,7 @@ mod streams;
 mod sweep;
 mod times;
 mod tls;
+mod traces;
 mod trials;
 mod trust;
 mod utilisation;
@@ -119,6 +122,7 @@ pub const PAGES: &[Page] = &[
     },
     Page { name: "repeats", help: "the result of each repeat", sections: repeats::sections },
     Page { name: "classes", help: "the classes of a request mix, side by side", sections: classes::sections },
+    Page { name: "addresses", help: "the addresses of the server, side by side", sections: addresses::sections },
     Page { name: "hosts", help: "the generator hosts, side by side", sections: hosts::sections },
     Page { name: "trials", help: "one row per operating point", sections: trials::sections },
     Page { name: "costs", help: "the cost of one request on both sides", sections: costs::sections },
@@ -126,9 +130,11 @@ pub const PAGES: &[Page] = &[
     Page { name: "double", help: "the resources needed to double the capacity", sections: double::sections },
     Page { name: "behind", help: "upstreams of the server, and how busy they were", sections: behind::sections },
     Page { name: "waits", help: "threads of the server, and what they wait for", sections: waits::sections },
+    Page { name: "spans", help: "self time of the server's spans", sections: spans::sections },
     Page { name: "utilisation", help: "how busy each device was at saturation", sections: utilisation::sections },
     Page { name: "stacks", help: "functions of the server by CPU time and by waiting", sections: stacks::sections },
     Page { name: "latency", help: "the percentile curve and the figures behind it", sections: latency::sections },
+    Page { name: "traces", help: "the slowest requests with a trace context", sections: traces::sections },
     Page { name: "fits", help: "fitted curves with the intervals of their coefficients", sections: fits::sections },
     Page { name: "argument", help: "the reasoning of the verdict, step by step", sections: argument::sections },
     Page { name: "trust", help: "how far you can rely on the figures", sections: trust::sections },

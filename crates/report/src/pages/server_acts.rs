@@ -27,7 +27,17 @@ pub(super) fn sentences(trial: &Trial) -> Vec<String> {
     });
     let unasked = (tally.unasked_messages > 0)
         .then(|| format!("{} unrequested messages came; none counts as an answer", count(tally.unasked_messages)));
-    let all = [unprocessed, redirects(tally), together, races, idle_closes(trial), unannounced(trial), left, unasked];
+    let all = [
+        unprocessed,
+        cluster_redirects(tally),
+        redirects(tally),
+        together,
+        races,
+        idle_closes(trial),
+        unannounced(trial),
+        left,
+        unasked,
+    ];
     all.into_iter().flatten().collect()
 }
 
@@ -35,6 +45,13 @@ pub(super) fn sentences(trial: &Trial) -> Vec<String> {
 fn reason(trial: &Trial, kind: ErrorKind) -> Option<&str> {
     let first = trial.first_failures.iter().find(|first| first.kind == FailureKind::Error(kind))?;
     Some(first.reason.as_str()).filter(|reason| !reason.is_empty())
+}
+
+/// Returns the number of commands that nodes of a Redis cluster redirected.
+fn cluster_redirects(tally: &Tally) -> Option<String> {
+    let kinds = [(tally.moved, "MOVED"), (tally.asked, "ASK")].into_iter().filter(|(n, _)| *n > 0);
+    let kinds: Vec<String> = kinds.map(|(n, kind)| format!("{} {kind}", count(n))).collect();
+    (!kinds.is_empty()).then(|| format!("the cluster redirected commands: {}; each was sent again", kinds.join(", ")))
 }
 
 /// Returns the number of redirects among the expected answers. If every answer is one, the test request has already
@@ -314,6 +331,9 @@ mod tests {
             "the server closed 8 idle connections just as requests left: its keep-alive timeout (100 ms) is no longer than \
              the think time; 8 sent again"
         );
+        let redirected = Tally { moved: 12, asked: 3, ..Tally::default() };
+        let sentence = cluster_redirects(&redirected).unwrap();
+        assert_eq!(sentence, "the cluster redirected commands: 12 MOVED, 3 ASK; each was sent again");
         trial.tally.resent = 0;
         assert!(sentences(&trial)[1].ends_with("idempotent"));
         trial.closes_idle_after_s = None;

@@ -17,6 +17,7 @@ pub(crate) mod history;
 pub(crate) mod hot;
 pub(crate) mod proof;
 pub(crate) mod repeat;
+pub(crate) mod span_growth;
 pub(crate) mod streams;
 pub(crate) mod trust;
 pub(crate) mod users;
@@ -86,6 +87,9 @@ pub struct Findings {
     /// Functions with the largest shares of the server's CPU time, the largest first.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub hot: Vec<crate::HotFunction>,
+    /// Kind of span whose self time grows most with the load, if the server sent spans.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub span_growth: Option<crate::SpanGrowth>,
     /// Resources needed to double the capacity, in the order in which they limit the server.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub what_if: Vec<ResourceNeed>,

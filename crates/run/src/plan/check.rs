@@ -112,6 +112,36 @@ impl LoadPlan {
         }
     }
 
+    fn check_addresses(&self) -> Result<(), PlanError> {
+        let count = self.addresses.len();
+        let few = "give at most 64 addresses";
+        range(count < crate::MAX_ADDRESSES, "load.addresses", count as f64, few)?;
+        let whole = "leave --addresses all out: with --two-process, all connections go to one address";
+        range(count == 0 || !self.two_process, "load.addresses", count as f64, whole)
+    }
+
+    fn check_traceparent(&self) -> Result<(), PlanError> {
+        let share = self.traceparent;
+        let wrong = |advice| out_of_range("load.traceparent", share.to_string(), advice);
+        let headers = match &self.protocol {
+            Protocol::Http1(http) | Protocol::Http2(http) => Some(&http.headers),
+            Protocol::Grpc { headers, .. } => Some(headers),
+            _ => None,
+        };
+        let of_set = self.requests.iter().flat_map(|set| &set.requests).flat_map(|request| &request.headers);
+        let mut names = headers.into_iter().flatten().chain(of_set).map(|(name, _)| name);
+        match () {
+            () if share == 0.0 => Ok(()),
+            () if !(0.0..=1.0).contains(&share) => wrong("give a share of the requests, such as 1%"),
+            () if headers.is_none() => wrong("only requests of http://, https:// and grpc:// have a trace context"),
+            () if self.two_process => wrong("leave it out with --two-process"),
+            () if names.any(|name| name.eq_ignore_ascii_case("traceparent")) => {
+                wrong("leave out the header traceparent of the requests, or --traceparent")
+            }
+            () => Ok(()),
+        }
+    }
+
     fn check_new_connections(&self) -> Result<(), PlanError> {
         let in_flight = self.intensity.pipeline();
         range(
@@ -143,6 +173,8 @@ impl LoadPlan {
             1.0,
             "leave it out: a TLS session cannot be passed to another process",
         )?;
+        self.check_addresses()?;
+        self.check_traceparent()?;
         check_status(&self.protocol)?;
         check_intensity(&self.intensity)
     }

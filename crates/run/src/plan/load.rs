@@ -1,6 +1,6 @@
 //! Requests of a run, and their timing.
 
-use std::net::IpAddr;
+use std::net::{IpAddr, SocketAddr};
 
 use serde::{Deserialize, Serialize};
 
@@ -63,6 +63,12 @@ pub struct LoadPlan {
     pub connect_timeout_s: f64,
     /// Local addresses to use for the connections; empty to let the kernel choose.
     pub sources: Vec<IpAddr>,
+    /// Share of the requests with a trace context (header `traceparent`), 0 to 1.
+    #[serde(skip_serializing_if = "skip_empty::is_zero")]
+    pub traceparent: f64,
+    /// Further addresses of the server. Connections use its first address and these in turn.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub addresses: Vec<SocketAddr>,
     /// True if S-Clients use two processes as in source 1: one opens connections, the other handles them.
     pub two_process: bool,
     /// Seed of all random choices, which makes a run repeatable.
@@ -142,6 +148,8 @@ impl Default for LoadPlan {
             timeout_s: 10.0,
             connect_timeout_s: 5.0,
             sources: Vec::new(),
+            traceparent: 0.0,
+            addresses: Vec::new(),
             two_process: false,
             seed: 1,
             phase: 0.0,

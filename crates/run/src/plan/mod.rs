@@ -3,6 +3,7 @@
 pub(crate) mod address;
 pub(crate) mod behind;
 pub(crate) mod check;
+pub(crate) mod cluster;
 pub(crate) mod cold;
 pub(crate) mod error;
 pub(crate) mod expectation;
@@ -12,6 +13,7 @@ pub(crate) mod load;
 pub(crate) mod protocol;
 pub(crate) mod redact;
 pub(crate) mod requests;
+pub(crate) mod reroute;
 pub(crate) mod search;
 pub(crate) mod secret_names;
 pub(crate) mod secrets;

@@ -53,6 +53,9 @@ pub enum Protocol {
         /// RESP3 instead of RESP2.
         #[serde(default)]
         resp3: bool,
+        /// Slots of the cluster to which the server belongs; empty if it belongs to none.
+        #[serde(default, skip_serializing_if = "Vec::is_empty")]
+        cluster: Vec<crate::ClusterSlots>,
     },
     /// Commands of memcached's text protocol.
     Memcached {

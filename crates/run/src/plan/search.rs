@@ -1,5 +1,7 @@
 //! Objective, search and observation of a run.
 
+use std::net::SocketAddr;
+
 use serde::{Deserialize, Serialize};
 
 use crate::{AnswerTime, SummaryFigure};
@@ -196,10 +198,13 @@ pub struct ObservePlan {
         deserialize_with = "crate::bounded::list::<{ crate::MAX_BEHIND }, _, _>"
     )]
     pub behind: Vec<crate::Behind>,
+    /// Address of loopback at which spans of the server are received during the run.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub spans: Option<SocketAddr>,
 }
 
 impl Default for ObservePlan {
     fn default() -> Self {
-        Self { interval_s: 0.5, at_rest_s: 1.0, waits: false, no_stacks: false, behind: Vec::new() }
+        Self { interval_s: 0.5, at_rest_s: 1.0, waits: false, no_stacks: false, behind: Vec::new(), spans: None }
     }
 }

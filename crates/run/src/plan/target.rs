@@ -4,7 +4,7 @@ use std::net::IpAddr;
 
 use serde::{Deserialize, Serialize};
 
-use crate::UrlParts;
+use crate::{AddressChoice, ConnectTo, FixedAddresses, UrlParts};
 
 /// The server under test.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -17,21 +17,46 @@ pub struct Target {
     pub server_pid: Option<u32>,
     /// True if the user allows a target outside loopback, private and link-local ranges.
     pub authorized: bool,
+    /// Hosts and ports to connect to instead of those of the URL. The first entry that matches applies.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub connect_to: Vec<ConnectTo>,
+    /// Addresses of hosts and ports, instead of those of the resolver.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub resolve: Vec<FixedAddresses>,
+    /// Addresses of the server's name that are loaded.
+    #[serde(skip_serializing_if = "is_first")]
+    pub addresses: AddressChoice,
     /// CPU time that the embedded server spends on each request, microseconds; 0 for none. This extra work makes the
     /// server clearly more expensive than the generator, so that the server is the bottleneck.
     pub embedded_work_us: f64,
 }
 
+fn is_first(choice: &AddressChoice) -> bool {
+    *choice == AddressChoice::First
+}
+
 impl Default for Target {
     fn default() -> Self {
-        Self { url: String::new(), server_pid: None, authorized: false, embedded_work_us: 50.0 }
+        Self {
+            url: String::new(),
+            server_pid: None,
+            authorized: false,
+            connect_to: Vec::new(),
+            resolve: Vec::new(),
+            addresses: AddressChoice::First,
+            embedded_work_us: 50.0,
+        }
     }
 }
 
 impl Target {
     /// Returns true if the target is a loopback address (127.0.0.0/8, ::1, localhost). This function makes no DNS
-    /// request. `None` if the target has no address.
+    /// request. `None` if the target has no address, or if connections may go
+    /// elsewhere than to the host of the URL.
     pub fn loopback(&self) -> Option<bool> {
+        if !self.connect_to.is_empty() || !self.resolve.is_empty() {
+            return None;
+        }
         let written = UrlParts::parse(&self.url);
         let authority = match written.transport() {
             (_, true) => return Some(true),
@@ -70,5 +95,8 @@ mod tests {
             assert_eq!(loopback(other), Some(false), "{other}");
         }
         assert_eq!((loopback(""), loopback("http://")), (None, None));
+        let mut elsewhere = Target { url: "http://127.0.0.1/".into(), ..Target::default() };
+        elsewhere.connect_to.push(":::1".parse().unwrap());
+        assert_eq!(elsewhere.loopback(), None);
     }
 }

@@ -94,6 +94,7 @@ struct Head {
 struct Parts {
     histograms: Count,
     classes: Count,
+    addresses: Count,
     client_hosts: Count,
     host_loads: Count,
 }
@@ -201,7 +202,7 @@ pub fn parse_run(name: &str, text: &str) -> Result<Run, RunDirError> {
     check_weight(name, text)?;
     let head: Head = serde_json::from_str(text).map_err(|e| unreadable(name, text, &e))?;
     check_format(name, head.format.as_deref().unwrap_or_default())?;
-    let histograms = head.sum(|trial| trial.histograms.0 + trial.classes.0);
+    let histograms = head.sum(|trial| trial.histograms.0 + trial.classes.0 + trial.addresses.0);
     fits(
         name,
         &[

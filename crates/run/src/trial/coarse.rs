@@ -170,6 +170,11 @@ impl<const PART_BITS: u32> Buckets<PART_BITS> {
         None
     }
 
+    /// Returns the end of a bucket, nanoseconds. The last bucket has no end.
+    pub fn end_ns(bucket: u16) -> f64 {
+        Self::edges_ns(bucket).1
+    }
+
     /// Returns the start and the end of a bucket, nanoseconds.
     fn edges_ns(bucket: u16) -> (f64, f64) {
         let parts = Self::PARTS;

@@ -12,6 +12,10 @@ use crate::{SlotHist, Tally, Tenths, Window, WindowSkew};
 pub struct Measured {
     /// Start and end of the window, on the time scale of the recordings.
     pub window: Window,
+    /// Start of the load as time of day, seconds since 1970 (UTC). With it, the times of a trial can be compared with logs
+    /// and traces of the server.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub load_began_unix_s: Option<f64>,
     /// Length of the window by the generator's own clock, seconds.
     #[serde(with = "Figure")]
     pub length_s: f64,

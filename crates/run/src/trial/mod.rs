@@ -1,5 +1,6 @@
 //! Trials: one load, its responses, and the counters of both sides during the load.
 
+pub(crate) mod addresses;
 pub(crate) mod answer_time;
 mod answers;
 pub(crate) mod axes;
@@ -19,6 +20,7 @@ pub(crate) mod monitors;
 pub(crate) mod results;
 pub(crate) mod side;
 pub(crate) mod silent_closes;
+pub(crate) mod spans;
 pub(crate) mod sqlstate;
 pub(crate) mod stacks;
 pub(crate) mod status;
@@ -27,6 +29,7 @@ pub(crate) mod tally;
 pub(crate) mod tasks;
 pub(crate) mod tenths;
 pub(crate) mod time_figure;
+pub(crate) mod traced;
 pub(crate) mod unanswered_times;
 pub(crate) mod upstream;
 pub(crate) mod values;
@@ -168,9 +171,21 @@ pub struct Trial {
         deserialize_with = "crate::bounded::list::<{ crate::MAX_FIRST_FAILURES }, _, _>"
     )]
     pub first_failures: Vec<FirstFailure>,
+    /// Slowest requests with a trace context in the measured window, the slowest first.
+    #[serde(
+        skip_serializing_if = "Vec::is_empty",
+        deserialize_with = "crate::bounded::list::<{ crate::MAX_TRACES }, _, _>"
+    )]
+    pub slowest_traces: Vec<crate::TracedRequest>,
     /// Results of each class in a mix of requests; empty if all requests belong to one class.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub classes: Vec<ClassPart>,
+    /// Results of each address of the server; empty if all connections went to one address.
+    #[serde(
+        skip_serializing_if = "Vec::is_empty",
+        deserialize_with = "crate::bounded::list::<{ crate::MAX_ADDRESSES }, _, _>"
+    )]
+    pub addresses: Vec<crate::AddressPart>,
     /// Parts of a long measured window, some hundreds at most.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub moments: Vec<crate::Moment>,
@@ -196,6 +211,9 @@ pub struct Trial {
         deserialize_with = "crate::bounded::list::<{ crate::MAX_BEHIND }, _, _>"
     )]
     pub databases: Vec<crate::DatabaseProfile>,
+    /// Spans that the server sent to the receiver of the run.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub spans: Option<Box<crate::SpanProfile>>,
     /// Incidents of the server and the generators.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub incidents: Vec<Incident>,

@@ -82,6 +82,15 @@ pub struct Tally {
     /// them once.
     #[serde(skip_serializing_if = "skip_empty::is_no_count")]
     pub resent: u64,
+    /// Commands that a node of a Redis cluster redirected for good (MOVED), and that were sent again.
+    #[serde(skip_serializing_if = "skip_empty::is_no_count")]
+    pub moved: u64,
+    /// Commands that a node of a Redis cluster redirected once (ASK), and that were sent again.
+    #[serde(skip_serializing_if = "skip_empty::is_no_count")]
+    pub asked: u64,
+    /// Requests that were started with a trace context.
+    #[serde(skip_serializing_if = "skip_empty::is_no_count")]
+    pub traced: u64,
     /// Messages of the server without a request: Redis pushes, WebSocket messages without the expected text, and
     /// surplus answers. These messages do not count as answers.
     #[serde(skip_serializing_if = "skip_empty::is_no_count")]
@@ -149,6 +158,9 @@ impl Tally {
             (&mut self.connects_past_need, o.connects_past_need),
             (&mut self.unprocessed, o.unprocessed),
             (&mut self.resent, o.resent),
+            (&mut self.traced, o.traced),
+            (&mut self.moved, o.moved),
+            (&mut self.asked, o.asked),
             (&mut self.unasked_messages, o.unasked_messages),
             (&mut self.doubtful_answers, o.doubtful_answers),
             (&mut self.handshakes, o.handshakes),

@@ -6,9 +6,9 @@ use std::collections::btree_map::Entry;
 
 use crate::figure::Figure;
 use crate::{
-    Address, ClassPart, CoarseHist, ColdPlan, ConnectionOpening, EndsTogether, Errors, FirstFailure, Hist, LeverPlan,
-    LoadPlan, MAX_CLASSES, MAX_FIRST_FAILURES, ServerQuestion, SlotHist, StreamCounts, Tally, Tenths, UnansweredTimes,
-    WatchSpec, Window, skip_empty,
+    Address, AddressPart, ClassPart, CoarseHist, ColdPlan, ConnectionOpening, EndsTogether, Errors, FirstFailure, Hist,
+    LeverPlan, LoadPlan, MAX_ADDRESSES, MAX_CLASSES, MAX_FIRST_FAILURES, MAX_TRACES, ServerQuestion, SlotHist,
+    StreamCounts, Tally, Tenths, TracedRequest, UnansweredTimes, WatchSpec, Window, skip_empty,
 };
 
 /// Task of an agent: the first line that it reads. A load agent may get another task after it has reported its results.
@@ -222,6 +222,25 @@ impl TickDetail {
     }
 }
 
+impl TickDetail {
+    /// Returns the difference to an earlier copy.
+    #[must_use]
+    pub fn since(&self, earlier: &Self) -> Self {
+        Self {
+            errors: Errors(grown(&self.errors.0, &earlier.errors.0)),
+            unexpected: self.unexpected.saturating_sub(earlier.unexpected),
+            unexpected_statuses: grown(&self.unexpected_statuses, &earlier.unexpected_statuses),
+            responses: self.responses.since(&earlier.responses),
+        }
+    }
+}
+
+/// Returns the counts that are larger than earlier ones, as differences.
+fn grown<K: Ord + Copy>(now: &BTreeMap<K, u64>, earlier: &BTreeMap<K, u64>) -> BTreeMap<K, u64> {
+    let before = |key: &K| earlier.get(key).copied().unwrap_or(0);
+    now.iter().map(|(key, n)| (*key, n.saturating_sub(before(key)))).filter(|(_, n)| *n > 0).collect()
+}
+
 /// Maximum number of histograms per agent: twice the number of kinds of histograms.
 const MAX_HISTOGRAMS: usize = 16;
 /// Maximum number of slots of an experiment for which response times are stored.
@@ -297,6 +316,12 @@ pub struct LoadPart {
     /// Counts of the streams of events in the measured window; absent if the answers are no streams.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub streams: Option<StreamCounts>,
+    /// Slowest requests with a trace context in the measured window, the slowest first.
+    #[serde(skip_serializing_if = "Vec::is_empty", deserialize_with = "crate::bounded::list::<MAX_TRACES, _, _>")]
+    pub slowest_traces: Vec<TracedRequest>,
+    /// Results of each address of the server; empty if there is one address only.
+    #[serde(skip_serializing_if = "Vec::is_empty", deserialize_with = "crate::bounded::list::<MAX_ADDRESSES, _, _>")]
+    pub addresses: Vec<AddressPart>,
     /// First failure of each kind with its reason.
     #[serde(
         skip_serializing_if = "Vec::is_empty",
@@ -353,6 +378,10 @@ impl LoadPart {
         if let Some(streams) = other.streams {
             self.streams.get_or_insert_default().merge(streams);
         }
+        TracedRequest::merge(&mut self.slowest_traces, other.slowest_traces);
+        let mut addresses = other.addresses.into_iter();
+        self.addresses.iter_mut().zip(addresses.by_ref()).for_each(|(a, b)| a.merge(b));
+        self.addresses.extend(addresses);
         FirstFailure::merge(&mut self.first_failures, other.first_failures);
         for note in other.notes {
             if !self.notes.contains(&note) {

@@ -4,6 +4,8 @@ use std::net::SocketAddr;
 
 use serde::{Deserialize, Serialize};
 
+use crate::{ClusterSlots, MAX_CLUSTER_RANGES};
+
 /// Question about a server.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
@@ -14,6 +16,8 @@ pub enum ServerQuestion {
     Answers,
     /// Sends one request after a load, with a longer timeout than that of the load.
     StillAnswers,
+    /// Asks a node of a Redis cluster for the slots of all nodes.
+    ClusterSlots,
 }
 
 /// Answer to a [`ServerQuestion`].
@@ -31,6 +35,12 @@ pub struct ServerAnswer {
     /// Addresses of the server's name, if the question was only about them.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub addresses: Vec<SocketAddr>,
+    /// Slots of the Redis cluster to which the server belongs, if the question was about them.
+    #[serde(
+        skip_serializing_if = "Vec::is_empty",
+        deserialize_with = "crate::bounded::list::<MAX_CLUSTER_RANGES, _, _>"
+    )]
+    pub cluster: Vec<ClusterSlots>,
 }
 
 impl ServerAnswer {

@@ -1,7 +1,7 @@
 //! Sanitizing untrusted text from agents on other hosts. Text is sanitized when it arrives, so all later code can show
 //! it unchanged.
 
-use crate::{AgentReport, CpuUse, FailureKind, Incident, Observed, Recording, visible};
+use crate::{AgentReport, CpuUse, FailureKind, Incident, Observed, Recording, TracedRequest, visible};
 
 /// Maximum length of an untrusted text, characters.
 const MAX_TEXT_CHARS: usize = 4096;
@@ -86,6 +86,8 @@ impl AgentReport {
                     clean(&mut failure.reason);
                 }
                 part.classes.iter_mut().for_each(|class| clean(&mut class.name));
+                part.addresses.iter_mut().for_each(|part| clean(&mut part.requests.name));
+                part.slowest_traces.iter_mut().flat_map(TracedRequest::texts_mut).for_each(clean);
             }
             Self::Counts { failures, counts, .. } => {
                 failures.iter_mut().for_each(clean);

@@ -88,6 +88,7 @@ impl EpollDriver {
             epoll: Epoll::new()?,
             slots,
             target: setup.target.clone(),
+            targets: setup.targets(),
             sources: setup.source_addrs(),
             next_source: 0,
             nodelay: setup.nodelay,

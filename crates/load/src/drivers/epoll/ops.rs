@@ -16,7 +16,10 @@ use crate::driver::{Ops, Sent, Start};
 pub(crate) struct EpollOps {
     pub(super) epoll: Epoll,
     pub(super) slots: Vec<Slot>,
+    /// Address of the next connect.
     pub(super) target: Peer,
+    /// All addresses of the server.
+    pub(super) targets: Vec<Peer>,
     pub(super) sources: Vec<SocketAddr>,
     pub(super) next_source: usize,
     pub(super) nodelay: bool,
@@ -120,6 +123,12 @@ impl Ops for EpollOps {
     fn refresh(&mut self) -> u64 {
         self.now_ns = clock::monotonic_ns();
         self.now_ns
+    }
+
+    fn aim(&mut self, _conn: u32, address: u32) {
+        if let Some(target) = self.targets.get(address as usize) {
+            self.target.clone_from(target);
+        }
     }
 
     fn connect(&mut self, conn: u32) -> Result<(), Errno> {

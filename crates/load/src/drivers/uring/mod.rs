@@ -82,7 +82,7 @@ impl UringDriver {
             _ => PIECE_BYTES,
         };
         let mut addresses = vec![setup.target.clone()];
-        addresses.extend(setup.source_addrs().into_iter().map(Peer::from));
+        addresses.extend(setup.source_addrs().into_iter().chain(setup.further.iter().copied()).map(Peer::from));
         let files = setup.capacity.min(setup.descriptors).max(1);
         let completions = (setup.capacity * 2).clamp(MIN_COMPLETIONS, 65_536);
         let config = Config {

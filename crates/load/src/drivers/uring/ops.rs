@@ -47,6 +47,8 @@ pub(super) struct Slot {
     pub(super) sent_last: bool,
     /// Sent bytes that the peer had not acknowledged when it closed the connection.
     pub(super) unreceived: u32,
+    /// Index of the server's address in the ring's list of addresses.
+    pub(super) target: u32,
     pub(super) half_close: HalfClose,
 }
 
@@ -86,7 +88,8 @@ impl UringOps {
     fn open(&mut self, conn: u32, generation: u32) -> Result<(), Errno> {
         let (file, open) = (File::Fixed(conn), user(OPEN, conn, generation));
         let quiet = OpFlags::SKIP_SUCCESS;
-        self.ring.socket(conn, 0, quiet, open)?;
+        let target = self.slots[conn as usize].target;
+        self.ring.socket(conn, target, quiet, open)?;
         if self.nodelay {
             self.ring.nodelay(file, quiet, open)?;
         }
@@ -95,7 +98,7 @@ impl UringOps {
             self.ring.bind(file, 1 + self.next_source, quiet, open)?;
             self.next_source = (self.next_source + 1) % self.sources;
         }
-        self.ring.connect(file, 0, OpFlags::empty(), user(CONNECT, conn, generation))
+        self.ring.connect(file, target, OpFlags::empty(), user(CONNECT, conn, generation))
     }
 
     /// Asks the kernel how many sent bytes the peer has not received. Returns false if all were received, as an answer
@@ -129,6 +132,12 @@ impl Ops for UringOps {
         self.now_ns
     }
 
+    fn aim(&mut self, conn: u32, address: u32) {
+        // In the ring's list of addresses, the sources follow the first address of the server.
+        let target = if address == 0 { 0 } else { self.sources + address };
+        self.slots.get_mut(conn as usize).into_iter().for_each(|slot| slot.target = target);
+    }
+
     fn connect(&mut self, conn: u32) -> Result<(), Errno> {
         // The table of registered files is full; the descriptor limit determines its size.
         if conn >= self.files {
@@ -136,7 +145,13 @@ impl Ops for UringOps {
         }
         let slot = &mut self.slots[conn as usize];
         let generation = slot.generation.wrapping_add(1);
-        *slot = Slot { generation, state: State::Connecting, half_close: slot.half_close, ..Slot::default() };
+        *slot = Slot {
+            generation,
+            state: State::Connecting,
+            half_close: slot.half_close,
+            target: slot.target,
+            ..Slot::default()
+        };
         if slot.half_close.runs {
             slot.half_close.connects = true;
             return Ok(());

@@ -57,6 +57,7 @@ fn one(addr: SocketAddr, burst: Option<(usize, usize)>) -> Setup {
         capacity: 1,
         descriptors: 16,
         target: addr.into(),
+        further: Vec::new(),
         sources: Vec::new(),
         burst,
         nodelay: false,

@@ -14,7 +14,7 @@ impl ClientSession {
         if matches!(input[0], b'\r' | b'\n') && self.head.is_empty() {
             return Ok(1);
         }
-        let Some(&item) = self.outstanding.front() else {
+        let Some(item) = self.outstanding.front().map(|asked| asked.item) else {
             let used = unasked(input, progress)?;
             self.gave_up_idle = progress.close;
             return Ok(used);
@@ -84,7 +84,7 @@ impl ClientSession {
 
     /// Returns the request to which the next response belongs.
     fn outstanding(&self) -> Option<&Request> {
-        self.outstanding.front().map(|&item| &self.requests[usize::from(item)])
+        self.outstanding.front().map(|asked| &self.requests[usize::from(asked.item)])
     }
 
     /// Examines a piece of a body without chunks.
@@ -98,7 +98,9 @@ impl ClientSession {
 
     pub(super) fn complete(&mut self, progress: &mut Progress, done: &mut dyn FnMut(Done)) {
         self.phase = Phase::Head;
-        let Some(request) = self.outstanding.pop_front().map(|item| &self.requests[usize::from(item)]) else { return };
+        let Some(request) = self.outstanding.pop_front().map(|asked| &self.requests[usize::from(asked.item)]) else {
+            return;
+        };
         progress.completed += 1;
         let wrong = if request.is_examined { self.examiner.end(request, &mut self.live) } else { None };
         let outcome = match (request.takes(self.status), wrong) {

@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use fastrand::Rng;
 
+use crate::Trace;
 use crate::http1::request::{Request, end_head};
 use crate::memory::Memory;
 use crate::template::Source;
@@ -30,7 +31,7 @@ impl TemplateState {
     }
 
     /// Builds the next request to send.
-    pub(super) fn fill(&mut self, request: &Request) {
+    pub(super) fn fill(&mut self, request: &Request, trace: Trace) {
         self.filled.clear();
         let Some(parts) = &request.filled else { return self.filled.extend_from_slice(&request.bytes) };
         let Self { source, rng, filled, body, cookie, memory, .. } = self;
@@ -47,6 +48,9 @@ impl TemplateState {
             filled.extend_from_slice(b"\r\n");
         } else {
             filled.truncate(end);
+        }
+        if trace.is_some() {
+            filled.extend_from_slice(&trace.line());
         }
         end_head(filled, parts.says_length.then_some(body.len()));
         filled.extend_from_slice(body);

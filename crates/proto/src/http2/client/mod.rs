@@ -147,6 +147,8 @@ pub struct ClientSession {
     /// True once the server's SETTINGS have arrived.
     settled: bool,
     table: Table,
+    /// Header block of the last request with a trace context.
+    traced_block: Vec<u8>,
     /// True if the server accepts no further requests on this connection (GOAWAY).
     leaving: bool,
     /// Message of the gRPC status in the last trailers.
@@ -185,6 +187,7 @@ impl ClientSession {
             max_streams: u32::MAX,
             settled: false,
             table: Table::Empty,
+            traced_block: Vec::new(),
             leaving: false,
             message: Vec::new(),
             refusals: Refusals::default(),

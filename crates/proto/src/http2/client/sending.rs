@@ -2,11 +2,12 @@
 //! allow.
 
 use super::{ClientSession, Table};
-use crate::Request;
 use crate::http2::flow::{CONNECTION_WINDOW, STREAM_WINDOW};
 use crate::http2::frame;
+use crate::http2::hpack::{write_length, write_name};
 use crate::http2::request::Prepared;
 use crate::http2::stream::Stream;
+use crate::{Request, Trace, trace};
 
 /// Size up to which the send buffer is filled, bytes.
 const FILL_BYTES: usize = 16 * 1024;
@@ -44,7 +45,7 @@ impl ClientSession {
     }
 
     fn open_stream(&mut self) {
-        let Some(Request { id, item }) = self.waiting.pop_front() else { return };
+        let Some(Request { id, item, trace }) = self.waiting.pop_front() else { return };
         let number = self.next_stream;
         self.next_stream += 2;
         let Prepared { blocks, body, filled, expect_text, .. } = &self.requests[usize::from(item)];
@@ -54,6 +55,7 @@ impl ClientSession {
         if let (Some(live), Some(filled)) = (&mut self.live, filled) {
             let streams = &self.streams;
             let length = live.fill(filled, number, |number| streams.has_unsent(number));
+            put_trace(&mut live.block, trace);
             let flags = if length == 0 { frame::END_STREAM } else { 0 };
             frame::write_block(self.outgoing.end(), number, flags, &live.block);
             return self.streams.open(Stream::new(number, (id, item), length, self.sending.initial));
@@ -69,7 +71,24 @@ impl ClientSession {
             self.table = Table::Filled;
         }
         let flags = if body.is_empty() { frame::END_STREAM } else { 0 };
+        let block = if trace.is_some() {
+            self.traced_block.clear();
+            self.traced_block.extend_from_slice(block);
+            put_trace(&mut self.traced_block, trace);
+            &self.traced_block
+        } else {
+            block
+        };
         frame::write_block(self.outgoing.end(), number, flags, block);
         self.streams.open(Stream::new(number, (id, item), body.len(), self.sending.initial));
+    }
+}
+
+/// Appends the header of a trace context, which is not stored in any table.
+fn put_trace(block: &mut Vec<u8>, trace: Trace) {
+    if trace.is_some() {
+        write_name(block, trace::NAME);
+        write_length(block, trace.value().len());
+        block.extend_from_slice(&trace.value());
     }
 }

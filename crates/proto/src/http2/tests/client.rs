@@ -60,7 +60,7 @@ proptest! {
 fn later_requests_use_the_table_and_decode_to_the_same_fields() {
     let mut session = settled(&[]);
     session.begin(Request::default());
-    session.begin(Request { id: 1, item: 0 });
+    session.begin(Request { id: 1, item: 0, ..Request::default() });
     let all = frames(&sent(&mut session));
     let mut decoder = Decoder::default();
     let read = |decoder: &mut Decoder, block: &[u8]| {
@@ -75,6 +75,25 @@ fn later_requests_use_the_table_and_decode_to_the_same_fields() {
     assert_eq!(all[0].1, frame::END_HEADERS | frame::END_STREAM);
     let mut small = settled(&[(frame::HEADER_TABLE_SIZE, 0)]);
     begin(&mut small, 1);
+}
+
+#[test]
+fn a_trace_context_is_a_header_and_leaves_the_table_as_it_is() {
+    let mut session = settled(&[]);
+    let trace = crate::Trace::new(5);
+    for (id, trace) in (0..).zip([trace, crate::Trace::NONE, trace]) {
+        session.begin(Request { id, trace, ..Request::default() });
+    }
+    let mut decoder = Decoder::default();
+    let mut read = |block: &[u8]| {
+        let mut fields = Vec::new();
+        decoder.decode(block, |name, value| fields.push((name.to_vec(), value.to_vec()))).unwrap();
+        fields
+    };
+    let all: Vec<_> = frames(&sent(&mut session)).iter().map(|frame| read(&frame.3)).collect();
+    let (first, second, third) = (&all[0], &all[1], &all[2]);
+    assert_eq!(first.last(), Some(&(b"traceparent".to_vec(), trace.value().to_vec())));
+    assert_eq!((&first[..first.len() - 1], first), (&second[..], third));
 }
 
 #[test]
@@ -340,7 +359,7 @@ fn a_text_is_looked_for_in_its_own_response_however_pieces_are_mixed() {
     let wrong = Outcome::Failed(Fault::WrongBody("the expected text is not in it"));
     // There are two rounds, because text from the first round must not be found in the second.
     for round in [0, 4] {
-        (0..4).for_each(|id| session.begin(Request { id, item: id / 3 }));
+        (0..4).for_each(|id| session.begin(Request { id, item: id / 3, ..Request::default() }));
         sent(&mut session);
         let stream = |id: u32| 1 + 2 * (round + id);
         let (right, half, none, other) = (stream(0), stream(1), stream(2), stream(3));

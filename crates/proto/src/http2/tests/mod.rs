@@ -63,7 +63,7 @@ pub(super) fn frames(mut bytes: &[u8]) -> Vec<SentFrame> {
 }
 
 pub(super) fn begin(session: &mut ClientSession, requests: u16) -> Vec<u32> {
-    (0..requests).for_each(|id| session.begin(Request { id, item: 0 }));
+    (0..requests).for_each(|id| session.begin(Request { id, item: 0, ..Request::default() }));
     let sent = frames(&sent(session));
     sent.iter().filter(|f| f.0 == frame::HEADERS).map(|f| f.2).collect()
 }

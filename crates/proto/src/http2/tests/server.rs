@@ -45,7 +45,7 @@ proptest! {
         let (mut buf, mut begun, mut ended, mut served) = (vec![0; cut], false, Vec::new(), 0);
         loop {
             if client.ready() && !std::mem::replace(&mut begun, true) {
-                (0..requests).for_each(|id| client.begin(Request { id, item: 0 }));
+                (0..requests).for_each(|id| client.begin(Request { id, item: 0, ..Request::default() }));
             }
             let n = client.transmit(&mut buf);
             served += server.receive(&buf[..n]).unwrap().completed;

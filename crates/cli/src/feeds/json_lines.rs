@@ -1,0 +1,282 @@
+//! `--json-lines`: one line of JSON per second on standard output, and a last line with the result. The fields are
+//! described in docs/reference/json-lines.md.
+
+use std::collections::BTreeMap;
+use std::io::Write as _;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::mpsc::{RecvTimeoutError, Sender, channel};
+use std::thread::JoinHandle;
+use std::time::{Duration, Instant};
+
+use run::{Errors, Findings, Intensity, Rates, Run, Summary, Tally, Trial, TrialKind};
+use serde::Serialize;
+
+use super::interval::{Look, Looks};
+use crate::live::{Shared, SideNow, Totals};
+
+/// Time between two lines.
+const EVERY: Duration = Duration::from_secs(1);
+
+/// Thread that writes one line per second until this value is dropped.
+#[derive(Debug)]
+pub(crate) struct JsonLines {
+    /// `None` as soon as the thread shall end.
+    end: Option<Sender<()>>,
+    thread: Option<JoinHandle<()>>,
+    /// True if the reader has closed the pipe.
+    closed: Arc<AtomicBool>,
+}
+
+impl JsonLines {
+    /// Starts the thread.
+    pub(crate) fn start(shared: &Shared) -> std::io::Result<Self> {
+        let (end, ended) = channel::<()>();
+        let closed = Arc::new(AtomicBool::new(false));
+        let (mut looks, start, flag) = (Looks::new(shared), Instant::now(), Arc::clone(&closed));
+        let mut last = start;
+        let body = move || {
+            // Lines come at whole seconds since the start, also if a slow reader delays one of them.
+            let mut due = start + EVERY;
+            while ended.recv_timeout(due.saturating_duration_since(Instant::now())) == Err(RecvTimeoutError::Timeout) {
+                let now = Instant::now();
+                let seconds = (now - std::mem::replace(&mut last, now)).as_secs_f64();
+                if write(&Second::new(&looks.look(), seconds, now - start)).is_err() {
+                    return flag.store(true, Ordering::Relaxed);
+                }
+                due = (due + EVERY).max(Instant::now());
+            }
+        };
+        let thread = std::thread::Builder::new().name("loadline-lines".into()).spawn(body)?;
+        Ok(Self { end: Some(end), thread: Some(thread), closed })
+    }
+
+    /// Returns true if the reader has closed the pipe.
+    pub(crate) fn closed(&self) -> bool {
+        self.closed.load(Ordering::Relaxed)
+    }
+}
+
+impl Drop for JsonLines {
+    fn drop(&mut self) {
+        drop(self.end.take());
+        // A thread that panicked wrote its own message.
+        let _ = self.thread.take().map(JoinHandle::join);
+    }
+}
+
+/// Writes the last line of a run. A pipe that the reader has closed is not an error.
+pub(crate) fn print_result(run: &Run, dir: Option<&std::path::Path>, exit_status: u8) -> anyhow::Result<()> {
+    crate::output::print(&line(&RunResult::new(run, dir, exit_status))?)
+}
+
+fn line(content: &impl Serialize) -> serde_json::Result<String> {
+    Ok(serde_json::to_string(content)? + "\n")
+}
+
+fn write(content: &impl Serialize) -> std::io::Result<()> {
+    let mut out = std::io::stdout().lock();
+    out.write_all(line(content)?.as_bytes()).and_then(|()| out.flush())
+}
+
+/// Line of one second. Names and units are those of `run.json`, where a figure is there, too.
+#[derive(Debug, Serialize)]
+struct Second {
+    line: &'static str,
+    time: String,
+    elapsed_s: f64,
+    step: String,
+    trials: usize,
+    #[serde(flatten)]
+    load: Option<Load>,
+    #[serde(skip_serializing_if = "BTreeMap::is_empty")]
+    sides: BTreeMap<&'static str, Side>,
+}
+
+/// Load of one second.
+#[derive(Debug, Serialize)]
+struct Load {
+    seconds: f64,
+    sent: u64,
+    completed: u64,
+    completed_rate: f64,
+    errors: Errors,
+    unexpected_status: u64,
+    #[serde(skip_serializing_if = "BTreeMap::is_empty")]
+    unexpected_statuses: BTreeMap<String, u64>,
+    in_flight: u64,
+    open: u64,
+    latency_us: Summary,
+}
+
+/// Newest samples of one side.
+#[derive(Debug, Serialize)]
+struct Side {
+    #[serde(skip_serializing_if = "Option::is_none")]
+    cpu_busy: Option<f64>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    processes_cpus: Option<f64>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    memory_bytes: Option<f64>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    descriptors: Option<f64>,
+}
+
+impl Second {
+    fn new(look: &Look, seconds: f64, elapsed: Duration) -> Self {
+        Self {
+            line: "second",
+            time: now(),
+            elapsed_s: milli(elapsed.as_secs_f64()),
+            step: look.step.clone(),
+            trials: look.trials,
+            load: look.has_load.then(|| Load::new(look, seconds)),
+            sides: look.sides.iter().map(|side| (side.role, Side::new(side))).collect(),
+        }
+    }
+}
+
+impl Load {
+    fn new(look: &Look, seconds: f64) -> Self {
+        let Totals { sent, completed, detail } = &look.counts;
+        let statuses =
+            detail.unexpected_statuses.iter().map(|(status, n)| (run::status_name(*status).into_owned(), *n));
+        Self {
+            seconds: milli(seconds),
+            sent: *sent,
+            completed: *completed,
+            completed_rate: run::six_digits(*completed as f64 / seconds),
+            errors: detail.errors.clone(),
+            unexpected_status: detail.unexpected,
+            unexpected_statuses: statuses.collect(),
+            in_flight: look.in_flight,
+            open: look.open,
+            latency_us: detail.responses.summary(detail.failed_requests()),
+        }
+    }
+}
+
+impl Side {
+    fn new(side: &SideNow) -> Self {
+        Self {
+            cpu_busy: side.cpu.map(|cpu| run::six_digits(cpu.busy())),
+            processes_cpus: side.uses.cpus.map(run::six_digits),
+            memory_bytes: side.uses.memory,
+            descriptors: side.uses.descriptors,
+        }
+    }
+}
+
+/// Last line of a run: the parts of `run.json` that a program needs first.
+#[derive(Debug, Serialize)]
+struct RunResult<'a> {
+    line: &'static str,
+    time: String,
+    exit_status: u8,
+    interrupted: bool,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    dir: Option<String>,
+    trials: Vec<TrialResult<'a>>,
+    findings: &'a Findings,
+}
+
+/// Figures of a trial, without its histograms and samples.
+#[derive(Debug, Serialize)]
+struct TrialResult<'a> {
+    label: &'a str,
+    kind: TrialKind,
+    intensity: &'a Intensity,
+    #[serde(flatten)]
+    tally: &'a Tally,
+    #[serde(flatten)]
+    rates: Rates,
+    latency_us: Summary,
+    first_byte_us: Summary,
+}
+
+impl<'a> RunResult<'a> {
+    fn new(run: &'a Run, dir: Option<&std::path::Path>, exit_status: u8) -> Self {
+        Self {
+            line: "result",
+            time: now(),
+            exit_status,
+            interrupted: run.interrupted,
+            dir: dir.map(|dir| dir.display().to_string()),
+            trials: run.trials.iter().map(TrialResult::new).collect(),
+            findings: &run.findings,
+        }
+    }
+}
+
+impl<'a> TrialResult<'a> {
+    fn new(trial: &'a Trial) -> Self {
+        Self {
+            label: &trial.label,
+            kind: trial.kind,
+            intensity: &trial.intensity,
+            tally: &trial.tally,
+            rates: trial.rates,
+            latency_us: trial.latency_us,
+            first_byte_us: trial.first_byte_us,
+        }
+    }
+}
+
+/// Returns the time of day in UTC, RFC 3339 with milliseconds.
+fn now() -> String {
+    format!("{:.3}", jiff::Timestamp::now())
+}
+
+fn milli(seconds: f64) -> f64 {
+    (seconds * 1e3).round() / 1e3
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::feeds::interval::tests::state;
+    use crate::live::Model;
+
+    /// Returns all names of fields in a value.
+    fn names(value: &serde_json::Value, all: &mut Vec<String>) {
+        for (name, value) in value.as_object().into_iter().flatten() {
+            all.push(name.clone());
+            if !["errors", "unexpected_statuses", "latency_us", "intensity", "findings"].contains(&name.as_str()) {
+                names(value, all);
+            }
+        }
+    }
+
+    #[test]
+    fn a_line_has_the_figures_of_its_second_and_the_page_describes_each() {
+        let shared = Shared::new(Model::new("load".into(), String::new(), 5.0));
+        let mut looks = Looks::new(&shared);
+        shared.lock().phase("2 connections", 5.0);
+        let mut progress = state(0.5, 100, 3);
+        (progress.detail.unexpected, progress.detail.unexpected_statuses) = (7, [(429, 7)].into());
+        shared.lock().progress(progress);
+        let mut look = looks.look();
+        let uses = crate::live::Uses { cpus: Some(1.0), memory: Some(2.0), descriptors: Some(3.0) };
+        look.sides = vec![SideNow { role: "server", cpu: Some(Default::default()), uses }];
+        let text = line(&Second::new(&look, 0.5, Duration::from_millis(1234))).unwrap();
+        assert!(text.ends_with("}\n") && text.matches('\n').count() == 1, "{text}");
+        let value: serde_json::Value = serde_json::from_str(&text).unwrap();
+        assert_eq!((&value["line"], &value["elapsed_s"]), (&"second".into(), &1.234.into()));
+        assert_eq!((&value["completed_rate"], &value["errors"]["reset"]), (&200.0.into(), &3.into()));
+        assert_eq!(value["unexpected_statuses"]["429"], 7);
+        assert!((value["latency_us"]["p50"].as_f64().unwrap() / 1000.0 - 1.0).abs() < 0.09, "{text}");
+        let page = include_str!("../../../../docs/reference/json-lines.md");
+        let mut all = Vec::new();
+        names(&value, &mut all);
+        names(&serde_json::to_value(RunResult::new(&Run::default(), Some("x".as_ref()), 0)).unwrap(), &mut all);
+        assert!(all.len() > 20, "{all:?}");
+        all.iter().for_each(|name| assert!(page.contains(&format!("| `{name}` ")), "the page lacks {name}"));
+    }
+
+    #[test]
+    fn without_load_a_line_has_no_figures_of_a_load() {
+        let shared = Shared::new(Model::new("find".into(), String::new(), 5.0));
+        let value = serde_json::to_value(Second::new(&Looks::new(&shared).look(), 1.0, EVERY)).unwrap();
+        assert!(value.get("completed").is_none() && value["trials"] == 0, "{value}");
+    }
+}

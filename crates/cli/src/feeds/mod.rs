@@ -1,0 +1,6 @@
+//! Figures of a run for other programs, sent while the run is in progress. Each receiver has its own thread, so that a
+//! slow one delays neither the run nor another receiver.
+
+pub(crate) mod interval;
+pub(crate) mod json_lines;
+pub(crate) mod otlp;

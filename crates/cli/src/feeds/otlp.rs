@@ -1,0 +1,144 @@
+//! `--otlp URL`: the figures of the run, pushed to a receiver of OpenTelemetry metrics while it runs.
+
+mod encode;
+
+use std::sync::mpsc::{RecvTimeoutError, Sender, channel};
+use std::thread::JoinHandle;
+use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
+
+use lab::Receiver;
+
+use self::encode::Figures;
+use super::interval::Looks;
+use crate::live::{Shared, Totals};
+
+/// Time between two pushes.
+const EVERY: Duration = Duration::from_secs(5);
+/// Path of metrics at a receiver (OTLP 1.x, "OTLP/HTTP Request").
+const PATH: &str = "/v1/metrics";
+/// Variable with headers for the receiver, as in the SDKs of OpenTelemetry: `NAME=VALUE,NAME=VALUE`.
+const HEADERS: &str = "OTEL_EXPORTER_OTLP_HEADERS";
+
+/// Thread that pushes the figures until this value is dropped.
+#[derive(Debug)]
+pub(crate) struct Otlp {
+    end: Option<Sender<()>>,
+    thread: Option<JoinHandle<Option<String>>>,
+}
+
+impl Otlp {
+    /// Starts the thread.
+    pub(crate) fn start(url: &str, shared: &Shared) -> anyhow::Result<Self> {
+        let receiver = Receiver::new(&with_path(url), headers(std::env::var(HEADERS).ok().as_deref()))?;
+        let mut push =
+            Push { receiver, looks: Looks::new(shared), totals: Totals::default(), start_ns: unix_ns(), failed: None };
+        let (end, ended) = channel::<()>();
+        let body = move || {
+            let mut due = Instant::now() + EVERY;
+            while ended.recv_timeout(due.saturating_duration_since(Instant::now())) == Err(RecvTimeoutError::Timeout) {
+                push.send();
+                // If the receiver is slow, pushes are left out.
+                due = (due + EVERY).max(Instant::now());
+            }
+            push.last()
+        };
+        let thread = std::thread::Builder::new().name("loadline-otlp".into()).spawn(body)?;
+        Ok(Self { end: Some(end), thread: Some(thread) })
+    }
+
+    /// Pushes the last figures and ends the thread. Returns a sentence if a push failed.
+    pub(crate) fn end(mut self) -> Option<String> {
+        self.join()
+    }
+
+    fn join(&mut self) -> Option<String> {
+        drop(self.end.take());
+        self.thread.take().and_then(|thread| thread.join().ok().flatten())
+    }
+}
+
+impl Drop for Otlp {
+    fn drop(&mut self) {
+        self.join();
+    }
+}
+
+/// State of the pushing thread.
+struct Push {
+    receiver: Receiver,
+    looks: Looks,
+    /// Sums since the start.
+    totals: Totals,
+    start_ns: u64,
+    /// Reason of the first push that failed, and true if the last push failed.
+    failed: Option<(String, bool)>,
+}
+
+impl Push {
+    fn send(&mut self) {
+        let look = self.looks.look();
+        self.totals.add(&look.counts);
+        let times_ns = (self.start_ns, unix_ns());
+        let figures = Figures { times_ns, totals: &self.totals, in_flight: look.in_flight, open: look.open };
+        let sent = self.receiver.send(figures.encoded());
+        match (sent, &mut self.failed) {
+            (Ok(()), Some((_, is_last))) => *is_last = false,
+            (Err(_), Some((_, is_last))) => *is_last = true,
+            (Err(why), None) => self.failed = Some((why, true)),
+            (Ok(()), None) => {}
+        }
+    }
+
+    /// Pushes the last figures, unless the receiver does not answer, and returns the warning.
+    fn last(mut self) -> Option<String> {
+        if self.failed.as_ref().is_none_or(|(_, is_last)| !is_last) {
+            self.send();
+        }
+        let (why, _) = self.failed?;
+        Some(format!("some figures did not reach the receiver of --otlp: {why}"))
+    }
+}
+
+/// Returns the URL with the usual path if it has none.
+fn with_path(url: &str) -> String {
+    let path = run::UrlParts::parse(url).path;
+    if path.is_empty() || path == "/" { format!("{}{PATH}", url.trim_end_matches('/')) } else { url.to_owned() }
+}
+
+/// Returns the headers of each push.
+fn headers(variable: Option<&str>) -> Vec<(String, String)> {
+    let own = variable.unwrap_or_default().split(',').filter_map(|pair| pair.split_once('='));
+    let own = own.map(|(name, value)| (name.trim().to_owned(), value.trim().to_owned()));
+    own.chain([("Content-Type".to_owned(), "application/json".to_owned())]).collect()
+}
+
+fn unix_ns() -> u64 {
+    SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |since| u64::try_from(since.as_nanos()).unwrap_or(u64::MAX))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::feeds::interval::tests::state;
+    use crate::live::Model;
+
+    #[test]
+    fn a_receiver_without_a_path_gets_the_usual_one() {
+        assert_eq!(with_path("http://127.0.0.1:4318"), "http://127.0.0.1:4318/v1/metrics");
+        assert_eq!(with_path("http://h/"), "http://h/v1/metrics");
+        assert_eq!(with_path("http://h/otlp/v1/metrics"), "http://h/otlp/v1/metrics");
+        let all = headers(Some("Authorization=Basic abc=, x=1"));
+        assert_eq!((all.len(), all[0].1.as_str(), all[1].0.as_str()), (3, "Basic abc=", "x"));
+    }
+
+    #[test]
+    fn a_receiver_that_does_not_answer_gives_one_warning() {
+        let shared = Shared::new(Model::new("load".into(), String::new(), 5.0));
+        shared.lock().phase("2 connections", 5.0);
+        shared.lock().progress(state(0.5, 100, 3));
+        let (_bound, addr) = testkit::refusing();
+        let otlp = Otlp::start(&format!("http://{addr}"), &shared).unwrap();
+        let warning = otlp.end().unwrap();
+        assert!(warning.contains("--otlp") && warning.contains(&addr.to_string()), "{warning}");
+    }
+}

@@ -1,0 +1,136 @@
+//! Encoding of figures as OTLP metrics in JSON. Source: OpenTelemetry protocol 1.x, `metrics.proto` and "JSON Protobuf
+//! Encoding": 64-bit integers are text, and enums are numbers.
+
+use run::CoarseHist;
+use serde_json::{Value, json};
+
+use crate::live::Totals;
+
+/// Sums since the start (`AGGREGATION_TEMPORALITY_CUMULATIVE`).
+const CUMULATIVE: u8 = 2;
+/// Number of buckets of a coarse histogram in one bucket of OTLP: two buckets per factor of two.
+const BUCKETS_TOGETHER: usize = 4;
+
+/// Figures of the run until a moment.
+pub(super) struct Figures<'a> {
+    /// Start of the run and the moment, nanoseconds since 1970.
+    pub(super) times_ns: (u64, u64),
+    pub(super) totals: &'a Totals,
+    pub(super) in_flight: u64,
+    pub(super) open: u64,
+}
+
+impl Figures<'_> {
+    /// Returns the text of a request to export metrics.
+    pub(super) fn encoded(&self) -> String {
+        let Totals { sent, completed, detail } = self.totals;
+        let failed = detail.errors.0.iter().map(|(kind, n)| self.point(&[("error.type", &*id(kind))], *n));
+        let statuses = &detail.unexpected_statuses;
+        let refused = statuses.iter().map(|(status, n)| self.point(&[("status", &*run::status_name(*status))], *n));
+        let metrics = [
+            self.sum("loadline.requests.sent", "{request}", vec![self.point(&[], *sent)]),
+            self.sum("loadline.requests.completed", "{request}", vec![self.point(&[], *completed)]),
+            self.sum("loadline.requests.failed", "{request}", failed.collect()),
+            self.sum("loadline.responses.unexpected", "{response}", refused.collect()),
+            self.gauge("loadline.requests.in_flight", "{request}", self.in_flight),
+            self.gauge("loadline.connections.open", "{connection}", self.open),
+            self.histogram("loadline.response.duration", &detail.responses),
+        ];
+        let metrics: Vec<Value> = metrics.into_iter().flatten().collect();
+        let scope = json!({"name": "loadline", "version": env!("CARGO_PKG_VERSION")});
+        let resource = json!({"attributes": attributes(&[("service.name", "loadline")])});
+        let scopes = json!([{"scope": scope, "metrics": metrics}]);
+        json!({"resourceMetrics": [{"resource": resource, "scopeMetrics": scopes}]}).to_string()
+    }
+
+    /// Returns a count that only grows; `None` without points.
+    fn sum(&self, name: &str, unit: &str, points: Vec<Value>) -> Option<Value> {
+        let sum = json!({"aggregationTemporality": CUMULATIVE, "isMonotonic": true, "dataPoints": points});
+        (!points.is_empty()).then(|| json!({"name": name, "unit": unit, "sum": sum}))
+    }
+
+    fn gauge(&self, name: &str, unit: &str, value: u64) -> Option<Value> {
+        Some(json!({"name": name, "unit": unit, "gauge": {"dataPoints": [self.point(&[], value)]}}))
+    }
+
+    fn point(&self, named: &[(&str, &str)], value: u64) -> Value {
+        let (start, now) = self.times_ns;
+        let value = value.to_string();
+        json!({"attributes": attributes(named), "startTimeUnixNano": start.to_string(),
+               "timeUnixNano": now.to_string(), "asInt": value})
+    }
+
+    fn histogram(&self, name: &str, hist: &CoarseHist) -> Option<Value> {
+        let (start, now) = self.times_ns;
+        let (bounds_s, counts) = buckets(hist);
+        let counts: Vec<String> = counts.iter().map(u64::to_string).collect();
+        let sum_s = hist.mean_us().unwrap_or(0.0) * hist.len() as f64 / 1e6;
+        let point = json!({"startTimeUnixNano": start.to_string(), "timeUnixNano": now.to_string(),
+                           "count": hist.len().to_string(), "sum": sum_s, "bucketCounts": counts,
+                           "explicitBounds": bounds_s});
+        Some(json!({"name": name, "unit": "s",
+                    "histogram": {"aggregationTemporality": CUMULATIVE, "dataPoints": [point]}}))
+    }
+}
+
+/// Returns the upper ends of all buckets but the last, in seconds, and the counts of all buckets.
+fn buckets(hist: &CoarseHist) -> (Vec<f64>, Vec<u64>) {
+    let last = CoarseHist::BUCKETS - 1;
+    let place = |bucket: usize| bucket.div_ceil(BUCKETS_TOGETHER);
+    let bounds = (0..last).step_by(BUCKETS_TOGETHER).map(|bucket| CoarseHist::end_ns(bucket as u16) / 1e9);
+    let bounds: Vec<f64> = bounds.collect();
+    let mut counts = vec![0_u64; bounds.len() + 1];
+    for (bucket, n) in hist.counts() {
+        let count = &mut counts[place(usize::from(bucket)).min(bounds.len())];
+        *count = count.saturating_add(n);
+    }
+    (bounds, counts)
+}
+
+fn attributes(named: &[(&str, &str)]) -> Value {
+    named.iter().map(|(key, value)| json!({"key": key, "value": {"stringValue": value}})).collect()
+}
+
+/// Returns the name of a kind of failure, as in `run.json`.
+fn id(kind: &run::ErrorKind) -> String {
+    serde_json::to_value(kind).ok().and_then(|name| Some(name.as_str()?.to_owned())).unwrap_or_default()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use run::{ErrorKind, Errors, TickDetail};
+
+    #[test]
+    fn figures_have_the_form_of_otlp() {
+        let mut counts = vec![0; CoarseHist::BUCKETS];
+        for (us, n) in [(1, 2), (1000, 5), (200_000_000, 1)] {
+            counts[CoarseHist::bucket(us * 1000)] += n;
+        }
+        let detail = TickDetail {
+            errors: Errors([(ErrorKind::Reset, 4)].into()),
+            unexpected: 3,
+            unexpected_statuses: [(503, 3)].into(),
+            responses: CoarseHist::of(counts),
+        };
+        let totals = Totals { sent: 20, completed: 11, detail };
+        let figures = Figures { times_ns: (7, u64::MAX), totals: &totals, in_flight: 3, open: 2 };
+        let value: Value = serde_json::from_str(&figures.encoded()).unwrap();
+        let metrics = &value["resourceMetrics"][0]["scopeMetrics"][0]["metrics"];
+        let metric = |name: &str| metrics.as_array().unwrap().iter().find(|metric| metric["name"] == name).unwrap();
+        let sent = &metric("loadline.requests.sent")["sum"];
+        assert_eq!((&sent["aggregationTemporality"], &sent["dataPoints"][0]["asInt"]), (&json!(2), &json!("20")));
+        assert_eq!(sent["dataPoints"][0]["timeUnixNano"], u64::MAX.to_string());
+        let failed = &metric("loadline.requests.failed")["sum"]["dataPoints"][0];
+        assert_eq!(failed["attributes"], json!([{"key": "error.type", "value": {"stringValue": "reset"}}]));
+        let point = &metric("loadline.response.duration")["histogram"]["dataPoints"][0];
+        let bounds: Vec<f64> = serde_json::from_value(point["explicitBounds"].clone()).unwrap();
+        let counts: Vec<String> = serde_json::from_value(point["bucketCounts"].clone()).unwrap();
+        assert_eq!(counts.len(), bounds.len() + 1);
+        assert!(bounds.is_sorted_by(|a, b| a < b) && bounds.len() < 60, "{bounds:?}");
+        // The time of 1 ms is between the ends of its bucket, and the longest time is beyond all bounds.
+        let at = counts.iter().position(|n| n == "5").unwrap();
+        assert!(bounds[at - 1] <= 1e-3 && 1e-3 < bounds[at], "{bounds:?}");
+        assert_eq!((counts.last().map(String::as_str), &point["count"]), (Some("1"), &json!("8")));
+    }
+}

@@ -1,0 +1,70 @@
+//! `--traceparent`: a share of the requests has a trace context, and the run names the slowest of them.
+
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
+
+use std::collections::BTreeSet;
+use std::io::{Read as _, Write as _};
+use std::net::{SocketAddr, TcpListener};
+use std::process::Command;
+use std::sync::mpsc::{Receiver, channel};
+
+use serde_json::Value;
+use testkit::{binary, json, refused, served, total};
+
+/// Starts a server that reports the value of the header `traceparent` of each request on its one connection; empty if
+/// there is none.
+fn reporting_server() -> (SocketAddr, Receiver<String>) {
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    let (addr, (told, values)) = (listener.local_addr().unwrap(), channel());
+    std::thread::spawn(move || {
+        for client in listener.incoming() {
+            let (mut client, mut piece) = (client.unwrap(), [0; 4096]);
+            while let Ok(n @ 1..) = client.read(&mut piece) {
+                let head = String::from_utf8_lossy(&piece[..n]).into_owned();
+                let value = head.lines().find_map(|line| line.strip_prefix("traceparent: ")).unwrap_or_default();
+                let _ = told.send(value.to_owned());
+                client.write_all(b"HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok").unwrap();
+            }
+        }
+    });
+    (addr, values)
+}
+
+const SHORT: [&str; 8] = ["--connections", "1", "--duration", "300ms", "--warmup", "0s", "--at-rest", "0s"];
+
+#[test]
+fn the_ids_of_the_run_are_those_that_the_server_got() {
+    let (addr, values) = reporting_server();
+    let url = format!("http://{addr}/");
+    let run = json(binary!(), &[&["load", &url, "--traceparent", "50%"], &SHORT[..]].concat());
+    let all: Vec<String> = values.try_iter().collect();
+    let traced: BTreeSet<&str> = all.iter().map(String::as_str).filter(|value| !value.is_empty()).collect();
+    let (count, requests) = (total(&run, "traced"), total(&run, "completed"));
+    assert_eq!(count as usize, traced.len(), "each trace comes once");
+    assert!(count > requests / 4 && count < requests * 3 / 4, "{count} of {requests}");
+    let slowest = run["trials"][0]["slowest_traces"].as_array().unwrap();
+    assert!(!slowest.is_empty() && slowest.len() <= 100);
+    let text = |value: &Value| value.as_str().unwrap().to_owned();
+    for request in slowest {
+        let value = format!("00-{}-{}-01", text(&request["trace_id"]), text(&request["span_id"]));
+        assert!(traced.contains(&*value), "{value}");
+        assert_eq!(request["status"], "200");
+    }
+    let times: Vec<f64> = slowest.iter().map(|request| request["latency_us"].as_f64().unwrap()).collect();
+    assert!(times.is_sorted_by(|a, b| a >= b), "{times:?}");
+}
+
+#[test]
+fn http2_requests_have_a_trace_context_too_and_other_protocols_refuse_it() {
+    let mut command = Command::new(binary!());
+    command.args(["serve", "h2"]);
+    let server = served(command);
+    let url = format!("http://{}/", server.addr);
+    let run = json(binary!(), &[&["load", &url, "--http2", "--traceparent", "100%"], &SHORT[..]].concat());
+    assert!(total(&run, "traced") >= total(&run, "completed") && total(&run, "completed") > 0);
+    assert_eq!(run["trials"][0]["errors"], serde_json::json!({}));
+    let said = refused(binary!(), &["load", "redis://127.0.0.1:1", "--traceparent", "1%"]);
+    assert!(said.contains("only requests of http://"), "{said}");
+    let said = refused(binary!(), &["load", &url, "--traceparent", "1%", "-H", "traceparent: x"]);
+    assert!(said.contains("leave out the header traceparent"), "{said}");
+}

@@ -1,0 +1,95 @@
+//! Addresses of a server that answer very differently: one is broken, far away, or a weaker machine.
+
+use run::{AddressPart, SummaryFigure, TimeFigure, Trial};
+
+use crate::number::{duration, percent, ratio};
+use crate::thresholds::{ADDRESSES_DIFFER, FEWEST_REQUESTS};
+
+/// Returns a sentence if addresses of the server answer very differently. `errors` is the largest share of failed
+/// requests that the objective allows.
+pub(crate) fn difference(trial: &Trial, errors: f64) -> Option<String> {
+    failing(trial, errors).or_else(|| slower(trial))
+}
+
+/// Names the address with the largest share of failed requests, if another one holds the objective's share.
+fn failing(trial: &Trial, errors: f64) -> Option<String> {
+    let (worst, most) = trial.addresses.iter().filter_map(known(failed_share)).max_by(|a, b| a.1.total_cmp(&b.1))?;
+    let (best, least) = trial.addresses.iter().filter_map(known(failed_share)).min_by(|a, b| a.1.total_cmp(&b.1))?;
+    (most > errors && least <= errors).then(|| {
+        let (worst, best) = (name(worst), name(best));
+        format!(
+            "the addresses differ: {} of the requests to {worst} failed, {} of those to {best}",
+            percent(most),
+            percent(least)
+        )
+    })
+}
+
+/// Names the slowest address, if its median is far longer than that of the fastest one.
+fn slower(trial: &Trial) -> Option<String> {
+    let (slow, longest) = trial.addresses.iter().filter_map(known(median_us)).max_by(|a, b| a.1.total_cmp(&b.1))?;
+    let (fast, shortest) = trial.addresses.iter().filter_map(known(median_us)).min_by(|a, b| a.1.total_cmp(&b.1))?;
+    (ratio(longest, shortest)? >= ADDRESSES_DIFFER).then(|| {
+        let (slow, fast) = (name(slow), name(fast));
+        format!("the addresses differ: the median is {} at {slow}, {} at {fast}", duration(longest), duration(shortest))
+    })
+}
+
+/// Returns a function that finds a figure of an address with enough requests.
+fn known(figure: fn(&AddressPart) -> Option<f64>) -> impl Fn(&AddressPart) -> Option<(&AddressPart, f64)> {
+    move |part| Some((part, figure(part).filter(|_| requests(part) >= FEWEST_REQUESTS)?))
+}
+
+fn requests(part: &AddressPart) -> u64 {
+    part.requests.measured.completed.saturating_add(part.requests.measured.failed)
+}
+
+fn failed_share(part: &AddressPart) -> Option<f64> {
+    let counts = &part.requests.measured;
+    ratio(counts.failed.saturating_add(counts.unexpected_status) as f64, requests(part) as f64)
+}
+
+fn median_us(part: &AddressPart) -> Option<f64> {
+    match part.requests.summary().figure(SummaryFigure::P50) {
+        TimeFigure::Exact(us) => Some(us),
+        TimeFigure::AtLeast(_) | TimeFigure::Unknown => None,
+    }
+}
+
+fn name(part: &AddressPart) -> &str {
+    &part.requests.name
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use run::{ClassPart, ClassTally, Hist};
+
+    fn part(name: &str, us: u64, failed: u64) -> AddressPart {
+        let mut response = Hist::new();
+        response.record_many_ns(us * 1000, 100);
+        let measured = ClassTally { begun: 100 + failed, completed: 100, failed, ..ClassTally::default() };
+        AddressPart {
+            connections: 1,
+            requests: ClassPart { name: name.into(), measured, response, ..ClassPart::default() },
+        }
+    }
+
+    fn sentence(parts: [AddressPart; 2]) -> Option<String> {
+        difference(&Trial { addresses: parts.into(), ..Trial::default() }, 0.01)
+    }
+
+    #[test]
+    fn an_address_that_is_far_slower_or_fails_is_named() {
+        assert_eq!(sentence([part("a:1", 1000, 0), part("b:1", 1500, 0)]), None);
+        let text = sentence([part("a:1", 1000, 0), part("b:1", 9000, 0)]).unwrap();
+        assert!(text.contains("9 ms at b:1") && text.contains("1 ms at a:1"), "{text}");
+        let text = sentence([part("a:1", 1000, 30), part("b:1", 9000, 0)]).unwrap();
+        assert!(text.contains("of the requests to a:1 failed"), "{text}");
+        assert_eq!(sentence([part("a:1", 1000, 30), part("b:1", 1000, 30)]), None);
+        let mut few = part("b:1", 9000, 0);
+        few.requests.measured.completed = 3;
+        assert_eq!(sentence([part("a:1", 1000, 0), few]), None);
+        assert_eq!(difference(&Trial::default(), 0.0), None);
+    }
+}

@@ -1,0 +1,260 @@
+//! Routing of commands in a Redis cluster. A key belongs to a slot, a slot to a node. Each connection sends the commands
+//! of its own node, in turn. A node that does not hold a slot redirects the command: MOVED for good, ASK for once.
+//! Source: the Redis cluster specification.
+
+use std::collections::VecDeque;
+use std::net::SocketAddr;
+use std::sync::atomic::{AtomicU16, AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use run::{CLUSTER_SLOTS, ClusterSlots};
+
+use super::slots::slot_of;
+use crate::Fault;
+use crate::commands::{Commands, copy_rest};
+
+/// Command before a command that was redirected by ASK, in RESP.
+const ASKING: &[u8] = b"*1\r\n$6\r\nASKING\r\n";
+
+/// Nodes of a cluster and the commands of each, shared by all connections.
+#[derive(Debug)]
+pub(super) struct Routes {
+    nodes: Box<[SocketAddr]>,
+    /// Index of the node of each slot.
+    node_of_slot: Box<[AtomicU16]>,
+    /// Slot of each command; `None` for a command without a key, which any node takes.
+    slots: Box<[Option<u16>]>,
+    /// Commands redirected by ASK, with the node that takes each of them.
+    asks: Mutex<VecDeque<(u16, usize)>>,
+    waiting_asks: AtomicUsize,
+}
+
+impl Routes {
+    /// Creates the routes of a cluster; `None` if the plan has no cluster.
+    pub(super) fn new(cluster: &[ClusterSlots], commands: &Commands) -> Option<Arc<Self>> {
+        let mut nodes: Vec<SocketAddr> = Vec::new();
+        let node_of_slot: Box<[AtomicU16]> = (0..CLUSTER_SLOTS).map(|_| AtomicU16::new(0)).collect();
+        for range in cluster {
+            let known = nodes.iter().position(|node| *node == range.node);
+            let node = known.unwrap_or_else(|| {
+                nodes.push(range.node);
+                nodes.len() - 1
+            });
+            let slots = node_of_slot.iter().take(usize::from(range.last) + 1).skip(usize::from(range.first));
+            slots.for_each(|slot| slot.store(node as u16, Ordering::Relaxed));
+        }
+        let slots = commands.encoded().iter().map(|command| slot_of(command)).collect();
+        let (asks, waiting_asks) = (Mutex::default(), AtomicUsize::new(0));
+        let routes = Self { nodes: nodes.into(), node_of_slot, slots, asks, waiting_asks };
+        (!cluster.is_empty()).then(|| Arc::new(routes))
+    }
+
+    /// Returns true if a node takes a command.
+    fn takes(&self, node: u16, command: usize) -> bool {
+        let slot = self.slots.get(command).copied().flatten();
+        let holder = slot.and_then(|slot| self.node_of_slot.get(usize::from(slot)));
+        holder.is_none_or(|holder| holder.load(Ordering::Relaxed) == node)
+    }
+
+    fn asks(&self) -> MutexGuard<'_, VecDeque<(u16, usize)>> {
+        self.asks.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Adds a command that another node redirected to this one by ASK, unless it already waits. The number of waiting
+    /// commands is therefore limited.
+    fn add_ask(&self, node: u16, command: usize) {
+        let mut asks = self.asks();
+        if !asks.contains(&(node, command)) {
+            asks.push_back((node, command));
+            self.waiting_asks.fetch_add(1, Ordering::Relaxed);
+        }
+    }
+
+    /// Takes a command that another node redirected to this one by ASK.
+    fn take_ask(&self, node: u16) -> Option<usize> {
+        if self.waiting_asks.load(Ordering::Relaxed) == 0 {
+            return None;
+        }
+        let mut asks = self.asks();
+        let at = asks.iter().position(|(to, _)| *to == node)?;
+        self.waiting_asks.fetch_sub(1, Ordering::Relaxed);
+        asks.remove(at).map(|(_, command)| command)
+    }
+
+    /// Follows a redirection, and returns its kind. A redirection to an unknown node is not followed.
+    fn follow(&self, words: &[u8], command: usize) -> Option<Fault> {
+        let mut parts = std::str::from_utf8(words).ok()?.split_ascii_whitespace();
+        let (kind, slot, node) = (parts.next()?, parts.next()?.parse::<u16>().ok()?, parts.next()?);
+        let node = node.parse::<SocketAddr>().ok()?;
+        let node = self.nodes.iter().position(|known| *known == node)? as u16;
+        match kind {
+            "MOVED" => {
+                self.node_of_slot.get(usize::from(slot))?.store(node, Ordering::Relaxed);
+                Some(Fault::Moved)
+            }
+            "ASK" => {
+                self.add_ask(node, command);
+                Some(Fault::Asked)
+            }
+            _ => None,
+        }
+    }
+}
+
+/// Commands of one connection to a node of a cluster.
+#[derive(Debug)]
+pub(super) struct NodeQueue {
+    routes: Arc<Routes>,
+    node: u16,
+    to_send: u32,
+    /// Index of the command after the last one.
+    next: usize,
+    /// Bytes that are being sent, and how many of them were sent.
+    bytes: Vec<u8>,
+    sent: usize,
+    /// Commands without a reply, each with true if the reply to ASKING is still missing.
+    in_flight: VecDeque<(usize, bool)>,
+}
+
+impl NodeQueue {
+    pub(super) fn new(routes: Arc<Routes>) -> Self {
+        let (bytes, in_flight) = (Vec::new(), VecDeque::new());
+        Self { routes, node: 0, to_send: 0, next: 0, bytes, sent: 0, in_flight }
+    }
+
+    /// Sets the node to which the connection goes.
+    pub(super) fn aim(&mut self, node: u16) {
+        self.node = node;
+    }
+
+    pub(super) fn add(&mut self) {
+        self.to_send += 1;
+    }
+
+    pub(super) fn is_empty(&self) -> bool {
+        self.to_send == 0 && self.sent == self.bytes.len()
+    }
+
+    pub(super) fn clear(&mut self) {
+        (self.to_send, self.sent) = (0, 0);
+        self.bytes.clear();
+        self.in_flight.clear();
+    }
+
+    /// Copies bytes of the next commands into `out` and returns their number.
+    pub(super) fn transmit(&mut self, commands: &Commands, out: &mut [u8]) -> usize {
+        let mut done = 0;
+        while done < out.len() && !self.is_empty() {
+            if self.sent == self.bytes.len() {
+                self.choose(commands);
+            }
+            done += copy_rest(&self.bytes, &mut self.sent, &mut out[done..]);
+        }
+        done
+    }
+
+    /// Chooses the next command: one that was redirected to this node, or the next one in turn that this node takes. If
+    /// it takes none, another node's command is sent, which is then redirected.
+    fn choose(&mut self, commands: &Commands) {
+        self.to_send -= 1;
+        (self.sent, self.next) = (0, self.next % commands.encoded().len());
+        self.bytes.clear();
+        let asked = self.routes.take_ask(self.node);
+        if asked.is_some() {
+            self.bytes.extend_from_slice(ASKING);
+        }
+        let count = commands.encoded().len();
+        let in_turn = || (0..count).map(|at| (self.next + at) % count).find(|at| self.routes.takes(self.node, *at));
+        let command = asked.or_else(in_turn).unwrap_or(self.next);
+        if asked.is_none() {
+            self.next = command + 1;
+        }
+        self.bytes.extend_from_slice(&commands.encoded()[command]);
+        self.in_flight.push_back((command, asked.is_some()));
+    }
+
+    /// Handles a reply that is complete.
+    pub(super) fn replied(&mut self, error: Option<&[u8]>) -> Reply {
+        if let Some((_, asking)) = self.in_flight.front_mut().filter(|(_, asking)| *asking) {
+            *asking = false;
+            return Reply::Asking;
+        }
+        let command = self.in_flight.pop_front();
+        Reply::Command(error.zip(command).and_then(|(words, (command, _))| self.routes.follow(words, command)))
+    }
+}
+
+/// Meaning of a reply of a node.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Reply {
+    /// The reply to ASKING, which belongs to no request.
+    Asking,
+    /// The reply to a command, with the fault if the node redirected it.
+    Command(Option<Fault>),
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::redis::ClientPlan;
+    use crate::{Client as _, Done, Outcome, Request, Requester as _};
+    use run::Protocol;
+
+    fn plan() -> ClientPlan {
+        let node = |port: u16| SocketAddr::from(([127, 0, 0, 1], port));
+        let range = |first, last, port| ClusterSlots { first, last, node: node(port) };
+        // The slots of a, b and c are 15495, 3300 and 7365.
+        let cluster = vec![range(0, 5460, 1), range(5461, 10_922, 2), range(10_923, 16_383, 3)];
+        let command = "GET a\nGET b\nGET c".to_owned();
+        let plan =
+            Protocol::Redis { command, commands_file: None, auth_file: None, database: 0, resp3: false, cluster };
+        ClientPlan::new(&plan).unwrap()
+    }
+
+    fn sent(session: &mut crate::redis::ClientSession) -> String {
+        let (mut all, mut piece) = (Vec::new(), [0; 5]);
+        while let n @ 1.. = session.transmit(&mut piece) {
+            all.extend_from_slice(&piece[..n]);
+        }
+        String::from_utf8(all).unwrap().replace("\r\n", " ")
+    }
+
+    #[test]
+    fn each_connection_sends_the_commands_of_its_node_and_redirections_are_followed() {
+        let plan = plan();
+        let [mut first, mut third] = [0, 2].map(|node| {
+            let mut session = plan.session();
+            session.aim(node);
+            session
+        });
+        (0..2).for_each(|_| first.begin(Request::default()));
+        assert_eq!(sent(&mut first).matches("GET $1 b").count(), 2);
+        // The slot of b moves to the third node, and the slot of a is on its way to the first one.
+        let mut ended = Vec::new();
+        let mut told = |done: Done| ended.push(done.outcome);
+        first.receive(b"-MOVED 3300 127.0.0.1:3\r\n$-1\r\n", &mut told).unwrap();
+        third.begin(Request::default());
+        assert_eq!(sent(&mut third), "*2 $3 GET $1 a ");
+        third.receive(b"-ASK 15495 127.0.0.1:1\r\n", &mut told).unwrap();
+        first.begin(Request::default());
+        assert_eq!(sent(&mut first), "*1 $6 ASKING *2 $3 GET $1 a ");
+        first.receive(b"+OK\r\n$1\r\nv\r\n", &mut told).unwrap();
+        (0..2).for_each(|_| third.begin(Request::default()));
+        let both = sent(&mut third);
+        assert!(both.contains("$1 b") && both.contains("$1 a"), "{both}");
+        third.receive(b"-MOVED 3300 10.0.0.9:1\r\n", &mut told).unwrap();
+        let failed = |fault| Outcome::Failed(fault);
+        let good = Outcome::Expected;
+        assert_eq!(ended, [failed(Fault::Moved), good, failed(Fault::Asked), good, Outcome::Unexpected]);
+    }
+
+    #[test]
+    fn a_node_without_commands_sends_those_of_others() {
+        let mut session = plan().session();
+        session.aim(7);
+        session.begin(Request::default());
+        assert!(sent(&mut session).contains("GET"));
+        session.reset();
+        assert!(!session.wants_transmit());
+    }
+}

@@ -1,0 +1,39 @@
+//! Results of each address of a server, if connections use several addresses.
+
+use serde::{Deserialize, Serialize};
+
+use crate::ClassPart;
+
+/// Maximum number of addresses among which connections take turns.
+pub const MAX_ADDRESSES: usize = 64;
+
+/// Addresses of a server's name to which connections go.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+#[serde(rename_all = "kebab-case")]
+pub enum AddressChoice {
+    /// The first address that accepts a connection.
+    #[default]
+    First,
+    /// All addresses that accept a connection, in turn.
+    All,
+}
+
+/// Results of one address.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+#[serde(default)]
+pub struct AddressPart {
+    /// Connections that were established to this address.
+    pub connections: u64,
+    /// Requests on these connections; their `name` is the address.
+    pub requests: ClassPart,
+}
+
+impl AddressPart {
+    /// Adds the results of another thread or agent for the same address.
+    pub fn merge(&mut self, other: Self) {
+        self.connections = self.connections.saturating_add(other.connections);
+        self.requests.merge(other.requests);
+    }
+}

@@ -1,0 +1,21 @@
+//! Decoding of requests to export spans. Source: OpenTelemetry protocol 1.x, `trace.proto` and "JSON Protobuf Encoding".
+
+mod json;
+mod protobuf;
+
+pub use json::json;
+pub use protobuf::protobuf;
+
+use crate::ReceivedSpan;
+
+/// Input that is not a request to export spans.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("not spans of OTLP: {0}")]
+pub struct NoSpans(pub String);
+
+/// Passes on a span if it has an ID and does not end before it begins.
+fn pass_on(span: ReceivedSpan<'_>, each: &mut dyn FnMut(ReceivedSpan<'_>)) {
+    if span.trace != 0 && span.id != 0 && span.begin_ns <= span.end_ns {
+        each(span);
+    }
+}

@@ -1,0 +1,34 @@
+//! A span, as received and as stored.
+
+use std::borrow::Cow;
+
+/// A span as it was received.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ReceivedSpan<'a> {
+    /// ID of the trace.
+    pub trace: u128,
+    /// ID of the span.
+    pub id: u64,
+    /// ID of the parent; 0 for none.
+    pub parent: u64,
+    /// Start, nanoseconds since 1970.
+    pub begin_ns: u64,
+    /// End, nanoseconds since 1970.
+    pub end_ns: u64,
+    /// Name of the service.
+    pub service: Cow<'a, str>,
+    /// Name of the span.
+    pub name: Cow<'a, str>,
+}
+
+/// A span as it is stored.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Span {
+    pub(crate) trace: u128,
+    pub(crate) id: u64,
+    pub(crate) parent: u64,
+    pub(crate) begin_ns: u64,
+    pub(crate) end_ns: u64,
+    /// Index of the service's and the span's name.
+    pub(crate) name: u16,
+}
