@@ -7,7 +7,7 @@ use run::{Behind, DatabaseKind};
 /// Maximum size of the password file that is read, bytes.
 const MAX_FILE_BYTES: u64 = 1 << 20;
 
-/// Returns the user of PostgreSQL for an address without one.
+/// Returns the PostgreSQL user to log in as if the database's address names no user.
 pub fn default_user() -> String {
     std::env::var("PGUSER").or_else(|_| std::env::var("USER")).unwrap_or_else(|_| "postgres".into())
 }

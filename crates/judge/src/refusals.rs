@@ -191,7 +191,7 @@ mod tests {
         assert!(limiters >= 290 && failing == 0, "{limiters} {failing}");
     }
 
-    /// There are six loads, and the heaviest is 3 to 80 times the lightest. The server refuses a share of all requests
+    /// There are six loads, and the heaviest is 3 to 88 times the lightest. The server refuses a share of all requests
     /// with status 429 at any load, or everything beyond a limit. An earlier version took the status as proof of a
     /// limit.
     #[test]

@@ -52,7 +52,7 @@ impl CpuUseMeter {
         self.readings.own_s.push(self.own_ns as f64 / 1e9);
     }
 
-    /// Returns all readings, and begins anew with other processes.
+    /// Returns all readings and resets the meter, which also forgets the followed processes.
     pub(crate) fn take(&mut self) -> CpuUse {
         (self.own_ns, self.processes) = (0, Vec::new());
         std::mem::take(&mut self.readings)

@@ -14,7 +14,8 @@ const BUDGETS: f64 = 3.0;
 
 /// Share of the CPUs that other programs take on a quiet machine.
 const USUAL_SHARE: f64 = 0.03;
-/// Standard deviation of this share over a tenth of a second, because the kernel counts in ticks.
+/// Standard deviation of a measured share of the CPUs in a tenth of a second. The kernel counts CPU time in ticks, so
+/// short measurements scatter.
 const TICKS_SD: f64 = 0.03;
 
 /// Pauses of a machine, as on a shared host. The pauses start at Poisson times and have exponential lengths.

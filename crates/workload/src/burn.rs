@@ -1,4 +1,5 @@
-//! CPU work: loops whose number per millisecond was measured. Each loop reads a page of code and writes a page of data.
+//! CPU work: loops whose number per millisecond was measured. Each loop reads a byte of a page of code, if there is a
+//! code file, and writes a byte of a page of data.
 
 use std::fs::File;
 

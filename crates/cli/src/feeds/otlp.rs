@@ -16,7 +16,7 @@ use crate::live::{Shared, Totals};
 const EVERY: Duration = Duration::from_secs(5);
 /// Path of metrics at a receiver (OTLP 1.x, "OTLP/HTTP Request").
 const PATH: &str = "/v1/metrics";
-/// Variable with headers for the receiver, as in the SDKs of OpenTelemetry: `NAME=VALUE,NAME=VALUE`.
+/// Environment variable with headers for the receiver, as in the SDKs of OpenTelemetry: `NAME=VALUE,NAME=VALUE`.
 const HEADERS: &str = "OTEL_EXPORTER_OTLP_HEADERS";
 
 /// Thread that pushes the figures until this value is dropped.

@@ -19,8 +19,8 @@ pub(super) fn disturbed(trial: &Trial, limit_us: f64, usual: UsualShare) -> Vec<
     disturbed_tenths(trial, &periods, CATCHES_UP)
 }
 
-/// Returns for each tenth of a second of a window whether one of these periods touches it, or the time after a period in
-/// which the server catches up. This time is `catches_up` times as long as the period.
+/// Returns for each tenth of a second of a window whether one of these periods touches it, or the time after such a
+/// period in which the server catches up. This time is `catches_up` times as long as the period.
 pub(super) fn disturbed_tenths(trial: &Trial, periods: &[Window], catches_up: f64) -> Vec<bool> {
     let of = |tenth: usize| {
         let middle_s = middle_s(trial.measured.window.begin_s, tenth);
@@ -59,7 +59,8 @@ pub(super) fn left_out(trial: &Trial, limits: &Limits, usual: UsualShare) -> Exc
     let window = trial.measured.window;
     let pauses = harmful(trial, strictest).filter(|p| p.end_s > window.begin_s && p.begin_s < window.end_s).count();
     let (others_s, others_cpu_s) = usual.taken_s(trial);
-    // Without either within the window, a pause or a program before it left a backlog.
+    // If no other program took too much CPU time during the load, pauses disturbed the window. If none of them is in
+    // the window, an earlier pause left a backlog and counts.
     let pauses = if usual.exceeded(trial).is_empty() { pauses.max(1) } else { pauses };
     // The search repeats a spoiled window, and nothing of it counts.
     let seconds = if usual.spoils(trial) { trial.measured.length_s } else { TENTH_S * lost as f64 };

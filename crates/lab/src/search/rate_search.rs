@@ -63,9 +63,9 @@ impl RateSearch {
         (!self.done && !hopeless && self.next > 0.0 && self.next.is_finite()).then_some(self.next)
     }
 
-    /// Records that the rate from [`RateSearch::next`] was offered. `windows` has the rate of each window so far that
-    /// nothing spoiled, and true if the rate passed. A window may turn out to be spoiled only later, so that every call
-    /// counts all windows again. `pooled` is the estimate from all windows.
+    /// Records that the rate from [`RateSearch::next`] was offered. `windows` lists all windows of the search so far,
+    /// except spoiled ones: the rate of each, and true if it passed. A window may turn out to be spoiled only later, so
+    /// every call counts all windows again. `pooled` is the capacity estimated from all windows, if known.
     pub fn record(&mut self, windows: &[(f64, bool)], pooled: Option<&Pooled>) {
         let rate = self.next;
         let rates = |passed: bool| windows.iter().filter(move |window| window.1 == passed).map(|window| window.0);

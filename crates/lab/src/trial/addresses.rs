@@ -10,7 +10,8 @@ use crate::trial::asker::Asker;
 use crate::trial::target::{ParsedTarget, Resolved, check_authorized};
 use crate::{Lab, LabError};
 
-/// Looks up the host of a target, unless the user gave another host or its addresses.
+/// Returns the target with the addresses to connect to. `--connect-to` replaces the host and port of the URL, and
+/// `--resolve` replaces the lookup. Notes if either is used, and warns if none of their entries matches.
 pub(super) fn look_up(lab: &mut Lab<'_>, parsed: ParsedTarget, asker: &Asker<'_>) -> Result<Resolved, LabError> {
     let target = lab.run.plan.target.clone();
     let mut used = false;

@@ -28,7 +28,7 @@ pub(super) struct Request {
 }
 
 impl Request {
-    /// Returns true if the request expects this status.
+    /// Returns true if the status counts as success: 2xx, 3xx, or the status that the user expects.
     pub(super) fn takes(&self, status: u16) -> bool {
         (200..400).contains(&status) || self.expect_status == Some(status)
     }

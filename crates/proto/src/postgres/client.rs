@@ -94,9 +94,9 @@ pub struct ClientSession {
     setup: Setup,
     /// Statements that are not yet sent as a whole, in order.
     unsent: VecDeque<u16>,
-    /// Messages of the first of these statements, if it is filled in.
+    /// Messages of the first statement in `unsent`, if it is filled in.
     filled: Vec<u8>,
-    /// Number of bytes of the first of these statements that were sent.
+    /// Number of bytes already sent of the first statement in `unsent`.
     sent: usize,
     outstanding: u32,
     /// Status of the current answer, if its statement has failed.

@@ -1,6 +1,6 @@
 //! PostgreSQL: statements in the protocol of version 3, as text or prepared.
 //!
-//! The login and the errors of the server are also used by the client that samples a database behind a server.
+//! The crate `databases`, which samples databases behind a server, also uses [`Login`] and [`ServerError`].
 
 mod advice;
 mod client;

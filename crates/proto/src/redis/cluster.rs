@@ -1,6 +1,6 @@
-//! Routing of commands in a Redis cluster. A key belongs to a slot, a slot to a node. Each connection sends the commands
-//! of its own node, in turn. A node that does not hold a slot redirects the command: MOVED for good, ASK for once.
-//! Source: the Redis cluster specification.
+//! Routing of commands in a Redis cluster: which node gets which command. A key belongs to a slot, a slot to a node.
+//! Each connection sends the commands of its own node, in turn. A node that does not hold a slot redirects the command:
+//! MOVED for good, ASK for this command only. Source: the Redis cluster specification.
 
 use std::collections::VecDeque;
 use std::net::SocketAddr;

@@ -6,7 +6,7 @@ use run::{Run, SpanProfile, SpanSum, Trial};
 use super::pick;
 use crate::{Block, Cell, Col, Note, Section, Table, Tone, Unit, Weight};
 
-/// Maximum number of names that are shown.
+/// Maximum number of rows in the table of spans. Each row is one span name.
 const MAX_SHOWN: usize = 12;
 
 pub(super) fn sections(run: &Run) -> Vec<Section> {
