@@ -62,7 +62,7 @@ impl CpuUseMeter {
 /// Returns the idle time of some CPUs in seconds (of all if `cpus` is empty), and their number. Waiting for a disk is
 /// idle time, too.
 fn idle(text: &[u8], cpus: &[u32]) -> Option<(f64, f64)> {
-    let mut sum = (0.0, 0.0);
+    let (mut idle_ticks, mut count) = (0, 0.0);
     for line in lines(text) {
         let mut fields = words(line);
         let Some(name) = fields.next().and_then(|key| key.strip_prefix(b"cpu")) else { continue };
@@ -72,9 +72,9 @@ fn idle(text: &[u8], cpus: &[u32]) -> Option<(f64, f64)> {
         }
         let ticks: Vec<u64> = fields.skip(3).take(2).map_while(number).collect();
         let [idle, iowait] = ticks.as_slice() else { return None };
-        sum = (sum.0 + units::ticks_us(idle + iowait) / 1e6, sum.1 + 1.0);
+        (idle_ticks, count) = (idle.saturating_add(*iowait).saturating_add(idle_ticks), count + 1.0);
     }
-    (sum.1 > 0.0).then_some(sum)
+    (count > 0.0).then_some((units::ticks_us(idle_ticks) / 1e6, count))
 }
 
 #[cfg(test)]
@@ -85,9 +85,9 @@ mod tests {
 
     #[test]
     fn idle_time_and_waits_for_a_disk_of_the_wanted_cpus_are_summed() {
-        let tick_s = units::ticks_us(1) / 1e6;
-        assert_eq!(idle(STAT, &[]), Some((730.0 * tick_s, 2.0)));
-        assert_eq!(idle(STAT, &[3]), Some((420.0 * tick_s, 1.0)));
+        let ticks_s = |ticks| units::ticks_us(ticks) / 1e6;
+        assert_eq!(idle(STAT, &[]), Some((ticks_s(730), 2.0)));
+        assert_eq!(idle(STAT, &[3]), Some((ticks_s(420), 1.0)));
         assert_eq!((idle(STAT, &[7]), idle(b"cpu0 x\n", &[])), (None, None));
     }
 
