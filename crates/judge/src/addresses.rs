@@ -83,7 +83,7 @@ mod tests {
     fn an_address_that_is_far_slower_or_fails_is_named() {
         assert_eq!(sentence([part("a:1", 1000, 0), part("b:1", 1500, 0)]), None);
         let text = sentence([part("a:1", 1000, 0), part("b:1", 9000, 0)]).unwrap();
-        assert!(text.contains("9 ms at b:1") && text.contains("1 ms at a:1"), "{text}");
+        assert!(text.contains("9.00 ms at b:1") && text.contains("1.00 ms at a:1"), "{text}");
         let text = sentence([part("a:1", 1000, 30), part("b:1", 9000, 0)]).unwrap();
         assert!(text.contains("of the requests to a:1 failed"), "{text}");
         assert_eq!(sentence([part("a:1", 1000, 30), part("b:1", 1000, 30)]), None);
