@@ -5,6 +5,7 @@ pub(crate) mod behind;
 pub(crate) mod check;
 pub(crate) mod cluster;
 pub(crate) mod cold;
+pub(crate) mod destination;
 pub(crate) mod error;
 pub(crate) mod expectation;
 pub(crate) mod hosts;
