@@ -8,7 +8,8 @@ use crate::thresholds::NOTICED_US;
 use crate::view::program;
 
 /// Gap between events that one read received, microseconds: a histogram holds 0 as a nanosecond.
-const NO_GAP_US: f64 = 0.001;
+const NO_GAP_US: f64 = 1.0 / NS_PER_US as f64;
+const NS_PER_US: u32 = 1000;
 
 /// Returns the signs in the streams of a run.
 pub(crate) fn signs(facts: &Facts<'_>) -> Vec<StreamFinding> {

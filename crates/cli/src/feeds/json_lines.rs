@@ -265,7 +265,8 @@ mod tests {
         assert_eq!((&value["completed_rate"], &value["errors"]["reset"]), (&200.0.into(), &3.into()));
         assert_eq!(value["unexpected_statuses"]["429"], 7);
         assert!((value["latency_us"]["p50"].as_f64().unwrap() / 1000.0 - 1.0).abs() < 0.09, "{text}");
-        let page = include_str!("../../../../docs/reference/json-lines.md");
+        let path = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/reference/json-lines.md");
+        let page = std::fs::read_to_string(path).unwrap();
         let mut all = Vec::new();
         names(&value, &mut all);
         names(&serde_json::to_value(RunResult::new(&Run::default(), Some("x".as_ref()), 0)).unwrap(), &mut all);
