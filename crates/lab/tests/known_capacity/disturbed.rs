@@ -44,11 +44,9 @@ fn one_stall_of_a_slow_server_bends_little() {
 /// Another program takes half of the server's CPU for 8 of 30 s.
 #[test]
 fn a_program_that_runs_for_a_while_does_not_bend_the_capacity() {
-    for known in [m_m_1(), own_objective()] {
-        let found = known.holds(SEEDS, beside_a_program);
-        let near = found.0.iter().filter(|r| (r.rate - 1.0).abs() <= 0.1).count();
-        assert!(near as f64 >= 0.9 * SEEDS as f64, "{near} of {SEEDS}: {found}");
-    }
+    let found = own_objective().holds(SEEDS, beside_a_program);
+    let near = found.0.iter().filter(|r| (r.rate - 1.0).abs() <= 0.1).count();
+    assert!(near as f64 >= 0.9 * SEEDS as f64, "{near} of {SEEDS}: {found}");
 }
 
 #[test]
