@@ -6,6 +6,7 @@ mod held_twice;
 mod left_out;
 pub(crate) mod neighbours;
 mod own_pool;
+mod tenths;
 mod windows;
 
 pub use neighbours::is_spoiled;

@@ -3,7 +3,7 @@
 
 use run::{TENTH_S, Trial, TrialKind, Window};
 
-use super::left_out::{disturbed_tenths, middle_s};
+use super::tenths::{disturbed_tenths, middle_s};
 use crate::single::{closed, good};
 use crate::thresholds::{CATCHES_UP, COUNTED_LOAD, OTHERS_USE, SPOILED};
 
