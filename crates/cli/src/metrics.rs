@@ -3,10 +3,10 @@
 
 use std::io::{Read as _, Write as _};
 use std::net::{IpAddr, SocketAddr, TcpListener, TcpStream};
-use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use run::{Rates, Trial};
+use sys::each_client::each_client;
 
 use crate::live::{Model, Shared};
 
@@ -36,32 +36,10 @@ pub(crate) fn serve(at: SocketAddr, shared: &Shared) -> anyhow::Result<()> {
     let at = listener.local_addr().map_err(fail)?;
     crate::output::tell(&format!("metrics: http://{at}/metrics"));
     let shared = shared.clone();
-    let body = move || listen(&listener, &shared);
+    let answer = move |client| answer(client, &shared);
+    let body = move || each_client(&listener, "loadline-metrics", MAX_CLIENTS, answer);
     std::thread::Builder::new().name("loadline-metrics".into()).spawn(body).map_err(fail)?;
     Ok(())
-}
-
-/// Starts a thread for each client.
-fn listen(listener: &TcpListener, shared: &Shared) {
-    let clients = Arc::new(());
-    for client in listener.incoming() {
-        let Ok(client) = client else {
-            // No descriptor is left for the client. Without a pause, the loop would keep a CPU busy
-            // until a descriptor is free.
-            std::thread::sleep(SILENCE);
-            continue;
-        };
-        if Arc::strong_count(&clients) > MAX_CLIENTS {
-            continue;
-        }
-        let (counted, shared) = (Arc::clone(&clients), shared.clone());
-        let body = move || {
-            answer(client, &shared);
-            drop(counted);
-        };
-        // If no thread can be started, the client is disconnected and may ask again.
-        let _ = std::thread::Builder::new().name("loadline-metrics".into()).spawn(body);
-    }
 }
 
 /// Answers one request. Clients that leave or are too slow are ignored.

@@ -7,6 +7,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
 use run::SpanProfile;
+use sys::each_client::each_client;
 
 use crate::http::{Encoding, Ending, Export, Refusal, read, refused, taken};
 use crate::store::Store;
@@ -55,7 +56,8 @@ impl Receiver {
         let addr = listener.local_addr().map_err(fail)?;
         let store = Arc::new(Mutex::new(Store::default()));
         let shared = Arc::clone(&store);
-        let body = move || listen(&listener, &shared);
+        let serve = move |sender| serve(sender, &shared);
+        let body = move || each_client(&listener, "loadline-spans", MAX_SENDERS, serve);
         std::thread::Builder::new().name("loadline-spans".into()).spawn(body).map_err(fail)?;
         Ok(Self { store, addr })
     }
@@ -89,28 +91,6 @@ impl Receiver {
 
 fn lock(store: &Mutex<Store>) -> MutexGuard<'_, Store> {
     store.lock().unwrap_or_else(PoisonError::into_inner)
-}
-
-/// Starts a thread for each sender.
-fn listen(listener: &TcpListener, store: &Arc<Mutex<Store>>) {
-    let senders = Arc::new(());
-    for sender in listener.incoming() {
-        let Ok(sender) = sender else {
-            // No descriptor is left. Without a pause, the loop would keep a CPU busy until one is free.
-            std::thread::sleep(CHECK_EVERY);
-            continue;
-        };
-        if Arc::strong_count(&senders) > MAX_SENDERS {
-            continue;
-        }
-        let (counted, store) = (Arc::clone(&senders), Arc::clone(store));
-        let body = move || {
-            serve(sender, &store);
-            drop(counted);
-        };
-        // If no thread can be started, the sender is disconnected and may try again.
-        let _ = std::thread::Builder::new().name("loadline-spans".into()).spawn(body);
-    }
 }
 
 /// Takes requests of one sender until it leaves or sends something wrong.

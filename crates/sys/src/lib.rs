@@ -11,6 +11,7 @@ pub mod cpu_hog;
 pub mod cpuclock;
 pub mod diag;
 pub mod diag_unix;
+pub mod each_client;
 pub mod epoll;
 pub mod epoll_raw;
 pub mod exhausted;
