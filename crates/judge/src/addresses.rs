@@ -1,6 +1,6 @@
 //! Addresses of a server that answer very differently: one is broken, far away, or a weaker machine.
 
-use run::{AddressPart, SummaryFigure, TimeFigure, Trial};
+use run::{AddressPart, SummaryFigure, Trial};
 
 use crate::number::{duration, percent, ratio};
 use crate::thresholds::{ADDRESSES_DIFFER, FEWEST_REQUESTS};
@@ -13,10 +13,8 @@ pub(crate) fn difference(trial: &Trial, errors: f64) -> Option<String> {
 
 /// Names the address with the largest share of failed requests, if another one holds the objective's share.
 fn failing(trial: &Trial, errors: f64) -> Option<String> {
-    let (worst, most) = trial.addresses.iter().filter_map(known(failed_share)).max_by(|a, b| a.1.total_cmp(&b.1))?;
-    let (best, least) = trial.addresses.iter().filter_map(known(failed_share)).min_by(|a, b| a.1.total_cmp(&b.1))?;
+    let [(worst, most), (best, least)] = extremes(trial, failed_share)?;
     (most > errors && least <= errors).then(|| {
-        let (worst, best) = (name(worst), name(best));
         format!(
             "the addresses differ: {} of the requests to {worst} failed, {} of those to {best}",
             percent(most),
@@ -27,17 +25,19 @@ fn failing(trial: &Trial, errors: f64) -> Option<String> {
 
 /// Names the slowest address, if its median is far longer than that of the fastest one.
 fn slower(trial: &Trial) -> Option<String> {
-    let (slow, longest) = trial.addresses.iter().filter_map(known(median_us)).max_by(|a, b| a.1.total_cmp(&b.1))?;
-    let (fast, shortest) = trial.addresses.iter().filter_map(known(median_us)).min_by(|a, b| a.1.total_cmp(&b.1))?;
+    let [(slow, longest), (fast, shortest)] = extremes(trial, median_us)?;
     (ratio(longest, shortest)? >= ADDRESSES_DIFFER).then(|| {
-        let (slow, fast) = (name(slow), name(fast));
         format!("the addresses differ: the median is {} at {slow}, {} at {fast}", duration(longest), duration(shortest))
     })
 }
 
-/// Returns a function that finds a figure of an address with enough requests.
-fn known(figure: fn(&AddressPart) -> Option<f64>) -> impl Fn(&AddressPart) -> Option<(&AddressPart, f64)> {
-    move |part| Some((part, figure(part).filter(|_| requests(part) >= FEWEST_REQUESTS)?))
+/// Returns the addresses with the highest and with the lowest value of a figure, and these values. Addresses with few
+/// requests do not count.
+fn extremes(trial: &Trial, figure: fn(&AddressPart) -> Option<f64>) -> Option<[(&str, f64); 2]> {
+    let enough = trial.addresses.iter().filter(|part| requests(part) >= FEWEST_REQUESTS);
+    let known = enough.filter_map(|part| Some((part.requests.name.as_str(), figure(part)?)));
+    let highest = known.clone().max_by(|a, b| a.1.total_cmp(&b.1))?;
+    Some([highest, known.min_by(|a, b| a.1.total_cmp(&b.1))?])
 }
 
 fn requests(part: &AddressPart) -> u64 {
@@ -50,14 +50,7 @@ fn failed_share(part: &AddressPart) -> Option<f64> {
 }
 
 fn median_us(part: &AddressPart) -> Option<f64> {
-    match part.requests.summary().figure(SummaryFigure::P50) {
-        TimeFigure::Exact(us) => Some(us),
-        TimeFigure::AtLeast(_) | TimeFigure::Unknown => None,
-    }
-}
-
-fn name(part: &AddressPart) -> &str {
-    &part.requests.name
+    part.requests.summary().figure(SummaryFigure::P50).exact()
 }
 
 #[cfg(test)]

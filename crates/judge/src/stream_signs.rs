@@ -1,6 +1,6 @@
 //! Signs in streams of events: something collects the events, or gaps grow with the load.
 
-use run::{StreamFinding, StreamSign, Summary, SummaryFigure, Trial};
+use run::{StreamFinding, StreamSign, SummaryFigure, Trial};
 
 use crate::Facts;
 use crate::number::{counted, duration};
@@ -23,16 +23,12 @@ pub(crate) fn signs(facts: &Facts<'_>) -> Vec<StreamFinding> {
     buffered.into_iter().chain(found(StreamSign::Stalls, stalls)).collect()
 }
 
-fn exact(times: &Summary, figure: SummaryFigure) -> Option<f64> {
-    Some(times).filter(|times| times.count > 0)?.figure(figure).exact()
-}
-
 /// Describes streams whose events arrive together although a person notices the wait for them. The lightest load
 /// decides, because a server that is late sends its events together, too.
 fn buffered(trial: &Trial) -> Option<String> {
-    let first_us = exact(&trial.first_event_us, SummaryFigure::P50)?;
-    let rest_us = exact(&trial.latency_us, SummaryFigure::P50)? - first_us;
-    let is_together = exact(&trial.gap_us, SummaryFigure::P90)? <= NO_GAP_US && rest_us < first_us;
+    let first_us = trial.first_event_us.exact(SummaryFigure::P50)?;
+    let rest_us = trial.latency_us.exact(SummaryFigure::P50)? - first_us;
+    let is_together = trial.gap_us.exact(SummaryFigure::P90)? <= NO_GAP_US && rest_us < first_us;
     (is_together && first_us >= NOTICED_US).then(|| {
         format!(
             "the events of a stream arrive together, {} after the request, so something collects them: {}",
@@ -57,8 +53,8 @@ fn collector(trial: &Trial) -> String {
 
 /// Describes gaps under load that are longer than any gap of the lightest load, if a person notices them.
 fn stalls(light: &Trial, loaded: &Trial) -> Option<String> {
-    let [before_us, longest_us] = [SummaryFigure::P99, SummaryFigure::Max].map(|figure| exact(&light.gap_us, figure));
-    let after_us = exact(&loaded.gap_us, SummaryFigure::P99)?;
+    let [before_us, longest_us] = [SummaryFigure::P99, SummaryFigure::Max].map(|figure| light.gap_us.exact(figure));
+    let after_us = loaded.gap_us.exact(SummaryFigure::P99)?;
     (after_us > longest_us? && after_us >= NOTICED_US).then(|| {
         let open = |trial: &Trial| counted(trial.streams_open.round(), "open stream");
         format!(
@@ -74,7 +70,7 @@ fn stalls(light: &Trial, loaded: &Trial) -> Option<String> {
 
 #[cfg(test)]
 mod tests {
-    use run::{Intensity, Run, Side, StreamPlan, TrialKind, Upstream};
+    use run::{Intensity, Run, Side, StreamPlan, Summary, TrialKind, Upstream};
 
     use super::*;
 

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use run::{ComparedTime, FigureRole, FigureUnit, Run, Summary, SummaryFigure, Trial};
+use run::{ComparedTime, FigureRole, FigureUnit, Run, SummaryFigure, Trial};
 
 use crate::number::{finite, positive};
 use crate::single::good;
@@ -73,10 +73,10 @@ pub(crate) const FIGURES: &[FigureSpec] = &[
     tail("p99.9", 0.999, |t| known(t, SummaryFigure::P999)),
     part("first byte p50", |t| first_byte(t, SummaryFigure::P50)),
     part("first byte p99", |t| first_byte(t, SummaryFigure::P99)),
-    part("first event p50", |t| of_events(&t.first_event_us, SummaryFigure::P50)),
-    part("first event p99", |t| of_events(&t.first_event_us, SummaryFigure::P99)),
-    part("gap p50", |t| of_events(&t.gap_us, SummaryFigure::P50)),
-    part("gap p99", |t| of_events(&t.gap_us, SummaryFigure::P99)),
+    part("first event p50", |t| t.first_event_us.exact(SummaryFigure::P50).and_then(positive)),
+    part("first event p99", |t| t.first_event_us.exact(SummaryFigure::P99).and_then(positive)),
+    part("gap p50", |t| t.gap_us.exact(SummaryFigure::P50).and_then(positive)),
+    part("gap p99", |t| t.gap_us.exact(SummaryFigure::P99).and_then(positive)),
     beside("voluntary switches", |t| server(t, IN_TABLE[3])),
     beside("involuntary switches", |t| server(t, IN_TABLE[4])),
     FigureSpec {
@@ -97,11 +97,6 @@ fn known(trial: &Trial, figure: SummaryFigure) -> Option<f64> {
 fn first_byte(trial: &Trial, figure: SummaryFigure) -> Option<f64> {
     let first = Some(&trial.first_byte_us).filter(|first| **first != trial.latency_us);
     first?.figure(figure).exact().and_then(positive)
-}
-
-/// Returns a figure of a time of the events of streams, microseconds; `None` without events.
-fn of_events(times: &Summary, figure: SummaryFigure) -> Option<f64> {
-    Some(times).filter(|times| times.count > 0)?.figure(figure).exact().and_then(positive)
 }
 
 /// IDs of the costs per request that are left out of the further figures, because the table shows them under other

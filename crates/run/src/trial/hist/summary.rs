@@ -44,6 +44,11 @@ pub struct Summary {
 }
 
 impl Summary {
+    /// Returns a figure that is known exactly; `None` without values.
+    pub fn exact(&self, figure: SummaryFigure) -> Option<f64> {
+        Some(self).filter(|times| times.count > 0)?.figure(figure).exact()
+    }
+
     /// Returns a figure, or its lower bound if it is unknown.
     pub fn figure(&self, figure: SummaryFigure) -> TimeFigure {
         let mut copy = *self;
