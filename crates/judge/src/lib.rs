@@ -88,7 +88,7 @@ mod what_if;
 #[cfg(any(test, feature = "planted"))]
 pub mod planted;
 
-pub use capacity::{Pooled, is_spoiled, own_pool, pooled};
+pub use capacity::{Pooled, own_pool, pooled, spoiled};
 pub use compare::{Pairing, compare, compare_at, same_protocol};
 pub use costs::{COSTS, CostSpec, Part, Rest};
 pub use demand::{Demand, demands};

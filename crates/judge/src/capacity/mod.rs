@@ -9,7 +9,7 @@ mod own_pool;
 mod tenths;
 mod windows;
 
-pub use neighbours::is_spoiled;
+pub use neighbours::spoiled;
 pub use own_pool::own_pool;
 pub use windows::{Pooled, pooled};
 pub(crate) use windows::{chances, pooled_search, pooled_users};

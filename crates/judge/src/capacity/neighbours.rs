@@ -3,7 +3,7 @@
 
 use run::{TENTH_S, Trial, TrialKind, Window};
 
-use super::tenths::{disturbed_tenths, middle_s};
+use super::tenths::disturbed_tenths;
 use crate::single::{closed, good};
 use crate::thresholds::{CATCHES_UP, COUNTED_LOAD, OTHERS_USE, SPOILED};
 
@@ -61,7 +61,7 @@ impl UsualShare {
         let (periods, window) = (self.exceeded(trial), trial.measured.window);
         // The shares count from the begin of the load.
         let within = |at: usize| {
-            let middle_s = middle_s(0.0, at);
+            let middle_s = TENTH_S * (at as f64 + 0.5);
             window.holds(middle_s) && periods.iter().any(|period| period.holds(middle_s))
         };
         let shares = trial.measured.others.iter().enumerate().filter(|(at, _)| within(*at));
@@ -69,10 +69,11 @@ impl UsualShare {
     }
 }
 
-/// Returns true if the search must repeat a step, because other programs disturbed most of it. `trials` are all trials
-/// of the search so far.
-pub fn is_spoiled(trial: &Trial, trials: &[Trial]) -> bool {
-    UsualShare::of(trials.iter()).spoils(trial)
+/// Returns a function that is true for each step that the search must repeat, because other programs disturbed most of
+/// it. `trials` are all trials of the search so far.
+pub fn spoiled(trials: &[Trial]) -> impl Fn(&Trial) -> bool + use<> {
+    let usual = UsualShare::of(trials.iter());
+    move |trial| usual.spoils(trial)
 }
 
 #[cfg(test)]
@@ -102,17 +103,17 @@ mod tests {
         assert!((periods[0].begin_s - 0.7).abs() < 1e-9 && (periods[0].end_s - 1.3).abs() < 1e-9, "{periods:?}");
         let (length_s, cpu_s) = UsualShare::of(trials.iter()).taken_s(&disturbed);
         assert!((length_s - 0.6).abs() < 1e-9 && (cpu_s - 0.21).abs() < 1e-9, "{length_s} {cpu_s}");
-        assert!(is_spoiled(&disturbed, &trials), "0.6 s of 2 s, and the backlog after it");
+        assert!(spoiled(&trials)(&disturbed), "0.6 s of 2 s, and the backlog after it");
         let intensity = Intensity::Closed { connections: 1, pipeline: 1, think: ThinkTime::default() };
-        assert!(!is_spoiled(&Trial { intensity, ..disturbed }, &trials), "clients leave no backlog");
+        assert!(!spoiled(&trials)(&Trial { intensity, ..disturbed }), "clients leave no backlog");
     }
 
     #[test]
     fn a_neighbour_that_is_always_there_disturbs_nothing() {
         let trials = [trial(1000.0, &[0.5; 20]), trial(1000.0, &[0.5; 20])];
-        assert!(!is_spoiled(&trials[0], &trials));
+        assert!(!spoiled(&trials)(&trials[0]));
         let (quiet, busy) = (trial(1000.0, &[0.02; 20]), trial(700.0, &[0.4; 10]));
         let trials = [quiet.clone(), busy.clone()];
-        assert!(is_spoiled(&busy, &trials) && !is_spoiled(&quiet, &trials));
+        assert!(spoiled(&trials)(&busy) && !spoiled(&trials)(&quiet));
     }
 }

@@ -33,7 +33,7 @@ pub struct Pooled {
 pub fn pooled(trials: &[Trial], limits: &Limits) -> Option<Pooled> {
     let usual = UsualShare::of(trials.iter());
     let searched = |t: &&Trial| is_searched(t) && !usual.spoils(t) && own_pool(t, trials, limits).is_none();
-    pooled_search(&trials.iter().filter(searched).collect::<Vec<_>>(), trials, limits)
+    pooled_of(&trials.iter().filter(searched).collect::<Vec<_>>(), trials, limits, usual)
 }
 
 /// Returns true for open-loop windows of a search.
@@ -44,14 +44,15 @@ fn is_searched(trial: &Trial) -> bool {
 /// Estimates the capacity as [`pooled`] does, from the windows of a search. Leaves out windows whose load had too few
 /// connections.
 pub(crate) fn pooled_search(search: &[&Trial], trials: &[Trial], limits: &Limits) -> Option<Pooled> {
-    let usual = UsualShare::of(trials.iter());
-    let at = |trial: &'_ Trial| {
-        (trial.broken().is_none() && trial.rates.offered_rate > 0.0).then_some(trial.rates.offered_rate)
-    };
-    let windows: Vec<At<'_>> = search.iter().filter_map(|t| Some(At { rate: at(t)?, trial: t, usual })).collect();
+    pooled_of(search, trials, limits, UsualShare::of(trials.iter()))
+}
+
+fn pooled_of(search: &[&Trial], trials: &[Trial], limits: &Limits, usual: UsualShare) -> Option<Pooled> {
+    let at = |trial| At::offered(trial, usual);
+    let windows: Vec<At<'_>> = search.iter().copied().filter_map(at).collect();
     let spoiled = trials.iter().filter(|t| is_searched(t) && usual.spoils(t));
-    let spoiled: Vec<At<'_>> = spoiled.filter_map(|t| Some(At { rate: at(t)?, trial: t, usual })).collect();
-    all_together(&windows, &spoiled, limits, full(trials))
+    let spoiled: Vec<At<'_>> = spoiled.filter_map(at).collect();
+    all_together(&windows, &spoiled, limits, full(trials, usual))
 }
 
 /// Estimates the capacity from windows of users with think times. A user whose requests are never delayed sends one
@@ -70,6 +71,14 @@ struct At<'a> {
     rate: f64,
     trial: &'a Trial,
     usual: UsualShare,
+}
+
+impl<'a> At<'a> {
+    /// Returns the window of a trial that was not broken and had an offered rate.
+    fn offered(trial: &'a Trial, usual: UsualShare) -> Option<Self> {
+        let rate = trial.rates.offered_rate;
+        (trial.broken().is_none() && rate > 0.0).then_some(Self { rate, trial, usual })
+    }
 }
 
 /// Returns the estimate from windows without the time that was disturbed. `spoiled` are windows that were disturbed for
@@ -94,8 +103,7 @@ fn all_together(windows: &[At<'_>], spoiled: &[At<'_>], limits: &Limits, full: O
 
 /// Returns the saturated rate of the closed loop: the mean of its saturated steps, since the highest of them is partly
 /// high by chance. Steps that other programs disturbed count only if no other step is saturated.
-fn full(trials: &[Trial]) -> Option<f64> {
-    let usual = UsualShare::of(trials.iter());
+fn full(trials: &[Trial], usual: UsualShare) -> Option<f64> {
     let steps = trials.iter().filter(|t| t.kind == TrialKind::Sweep && closed(t) && good(t) > 0.0);
     let most = steps.clone().map(good).reduce(f64::max)?;
     let saturated = steps.filter(|t| good(t) >= FULL_STEP * most);
@@ -107,16 +115,16 @@ fn full(trials: &[Trial]) -> Option<f64> {
 /// Returns for each open-loop trial the chance, 0 to 1, that the objective holds at its rate, judged by this trial
 /// alone. If the objective has several limits, the lowest chance of any limit counts.
 pub(crate) fn chances(trials: &[Trial], limits: &Limits) -> Vec<Option<f64>> {
-    let (full, parts, usual) = (full(trials), parts(limits), UsualShare::of(trials.iter()));
+    let (parts, usual) = (parts(limits), UsualShare::of(trials.iter()));
+    let full = full(trials, usual);
     // Pauses of the machine are left out if any time remains without them.
-    let of_part = |t: &Trial, part: Part| {
-        let at = At { rate: t.rates.offered_rate, trial: t, usual };
-        let shown = shown(&at, part, true).or_else(|| shown(&at, part, false))?;
+    let of_part = |at: &At<'_>, part: Part| {
+        let shown = shown(at, part, true).or_else(|| shown(at, part, false))?;
         Some(chance_held(&shown, &constraint(part, full)))
     };
     let of = |t: &Trial| {
-        let open = !closed(t) && t.rates.offered_rate > 0.0 && t.broken().is_none();
-        let all = parts.iter().filter_map(|part| of_part(t, *part).filter(|_| open));
+        let at = At::offered(t, usual).filter(|_| !closed(t))?;
+        let all = parts.iter().filter_map(|part| of_part(&at, *part));
         all.filter(|chance| chance.is_finite()).reduce(f64::min)
     };
     trials.iter().map(of).collect()

@@ -122,7 +122,7 @@ impl Finder {
             let label = if n == 1 { "1 connection".into() } else { format!("{n} connections") };
             let knew_pauses = self.pause_s > 0.0;
             let trial = self.conduct(conductor, plan, label, TrialKind::Sweep)?;
-            if self.pause_s > 0.0 && !knew_pauses || judge::is_spoiled(&trial, conductor.run().last_repeat()) {
+            if self.pause_s > 0.0 && !knew_pauses || judge::spoiled(conductor.run().last_repeat())(&trial) {
                 return Ok(Phase::Sweep(sweep));
             }
             match judge::mostly_refused(&trial) {
@@ -198,8 +198,9 @@ impl Finder {
             }
             self.searched.push(conductor.run().trials.len().saturating_sub(1));
             let trials = conductor.run().last_repeat();
-            if !judge::is_spoiled(&trial, trials) {
-                let windows = windows(conductor.run(), &self.searched, &limits);
+            let spoiled = judge::spoiled(trials);
+            if !spoiled(&trial) {
+                let windows = windows(conductor.run(), &self.searched, &limits, spoiled);
                 search.record(&windows, judge::pooled(trials, &limits).as_ref());
             }
             return Ok(if is_last { Phase::Done } else { Phase::Rates(search, limits) });
@@ -286,9 +287,8 @@ impl Finder {
 }
 
 /// Returns the offered rate of each of these trials that other programs did not spoil, and true if it held the limits.
-fn windows(run: &Run, searched: &[usize], limits: &Limits) -> Vec<(f64, bool)> {
-    let trials = searched.iter().filter_map(|at| run.trials.get(*at));
-    let sound = trials.filter(|trial| !judge::is_spoiled(trial, run.last_repeat()));
+fn windows(run: &Run, searched: &[usize], limits: &Limits, spoiled: impl Fn(&Trial) -> bool) -> Vec<(f64, bool)> {
+    let sound = searched.iter().filter_map(|at| run.trials.get(*at)).filter(|trial| !spoiled(trial));
     let rate = |trial: &Trial| match trial.intensity {
         Intensity::Open { rate, .. } => rate,
         _ => trial.rates.offered_rate,
