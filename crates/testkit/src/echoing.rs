@@ -1,7 +1,8 @@
-//! A server that returns the request that it received.
+//! Servers that return or report the requests that they received.
 
 use std::io::{Read as _, Write as _};
 use std::net::{SocketAddr, TcpListener};
+use std::sync::mpsc::{Receiver, channel};
 use std::sync::{Arc, Mutex};
 
 /// Starts a server that stores the last request and returns it as the response body. `status` is the status line,
@@ -31,4 +32,25 @@ pub fn echoing(status: &str) -> (SocketAddr, Arc<Mutex<String>>) {
         }
     });
     (addr, asked)
+}
+
+/// Starts a server that reports each request, and answers it with status 200 and the body `ok`.
+pub fn reporting() -> (SocketAddr, Receiver<String>) {
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    let (addr, (told, requests)) = (listener.local_addr().unwrap(), channel());
+    std::thread::spawn(move || {
+        for mut client in listener.incoming().flatten() {
+            let told = told.clone();
+            std::thread::spawn(move || {
+                let mut piece = [0; 4096];
+                while let Ok(n @ 1..) = client.read(&mut piece) {
+                    let _ = told.send(String::from_utf8_lossy(&piece[..n]).into_owned());
+                    if client.write_all(b"HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok").is_err() {
+                        return;
+                    }
+                }
+            });
+        }
+    });
+    (addr, requests)
 }

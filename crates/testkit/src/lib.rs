@@ -37,7 +37,7 @@ pub use certificate::self_signed;
 pub use containers::{Container, PodmanImage, podman_configuration, static_program};
 pub use control_group::ControlGroup;
 pub use disturbance::OtherPrograms;
-pub use echoing::echoing;
+pub use echoing::{echoing, reporting};
 pub use go::go_peers;
 pub use loadline::{
     Watched, bottleneck, json, json_of, loadline, num, recording, refused, release_binary, serve, served, status,

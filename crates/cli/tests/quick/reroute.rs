@@ -3,35 +3,15 @@
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
 use std::io::{Read as _, Write as _};
-use std::net::{SocketAddr, TcpListener};
-use std::sync::mpsc::{Receiver, channel};
+use std::net::TcpListener;
 
-use testkit::{binary, json, refused, total};
-
-/// Starts a server that reports the head of each request.
-fn reporting_server() -> (SocketAddr, Receiver<String>) {
-    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
-    let (addr, (told, heads)) = (listener.local_addr().unwrap(), channel());
-    std::thread::spawn(move || {
-        for client in listener.incoming() {
-            let (mut client, told) = (client.unwrap(), told.clone());
-            std::thread::spawn(move || {
-                let mut piece = [0; 4096];
-                while let Ok(n @ 1..) = client.read(&mut piece) {
-                    let _ = told.send(String::from_utf8_lossy(&piece[..n]).into_owned());
-                    client.write_all(b"HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok").unwrap();
-                }
-            });
-        }
-    });
-    (addr, heads)
-}
+use testkit::{binary, json, refused, reporting, total};
 
 const SHORT: [&str; 8] = ["--connections", "1", "--duration", "200ms", "--warmup", "0s", "--at-rest", "0s"];
 
 #[test]
 fn a_name_that_nobody_knows_is_loaded_elsewhere_under_its_own_name() {
-    let (addr, heads) = reporting_server();
+    let (addr, heads) = reporting();
     let port = addr.port();
     for (url, flag, value) in [
         ("http://shop.invalid/", "--connect-to", format!("shop.invalid:80:127.0.0.1:{port}")),

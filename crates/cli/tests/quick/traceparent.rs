@@ -3,42 +3,26 @@
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
 use std::collections::BTreeSet;
-use std::io::{Read as _, Write as _};
-use std::net::{SocketAddr, TcpListener};
 use std::process::Command;
-use std::sync::mpsc::{Receiver, channel};
 
 use serde_json::Value;
-use testkit::{binary, json, refused, served, total};
+use testkit::{binary, json, refused, reporting, served, total};
 
-/// Starts a server that reports the value of the header `traceparent` of each request on its one connection; empty if
-/// there is none.
-fn reporting_server() -> (SocketAddr, Receiver<String>) {
-    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
-    let (addr, (told, values)) = (listener.local_addr().unwrap(), channel());
-    std::thread::spawn(move || {
-        for client in listener.incoming() {
-            let (mut client, mut piece) = (client.unwrap(), [0; 4096]);
-            while let Ok(n @ 1..) = client.read(&mut piece) {
-                let head = String::from_utf8_lossy(&piece[..n]).into_owned();
-                let value = head.lines().find_map(|line| line.strip_prefix("traceparent: ")).unwrap_or_default();
-                let _ = told.send(value.to_owned());
-                client.write_all(b"HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok").unwrap();
-            }
-        }
-    });
-    (addr, values)
+/// Returns the value of the header `traceparent` of a request; empty if there is none.
+fn traceparent(request: &str) -> &str {
+    request.lines().find_map(|line| line.strip_prefix("traceparent: ")).unwrap_or_default()
 }
 
 const SHORT: [&str; 8] = ["--connections", "1", "--duration", "300ms", "--warmup", "0s", "--at-rest", "0s"];
 
 #[test]
 fn the_ids_of_the_run_are_those_that_the_server_got() {
-    let (addr, values) = reporting_server();
+    let (addr, requests) = reporting();
     let url = format!("http://{addr}/");
     let run = json(binary!(), &[&["load", &url, "--traceparent", "50%"], &SHORT[..]].concat());
-    let all: Vec<String> = values.try_iter().collect();
-    let traced: BTreeSet<&str> = all.iter().map(String::as_str).filter(|value| !value.is_empty()).collect();
+    let all: Vec<String> = requests.try_iter().collect();
+    let traced: BTreeSet<&str> =
+        all.iter().map(|request| traceparent(request)).filter(|value| !value.is_empty()).collect();
     let (count, requests) = (total(&run, "traced"), total(&run, "completed"));
     assert_eq!(count as usize, traced.len(), "each trace comes once");
     assert!(count > requests / 4 && count < requests * 3 / 4, "{count} of {requests}");
