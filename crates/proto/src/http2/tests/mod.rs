@@ -1,6 +1,7 @@
 //! Tests of both sides: with frames written by hand, and with each other. This file has the helper functions for all of
 //! these tests.
 
+mod answers;
 mod client;
 mod server;
 
@@ -8,10 +9,14 @@ use run::Protocol;
 
 use super::frame::{self, FrameHeader};
 use super::{ClientPlan, ClientSession};
-use crate::{Client, Done, Fault, Progress, Request, Requester, http1};
+use crate::{Client, Done, Fault, Outcome, Progress, Request, Requester, Which, http1};
 
 /// A header block with the single field `:status: 200`.
 pub(super) const OK: u8 = 0x88;
+/// The same for status 404.
+const NOT_FOUND: u8 = 0x8d;
+/// The same for status 500.
+const ERROR: u8 = 0x8e;
 
 fn plan() -> ClientPlan {
     ClientPlan::new(&http1::to_http2(Protocol::default())).unwrap()
@@ -32,6 +37,10 @@ fn settled_session(plan: &ClientPlan, settings: &[(u16, u32)]) -> ClientSession 
     assert!(session.ready());
     assert_eq!(frames(&sent(&mut session))[0], (frame::SETTINGS, frame::ACK, 0, vec![]));
     session
+}
+
+fn done(id: u16, status: u16, outcome: Outcome) -> Done {
+    Done { which: Which::Id(id), status, outcome, bytes: 0, events: 0 }
 }
 
 pub(super) fn sent(session: &mut ClientSession) -> Vec<u8> {
