@@ -1,4 +1,5 @@
-//! Any bytes sent by a server whose answers are streams of events: no panic, and equal events however the bytes are split.
+//! Feeds a client of event streams with random bytes instead of a server. The client must not panic, and must find the
+//! same events wherever the bytes are split into reads.
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;

@@ -35,7 +35,7 @@ impl Server {
 
 impl Drop for Server {
     fn drop(&mut self) {
-        // SIGTERM comes first, because nginx and HAProxy then end their own workers.
+        // The server gets SIGTERM before SIGKILL, so that nginx and HAProxy can end their own workers.
         let _ = Command::new("kill").arg(self.child.id().to_string()).status();
         let deadline = Instant::now() + Duration::from_secs(2);
         while Instant::now() < deadline {

@@ -2,7 +2,7 @@
 
 /// Maximum length of a statement, characters.
 pub(crate) const MAX_STATEMENT_CHARS: usize = 160;
-/// Maximum length of a statement's name, characters.
+/// Maximum length of the short name that stands for a statement in tables, characters.
 const MAX_NAME_CHARS: usize = 60;
 /// End of a statement that was cut.
 const CUT: char = '…';

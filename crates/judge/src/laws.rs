@@ -109,8 +109,8 @@ mod tests {
 
     #[test]
     fn the_bounds_of_the_source_come_out() {
-        // In Blake's example (source 0), R1 is 5.1138 ms. A device with a demand of 1.945 ms is the limit from 2.63
-        // clients on.
+        // Example of Blake 1993: a request without load takes 5.1138 ms (R1). A device with a demand of 1.945 ms is the
+        // limit from 2.63 clients on.
         let with_two = bound(2.0, 5113.8, 0.0, Some(1.0 / 514.252)).unwrap();
         assert!((with_two - 391.1).abs() < 0.1);
         let with_five = bound(5.0, 5113.8, 0.0, Some(1.0 / 514.252)).unwrap();

@@ -6,7 +6,7 @@ const BLOCK_BYTES: u64 = 4096;
 /// Maximum number of blocks that [`Remote`] keeps before it drops all of them.
 const MAX_BLOCKS: usize = 64;
 
-/// A source of bytes at the addresses of a process.
+/// Reads the memory of a process: the bytes at given addresses.
 pub(crate) trait Memory {
     /// Fills `buffer` from `address` on. Returns false if a byte is missing.
     fn fill(&mut self, address: u64, buffer: &mut [u8]) -> bool;

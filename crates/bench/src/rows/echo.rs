@@ -22,7 +22,8 @@ pub(crate) fn large(rounds: usize) -> Result<Compared> {
     against_all(rounds, 16 * 1024)
 }
 
-/// Measures all servers in turn in every round. The better of two loadline models is compared with the best peer.
+/// Measures each server once per round. The faster one of the two loadline servers is compared with the fastest other
+/// server.
 fn against_all(rounds: usize, message_bytes: u32) -> Result<Compared> {
     let ours = [serve("uring-sharded")?, serve("epoll-sharded")?];
     let peers = peers()?;

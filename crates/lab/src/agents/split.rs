@@ -116,7 +116,7 @@ fn share(plan: &LoadPlan, i: u32, agents: u32) -> LoadPlan {
     // A thread without a connection could not send requests, and another connection would exceed the maximum.
     share.threads = even_share(plan.threads, i, agents).min(share.intensity.units()).max(1);
     share.seed = plan.seed.wrapping_add(u64::from(i).wrapping_mul(0x9e37_79b9_7f4a_7c15));
-    // The test request before the load has already used the first row of the data.
+    // Row 0 of the data was used by the test request before the load, so the agents begin with row 1.
     let data = share.requests.iter_mut().filter_map(|set| set.data.as_mut()).filter(|data| data.step == 0);
     data.for_each(|data| (data.first, data.step) = (1 + u64::from(i), u64::from(agents)));
     share

@@ -187,8 +187,8 @@ impl Reader {
                 }
             }
         }
-        // A server may connect to an upstream after the last search for processes. A thread that waits for such a peer
-        // shows the peer's address at once.
+        // Processes of upstreams are looked for only now and then. If a server connects to a new upstream in between, a
+        // thread that waits for it already shows its address.
         for thread in &round.threads {
             if let (ThreadState::Peer, WaitKey::Text(address)) = (thread.state, &thread.key) {
                 self.note_upstream(address);

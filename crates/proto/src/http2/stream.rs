@@ -23,7 +23,7 @@ pub(super) struct Stream {
     pub(super) body: u64,
     /// gRPC messages in the body.
     pub(super) messages: Messages,
-    /// Number of events of the response that were not reported yet.
+    /// Number of events of the response found since the last report to the caller.
     pub(super) new_events: u32,
     pub(super) received: Received,
     /// Number of bytes of the request's body that were not sent yet.

@@ -29,7 +29,7 @@ pub(super) struct Statement {
 enum Filled {
     /// Text in pieces. A flag is true for pieces in quotation marks.
     Text(Vec<(Piece, bool)>),
-    /// Name of the prepared statement, and its parameters.
+    /// Parameters of a prepared statement, with the name under which the server prepared it.
     Parameters(String, Vec<Piece>),
 }
 

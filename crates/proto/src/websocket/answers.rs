@@ -114,7 +114,7 @@ pub(super) struct AnswerFinder {
     unasked: u64,
     /// Events of the current stream; absent before the first message of a stream.
     events: Option<Box<EventCounter>>,
-    /// Number of events that were not reported yet, and number of bytes of the current stream.
+    /// Number of events found since the last report to the caller, and number of bytes of the current stream.
     new_events: u32,
     stream_bytes: u64,
 }

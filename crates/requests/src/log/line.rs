@@ -72,7 +72,8 @@ fn closing_quote(text: &str) -> Option<usize> {
     None
 }
 
-/// Splits `GET /path HTTP/1.1` into method and path, and undoes the server's escapes. The path may contain blanks.
+/// Splits the request line of a log, such as `GET /path HTTP/1.1`, into method and path. Bytes that the server wrote as
+/// escapes (`\x22`) are restored. The path may contain spaces.
 pub(super) fn request(text: &str) -> Result<(String, String), String> {
     let not_one = || format!("{} is not a request", crate::error::shown(text));
     let (method, rest) = text.split_once(' ').ok_or_else(not_one)?;

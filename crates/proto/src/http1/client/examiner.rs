@@ -13,7 +13,7 @@ pub(super) struct Examiner {
     search: Search,
     /// Counter of events; absent if answers are no streams.
     events: Option<Box<EventCounter>>,
-    /// Number of events that were not reported yet.
+    /// Number of events found since the last report to the caller.
     new_events: u32,
 }
 
