@@ -5,50 +5,41 @@ use std::collections::BTreeMap;
 use std::io::Write as _;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::mpsc::{RecvTimeoutError, Sender, channel};
-use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
 use run::{Errors, Findings, Intensity, Rates, Run, Summary, Tally, Trial, TrialKind};
 use serde::Serialize;
 
+use super::every::Every;
 use super::interval::{Look, Looks};
 use crate::live::{Shared, SideNow, Totals};
 
 /// Time between two lines.
-const EVERY: Duration = Duration::from_secs(1);
+const INTERVAL: Duration = Duration::from_secs(1);
 
 /// Thread that writes one line per second until this value is dropped.
 #[derive(Debug)]
 pub(crate) struct JsonLines {
-    /// `None` as soon as the thread shall end.
-    end: Option<Sender<()>>,
-    thread: Option<JoinHandle<()>>,
+    _thread: Every<()>,
     /// True if the reader has closed the pipe.
+    closed: Arc<AtomicBool>,
+}
+
+/// State of the writing thread.
+struct Lines {
+    looks: Looks,
+    start: Instant,
+    /// Time of the last line.
+    last: Instant,
     closed: Arc<AtomicBool>,
 }
 
 impl JsonLines {
     /// Starts the thread.
     pub(crate) fn start(shared: &Shared) -> std::io::Result<Self> {
-        let (end, ended) = channel::<()>();
-        let closed = Arc::new(AtomicBool::new(false));
-        let (mut looks, start, flag) = (Looks::new(shared), Instant::now(), Arc::clone(&closed));
-        let mut last = start;
-        let body = move || {
-            // Lines come at whole seconds since the start, also if a slow reader delays one of them.
-            let mut due = start + EVERY;
-            while ended.recv_timeout(due.saturating_duration_since(Instant::now())) == Err(RecvTimeoutError::Timeout) {
-                let now = Instant::now();
-                let seconds = (now - std::mem::replace(&mut last, now)).as_secs_f64();
-                if write(&Second::new(&looks.look(), seconds, now - start)).is_err() {
-                    return flag.store(true, Ordering::Relaxed);
-                }
-                due = (due + EVERY).max(Instant::now());
-            }
-        };
-        let thread = std::thread::Builder::new().name("loadline-lines".into()).spawn(body)?;
-        Ok(Self { end: Some(end), thread: Some(thread), closed })
+        let (start, closed) = (Instant::now(), Arc::new(AtomicBool::new(false)));
+        let lines = Lines { looks: Looks::new(shared), start, last: start, closed: Arc::clone(&closed) };
+        Ok(Self { _thread: Every::start("loadline-lines", INTERVAL, lines, Lines::write, drop)?, closed })
     }
 
     /// Returns true if the reader has closed the pipe.
@@ -57,11 +48,14 @@ impl JsonLines {
     }
 }
 
-impl Drop for JsonLines {
-    fn drop(&mut self) {
-        drop(self.end.take());
-        // A thread that panicked wrote its own message.
-        let _ = self.thread.take().map(JoinHandle::join);
+impl Lines {
+    /// Writes the line of the time since the last one. Returns false if the reader has closed the pipe.
+    fn write(&mut self) -> bool {
+        let now = Instant::now();
+        let seconds = (now - std::mem::replace(&mut self.last, now)).as_secs_f64();
+        let is_closed = write(&Second::new(&self.looks.look(), seconds, now - self.start)).is_err();
+        self.closed.store(is_closed, Ordering::Relaxed);
+        !is_closed
     }
 }
 
@@ -277,7 +271,7 @@ mod tests {
     #[test]
     fn without_load_a_line_has_no_figures_of_a_load() {
         let shared = Shared::new(Model::new("find".into(), String::new(), 5.0));
-        let value = serde_json::to_value(Second::new(&Looks::new(&shared).look(), 1.0, EVERY)).unwrap();
+        let value = serde_json::to_value(Second::new(&Looks::new(&shared).look(), 1.0, INTERVAL)).unwrap();
         assert!(value.get("completed").is_none() && value["trials"] == 0, "{value}");
     }
 }

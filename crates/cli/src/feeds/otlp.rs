@@ -2,18 +2,17 @@
 
 mod encode;
 
-use std::sync::mpsc::{RecvTimeoutError, Sender, channel};
-use std::thread::JoinHandle;
-use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use lab::Receiver;
 
 use self::encode::Figures;
+use super::every::Every;
 use super::interval::Looks;
 use crate::live::{Shared, Totals};
 
 /// Time between two pushes.
-const EVERY: Duration = Duration::from_secs(5);
+const INTERVAL: Duration = Duration::from_secs(5);
 /// Path of metrics at a receiver (OTLP 1.x, "OTLP/HTTP Request").
 const PATH: &str = "/v1/metrics";
 /// Environment variable with headers for the receiver, as in the SDKs of OpenTelemetry: `NAME=VALUE,NAME=VALUE`.
@@ -21,45 +20,24 @@ const HEADERS: &str = "OTEL_EXPORTER_OTLP_HEADERS";
 
 /// Thread that pushes the figures until this value is dropped.
 #[derive(Debug)]
-pub(crate) struct Otlp {
-    end: Option<Sender<()>>,
-    thread: Option<JoinHandle<Option<String>>>,
-}
+pub(crate) struct Otlp(Every<Option<String>>);
 
 impl Otlp {
     /// Starts the thread.
     pub(crate) fn start(url: &str, shared: &Shared) -> anyhow::Result<Self> {
         let receiver = Receiver::new(&with_path(url), headers(std::env::var(HEADERS).ok().as_deref()))?;
-        let mut push =
+        let push =
             Push { receiver, looks: Looks::new(shared), totals: Totals::default(), start_ns: unix_ns(), failed: None };
-        let (end, ended) = channel::<()>();
-        let body = move || {
-            let mut due = Instant::now() + EVERY;
-            while ended.recv_timeout(due.saturating_duration_since(Instant::now())) == Err(RecvTimeoutError::Timeout) {
-                push.send();
-                // If the receiver is slow, pushes are left out.
-                due = (due + EVERY).max(Instant::now());
-            }
-            push.last()
+        let step = |push: &mut Push| {
+            push.send();
+            true
         };
-        let thread = std::thread::Builder::new().name("loadline-otlp".into()).spawn(body)?;
-        Ok(Self { end: Some(end), thread: Some(thread) })
+        Ok(Self(Every::start("loadline-otlp", INTERVAL, push, step, Push::last)?))
     }
 
     /// Pushes the last figures and ends the thread. Returns a sentence if a push failed.
     pub(crate) fn end(mut self) -> Option<String> {
-        self.join()
-    }
-
-    fn join(&mut self) -> Option<String> {
-        drop(self.end.take());
-        self.thread.take().and_then(|thread| thread.join().ok().flatten())
-    }
-}
-
-impl Drop for Otlp {
-    fn drop(&mut self) {
-        self.join();
+        self.0.end().flatten()
     }
 }
 
