@@ -2,11 +2,11 @@
 //!
 //! Usage: run-tests --since EPOCH_S --skip TARGETS LIST [TARGET...]
 //!
-//! LIST is the output of `cargo test --no-run --message-format=json`. Tests run side by side, one per CPU. Tests of the
-//! TARGETs at the end of the command line measure, so they run one at a time after all others. EPOCH_S is the start of
-//! the whole command in seconds since 1970. The summary states the time since then, including the build. The time of
-//! each test is written to LIST.times, and the next run begins with the longest tests. The TARGETS of `--skip`,
-//! separated by commas, are left out.
+//! LIST is the output of `cargo test --no-run --message-format=json`. Twice as many tests as there are CPUs run side by
+//! side, because most tests wait for timers. Tests of the TARGETs at the end of the command line measure, so they run
+//! one at a time after all others. EPOCH_S is the start of the whole command in seconds since 1970. The summary states
+//! the time since then, including the build. The time of each test is written to LIST.times, and the next run begins
+//! with the longest tests. The TARGETS of `--skip`, separated by commas, are left out.
 #![allow(clippy::print_stdout, clippy::print_stderr, reason = "a program for the terminal")]
 
 mod job;
@@ -20,6 +20,9 @@ use std::sync::{Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
 use job::{Job, Outcome};
+
+/// Tests that run side by side on each CPU.
+const TESTS_PER_CPU: usize = 2;
 
 fn main() -> ExitCode {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
@@ -38,7 +41,7 @@ fn main() -> ExitCode {
     let started = Instant::now();
     let (alone, together): (Vec<Job>, Vec<Job>) = jobs.into_iter().partition(|job| alone.contains(&job.target));
     let cpus = std::thread::available_parallelism().map_or(1, usize::from);
-    let mut outcomes = run(together, cpus);
+    let mut outcomes = run(together, TESTS_PER_CPU * cpus);
     outcomes.extend(run(alone, 1));
     if let Err(error) = summary::write_times(&outcomes, &times) {
         eprintln!("run-tests: cannot write {times}: {error}");
