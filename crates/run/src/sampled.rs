@@ -8,14 +8,21 @@ impl Run {
     /// connections had a short queue in 121 rounds with 8 requests in flight, and a long queue in 30 rounds with 64 in
     /// flight.
     pub fn sampled_trial(&self) -> Option<usize> {
-        let requests = |trial: &Trial| {
-            let of_threads = trial.server.as_ref().and_then(|side| side.waits.as_ref()).map(|waits| waits.rounds);
-            let of_databases = trial.databases.iter().map(|database| database.samples).max();
-            let rounds = of_threads.filter(|rounds| *rounds > 0).or(of_databases)? as f64;
-            (rounds > 0.0).then(|| (rounds.ln_1p() * trial.rates.concurrency.max(1.0).ln(), rounds))
+        self.trials_by_samples().first().copied()
+    }
+
+    /// Returns the trials with samples, in the order of [`Run::sampled_trial`]: the trial that tells the most comes
+    /// first. Trials that were sampled in fewer rounds than the first one are left out.
+    pub fn trials_by_samples(&self) -> Vec<usize> {
+        let weight = |trial: &Trial| {
+            let rounds = rounds(trial)?;
+            Some((rounds.ln_1p() * trial.rates.concurrency.max(1.0).ln(), rounds))
         };
-        let samples = self.trials.iter().enumerate().filter_map(|(at, trial)| Some((at, requests(trial)?)));
-        samples.max_by(|(_, a), (_, b)| a.0.total_cmp(&b.0).then(a.1.total_cmp(&b.1))).map(|(at, _)| at)
+        let mut all: Vec<(usize, (f64, f64))> =
+            self.trials.iter().enumerate().filter_map(|(at, trial)| Some((at, weight(trial)?))).collect();
+        all.sort_by(|(at, a), (other, b)| b.0.total_cmp(&a.0).then(b.1.total_cmp(&a.1)).then(other.cmp(at)));
+        let least = all.first().map_or(0.0, |(_, (_, rounds))| *rounds);
+        all.into_iter().filter(|(_, (_, rounds))| *rounds >= least).map(|(at, _)| at).collect()
     }
 
     /// Returns the sampled threads of [`Run::sampled_trial`]. If no trial has samples, returns the reasons why.
@@ -60,6 +67,14 @@ impl Run {
     }
 }
 
+/// Returns the number of rounds in which the threads or the databases of a trial were sampled; `None` without a round.
+fn rounds(trial: &Trial) -> Option<f64> {
+    let of_threads = trial.server.as_ref().and_then(|side| side.waits.as_ref()).map(|waits| waits.rounds);
+    let of_databases = trial.databases.iter().map(|database| database.samples).max();
+    let rounds = of_threads.filter(|rounds| *rounds > 0).or(of_databases)?;
+    (rounds > 0).then_some(rounds as f64)
+}
+
 #[cfg(test)]
 mod tests {
     use crate::{Run, Side, Trial, WaitProfile};
@@ -72,10 +87,13 @@ mod tests {
             trial.rates.concurrency = concurrency;
             trial
         };
-        let of = |trials: Vec<Trial>| Run { trials, ..Run::default() }.sampled_trial();
+        let all = |trials: Vec<Trial>| Run { trials, ..Run::default() }.trials_by_samples();
+        let of = |trials: Vec<Trial>| all(trials).first().copied();
         assert_eq!(of(vec![trial(170, 1.0), trial(28, 16.0), trial(40, 4.0), Trial::default()]), Some(1));
         assert_eq!(of(vec![trial(30, 64.0), trial(121, 8.0), trial(5, 64.0)]), Some(0));
         assert_eq!(of(vec![trial(0, 16.0), trial(5, 0.0)]), Some(1));
         assert_eq!(of(vec![Trial::default(), trial(0, 9.0)]), None);
+        let fewer = vec![trial(5, 4.0), trial(46, 3.0), trial(6, 20.0), trial(6, 20.0)];
+        assert_eq!(all(fewer), [3, 2, 1], "5 rounds are fewer than 6");
     }
 }

@@ -34,10 +34,17 @@ use stats::shares::chance_above_half;
 use crate::thresholds::HOLDER_SURE;
 use crate::view::{View, program};
 
-/// Returns the causes that the sampled trial of a run shows.
+/// Returns the causes that the sampled trials of a run show: those of the first trial in the order of
+/// [`Run::trials_by_samples`] that shows a cause. In a short trial whose queue grows, the numbers of requests and of
+/// waiting threads may not fit together.
 pub(crate) fn of_run(run: &Run) -> Vec<WaitFinding> {
-    let threads = run.sampled_waits();
-    waits(threads.unwrap_or(&WaitProfile::default()), run.sampled_databases())
+    let none = WaitProfile::default();
+    let of_trial = |at: usize| {
+        let trial = run.trials.get(at)?;
+        let threads = trial.server.as_ref().and_then(|server| server.waits.as_deref());
+        Some(waits(threads.unwrap_or(&none), &trial.databases)).filter(|causes| !causes.is_empty())
+    };
+    run.trials_by_samples().into_iter().find_map(of_trial).unwrap_or_default()
 }
 
 /// Returns the first cause that is a queue inside the server: for a lock, for a slot of a pool, or for the only worker
@@ -53,10 +60,10 @@ pub(crate) fn queue_inside(findings: &[WaitFinding]) -> Option<&WaitFinding> {
     findings.iter().find(|finding| QUEUES.contains(&finding.cause) || only_worker::is_only_worker(finding))
 }
 
-/// Returns a lock of the server that most requests wait for while the lock's holder computes. Such requests take turns
-/// on the CPU.
+/// Returns a lock of the server that most requests wait for, unless the lock's holder was seen to do something else
+/// than compute. Requests take turns under such a lock. A caller must know that the server computes all the time.
 pub(crate) fn lock_of_turns<'a>(findings: &'a [WaitFinding], server: &View<'_>) -> Option<&'a WaitFinding> {
-    let computes = |finding: &&WaitFinding| finding.holder.is_some_and(ThreadState::wants_cpu);
+    let computes = |finding: &&WaitFinding| finding.holder.is_none_or(ThreadState::wants_cpu);
     let is_own = |finding: &&WaitFinding| {
         server.side.processes.iter().any(|own| [own, program(own)].contains(&finding.process.as_str()))
     };

@@ -391,3 +391,21 @@ fn threads_that_wait_for_one_of_several_places_are_a_pool() {
     profile.clients = Some(clients(3.0, 0.0));
     assert!(!causes(&profile).contains(&WaitCause::WorkerPool), "idle workers");
 }
+
+/// Seen live with a server behind nginx: in a second of overload, the queue grew, and the two counts of requests were
+/// lower than that of the waiting threads. The samples of the experiment fitted together.
+#[test]
+fn a_trial_with_more_rounds_shows_a_lock_that_a_growing_queue_hides() {
+    let trial = |rounds, concurrency, in_progress| {
+        let profile = WaitProfile { rounds, clients: Some(clients(in_progress, 0.0)), ..locked(FutexKind::Semaphore) };
+        let server = Some(run::Side { waits: Some(Box::new(profile)), ..run::Side::default() });
+        let mut trial = run::Trial { server, ..run::Trial::default() };
+        trial.rates.concurrency = concurrency;
+        trial
+    };
+    let causes = |trials| super::of_run(&run::Run { trials, ..run::Run::default() }).len();
+    let (growing, steady) = (trial(6, 20.0, 10.0), trial(46, 3.0, 15.7));
+    assert_eq!(causes(vec![growing.clone()]), 0);
+    assert_eq!(causes(vec![growing.clone(), steady.clone()]), 1);
+    assert_eq!(causes(vec![growing, trial(5, 3.0, 15.7)]), 0, "fewer rounds");
+}
