@@ -4,6 +4,7 @@ mod counts;
 pub(crate) mod early_end;
 mod held_twice;
 mod left_out;
+mod left_over;
 pub(crate) mod neighbours;
 mod own_pool;
 mod tenths;
@@ -122,7 +123,8 @@ impl<'f, 'a> Tried<'f, 'a> {
     /// objective.
     fn estimated(&self) -> Option<Pooled> {
         let facts = self.facts;
-        self.open.and_then(|_| pooled_search(&facts.search, &facts.run.trials, &facts.limits))
+        let pooled = self.open.and_then(|_| pooled_search(&facts.search, &facts.run.trials, &facts.limits));
+        pooled.filter(|p| p.windows >= FEWEST_WINDOWS)
     }
 
     /// Returns an estimated capacity, reduced to the highest completed rate if it is above that. Otherwise the estimate
@@ -226,7 +228,11 @@ fn pooled_method(p: &Pooled) -> String {
         Some(l) => format!("; {} s that were disturbed are included", figure(l.seconds)),
         None => String::new(),
     };
-    format!("open loop, late requests of {} pooled{left_out}", counted(p.windows as f64, "window"))
+    let windows = counted(p.windows as f64, "window");
+    match p.of_overloads {
+        true => format!("open loop, completed rate of {windows} with an overload{left_out}"),
+        false => format!("open loop, late requests of {windows} pooled{left_out}"),
+    }
 }
 
 /// Describes the method that gave the capacity; `found` is the trial that shows it.

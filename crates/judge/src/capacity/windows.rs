@@ -7,6 +7,7 @@ use stats::posterior::{CapacityEstimate, Constraint, ConstraintKind, Span, Windo
 
 use super::counts::{failed, late, took};
 use super::left_out::{left_out, plus};
+use super::left_over::left_over;
 use super::neighbours::UsualShare;
 use super::own_pool;
 use crate::facts::stolen;
@@ -19,13 +20,21 @@ use crate::thresholds::{FEWEST_WINDOWS, FULL_STEP, STOLEN_WINDOW};
 pub struct Pooled {
     /// Capacity from all windows together.
     pub estimate: CapacityEstimate,
-    /// Constraint of the model that gave the estimate. The constraint also gives the capacity for other shares of late
-    /// answers.
-    pub constraint: Constraint,
+    /// Rate above the capacity at which one more window would be most informative.
+    pub beyond: f64,
     /// Number of windows.
     pub windows: usize,
+    /// True if the capacity is the mean completed rate of windows that were beyond it ([`super::left_over`]).
+    pub of_overloads: bool,
     /// Pauses of the machine that the estimate leaves out, if enough time remains without them.
     pub left_out: Option<ExcludedTime>,
+}
+
+impl Pooled {
+    /// Returns true if this interval contains the whole interval of another estimate.
+    fn contains(&self, other: &Self) -> bool {
+        self.estimate.low <= other.estimate.low && other.estimate.high <= self.estimate.high
+    }
 }
 
 /// Estimates the capacity from all open-loop windows in `trials`. Returns `None` with fewer than three windows, or if
@@ -67,10 +76,10 @@ pub(crate) fn pooled_users(windows: &[(u32, &Trial)], limits: &Limits, cycle_s: 
 
 /// A window, its request rate, and the usual share of other programs.
 #[derive(Clone, Copy)]
-struct At<'a> {
-    rate: f64,
-    trial: &'a Trial,
-    usual: UsualShare,
+pub(super) struct At<'a> {
+    pub(super) rate: f64,
+    pub(super) trial: &'a Trial,
+    pub(super) usual: UsualShare,
 }
 
 impl<'a> At<'a> {
@@ -137,12 +146,16 @@ fn by(windows: &[At<'_>], limits: &Limits, full: Option<f64>, clean: bool) -> Op
         let constraint = constraint(part, full);
         let breaks = shown.iter().any(|w| constraint.breaks(w));
         let estimate = (shown.len() >= FEWEST_WINDOWS && breaks).then(|| estimate(&shown, &constraint))??;
-        Some(Pooled { estimate, constraint, windows: shown.len(), left_out: None })
+        let beyond = estimate.beyond(&constraint);
+        Some(Pooled { estimate, beyond, windows: shown.len(), of_overloads: false, left_out: None })
     };
-    parts(limits).into_iter().filter_map(of).min_by(|a, b| a.estimate.rate.total_cmp(&b.estimate.rate))
+    let of_overloads = left_over(windows, limits, clean);
+    let is_vague = |p: &Pooled| of_overloads.is_some_and(|o| p.contains(&o));
+    let of_parts = parts(limits).into_iter().filter_map(of).filter(|p| !is_vague(p));
+    of_parts.chain(of_overloads).min_by(|a, b| a.estimate.rate.total_cmp(&b.estimate.rate))
 }
 
-fn constraint(part: Part, full: Option<f64>) -> Constraint {
+pub(super) fn constraint(part: Part, full: Option<f64>) -> Constraint {
     match part {
         Part::Late { limit_us, allowed, .. } => {
             Constraint { kind: ConstraintKind::Share { allowed, limit_s: limit_us / 1e6 }, full }
@@ -155,7 +168,7 @@ fn constraint(part: Part, full: Option<f64>) -> Constraint {
     }
 }
 
-fn shown(at: &At<'_>, part: Part, clean: bool) -> Option<WindowObservation> {
+pub(super) fn shown(at: &At<'_>, part: Part, clean: bool) -> Option<WindowObservation> {
     let At { rate, trial, .. } = *at;
     if clean && stolen(trial) > STOLEN_WINDOW {
         return None;

@@ -95,7 +95,7 @@ impl RateSearch {
 
     fn follow(&mut self, pooled: &Pooled) -> f64 {
         self.done = self.seen >= MIN_WINDOWS && pooled.estimate.precision() <= self.precision;
-        if self.seen.is_multiple_of(2) { pooled.estimate.rate } else { pooled.estimate.beyond(&pooled.constraint) }
+        if self.seen.is_multiple_of(2) && !pooled.of_overloads { pooled.estimate.rate } else { pooled.beyond }
     }
 
     /// Returns the rate of the overload step.

@@ -2,7 +2,9 @@
 
 use crate::disturbances::undisturbed;
 use crate::known::{BIAS, Found, Known, SEEDS};
-use crate::models::{bucket, m_d_1, m_m_1, m_m_8, mean, own_objective, together};
+use crate::models::{
+    bucket, long_limit, long_limit_of_random_work, m_d_1, m_m_1, m_m_8, mean, own_objective, together,
+};
 
 /// A search in a third of the usual time finds the same capacity, but with a wider interval.
 #[test]
@@ -53,4 +55,11 @@ fn the_limit_that_breaks_first_of_two_is_found() {
 #[test]
 fn a_token_bucket_is_found() {
     bucket().holds(SEEDS, undisturbed);
+}
+
+/// The limit is so long that requests exceed it only in windows that are far beyond the capacity.
+#[test]
+fn a_capacity_is_found_for_a_limit_nearly_as_long_as_a_window() {
+    long_limit().holds(SEEDS, undisturbed);
+    long_limit_of_random_work().holds(SEEDS, undisturbed);
 }

@@ -107,3 +107,15 @@ pub(crate) fn slow_slots() -> Known {
     known.plan.objective.p99_us = Some(1_000_000.0);
     known
 }
+
+/// Returns a server that handles one request at a time, 8 ms each, with a limit on the 99th percentile that is nearly
+/// as long as a window. With requests at equal gaps, requests wait only beyond the server's rate.
+pub(crate) fn long_limit() -> Known {
+    Known::queue("D/D/1 of 8 ms, p99 of 1 s", server(Service::Constant, 8000, 1), 1_000_000.0, |_| 125.0)
+}
+
+/// Returns a server with exponential service times of 8 ms, and a limit of 1 s on the 99th percentile.
+pub(crate) fn long_limit_of_random_work() -> Known {
+    let capacity = |p99_us: f64| dm1_capacity(125.0, 1.0 - SLOW, p99_us / 1e6);
+    Known::queue("D/M/1 of 8 ms, p99 of 1 s", server(Service::Exponential, 8000, 1), 1_000_000.0, capacity)
+}

@@ -1,0 +1,73 @@
+//! Capacity for a limit on the response time that is long compared with a window. In an overload, the queue grows during
+//! the whole window, but no answer is late before the window ends. Such windows show the capacity directly: it is the
+//! rate that the server completes while it is offered more.
+
+use run::{BreachKind, Limits};
+use stats::posterior::CapacityEstimate;
+use stats::student::t95;
+use stats::{NORMAL_95, Sample, average};
+
+use super::left_out::disturbed;
+use super::windows::{At, Pooled, constraint, shown};
+use crate::objective::{breach, late_us, parts};
+use crate::thresholds::{FEWEST_WINDOWS, HELD_RATE};
+
+/// Maximum number of passes that choose the overloaded windows. Each pass starts from the mean of the last one.
+const MAX_PASSES: usize = 10;
+/// Elasticity of the share of late answers. Beyond the capacity all answers are late after some time, before it none is.
+const STEEP: f64 = 1e6;
+
+/// Returns the mean completed rate of the overloaded windows, if the server fell behind in a window without late
+/// answers. `clean` leaves out windows that were disturbed.
+pub(super) fn left_over(windows: &[At<'_>], limits: &Limits, clean: bool) -> Option<Pooled> {
+    windows.iter().find(|at| is_unnoticed(at, limits))?;
+    let limit_us = late_us(limits).into_iter().reduce(f64::min)?;
+    let is_usable = |at: &&At<'_>| !clean || !disturbed(at.trial, limit_us, at.usual).contains(&true);
+    let usable: Vec<&At<'_>> = windows.iter().filter(is_usable).collect();
+    let overloaded = overloaded(&usable)?;
+    let estimate = estimate(&overloaded);
+    let beyond = estimate.rate / (HELD_RATE * HELD_RATE);
+    Some(Pooled { estimate, beyond, windows: overloaded.len(), of_overloads: true, left_out: None })
+}
+
+/// Returns true if the server fell behind in a window, although too few answers were late to break a limit.
+fn is_unnoticed(at: &At<'_>, limits: &Limits) -> bool {
+    let breaks = |part| shown(at, part, false).is_some_and(|window| constraint(part, None).breaks(&window));
+    let falls_behind = breach(at.trial, limits).is_some_and(|breach| breach.kind == BreachKind::Behind);
+    falls_behind && !parts(limits).into_iter().any(breaks)
+}
+
+/// Returns the windows that were offered so much more than the mean completed rate of these windows that they fall
+/// behind. The choice does not depend on what the window itself completed, which would lower the mean.
+fn overloaded<'w, 'a>(windows: &[&'w At<'a>]) -> Option<Vec<&'w At<'a>>> {
+    let highest = windows.iter().max_by(|a, b| a.rate.total_cmp(&b.rate))?;
+    let mut chosen = vec![*highest];
+    for _ in 0..MAX_PASSES {
+        let mean = mean_ln(&chosen).exp();
+        let next: Vec<&At<'_>> = windows.iter().filter(|at| at.rate * HELD_RATE >= mean).copied().collect();
+        if next.is_empty() || next.len() == chosen.len() {
+            break;
+        }
+        chosen = next;
+    }
+    Some(chosen)
+}
+
+fn mean_ln(windows: &[&At<'_>]) -> f64 {
+    average(&windows.iter().map(|at| at.trial.rates.completed_rate.ln()).collect::<Vec<f64>>())
+}
+
+/// Returns the mean completed rate of these windows with its interval. The interval of fewer than [`FEWEST_WINDOWS`]
+/// windows follows from the number of requests, whose variance is that of a Poisson process.
+fn estimate(windows: &[&At<'_>]) -> CapacityEstimate {
+    let rates: Vec<f64> = windows.iter().map(|at| at.trial.rates.completed_rate.ln()).collect();
+    let requests: f64 = windows.iter().map(|at| at.trial.measured.tally.completed as f64).sum();
+    // Each window counts whole requests.
+    let rounding = rates.len() as f64 / (2.0 * requests.max(1.0));
+    let (error, speeds) = match Sample::of(&rates).filter(|_| rates.len() >= FEWEST_WINDOWS) {
+        Some(sample) => ((t95(sample.n - 1.0) * sample.error()).max(rounding), sample.sd),
+        None => (NORMAL_95 / requests.max(1.0).sqrt(), 0.0),
+    };
+    let rate = mean_ln(windows).exp();
+    CapacityEstimate { rate, low: rate / error.exp(), high: rate * error.exp(), steep: STEEP, speeds }
+}
