@@ -1,7 +1,7 @@
 //! Dates of the Gregorian calendar.
 
-/// Returns the days from 1970-01-01 to a date of the Gregorian calendar (H. Hinnant, *chrono-Compatible Low-Level Date
-/// Algorithms*, `days_from_civil`).
+/// Returns the number of days from 1970-01-01 to a date, negative before 1970 (H. Hinnant, *chrono-Compatible Low-Level
+/// Date Algorithms*, `days_from_civil`).
 pub(crate) const fn days_since_epoch(year: i64, month: i64, day: i64) -> i64 {
     let year = if month <= 2 { year - 1 } else { year };
     let (era, of_era) = (year.div_euclid(400), year.rem_euclid(400));

@@ -1,4 +1,4 @@
-//! Conversion of a plan into client sessions: the part that all protocols share.
+//! Traits of clients and their sessions, and the errors of a plan. All protocols share them.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -13,7 +13,7 @@ pub trait Client: Clone + Send + 'static {
     /// Client side of one connection.
     type Session: Requester + 'static;
 
-    /// Creates a session for one connection; [`Requester::reset`] prepares it for another one.
+    /// Creates a session for one connection. [`Requester::reset`] prepares the session for another connection.
     fn session(&self) -> Self::Session;
 
     /// Returns the client for use within TLS.
@@ -22,17 +22,18 @@ pub trait Client: Clone + Send + 'static {
         self
     }
 
-    /// Returns the client for answers that are streams of events. Most protocols have no such answers.
+    /// Returns the client, changed to expect streams of events as answers. In most protocols, answers are never
+    /// streams, and this method returns an error.
     fn with_stream(self, stream: &StreamPlan) -> Result<Self, ProtoError> {
         Err(ProtoError::wrong_stream(stream))
     }
 
-    /// Returns the mix of requests; most protocols have one request.
+    /// Returns the mix of requests. In most protocols, the mix is a single request.
     fn mix(&self) -> &Mix {
         Mix::ONE
     }
 
-    /// Returns true if all requests have the same bytes.
+    /// Returns true if no values are filled into requests: a request then has the same bytes each time it is sent.
     fn fixed(&self) -> bool {
         true
     }
@@ -48,8 +49,8 @@ pub trait Client: Clone + Send + 'static {
     }
 }
 
-/// A [`Client`] for the protocol of a plan. The client is called dynamically, so that the load code is compiled only
-/// once for all protocols. A dynamic call takes one or two nanoseconds, and a request takes thousands.
+/// A [`Client`] for the protocol of a plan. Methods are called by dynamic dispatch, so that the load code is compiled
+/// only once for all protocols. A dynamic call takes one or two nanoseconds, and a request takes thousands.
 pub trait AnyClient: Send {
     /// Creates a session for each of `connections` connections.
     fn sessions(&self, connections: usize) -> Box<dyn Sessions>;
@@ -57,7 +58,7 @@ pub trait AnyClient: Send {
     /// Returns the set of requests, like [`Client::mix`].
     fn mix(&self) -> &Mix;
 
-    /// Returns true if all requests have the same bytes, like [`Client::fixed`].
+    /// Returns true if no values are filled into requests, like [`Client::fixed`].
     fn fixed(&self) -> bool;
 
     /// Returns true if a request may be sent again, like [`Client::is_idempotent`].
@@ -98,7 +99,7 @@ impl<C: Client> AnyClient for C {
 
 /// Sessions of one protocol, stored next to each other in memory.
 pub trait Sessions {
-    /// Returns the session of a connection.
+    /// Returns the session of the connection with this index.
     fn session(&mut self, connection: usize) -> &mut dyn Requester;
 }
 
@@ -162,7 +163,7 @@ pub enum ProtoError {
         /// Error in this request.
         error: Box<ProtoError>,
     },
-    /// The answers of the protocol are no streams in this format.
+    /// The protocol has no answers that are streams in this format.
     #[error(
         "--stream {0} is not for this target: sse, ndjson and chunks are for http:// and https://, ws for ws://, and grpc \
          (without --stream-end) for grpc://"
@@ -177,13 +178,13 @@ pub enum ProtoError {
 }
 
 impl ProtoError {
-    /// Returns the error of answers that are no streams in this format.
+    /// Returns the error of a protocol whose answers are not streams in this format.
     pub(crate) const fn wrong_stream(stream: &StreamPlan) -> Self {
         Self::WrongStream(stream.format.name())
     }
 }
 
-/// Reads a file named in a plan.
+/// Reads a file named in a plan. Content that another host sent for this path takes precedence.
 pub(crate) fn read(what: &'static str, path: &str) -> Result<Arc<[u8]>, ProtoError> {
     if let Some(bytes) = received_files::received_file(path) {
         return Ok(bytes);
@@ -198,7 +199,8 @@ pub(crate) const fn message_bytes(set: fn(&mut Protocol, u64)) -> Flag {
     Flag { name: "message-bytes", short: None, requires: None, value: "SIZE", help, set: FlagValue::Bytes(set) }
 }
 
-/// Creates a prepared response of `bytes` bytes, but no longer than measuring the generator's maximum rate needs.
+/// Creates the prepared response for measuring the generator's maximum rate without a server: `bytes` bytes, at most 16
+/// MiB.
 pub(crate) fn canned_bytes(bytes: u64) -> Vec<u8> {
     vec![b'x'; bytes.min(16 << 20) as usize]
 }

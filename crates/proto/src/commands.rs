@@ -5,7 +5,7 @@ use std::sync::Arc;
 use crate::ProtoError;
 use crate::client::read;
 
-/// Encoded commands of a plan. The longest command comes first, because drivers derive the send size of a connection
+/// Encoded commands of a plan. The longest command comes first, because drivers derive the size of a connection's sends
 /// from its first request.
 #[derive(Clone)]
 pub(crate) struct Commands {
@@ -50,7 +50,7 @@ impl Commands {
     }
 }
 
-/// Number of commands that a connection still has to send, and how much of the current one was sent.
+/// Number of commands that a connection still has to send, and the number of bytes of the current command already sent.
 #[derive(Default)]
 pub(crate) struct CommandQueue {
     to_send: u32,
@@ -86,8 +86,8 @@ impl CommandQueue {
     }
 }
 
-/// Copies the bytes of `from` to `out`, without the first `sent` ones. Increases `sent` by the number of copied bytes,
-/// and returns that number.
+/// Copies `from`, without its first `sent` bytes, to `out` until `out` is full. Increases `sent` by the number of
+/// copied bytes, and returns that number.
 #[inline]
 pub(crate) fn copy_rest(from: &[u8], sent: &mut usize, out: &mut [u8]) -> usize {
     let rest = &from[*sent..];

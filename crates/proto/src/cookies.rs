@@ -48,13 +48,14 @@ impl CookieJar {
         self.all.clear();
     }
 
-    /// Begins a request to this target: a path with its query.
+    /// Begins a request. `target` is the request's path, with an optional query.
     pub(crate) fn begin(&mut self, target: &[u8]) {
         self.path.clear();
         self.path.extend_from_slice(target.split(|b| matches!(b, b'?' | b'#')).next().unwrap_or_default());
     }
 
-    /// Stores the cookie of a header `Set-Cookie`, or removes one (section 5.3).
+    /// Stores the cookie of a `Set-Cookie` header. If the header gives an expiry time in the past, removes the stored
+    /// cookie (section 5.3).
     pub(crate) fn store(&mut self, line: &[u8]) {
         if !self.is_open {
             return;
@@ -117,7 +118,7 @@ impl CookieJar {
         to.len() > begin
     }
 
-    /// Returns true if the server's host belongs to a domain (section 5.1.3).
+    /// Returns true if the server's host is `domain` or a subdomain of it (section 5.1.3).
     fn is_own_domain(&self, domain: &[u8]) -> bool {
         let domain = String::from_utf8_lossy(domain).trim_start_matches('.').to_ascii_lowercase();
         let is_address = self.host.starts_with('[') || self.host.parse::<std::net::IpAddr>().is_ok();
@@ -141,7 +142,7 @@ fn names(header: &[u8], name: &[u8]) -> bool {
     })
 }
 
-/// Returns the folder of a path (section 5.1.4).
+/// Returns the directory of a path (section 5.1.4).
 fn default_path(path: &[u8]) -> &[u8] {
     match path.iter().rposition(|byte| *byte == b'/') {
         Some(0) | None => b"/",
@@ -149,12 +150,13 @@ fn default_path(path: &[u8]) -> &[u8] {
     }
 }
 
-/// Returns true if a cookie's path includes a request's path (section 5.1.4).
+/// Returns true if a request's path is a cookie's path or lies below it (section 5.1.4).
 fn path_matches(cookie: &[u8], path: &[u8]) -> bool {
     path.strip_prefix(cookie).is_some_and(|rest| rest.is_empty() || cookie.ends_with(b"/") || rest.starts_with(b"/"))
 }
 
-/// Parses `Max-Age` (section 5.2.2).
+/// Parses the value of `Max-Age`, seconds (section 5.2.2). A number beyond the range of `i64` becomes the nearest
+/// `i64`.
 fn seconds(text: &[u8]) -> Option<i64> {
     let digits = text.strip_prefix(b"-").unwrap_or(text);
     let is_number = !digits.is_empty() && digits.iter().all(u8::is_ascii_digit);

@@ -1,5 +1,5 @@
 //! Discard (RFC 863): the client sends bytes, and the server reads and drops them. The protocol is used to measure only
-//! this direction.
+//! the direction from client to server.
 
 use crate::outbox::Outbox;
 use crate::pattern::Pattern;
@@ -9,7 +9,7 @@ use crate::client::{message_bytes, positive};
 use crate::row::{ProtocolSpec, Scheme};
 use crate::{Client, Done, Fault, Progress, ProtoError, Request, Requester, Session};
 
-/// Row of this protocol in the table.
+/// Entry of this protocol in the table of protocols.
 pub(crate) const SPEC: ProtocolSpec = ProtocolSpec {
     name: "discard",
     help: "sends blocks of bytes and expects nothing back",
@@ -24,7 +24,7 @@ pub(crate) const SPEC: ProtocolSpec = ProtocolSpec {
     ..ProtocolSpec::DEFAULT
 };
 
-/// Prepares the client side of a plan.
+/// Checks a plan of this protocol, and prepares the settings of its clients.
 pub(crate) fn client(plan: &Protocol) -> Result<ClientPlan, ProtoError> {
     let Protocol::Discard { message_bytes } = plan else { return Err(ProtoError::Unknown(plan.name())) };
     Ok(ClientPlan::new(positive(*message_bytes)?))
@@ -37,7 +37,7 @@ pub struct ClientPlan {
 }
 
 impl ClientPlan {
-    /// Creates a plan with messages of this many bytes, at least 1.
+    /// Creates a plan with messages of `message_bytes` bytes, but at least 1.
     pub fn new(message_bytes: u64) -> Self {
         Self { message: Pattern::new(message_bytes.max(1)) }
     }
@@ -51,7 +51,7 @@ impl Client for ClientPlan {
     }
 }
 
-/// Client side of one connection. A message is complete when the kernel has accepted all of its bytes: see
+/// Client side of one connection. A message counts as complete when the kernel has accepted all of its bytes: see
 /// [`Requester::flushed`].
 pub struct ClientSession {
     message: Pattern,
@@ -94,7 +94,7 @@ impl Requester for ClientSession {
     }
 }
 
-/// Server side of one connection. Every piece of data that arrives counts as one exchange.
+/// Server side of one connection. Each received piece of data counts as one exchange.
 #[derive(Default)]
 pub struct ServerSession;
 

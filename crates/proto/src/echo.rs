@@ -8,7 +8,7 @@ use crate::client::{message_bytes, positive};
 use crate::row::{ProtocolSpec, Scheme};
 use crate::{Client, Done, Fault, Progress, ProtoError, Request, Requester, Session, Which};
 
-/// Row of this protocol in the table.
+/// Entry of this protocol in the table of protocols.
 pub(crate) const SPEC: ProtocolSpec = ProtocolSpec {
     name: "echo",
     help: "sends a block of bytes and checks that it comes back unchanged",
@@ -23,7 +23,7 @@ pub(crate) const SPEC: ProtocolSpec = ProtocolSpec {
     ..ProtocolSpec::DEFAULT
 };
 
-/// Prepares the client side of a plan.
+/// Checks a plan of this protocol, and prepares the settings of its clients.
 pub(crate) fn client(plan: &Protocol) -> Result<ClientPlan, ProtoError> {
     let Protocol::Echo { message_bytes } = plan else { return Err(ProtoError::Unknown(plan.name())) };
     Ok(ClientPlan::new(positive(*message_bytes)?))
@@ -36,7 +36,7 @@ pub struct ClientPlan {
 }
 
 impl ClientPlan {
-    /// Creates a plan with messages of this many bytes, at least 1.
+    /// Creates a plan with messages of `message_bytes` bytes, but at least 1.
     pub fn new(message_bytes: u64) -> Self {
         Self { message: Pattern::new(message_bytes.max(1)) }
     }

@@ -1,4 +1,4 @@
-//! Greeting of a server that speaks first: where it ends.
+//! Finds the end of the greeting of a server that speaks first.
 
 use std::sync::Arc;
 
@@ -9,7 +9,7 @@ use crate::{Fault, ProtoError};
 /// Maximum length of a greeting, bytes.
 const MAX_GREETING_BYTES: usize = 64 << 10;
 
-/// End of a greeting.
+/// Rule that tells where a greeting ends.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Greeting {
     /// The greeting has this number of bytes.
@@ -19,7 +19,7 @@ pub(crate) enum Greeting {
 }
 
 impl Greeting {
-    /// Reads `line`, a number of bytes, or a text.
+    /// Parses the value of `--read-first`: `line`, a number of bytes, or the text with which the greeting ends.
     pub(crate) fn new(text: &str) -> Result<Self, ProtoError> {
         let number = !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit());
         match text.parse() {
@@ -33,7 +33,7 @@ impl Greeting {
         }
     }
 
-    /// Returns the state at the begin of a connection.
+    /// Returns the state of the greeting at the beginning of a connection.
     pub(crate) fn begin(&self) -> GreetingState {
         GreetingState { greeting: self.clone(), received: Vec::new() }
     }
@@ -46,7 +46,8 @@ pub(crate) struct GreetingState {
 }
 
 impl GreetingState {
-    /// Returns the number of bytes of `input` that belong to the greeting, once the greeting is complete.
+    /// Reads `input`. If the greeting is now complete, returns the number of bytes of `input` that belong to it; before
+    /// that, returns `None`.
     pub(crate) fn end_in(&mut self, input: &[u8]) -> Result<Option<usize>, Fault> {
         let before = self.received.len();
         self.received.extend_from_slice(input);

@@ -1,8 +1,8 @@
 //! gRPC: unary calls over HTTP/2, with one message in each direction. Only gRPC status 0 is a success. Source: "gRPC
 //! over HTTP2", the gRPC project's description of its protocol.
 //!
-//! Sessions are those of [`http2`](crate::http2); this file builds the calls. The server side is the HTTP/2 server,
-//! with pages made by [`Page::grpc`](crate::http1::Page::grpc).
+//! The client's sessions are those of [`http2`](crate::http2). The server side is the HTTP/2 server, with pages made by
+//! [`Page::grpc`](crate::http1::Page::grpc).
 
 use run::{HttpPlan, Protocol};
 
@@ -10,7 +10,7 @@ use crate::ProtoError;
 use crate::http2::{ClientPlan, canned_call};
 use crate::row::{Flag, FlagValue, ProtocolSpec, Scheme};
 
-/// Row of this protocol in the table.
+/// Entry of this protocol in the table of protocols.
 pub(crate) const SPEC: ProtocolSpec = ProtocolSpec {
     name: "grpc",
     help: "gRPC: unary calls over HTTP/2, --streams at once on a connection; any status but 0 is an error",
@@ -83,7 +83,7 @@ const fn flag(name: &'static str, value: &'static str, help: &'static str, set: 
     Flag { name, short: None, requires: None, value, help, set }
 }
 
-/// Prepares the client side of a plan.
+/// Checks a plan of this protocol, and prepares the settings of its clients.
 pub(crate) fn client(plan: &Protocol) -> Result<ClientPlan, ProtoError> {
     ClientPlan::calls(plan)
 }

@@ -1,14 +1,15 @@
 //! Parts of a gRPC response over HTTP/2: messages with their lengths, and the text of a status. Source: "gRPC over
 //! HTTP2".
 
-/// Messages in a body that arrives in pieces of any size. Before each message, there is one byte for its compression
-/// and four bytes for its length.
+/// Reader of the messages in a body that arrives in pieces of any size. Each message has a prefix: one byte that is 1
+/// if the message is compressed, and four bytes with the message's length.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Messages {
-    /// Number of bytes before the message that have arrived, and the length that they contain.
+    /// Number of bytes of the current message's prefix that have arrived, and the length so far according to these
+    /// bytes.
     prefix: u8,
     length: u32,
-    /// Number of bytes that are missing from the message.
+    /// Number of bytes of the message that are still to come.
     left: u32,
     is_wrong: bool,
 }
@@ -44,13 +45,13 @@ impl Messages {
         }
     }
 
-    /// Returns true if the last message of the body was complete.
+    /// Returns true if the last message of the body was complete, and the compression byte of every message was 0 or 1.
     pub(crate) const fn are_whole(self) -> bool {
         self.prefix == 0 && self.left == 0 && !self.is_wrong
     }
 }
 
-/// Decodes `grpc-message`, in which bytes outside of printable ASCII are written as `%HH`.
+/// Decodes the value of `grpc-message`, in which bytes other than printable ASCII are written as `%HH`.
 pub(crate) fn percent_decoded(message: &[u8]) -> Vec<u8> {
     let (mut out, mut rest) = (Vec::with_capacity(message.len()), message);
     while let Some((&byte, after)) = rest.split_first() {

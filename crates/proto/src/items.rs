@@ -1,4 +1,5 @@
-//! A set of requests, prepared for HTTP clients. Headers that all requests share are added to each of them.
+//! Requests of HTTP clients, from a set of requests or from the plan's single request. Headers that all requests of a
+//! set share are added to each of them.
 
 use std::sync::Arc;
 
@@ -7,7 +8,7 @@ use run::{HttpPlan, Protocol, RequestPlan, RequestSet};
 use crate::ProtoError;
 use crate::client::read;
 
-/// One request, with everything that is sent.
+/// One request, with all parts that are sent.
 pub(crate) struct Item {
     pub(crate) method: String,
     pub(crate) path: String,
@@ -19,7 +20,7 @@ pub(crate) struct Item {
     pub(crate) body: Option<Arc<[u8]>>,
     pub(crate) expect_status: Option<u16>,
     pub(crate) expect_text: String,
-    /// Names of the captured values, and where they are in the response.
+    /// Names of the captured values, and their locations in the response.
     pub(crate) capture: Vec<(String, String)>,
 }
 
@@ -58,7 +59,7 @@ pub(crate) fn prepare<T>(
     set.requests.iter().enumerate().map(each).collect()
 }
 
-/// Builds a request of a set, and adds common headers that it does not have.
+/// Builds a request of a set. Adds the common headers that the request does not have itself.
 fn item(
     request: &RequestPlan,
     host: &str,

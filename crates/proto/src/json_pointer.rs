@@ -1,4 +1,4 @@
-//! Lookup of JSON pointers (RFC 6901) in a text. The value is found directly in the text, without building a tree.
+//! Lookup of JSON pointers (RFC 6901) in a JSON text. The value is found directly in the text, without building a tree.
 
 use std::borrow::Cow;
 use std::fmt;
@@ -46,7 +46,7 @@ fn unescape(token: &str) -> Option<String> {
     Some(text)
 }
 
-/// The tokens that remain on the way to the value.
+/// The tokens of the pointer that remain on the way to the value.
 struct Steps<'p>(&'p [String]);
 
 #[derive(Deserialize)]

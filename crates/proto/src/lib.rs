@@ -1,7 +1,7 @@
-//! Protocol sessions without I/O: each file holds both sides of one protocol.
+//! Protocol sessions without I/O. Each module contains the client and, for most protocols, the server of one protocol.
 //!
-//! [`PROTOCOLS`] has a row for each protocol. The function [`client()`] makes the client side, once per plan. The
-//! services in the serve crate make the server sides.
+//! [`PROTOCOLS`] has an entry for each protocol. The function [`client()`] prepares the client of a plan. The services
+//! in the serve crate create the server sessions.
 
 mod calendar;
 mod client;

@@ -1,14 +1,14 @@
-//! Values that a connection stores from answers: captured values and cookies, for HTTP/1.1 and HTTP/2. Only one request
-//! is in flight at a time, because the next request uses values from its response.
+//! Values that a connection stores from answers: captured values and cookies, for HTTP/1.1 and HTTP/2. Such a
+//! connection has only one request in flight at a time, because the next request may use values from the response.
 
 use crate::ProtoError;
 use crate::cookies::CookieJar;
 use crate::template::Source;
 
-/// Maximum number of bytes of a body that are searched for a value.
+/// Maximum number of bytes of a response's body that are searched for a value.
 const MAX_BODY: usize = 1 << 20;
 
-/// A value to capture: the index of its name, and where it is in the response.
+/// A value to capture: the index of its name in [`Memory::captured`], and its location in the response.
 #[derive(Clone, Debug)]
 pub(crate) struct Capture {
     at: usize,
@@ -22,7 +22,7 @@ enum CaptureSource {
     Header(String),
 }
 
-/// Prepares the captures of a request.
+/// Parses the captures of a request.
 pub(crate) fn captures(all: &[(String, String)], source: &Source) -> Result<Vec<Capture>, ProtoError> {
     let one = |(name, from): &(String, String)| {
         let wrong = |advice| ProtoError::Invalid { what: "capture", value: format!("{name} = {from}"), advice };
@@ -52,8 +52,8 @@ pub(crate) struct Memory {
 }
 
 impl Memory {
-    /// Makes a place for each name that is captured. With `cookies`, cookies in responses are stored. `is_secure` is
-    /// true if the connection uses TLS.
+    /// Creates the storage, with an empty value for each captured name. With `cookies`, cookies in responses are
+    /// stored. `is_secure` is true if the connection uses TLS.
     pub(crate) fn new(source: &Source, cookies: bool, is_secure: bool) -> Self {
         let cookies = if cookies { CookieJar::new(&source.host, is_secure) } else { CookieJar::closed() };
         Self { captured: vec![Vec::new(); source.captured.len()], cookies, ..Self::default() }
@@ -81,7 +81,7 @@ impl Memory {
         }
     }
 
-    /// Reads a header of a response: it may be a cookie to store or a value to capture.
+    /// Stores a response's header if it is a cookie or a value to capture.
     pub(crate) fn header(&mut self, name: &[u8], value: &[u8], captures: &[Capture]) {
         if name.eq_ignore_ascii_case(b"set-cookie") {
             self.cookies.store(value);
@@ -97,7 +97,7 @@ impl Memory {
         }
     }
 
-    /// Reads a piece of a response's body.
+    /// Stores a piece of a response's body if a value is captured from the body.
     pub(crate) fn body(&mut self, piece: &[u8], captures: &[Capture]) {
         let wanted = captures.iter().any(|capture| matches!(capture.from, CaptureSource::Json(_)));
         if wanted && self.body.len() + piece.len() <= MAX_BODY {
@@ -105,7 +105,7 @@ impl Memory {
         }
     }
 
-    /// Ends the response; returns true if all its captures were found.
+    /// Ends the response. Returns true if all values to capture were found in the response.
     pub(crate) fn complete(&mut self, captures: &[Capture]) -> bool {
         let headers = captures.iter().filter(|capture| matches!(capture.from, CaptureSource::Header(_))).count();
         let mut all = self.found >= headers;
@@ -125,7 +125,8 @@ impl Memory {
     }
 }
 
-/// Replaces a stored value. Line ends are removed, so that a server cannot add headers to later requests.
+/// Replaces a stored value. Line ends and zero bytes are removed, so that a server cannot add headers to later
+/// requests.
 fn keep(slot: &mut Vec<u8>, value: &[u8]) {
     slot.clear();
     slot.extend(value.iter().filter(|byte| !matches!(byte, b'\r' | b'\n' | 0)));

@@ -21,7 +21,7 @@ impl Mix {
     pub const ONE: &'static Self =
         &Self { weights: Cow::Borrowed(&[1.0]), classes: Cow::Borrowed(&[]), order: RequestOrder::Weighted };
 
-    /// Returns the mix for a set; without a set, the mix has one request.
+    /// Returns the mix of a set of requests. Without a set, returns the mix of a single request.
     pub(crate) fn for_set(set: Option<&RequestSet>) -> Arc<Self> {
         let mix = |set: &RequestSet| {
             let weights = set.requests.iter().map(|request| request.weight).collect();

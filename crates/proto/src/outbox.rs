@@ -25,8 +25,8 @@ impl SendBuffer {
         n
     }
 
-    /// Copies waiting bytes to `out`. When all bytes were copied, the buffer is cleared. At most `kept` bytes of memory
-    /// are kept.
+    /// Copies waiting bytes to `out`. After all bytes were copied, the buffer is cleared and keeps at most `kept` bytes
+    /// of memory.
     #[inline]
     pub(crate) fn take_into(&mut self, kept: usize, out: &mut [u8]) -> usize {
         let n = self.copy(out);
@@ -49,7 +49,7 @@ impl SendBuffer {
         self.given = 0;
     }
 
-    /// Returns the buffer so that bytes can be added; its content must not be removed.
+    /// Returns the buffer, so that the caller can append bytes. The caller must not remove any.
     #[inline]
     pub(crate) fn end(&mut self) -> &mut Vec<u8> {
         &mut self.bytes
@@ -62,7 +62,7 @@ impl SendBuffer {
     }
 }
 
-/// Number of messages that a client still has to send, and how much of the current one was sent.
+/// Number of messages that a client still has to send, and the number of bytes of the current message already sent.
 #[derive(Default)]
 pub(crate) struct Outbox {
     to_send: u32,

@@ -1,21 +1,22 @@
-//! Times at which the parts of a known body may be sent.
+//! Times at which the events of a body may be sent.
 
-/// Times of the events of a body that is a stream. All events have the same length.
+/// Times of the events of a body that is a stream of events. All events have the same length.
 #[derive(Clone, Debug)]
 pub struct Pace {
-    /// Times of the clock, in rising order.
+    /// Time of each event, in nanoseconds of `clock`, in ascending order.
     dues_ns: Vec<u64>,
     event_bytes: usize,
     clock: fn() -> u64,
 }
 
 impl Pace {
-    /// Makes the pace of events of this length that are due at these times of the clock, nanoseconds.
+    /// Creates the pace of events of `event_bytes` bytes each, which are due at `dues_ns`.
     pub const fn new(dues_ns: Vec<u64>, event_bytes: usize, clock: fn() -> u64) -> Self {
         Self { dues_ns, event_bytes, clock }
     }
 
-    /// Returns the number of bytes that may be sent next, after `sent` bytes: the rest of an event that is due.
+    /// Returns the number of bytes that may be sent after the first `sent` bytes: the rest of the current event.
+    /// Returns 0 if this event is not due yet.
     pub(crate) fn allowed(&self, sent: usize) -> usize {
         match self.due_ns(sent) {
             Some(due_ns) if due_ns > (self.clock)() => 0,
@@ -23,7 +24,7 @@ impl Pace {
         }
     }
 
-    /// Returns the time of the event to which the next byte belongs.
+    /// Returns the time of the event to which byte `sent` belongs; `None` after the last event.
     pub(crate) fn due_ns(&self, sent: usize) -> Option<u64> {
         self.dues_ns.get(sent / self.event_bytes.max(1)).copied()
     }

@@ -1,9 +1,9 @@
-//! Bytes for messages, which make lost, swapped or shifted data visible. The bytes do not repeat soon, and are the same
-//! in every process.
+//! Bytes for messages. The bytes do not repeat soon, so that lost, swapped or shifted data is noticed. They are the
+//! same in every process.
 
 use std::sync::Arc;
 
-/// Maximum size of the stored block; a longer message repeats it.
+/// Maximum size of the stored block, bytes. A longer message repeats the block.
 const MAX_BLOCK_BYTES: u64 = 1 << 20;
 
 /// Content of one message.
@@ -14,9 +14,9 @@ pub(crate) struct Pattern {
 }
 
 impl Pattern {
-    /// Creates a message of this many bytes.
+    /// Creates a message of `bytes` bytes.
     pub(crate) fn new(bytes: u64) -> Self {
-        // This is xorshift64 (Marsaglia 2003); any fixed seed gives bytes that do not repeat soon.
+        // This is xorshift64 (Marsaglia 2003). Any fixed seed other than 0 gives bytes that do not repeat soon.
         let mut x = 0x9e37_79b9_7f4a_7c15_u64;
         let mut next = || {
             x ^= x << 13;
@@ -33,15 +33,15 @@ impl Pattern {
         self.bytes
     }
 
-    /// Returns the bytes from `at` on that lie next to each other in memory; the result is empty only at the end of the
-    /// message.
+    /// Returns bytes of the message from position `at` on, as far as they are contiguous in memory. The result is empty
+    /// only at the end of the message.
     pub(crate) fn from(&self, at: u64) -> &[u8] {
         let start = (at % self.block.len() as u64) as usize;
         let left = self.bytes.saturating_sub(at).min((self.block.len() - start) as u64) as usize;
         &self.block[start..start + left]
     }
 
-    /// Copies bytes from `at` on, until the message or `out` ends.
+    /// Copies bytes from position `at` on, until the message or `out` ends. Returns the number of copied bytes.
     pub(crate) fn copy(&self, at: u64, out: &mut [u8]) -> usize {
         let mut done = 0;
         while done < out.len() {
@@ -56,8 +56,8 @@ impl Pattern {
         done
     }
 
-    /// Returns true if `input` has the same bytes as the message at `at`. `input` must not extend beyond the end of the
-    /// message.
+    /// Returns true if `input` equals the bytes of the message from position `at` on. `input` must not extend beyond
+    /// the end of the message.
     pub(crate) fn matches(&self, at: u64, input: &[u8]) -> bool {
         let mut done = 0;
         while done < input.len() {

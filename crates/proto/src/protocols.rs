@@ -1,4 +1,4 @@
-//! The table of protocols: each row has everything that the rest of the program needs to know about a protocol.
+//! The table of protocols. An entry contains all facts about a protocol that the rest of the program needs.
 
 use run::{Protocol, RequestSet, StreamPlan, TlsPlan};
 
@@ -8,7 +8,7 @@ use crate::{
     source, tls, websocket,
 };
 
-/// Builds the table, and maps the name of each protocol to its type.
+/// Builds the table of protocols, and a function that prepares the client of any of these protocols.
 macro_rules! protocols {
     ($($module:ident $(within $tls:ident)? $(takes $sets:ident)?),+ $(,)?) => {
         /// All protocols that the generator supports.
@@ -63,7 +63,7 @@ protocols! {
     websocket within tls,
 }
 
-/// Prepares the client side for answers that are no streams, as [`stream_client`] does.
+/// Prepares the client of a plan like [`stream_client`], for answers that are not streams.
 pub fn client(
     plan: &Protocol,
     requests: Option<&RequestSet>,
@@ -72,18 +72,18 @@ pub fn client(
     stream_client(plan, requests, tls, None)
 }
 
-/// Returns the row for the protocol of a plan.
+/// Returns the table entry for the protocol of a plan.
 pub fn spec(plan: &Protocol) -> &'static ProtocolSpec {
     PROTOCOLS.iter().find(|row| row.name == plan.name()).unwrap_or(&PROTOCOLS[0])
 }
 
-/// Returns the row and the scheme with this name, ignoring case.
+/// Returns the table entry and the scheme with this name, ignoring case.
 pub fn by_scheme(name: &str) -> Option<(&'static ProtocolSpec, &'static Scheme)> {
     let all = PROTOCOLS.iter().flat_map(|row| row.schemes.iter().map(move |scheme| (row, scheme)));
     all.into_iter().find(|(_, scheme)| scheme.name.eq_ignore_ascii_case(name))
 }
 
-/// Returns the row and the scheme for a target's URL. If a URL has no scheme, the protocol is HTTP.
+/// Returns the table entry and the scheme for a target's URL. Without a scheme in the URL, the protocol is HTTP.
 pub fn by_url(url: &str) -> Option<(&'static ProtocolSpec, &'static Scheme)> {
     by_scheme(run::UrlParts::parse(url).transport().0)
 }
@@ -93,7 +93,7 @@ mod tests {
     use super::*;
     use crate::{Done, Outcome, Request};
 
-    /// Builds a request; returns true if the prepared response of the row completes it.
+    /// Sends a request of a plan. Returns true if the prepared response of the protocol completes the request.
     fn answered(plan: &Protocol) -> Result<bool, ProtoError> {
         let mut sessions = client(plan, None, None)?.sessions(1);
         let (session, mut request, mut piece) = (sessions.session(0), Vec::new(), [0; 512]);
@@ -119,8 +119,8 @@ mod tests {
             let plan = (row.defaults)();
             assert_eq!((plan.name(), spec(&plan).name), (row.name, row.name));
             assert!(!row.schemes.is_empty() && row.schemes.iter().all(|s| names.insert(s.name)), "{}", row.name);
-            // If a response ends only when the connection is closed, it has no last byte, so that the plan expects a
-            // fixed length instead.
+            // A raw response that ends with the connection has no last byte. The plan of this test therefore expects a
+            // fixed number of bytes.
             let plan = match plan {
                 Protocol::Raw { send_file, .. } => Protocol::Raw { send_file, expect_bytes: Some(3), read_first: None },
                 plan => plan,

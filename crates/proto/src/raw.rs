@@ -13,7 +13,7 @@ use crate::outbox::Outbox;
 use crate::row::{Flag, FlagValue, ProtocolSpec, Scheme};
 use crate::{Client, Done, Fault, Progress, ProtoError, Request, Requester, Which};
 
-/// Row of this protocol in the table.
+/// Entry of this protocol in the table of protocols.
 pub(crate) const SPEC: ProtocolSpec = ProtocolSpec {
     name: "raw",
     help: "sends the bytes of a file and expects a number of bytes, or the end of the connection",
@@ -68,7 +68,7 @@ pub(crate) const SPEC: ProtocolSpec = ProtocolSpec {
     ..ProtocolSpec::DEFAULT
 };
 
-/// Prepares the client side of a plan.
+/// Checks a plan of this protocol, and prepares the settings of its clients.
 pub(crate) fn client(plan: &Protocol) -> Result<ClientPlan, ProtoError> {
     let Protocol::Raw { send_file, expect_bytes, read_first } = plan else {
         return Err(ProtoError::Unknown(plan.name()));
@@ -87,8 +87,8 @@ pub struct ClientPlan {
 }
 
 impl ClientPlan {
-    /// Creates a plan that sends `request`. A response is complete after `expect` bytes; if this is absent, when the
-    /// connection is closed.
+    /// Creates a plan that sends `request`. A response is complete after `expect` bytes; if `expect` is absent, when
+    /// the connection is closed.
     pub fn new(request: Arc<[u8]>, expect: Option<u64>) -> Self {
         Self { request, expect, greeting: None }
     }
@@ -174,8 +174,8 @@ impl Requester for ClientSession {
         Ok(progress)
     }
 
-    /// Completes a response that ends when the connection is closed. All later requests on the connection count as
-    /// interrupted.
+    /// Completes a response that ends when the connection is closed. Returns an error if several requests were
+    /// unanswered, or if the response should have had a fixed length.
     fn peer_closed(&mut self, done: &mut dyn FnMut(Done)) -> Result<Progress, Fault> {
         match (self.plan.expect, self.outstanding) {
             _ if self.greeting.is_some() => Err(Fault::Short),
@@ -189,7 +189,7 @@ impl Requester for ClientSession {
         }
     }
 
-    /// Completes a request without bytes that expects no bytes.
+    /// Completes the requests that expect no response bytes, once all their own bytes were sent.
     fn flushed(&mut self, done: &mut dyn FnMut(Done)) -> Progress {
         if self.plan.expect != Some(0) || !self.outbox.is_empty() {
             return Progress::default();

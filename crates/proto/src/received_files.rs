@@ -1,12 +1,11 @@
-//! Files that were sent by another host, together with a plan. On this host, there may be no files or other files at
-//! their paths.
+//! Files that another host sent together with a plan. On this host, their paths may name no file or a different file.
 
 use std::collections::BTreeMap;
 use std::sync::{Arc, PoisonError, RwLock};
 
 static RECEIVED: RwLock<BTreeMap<String, Arc<[u8]>>> = RwLock::new(BTreeMap::new());
 
-/// Stores these bytes as the content of `path`, for plans in this process.
+/// Stores `bytes` as the content of `path`, for plans in this process.
 pub fn add_received_file(path: String, bytes: Vec<u8>) {
     RECEIVED.write().unwrap_or_else(PoisonError::into_inner).insert(path, bytes.into());
 }

@@ -1,4 +1,4 @@
-//! Stores the server's words in an answer with an unexpected status: the beginning of its body.
+//! Stores the server's words in an answer with an unexpected status (a refusal): the beginning of the answer's body.
 
 /// Maximum number of bytes of a body that are stored.
 const MAX_WORDS: usize = 200;
@@ -12,7 +12,7 @@ pub(crate) struct Refusal {
 }
 
 impl Refusal {
-    /// Begins an answer. The words of an earlier refusal are kept until another refusal begins.
+    /// Begins an answer. The stored words of an earlier refusal are kept until another refusal begins.
     pub(crate) fn begin(&mut self, is_refusal: bool) {
         self.collects = is_refusal;
         if is_refusal {
@@ -20,12 +20,12 @@ impl Refusal {
         }
     }
 
-    /// Returns true if the body of the current answer is needed.
+    /// Returns true if more bytes of the current answer's body must be stored.
     pub(crate) fn collects(&self) -> bool {
         self.collects && self.body.len() < MAX_WORDS
     }
 
-    /// Adds a piece of the body.
+    /// Stores a piece of the current answer's body, if the answer is a refusal.
     pub(crate) fn add(&mut self, piece: &[u8]) {
         if self.collects() {
             self.body.extend(piece.iter().take(MAX_WORDS - self.body.len()));
@@ -36,7 +36,7 @@ impl Refusal {
     pub(crate) fn words(&self) -> Option<String> {
         let text = match std::str::from_utf8(&self.body) {
             Ok(text) => text,
-            // The maximum size may have cut the last character in two.
+            // The last character may be incomplete, because the number of stored bytes is limited.
             Err(error) if error.error_len().is_none() => std::str::from_utf8(&self.body[..error.valid_up_to()]).ok()?,
             Err(_) => return None,
         };

@@ -1,40 +1,41 @@
-//! The client end of a protocol, without I/O. Requests have IDs, so that answers may come in any order.
+//! Client session of a protocol, without I/O. Requests have IDs, so that answers may come in any order.
 
 use crate::{Fault, Progress, Trace};
 
-/// The client end of a protocol on one connection. Like a [`Session`](crate::Session), it owns no socket, clock or
+/// Client session of a protocol on one connection. Like a [`Session`](crate::Session), it owns no socket, clock or
 /// thread, so that it works with every client driver and with the simulator.
 ///
 /// When the connection is established, the caller calls [`transmit`](Requester::transmit) until it returns 0. For every
 /// piece of data that arrives, the caller calls [`receive`](Requester::receive) and then `transmit` again, even if no
 /// request is in flight. Handshakes, pings and window updates are also sent by `transmit`. Once the session is
 /// [`ready`](Requester::ready), [`begin`](Requester::begin) adds requests. After [`Progress::close`], nothing more is
-/// sent or received on the connection. After a [`Fault`], the caller closes the connection at once;
-/// [`transmit`](Requester::transmit) then returns its last bytes.
+/// sent or received on the connection. After a [`Fault`], the caller sends the last bytes that
+/// [`transmit`](Requester::transmit) returns, and closes the connection.
 ///
-/// Each request that ends is reported to `done` while the input is read. The session stores nothing about a request
-/// that has ended, so that any number of requests may end in one piece of input.
+/// Each request that ends is reported by a call of `done` while the input is read. The session stores nothing about an
+/// ended request, so any number of requests may end in one piece of input.
 pub trait Requester {
-    /// Returns true if the client end also sends bytes that belong to no request: a handshake, pings, or window
-    /// updates. Drivers then complete every send before the next one, because the size of a request does not tell how
-    /// much is sent.
+    /// Returns true if the session also sends bytes that belong to no request: a handshake, pings, or window updates.
+    /// Drivers then complete every send before the next one, because the size of a request does not determine how many
+    /// bytes are sent.
     fn sends_unasked(&self) -> bool {
         false
     }
 
-    /// Returns true if only the order of answers tells to which request each of them belongs. If the server sends a
-    /// message without a request, it is taken for the answer to the next request.
+    /// Returns true if answers can be matched with requests only by their order. A message that the server sends
+    /// without a request would then be taken for the answer to the next request.
     fn matches_answers_by_order(&self) -> bool {
         false
     }
 
-    /// Returns true if requests may start. Bytes before that belong to a handshake; they are counted separately, and
-    /// never as a request.
+    /// Returns true if requests may start. Bytes before that time belong to a handshake. They are counted separately,
+    /// and never as bytes of a request.
     fn ready(&self) -> bool {
         true
     }
 
-    /// Returns true if the handshake resumed an earlier session of TLS, which takes far less CPU time.
+    /// Returns true if the handshake resumed an earlier TLS session, which takes far less CPU time than a full
+    /// handshake.
     fn resumed(&self) -> bool {
         false
     }
@@ -44,8 +45,8 @@ pub trait Requester {
         None
     }
 
-    /// Returns a sentence with advice that explains a [`Fault`] or an unexpected answer, if more is known than the
-    /// fault itself tells.
+    /// Returns a sentence with advice that explains a [`Fault`] or an unexpected answer, if the session knows more
+    /// about it than the fault tells.
     fn explain(&self) -> Option<String> {
         None
     }
@@ -60,14 +61,14 @@ pub trait Requester {
         None
     }
 
-    /// Returns the beginning of the received data in readable form, for a client's first connection, if data on the
-    /// network is encrypted or binary. Returns `None` if data on the network is already readable.
+    /// Returns the beginning of the received data in readable form, for display. Returns `None` if the data on the
+    /// network is already readable, and for connections that do not store this beginning.
     fn plain(&self) -> Option<&[u8]> {
         None
     }
 
-    /// Returns true if more requests may start on this connection. Once the result is false, open requests are still
-    /// answered, and [`Progress::close`] follows the last answer.
+    /// Returns true if more requests may start on this connection. After the result has become false, open requests are
+    /// still answered. [`Progress::close`] follows the last answer.
     fn takes_more(&self) -> bool {
         true
     }
@@ -78,20 +79,20 @@ pub trait Requester {
         None
     }
 
-    /// Reports each request whose answer has begun but is not complete. The same request may be reported again with each
-    /// piece of its answer. If answers are streams of events, the number of events that ended since the last call is
-    /// reported, too; otherwise this number is 0. Without the order of the answers, nothing shows to which request an
-    /// incomplete answer belongs, so none is reported.
+    /// Calls `begun` for each request whose answer has begun but is not complete. The same request may be reported
+    /// again with each piece of its answer. The number is that of the events that ended since the last call; 0 if
+    /// answers are no streams of events. By default, only the oldest request is reported, and only if answers arrive in
+    /// order.
     fn each_begun_answer(&mut self, begun: &mut dyn FnMut(Which, u32)) {
         if self.matches_answers_by_order() && self.is_answering() == Some(true) {
             begun(Which::Oldest, 0);
         }
     }
 
-    /// Tells to which of several addresses of the server the connection goes, by index.
+    /// Tells the session the index of the server address to which the connection is opened.
     fn aim(&mut self, _address: u16) {}
 
-    /// Prepares the last bytes of a connection (close_notify of TLS), if the client closes it and not the server.
+    /// Prepares the last bytes of a connection (close_notify of TLS), if the client closes the connection.
     fn leave(&mut self) {}
 
     /// Adds a request to be sent; this is allowed only when the session is [`ready`](Requester::ready).
@@ -104,14 +105,15 @@ pub trait Requester {
     /// Returns true if [`transmit`](Requester::transmit) would return bytes.
     fn wants_transmit(&self) -> bool;
 
-    /// Takes all bytes that have arrived, in pieces of any size.
+    /// Reads all bytes that have arrived, in pieces of any size.
     fn receive(&mut self, input: &[u8], done: &mut dyn FnMut(Done)) -> Result<Progress, Fault>;
 
-    /// Handles the end of the data that the peer sends.
+    /// Handles the end of the peer's data.
     fn peer_closed(&mut self, done: &mut dyn FnMut(Done)) -> Result<Progress, Fault>;
 
-    /// Called when all requests so far were handed to the system, and [`transmit`](Requester::transmit) has nothing
-    /// more to send. Only the protocol discard returns progress here, because sending alone completes its requests.
+    /// Called when all bytes of the requests so far were handed to the system, and [`transmit`](Requester::transmit)
+    /// has nothing more to send. Returns progress for requests that sending alone completes: those of discard, and raw
+    /// requests that expect no answer.
     fn flushed(&mut self, _done: &mut dyn FnMut(Done)) -> Progress {
         Progress::default()
     }
@@ -131,7 +133,7 @@ pub struct Request {
     pub trace: Trace,
 }
 
-/// A request that ended.
+/// Report of a request that ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Done {
     /// The request that ended.
@@ -147,7 +149,7 @@ pub struct Done {
 }
 
 impl Done {
-    /// The oldest request in flight got the expected answer.
+    /// Report that the oldest request in flight got the expected answer.
     pub const OLDEST: Self = Self { which: Which::Oldest, status: 0, outcome: Outcome::Expected, bytes: 0, events: 0 };
 }
 

@@ -1,16 +1,15 @@
-//! Row type of the protocol table.
+//! Entry type of the table of protocols.
 
 use run::Protocol;
 
-/// A row of [`PROTOCOLS`](crate::PROTOCOLS). The functions of a row get plans of their own protocol; they leave other
-/// plans unchanged.
+/// Entry of [`PROTOCOLS`](crate::PROTOCOLS). The functions of an entry change only plans of the entry's own protocol.
 #[derive(Clone, Copy, Debug)]
 pub struct ProtocolSpec {
     /// Name of the protocol in plans and tables.
     pub name: &'static str,
     /// Description of the bytes on the network, in one line.
     pub help: &'static str,
-    /// URL schemes; the first is the usual one.
+    /// URL schemes. The first one is the usual one.
     pub schemes: &'static [Scheme],
     /// Returns the default settings.
     pub defaults: fn() -> Protocol,
@@ -18,31 +17,33 @@ pub struct ProtocolSpec {
     pub flags: &'static [Flag],
     /// Completes the settings after all flags were applied.
     pub complete: fn(&mut Protocol),
-    /// Returns true if a target of this protocol may use these settings of another protocol, which a flag selected.
+    /// Returns true if a target of this protocol may also use these settings of another protocol, which the user
+    /// selected by a flag.
     pub takes: fn(&Protocol) -> bool,
-    /// Makes each request longer by this many bytes, including the header line. Returns false if this is impossible.
+    /// Makes each request longer by this many bytes, including the name of the added header. Returns false if this is
+    /// impossible.
     pub pad: fn(&mut Protocol, usize) -> bool,
-    /// Puts the path of a URL into the settings, for schemes that have no path; an error refuses the URL.
+    /// Takes settings from the path of a URL whose scheme does not support paths. An error refuses the URL.
     pub set_path: fn(&mut Protocol, &str) -> Result<(), String>,
-    /// Puts the authority and the path of a URL into the settings.
+    /// Takes settings from the authority and the path of a URL.
     pub set_target: fn(&mut Protocol, &str, &str),
-    /// Changes the settings for connections with a single request: the server is asked to close the connection, so that
-    /// TIME_WAIT is on its side.
+    /// Changes the settings for connections with a single request: asks the server to close the connection, so that
+    /// TIME_WAIT is on the server's side.
     pub one_request: fn(&mut Protocol),
     /// True if the protocol has responses.
     pub answers: bool,
-    /// Name of the protocol in the negotiation of TLS (ALPN); empty for none.
+    /// Name of the protocol in ALPN (protocol negotiation of TLS); empty for none.
     pub alpn: &'static str,
-    /// Exchange before TLS, for protocols that ask for it on a connection in clear text.
+    /// Exchange in clear text before TLS; absent if a connection begins with TLS.
     pub before_tls: Option<BeforeTls>,
-    /// Converts the settings to equivalent work without a network: no handshake, and constant answers.
+    /// Converts the settings for measurements without a network: no handshake, and constant answers.
     pub without_network: fn(Protocol) -> Protocol,
-    /// Returns a response to one request with these bytes, for drivers that have no server.
+    /// Returns the prepared response to a request with these bytes, for drivers without a server.
     pub canned: fn(&Protocol, &[u8]) -> Vec<u8>,
 }
 
 impl ProtocolSpec {
-    /// Values that most rows have.
+    /// Default values, which most entries use.
     pub(crate) const DEFAULT: Self = Self {
         name: "",
         help: "",
@@ -63,14 +64,14 @@ impl ProtocolSpec {
     };
 }
 
-/// Question of a client if it may begin TLS, and the answer, which has one byte.
+/// Request of a client to begin TLS, and the answer of one byte.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct BeforeTls {
-    /// Bytes of the question.
+    /// Bytes of the client's request.
     pub request: &'static [u8],
-    /// Answer of a server that takes TLS.
+    /// Answer of a server that accepts TLS.
     pub accepted: u8,
-    /// Sentence with advice for another answer.
+    /// Sentence with advice for any other answer.
     pub advice: &'static str,
 }
 

@@ -5,7 +5,7 @@ use memchr::memmem::Finder;
 /// State of the search in one body.
 #[derive(Debug, Default)]
 pub(crate) struct Search {
-    /// The end of the pieces so far, one byte shorter than the text that is searched.
+    /// The last bytes of the body so far, at most one byte fewer than the searched text has.
     tail: Vec<u8>,
     found: bool,
 }
@@ -17,7 +17,7 @@ impl Search {
             return;
         }
         let keep = text.needle().len().saturating_sub(1);
-        // First the border between the last piece and this one is searched, then the piece itself.
+        // Search the border between the earlier pieces and this piece, then this piece itself.
         let across = self.tail.len();
         self.tail.extend_from_slice(&piece[..piece.len().min(keep)]);
         self.found = text.find(&self.tail).is_some() || text.find(piece).is_some();

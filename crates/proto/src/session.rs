@@ -1,14 +1,14 @@
-//! The server end of a protocol, without I/O: it takes bytes, and returns bytes to send and completed exchanges. The
-//! client end is [`Requester`](crate::Requester).
+//! Server session of a protocol, without I/O: reads bytes, and returns bytes to send and the number of completed
+//! exchanges. The client session is [`Requester`](crate::Requester).
 
-/// The server end of a protocol on one connection. A session owns no socket, clock or thread, so that the same session
-/// works with every server model.
+/// Server session of a protocol on one connection. It owns no socket, clock or thread, so the same session works with
+/// every server model.
 ///
 /// For every piece of data that arrives, the caller calls [`receive`](Session::receive), and then
 /// [`transmit`](Session::transmit) until it returns 0. The bytes of each call of `transmit` are sent by one write; a
-/// session that wants two writes returns two pieces. When all these bytes were handed to the system, the caller calls
-/// [`flushed`](Session::flushed). After [`Progress::close`], the caller sends the remaining bytes of `transmit` and
-/// closes the connection. After a [`Fault`], the caller closes the connection at once.
+/// session that wants two writes returns two pieces. After all bytes of `transmit` were handed to the system, the
+/// caller calls [`flushed`](Session::flushed). After [`Progress::close`], the caller sends the remaining bytes of
+/// `transmit` and closes the connection. After a [`Fault`], the caller closes the connection at once.
 ///
 /// Sessions are used again: [`reset`](Session::reset) prepares a session for a new connection without allocating
 /// memory.
@@ -19,27 +19,27 @@ pub trait Session {
     /// Returns true if [`transmit`](Session::transmit) would return bytes.
     fn wants_transmit(&self) -> bool;
 
-    /// Returns the time, nanoseconds of the monotonic clock, at which [`transmit`](Session::transmit) will have more to
-    /// send without further input. Most sessions only answer.
+    /// Returns the time at which [`transmit`](Session::transmit) will have more to send without further input, in
+    /// nanoseconds of the monotonic clock. Returns `None` in sessions that only answer.
     fn due_ns(&self) -> Option<u64> {
         None
     }
 
-    /// Takes all bytes that have arrived, in pieces of any size.
+    /// Reads all bytes that have arrived, in pieces of any size.
     fn receive(&mut self, input: &[u8]) -> Result<Progress, Fault>;
 
-    /// Handles the end of the data that the peer sends.
+    /// Handles the end of the peer's data.
     fn peer_closed(&mut self) -> Result<Progress, Fault>;
 
-    /// Called when all bytes of [`transmit`](Session::transmit) were handed to the system and it has nothing more to
-    /// send. Only the protocol source returns progress here, because sending alone completes its exchanges.
+    /// Called when all bytes of [`transmit`](Session::transmit) were handed to the system, and `transmit` has nothing
+    /// more to send. Returns progress if sending alone completes the exchange, or if the connection must now be closed.
     fn flushed(&mut self) -> Progress {
         Progress::default()
     }
 
     /// Returns true if the reply to the next input bytes is a copy of these bytes. The caller may then send them from
-    /// the receive buffer. The caller passes the number of bytes sent to [`mirrored`](Session::mirrored), and the
-    /// remaining bytes to `receive`.
+    /// the receive buffer. The caller reports the number of sent bytes with [`mirrored`](Session::mirrored), and passes
+    /// the remaining bytes to `receive`.
     fn mirrors(&self) -> bool {
         false
     }
@@ -47,13 +47,13 @@ pub trait Session {
     /// Counts input bytes that were sent back directly, without `receive` and `transmit`.
     fn mirrored(&mut self, _bytes: usize) {}
 
-    /// Returns true if a request has begun but its head is incomplete, so that it cannot be handled yet.
+    /// Returns true if the head of a request has begun but is incomplete.
     fn awaits_head(&self) -> bool {
         false
     }
 
-    /// Called when the rest of a head did not arrive in time. The session then prepares the error response, and the
-    /// caller closes the connection.
+    /// Called when a head was not complete in time. The session then prepares the error response, and the caller closes
+    /// the connection.
     fn head_is_late(&mut self) {}
 
     /// Prepares for a new connection and keeps the memory.
@@ -106,18 +106,19 @@ impl<S: Session + ?Sized> Session for Box<S> {
     }
 }
 
-/// What happened while a piece of input was read.
+/// Results of reading a piece of input.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Progress {
     /// Number of exchanges that ended: requests at a server, or responses at a client, each of which is reported as a
     /// [`Done`](crate::Done).
     pub completed: u32,
-    /// Number of messages that the server sent without a request; these are not answers.
+    /// Number of messages that the server sent without a request. Such messages are not answers.
     pub unasked: u32,
     /// True if the connection must be closed after everything was sent.
     pub close: bool,
-    /// Used with `close`: the peer may still be sending, so that we first end our side and keep reading for a while.
-    /// Closing at once would reset the connection, and could destroy the last reply before it arrives.
+    /// Used with `close`: the peer may still be sending. The caller therefore first ends only its own side and keeps
+    /// reading for a while. Closing at once would reset the connection, and could destroy the last reply before it
+    /// arrives.
     pub linger: bool,
 }
 
@@ -125,7 +126,7 @@ impl Progress {
     /// The connection must be closed after everything was sent.
     pub const CLOSE: Self = Self { completed: 0, unasked: 0, close: true, linger: false };
 
-    /// Adds what happened in another piece.
+    /// Adds the results of another piece.
     pub fn merge(&mut self, other: Self) {
         self.completed += other.completed;
         self.unasked += other.unasked;
@@ -134,14 +135,14 @@ impl Progress {
     }
 }
 
-/// Reason why a connection, or one of its requests, cannot go on.
+/// Reason why a connection or one of its requests failed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum Fault {
     /// The bytes violate the protocol.
     #[error("the bytes do not follow the protocol: {0}")]
     Malformed(&'static str),
-    /// The server sent an answer without a request. If only the order of answers tells to which request each of them
-    /// belongs, all answers of this connection are doubtful.
+    /// The server sent an answer without a request. If answers are matched with requests only by their order, all
+    /// answers of this connection are doubtful.
     #[error("the server sent {0}, so its answers cannot be matched with requests")]
     Unasked(&'static str),
     /// The response is complete, but its content or length is not the expected one.
@@ -168,10 +169,12 @@ pub enum Fault {
     /// well.
     #[error("the server left before it looked at any request of the connection")]
     ConnectionRefused,
-    /// A node of a cluster redirected the command to the node that now holds its slot, and did not process it.
+    /// A node of a Redis cluster did not process the command, but redirected it to the node that now owns the key's
+    /// slot.
     #[error("the node redirected the command (MOVED)")]
     Moved,
-    /// A node of a cluster redirected the command once, while its slot moves to another node, and did not process it.
+    /// A node of a Redis cluster did not process the command, but redirected this one command, because the key's slot
+    /// is moving to another node.
     #[error("the node redirected the command (ASK)")]
     Asked,
     /// The input exceeded a limit of loadline (size of a header or a body).

@@ -1,8 +1,8 @@
 //! Source: the server sends as fast as the client reads, and the client counts the bytes. The protocol is used to
-//! measure only the direction to the client.
+//! measure only the direction from server to client.
 //!
-//! The protocol is like chargen (RFC 864), but without lines. A source may have an end, so that a test can count its
-//! bytes exactly.
+//! The protocol is like chargen (RFC 864), but without lines. A source may end after a number of bytes, so that a test
+//! can count these bytes exactly.
 
 use crate::pattern::Pattern;
 use run::Protocol;
@@ -11,7 +11,7 @@ use crate::client::{canned_bytes, message_bytes, positive};
 use crate::row::{ProtocolSpec, Scheme};
 use crate::{Client, Done, Fault, Progress, ProtoError, Request, Requester, Session};
 
-/// Row of this protocol in the table.
+/// Entry of this protocol in the table of protocols.
 pub(crate) const SPEC: ProtocolSpec = ProtocolSpec {
     name: "source",
     help: "receives what the server sends and counts it in messages",
@@ -29,7 +29,7 @@ pub(crate) const SPEC: ProtocolSpec = ProtocolSpec {
     ..ProtocolSpec::DEFAULT
 };
 
-/// Prepares the client side of a plan.
+/// Checks a plan of this protocol, and prepares the settings of its clients.
 pub(crate) fn client(plan: &Protocol) -> Result<ClientPlan, ProtoError> {
     let Protocol::Source { message_bytes } = plan else { return Err(ProtoError::Unknown(plan.name())) };
     Ok(ClientPlan::new(positive(*message_bytes)?))
@@ -42,7 +42,7 @@ pub struct ClientPlan {
 }
 
 impl ClientPlan {
-    /// Creates a plan in which this many bytes, at least 1, count as one message.
+    /// Creates a plan in which `message_bytes` bytes, but at least 1, count as one message.
     pub fn new(message_bytes: u64) -> Self {
         Self { message_bytes: message_bytes.max(1) }
     }
@@ -56,8 +56,8 @@ impl Client for ClientPlan {
     }
 }
 
-/// Client side of one connection. The server sends without requests, so that bytes which arrive before a message is
-/// requested count for later messages.
+/// Client side of one connection. The server sends without requests. Bytes that arrive before a message is requested
+/// therefore count for later messages.
 pub struct ClientSession {
     message_bytes: u64,
     outstanding: u32,
@@ -104,7 +104,7 @@ pub struct ServerPlan {
 }
 
 impl ServerPlan {
-    /// Creates a plan that ends each connection after `limit` bytes; if this is absent, connections do not end.
+    /// Creates a plan. The server ends each connection after `limit` bytes; if `limit` is absent, it never ends them.
     pub fn new(limit: Option<u64>) -> Self {
         Self { pattern: Pattern::new(u64::MAX), limit }
     }
@@ -115,7 +115,7 @@ impl ServerPlan {
     }
 }
 
-/// Server side of one connection: there is always more to send, until the limit.
+/// Server side of one connection. The session always has more to send, until the limit is reached.
 pub struct ServerSession {
     plan: ServerPlan,
     sent: u64,
@@ -144,7 +144,7 @@ impl Session for ServerSession {
         Ok(Progress::default())
     }
 
-    /// Goes on sending after the end of the peer's data.
+    /// Continues to send after the end of the peer's data.
     fn peer_closed(&mut self) -> Result<Progress, Fault> {
         Ok(Progress::default())
     }

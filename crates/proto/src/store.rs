@@ -4,11 +4,11 @@ use std::collections::HashMap;
 use std::collections::hash_map::Entry;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
-/// Maximum bytes of keys and values together.
+/// Maximum total size of the entries, bytes.
 const MAX_STORE_BYTES: usize = 64 << 20;
-/// Number of bytes that each entry counts as, in addition to its key and value.
+/// Number of bytes that are counted for each entry in addition to its key and value.
 const ENTRY_OVERHEAD: usize = 100;
-/// Number of shards, so that threads seldom contend.
+/// Number of parts of the store, each with its own lock, so that threads rarely wait for a lock.
 const SHARD_COUNT: usize = 16;
 
 /// Keys and values in memory.
@@ -38,7 +38,7 @@ impl Store {
         self.0[hash % SHARD_COUNT].lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Calls `see` with the value of a key.
+    /// Calls `see` with the value of a key, or with `None` if the key has no value.
     pub fn with<T>(&self, key: &[u8], see: impl FnOnce(Option<&[u8]>) -> T) -> T {
         see(self.shard(key).entries.get(key).map(Vec::as_slice))
     }
@@ -48,7 +48,7 @@ impl Store {
         self.shard(key).set(key, value)
     }
 
-    /// Replaces a value atomically by the result of `next`; with `None` nothing changes.
+    /// Atomically replaces a value by the result of `next`. If `next` returns `None`, nothing changes.
     pub fn change(&self, key: &[u8], next: impl FnOnce(Option<&[u8]>) -> Option<Vec<u8>>) -> ChangeResult {
         let mut shard = self.shard(key);
         match next(shard.entries.get(key).map(Vec::as_slice)) {
@@ -65,7 +65,8 @@ impl Store {
         }
     }
 
-    /// Increments a number; `None` if the value is not a number or there is no room.
+    /// Increments a number, and returns the new number. A missing value counts as 0. Returns `None` if the value is not
+    /// a number, if the result would overflow, or if there is no room.
     pub fn increment(&self, key: &[u8]) -> Option<i64> {
         let mut number = None;
         let changed = self.change(key, |value| {

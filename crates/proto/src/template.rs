@@ -1,8 +1,8 @@
-//! Requests with placeholders that are filled in for every send: `{{column}}`, `{{seq}}`, `{{uuid}}`, `{{random 1
-//! 100}}`, `{{zipf 1 1000000 0.99}}`, and values captured from earlier answers on the same connection.
+//! Requests with placeholders, which are replaced by values for every send: `{{column}}`, `{{seq}}`, `{{uuid}}`,
+//! `{{random 1 100}}`, `{{zipf 1 1000000 0.99}}`, and values captured from earlier answers on the same connection.
 //!
-//! A request is cut into pieces once. Filling in a request copies the pieces into a reused buffer of the connection,
-//! without allocation or locks. The connections share only one counter.
+//! A request is cut into pieces only once. For each send, the pieces and the values are copied into a reused buffer of
+//! the connection, without allocation or locks. The connections share only one counter.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -17,25 +17,26 @@ use crate::{Mix, ProtoError};
 #[derive(Clone, Debug)]
 pub(crate) enum Piece {
     Text(Box<[u8]>),
-    /// A column of the data, from the row of this request; percent-encoded in a path.
+    /// The value of a column in the data row of this request; percent-encoded in a path.
     Column {
         at: usize,
         in_path: bool,
     },
-    /// The number of the request: 1, 2, 3, …
+    /// The number of the request: 1, 2, 3, … If several processes share a load, each of them uses its own part of these
+    /// numbers.
     Seq,
     Uuid,
-    /// A uniform random number from the first to the last.
+    /// A uniform random number from the first to the second number, both included.
     Random(u64, u64),
     Zipf(Zipf),
-    /// The value captured under this name.
+    /// The captured value with this index in [`Source::captured`].
     Captured(usize),
 }
 
-/// Values for the placeholders of all requests.
+/// Values for the placeholders of all requests of a plan.
 #[derive(Debug)]
 pub(crate) struct Source {
-    /// Values by column and row, each as plain text and percent-encoded for a path.
+    /// Values by column and row: as plain text, and percent-encoded for a path.
     plain: Vec<Vec<Box<[u8]>>>,
     in_path: Vec<Vec<Box<[u8]>>>,
     rows: u64,
@@ -44,7 +45,7 @@ pub(crate) struct Source {
     step: u64,
     made: AtomicU64,
     columns: Vec<String>,
-    /// Names of captured values.
+    /// Names of captured values, sorted.
     pub(crate) captured: Vec<String>,
     /// Host of the server, to which cookies belong.
     pub(crate) host: String,
@@ -60,8 +61,9 @@ pub(crate) struct RequestIndex {
 }
 
 impl Source {
-    /// Builds the source of a set whose requests change: by placeholders, or by cookies in a sequence. Returns `None`
-    /// for constant requests, which are assembled only once to save time.
+    /// Builds the source of a set whose requests change: because they have placeholders, or because requests in
+    /// sequence store and send cookies. Returns `None` for constant requests, which are assembled only once to save
+    /// time.
     pub(crate) fn for_plan(plan: &Protocol, set: Option<&RequestSet>) -> Option<Arc<Self>> {
         let common = |mark: &str| plan.http().is_some_and(|http| http.headers.iter().any(|(_, v)| v.contains(mark)));
         let changes = |set: &&RequestSet| {
@@ -107,12 +109,12 @@ impl Source {
         RequestIndex { row: row as usize, seq: seq + 1 }
     }
 
-    /// Returns true if a text has a placeholder.
+    /// Returns true if a text contains a placeholder.
     pub(crate) fn fills(&self, text: &[u8]) -> bool {
         self.placeholders && text.windows(2).any(|two| two == b"{{")
     }
 
-    /// Cuts a text into pieces.
+    /// Cuts a text into constant pieces and placeholders.
     pub(crate) fn cut(&self, text: &str, in_path: bool) -> Result<Vec<Piece>, ProtoError> {
         let (mut pieces, mut rest) = (Vec::new(), text);
         while let Some(begin) = rest.find("{{").filter(|_| self.placeholders) {
@@ -152,7 +154,7 @@ impl Source {
         }
     }
 
-    /// Returns the error for a placeholder that is neither a column, nor captured, nor a word of placeholders.
+    /// Returns the error for a placeholder that is neither a column nor a captured value nor a keyword.
     fn unknown(&self, name: &str) -> ProtoError {
         let names = self.columns.iter().chain(&self.captured).map(String::as_str);
         let near = run::nearest(name, names.chain(["seq", "uuid", "random", "zipf"]));
@@ -165,7 +167,7 @@ impl Source {
         ProtoError::UnknownPlaceholder { name: name.into(), advice }
     }
 
-    /// Appends pieces with their placeholders filled.
+    /// Appends pieces, with placeholders replaced by values.
     pub(crate) fn fill(
         &self,
         pieces: &[Piece],
@@ -189,16 +191,16 @@ impl Source {
     }
 }
 
-/// Multiplier that spreads the seeds of sessions.
+/// Multiplier that makes the seeds of successive sessions very different.
 const SEED_SPREAD: u64 = 0x9e37_79b9_7f4a_7c15;
 
-/// The part of an HTTP client's plan that all its sessions share, besides the requests themselves.
+/// The part of a client's plan that all its sessions share, besides the requests themselves.
 #[derive(Clone)]
 pub(crate) struct SharedPlan {
     pub(crate) mix: Arc<Mix>,
-    /// Values for requests that are filled in for every send.
+    /// Values for requests that are filled in for every send; absent if all requests are constant.
     pub(crate) source: Option<Arc<Source>>,
-    /// Number of sessions, from which each seeds its own random numbers.
+    /// Number of sessions so far. Each session derives the seed of its random numbers from this number.
     sessions: Arc<AtomicU64>,
 }
 
@@ -207,7 +209,8 @@ impl SharedPlan {
         Self { mix: Mix::for_set(set), source: Source::for_plan(plan, set), sessions: Arc::default() }
     }
 
-    /// Returns the values, a seed, and true if cookies are stored and sent; `None` if no request is filled in.
+    /// Returns the values, a seed, and true if cookies are stored and sent. Returns `None` if all requests are
+    /// constant.
     pub(crate) fn template(&self) -> Option<(Arc<Source>, u64, bool)> {
         let source = self.source.clone()?;
         let seed = self.sessions.fetch_add(1, Ordering::Relaxed).wrapping_mul(SEED_SPREAD);
@@ -215,14 +218,14 @@ impl SharedPlan {
     }
 }
 
-/// Returns true if a request has placeholders.
+/// Returns true if a request has placeholders or captures values.
 fn has_placeholders(request: &RequestPlan) -> bool {
     let texts = [&request.path, &request.body].into_iter().chain(request.headers.iter().map(|(_, value)| value));
     let coded = run::from_base64(&request.body_base64).is_some_and(|body| body.windows(2).any(|two| two == b"{{"));
     texts.into_iter().any(|text| text.contains("{{")) || coded || !request.capture.is_empty()
 }
 
-/// Returns a text without its placeholders, for checks of its constant part.
+/// Returns a text with each placeholder replaced by `0`, for checks of the constant part.
 pub fn without_placeholders(text: &str) -> String {
     let (mut out, mut rest) = (String::new(), text);
     while let Some(begin) = rest.find("{{") {
@@ -238,7 +241,7 @@ fn wrong(inside: &str, advice: &'static str) -> ProtoError {
     ProtoError::Invalid { what: "the placeholder", value: inside.into(), advice }
 }
 
-/// Writes a number in digits.
+/// Appends a number in decimal digits.
 pub(crate) fn decimal(mut number: u64, to: &mut Vec<u8>) {
     let (mut digits, mut at) = ([0; 20], 20);
     loop {
@@ -252,7 +255,7 @@ pub(crate) fn decimal(mut number: u64, to: &mut Vec<u8>) {
     to.extend_from_slice(&digits[at..]);
 }
 
-/// Writes a random UUID (RFC 9562, version 4).
+/// Appends a random UUID (RFC 9562, version 4).
 fn uuid(rng: &mut Rng, to: &mut Vec<u8>) {
     const HEX: &[u8; 16] = b"0123456789abcdef";
     let mut bits = rng.u128(..);

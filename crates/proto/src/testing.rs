@@ -2,8 +2,8 @@
 
 use crate::{Progress, Requester, Session};
 
-/// Lets both sides exchange bytes in pieces of `cut` bytes until neither has more to send. Returns the completed
-/// requests that the client saw, and the bytes each way.
+/// Lets a client and a server exchange bytes in pieces of `cut` bytes until neither has more to send. Returns the
+/// number of completed requests, and the number of bytes from and to the client.
 pub(crate) fn exchange(client: &mut impl Requester, server: &mut impl Session, cut: usize) -> (u32, usize, usize) {
     let (mut piece, mut completed, mut up, mut down) = (vec![0; cut], 0, 0, 0);
     loop {
@@ -20,7 +20,8 @@ pub(crate) fn exchange(client: &mut impl Requester, server: &mut impl Session, c
     }
 }
 
-/// Returns a server's answer to bytes that arrive in pieces of `cut`, read a few at a time, and the final progress.
+/// Returns a server's answer to bytes that arrive in pieces of `cut` bytes, and the total progress. The answer is read
+/// seven bytes at a time.
 pub(crate) fn answer_to(mut server: impl Session, bytes: &[u8], cut: usize) -> (String, Progress) {
     let (mut sum, mut all, mut piece) = (Progress::default(), Vec::new(), [0; 7]);
     for part in bytes.chunks(cut) {

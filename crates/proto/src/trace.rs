@@ -2,15 +2,16 @@
 
 /// Name of the header.
 pub(crate) const NAME: &str = "traceparent";
-/// Length of the header's value: version, 16 bytes of the trace, 8 bytes of the span, and flags, in hexadecimal digits.
+/// Length of the header's value in characters: version, trace ID (16 bytes), span ID (8 bytes) and flags, in
+/// hexadecimal digits and separated by hyphens.
 const VALUE_BYTES: usize = 55;
-/// Line of HTTP/1 with the header.
+/// The header as a line of HTTP/1, with zeros for both IDs.
 const LINE: [u8; LINE_BYTES] = *b"traceparent: 00-00000000000000000000000000000000-0000000000000000-01\r\n";
 pub(crate) const LINE_BYTES: usize = 70;
 const VALUE_AT: usize = NAME.len() + 2;
 
-/// Trace context of a request: a sampled trace whose first span is the request. The IDs follow from one number, so that
-/// a request in flight needs no more than that.
+/// Trace context of a request: a sampled trace whose first span is the request. Both IDs are computed from one number,
+/// so only this number is stored for a request in flight.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Trace(u64);
 
@@ -18,7 +19,7 @@ impl Trace {
     /// A request without a trace context.
     pub const NONE: Self = Self(0);
 
-    /// Creates the trace context of a number, which must not be 0. Other numbers have other IDs.
+    /// Creates the trace context for a number, which must not be 0. Different numbers give different IDs.
     pub const fn new(number: u64) -> Self {
         Self(number)
     }
@@ -29,7 +30,7 @@ impl Trace {
         self.0 != 0
     }
 
-    /// Returns the IDs of the trace and of the span.
+    /// Returns the trace ID and the span ID.
     pub const fn ids(self) -> (u128, u64) {
         let [high, low, span] = [spread(self.0 ^ 1 << 63), spread(self.0), spread(self.0 ^ 1 << 62)];
         // An ID of 0 is not valid.
@@ -51,7 +52,7 @@ impl Trace {
     }
 }
 
-/// Spreads a number over 64 bits; different numbers have different results (the last step of SplitMix64).
+/// Spreads a number over 64 bits. Different numbers give different results (the last step of SplitMix64).
 const fn spread(number: u64) -> u64 {
     let mixed = (number ^ (number >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
     let mixed = (mixed ^ (mixed >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
@@ -65,8 +66,8 @@ fn hex(number: u128, to: &mut [u8]) {
     }
 }
 
-/// Copies bytes of a message from the position `from` on, as if `line` stood at the position `at` of the message. Returns
-/// the number of bytes.
+/// Copies bytes of a message with an inserted line to `out`. The line is inserted at position `at` of the message. The
+/// copy starts at position `from` of the result. Returns the number of copied bytes.
 pub(crate) fn copy_with_line(message: &[u8], (at, line): (usize, &[u8]), from: usize, out: &mut [u8]) -> usize {
     let (mut done, mut begin) = (0, 0);
     for piece in [&message[..at], line, &message[at..]] {

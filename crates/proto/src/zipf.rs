@@ -1,20 +1,22 @@
-//! Zipf's law over a finite range, drawn by rejection-inversion: a few logarithms per draw, no table.
+//! Random numbers that follow Zipf's law over a finite range. They are drawn by rejection-inversion, which needs a few
+//! logarithms per number and no table.
 //!
 //! Source: W. Hörmann and G. Derflinger, *Rejection-inversion to generate variates from monotone discrete
 //! distributions* (1996), figure 3.
 
 use fastrand::Rng;
 
-/// Distribution over `low..=high`. The `k`-th number has a probability proportional to `k^-s`.
+/// Zipf distribution over `low..=high`. The probability of the `k`-th number is proportional to `k^-s`.
 #[derive(Clone, Debug)]
 pub(crate) struct Zipf {
     low: u64,
     n: f64,
     s: f64,
-    /// Values of the integral H that the paper uses: H(1.5) - 1, and H(n + 0.5).
+    /// Values from the paper, with H as the integral of x^-s: H(1.5) - 1, and H(n + 0.5).
     begin: f64,
     end: f64,
-    /// Maximum distance from a whole number at which a draw is accepted without a further check.
+    /// Maximum distance between a draw and the whole number to which it is rounded, for accepting it without a further
+    /// check.
     near: f64,
 }
 
@@ -32,11 +34,11 @@ impl Zipf {
         Some(zipf)
     }
 
-    /// Returns the integral of x^-s.
+    /// Returns H(x), the integral of x^-s.
     fn area(&self, x: f64) -> f64 {
         let log = x.ln();
         let exponent = (1.0 - self.s) * log;
-        // This expression is (exp(e) - 1) / (1 - s), which is log(x) if s is 1.
+        // This expression is (exp(e) - 1) / (1 - s), where e is `exponent`. For s = 1, it becomes log(x).
         if exponent.abs() < 1e-8 { log } else { exponent.exp_m1() / (1.0 - self.s) }
     }
 

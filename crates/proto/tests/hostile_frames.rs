@@ -1,4 +1,5 @@
-//! A short run of the fuzz targets `client_*` and `server_*`: mutated bytes never panic, and splits never matter.
+//! A short run of the fuzz targets `client_*` and `server_*`. Mutated bytes must never cause a panic, and results must
+//! not depend on how the bytes are split.
 
 mod feed;
 #[allow(dead_code, reason = "texts are mutated elsewhere")]
@@ -8,11 +9,11 @@ use feed::{client, server, stream};
 use mutated::Random;
 use run::{StreamFormat, StreamPlan};
 
-/// An answer of HTTP/2 on the first stream with a body and trailers, and other frames of a server.
+/// An HTTP/2 answer on the first stream with a body and trailers, and further frames of a server.
 const H2: &[u8] = b"\x00\x00\x01\x01\x04\x00\x00\x00\x01\x88\x00\x00\x05\x00\x00\x00\x00\x00\x01hello\
     \x00\x00\x0f\x01\x05\x00\x00\x00\x01\x00\x0bgrpc-status\x010\x00\x00\x08\x06\x00\x00\x00\x00\x0012345678\
     \x00\x00\x01\x01\x05\x00\x00\x00\x03\x8d\x00\x00\x04\x03\x00\x00\x00\x00\x05\x00\x00\x00\x07";
-/// Requests of HTTP/2 after the preface.
+/// The preface of HTTP/2, and the requests that follow it.
 const PREFACE: &[u8] = b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n";
 const H2_ASKED: &[u8] = b"\x00\x00\x00\x04\x00\x00\x00\x00\x00\
     \x00\x00\x03\x01\x05\x00\x00\x00\x01\x82\x84\x86\x00\x00\x03\x01\x04\x00\x00\x00\x03\x83\x84\x86\
@@ -24,7 +25,8 @@ const HANDSHAKE: &[u8] =
     Sec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\r\n\r\n";
 const WS_ASKED: &[u8] = b"\x81\x82\x01\x02\x03\x04ab\x89\x80\x01\x02\x03\x04\x88\x80\x01\x02\x03\x04";
 
-/// Runs mutated seeds, whole and in pieces, and returns the completed requests.
+/// Runs mutations of `seed`, each as a whole and in pieces, and compares the two results. Returns the number of
+/// completed requests.
 fn rounds<T: PartialEq + std::fmt::Debug>(
     begin: &[u8],
     seed: &[u8],
@@ -64,14 +66,14 @@ fn mutated_answers_never_panic_and_splits_never_matter() {
     }
 }
 
-/// Answers whose bodies are streams, with and without chunks.
+/// Answers whose bodies are streams of events, with and without chunked coding.
 const STREAMS: &str = "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n9\r\ndata: a\n\n\r\n\
     c\r\n: wait\n\ndata\r\n6\r\n: b\n\n\n\r\n0\r\n\r\n\
     HTTP/1.1 200 OK\r\nContent-Length: 24\r\n\r\ndata: c\r\n\r\n\n{}\ndata: d\n\n";
 
 #[test]
 fn mutated_streams_never_panic_and_splits_never_change_their_events() {
-    // In place of its text, the answer of HTTP/2 has an empty message of gRPC.
+    // For gRPC, the text in the HTTP/2 answer is replaced by an empty gRPC message.
     let at = H2.windows(5).position(|five| five == b"hello").unwrap();
     let call = [&H2[..at], &[0; 5], &H2[at + 5..]].concat();
     for (scheme, formats, seed) in [

@@ -1,8 +1,8 @@
-//! A request in steady state allocates nothing at the client and, except for stored data, at our servers. A counting
-//! allocator counts the allocations. Within TLS the library allocates memory twice per record, to seal and to open the
-//! record; nothing else allocates memory.
+//! A request in steady state must not allocate memory in the client or, except for stored data, in our servers. A
+//! counting allocator counts the allocations. Within TLS, only the library allocates memory: once to encrypt and once
+//! to decrypt each record.
 
-#![allow(clippy::unwrap_used)] // helpers of tests, too
+#![allow(clippy::unwrap_used)] // also for the helper functions of tests
 
 use std::sync::Arc;
 
@@ -30,7 +30,7 @@ impl Site for OnePage {
     }
 }
 
-/// Gives the same answer to every request (memcached).
+/// A server that gives the same answer to every request (memcached, PostgreSQL).
 struct FixedAnswer(&'static [u8], usize);
 
 impl Session for FixedAnswer {
@@ -46,7 +46,7 @@ impl Session for FixedAnswer {
     }
 
     fn receive(&mut self, input: &[u8]) -> Result<loadline_proto::Progress, loadline_proto::Fault> {
-        // The end of a command of memcached, or the type of a message of PostgreSQL.
+        // These bytes are the end of a memcached command, and the type of a PostgreSQL message.
         self.1 += input.iter().filter(|b| matches!(b, b'\n' | b'Q')).count();
         Ok(loadline_proto::Progress::default())
     }
@@ -58,14 +58,15 @@ impl Session for FixedAnswer {
     fn reset(&mut self) {}
 }
 
-/// Result of an exchange.
+/// Result of an exchange between a client and a server.
 #[derive(Debug, Default)]
 struct ExchangeResult {
-    /// Requests that were answered correctly.
+    /// Number of requests that got the expected answer.
     right: u32,
-    /// Calls of the allocator during the second half of these requests.
+    /// Number of calls of the allocator during the second half of the rounds.
     calls: u64,
-    /// Number of pieces, of at most one record each, that either side sent meanwhile.
+    /// Number of pieces that client and server sent during the second half of the rounds. A piece has at most one TLS
+    /// record.
     pieces: u64,
 }
 
@@ -98,7 +99,7 @@ fn talk(plan: &Protocol, tls: Option<&TlsPlan>, mut server: Box<dyn Session + Se
         }
         ExchangeResult { calls: alloc::disarm(), ..talked }
     };
-    // The allocator selects threads by name.
+    // The allocator counts only in threads whose names begin like those of the load generator.
     std::thread::Builder::new().name("load-x".into()).spawn(talk).unwrap().join().unwrap()
 }
 
@@ -106,7 +107,7 @@ fn site(page: Arc<Page>) -> Arc<OnePage> {
     Arc::new(OnePage(page))
 }
 
-/// All cases are in one test, since the allocator counts for the whole program.
+/// All cases are in one test, because the allocator counts for the whole process.
 #[test]
 fn a_request_in_steady_state_takes_no_memory() {
     let page = || site(Page::new(200, "text/plain", "", vec![b'p'; 1294]));
@@ -134,7 +135,7 @@ fn a_request_in_steady_state_takes_no_memory() {
             TlsPlan { version: Some(version), insecure: true, server_name: "localhost".into(), ..TlsPlan::default() };
         let talked = talk(&plan, Some(&tls), Box::new(server));
         assert!(talked.right > 2000 && talked.pieces > 500, "{version:?}: {talked:?}");
-        // rustls 0.23 allocates memory to seal a record and to open it.
+        // rustls 0.23 allocates memory to encrypt a record and to decrypt it.
         assert!(talked.calls <= 2 * talked.pieces, "{version:?}: {talked:?}");
     }
 }

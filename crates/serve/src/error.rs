@@ -6,11 +6,11 @@ pub enum ServeError {
     /// A name that is in no table.
     #[error("there is no {what} {name:?}; there are: {known}")]
     Unknown {
-        /// Kind of name: `model`, `service`, `strategy`.
+        /// Kind of name: `model`, `service` or `strategy`.
         what: &'static str,
         /// Name in the plan.
         name: String,
-        /// All valid names.
+        /// All valid names, separated by commas.
         known: String,
     },
     /// An option that does not exist.
@@ -18,7 +18,7 @@ pub enum ServeError {
     UnknownOption {
         /// Name in the plan.
         name: String,
-        /// All valid names.
+        /// All valid names, separated by commas.
         known: String,
     },
     /// An option with an invalid value.
@@ -61,7 +61,7 @@ pub enum ServeError {
     /// A thread could not be started.
     #[error("cannot start a thread: {why}")]
     Thread {
-        /// Reason; for a limit, with its number and the command that raises it.
+        /// Reason, as a sentence. If a limit is exhausted, the reason names its value and the command that raises it.
         why: String,
     },
     /// A system call failed.
@@ -85,7 +85,7 @@ impl ServeError {
     }
 }
 
-/// Finds the row of a table by its name. The error lists all valid names.
+/// Finds an entry of a table by its name. The error lists all valid names.
 pub(crate) fn find<T>(
     table: &'static [T],
     what: &'static str,

@@ -1,4 +1,4 @@
-//! Listening sockets, and accepting of connections.
+//! Listening sockets, and acceptors of connections.
 
 use std::net::{SocketAddr, ToSocketAddrs};
 use std::os::fd::{AsRawFd, OwnedFd};
@@ -14,16 +14,16 @@ use crate::options::Options;
 use crate::server::Control;
 use crate::stats::Cell;
 
-/// Time between two attempts to bind a port that is in use. All attempts together take 2 s, in which the kernel frees
-/// the ring of a killed io_uring server.
+/// Time between two attempts to bind a port that is in use. All attempts together take 2 s, which is enough for the
+/// kernel to free the ring of a killed io_uring server.
 const RETRY: Duration = Duration::from_millis(5);
 const MAX_RETRIES: u32 = 400;
-/// Maximum number of connections accepted per wake-up, so that open connections also get their turn.
+/// Maximum number of connections accepted per wake-up, so that open connections are served, too.
 const MAX_ACCEPTS_PER_WAKE: u32 = 64;
 /// Time for which no connections are accepted after descriptors or memory ran out, nanoseconds.
 pub(crate) const PAUSE_NS: u64 = 100_000_000;
 
-/// A timer that accepts connections in groups, whether or not the socket is ready.
+/// Timer that accepts connections in groups, even if the socket is not ready.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Pace {
     pub(crate) every_ns: u64,
@@ -37,11 +37,11 @@ impl Pace {
     }
 }
 
-/// Opens listening sockets for `shards` threads: one socket for all threads, or with `own` one per thread
+/// Opens listening sockets for `shards` serving threads: one socket for all threads, or with `own` one per thread
 /// (SO_REUSEPORT).
 ///
-/// If another server still uses the port, waits until it is free, and adds a note about the wait. Accepted connections
-/// inherit TCP_NODELAY from the listening socket, unless `nagle` is set.
+/// If another server still uses the port, waits for up to 2 s until it is free, and adds a note about the wait.
+/// Accepted connections inherit TCP_NODELAY from the listening socket, unless `nagle` is set.
 pub(crate) fn open(
     listen: &str,
     backlog: u32,
@@ -65,7 +65,7 @@ pub(crate) fn open(
     Ok((fds, addr))
 }
 
-/// Opens a socket; if the address is in use, tries again for some time. The error is a sentence.
+/// Opens a socket. If the address is in use, tries again for up to [`MAX_RETRIES`] times. The error is a sentence.
 fn open_patiently(
     try_once: impl Fn() -> sys::Result<OwnedFd>,
     addr: SocketAddr,
@@ -73,7 +73,7 @@ fn open_patiently(
     control: &Control,
 ) -> Result<OwnedFd, String> {
     let begin = Instant::now();
-    // The limit counts attempts, not time, because a machine that is stopped makes no attempts.
+    // The number of attempts is limited, not the time, because a suspended machine makes no attempts.
     let mut retries = 0;
     loop {
         let waited_ms = begin.elapsed().as_millis();
@@ -97,7 +97,7 @@ fn open_patiently(
     }
 }
 
-/// Sets the congestion control from the option `congestion` on the listening sockets. Connections accepted later
+/// Sets the congestion control of the listening sockets, as the option `congestion` says. Connections accepted later
 /// inherit it.
 pub(crate) fn tune(listeners: &[Arc<OwnedFd>], options: &Options<'_>) -> Result<(), ServeError> {
     let Some(name) = options.get::<String>("congestion")? else { return Ok(()) };
@@ -124,7 +124,7 @@ fn open_one(addr: SocketAddr, backlog: u32, own: bool, nagle: bool) -> sys::Resu
 pub(crate) struct Acceptor {
     fd: Arc<OwnedFd>,
     pace: Option<Pace>,
-    /// Time when a group of connections is accepted next, or when a pause ends.
+    /// Time at which the next group of connections is accepted, or at which a pause ends.
     due_ns: u64,
     paused: bool,
 }
@@ -134,7 +134,7 @@ pub(crate) enum Accepted {
     One(OwnedFd),
     /// No connection is waiting.
     None,
-    /// No descriptor or memory is left; readiness must be ignored until [`Acceptor::due_ns`].
+    /// No descriptor or memory is left. Readiness of the socket must be ignored until [`Acceptor::due_ns`].
     Pause,
 }
 
@@ -147,24 +147,25 @@ impl Acceptor {
         &self.fd
     }
 
-    /// Returns true if the thread should wait for readiness of the listening socket.
+    /// Returns true if the thread should wait until the listening socket is ready.
     pub(crate) fn on_readiness(&self) -> bool {
         self.pace.is_none() && !self.paused
     }
 
-    /// Returns the time when a group of connections is accepted next, or when a pause ends.
+    /// Returns the time at which the next group of connections is accepted, or at which a pause ends. Returns `None` if
+    /// the thread should wait for the socket instead.
     pub(crate) fn due_ns(&self) -> Option<u64> {
         (!self.on_readiness()).then_some(self.due_ns)
     }
 
-    /// Returns the maximum number of connections to accept at this moment.
+    /// Returns the maximum number of connections to accept now.
     pub(crate) fn allowance(&mut self, now_ns: u64) -> u32 {
         self.paused = false;
         let Some(pace) = self.pace else { return MAX_ACCEPTS_PER_WAKE };
         if now_ns < self.due_ns {
             return 0;
         }
-        // Times that were missed are not made up for.
+        // Missed times of the timer are skipped.
         self.due_ns = (self.due_ns + pace.every_ns).max(now_ns + pace.every_ns / 2);
         pace.batch
     }
@@ -178,7 +179,7 @@ impl Acceptor {
                 self.pause(now_ns);
                 Accepted::Pause
             }
-            // Any other error is about one connection that has already ended (accept(2)).
+            // Any other error concerns one connection, which has already ended (accept(2)).
             Err(_) => Accepted::None,
         }
     }
@@ -258,7 +259,7 @@ mod tests {
         assert!(!acceptor.on_readiness());
         assert_eq!((acceptor.allowance(1000), acceptor.due_ns()), (2, Some(1050)));
         assert_eq!(acceptor.allowance(1049), 0);
-        // A late wake-up moves the timer. Times that were missed are not made up for.
+        // A late wake-up moves the timer. Missed times are skipped.
         assert_eq!((acceptor.allowance(1990), acceptor.due_ns()), (2, Some(2015)));
         assert_eq!(acceptor.allowance(2000), 0);
     }

@@ -1,11 +1,11 @@
-//! Lines, such as those of NDJSON. Each line with any text is an event; empty lines keep a connection open.
+//! Streams of lines, such as NDJSON. Each line that is not blank is an event. Blank lines only keep a connection open.
 
 use super::sink::EventSink;
 
 /// Splitter of a stream of lines.
 #[derive(Debug, Default)]
 pub(super) struct Lines {
-    /// True if the current line has any text.
+    /// True if the current line has any text besides white space.
     has_text: bool,
 }
 
@@ -20,7 +20,7 @@ impl Lines {
         self.text(rest, sink);
     }
 
-    /// Ends the current line: at a line feed, or at the end of the body.
+    /// Ends the current line. The caller calls this function at a line feed and at the end of the body.
     pub(super) fn end(&mut self, sink: &mut EventSink<'_>) {
         if std::mem::take(&mut self.has_text) {
             sink.event_ends();

@@ -1,5 +1,5 @@
-//! Events in the bodies of answers: each format has a splitter that counts the events that end in the pieces of a body.
-//! No splitter stores the content of an event.
+//! Events in the bodies of answers. Each format has a splitter, which counts the events that end in each piece of a
+//! body. No splitter stores the content of an event.
 
 mod lines;
 mod sink;
@@ -12,10 +12,10 @@ use self::sink::{EndMarker, EventSink};
 use self::sse::ServerSentEvents;
 use crate::grpc_messages::Messages;
 
-/// Reason why a body without the event that ends a stream is wrong.
+/// Error text for a body that lacks the event that ends a stream.
 pub(crate) const NO_END: &str = "the event that ends a stream (--stream-end) is not in it";
 
-/// Counts the events of one body after the other.
+/// Counter of the events in the bodies of a connection's answers, one body after another.
 #[derive(Debug)]
 pub(crate) struct EventCounter {
     format: StreamFormat,
@@ -27,7 +27,8 @@ pub(crate) struct EventCounter {
 enum Splitter {
     Sse(ServerSentEvents),
     Lines(Lines),
-    /// Chunks or messages with content; the flag is true if the current chunk has any.
+    /// Each chunk or WebSocket message with content is an event. The flag is true if the current chunk or message has
+    /// content.
     Chunks(bool),
     Messages(Messages),
 }
@@ -49,7 +50,7 @@ impl EventCounter {
     }
 
     /// Reads the next piece of the body, and returns the number of events that end in it. `ends_chunk` is true if the
-    /// piece is the last of a chunk.
+    /// piece is the last one of a chunk or WebSocket message.
     pub(crate) fn read(&mut self, piece: &[u8], ends_chunk: bool) -> u32 {
         let mut sink = EventSink::new(self.marker.as_mut());
         match &mut self.splitter {
@@ -67,7 +68,7 @@ impl EventCounter {
         sink.count()
     }
 
-    /// Returns true if the event that ends a stream has arrived. Returns `None` if no such event is known.
+    /// Returns true if the event that ends a stream has arrived. Returns `None` if the plan names no such event.
     pub(crate) fn has_end(&self) -> Option<bool> {
         self.marker.as_ref().map(EndMarker::has_ended)
     }

@@ -1,4 +1,4 @@
-//! The events that a splitter finds in a body, and the search for the event that ends a stream.
+//! Counts the events that a splitter finds in a body, and searches for the event that ends the stream.
 
 use memchr::memmem::Finder;
 
@@ -20,7 +20,7 @@ impl<'a> EventSink<'a> {
         self.count
     }
 
-    /// Takes a piece of the content of the current event.
+    /// Searches a piece of the current event's content for the end marker.
     pub(super) fn content(&mut self, piece: &[u8]) {
         if let Some(marker) = &mut self.marker {
             marker.search.look(&marker.text, piece);
@@ -33,7 +33,7 @@ impl<'a> EventSink<'a> {
         self.count += u32::from(!is_end);
     }
 
-    /// Forgets the content of a block that is no event.
+    /// Forgets the content of the current line or block, which is no event.
     pub(super) fn no_event(&mut self) {
         if let Some(marker) = &mut self.marker {
             marker.search.clear();
@@ -46,7 +46,7 @@ impl<'a> EventSink<'a> {
 pub(super) struct EndMarker {
     text: Finder<'static>,
     search: Search,
-    /// True once the event has arrived.
+    /// True once the event that ends the stream has arrived.
     ended: bool,
 }
 
@@ -64,7 +64,7 @@ impl EndMarker {
         is_end
     }
 
-    /// Returns true if the event has arrived.
+    /// Returns true if the event that ends the stream has arrived.
     pub(super) const fn has_ended(&self) -> bool {
         self.ended
     }

@@ -11,9 +11,9 @@ const BYTE_ORDER_MARK: &[u8] = b"\xef\xbb\xbf";
 /// Part of a line to which the next byte belongs.
 #[derive(Clone, Copy, Debug)]
 enum Position {
-    /// The byte order mark, after this many of its bytes.
+    /// The byte order mark, of which this many bytes have arrived.
     ByteOrderMark(u8),
-    /// The beginning of a line, which so far equals this many bytes of the field's name.
+    /// The beginning of a line. So far, this many bytes have arrived, and they match the beginning of [`FIELD`].
     Name(u8),
     /// The rest of a line of the field `data`.
     Data,
@@ -56,7 +56,8 @@ impl ServerSentEvents {
         }
     }
 
-    /// Skips a byte of the byte order mark. Without the mark, the bytes so far begin a line.
+    /// Reads a byte where the byte order mark may be, after `n` bytes of the mark. Without the complete mark, the bytes
+    /// so far are the beginning of a line.
     fn byte_order_mark<'a>(&mut self, rest: &'a [u8], n: u8) -> &'a [u8] {
         match (BYTE_ORDER_MARK.get(usize::from(n)) == Some(&rest[0]), n) {
             (true, 0 | 1) => self.at = Position::ByteOrderMark(n + 1),
@@ -65,7 +66,7 @@ impl ServerSentEvents {
                 self.at = Position::Name(0);
                 return rest;
             }
-            // Part of a mark is the beginning of some other line.
+            // A line that begins with only a part of the mark is not a `data` line.
             (false, _) => {
                 self.at = Position::Other;
                 return rest;
@@ -74,7 +75,7 @@ impl ServerSentEvents {
         &rest[1..]
     }
 
-    /// Reads a byte at the beginning of a line, after `n` bytes of the field's name.
+    /// Reads a byte at the beginning of a line, after `n` bytes that match the field's name.
     fn name(&mut self, byte: u8, n: u8, sink: &mut EventSink<'_>) {
         let is_whole = usize::from(n) == FIELD.len();
         match byte {

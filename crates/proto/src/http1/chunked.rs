@@ -9,7 +9,7 @@ use crate::Fault;
 /// Kind of byte that comes next in a chunked body.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Position {
-    /// A digit of the size or its end, after this many digits.
+    /// A digit of the chunk size, or the byte after the size. This many digits have arrived.
     Size(u8),
     /// The byte after white space that follows the size.
     SizeEnd,
@@ -69,8 +69,8 @@ impl Chunked {
         self.read(input, |_, _| ())
     }
 
-    /// Reads bytes of the body like [`Chunked::skip`], and calls `each` with the pieces of data. The flag is true for the
-    /// last piece of a chunk.
+    /// Reads bytes of the body like [`Chunked::skip`], and calls `each` with the pieces of data. The flag that `each`
+    /// gets is true for the last piece of a chunk.
     pub fn read(&mut self, input: &[u8], mut each: impl FnMut(&[u8], bool)) -> Result<(usize, bool), Fault> {
         let mut used = 0;
         while let Some(&byte) = input.get(used).filter(|_| !self.done()) {

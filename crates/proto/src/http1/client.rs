@@ -1,4 +1,4 @@
-//! The client side: sends prepared requests, and checks framing, length and status of every response.
+//! HTTP/1 client: sends prepared requests, and checks framing, length and status of every response.
 
 mod answers;
 mod examiner;
@@ -80,7 +80,7 @@ impl Client for ClientPlan {
         if matches!(stream.format, StreamFormat::Grpc | StreamFormat::Ws) {
             return Err(ProtoError::wrong_stream(stream));
         }
-        // The requests were just built, so nothing else refers to them.
+        // The requests were just built, so this `Arc` is the only reference to them.
         let requests = Arc::get_mut(&mut self.requests);
         requests.into_iter().flatten().for_each(|request| request.is_examined = true);
         Ok(Self { stream: Some(stream.clone()), ..self })
@@ -117,7 +117,8 @@ pub struct ClientSession {
     requests: Arc<[Request]>,
     /// Requests without an answer, in the order in which they were sent.
     outstanding: VecDeque<Asked>,
-    /// Number of requests whose bytes were all returned for sending, and number of bytes of the next request that were.
+    /// Number of unanswered requests whose bytes were all returned for sending, and number of bytes of the next request
+    /// that were already returned.
     given: usize,
     sent: usize,
     phase: Phase,
@@ -132,7 +133,7 @@ pub struct ClientSession {
     gave_up_idle: bool,
     refusal: Refusal,
     examiner: Examiner,
-    /// State of a connection on which values are filled into each request.
+    /// State for filling values into requests; absent if no values are filled in.
     live: Option<Box<TemplateState>>,
 }
 

@@ -129,7 +129,7 @@ fn an_answer_begins_with_its_first_byte() {
     assert_eq!(begun, [Which::Oldest]);
 }
 
-/// An interim answer is no part of the answer itself.
+/// An interim response (103) is not the beginning of the answer.
 #[test]
 fn an_early_hint_is_no_first_byte() {
     let mut s = session("GET", 1);

@@ -17,8 +17,8 @@ pub fn http_date(unix_s: u64) -> String {
     )
 }
 
-/// Returns year, month (0 to 11) and day of the month of a day since 1970. Years start in March here, so that the leap
-/// day is the last day.
+/// Converts a number of days since 1970-01-01 to year, month (0 to 11) and day of the month. The calculation lets each
+/// year start in March, so that the leap day is the last day of a year.
 fn civil(days: u64) -> (u64, u64, u64) {
     let shifted = days + 719_468;
     let era = shifted / 146_097;

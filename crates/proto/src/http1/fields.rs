@@ -5,7 +5,7 @@ use std::net::Ipv6Addr;
 
 use super::head::Framing;
 
-/// Information about the connection in a head (RFC 9110, section 7.6.1).
+/// Facts about the connection, from the fields of a head (RFC 9110, section 7.6.1).
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Hop {
     /// True if the message has `Connection: close`.
@@ -14,7 +14,7 @@ pub struct Hop {
     pub keep_alive: bool,
     /// True if there is a Connection or a Keep-Alive field.
     pub named: bool,
-    /// True if some fields must not be forwarded.
+    /// True if the head has fields that an intermediary must not forward.
     pub fields: bool,
 }
 
@@ -123,7 +123,7 @@ impl Fields {
     }
 }
 
-/// Reads a number that consists only of digits. A head with this field twice is refused.
+/// Parses the value of a field that must consist only of digits. Refuses a head that has this field twice.
 fn once(into: &mut Option<u64>, value: &[u8], why: &'static str) -> Result<(), Refused> {
     let digits = !value.is_empty() && value.iter().all(u8::is_ascii_digit);
     let number = std::str::from_utf8(value).ok().filter(|_| digits).and_then(|t| t.parse().ok());

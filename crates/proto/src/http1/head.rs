@@ -19,7 +19,7 @@ pub enum Framing {
     OtherCoding,
 }
 
-/// The parts of a response's head that matter here.
+/// Status, framing and persistence of the connection, from a response's head.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct ResponseHead {
     pub(super) status: u16,
@@ -97,8 +97,8 @@ impl HeadBuffer {
     }
 }
 
-/// Returns the position after the empty line that ends a head. The search begins at `from`, which must be at most two
-/// bytes before the end of the part that was already searched.
+/// Returns the position after the empty line that ends a head. The search begins at `from`. The caller knows that no
+/// head ends before `from`.
 fn find_end(bytes: &[u8], from: usize) -> Option<usize> {
     let newline = |i: usize| bytes[i] == b'\n';
     (from..bytes.len()).find_map(|i| {
@@ -112,8 +112,8 @@ fn find_end(bytes: &[u8], from: usize) -> Option<usize> {
 pub(super) fn response(head: &[u8]) -> Result<ResponseHead, BadHead> {
     let mut lines = [const { httparse::EMPTY_HEADER }; MAX_HEADERS];
     let mut parsed = httparse::Response::new(&mut lines);
-    // In a folded line, a client replaces the line end by a space (RFC 9112, section 5.2); it may also ignore spaces
-    // before a colon.
+    // A client replaces the line end in a folded line by a space (RFC 9112, section 5.2). A client may also ignore
+    // spaces before a colon.
     let mut config = httparse::ParserConfig::default();
     config.allow_obsolete_multiline_headers_in_responses(true).allow_spaces_after_header_name_in_responses(true);
     complete(config.parse_response(&mut parsed, head))?;

@@ -1,7 +1,8 @@
 //! Cache of parsed response heads, which makes the client side fast.
 //!
 //! If the head of a response has the same bytes as the last head for the same request in this thread, it is not parsed
-//! again. Servers change their heads only once a second (Date), so that nearly all responses are found in the cache.
+//! again. Most servers change their heads only once a second (the Date field), so nearly all heads are found in the
+//! cache.
 
 use std::cell::RefCell;
 
@@ -10,7 +11,8 @@ use super::head::{Framing, ResponseHead};
 /// Maximum length of a cached head.
 const CACHED_HEAD_BYTES: usize = 2048;
 
-/// Number of cached heads: the requests of a mix get responses of different lengths, which have different heads.
+/// Number of cached heads. A mix needs several, because its responses have different lengths, which are part of their
+/// heads.
 const CACHED_HEADS: usize = 32;
 /// Number of requests for which the last head is known. In a mix with more requests, some of them share an entry.
 const CACHED_ITEMS: usize = 256;
@@ -55,7 +57,7 @@ pub(super) fn recall(item: u16, input: &[u8]) -> Option<(ResponseHead, usize)> {
     })
 }
 
-/// Stores the meaning of a head for later responses to this request.
+/// Stores a parsed head for later responses to the request with index `item`.
 pub(super) fn remember(item: u16, head: &[u8], facts: ResponseHead) {
     HEAD_CACHE.with_borrow_mut(|all| {
         let known = all.heads.iter().position(|known| known.bytes() == head);

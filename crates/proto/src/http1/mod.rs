@@ -1,5 +1,5 @@
-//! HTTP/1.1 (RFC 9110, RFC 9112), both sides. The crate httparse parses the heads; this module handles framing and
-//! state.
+//! HTTP/1.1 (RFC 9110, RFC 9112), client and server. The crate httparse parses the heads; this module handles framing
+//! and state.
 
 mod chunked;
 mod client;

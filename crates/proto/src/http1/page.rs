@@ -1,11 +1,12 @@
-//! Answers of a server: a body with its possible heads. Heads are built once a second, because only their Date changes.
+//! Responses of a server: a body with its prepared heads. Heads are built at most once a second, because only their
+//! Date changes.
 
 use std::fmt::Write as _;
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
 use super::http_date;
 
-/// Maximum size of a body that is stored together with its heads, so that one copy makes the reply.
+/// Maximum size, in bytes, of a body that is stored directly after its head. One copy then produces the whole response.
 const MAX_INLINE_BODY: usize = 16 * 1024;
 
 /// A body with its status and type.
@@ -32,14 +33,14 @@ pub(super) struct Form {
     pub(super) head_len: usize,
 }
 
-/// The form of head that a connection needs.
+/// State of the connection after the response, which the head must tell the client.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Ending {
-    /// HTTP/1.1, and the connection stays open: no header is needed.
+    /// HTTP/1.1, and the connection stays open: the head needs no Connection header.
     Stays = 0,
     /// The connection will be closed after the answer.
     Closes = 1,
-    /// HTTP/1.0, and the connection stays open: a header is needed.
+    /// HTTP/1.0, and the connection stays open: the head needs a Connection header.
     StaysOld = 2,
 }
 
@@ -51,7 +52,8 @@ impl Page {
         Arc::new(Self { status, fields, body, ready, coded: OnceLock::new(), grpc: None })
     }
 
-    /// Creates a gRPC answer: a message with its prefix and status 0, or an error without a message.
+    /// Creates a gRPC answer. With status 0, the body is `message`, which must begin with its gRPC prefix. With any
+    /// other status, there is no body.
     pub fn grpc(status: u16, message: Vec<u8>) -> Arc<Self> {
         let ready = Mutex::new(Arc::new(Ready { second: u64::MAX, forms: [(); 3].map(|()| Form::EMPTY) }));
         let body = if status == 0 { message } else { Vec::new() };
@@ -64,7 +66,7 @@ impl Page {
         (self.status, &self.fields, self.grpc)
     }
 
-    /// Returns head and trailers in another encoding, which `code` creates once.
+    /// Returns head and trailers encoded for HTTP/2. `code` encodes them, and is called only once per page.
     pub(crate) fn coded(&self, code: impl FnOnce(&Self) -> [Vec<u8>; 2]) -> &[Vec<u8>; 2] {
         self.coded.get_or_init(|| code(self))
     }
@@ -123,7 +125,7 @@ impl Form {
     const EMPTY: Self = Self { bytes: Vec::new(), head_len: 0 };
 }
 
-/// Returns the words of a status.
+/// Returns the reason phrase of a status.
 fn reason(status: u16) -> &'static str {
     match status {
         100 => "Continue",

@@ -34,18 +34,18 @@ impl Request {
     }
 }
 
-/// A request with placeholders, which are filled in each time it is sent.
+/// A request with placeholders, which are replaced by values each time the request is sent.
 pub(super) struct RequestTemplate {
-    /// First part of the head; the content length and the cookies follow.
+    /// Head without its Cookie and Content-Length headers, which are appended later.
     pub(super) head: Vec<Piece>,
     /// Value of the request's own header `Cookie`.
     pub(super) cookie: Vec<Piece>,
     pub(super) body: Vec<Piece>,
-    /// True if the request has a Content-Length field.
+    /// True if a Content-Length header is added to the request's own headers.
     pub(super) says_length: bool,
 }
 
-/// Builds the requests of a plan. With `source`, placeholders are filled in each time a request is sent.
+/// Builds the requests of a plan. With `source`, placeholders are replaced by values each time a request is sent.
 pub(super) fn build(
     plan: &Protocol,
     set: Option<&RequestSet>,
@@ -127,7 +127,7 @@ pub(super) fn end_head(to: &mut Vec<u8>, length: Option<usize>) {
     to.extend_from_slice(b"\r\n");
 }
 
-/// Checks that a request can be sent without changes.
+/// Checks that method, path, host and headers can be sent unchanged.
 pub(crate) fn check_request(
     method: &str,
     path: &str,
@@ -149,8 +149,8 @@ pub(crate) fn check_request(
     Ok(())
 }
 
-/// Checks that the headers correctly describe the body. If the length was wrong, the server would take the next request
-/// as part of this one, or wait for bytes that never come.
+/// Checks that the headers correctly describe the body. If the length were wrong, the server would take the next
+/// request as part of this one, or wait for bytes that never come.
 pub(crate) fn check_framing(
     headers: &[(String, String)],
     body: Option<&[u8]>,

@@ -1,7 +1,8 @@
-//! The server side: reads requests, and answers with pages of a [`Site`]. Bodies of requests are skipped.
+//! HTTP/1 server: reads requests, and answers with pages of a [`Site`]. Bodies of requests are skipped.
 //!
-//! Fast path: if a request has the same head as the thread's last one, and the connection answered that head in the
-//! same second, it gets the same prepared bytes. Nothing is parsed or looked up for such a request.
+//! Fast path: a request gets the prepared bytes of an earlier answer if two conditions hold. Its head must equal the
+//! last head that this thread parsed, and the connection must have answered that head in the current second. Nothing is
+//! parsed or looked up for such a request.
 
 use std::cell::RefCell;
 use std::collections::VecDeque;
@@ -16,7 +17,7 @@ use super::strict::{empty_lines, request};
 use crate::pace::Pace;
 use crate::{Fault, Progress, Session};
 
-/// Maximum size of a request body, which is skipped; a longer one is refused with 413.
+/// Maximum size of a request body, bytes. A request with a larger body is refused with status 413.
 const BODY_LIMIT: u64 = 1 << 30;
 /// Maximum length of a cached head.
 const CACHED_HEAD_BYTES: usize = 1024;
@@ -25,35 +26,35 @@ const METHODS: [&str; 9] = ["GET", "HEAD", "POST", "PUT", "DELETE", "PATCH", "OP
 
 /// Content of a server, which all of its connections share.
 pub trait Site: Send + Sync {
-    /// Returns the seconds since the epoch, updated each time the server's loop runs.
+    /// Returns the current time, seconds since the epoch, as of the latest iteration of the server's loop.
     fn now_s(&self) -> u64;
 
-    /// Returns the answer for a known method and a decoded path without query. Answers with status 404 and 405 are
-    /// returned, too.
+    /// Returns the page for a known method and a decoded path without query. Pages for status 404 and 405 are also
+    /// returned by this function.
     fn find(&self, method: &str, path: &str) -> Arc<Page>;
 
     /// Returns the page for an error status, or for status 100.
     fn plain(&self, status: u16) -> Arc<Page>;
 
-    /// Returns an answer if the next request must be refused, whatever it contains. The server calls this method once
-    /// per request.
+    /// Returns a page if the next request must be refused, whatever its content. The server calls this method once per
+    /// request.
     fn refuse(&self) -> Option<Arc<Page>> {
         None
     }
 
-    /// Returns the times at which the body of an answer that begins now may be sent, if it is a stream of events. Only
-    /// HTTP/2 sends such answers.
+    /// If answers are streams of events, returns the times at which the body of an answer that begins now may be sent.
+    /// Only HTTP/2 sends such answers.
     fn pace(&self) -> Option<Pace> {
         None
     }
 
-    /// Returns true if head and body are sent in two writes.
+    /// Returns true if the head and the body of an answer must be sent by two separate writes.
     fn splits_head(&self) -> bool {
         false
     }
 }
 
-/// The parts of a request's head that matter here, except its target.
+/// Facts from a request's head, except its target.
 #[derive(Clone, Copy)]
 struct HeadFacts {
     framing: Framing,
@@ -68,7 +69,7 @@ struct LastHead {
     bytes: [u8; CACHED_HEAD_BYTES],
     len: usize,
     facts: HeadFacts,
-    /// The number is unique in the process, so that sessions in all threads can refer to it.
+    /// Number of this head, unique in the process, so that sessions in all threads can refer to it.
     id: u64,
 }
 
@@ -100,7 +101,7 @@ impl Reply {
         self.ready.form(self.ending).head_len as u64
     }
 
-    /// Returns the bytes from `at` on that lie next to each other in memory.
+    /// Returns bytes of the answer from position `at` on, as far as they are contiguous in memory.
     fn bytes(&self, at: u64) -> &[u8] {
         let form = self.ready.form(self.ending);
         let end = if self.head_only { form.head_len } else { form.bytes.len() };
@@ -132,7 +133,7 @@ pub struct ServerSession {
     split: bool,
     phase: Phase,
     head: HeadBuffer,
-    /// The answer to the current request, whose body has not arrived completely.
+    /// The answer to the current request, if the body of this request has not arrived completely.
     waiting: Option<Reply>,
     replies: VecDeque<Reply>,
     /// Number of bytes of the first reply that were already returned for sending.
@@ -215,7 +216,7 @@ impl Session for ServerSession {
         Ok(progress)
     }
 
-    /// Replies that wait are still sent: a client may close its sending side after its request.
+    /// Replies that are not sent yet are still sent, because a client may close its sending side after its request.
     fn peer_closed(&mut self) -> Result<Progress, Fault> {
         self.phase = Phase::Ignore;
         Ok(Progress::CLOSE)
@@ -248,8 +249,8 @@ impl ServerSession {
             if blank > 0 {
                 return blank;
             }
-            // A line feed alone does not end a line. The error is reported as soon as the line feed arrives, however
-            // the input is divided.
+            // A line feed without a carriage return does not end a line. The error is reported as soon as the line feed
+            // arrives, however the input is divided.
             if input.starts_with(b"\n") {
                 self.refuse(400, progress);
                 return input.len();
@@ -259,7 +260,7 @@ impl ServerSession {
             Ok(Some(used)) => {
                 let head = self.head.head(input, used);
                 if empty_lines(head) == head.len() {
-                    // In this case, the head arrived in pieces.
+                    // The collected head consists of empty lines only, which arrived in pieces.
                     self.head.clear();
                     return used;
                 }
@@ -286,7 +287,8 @@ impl ServerSession {
         }
     }
 
-    /// Handles the usual case: the request has the same head as the last one, in the same second.
+    /// Handles the usual case: the request has the same head as the last request on this connection, and arrives in the
+    /// same second. Returns the length of the head, or `None` in any other case.
     fn repeat(&mut self, input: &[u8], progress: &mut Progress) -> Option<usize> {
         let memo = self.memo.as_ref()?;
         let (facts, used) = LAST_HEAD.with_borrow(|last| {
@@ -305,7 +307,7 @@ impl ServerSession {
         Some(used)
     }
 
-    /// Parses a head and finds its page. Also returns true if another request with this head would get the same page.
+    /// Parses a head and finds its page. The flag is true if later requests with this head get the same page.
     fn answer(&self, head: &[u8]) -> Result<(HeadFacts, Reply, bool), u16> {
         let asked = request(head).map_err(|Refused { status, .. }| status)?.ok_or(400_u16)?;
         let (framing, minor, method) = (asked.framing, asked.minor, asked.method);
@@ -327,7 +329,7 @@ impl ServerSession {
         Reply { page, ready, ending: ending(facts), head_only }
     }
 
-    /// Continues after a complete head, depending on its framing.
+    /// Continues after a complete head, according to the framing of the request's body.
     fn enter(&mut self, facts: HeadFacts, reply: Reply, progress: &mut Progress) {
         self.phase = match facts.framing {
             Framing::Length(n) if n > BODY_LIMIT => return self.refuse(413, progress),
@@ -346,7 +348,7 @@ impl ServerSession {
         }
     }
 
-    /// Adds the answer to a request that is now complete.
+    /// Queues the answer to a request that is now complete.
     fn complete(&mut self, progress: &mut Progress) {
         progress.completed += 1;
         self.phase = Phase::Head;
@@ -358,7 +360,7 @@ impl ServerSession {
         self.replies.push_back(reply);
     }
 
-    /// Answers with an error and ends the connection, because the following input cannot be parsed.
+    /// Answers with an error and ends the connection, because the input after this error cannot be parsed reliably.
     fn refuse(&mut self, status: u16, progress: &mut Progress) {
         let facts = HeadFacts { keep_alive: false, ..NO_FACTS };
         let reply = self.reply(self.site.plain(status), &facts, false);
@@ -370,7 +372,7 @@ impl ServerSession {
     }
 }
 
-/// Stores a parsed head for the thread, and its answer for the connection.
+/// Stores a parsed head in the thread's cache, and returns the answer to store in the connection.
 fn remember(head: &[u8], facts: HeadFacts, reply: &Reply) -> Option<CachedAnswer> {
     let head_id = LAST_HEAD.with_borrow_mut(|last| {
         if head.len() > CACHED_HEAD_BYTES {

@@ -1,4 +1,4 @@
-//! Tests of the server side.
+//! Tests of the HTTP/1 server.
 
 use proptest::prelude::*;
 

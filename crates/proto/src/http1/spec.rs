@@ -1,4 +1,4 @@
-//! Row of HTTP/1.1 in the table of protocols.
+//! Entry of HTTP/1.1 in the table of protocols.
 
 use run::{HttpPlan, Protocol, RequestSet};
 
@@ -57,7 +57,7 @@ const fn flag(name: &'static str, value: &'static str, help: &'static str, set: 
     Flag { name, short: None, requires: None, value, help, set }
 }
 
-/// Prepares the client side of a plan.
+/// Checks a plan of this protocol, and prepares the settings of its clients.
 pub(crate) fn client(plan: &Protocol, requests: Option<&RequestSet>) -> Result<ClientPlan, ProtoError> {
     ClientPlan::with_set(plan, requests)
 }
@@ -71,7 +71,7 @@ fn set_body(plan: &mut Protocol, file: &str) {
     }
 }
 
-/// Sets the type of the body, unless the user gave a header for it.
+/// Sets the Content-Type of the body, unless the user gave this header.
 fn set_body_type(plan: &mut Protocol, kind: &str) {
     add_if_absent(plan, "Content-Type", kind);
 }
@@ -127,8 +127,8 @@ fn switch_to_http2(plan: &mut Protocol) {
 
 const PADDING: &str = "X-Padding";
 
-/// Makes requests longer by a header; its name and its line end are part of the length. In HTTP/2, a constant header
-/// would be sent as a single byte.
+/// Lengthens requests by `bytes` bytes with a header, including its name and its line end. Does nothing and returns
+/// false for HTTP/2, where a constant header would be sent as a single byte.
 fn pad(plan: &mut Protocol, bytes: usize) -> bool {
     let Protocol::Http1(request) = plan else { return false };
     let around = PADDING.len() + ": \r\n".len();
@@ -144,7 +144,8 @@ pub(crate) fn to_http2(plan: Protocol) -> Protocol {
     }
 }
 
-/// Converts an HTTP/2 request to HTTP/1.1, because without a network each connection has only one answer.
+/// Converts an HTTP/2 request to HTTP/1.1 for measurements without a network, where each connection has only one
+/// prepared answer.
 pub(crate) fn to_http1(plan: Protocol) -> Protocol {
     match plan {
         Protocol::Http2(request) => Protocol::Http1(request),

@@ -1,7 +1,7 @@
-//! Strict parsing of heads, for servers and intermediaries. Everything that two readers could understand differently is
-//! refused, so that nobody can hide a request from one of them (request smuggling; RFC 9112, section 11.2). The
-//! reference server and the proxy both use this parser. If the standard allows a reader to repair or to refuse an
-//! input, the input is refused.
+//! Strict parsing of heads, for servers and intermediaries. A head that two readers could understand differently is
+//! refused, so that nobody can hide a request from one of these readers (request smuggling; RFC 9112, section 11.2).
+//! The reference server and the proxy both use this parser. If the standard allows a reader either to repair or to
+//! refuse an input, this parser refuses the input.
 
 use std::mem::MaybeUninit;
 
@@ -15,17 +15,18 @@ pub struct Request<'a> {
     pub length: usize,
     /// Method of the request: any token.
     pub method: &'a str,
-    /// Path of the request, without scheme and authority: a path with its query, `*`, or an empty text for CONNECT.
+    /// Path of the request without scheme and authority: a path with an optional query, `*`, or an empty text for
+    /// CONNECT.
     pub path: &'a str,
-    /// Scheme and authority of an absolute target, which takes precedence over Host (RFC 9112, section 3.2.2).
+    /// Authority (host and port) of an absolute target, which takes precedence over Host (RFC 9112, section 3.2.2).
     pub authority: Option<&'a str>,
     /// Minor version of HTTP: 0 or 1.
     pub minor: u8,
     /// Framing of the body; `Undeclared` means that there is no body.
     pub framing: Framing,
-    /// Information about the connection.
+    /// Facts about the connection.
     pub hop: Hop,
-    /// True if a client of HTTP/1.1 sent `Expect: 100-continue`.
+    /// True if an HTTP/1.1 client sent `Expect: 100-continue`.
     pub expects_continue: bool,
     /// Number of further intermediaries that may forward a TRACE or OPTIONS request.
     pub max_forwards: Option<u64>,
@@ -40,20 +41,20 @@ pub struct Response {
     pub status: u16,
     /// Minor version of HTTP: 0 or 1.
     pub minor: u8,
-    /// Framing of the body, if there is one. The request and the status determine if there is a body.
+    /// Framing of the body. The request's method and the status determine whether there is a body at all.
     pub framing: Framing,
-    /// Information about the connection.
+    /// Facts about the connection.
     pub hop: Hop,
 }
 
-/// Returns the number of bytes of empty lines before a request; they are skipped (RFC 9112, section 2.2).
+/// Returns the total length of the empty lines before a request, bytes. A server skips them (RFC 9112, section 2.2).
 pub fn empty_lines(bytes: &[u8]) -> usize {
     bytes.chunks_exact(2).take_while(|line| *line == b"\r\n").count() * 2
 }
 
 /// Parses the head of a request. Returns `None` if the head is incomplete.
 pub fn request(bytes: &[u8]) -> Result<Option<Request<'_>>, Refused> {
-    // The array is not initialised, because that would take longer than parsing a usual head.
+    // The array is not initialised, because initialising it would take longer than parsing a usual head.
     let mut lines = [const { MaybeUninit::uninit() }; MAX_HEADERS];
     let mut head = httparse::Request::new(&mut []);
     let Some(length) = complete(head.parse_with_uninit_headers(bytes, &mut lines), bytes)? else { return Ok(None) };
@@ -93,13 +94,13 @@ fn complete(read: httparse::Result<usize>, bytes: &[u8]) -> Result<Option<usize>
         Err(httparse::Error::Version) => return Err(Refused { status: 505, why: "neither HTTP/1.0 nor HTTP/1.1" }),
         Err(_) => return Err(bad("the lines of the head")),
     };
-    // A line may end with LF alone (RFC 9112, section 2.2), but not all readers accept this. The loop has no branch for
-    // single bytes, so that the compiler can use vector instructions.
+    // The standard permits lines that end with LF without CR (RFC 9112, section 2.2), but not all readers accept such
+    // lines. The loop does not branch on single bytes, so that the compiler can use vector instructions.
     let wrong = bytes[..length].windows(2).fold(false, |wrong, two| wrong | ((two[1] == b'\n') & (two[0] != b'\r')));
     if wrong || bytes.starts_with(b"\n") { Err(bad("a line that does not end with CR LF")) } else { Ok(Some(length)) }
 }
 
-/// Splits a target into authority and path; its form depends on the method (RFC 9112, section 3.2).
+/// Splits a target into authority and path. The form of the target depends on the method (RFC 9112, section 3.2).
 fn split_target<'a>(method: &str, target: &'a str) -> Result<(Option<&'a str>, &'a str), Refused> {
     const INVALID_TARGET: Refused = bad("the target is neither a path nor an absolute URI, nor * with OPTIONS");
     if target.bytes().any(|b| b == b'#' || b <= b' ' || b == 0x7f) {

@@ -1,13 +1,13 @@
-//! Error codes that are sent to the peer for faults (RFC 9113, section 7).
+//! Error codes of RFC 9113, section 7: the code that is sent to the peer for a fault, and the names of codes.
 
 use super::{flow, frame, hpack, huffman};
 use crate::Fault;
 
-/// Fault for a frame on a stream whose response has ended. Our client ends a stream only after the server has, so that
-/// no valid frame of the stream can still arrive.
+/// Fault for a frame on a stream whose response has ended. Our client ends a stream only after the server has ended it,
+/// so no valid frame of this stream can still arrive.
 pub(super) const ENDED: Fault = Fault::Malformed("more of a response than its end");
 
-/// Returns the error code that ends a connection after a fault.
+/// Returns the error code to send to the peer when a fault ends the connection.
 pub(super) fn code(fault: &Fault) -> u32 {
     match fault {
         Fault::Limit(_) => frame::ENHANCE_YOUR_CALM,
@@ -19,7 +19,7 @@ pub(super) fn code(fault: &Fault) -> u32 {
     }
 }
 
-/// Names of the error codes; the code is the index (RFC 9113, section 7).
+/// Names of the error codes (RFC 9113, section 7), indexed by code.
 const NAMES: &[&str] = &[
     "NO_ERROR",
     "PROTOCOL_ERROR",
@@ -37,7 +37,7 @@ const NAMES: &[&str] = &[
     "HTTP_1_1_REQUIRED",
 ];
 
-/// Returns name and number of a code from the peer.
+/// Returns name and number of an error code from the peer.
 pub(super) fn shown(code: u32) -> String {
     NAMES.get(code as usize).map_or_else(|| format!("the code {code:#x}"), |name| format!("{name} ({code})"))
 }

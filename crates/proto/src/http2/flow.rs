@@ -4,19 +4,21 @@
 use super::frame::{self, MAX_WINDOW};
 use crate::Fault;
 
-/// Maximum number of unread bytes from the peer, on one stream and on all streams together.
+/// Receive windows of one stream and of the connection: maximum number of bytes that the peer may send before a
+/// WINDOW_UPDATE.
 pub(super) const STREAM_WINDOW: u32 = 1 << 24;
 pub(super) const CONNECTION_WINDOW: u32 = 1 << 30;
 
 const BEYOND: Fault = Fault::Malformed("a window of HTTP/2 that is larger than 2^31-1");
 const OVERRUN: Fault = Fault::Malformed("the peer sends more than its window allows");
 
-/// Returns true if a fault comes from this file; such faults have their own error code (section 7).
+/// Returns true if a fault comes from this file. Faults of flow control have their own error code (section 7).
 pub(super) fn is_of_windows(fault: &Fault) -> bool {
     [BEYOND, OVERRUN].contains(fault)
 }
 
-/// Number of bytes that the peer may still send. The window is extended when half of it is used.
+/// Receive window: counts the bytes that the peer has used of it. The window is extended when more than half of it is
+/// used.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Received {
     window: u32,
@@ -24,25 +26,25 @@ pub(super) struct Received {
 }
 
 impl Default for Received {
-    /// Creates the window for a connection.
+    /// Creates the receive window of a connection.
     fn default() -> Self {
         Self { window: CONNECTION_WINDOW, used: 0 }
     }
 }
 
 impl Received {
-    /// Creates the window for a stream.
+    /// Creates the receive window of a stream.
     pub(super) const fn stream() -> Self {
         Self { window: STREAM_WINDOW, used: 0 }
     }
 
-    /// Counts received bytes.
+    /// Counts received bytes, and returns an error if the peer sent more than the window allows.
     pub(super) fn take(&mut self, bytes: usize) -> Result<(), Fault> {
         self.used = self.used.saturating_add(bytes as u32);
         if self.used > self.window { Err(OVERRUN) } else { Ok(()) }
     }
 
-    /// Extends the window if little of it is left.
+    /// Writes a WINDOW_UPDATE for `stream` (0 for the connection) if more than half of the window is used.
     pub(super) fn give_back(&mut self, to: &mut Vec<u8>, stream: u32) {
         if self.used > self.window / 2 {
             frame::write(to, frame::WINDOW_UPDATE, 0, stream, &self.used.to_be_bytes());
@@ -70,7 +72,8 @@ impl Sending {
         if self.window > MAX_WINDOW { Err(BEYOND) } else { Ok(()) }
     }
 
-    /// Sets the peer's window for new streams, and returns the change for streams that are open.
+    /// Sets the initial window that the peer gives to new streams. Returns the change, which also applies to open
+    /// streams.
     pub(super) fn set_initial(&mut self, value: u32) -> Result<i64, Fault> {
         if i64::from(value) > MAX_WINDOW {
             return Err(BEYOND);
@@ -81,7 +84,7 @@ impl Sending {
     }
 }
 
-/// Increases the window of a stream.
+/// Changes the window of a stream by `by` bytes, which is negative if the peer lowered its initial window.
 pub(super) fn widen(window: &mut i64, by: i64) -> Result<(), Fault> {
     *window += by;
     if *window > MAX_WINDOW { Err(BEYOND) } else { Ok(()) }

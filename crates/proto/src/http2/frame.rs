@@ -4,7 +4,7 @@ use crate::Fault;
 
 /// Size of a frame header in bytes.
 pub(super) const HEADER_BYTES: usize = 9;
-/// Maximum payload that both sides accept by default (SETTINGS_MAX_FRAME_SIZE).
+/// Maximum payload of a frame, bytes: the default SETTINGS_MAX_FRAME_SIZE of client and server.
 pub(super) const MAX_PAYLOAD: usize = 16_384;
 /// First bytes that a client sends.
 pub(super) const PREFACE: &[u8] = b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n";
@@ -81,7 +81,7 @@ impl FrameHeader {
         self.flags & flag != 0
     }
 
-    /// Checks the length of a frame; each kind has its own rule (section 6).
+    /// Checks the length of a frame against the rule for its kind (section 6).
     pub(super) fn fits(&self) -> Result<(), Fault> {
         let fits = match self.kind {
             PRIORITY_FRAME => self.length == 5,
@@ -134,7 +134,8 @@ pub(super) fn write_block(to: &mut Vec<u8>, stream: u32, flags: u8, block: &[u8]
     }
 }
 
-/// Returns the range of a payload without its padding (section 6.1); `None` if the padding is too long.
+/// Returns the range of a payload without its padding and padding length (section 6.1); `None` if the padding is too
+/// long.
 pub(super) fn unpadded(head: &FrameHeader, payload: &[u8]) -> Option<std::ops::Range<usize>> {
     if !head.has(PADDED) {
         return Some(0..payload.len());
@@ -147,7 +148,7 @@ pub(super) fn unpadded(head: &FrameHeader, payload: &[u8]) -> Option<std::ops::R
 /// Fault for settings that are not allowed.
 pub(super) const WRONG_SETTINGS: Fault = Fault::Malformed("SETTINGS of HTTP/2 are wrong");
 
-/// Returns the settings in a frame as numbers and values; none for an acknowledgement.
+/// Returns the settings in a frame, as pairs of number and value. Returns `None` for an acknowledgement.
 pub(super) fn settings<'a>(
     head: &FrameHeader,
     payload: &'a [u8],
@@ -159,7 +160,7 @@ pub(super) fn settings<'a>(
     Ok((!head.has(ACK)).then(|| payload.chunks_exact(6).map(parse)))
 }
 
-/// Reads a number with four bytes.
+/// Reads a 32-bit number from the first four bytes; `None` if there are fewer.
 pub(super) fn number(bytes: &[u8]) -> Option<u32> {
     bytes.first_chunk().map(|b| u32::from_be_bytes(*b))
 }

@@ -5,10 +5,10 @@ use crate::Fault;
 
 /// Maximum size of a header block, over all its frames, bytes.
 const MAX_BLOCK_BYTES: usize = 64 * 1024;
-/// Number of bytes that each frame counts at least, because very small frames cost their sender almost nothing.
+/// Minimum number of bytes for which each frame counts, because very small frames cost their sender almost nothing.
 const MIN_FRAME_COST: usize = 256;
 
-/// The incomplete header block, if there is one; its memory is used again.
+/// The incomplete header block, if there is one. The buffer is used again for later blocks.
 #[derive(Debug, Default)]
 pub(super) struct HeaderBlock {
     /// The first frame of the current block.
@@ -28,7 +28,8 @@ impl HeaderBlock {
         self.began.is_some()
     }
 
-    /// Checks that this frame is allowed now: within a block, only CONTINUATION may follow.
+    /// Checks that a frame is allowed now. After an incomplete header block, only CONTINUATION on its stream may
+    /// follow.
     pub(super) fn allows(&self, head: &FrameHeader) -> Result<(), Fault> {
         let goes_on = |began: FrameHeader| head.kind == frame::CONTINUATION && head.stream == began.stream;
         match self.began {
@@ -44,8 +45,8 @@ impl HeaderBlock {
         (self.began, self.counted) = (Some(*head), piece.len().max(MIN_FRAME_COST));
     }
 
-    /// Handles a CONTINUATION frame. If it is the last one, returns the block's first frame and all its bytes. After
-    /// use, [`give_back`](Self::give_back) returns the memory.
+    /// Handles a CONTINUATION frame. If this frame is the last one, returns the block's first frame and all bytes of
+    /// the block. After use of the bytes, the caller returns their memory with [`give_back`](Self::give_back).
     pub(super) fn append_frame(&mut self, piece: &[u8], last: bool) -> Result<Option<(FrameHeader, Vec<u8>)>, Fault> {
         let began = self.began.ok_or(Fault::Malformed("CONTINUATION without HEADERS"))?;
         self.counted += piece.len().max(MIN_FRAME_COST);

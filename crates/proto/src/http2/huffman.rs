@@ -1,9 +1,9 @@
-//! Strings with Huffman coding (RFC 7541, section 5.2 and appendix B). The code is canonical: it is defined by the
-//! lengths of its codewords alone.
+//! Strings with Huffman coding (RFC 7541, section 5.2 and appendix B). The code is canonical: the lengths of the
+//! codewords are enough to compute the codewords.
 
 use crate::Fault;
 
-/// Length of the codeword of each byte, and of the end of a string, bits.
+/// Length of the codeword of each byte, bits. The last entry is the codeword for the end of a string.
 const LENGTHS: [u8; 257] = [
     13, 23, 28, 28, 28, 28, 28, 28, 28, 24, 30, 28, 28, 30, 28, 28, 28, 28, 28, 28, 28, 28, 30, 28, 28, 28, 28, 28, 28,
     28, 28, 28, 6, 10, 10, 12, 13, 6, 8, 11, 10, 10, 8, 11, 8, 6, 6, 6, 5, 5, 5, 6, 6, 6, 6, 6, 6, 6, 7, 8, 15, 6, 12,
@@ -19,7 +19,8 @@ const MIN_CODE_BITS: usize = 5;
 const MAX_CODE_BITS: usize = 30;
 const END_OF_STRING: u16 = 256;
 
-/// The codewords sorted by length: first codeword of each length, and index of its symbol.
+/// The codewords sorted by length. For each length, `first` is the first codeword, and `begin` is the index of its
+/// symbol in `symbols`.
 struct Code {
     first: [u32; MAX_CODE_BITS + 2],
     begin: [u16; MAX_CODE_BITS + 2],
@@ -52,7 +53,7 @@ const fn code() -> Code {
 
 pub(super) const INVALID: Fault = Fault::Malformed("a Huffman-coded string of HPACK is wrong");
 
-/// Appends the decoded string, but at most `most` bytes.
+/// Appends the decoded string. Returns an error if `to` would get longer than `most` bytes.
 pub(super) fn decode(coded: &[u8], to: &mut Vec<u8>, most: usize) -> Result<(), Fault> {
     let (mut value, mut length) = (0_u32, 0_usize);
     for byte in coded {

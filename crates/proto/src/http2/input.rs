@@ -1,5 +1,5 @@
-//! Splits input into frames; it arrives in pieces of any size. DATA is passed on at once, all other frames when they
-//! are complete.
+//! Splits input, which arrives in pieces of any size, into frames. DATA is passed on at once. All other frames are
+//! passed on when they are complete.
 
 use super::frame::{DATA, FrameHeader, HEADER_BYTES, MAX_PAYLOAD, PADDED, TOO_LONG};
 use crate::Fault;
@@ -7,14 +7,14 @@ use crate::Fault;
 /// Fault for an answer in HTTP/1.1.
 pub(super) const IN_HTTP1: Fault =
     Fault::Malformed("it answers in HTTP/1.1; HTTP/2 is not spoken there without TLS (write http:// without --http2)");
-/// Fault for an answer in HTTP/1.1 to a call of gRPC.
+/// Fault for an answer in HTTP/1.1 to a gRPC call.
 pub(super) const GRPC_IN_HTTP1: Fault =
     Fault::Malformed("it answers in HTTP/1.1, and gRPC needs HTTP/2: give the port of the gRPC server");
 
 /// A part of the input that is passed on.
 pub(super) enum Piece<'a> {
-    /// A part of a DATA frame: its part of the body, the number of bytes that count for the window, and true if the
-    /// frame ends here.
+    /// A part of a DATA frame. `body` is its part of the body without padding, `length` is the number of bytes that
+    /// count for the flow-control window, and `ends` is true if the frame ends here.
     Data { head: FrameHeader, body: &'a [u8], length: usize, ends: bool },
     /// A complete frame.
     Frame { head: FrameHeader, payload: &'a [u8] },
@@ -25,12 +25,13 @@ pub(super) enum Piece<'a> {
 pub(super) struct Input {
     head: [u8; HEADER_BYTES],
     have: usize,
-    /// The frame whose payload is being read, and the number of bytes that are missing.
+    /// Header of the frame whose payload is being read, and the number of payload bytes that are still to come.
     current: Option<(FrameHeader, usize)>,
-    /// Number of padding bytes at the end of a DATA frame; `None` before its first byte.
+    /// Number of padding bytes at the end of the DATA frame; `None` before the byte with the padding length has
+    /// arrived.
     padding: Option<usize>,
     payload: Vec<u8>,
-    /// True if the payload was passed on as a whole.
+    /// True if `payload` was passed on, so that it must be cleared.
     spent: bool,
 }
 
@@ -113,7 +114,7 @@ impl Input {
             }
         };
         let after = left - n;
-        // Padding at the end of the frame is removed, as far as it is in this part of the input.
+        // The padding at the end of the frame is removed, as far as this part of the input contains it.
         body = &body[..body.len() - padding.saturating_sub(after).min(body.len())];
         let ends = after == 0;
         self.current = (!ends).then_some((head, after));

@@ -1,4 +1,4 @@
-//! HTTP/2 (RFC 9113), both sides: with prior knowledge, or over TLS if ALPN selects it.
+//! HTTP/2 (RFC 9113), client and server: with prior knowledge, or over TLS if ALPN selects it.
 
 mod client;
 mod error_codes;

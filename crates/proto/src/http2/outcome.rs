@@ -18,8 +18,8 @@ pub(super) fn outcome_of_response(stream: &Stream, request: &Prepared) -> (u16, 
     (stream.status, if is_refusal(stream.status, request) { Outcome::Unexpected } else { Outcome::Expected })
 }
 
-/// Returns true if an HTTP status is not expected. The HTTP status of a gRPC call is always 200; its gRPC status is
-/// judged separately.
+/// Returns true if the HTTP status of a response is not expected. The HTTP status of a gRPC call must always be 200;
+/// the gRPC status of the call is judged separately.
 pub(super) fn is_refusal(status: u16, request: &Prepared) -> bool {
     match request.grpc {
         true => status != 200,
@@ -28,7 +28,7 @@ pub(super) fn is_refusal(status: u16, request: &Prepared) -> bool {
 }
 
 /// Returns the gRPC status of a call, and the outcome of its request. For an ordinary HTTP answer, for example from a
-/// proxy, this is the gRPC status that the protocol assigns to its HTTP status.
+/// proxy, the status is the one that the gRPC protocol assigns to the HTTP status of the answer.
 fn outcome_of_call(stream: &Stream, expected: Option<u16>) -> (u16, Outcome) {
     let code = match (stream.grpc, stream.status) {
         (Some(code), _) => code,

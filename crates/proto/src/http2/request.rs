@@ -1,4 +1,4 @@
-//! The client's requests: checked and built only once.
+//! Requests of the HTTP/2 client, which are checked and built only once.
 
 use std::sync::Arc;
 
@@ -22,22 +22,22 @@ const CONNECTION_HEADERS: &[&str] =
 pub(super) struct Prepared {
     pub(super) blocks: Blocks,
     pub(super) body: Arc<[u8]>,
-    /// Template to use instead of `blocks` and `body` if each request gets new values.
+    /// Template that replaces `blocks` and `body` if values are filled into each request.
     pub(super) filled: Option<RequestTemplate>,
     pub(super) is_head: bool,
     pub(super) is_idempotent: bool,
     pub(super) expect_status: Option<u16>,
     /// Text that the response's body must contain.
     pub(super) expect_text: Option<Finder<'static>>,
-    /// True if the body of the response must be examined: for a text or for events.
+    /// True if the body of the response must be searched for a text or contains events.
     pub(super) is_examined: bool,
-    /// True for a gRPC call, whose gRPC status decides.
+    /// True for a gRPC call. Success then depends on the gRPC status.
     pub(super) grpc: bool,
     pub(super) capture: Vec<Capture>,
 }
 
 impl Prepared {
-    /// Builds the requests of a plan. With `source`, placeholders are filled in each time a request is sent.
+    /// Builds the requests of a plan. With `source`, placeholders are replaced by values each time a request is sent.
     pub(super) fn all(
         plan: &Protocol,
         set: Option<&RequestSet>,
@@ -105,7 +105,7 @@ impl Prepared {
         })
     }
 
-    /// Builds a gRPC call with the settings of a plan.
+    /// Builds the gRPC call of a plan.
     pub(super) fn call(plan: &Protocol, https: bool) -> Result<Self, ProtoError> {
         let Protocol::Grpc { path, host, headers, body_file, expect_status } = plan else {
             return Err(ProtoError::Unknown(plan.name()));

@@ -1,9 +1,9 @@
-//! The headers of a request, and the check that they are allowed in a request (RFC 9113, section 8).
+//! Headers of a request, and the check that these headers are allowed (RFC 9113, section 8).
 
 /// Maximum length of a path in bytes.
 const MAX_PATH: usize = 16 * 1024;
 
-/// Headers of the request that is being read; the memory is used again.
+/// Headers of the request that is being read. The buffers are used again for the next request.
 #[derive(Debug, Default)]
 pub(super) struct RequestHeaders {
     pub(super) method: Vec<u8>,
@@ -12,7 +12,7 @@ pub(super) struct RequestHeaders {
     pub(super) length: Option<u64>,
     scheme: bool,
     authority: bool,
-    /// True after an ordinary header, after which no pseudo-header is allowed.
+    /// True after an ordinary header. No pseudo-header may follow it.
     fields: bool,
     wrong: bool,
 }
@@ -50,7 +50,8 @@ impl RequestHeaders {
         };
     }
 
-    /// Returns true if the request is valid: each pseudo-header occurs once, before all other headers.
+    /// Returns true if the request is valid. Method, scheme and path must occur exactly once, and no pseudo-header may
+    /// follow an ordinary header.
     pub(super) fn is_right(&self) -> bool {
         let path = match &*self.method {
             b"OPTIONS" => self.path.starts_with(b"/") || self.path == b"*",
@@ -60,14 +61,14 @@ impl RequestHeaders {
         !self.wrong && !self.method.is_empty() && self.scheme && path
     }
 
-    /// Returns true if these headers may be trailers: none of them is a pseudo-header or forbidden.
+    /// Returns true if these headers may be trailers: none of them is forbidden, and none is a pseudo-header.
     pub(super) fn can_be_trailers(&self) -> bool {
         let pseudo = self.scheme || self.authority || !self.method.is_empty() || !self.path.is_empty();
         !self.wrong && !pseudo
     }
 }
 
-/// Stores the value; returns true if there was none before.
+/// Stores the value, and returns true if no value was stored before.
 fn take(to: &mut Vec<u8>, value: &[u8]) -> bool {
     let first = to.is_empty();
     to.extend_from_slice(value);

@@ -1,5 +1,5 @@
-//! Requests with placeholders, which are filled in each time a request is sent. Constant parts are encoded only once;
-//! the peer's table is not used.
+//! Requests with placeholders, which are replaced by values each time a request is sent. Constant headers are encoded
+//! only once. The peer's header table is not used.
 
 use std::sync::Arc;
 
@@ -10,18 +10,18 @@ use crate::ProtoError;
 use crate::memory::{Capture, Memory};
 use crate::template::{Piece, Source, decimal};
 
-/// A request with placeholders, which are filled in each time it is sent.
+/// A request with placeholders, which are replaced by values each time the request is sent.
 #[derive(Debug)]
 pub(super) struct RequestTemplate {
     fields: Vec<Field>,
     /// Value of the request's own header `cookie`.
     cookie: Vec<Piece>,
     body: Vec<Piece>,
-    /// Name of the field with the length of the body, if it is sent.
+    /// Encoded name of the `content-length` header; `None` if this header is not added.
     length: Option<Vec<u8>>,
 }
 
-/// A header whose constant parts are encoded.
+/// A header, encoded as far as it is constant.
 #[derive(Debug)]
 enum Field {
     Fixed(Vec<u8>),
@@ -29,8 +29,8 @@ enum Field {
 }
 
 impl RequestTemplate {
-    /// Splits a request into constant parts and placeholders. Values may contain placeholders; in `:path`, their values
-    /// are percent-encoded.
+    /// Splits a request into constant parts and placeholders. Only header values and the body may contain placeholders.
+    /// Values that are filled into `:path` are percent-encoded.
     pub(super) fn new(
         headers: &[(String, String)],
         body: &[u8],
@@ -63,18 +63,18 @@ fn encoded(write: impl FnOnce(&mut Vec<u8>)) -> Vec<u8> {
     bytes
 }
 
-/// State of a connection on which values are filled into each request. Its memory is used again.
+/// State for filling values into the requests of one connection. Its buffers are used again for later requests.
 #[derive(Debug)]
 pub(super) struct TemplateState {
     source: Arc<Source>,
     rng: Rng,
-    /// The headers of the last request that was filled in, and a buffer for a value.
+    /// Header block of the request that was built last, and a buffer for one header value.
     pub(super) block: Vec<u8>,
     value: Vec<u8>,
-    /// Bodies that were not completely sent, by stream.
+    /// Bodies that were not completely sent, with their stream IDs.
     bodies: Vec<(u32, Vec<u8>)>,
     spare: Vec<Vec<u8>>,
-    /// Name of the cookie header, and true if cookies in answers are stored and sent.
+    /// Encoded name of the cookie header, and true if cookies in answers are stored and sent.
     cookie_name: Vec<u8>,
     cookies: bool,
     /// Buffer for the request's own cookies.
@@ -97,13 +97,14 @@ impl TemplateState {
         self.memory.clear();
     }
 
-    /// Returns the storage for values from the answer, if the request captures values or cookies are stored.
+    /// Returns the storage for values from the answer if the request captures values or cookies are stored; otherwise
+    /// `None`.
     pub(super) fn hears(&mut self, captures: &[Capture]) -> Option<&mut Memory> {
         (self.cookies || !captures.is_empty()).then_some(&mut self.memory)
     }
 
-    /// Fills in a request for a stream, and returns the length of its body. Earlier bodies that are still `unsent` are
-    /// kept.
+    /// Fills values into a request for a stream, and returns the length of its body. Keeps the bodies of earlier
+    /// streams for which `unsent` returns true.
     pub(super) fn fill(&mut self, request: &RequestTemplate, stream: u32, unsent: impl Fn(u32) -> bool) -> usize {
         self.forget(unsent);
         let turn = self.source.next_index(&mut self.rng);
@@ -151,7 +152,7 @@ impl TemplateState {
         self.bodies.iter().find(|(of, _)| *of == stream).map_or(&[], |(_, body)| body)
     }
 
-    /// Takes back the memory of bodies that are no longer `unsent`.
+    /// Takes back the memory of the bodies for whose streams `unsent` returns false.
     pub(super) fn forget(&mut self, unsent: impl Fn(u32) -> bool) {
         let mut at = 0;
         while let Some((stream, _)) = self.bodies.get(at) {

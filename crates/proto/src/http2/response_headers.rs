@@ -1,4 +1,4 @@
-//! The parts of a response's headers that matter here.
+//! Values from a response's headers, and the check that these headers are allowed.
 
 /// Headers of HTTP/1.1 about the connection, which HTTP/2 forbids (section 8.2.2).
 const CONNECTION_HEADERS: [&[u8]; 5] =
@@ -13,7 +13,7 @@ pub(super) struct ResponseHeaders {
     pub(super) length: Option<u64>,
     /// gRPC status, if there is one.
     pub(super) grpc: Option<u16>,
-    /// First header that no response may have (sections 8.1.1, 8.2 and 8.3).
+    /// Reason why the response is malformed, from its first invalid header (sections 8.1.1, 8.2 and 8.3).
     pub(super) wrong: Option<&'static str>,
     /// True after an ordinary header.
     begun: bool,
@@ -41,7 +41,7 @@ impl ResponseHeaders {
         }
     }
 
-    /// Returns the rule that a header breaks: by its name, its position, or its bytes.
+    /// Returns the rule that a header breaks by its name, its position or its bytes.
     fn forbidden(&self, name: &[u8], value: &[u8]) -> Option<&'static str> {
         match name {
             b":status" if self.begun => Some("a response of HTTP/2 with a :status behind other headers"),

@@ -1,6 +1,6 @@
-//! Tests of the client side, in the order of the sections of RFC 9113. A forbidden frame must end the connection with
-//! the error code from its section, and allowed frames must be skipped. The client mode of h2spec has 57 further cases
-//! (cli, `go_peers`).
+//! Tests of the HTTP/2 client, in the order of the sections of RFC 9113. A forbidden frame must end the connection with
+//! the error code that its section demands. Allowed frames must be skipped. The client mode of h2spec has 57 further
+//! cases (crate cli, test `go_peers`).
 
 use super::frame::{self, *};
 use super::hpack::write_fields;
@@ -25,8 +25,8 @@ fn setting(name: u16, value: u32) -> Vec<u8> {
     bytes
 }
 
-/// Sends bytes to a client that has one request in flight. Returns the results of its requests, or the fault and the
-/// error code in its GOAWAY.
+/// Sends bytes to a client that has one request in flight. Returns the completed requests, or the fault and the error
+/// code in the client's GOAWAY.
 fn run_client(bytes: &[u8]) -> Result<Vec<Done>, (Fault, u32)> {
     let mut session = settled(&[]);
     begin(&mut session, 1);
@@ -43,7 +43,7 @@ const PROTOCOL: u32 = PROTOCOL_ERROR;
 const SIZE: u32 = FRAME_SIZE_ERROR;
 const FLOW: u32 = FLOW_CONTROL_ERROR;
 
-/// Checks that each of these byte strings ends the connection with its error code.
+/// Checks that each of these byte strings ends the connection with the given error code.
 #[track_caller]
 fn end_with(cases: Vec<(&str, Vec<u8>, u32)>) {
     for (section, bytes, code) in cases {

@@ -1,4 +1,4 @@
-//! The streams of a connection at the server: each request, and how much of its answer was sent.
+//! Streams of a connection of the HTTP/2 server: each request, and the number of bytes of its answer that were sent.
 
 use std::sync::Arc;
 
@@ -48,7 +48,7 @@ impl ServerStream {
         self.asked && (self.sent.is_none() || trailers() || self.window > 0 && sending.window > 0 && self.allowed() > 0)
     }
 
-    /// Returns the number of bytes of the body that may be sent in the next frame.
+    /// Returns the number of bytes of the body that the answer's pace allows in the next frame.
     fn allowed(&self) -> usize {
         self.pace.as_ref().map_or(usize::MAX, |pace| pace.allowed(self.sent.unwrap_or_default()))
     }
@@ -58,7 +58,7 @@ impl ServerStream {
         self.pace.as_ref().filter(|_| self.asked)?.due_ns(self.sent.unwrap_or_default())
     }
 
-    /// Appends the next frame of the answer; returns true if it was the last one.
+    /// Appends the next frame of the answer. Returns true if this frame was the last one.
     fn send(&mut self, sending: &mut Sending, now: &DateHeader, to: &mut Vec<u8>) -> bool {
         let (length, [block, trailers]) = (self.body().len(), self.page.coded(blocks));
         let Some(sent) = self.sent else {
@@ -87,7 +87,7 @@ impl ServerStream {
     }
 }
 
-/// Encodes the head of a page without its date, and its trailers, which only gRPC answers have.
+/// Encodes the head of a page without its date, and the trailers, which only successful gRPC answers have.
 fn blocks(page: &Page) -> [Vec<u8>; 2] {
     let (status, fields, grpc) = page.parts();
     let (status, length) = (status.to_string(), page.body().len().to_string());
@@ -134,7 +134,7 @@ impl AnyStream for ServerStream {
     }
 }
 
-/// The streams of a server, in the order in which they will send next.
+/// The streams of a server. The first stream in the list sends next.
 pub(super) type ServerStreams = StreamList<ServerStream>;
 
 impl ServerStreams {
@@ -146,7 +146,7 @@ impl ServerStreams {
         self.0.iter().any(|stream| stream.can_send(sending))
     }
 
-    /// Returns the time of the next event of an answer that is a stream.
+    /// Returns the time of the earliest unsent event, over all answers that are streams.
     pub(super) fn due_ns(&self) -> Option<u64> {
         self.0.iter().filter_map(ServerStream::due_ns).min()
     }

@@ -1,4 +1,4 @@
-//! Row of HTTP/2 in the table of protocols.
+//! Entry of HTTP/2 in the table of protocols.
 
 use run::{Protocol, RequestSet};
 
@@ -24,12 +24,12 @@ pub(crate) const SPEC: ProtocolSpec = ProtocolSpec {
     ..http1::SPEC
 };
 
-/// Prepares the client side of a plan.
+/// Checks a plan of this protocol, and prepares the settings of its clients.
 pub(crate) fn client(plan: &Protocol, requests: Option<&RequestSet>) -> Result<ClientPlan, ProtoError> {
     ClientPlan::with_set(plan, requests)
 }
 
-/// Returns the server's first bytes for an empty request, otherwise an answer on the first stream.
+/// If `request` is empty, returns the server's first bytes. Otherwise, returns an answer on the first stream.
 fn canned(_: &Protocol, request: &[u8]) -> Vec<u8> {
     let mut answer = Vec::new();
     if request.is_empty() {
@@ -40,7 +40,8 @@ fn canned(_: &Protocol, request: &[u8]) -> Vec<u8> {
     answer
 }
 
-/// Returns the server's first bytes for an empty request, otherwise an answer to a gRPC call on the first stream.
+/// If `request` is empty, returns the server's first bytes. Otherwise, returns the answer to a gRPC call on the first
+/// stream.
 pub(crate) fn canned_call(request: &[u8]) -> Vec<u8> {
     let mut answer = Vec::new();
     if request.is_empty() {

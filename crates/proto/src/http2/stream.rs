@@ -1,4 +1,4 @@
-//! The streams of a connection whose requests are in flight.
+//! Streams of the HTTP/2 client, each with a request in flight.
 
 use super::flow::{Received, Sending};
 use super::frame::{self, MAX_PAYLOAD};
@@ -23,7 +23,7 @@ pub(super) struct Stream {
     pub(super) body: u64,
     /// gRPC messages in the body.
     pub(super) messages: Messages,
-    /// Number of events of the response found since the last report to the caller.
+    /// Number of events of the response that were found since the last report to the caller.
     pub(super) new_events: u32,
     pub(super) received: Received,
     /// Number of bytes of the request's body that were not sent yet.
@@ -68,7 +68,7 @@ impl AnyStream for Stream {
 pub(super) type Streams = StreamList<Stream>;
 
 impl Streams {
-    /// Returns true if a part of some request's body is unsent.
+    /// Returns true if the request on stream `number` is in flight and a part of its body is unsent.
     pub(super) fn has_unsent(&self, number: u32) -> bool {
         self.0.iter().any(|stream| stream.number == number && !stream.is_sent())
     }
@@ -84,7 +84,7 @@ impl Streams {
         Some(self.0.swap_remove(at))
     }
 
-    /// Returns a stream that may send more of its request's body.
+    /// Returns the index of a stream that may send more of its request's body; `None` if there is none.
     pub(super) fn next_to_send(&self, sending: &Sending) -> Option<usize> {
         if sending.window <= 0 {
             return None;
@@ -92,7 +92,7 @@ impl Streams {
         self.0.iter().position(|stream| stream.unsent > 0 && stream.window > 0)
     }
 
-    /// Appends one frame with a part of a request's body.
+    /// Appends one DATA frame with a part of a request's body.
     pub(super) fn send_body<'a>(
         &mut self,
         at: usize,

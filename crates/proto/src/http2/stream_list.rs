@@ -11,13 +11,14 @@ pub(super) trait AnyStream {
     /// Returns the stream's send window.
     fn window(&mut self) -> &mut i64;
 
-    /// Increases the stream's send window.
+    /// Changes the stream's send window by `by` bytes, which is negative if the peer lowered its initial window.
     fn widen(&mut self, by: i64) -> Result<(), Fault> {
         flow::widen(self.window(), by)
     }
 }
 
-/// The open streams of a connection. Few streams are open, and most lookups are for the oldest one.
+/// The open streams of a connection. A vector is fast enough, because few streams are open and most lookups are for the
+/// oldest stream.
 #[derive(Debug)]
 pub(super) struct StreamList<T>(pub(super) Vec<T>);
 
@@ -48,7 +49,7 @@ impl<T: AnyStream> StreamList<T> {
         self.0.iter_mut().find(|stream| stream.number() == number)
     }
 
-    /// Increases all send windows.
+    /// Changes the send window of every open stream by `by` bytes, which may be negative.
     pub(super) fn widen(&mut self, by: i64) -> Result<(), Fault> {
         self.0.iter_mut().try_for_each(|stream| stream.widen(by))
     }

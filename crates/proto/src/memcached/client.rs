@@ -1,20 +1,20 @@
-//! The client side: sends commands in the order in which they are written, and skips answers, which arrive in pieces of
-//! any size.
+//! memcached client: sends the commands of a plan in order, again and again. Skips the content of answers, which arrive
+//! in pieces of any size.
 //!
-//! Commands are written as `get key`, `set key value` (flags, time and length are added), `delete key`, or `incr key
-//! 1`. An answer ends with a line that no value can be: `END`, `STORED`, … Errors (`ERROR`, `CLIENT_ERROR`,
-//! `SERVER_ERROR`) are unexpected answers; a missing key is not an error.
+//! Commands are written as `get key`, `set key value` (flags, expiration time and length are added), `delete key`, or
+//! `incr key 1`. The first word of a line shows if an answer ends there: `END`, `STORED`, … Errors (`ERROR`,
+//! `CLIENT_ERROR`, `SERVER_ERROR`) are unexpected answers; a missing key is not an error.
 
 use run::Protocol;
 
 use crate::commands::{CommandQueue, Commands, take_line};
 use crate::{Client, Done, Fault, Outcome, Progress, ProtoError, Request, Requester, Which};
 
-/// Maximum length of an answer line.
+/// Maximum length of an answer line, bytes.
 const MAX_LINE: usize = 2048;
-/// Maximum number of bytes that are shown of an error.
+/// Maximum number of bytes of an error that are shown.
 const MAX_SHOWN: usize = 200;
-/// Maximum size of a value, bytes, which is larger than memcached allows.
+/// Maximum size of a value, bytes: the largest limit to which memcached can be set (`-I`).
 const MAX_VALUE: u64 = 1 << 30;
 
 /// The encoded memcached commands that every client of a plan sends.
@@ -22,7 +22,7 @@ const MAX_VALUE: u64 = 1 << 30;
 pub struct ClientPlan(Commands);
 
 impl ClientPlan {
-    /// Reads the commands and encodes them.
+    /// Reads the commands of a plan and encodes them.
     pub fn new(plan: &Protocol) -> Result<Self, ProtoError> {
         let Protocol::Memcached { command, commands_file } = plan else {
             return Err(ProtoError::Unknown(plan.name()));
@@ -32,7 +32,8 @@ impl ClientPlan {
     }
 }
 
-/// Encodes a command. `set key some value` gets flags, time and length; `set key 0 60 5 value` already has them.
+/// Encodes a command. In `set key some value`, flags, expiration time and length are added. `set key 0 60 5 value`
+/// already has them.
 fn encode(line: &str) -> Result<Box<[u8]>, ProtoError> {
     let wrong = |advice| ProtoError::Invalid { what: "the command", value: line.into(), advice };
     let name = line.split(' ').next().unwrap_or_default();
@@ -61,8 +62,8 @@ fn encode(line: &str) -> Result<Box<[u8]>, ProtoError> {
     Ok(format!("{line}\r\n").into_bytes().into())
 }
 
-/// Returns flags, time, length and data of a value, in the form of memcached's protocol (its `protocol.txt`, "Storage
-/// commands").
+/// Splits a value that begins with flags, expiration time and length, as in memcached's `protocol.txt` ("Storage
+/// commands"). Returns `None` for any other value.
 fn written_out(value: &str) -> Option<(u32, i64, u64, &str)> {
     let mut parts = value.splitn(4, ' ');
     let (flags, time, length) = (parts.next()?.parse().ok()?, parts.next()?.parse().ok()?, parts.next()?.parse().ok()?);
@@ -75,8 +76,8 @@ const READS: &[&str] = &["get", "gets", "mg", "mn", "version", "stats"];
 impl Client for ClientPlan {
     type Session = ClientSession;
 
-    /// A connection sends its commands in the order in which they are written. If a request was sent again on another
-    /// connection, it might be another command.
+    /// Each connection sends the commands in turn, so a request that is sent again on another connection may become
+    /// another command. Requests are therefore idempotent only if no command changes data.
     fn is_idempotent(&self, _: u16) -> bool {
         self.0.only_read
     }
@@ -96,7 +97,7 @@ impl Client for ClientPlan {
     }
 }
 
-/// Advice for errors of the server's state: a part of the error, and the advice.
+/// Advice for errors that the server's state causes: a text that the error contains, and the advice.
 const ADVICE: &[(&str, &str)] = &[
     (
         "Too many open connections",
@@ -118,9 +119,9 @@ pub struct ClientSession {
     queue: CommandQueue,
     outstanding: u32,
     line: Vec<u8>,
-    /// Number of missing bytes of a value, including its line end.
+    /// Number of bytes of the current value and its line end that are still to come.
     value: u64,
-    /// True if the answer ends with the value, as that of `mg` does.
+    /// True if the answer ends with the value, like the answer to `mg`.
     ends_with_value: bool,
     /// Number of bytes of the answer so far.
     bytes: u64,
@@ -208,7 +209,7 @@ impl ClientSession {
         Ok(())
     }
 
-    /// Handles a complete line; if the answer ends with it, returns the outcome.
+    /// Handles a complete line. If the answer ends with this line, returns the outcome.
     fn whole_line(&mut self) -> Result<Option<Outcome>, Fault> {
         const INVALID: Fault = Fault::Malformed("an answer that is not memcached's");
         let line = self.line.strip_suffix(b"\r\n").ok_or(INVALID)?;
@@ -234,7 +235,7 @@ impl ClientSession {
                 self.refusal.get_or_insert_with(|| format!("{:?}", run::visible(&words)));
                 Some(Outcome::Unexpected)
             }
-            // A number is the answer to incr and decr.
+            // `incr` and `decr` are answered by a number.
             number if !number.is_empty() && number.iter().all(u8::is_ascii_digit) => Some(Outcome::Expected),
             _ => return Err(INVALID),
         };

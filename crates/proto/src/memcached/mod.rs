@@ -1,4 +1,4 @@
-//! memcached's text protocol, both sides. Source: memcached's own doc/protocol.txt.
+//! memcached's text protocol, client and server. Source: memcached's own doc/protocol.txt.
 
 mod client;
 mod server;

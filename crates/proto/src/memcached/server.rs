@@ -1,8 +1,8 @@
-//! The server side: the commands that loads usually send to memcached, with a [`Store`] that all connections share.
+//! memcached server: the commands that load generators usually send, with a [`Store`] that all connections share.
 //! Expiry times are parsed but ignored: values remain until they are deleted.
 //!
-//! Each connection has one buffer for a line and one for a value, with the same maximum sizes as in memcached. The
-//! store limits the amount of data, and [`MAX_OWED`] limits unsent answers.
+//! Each connection has one buffer for a line and one for a value, both with a maximum size. The store limits the amount
+//! of data, and [`MAX_OWED`] limits unsent answers.
 
 use std::sync::Arc;
 
@@ -17,12 +17,12 @@ const MAX_LINE: usize = 8 * 1024;
 const MAX_VALUE: usize = 1 << 20;
 /// Maximum size of unsent answers to a client that does not read, bytes.
 const MAX_OWED: usize = 64 << 20;
-/// Memory that an idle connection keeps, bytes.
+/// Maximum size of a buffer that an idle connection keeps, bytes.
 const KEPT_BYTES: usize = 16 * 1024;
 /// Number of bytes before each value in the store, which hold the client's flags.
 const FLAGS_BYTES: usize = 4;
 
-/// What happens with a value that arrives.
+/// Operation for the value that follows a command line.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum StoreMode {
     Set,
@@ -38,9 +38,9 @@ enum StoreMode {
 #[derive(Clone, Copy, Debug)]
 struct IncomingValue {
     mode: StoreMode,
-    /// Number of missing bytes of the value and its line end.
+    /// Number of bytes of the value and its line end that are still to come.
     left: usize,
-    /// True if the client wants no answer.
+    /// True if the client wants no answer (`noreply`).
     quiet: bool,
 }
 
@@ -50,7 +50,7 @@ pub struct ServerSession {
     line: Vec<u8>,
     incoming: Option<IncomingValue>,
     key: Vec<u8>,
-    /// Flags and bytes of the value that arrives.
+    /// Flags of the current value, and its bytes that have arrived.
     value: Vec<u8>,
     over: bool,
     outgoing: SendBuffer,
@@ -108,7 +108,7 @@ impl ServerSession {
         self.outgoing.append(words);
     }
 
-    /// Reads a further part of a line; returns true if a command ended with it.
+    /// Reads the next part of a command line. Returns true if this part completes a command.
     fn begin(&mut self, rest: &mut &[u8]) -> bool {
         let (now, whole) = take_line(rest);
         if self.line.len() + now.len() > MAX_LINE {
@@ -126,7 +126,7 @@ impl ServerSession {
         ended
     }
 
-    /// Handles a complete line; returns true if the command ends with it.
+    /// Handles a complete line. Returns true if the command ends with this line, and false if a value follows.
     fn command(&mut self, words: &mut Words<'_>) -> bool {
         let name = words.next().unwrap_or_default();
         match name {
@@ -222,7 +222,7 @@ impl ServerSession {
         false
     }
 
-    /// Reads a piece of a value; returns true if it was the last one.
+    /// Reads a piece of a value. Returns true if the piece was the last one.
     fn piece(&mut self, incoming: IncomingValue, rest: &mut &[u8]) -> bool {
         let n = incoming.left.min(rest.len());
         let (now, after) = rest.split_at(n);
@@ -243,7 +243,7 @@ impl ServerSession {
         true
     }
 
-    /// Handles a value that has arrived completely.
+    /// Stores a value that has arrived completely, and answers the command.
     fn keep(&mut self, incoming: IncomingValue) {
         let Some(value) = self.value.strip_suffix(b"\r\n").filter(|value| value.len() >= FLAGS_BYTES) else {
             self.say(b"CLIENT_ERROR bad data chunk\r\n");
@@ -288,7 +288,7 @@ impl ServerSession {
     }
 }
 
-/// Returns the new value with its flags, computed from `value` and the old value; `None` to change nothing.
+/// Returns the new value with its flags, computed from the old and the received value; `None` to change nothing.
 fn joined(mode: StoreMode, old: Option<&[u8]>, value: &[u8]) -> Option<Vec<u8>> {
     let (old_flags, old_value) = old.unwrap_or(&[0; FLAGS_BYTES]).split_at_checked(FLAGS_BYTES)?;
     let fits = |all: Vec<u8>| Some(all).filter(|all| all.len() <= FLAGS_BYTES + MAX_VALUE);

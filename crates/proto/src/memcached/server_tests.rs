@@ -1,4 +1,4 @@
-//! Tests of the server side.
+//! Tests of the memcached server.
 
 use proptest::prelude::*;
 

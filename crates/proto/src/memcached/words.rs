@@ -9,7 +9,7 @@ pub(super) const MAX_KEY: usize = 250;
 pub(super) struct Words<'a>(&'a [u8]);
 
 impl<'a> Words<'a> {
-    /// Starts to read a line, which may have its line end.
+    /// Starts to read a line, with or without its line end.
     pub(super) fn new(line: &'a [u8]) -> Self {
         Self(line.trim_ascii_end())
     }

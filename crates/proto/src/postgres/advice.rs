@@ -2,7 +2,7 @@
 
 use super::ServerError;
 
-/// Advice: beginnings of SQLSTATE codes, and the advice.
+/// Advice for errors whose SQLSTATE code begins with one of these texts. The first row that matches counts.
 const ADVICE: &[(&[&str], &str)] = &[
     (&["28P01"], "give the right password in the URL, in PGPASSWORD or in ~/.pgpass"),
     (&["28"], "give a user whom its pg_hba.conf lets in, and TLS (postgres+tls://) if it asks for encryption"),
@@ -22,14 +22,15 @@ const ADVICE: &[(&[&str], &str)] = &[
     (&["57"], "somebody stopped the server or ended this connection: read its log"),
 ];
 
-/// Words of errors of PgBouncer, which has one SQLSTATE code for all of them, and the advice.
+/// Advice for errors of PgBouncer that contain a text. PgBouncer reports all of its own errors with one SQLSTATE code
+/// (08P01).
 const POOLER_ADVICE: &[(&str, &str)] = &[
     ("no more connections allowed", "give fewer connections, or raise max_client_conn of PgBouncer"),
     ("query_wait_timeout", "its pool was used up for too long: raise default_pool_size of PgBouncer"),
     ("prepared statement", "leave --prepared out, or set max_prepared_statements of PgBouncer"),
 ];
 
-/// Returns the advice for an error, or another one if no row is for the error.
+/// Returns the advice for an error, or `otherwise` if no row matches the error.
 pub(super) fn advice(error: &ServerError, otherwise: &'static str) -> &'static str {
     let pooler = POOLER_ADVICE.iter().find(|(words, _)| error.sqlstate == "08P01" && error.message.contains(words));
     let begins = |(codes, _): &&(&[&str], &str)| codes.iter().any(|code| error.sqlstate.starts_with(code));

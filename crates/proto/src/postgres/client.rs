@@ -1,4 +1,4 @@
-//! The client side: a login, the preparation of statements, and then statements one after another.
+//! PostgreSQL client: logs in, prepares statements, and then sends statements one after another.
 
 use std::collections::VecDeque;
 use std::sync::Arc;
@@ -25,7 +25,7 @@ pub struct ClientPlan {
     credentials: Option<Arc<Credentials>>,
 }
 
-/// Prepares the client side of a plan.
+/// Checks a plan of this protocol, and prepares the settings of its clients.
 pub(crate) fn client(plan: &Protocol, set: Option<&RequestSet>) -> Result<ClientPlan, ProtoError> {
     let Protocol::Postgres { user, database, password, prepared, local } = plan else {
         return Err(ProtoError::Unknown(plan.name()));
@@ -79,7 +79,8 @@ impl Client for ClientPlan {
         &self.shared.mix
     }
 
-    /// A statement of a sequence may be part of a transaction, which another connection would not know.
+    /// A statement of a sequence may be part of a transaction, which exists only on its connection. Such a statement
+    /// must not be sent again.
     fn is_idempotent(&self, item: u16) -> bool {
         let statement = self.statements.get(usize::from(item));
         self.shared.mix.order != RequestOrder::Sequence && statement.is_some_and(|statement| statement.only_reads)
@@ -89,12 +90,13 @@ impl Client for ClientPlan {
 /// Client side of one connection.
 pub struct ClientSession {
     plan: ClientPlan,
-    /// Values for statements that are filled in for every send.
+    /// Source of the values that are filled into statements, and a random number generator; `None` if no values are
+    /// filled in.
     filling: Option<(Arc<Source>, Rng)>,
     setup: Setup,
-    /// Statements that are not yet sent as a whole, in order.
+    /// Indices of the statements that were not sent completely, in order.
     unsent: VecDeque<u16>,
-    /// Messages of the first statement in `unsent`, if it is filled in.
+    /// Messages of the first statement in `unsent`, if values are filled into this statement.
     filled: Vec<u8>,
     /// Number of bytes already sent of the first statement in `unsent`.
     sent: usize,
@@ -222,7 +224,7 @@ impl ClientSession {
         Ok(progress)
     }
 
-    /// Handles the end of an answer, or of the preparation.
+    /// Handles ReadyForQuery, which ends an answer or the preparation of statements.
     #[inline]
     fn complete(&mut self, progress: &mut Progress, done: &mut dyn FnMut(Done)) -> Result<(), Fault> {
         let bytes = std::mem::take(&mut self.bytes);
@@ -241,7 +243,7 @@ impl ClientSession {
         Ok(())
     }
 
-    /// Handles an error. After a fatal error, the server closes the connection.
+    /// Handles an error from the server. After a fatal error, the server closes the connection.
     fn fail(&mut self, progress: &mut Progress, done: &mut dyn FnMut(Done)) -> Result<(), Fault> {
         let error = ServerError::from_body(self.reader.error());
         let (is_fatal, status) = (error.is_fatal(), run::sqlstate_status(&error.sqlstate));

@@ -14,11 +14,11 @@ use super::ServerError;
 pub struct Credentials {
     /// Name of the user.
     pub user: String,
-    /// Name of the database; empty if it is the name of the user.
+    /// Name of the database; if empty, the name of the user is used.
     pub database: String,
     /// Password, if one is known.
     pub password: Option<String>,
-    /// True if nobody on the network path can read what is sent.
+    /// True if the connection is private, so that a password may be sent in clear text.
     pub is_private: bool,
 }
 
@@ -31,13 +31,13 @@ pub enum LoginError {
     /// The server wants the password in clear text over a network.
     #[error("it wants the password in clear text, and loadline sends it over no network without TLS")]
     ClearText,
-    /// The server wants another kind of login.
+    /// The server offers no kind of login that loadline knows.
     #[error("it offers no login that loadline knows: allow trust, scram-sha-256 or md5 in its pg_hba.conf")]
     UnknownMethod,
     /// The server refused the login.
     #[error("it refuses the connection with {0}")]
     Refused(ServerError),
-    /// The messages break the protocol.
+    /// The server's messages break the protocol.
     #[error("its answer is no answer of PostgreSQL")]
     Protocol,
     /// SCRAM failed: the server does not know the password, or its messages are wrong.
@@ -61,7 +61,7 @@ impl Login {
         frontend::startup_message(parameters, out).map_err(|_| LoginError::Protocol)
     }
 
-    /// Takes a message of the server, and appends the answer to it. Returns true if the login is complete.
+    /// Handles a message of the server, and appends the client's answer, if any. Returns true if the login is complete.
     pub fn receive(
         &mut self,
         message: &Message,

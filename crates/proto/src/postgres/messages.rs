@@ -10,7 +10,7 @@ fn message(kind: u8, out: &mut Vec<u8>, content: impl FnOnce(&mut Vec<u8>)) {
     out[begin..begin + 4].copy_from_slice(&length.to_be_bytes());
 }
 
-/// Appends a statement as text.
+/// Appends a Query message. `text` appends the statement.
 pub(super) fn query(out: &mut Vec<u8>, text: impl FnOnce(&mut Vec<u8>)) {
     message(b'Q', out, |out| {
         text(out);
@@ -18,13 +18,13 @@ pub(super) fn query(out: &mut Vec<u8>, text: impl FnOnce(&mut Vec<u8>)) {
     });
 }
 
-/// Appends the messages that run a prepared statement: Bind, Execute and Sync. `value` appends the value of a parameter,
-/// from 0.
+/// Appends the messages that run a prepared statement: Bind, Execute and Sync. `value` appends the value of the
+/// parameter with this index, from 0.
 pub(super) fn execute(out: &mut Vec<u8>, name: &str, parameters: u16, mut value: impl FnMut(u16, &mut Vec<u8>)) {
     message(b'B', out, |out| {
         out.push(0);
         out.extend_from_slice(name.as_bytes());
-        // All parameters are texts.
+        // Without format codes, all parameters are texts.
         out.extend_from_slice(&[0, 0, 0]);
         out.extend_from_slice(&parameters.to_be_bytes());
         for at in 0..parameters {

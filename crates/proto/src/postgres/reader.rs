@@ -5,19 +5,19 @@ use crate::Fault;
 
 /// Types of messages that a server may send after the login.
 const KNOWN_TYPES: &[u8] = b"123ACDEGHIKNSTVWZcdnst";
-/// Messages that the server may send at any time; they do not begin an answer.
+/// Types of messages that the server may send at any time. Such a message does not begin an answer.
 const ANYTIME_TYPES: &[u8] = b"ANS";
 /// Maximum length of a message, bytes (PostgreSQL's own limit).
 const MAX_MESSAGE_BYTES: u32 = 0x3fff_ffff;
-/// Maximum number of bytes of an error that are stored.
+/// Maximum number of bytes that are stored of an error.
 const MAX_ERROR_BYTES: usize = 8 << 10;
-/// Bytes of a message's type and length.
+/// Number of bytes of a message's type and length.
 const HEADER_BYTES: usize = 5;
 
 /// A message that needs an action.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Event {
-    /// A statement failed; the error can be read.
+    /// A statement failed. [`Reader::error`] returns the error's body.
     Error,
     /// The answer to a statement is complete.
     Ready,
@@ -33,7 +33,7 @@ pub(super) struct Reader {
     header: [u8; HEADER_BYTES],
     /// Number of bytes of the header that have arrived.
     have: usize,
-    /// Number of missing bytes of the current message.
+    /// Number of bytes of the current message that are still to come.
     left: usize,
     is_answering: bool,
     error: Vec<u8>,
@@ -70,7 +70,7 @@ impl Reader {
         }
     }
 
-    /// Reads the header of a message. Returns false if a part of it is missing.
+    /// Reads the header of a message. Returns false if the header is incomplete.
     #[inline]
     fn read_header(&mut self, rest: &mut &[u8]) -> Result<bool, Fault> {
         let n = (HEADER_BYTES - self.have).min(rest.len());

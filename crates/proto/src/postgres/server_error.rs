@@ -1,4 +1,4 @@
-//! An error that the server reports (message ErrorResponse): its severity, SQLSTATE code and words.
+//! An error that the server reports (message ErrorResponse): its severity, SQLSTATE code and message text.
 
 use std::fmt;
 
@@ -25,7 +25,7 @@ impl ServerError {
         error
     }
 
-    /// Reads the body of a message: fields with a type and a text, each ended by a zero byte.
+    /// Reads the body of an ErrorResponse: fields with a type and a text, each ended by a zero byte.
     pub(super) fn from_body(body: &[u8]) -> Self {
         let mut error = Self::default();
         for field in body.split(|byte| *byte == 0) {
@@ -39,7 +39,8 @@ impl ServerError {
     fn add(&mut self, kind: u8, value: &[u8]) {
         let text = || run::visible(&String::from_utf8_lossy(value)).into_owned();
         match kind {
-            // The field V is never translated. Servers before 9.6 send only the field S.
+            // Field V is the severity in English, and S is the severity in the server's language. Servers before 9.6
+            // send only S.
             b'S' if self.severity.is_empty() => self.severity = text(),
             b'V' => self.severity = text(),
             b'C' => self.sqlstate = text(),

@@ -1,4 +1,4 @@
-//! Begin of a connection: the login, and the preparation of statements.
+//! Setup of a connection: the login, and the preparation of statements.
 
 use bytes::BytesMut;
 use postgres_protocol::message::backend::{Header, Message};
@@ -12,10 +12,10 @@ use crate::outbox::SendBuffer;
 
 /// Maximum length of a message during the login, bytes.
 const MAX_LOGIN_BYTES: i32 = 64 << 10;
-/// Memory of sent bytes that a connection keeps, bytes.
+/// Maximum size of the send buffer that a connection keeps after the setup, bytes.
 const KEPT_BYTES: usize = 4 << 10;
 
-/// Part of the begin of a connection.
+/// Phase of a connection.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) enum Phase {
     Login,
@@ -26,15 +26,15 @@ pub(super) enum Phase {
     Ready,
 }
 
-/// State of the begin of one connection.
+/// State of the setup of one connection.
 #[derive(Default)]
 pub(super) struct Setup {
     pub(super) phase: Phase,
     login: Login,
-    /// Received bytes of the login that are not yet a whole message.
+    /// Received bytes of the login that do not form a complete message yet.
     input: BytesMut,
     output: SendBuffer,
-    /// Sentence with advice about a login that failed.
+    /// Failure of the login, with advice, if the login failed.
     failure: Option<String>,
 }
 
@@ -48,7 +48,7 @@ impl Setup {
             None => self.prepare(statements),
             Some(credentials) => {
                 let mut first = BytesMut::new();
-                // The names were checked, so that they can be encoded.
+                // Encoding cannot fail, because the names were checked for zero bytes.
                 let _ = Login::begin(credentials, &mut first);
                 self.output.append(&first);
                 self.phase = Phase::Login;
@@ -56,7 +56,8 @@ impl Setup {
         }
     }
 
-    /// Takes bytes of the login. Returns the bytes that follow it, once it is complete.
+    /// Handles bytes that arrive during the login. Once the login is complete, returns the bytes after it; before that,
+    /// `None`.
     pub(super) fn receive(
         &mut self,
         input: &[u8],
@@ -77,7 +78,7 @@ impl Setup {
         }
     }
 
-    /// Handles the whole messages of the login that have arrived. Returns true if the login is complete.
+    /// Handles the complete login messages that have arrived. Returns true if the login is complete.
     fn log_in(&mut self, credentials: &Credentials) -> Result<bool, LoginError> {
         let mut answer = BytesMut::new();
         loop {
@@ -120,7 +121,7 @@ impl Setup {
         self.output.waiting() > 0
     }
 
-    /// Returns a sentence with advice about a login that failed.
+    /// Returns a sentence about the login with advice, if the login failed.
     pub(super) fn failure(&self) -> Option<String> {
         self.failure.clone()
     }

@@ -1,4 +1,4 @@
-//! Row of PostgreSQL in the table of protocols.
+//! Entry of PostgreSQL in the table of protocols.
 
 use run::{Protocol, Target};
 
@@ -33,7 +33,7 @@ pub(crate) const SPEC: ProtocolSpec = ProtocolSpec {
     }],
     set_target,
     before_tls: Some(BeforeTls {
-        // SSLRequest: its length, and the code that stands for it.
+        // SSLRequest message: its length (8), and its code (80877103).
         request: &[0, 0, 0, 8, 0x04, 0xd2, 0x16, 0x2f],
         accepted: b'S',
         advice: "the server refuses TLS: write postgres:// without sslmode, or turn its setting ssl on",
@@ -53,7 +53,8 @@ pub(crate) const SPEC: ProtocolSpec = ProtocolSpec {
     ..ProtocolSpec::DEFAULT
 };
 
-/// Puts the database into the settings, unless they have one, and notes if the server is on this machine.
+/// Takes the database from the URL's path, unless the plan already names one. Also notes whether the server is on this
+/// machine.
 fn set_target(plan: &mut Protocol, authority: &str, path: &str) {
     let Protocol::Postgres { database, local, .. } = plan else { return };
     *local = Target { url: authority.into(), ..Target::default() }.loopback() == Some(true);

@@ -1,4 +1,5 @@
-//! Statements of a plan, prepared once: as text with places to fill in, or as prepared statements with parameters.
+//! Statements of a plan, encoded once. Values for placeholders are filled into the text, or sent as parameters of
+//! prepared statements.
 
 use bytes::BytesMut;
 use fastrand::Rng;
@@ -9,14 +10,14 @@ use super::messages;
 use crate::ProtoError;
 use crate::template::{Piece, Source};
 
-/// Statement of a load without a set of statements.
+/// Statement of a load for which the user gives no statements.
 const DEFAULT_STATEMENT: &str = "SELECT 1";
-/// Statements that do not change data.
+/// First words of statements that do not change data.
 const READS: &[&str] = &["SELECT", "SHOW", "TABLE", "VALUES"];
 
 /// One statement.
 pub(super) struct Statement {
-    /// Messages to send; empty if they are filled in for every send.
+    /// Messages to send; empty if values are filled in for every send.
     pub(super) bytes: Box<[u8]>,
     /// Message that prepares the statement; empty if the statement is sent as text.
     pub(super) preparation: Box<[u8]>,
@@ -25,11 +26,11 @@ pub(super) struct Statement {
     filled: Option<Filled>,
 }
 
-/// A statement that is filled in for every send.
+/// A statement into which values are filled for every send.
 enum Filled {
-    /// Text in pieces. A flag is true for pieces in quotation marks.
+    /// Text in pieces. The flag is true for a piece within single quotation marks.
     Text(Vec<(Piece, bool)>),
-    /// Parameters of a prepared statement, with the name under which the server prepared it.
+    /// Values for the parameters of a prepared statement, and the name of the prepared statement.
     Parameters(String, Vec<Piece>),
 }
 
@@ -76,7 +77,8 @@ impl Statement {
         Ok(statement)
     }
 
-    /// Appends the messages, filled in for one send. Appends nothing if the statement is constant.
+    /// Appends the statement's messages, with values for one send. Appends nothing if the statement has no
+    /// placeholders.
     pub(super) fn fill(&self, source: &Source, rng: &mut Rng, out: &mut Vec<u8>) {
         if self.filled.is_some() {
             let index = source.next_index(rng);
@@ -84,7 +86,7 @@ impl Statement {
         }
     }
 
-    /// Appends the messages. `fill` appends the value of a piece.
+    /// Appends the statement's messages. `fill` appends the value of a placeholder.
     fn write(&self, out: &mut Vec<u8>, mut fill: impl FnMut(&Piece, &mut Vec<u8>)) {
         match &self.filled {
             None => {}
@@ -111,19 +113,19 @@ impl Statement {
     }
 }
 
-/// Returns the message Parse with a statement; `None` if the statement cannot be encoded.
+/// Returns the Parse message that prepares a statement; `None` if the statement cannot be encoded.
 fn preparation(name: &str, sql: &str) -> Option<Box<[u8]>> {
     let mut bytes = BytesMut::new();
     frontend::parse(name, sql, [], &mut bytes).ok()?;
     Some(bytes[..].into())
 }
 
-/// Returns true if a text ends within quotation marks.
+/// Returns true if the end of a text lies within single quotation marks.
 fn ends_in_quotes(text: &[u8]) -> bool {
     text.iter().filter(|byte| **byte == b'\'').count() % 2 == 1
 }
 
-/// Marks the pieces that are within quotation marks.
+/// Adds to each piece a flag that is true within single quotation marks.
 fn with_quotes(pieces: Vec<Piece>) -> Vec<(Piece, bool)> {
     let mut quoted = false;
     let each = pieces.into_iter().map(|piece| {
@@ -135,7 +137,8 @@ fn with_quotes(pieces: Vec<Piece>) -> Vec<(Piece, bool)> {
     each.collect()
 }
 
-/// Doubles the quotation marks of a value that begins at `begin`, so that the value cannot end its text.
+/// Doubles the quotation marks of the value from position `begin` on, so that the value cannot end the quoted text
+/// around it.
 fn double_quotes(out: &mut Vec<u8>, begin: usize) {
     if out[begin..].contains(&b'\'') {
         let value = out.split_off(begin);
@@ -145,8 +148,9 @@ fn double_quotes(out: &mut Vec<u8>, begin: usize) {
     }
 }
 
-/// Returns a statement with `$1`, `$2` and so on, and its parameters. Quotation marks around a place are left out. `None`
-/// if a place is only a part of a text in quotation marks, or if there are too many places.
+/// Replaces the placeholders of a statement by `$1`, `$2` and so on, without the quotation marks around them. Returns
+/// the statement and its parameters. Returns `None` if a placeholder is only a part of a quoted text, or if there are
+/// too many placeholders.
 fn with_parameters(pieces: Vec<Piece>) -> Option<(String, Vec<Piece>)> {
     let (mut sql, mut parameters, mut closes) = (String::new(), Vec::new(), false);
     for piece in pieces {

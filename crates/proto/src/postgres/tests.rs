@@ -1,4 +1,4 @@
-//! Tests of a client against a server's bytes, split everywhere.
+//! Tests of the PostgreSQL client. The server's bytes arrive in pieces of any size.
 
 use proptest::prelude::*;
 use run::{Protocol, RequestPlan, RequestSet};
@@ -38,7 +38,7 @@ fn sent(session: &mut ClientSession) -> Vec<u8> {
     all
 }
 
-/// Feeds bytes in pieces. Returns the ended requests, and the sum of what happened.
+/// Feeds bytes to a session in pieces. Returns the completed requests, and the sum of the progress of all pieces.
 fn fed(session: &mut ClientSession, bytes: &[u8], piece: usize) -> Result<(Vec<Done>, Progress), Fault> {
     let (mut all, mut sum) = (Vec::new(), Progress::default());
     for part in bytes.chunks(piece) {

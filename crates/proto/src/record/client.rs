@@ -1,4 +1,4 @@
-//! Client side: reads the same record again and again.
+//! Record client: reads the same record again and again.
 
 use super::{HEAD_BYTES, Head, HeadBuffer, LARGE_BYTES, MAX_BYTES, Operation, SPLIT_BYTES, Status};
 use crate::{Client, Done, Fault, Progress, Request, Requester, Which};
@@ -10,14 +10,15 @@ pub struct ClientPlan {
 }
 
 impl ClientPlan {
-    /// Creates a plan for records of this many bytes, 1 to [`MAX_BYTES`]; it reads the first record of the file.
+    /// Creates a plan for records of `record_bytes` bytes, which is limited to 1 to [`MAX_BYTES`]. The client reads the
+    /// first record of the file.
     pub fn new(record_bytes: u32) -> Self {
         Self { record_bytes: record_bytes.clamp(1, MAX_BYTES) }
     }
 
-    /// Returns a server's answer to one request, for drivers that have no server. If a record cannot be split into
-    /// equal parts, its last answer would be too long. The generator's maximum rate is therefore measured with sizes
-    /// that are split into equal parts or not at all.
+    /// Returns the prepared answer to one request, for measuring the generator's maximum rate without a server. If a
+    /// record cannot be split into equal parts, the answer would be too long for the last part. The generator's maximum
+    /// rate is therefore measured with sizes that are split into equal parts or not at all.
     pub fn canned_answer(&self) -> Vec<u8> {
         let piece = piece_of(self.record_bytes, self.record_bytes >= LARGE_BYTES);
         let head = Head { status: Some(Status::Done), ..Head::request(Operation::Read, 0, piece) };
@@ -51,13 +52,13 @@ impl Client for ClientPlan {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum State {
     Idle,
-    /// A request for this many bytes was sent.
+    /// A request for this many bytes was sent, and the head of the answer has not arrived completely.
     Head(u32),
-    /// This many bytes of a record are missing.
+    /// This many bytes of the requested part are still to come.
     Body(u32),
 }
 
-/// Client side of one connection. Records that are requested while another one is read wait for their turn.
+/// Client side of one connection. Only one record is read at a time, and further requested records wait.
 #[derive(Debug)]
 pub struct ClientSession {
     plan: ClientPlan,
@@ -104,7 +105,7 @@ impl ClientSession {
         Ok(())
     }
 
-    /// Reads bytes of a record; returns true if the record is complete.
+    /// Reads bytes of a record. Returns true if the record is complete.
     fn on_body(&mut self, left: u32, input: &mut &[u8]) -> bool {
         let n = input.len().min(left as usize);
         *input = &input[n..];

@@ -1,14 +1,15 @@
-//! Record: reading and writing of fixed-size records of a file over TCP, with the message sizes of sources 0 and 3.
+//! Record: reading and writing of fixed-size records of a file over TCP. The message sizes are those of R. Blake,
+//! *Optimizing Windows NT*, 1993.
 //!
 //! A request has 60 bytes; a reply has 60 bytes followed by the record. To read 2048 bytes, the client sends 60 bytes
-//! and the server sends 2108 bytes, as in the source. If a record is longer than [`SPLIT_BYTES`], the client splits it
-//! into requests of that size, which it sends one after the other. From [`LARGE_BYTES`] on, the client requests the
-//! whole record in one large read, as long as the server has a buffer for it. If the server cannot serve a request, it
-//! always answers with a status.
+//! and the server sends 2108 bytes, as in Blake's measurements. If a record is longer than [`SPLIT_BYTES`], the client
+//! splits the read into requests of that size, which it sends one after the other. From [`LARGE_BYTES`] on, the client
+//! first requests the whole record in one large read. If the server has no buffer for a large read, the client splits
+//! the read, too. If the server cannot serve a request, it always answers with a status.
 //!
 //! Fields of the header with their sizes in bytes, big endian: magic 4, version 1, operation 1, status 1, flags 1,
-//! offset 8, length 4, file length 8, and 32 bytes of zero. The length is the number of bytes that follow the header;
-//! in a request to read, it is the number of bytes to read.
+//! offset 8, length 4, file length 8, and 32 bytes of zero. The length is the number of bytes that follow the header.
+//! In a request to read, the length is the number of bytes to read.
 
 mod client;
 mod server;
@@ -20,7 +21,7 @@ pub(crate) use spec::{SPEC, client};
 
 /// Size of the header of each request and reply, bytes.
 pub const HEAD_BYTES: usize = 60;
-/// Maximum size of a read without a large buffer, bytes; longer reads are split into reads of this size.
+/// Maximum size of a read without a large buffer, bytes. Longer reads are split into reads of this size.
 pub const SPLIT_BYTES: u32 = 4096;
 /// Minimum size of a large read, bytes: three pages.
 pub const LARGE_BYTES: u32 = 3 * 4096;
@@ -58,7 +59,7 @@ pub enum Status {
     PastEnd,
     /// The file no longer exists.
     Vanished,
-    /// The client lacks a buffer for a large read and tries again with parts of [`SPLIT_BYTES`].
+    /// The server has no free buffer for a large read. The client tries again with parts of [`SPLIT_BYTES`].
     NoBuffer,
     /// The header is invalid.
     Malformed,
@@ -106,18 +107,19 @@ pub struct Head {
     pub operation: Operation,
     /// Result of the operation; `None` in a request.
     pub status: Option<Status>,
-    /// Two flags in a reply: true if the record came from the page cache, and true if it came from the disk.
+    /// Origin of the record in a reply: the first flag is true for the page cache, and the second for the disk. Both
+    /// are true if the record came from both.
     pub origin: (bool, bool),
     /// Position of the record in the file.
     pub offset: u64,
     /// Number of requested bytes, or number of bytes that follow the header.
     pub length: u32,
-    /// Length of the file, in a reply.
+    /// Length of the file, bytes; 0 in a request.
     pub file_bytes: u64,
 }
 
 impl Head {
-    /// Creates a request.
+    /// Creates the header of a request.
     pub const fn request(operation: Operation, offset: u64, length: u32) -> Self {
         Self { operation, status: None, origin: (false, false), offset, length, file_bytes: 0 }
     }
@@ -136,7 +138,7 @@ impl Head {
         bytes
     }
 
-    /// Decodes a header; `None` for invalid bytes.
+    /// Decodes a header; returns `None` for invalid bytes.
     pub fn decode(bytes: &[u8; HEAD_BYTES]) -> Option<Self> {
         let number = |from: usize, to: usize| bytes[from..to].iter().fold(0_u64, |n, b| n << 8 | u64::from(*b));
         let known = bytes[..4] == MAGIC && bytes[4] == VERSION && bytes[28..].iter().all(|b| *b == 0);
@@ -176,7 +178,7 @@ impl HeadBuffer {
         Self { bytes: [0; HEAD_BYTES], filled: 0 }
     }
 
-    /// Takes the bytes that are missing; returns all bytes of the header when it is complete.
+    /// Takes the missing bytes of the header from `input`. Returns the whole header when it is complete.
     fn take(&mut self, input: &mut &[u8]) -> Option<[u8; HEAD_BYTES]> {
         let n = input.len().min(HEAD_BYTES - self.filled);
         self.bytes[self.filled..self.filled + n].copy_from_slice(&input[..n]);

@@ -1,11 +1,11 @@
-//! Server side: answers requests with records from [`Records`]. The answer to an invalid request is a status.
+//! Record server: answers requests with records from [`Records`], and invalid requests with an error status.
 
 use std::sync::Arc;
 
 use super::{Head, HeadBuffer, MAX_BYTES, Operation, SPLIT_BYTES, Status};
 use crate::{Fault, Progress, Session};
 
-/// Where a record came from.
+/// Origin of a record: the page cache, the disk, or both.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Origin {
     /// True if at least a part of the record was in the page cache.
@@ -25,7 +25,8 @@ pub trait Records: Send + Sync {
     /// Writes bytes to the file.
     fn write(&self, offset: u64, bytes: &[u8]) -> Result<(), Status>;
 
-    /// Returns a buffer for one large read, if one is free. Dropping the value frees the buffer.
+    /// Returns a buffer for one large read, or `None` if no buffer is free. Dropping the returned value frees the
+    /// buffer.
     fn large_buffer(self: Arc<Self>) -> Option<LargeBuffer>;
 }
 
@@ -51,12 +52,12 @@ impl Drop for LargeBuffer {
 pub struct ServerSession<R: Records> {
     records: Arc<R>,
     head: HeadBuffer,
-    /// The current write: its position in the file, and the number of missing bytes.
+    /// The current write request: its position in the file, and its number of bytes.
     writing: Option<(u64, u32)>,
     body: Vec<u8>,
     out: Vec<u8>,
     at: usize,
-    /// Buffers that are used by replies in `out`.
+    /// Buffers for the large reads whose replies wait in `out`.
     held: Vec<LargeBuffer>,
     closing: bool,
 }
@@ -78,7 +79,7 @@ impl<R: Records> ServerSession<R> {
 
     fn answer(&mut self, request: Option<Head>) -> bool {
         let Some(request) = request.filter(|head| head.status.is_none()) else {
-            // After an invalid header, the beginning of the next one is unknown.
+            // After an invalid header, the beginning of the next header is unknown, so the connection ends.
             self.closing = true;
             self.reply(Head::request(Operation::Read, 0, 0), Err(Status::Malformed));
             return false;
@@ -123,7 +124,7 @@ impl<R: Records> ServerSession<R> {
         }
     }
 
-    /// Appends a header and its record to the bytes that wait in `out`.
+    /// Reads a record and appends the reply to `out`.
     fn fetch(&mut self, request: Head) {
         let begin = self.out.len();
         self.reply(request, Ok(Origin::default()));
@@ -136,7 +137,7 @@ impl<R: Records> ServerSession<R> {
             other => other,
         };
         if outcome != Ok(Origin::default()) {
-            // The header is written again, because status and origin are known only after the read.
+            // The header is written again, because its status and the record's origin are known only after the read.
             self.out.truncate(if outcome.is_err() { begin } else { self.out.len() });
             let length = if outcome.is_err() { 0 } else { got };
             let head = self.head_of(Head { length, ..request }, outcome);
@@ -147,7 +148,7 @@ impl<R: Records> ServerSession<R> {
         }
     }
 
-    /// Takes bytes of a write; returns true when the write is complete and answered.
+    /// Reads bytes of a write request. Returns true when the write is complete and answered.
     fn write(&mut self, input: &mut &[u8]) -> bool {
         let Some((offset, length)) = self.writing else { return false };
         let n = input.len().min(length as usize - self.body.len());
@@ -274,8 +275,8 @@ mod tests {
         Arc::new(Memory { bytes: vec![7; bytes], free: free.into(), gone: false })
     }
 
-    /// Passes the bytes of both sides on, in pieces of `cut` bytes. Returns the number of completed requests, and the
-    /// number of bytes in each direction.
+    /// Passes bytes between a client and a server in pieces of `cut` bytes. Returns the number of completed requests,
+    /// and the number of bytes from and to the client.
     fn talk(record: u32, times: u32, free: i32, cut: usize) -> (u32, usize, usize) {
         let records = memory(1 << 20, free);
         let mut server = ServerSession::new(Arc::clone(&records));

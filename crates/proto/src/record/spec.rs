@@ -1,4 +1,4 @@
-//! Row of the record protocol in the protocol table.
+//! Entry of the record protocol in the table of protocols.
 
 use run::Protocol;
 
@@ -27,7 +27,7 @@ pub(crate) const SPEC: ProtocolSpec = ProtocolSpec {
     ..ProtocolSpec::DEFAULT
 };
 
-/// Prepares the client side of a plan.
+/// Checks a plan of this protocol, and prepares the settings of its clients.
 pub(crate) fn client(plan: &Protocol) -> Result<ClientPlan, ProtoError> {
     let Protocol::Record { record_bytes } = plan else { return Err(ProtoError::Unknown(plan.name())) };
     let fits = u32::try_from(*record_bytes).ok().filter(|n| (1..=MAX_BYTES).contains(n));

@@ -1,4 +1,4 @@
-//! The client side: sends commands one after another, and reads replies in the same order.
+//! Redis client: sends the commands of a plan in order, again and again. Replies arrive in the order of the commands.
 
 use std::sync::Arc;
 
@@ -16,15 +16,15 @@ use crate::{Client, Done, Fault, Outcome, Progress, ProtoError, Request, Request
 #[derive(Clone)]
 pub struct ClientPlan {
     commands: Commands,
-    /// Routes of a cluster, if the server belongs to one.
+    /// Routes of a Redis cluster; `None` if the server is not in cluster mode.
     routes: Option<Arc<Routes>>,
-    /// First bytes on a connection (HELLO, AUTH, SELECT), and the number of replies to them.
+    /// First bytes on a connection (AUTH, HELLO, SELECT), and the number of replies to them.
     greeting: Arc<[u8]>,
     greeting_replies: u32,
 }
 
 impl ClientPlan {
-    /// Reads the commands and encodes them.
+    /// Reads the commands of a plan and encodes them.
     pub fn new(plan: &Protocol) -> Result<Self, ProtoError> {
         let Protocol::Redis { command, commands_file, auth_file, database, resp3, cluster } = plan else {
             return Err(ProtoError::Unknown(plan.name()));
@@ -55,7 +55,7 @@ impl ClientPlan {
         Ok(Self { commands, routes, greeting: greeting.into(), greeting_replies })
     }
 
-    /// Returns the slot of each command in a cluster; `None` for a command without a key.
+    /// Returns the cluster slot of each command; `None` for a command without a key.
     pub fn slots(&self) -> Vec<Option<u16>> {
         self.commands.encoded().iter().map(|command| slot_of(command)).collect()
     }
@@ -105,13 +105,13 @@ const READS: &[&str] = &[
 impl Client for ClientPlan {
     type Session = ClientSession;
 
-    /// A connection sends the commands one after another. If a request was sent again on another connection, it might
-    /// be another command.
+    /// Each connection sends the commands in turn, so a request that is sent again on another connection may become
+    /// another command. Requests are therefore idempotent only if no command changes data.
     fn is_idempotent(&self, _: u16) -> bool {
         self.commands.only_read
     }
 
-    /// In a cluster, connections send different commands.
+    /// In a cluster, connections to different nodes send different commands.
     fn fixed(&self) -> bool {
         self.routes.is_none()
     }
@@ -134,14 +134,14 @@ impl Client for ClientPlan {
 pub struct ClientSession {
     plan: ClientPlan,
     queue: CommandQueue,
-    /// Commands of a connection to a node of a cluster, which replace `queue`.
+    /// Commands of a connection to a node of a cluster; present only in a cluster, where this queue replaces `queue`.
     node: Option<Box<NodeQueue>>,
-    /// Number of bytes of the first commands (HELLO, AUTH, SELECT) that were sent, and number of missing replies to
-    /// them.
+    /// Number of bytes of the first commands (AUTH, HELLO, SELECT) that were sent, and number of replies to these
+    /// commands that are still to come.
     greeted: usize,
     greeting_replies: u32,
     outstanding: u32,
-    /// Number of bytes so far of a reply that arrives in pieces.
+    /// Number of bytes so far of the current reply, if it is incomplete.
     bytes: u64,
     reader: Reader,
 }
@@ -257,7 +257,7 @@ impl ClientSession {
     }
 }
 
-/// Advice for error replies: how the reply begins, and the advice (see the prefixes in the documentation of Redis).
+/// Advice for error replies: the beginnings of the replies, and the advice. The prefixes are documented by Redis.
 const ADVICE: &[(&[&str], &str)] = &[
     (
         &["ERR max number of clients"],
@@ -278,7 +278,7 @@ const ADVICE: &[(&[&str], &str)] = &[
     (&["WRONGTYPE"], "this key has a value of another type: give another key"),
 ];
 
-/// Returns the advice for an error reply, or another one if the reply is in no row of [`ADVICE`].
+/// Returns the advice for an error reply, or `otherwise` if no row of [`ADVICE`] matches the reply.
 fn advice(words: &str, otherwise: &'static str) -> &'static str {
     let row = ADVICE.iter().find(|(begins, _)| begins.iter().any(|begin| words.starts_with(begin)));
     row.map_or(otherwise, |row| row.1)

@@ -1,6 +1,6 @@
-//! Routing of commands in a Redis cluster: which node gets which command. A key belongs to a slot, a slot to a node.
-//! Each connection sends the commands of its own node, in turn. A node that does not hold a slot redirects the command:
-//! MOVED for good, ASK for this command only. Source: the Redis cluster specification.
+//! Routing of commands in a Redis cluster. Each key belongs to a slot, and each slot belongs to a node. A connection
+//! sends, in turn, the commands whose keys belong to its node. A node without the key's slot redirects the command:
+//! MOVED applies to all later commands, ASK to this command only. Source: the Redis cluster specification.
 
 use std::collections::VecDeque;
 use std::net::SocketAddr;
@@ -13,18 +13,18 @@ use super::slots::slot_of;
 use crate::Fault;
 use crate::commands::{Commands, copy_rest};
 
-/// Command before a command that was redirected by ASK, in RESP.
+/// Command that must precede a command redirected by ASK, in RESP.
 const ASKING: &[u8] = b"*1\r\n$6\r\nASKING\r\n";
 
-/// Nodes of a cluster and the commands of each, shared by all connections.
+/// Nodes of a cluster and the slots that they own. All connections share this table.
 #[derive(Debug)]
 pub(super) struct Routes {
     nodes: Box<[SocketAddr]>,
-    /// Index of the node of each slot.
+    /// Index of the node that owns each slot.
     node_of_slot: Box<[AtomicU16]>,
-    /// Slot of each command; `None` for a command without a key, which any node takes.
+    /// Slot of each command; `None` for a command without a key, which every node accepts.
     slots: Box<[Option<u16>]>,
-    /// Commands redirected by ASK, with the node that takes each of them.
+    /// Commands redirected by ASK: the index of the node that accepts the command, and the index of the command.
     asks: Mutex<VecDeque<(u16, usize)>>,
     waiting_asks: AtomicUsize,
 }
@@ -49,7 +49,7 @@ impl Routes {
         (!cluster.is_empty()).then(|| Arc::new(routes))
     }
 
-    /// Returns true if a node takes a command.
+    /// Returns true if a node owns the slot of a command, or if the command has no slot.
     fn takes(&self, node: u16, command: usize) -> bool {
         let slot = self.slots.get(command).copied().flatten();
         let holder = slot.and_then(|slot| self.node_of_slot.get(usize::from(slot)));
@@ -60,8 +60,8 @@ impl Routes {
         self.asks.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Adds a command that another node redirected to this one by ASK, unless it already waits. The number of waiting
-    /// commands is therefore limited.
+    /// Adds a command that was redirected to `node` by ASK, unless this command already waits for `node`. The number of
+    /// waiting commands is therefore limited.
     fn add_ask(&self, node: u16, command: usize) {
         let mut asks = self.asks();
         if !asks.contains(&(node, command)) {
@@ -70,7 +70,7 @@ impl Routes {
         }
     }
 
-    /// Takes a command that another node redirected to this one by ASK.
+    /// Removes and returns a command that was redirected to `node` by ASK.
     fn take_ask(&self, node: u16) -> Option<usize> {
         if self.waiting_asks.load(Ordering::Relaxed) == 0 {
             return None;
@@ -81,7 +81,8 @@ impl Routes {
         asks.remove(at).map(|(_, command)| command)
     }
 
-    /// Follows a redirection, and returns its kind. A redirection to an unknown node is not followed.
+    /// Follows a redirection, and returns the fault for the redirected request. Returns `None` for other errors, and
+    /// for a redirection to an unknown node, which is not followed.
     fn follow(&self, words: &[u8], command: usize) -> Option<Fault> {
         let mut parts = std::str::from_utf8(words).ok()?.split_ascii_whitespace();
         let (kind, slot, node) = (parts.next()?, parts.next()?.parse::<u16>().ok()?, parts.next()?);
@@ -101,18 +102,18 @@ impl Routes {
     }
 }
 
-/// Commands of one connection to a node of a cluster.
+/// Commands of one connection in a cluster.
 #[derive(Debug)]
 pub(super) struct NodeQueue {
     routes: Arc<Routes>,
     node: u16,
     to_send: u32,
-    /// Index of the command after the last one.
+    /// Index of the command to try next.
     next: usize,
-    /// Bytes that are being sent, and how many of them were sent.
+    /// Bytes of the current command, and the number of them that were sent.
     bytes: Vec<u8>,
     sent: usize,
-    /// Commands without a reply, each with true if the reply to ASKING is still missing.
+    /// Commands without a reply. The flag is true if the reply to a preceding ASKING has not arrived.
     in_flight: VecDeque<(usize, bool)>,
 }
 
@@ -122,7 +123,7 @@ impl NodeQueue {
         Self { routes, node: 0, to_send: 0, next: 0, bytes, sent: 0, in_flight }
     }
 
-    /// Sets the node to which the connection goes.
+    /// Sets the node to which the connection is opened, by index.
     pub(super) fn aim(&mut self, node: u16) {
         self.node = node;
     }
@@ -153,8 +154,9 @@ impl NodeQueue {
         done
     }
 
-    /// Chooses the next command: one that was redirected to this node, or the next one in turn that this node takes. If
-    /// it takes none, another node's command is sent, which is then redirected.
+    /// Chooses the next command. A command that was redirected to this node has precedence over the next command in
+    /// turn whose slot this node owns. If the node owns the slot of no command, the connection sends another node's
+    /// command, which the node then redirects.
     fn choose(&mut self, commands: &Commands) {
         self.to_send -= 1;
         (self.sent, self.next) = (0, self.next % commands.encoded().len());
@@ -173,7 +175,7 @@ impl NodeQueue {
         self.in_flight.push_back((command, asked.is_some()));
     }
 
-    /// Handles a reply that is complete.
+    /// Handles a complete reply. `error` is the reply's text if it is an error.
     pub(super) fn replied(&mut self, error: Option<&[u8]>) -> Reply {
         if let Some((_, asking)) = self.in_flight.front_mut().filter(|(_, asking)| *asking) {
             *asking = false;
@@ -184,12 +186,13 @@ impl NodeQueue {
     }
 }
 
-/// Meaning of a reply of a node.
+/// Meaning of a reply from a node.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Reply {
-    /// The reply to ASKING, which belongs to no request.
+    /// The reply to ASKING, which completes no request.
     Asking,
-    /// The reply to a command, with the fault if the node redirected it.
+    /// The reply to a command. The fault ([`Fault::Moved`] or [`Fault::Asked`]) is present if the node redirected the
+    /// command to a known node.
     Command(Option<Fault>),
 }
 
@@ -203,7 +206,7 @@ mod tests {
     fn plan() -> ClientPlan {
         let node = |port: u16| SocketAddr::from(([127, 0, 0, 1], port));
         let range = |first, last, port| ClusterSlots { first, last, node: node(port) };
-        // The slots of a, b and c are 15495, 3300 and 7365.
+        // The keys a, b and c belong to slots 15495, 3300 and 7365.
         let cluster = vec![range(0, 5460, 1), range(5461, 10_922, 2), range(10_923, 16_383, 3)];
         let command = "GET a\nGET b\nGET c".to_owned();
         let plan =
@@ -229,7 +232,7 @@ mod tests {
         });
         (0..2).for_each(|_| first.begin(Request::default()));
         assert_eq!(sent(&mut first).matches("GET $1 b").count(), 2);
-        // The slot of b moves to the third node, and the slot of a is on its way to the first one.
+        // The slot of b has moved to the third node, and the slot of a is moving to the first node.
         let mut ended = Vec::new();
         let mut told = |done: Done| ended.push(done.outcome);
         first.receive(b"-MOVED 3300 127.0.0.1:3\r\n$-1\r\n", &mut told).unwrap();

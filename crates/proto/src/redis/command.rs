@@ -1,8 +1,9 @@
-//! Encoding of commands from text to RESP.
+//! Encodes commands, which are written as text, in RESP.
 
 use crate::ProtoError;
 
-/// Encodes `SET key "a value"` as an array of bulk strings.
+/// Encodes a line such as `SET key "a value"` as an array of bulk strings. Refuses commands that do not get exactly one
+/// answer.
 pub(super) fn encode(line: &str) -> Result<Vec<u8>, ProtoError> {
     let wrong = |advice| ProtoError::Invalid { what: "the command", value: line.into(), advice };
     let words = words(line).filter(|words| !words.is_empty()).ok_or_else(|| {
@@ -15,8 +16,8 @@ pub(super) fn encode(line: &str) -> Result<Vec<u8>, ProtoError> {
     Ok(array(&words))
 }
 
-/// Commands that are refused, because the server sends several answers to them or none. After such a command, it would
-/// be unknown to which request an answer belongs.
+/// Commands that are refused, because the server sends several answers to them or none. Answers could then not be
+/// matched with requests.
 const NOT_ANSWERED_ONCE: &[(&[&str], &str)] = &[
     (
         &["SUBSCRIBE", "PSUBSCRIBE", "SSUBSCRIBE", "MONITOR", "SYNC", "PSYNC"],
@@ -36,8 +37,8 @@ pub fn array(words: &[impl AsRef<[u8]>]) -> Vec<u8> {
     bytes
 }
 
-/// Splits a line at spaces outside of quotation marks, like `redis-cli`: `"…"` with `\n`, `\r`, `\t`, `\a`, `\b`,
-/// `\xHH`, and `'…'` with `\'`. Returns `None` if a quotation mark is not closed.
+/// Splits a line at white space outside of quotation marks, like `redis-cli`. Double quotation marks allow `\n`, `\r`,
+/// `\t`, `\a`, `\b` and `\xHH`; single ones allow `\'`. Returns `None` if a quotation mark is not closed.
 fn words(line: &str) -> Option<Vec<Vec<u8>>> {
     let (mut all, mut rest) = (Vec::new(), line.trim_start().as_bytes());
     while !rest.is_empty() {
@@ -57,7 +58,7 @@ fn words(line: &str) -> Option<Vec<Vec<u8>>> {
     Some(all)
 }
 
-/// Reads a text up to its closing quotation mark. Returns the text after that mark.
+/// Reads a quoted text up to its closing quotation mark. Returns the rest of the line after that mark.
 fn quoted<'a>(mark: u8, mut rest: &'a [u8], word: &mut Vec<u8>) -> Option<&'a [u8]> {
     loop {
         let (&byte, after) = rest.split_first()?;
@@ -93,7 +94,7 @@ fn hex(high: u8, low: u8) -> Option<u8> {
 mod tests {
     use super::*;
 
-    /// These are the examples in the help of `redis-cli`, and its own rules for quotation marks.
+    /// The cases are the examples in the help of `redis-cli`, and its rules for quotation marks.
     #[test]
     fn quotation_marks_mean_what_they_mean_to_redis_cli() {
         let of = |line: &str| words(line).unwrap();

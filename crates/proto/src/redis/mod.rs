@@ -1,4 +1,5 @@
-//! Redis, both sides: commands in RESP, and any replies of RESP2 and RESP3. Error replies are unexpected answers.
+//! Redis, client and server: commands in RESP, and all kinds of replies of RESP2 and RESP3. Error replies are
+//! unexpected answers.
 
 mod client;
 mod cluster;

@@ -1,30 +1,30 @@
-//! Replies of RESP2 and RESP3, which arrive in pieces of any size. Replies are skipped, and only their kind is stored.
-//! Source: the Redis serialization protocol specification.
+//! Reader of RESP2 and RESP3 replies, which arrive in pieces of any size. It skips the content of replies, and stores
+//! only their kind and the text of errors. Source: the Redis serialization protocol specification.
 
 use crate::Fault;
 
 /// Maximum depth to which the parts of a reply may be nested.
 const MAX_DEPTH: usize = 32;
-/// Maximum number of bytes of a line that are examined: a length in RESP, or the text of an error.
+/// Maximum number of bytes of a line that are stored, enough for a length or for the text of an error.
 const EXAMINED_BYTES: usize = 200;
-/// Maximum length of a line (a simple string, an error, or a big number).
+/// Maximum length of a line (a simple string, an error, or a big number), bytes.
 const MAX_LINE: usize = 1 << 20;
-/// Maximum size of a string, which is the limit of Redis itself, and maximum number of elements in one level.
+/// Maximum size of a string (the limit of Redis itself), bytes, and maximum number of elements in an array.
 const MAX_LENGTH: i64 = 512 << 20;
 
 /// Kind of a complete reply.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Kind {
-    /// A reply that is not an error.
+    /// A reply that is neither an error nor a push message.
     Good,
-    /// Reply that reports an error.
+    /// A reply that reports an error.
     Error,
     /// A message that no command requested (a push of RESP3).
     Push,
 }
 
-/// One level of a nested reply: the number of missing elements, and true if they belong to an attribute, which is not a
-/// reply itself.
+/// One level of a nested reply: the number of elements that are still to come, and a flag. The flag is true if the
+/// elements belong to an attribute, which only describes the reply after it.
 #[derive(Clone, Copy, Debug)]
 struct Level {
     left: i64,
@@ -35,17 +35,18 @@ struct Level {
 #[derive(Debug, Default)]
 pub(super) struct Reader {
     levels: Vec<Level>,
-    /// Number of missing bytes of a string, including its line end.
+    /// Number of bytes of the current string and its line end that are still to come.
     string: u64,
     line: Vec<u8>,
     length: usize,
     kind: Option<Kind>,
-    /// Text of the last error.
+    /// Text of the last error reply.
     error: Vec<u8>,
 }
 
 impl Reader {
-    /// Reads more input, and returns the first reply that is completed, if any.
+    /// Reads input up to the end of the next reply, and returns the kind of this reply. Returns `None` if all input was
+    /// read before.
     pub(super) fn next(&mut self, rest: &mut &[u8]) -> Result<Option<Kind>, Fault> {
         while !rest.is_empty() {
             if self.string > 0 {
@@ -82,12 +83,12 @@ impl Reader {
         !self.levels.is_empty() || self.string > 0 || self.length > 0
     }
 
-    /// Returns the text of the last error.
+    /// Returns the text of the last error reply.
     pub(super) fn error(&self) -> &[u8] {
         &self.error
     }
 
-    /// Handles a complete line; returns true if it completes a reply.
+    /// Handles a complete line. Returns true if this line completes a reply.
     fn whole_line(&mut self) -> Result<bool, Fault> {
         let first = *self.line.first().unwrap_or(&0);
         let outermost = self.levels.is_empty();
@@ -134,7 +135,8 @@ impl Reader {
         }
     }
 
-    /// Starts a nested array of `each` elements; returns true if it is already complete.
+    /// Begins a nested reply, with as many elements as the line says, times `each`. Returns true if the whole reply is
+    /// complete, because it has no elements.
     fn open(&mut self, each: i64, attribute: bool) -> Result<bool, Fault> {
         let left = self.number()? * each;
         if left <= 0 {
@@ -147,7 +149,7 @@ impl Reader {
         Ok(false)
     }
 
-    /// Counts a complete element; returns true if the whole reply is complete.
+    /// Counts a complete element. Returns true if the outermost reply is complete.
     fn element(&mut self) -> bool {
         while let Some(level) = self.levels.last_mut() {
             level.left -= 1;
@@ -155,7 +157,7 @@ impl Reader {
                 return false;
             }
             if self.levels.pop().is_some_and(|level| level.attribute) {
-                // After an attribute, the reply that it describes follows.
+                // The reply that the attribute describes follows.
                 return false;
             }
         }

@@ -1,4 +1,4 @@
-//! The server side: the commands that loads usually send to Redis, with a [`Store`] that all connections share.
+//! Redis server: the commands that load generators usually send, with a [`Store`] that all connections share.
 //!
 //! Each connection has one buffer for a command, of at most [`MAX_COMMAND`] bytes. The store limits the amount of data,
 //! and [`MAX_OWED`] limits unsent answers.
@@ -9,15 +9,15 @@ use crate::commands::take_line;
 use crate::outbox::SendBuffer;
 use crate::{Fault, Progress, Session, Store};
 
-/// Maximum size of all words of a command together, bytes.
+/// Maximum total size of the words of a command, bytes.
 const MAX_COMMAND: usize = 64 << 20;
 /// Maximum number of words of a command.
 const MAX_WORDS: usize = 1024;
-/// Maximum length of a line, which is a length or an inline command, bytes.
+/// Maximum length of a line, bytes. A line contains a length in RESP or an inline command.
 const MAX_LINE: usize = 64 * 1024;
-/// Maximum size of unsent answers to a client that does not read, bytes. The last answer may go beyond this maximum.
+/// Maximum size of unsent answers to a client that does not read, bytes. The last answer may exceed this maximum.
 const MAX_OWED: usize = 64 << 20;
-/// Memory that an idle connection keeps, bytes.
+/// Maximum size of a buffer that an idle connection keeps, bytes.
 const KEPT_BYTES: usize = 16 * 1024;
 
 const INVALID: Fault = Fault::Malformed("a command that is not RESP");
@@ -29,7 +29,8 @@ pub struct ServerSession {
     /// Bytes of the current command's words, and the position where each word ends.
     bytes: Vec<u8>,
     ends: Vec<usize>,
-    /// Number of missing words, and number of missing bytes of the current word, including its line end.
+    /// Number of words of the command that are still to come, and number of bytes of the current word and its line end
+    /// that are still to come.
     words: usize,
     string: usize,
     resp3: bool,
@@ -104,7 +105,7 @@ impl Session for ServerSession {
 }
 
 impl ServerSession {
-    /// Reads more input; returns true if a command is complete.
+    /// Reads input up to the end of a command. Returns true if the command is complete.
     fn read(&mut self, rest: &mut &[u8]) -> Result<bool, Fault> {
         if self.string > 0 {
             let n = self.string.min(rest.len());
@@ -159,7 +160,7 @@ impl ServerSession {
                 Ok(false)
             }
             None => Ok(false),
-            // An inline command, as a person would type it.
+            // An inline command, which a person may type, for example with telnet.
             Some(_) => {
                 for word in text.split_ascii_whitespace() {
                     self.bytes.extend_from_slice(word.as_bytes());
@@ -170,7 +171,7 @@ impl ServerSession {
         }
     }
 
-    /// Returns a word of the command; empty if there is no such word.
+    /// Returns a word of the command; empty if the command has no word with this index.
     fn word(&self, at: usize) -> &[u8] {
         let begin = if at == 0 { 0 } else { self.ends.get(at - 1).copied().unwrap_or_default() };
         self.ends.get(at).and_then(|end| self.bytes.get(begin..*end)).unwrap_or_default()
@@ -260,7 +261,7 @@ mod tests {
         }
     }
 
-    /// The client requests many values of a mebibyte at once; the waiting output must stay limited.
+    /// The client requests many values of 1 MiB at once without reading. The size of unsent answers must stay limited.
     #[test]
     fn a_client_that_never_reads_is_refused() {
         let mut session = ServerSession::new(Arc::default());

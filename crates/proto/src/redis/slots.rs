@@ -39,15 +39,15 @@ const WITHOUT_KEY: &[&str] = &[
     "UNWATCH",
     "WAIT",
 ];
-/// Commands whose key is the word after their subcommand or operation.
+/// Commands whose first key is the word after their subcommand or operation.
 const KEY_AFTER_SUBCOMMAND: &[&str] = &["BITOP", "MEMORY", "OBJECT", "XGROUP", "XINFO"];
-/// Commands whose keys follow a script or function and the number of keys.
+/// Commands whose keys follow a script or function name and the number of keys.
 const KEY_AFTER_COUNT: &[&str] = &["EVAL", "EVALSHA", "EVALSHA_RO", "EVAL_RO", "FCALL", "FCALL_RO"];
 /// Commands whose keys follow the word STREAMS.
 const KEY_AFTER_STREAMS: &[&str] = &["XREAD", "XREADGROUP"];
 
-/// Returns the slot of an encoded command; `None` if it has no key. A command with several keys belongs to the slot of
-/// its first one.
+/// Returns the slot of an encoded command; `None` if the command has no key. A command with several keys belongs to the
+/// slot of its first key.
 pub(super) fn slot_of(command: &[u8]) -> Option<u16> {
     let words = words(command);
     let name = words.first()?.to_ascii_uppercase();
@@ -77,7 +77,8 @@ fn words(command: &[u8]) -> Vec<&[u8]> {
     words
 }
 
-/// Splits a text after its first line.
+/// Splits a text into its first line and the text after this line. Without a line end, returns `None` and an empty
+/// text.
 fn line(text: &[u8]) -> (Option<&[u8]>, &[u8]) {
     match text.windows(2).position(|pair| pair == b"\r\n") {
         Some(at) => (Some(&text[..at]), &text[at + 2..]),
@@ -85,7 +86,8 @@ fn line(text: &[u8]) -> (Option<&[u8]>, &[u8]) {
     }
 }
 
-/// Returns the part of a key that is hashed: the text between the first `{` and the next `}`, unless it is empty.
+/// Returns the part of a key that is hashed: the text between the first `{` and the next `}`. If this text is missing
+/// or empty, returns the whole key.
 fn hashed(key: &[u8]) -> &[u8] {
     let tag = key.iter().position(|byte| *byte == b'{').and_then(|begin| {
         let rest = &key[begin + 1..];

@@ -1,4 +1,4 @@
-//! Row of Redis in the table of protocols.
+//! Entry of Redis in the table of protocols.
 
 use run::Protocol;
 
@@ -95,7 +95,7 @@ const fn flag(name: &'static str, value: &'static str, help: &'static str, set: 
     Flag { name, short: None, requires: None, value, help, set: FlagValue::Text(set) }
 }
 
-/// Prepares the client side of a plan.
+/// Checks a plan of this protocol, and prepares the settings of its clients.
 pub(crate) fn client(plan: &Protocol) -> Result<ClientPlan, ProtoError> {
     ClientPlan::new(plan)
 }

@@ -1,4 +1,4 @@
-//! Replies of RESP2 with their values, for questions about the state of a server.
+//! RESP2 replies with their values, for queries about the state of a server.
 
 use super::reply::{Kind, Reader};
 use crate::Fault;
@@ -11,7 +11,7 @@ const MAX_REPLY_BYTES: usize = 16 << 20;
 /// Value of a reply.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Value {
-    /// A string, or the text of an unknown type.
+    /// A string, or the text of a reply of any other type.
     Text(Vec<u8>),
     /// A whole number.
     Number(i64),
@@ -24,7 +24,7 @@ pub enum Value {
 }
 
 impl Value {
-    /// Returns the text; empty for other values.
+    /// Returns the text of a string; empty for other values.
     pub fn text(&self) -> String {
         match self {
             Self::Text(bytes) => String::from_utf8_lossy(bytes).into_owned(),
@@ -32,7 +32,7 @@ impl Value {
         }
     }
 
-    /// Returns the elements; empty for other values.
+    /// Returns the elements of an array; empty for other values.
     pub fn list(&self) -> &[Self] {
         match self {
             Self::List(values) => values,
@@ -40,7 +40,7 @@ impl Value {
         }
     }
 
-    /// Returns the number, if the value is a number.
+    /// Returns the number; `None` for other values.
     pub fn number(&self) -> Option<i64> {
         match self {
             Self::Number(number) => Some(*number),
@@ -49,7 +49,7 @@ impl Value {
     }
 }
 
-/// Reader of replies one after another, which arrive in pieces of any size.
+/// Reader of successive replies, which arrive in pieces of any size.
 #[derive(Debug, Default)]
 pub struct ValueReader {
     reader: Reader,
@@ -57,8 +57,8 @@ pub struct ValueReader {
 }
 
 impl ValueReader {
-    /// Reads more input, and returns the value of the reply if it is complete. The input must not contain any part of
-    /// the next reply.
+    /// Reads more input. Returns the value of the reply once the reply is complete; before that, `None`. The input must
+    /// not contain any part of the next reply.
     pub fn read(&mut self, mut piece: &[u8]) -> Result<Option<Value>, Fault> {
         if self.kept.len() + piece.len() > MAX_REPLY_BYTES {
             return Err(Fault::Limit("a reply of more than 16 MiB"));
@@ -75,7 +75,7 @@ impl ValueReader {
     }
 }
 
-/// Returns the values of complete replies one after another; an incomplete reply at the end is left out.
+/// Returns the values of all complete replies in `bytes`. An incomplete reply at the end is left out.
 pub fn values(mut bytes: &[u8]) -> Result<Vec<Value>, Fault> {
     let (mut reader, mut all) = (Reader::default(), Vec::new());
     loop {

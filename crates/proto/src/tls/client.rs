@@ -1,4 +1,4 @@
-//! The client side: a handshake, then another protocol's session inside.
+//! TLS client: a handshake, and then the session of another protocol inside TLS.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -12,26 +12,26 @@ use super::permission::Permission;
 use super::pipe::{Pipe, Plain};
 use crate::{Client, Done, Fault, Mix, Progress, ProtocolSpec, Request, Requester, Which};
 
-/// Maximum bytes of the inner protocol that the first connection stores, for display.
+/// Maximum number of bytes received by the inner protocol that the first connection stores, for display.
 const MAX_PLAIN_BYTES: usize = 8 * 1024;
 
-/// Data shared by all connections of a load.
+/// Data that all connections of a load share.
 pub(super) struct Shared {
     /// Configuration of connections with a full handshake.
     pub(super) fresh: Arc<ClientConfig>,
     /// Configuration of connections that resume an earlier session.
     pub(super) resuming: Arc<ClientConfig>,
-    /// Share of resuming connections.
+    /// Share of connections that resume an earlier session, 0 to 1.
     pub(super) resume: f64,
     pub(super) name: ServerName<'static>,
     /// Number of connections so far, which decides whether the next one resumes.
     pub(super) connections: AtomicU64,
-    /// Row of the inner protocol.
+    /// Table entry of the inner protocol.
     pub(super) spec: ProtocolSpec,
 }
 
 impl Shared {
-    /// Creates the next connection. The flag is true for the first connection.
+    /// Creates the TLS state of the next connection. The flag is true for the first connection of the load.
     fn connect(&self) -> (Result<UnbufferedClientConnection, rustls::Error>, bool) {
         let n = self.connections.fetch_add(1, Ordering::Relaxed) as f64;
         let resumes = ((n + 1.0) * self.resume).floor() > (n * self.resume).floor();
@@ -83,12 +83,13 @@ pub struct ClientSession<S> {
     pipe: Pipe<UnbufferedClientConnection>,
     ready: bool,
     resumed: bool,
-    /// The first [`MAX_PLAIN_BYTES`] bytes received, on the first connection of all.
+    /// The first [`MAX_PLAIN_BYTES`] decrypted bytes; present only on the first connection of the load.
     plain: Option<Vec<u8>>,
 }
 
 impl<S: Requester> ClientSession<S> {
-    /// Checks that the finished handshake agreed on the requested protocol.
+    /// Checks that the finished handshake selected the requested protocol (ALPN), and notes whether the session was
+    /// resumed.
     fn established(&mut self) -> Result<(), Fault> {
         let Some(engine) = &self.pipe.engine else { return Ok(()) };
         let chosen = engine.alpn_protocol();
@@ -212,8 +213,8 @@ impl<S: Requester> Requester for ClientSession<S> {
                     }
                     progress.merge(within.receive(bytes, done)?);
                 }
-                // TCP also reports the end of the stream, which this alert announces. This report matters only for a
-                // response that ends with the stream.
+                // This alert announces the end of the stream, which TCP reports later, too. Here, the report matters
+                // only for a response that ends with the stream.
                 Plain::End => {
                     let ended = within.peer_closed(done)?;
                     if ended.completed > 0 {

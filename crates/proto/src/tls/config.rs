@@ -1,5 +1,5 @@
-//! Builds rustls's configuration from the settings, once per process. All files are read here, and their errors
-//! reported.
+//! Builds rustls's configuration from the settings, once per process. All files are read here, and errors in them are
+//! reported here.
 
 use std::sync::Arc;
 use std::sync::atomic::AtomicU64;
@@ -66,7 +66,8 @@ fn config(plan: &TlsPlan, alpn: &str) -> Result<ClientConfig, ProtoError> {
     Ok(config)
 }
 
-/// Builds the configuration of a server: its certificate chain and key (PEM), and the protocols that ALPN may choose.
+/// Builds the configuration of a server from its certificate chain and key (PEM), and the protocols that ALPN may
+/// choose.
 pub fn server_config(chain: &[u8], key: &[u8], alpn: &[&str]) -> Result<ServerConfig, ProtoError> {
     let chain: Vec<_> = CertificateDer::pem_slice_iter(chain).filter_map(Result::ok).collect();
     let key = PrivateKeyDer::from_pem_slice(key)
@@ -154,7 +155,8 @@ fn failed(error: Error) -> ProtoError {
     invalid("TLS", &error.to_string(), "please report this")
 }
 
-/// Trusts any certificate, but still checks that the server has its key, so that a handshake has its usual cost.
+/// Trusts any certificate, but still checks that the server owns the certificate's private key. A handshake therefore
+/// has its usual cost.
 #[derive(Debug)]
 struct AcceptAnyCertificate(Arc<CryptoProvider>);
 

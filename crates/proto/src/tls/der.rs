@@ -1,13 +1,13 @@
-//! Reads a certificate's validity times and its common name. Sources: RFC 5280, section 4.1; X.690.
+//! Reads the validity times and the common name of a certificate. Sources: RFC 5280, section 4.1; X.690.
 
 use crate::calendar::days_since_epoch;
 
-/// Parts of a certificate.
+/// Validity times and common name of a certificate.
 pub(super) struct Facts<'a> {
     /// First and last moment of the certificate's validity, seconds since the epoch.
     pub(super) begins_s: i64,
     pub(super) ends_s: i64,
-    /// Common name of the certificate's subject.
+    /// Common name of the certificate's subject, if there is one.
     pub(super) common_name: Option<&'a [u8]>,
 }
 
@@ -21,7 +21,7 @@ const GENERALIZED_TIME: u8 = 0x18;
 /// Object identifier of the common name (2.5.4.3).
 const COMMON_NAME: &[u8] = &[0x55, 0x04, 0x03];
 
-/// Reads a certificate. Returns `None` if its form is wrong.
+/// Reads a certificate. Returns `None` if it is not encoded as expected.
 pub(super) fn facts(certificate: &[u8]) -> Option<Facts<'_>> {
     let (certificate, _) = element(certificate, SEQUENCE)?;
     let (mut rest, _) = element(certificate, SEQUENCE)?;
@@ -55,12 +55,12 @@ fn common_name(mut subject: &[u8]) -> Option<&[u8]> {
     found
 }
 
-/// Splits off an element with this tag. Returns the element's content and the rest.
+/// Splits off an element with this tag. Returns the element's content, and the bytes after the element.
 fn element(bytes: &[u8], tag: u8) -> Option<(&[u8], &[u8])> {
     first_element(bytes).filter(|(found, ..)| *found == tag).map(|(_, content, rest)| (content, rest))
 }
 
-/// Splits off an element. Returns the element's tag, its content, and the rest.
+/// Splits off an element. Returns the element's tag, its content, and the bytes after it.
 fn first_element(bytes: &[u8]) -> Option<(u8, &[u8], &[u8])> {
     let (&[tag, first], rest) = bytes.split_first_chunk::<2>()?;
     let (length, rest) = match first {
@@ -75,7 +75,8 @@ fn first_element(bytes: &[u8]) -> Option<(u8, &[u8], &[u8])> {
     Some((tag, content, rest))
 }
 
-/// Reads `YYMMDDhhmmssZ` or `YYYYMMDDhhmmssZ`.
+/// Parses a time in the form `YYMMDDhhmmssZ` or `YYYYMMDDhhmmssZ`, which depends on the tag. Returns seconds since the
+/// epoch.
 fn time(tag: u8, text: &[u8]) -> Option<i64> {
     let text = std::str::from_utf8(text).ok()?.strip_suffix('Z')?;
     let (year, rest) = text.split_at_checked(if tag == GENERALIZED_TIME { 4 } else { 2 })?;

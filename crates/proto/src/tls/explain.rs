@@ -1,4 +1,4 @@
-//! Explains a failed handshake in one sentence with advice.
+//! Explains why TLS failed, in one sentence with advice.
 
 use rustls::pki_types::ServerName;
 use rustls::{AlertDescription, CertificateError, Error, InvalidMessage, PeerMisbehaved};
@@ -6,15 +6,17 @@ use rustls::{AlertDescription, CertificateError, Error, InvalidMessage, PeerMisb
 const RENEGOTIATION_ADVICE: &str = "it asks for a second handshake on a connection that had one (renegotiation of TLS 1.2), which is \
      refused here; turn that off at the server (a client certificate that only some of its paths want, say), or serve TLS 1.3";
 
-/// Sentence about a server that speaks none of the protocols that were offered: `h2` for HTTP/2 and gRPC, otherwise
-/// `http/1.1`.
+/// Sentence about a server that speaks none of the offered protocols. HTTP/2 and gRPC offer `h2`; other HTTP clients
+/// offer `http/1.1`.
 const NO_COMMON_PROTOCOL: &str = "it speaks none of the protocols that were offered (ALPN): give --http2 if it speaks only \
                                   HTTP/2, and leave --http2 out if it speaks only HTTP/1.1";
 
-/// Returns the sentence for an error of a connection to `name`. `again` is true if TLS 1.2 was established before.
+/// Returns the sentence for an error of a connection to `name`. `again` is true if the first handshake of the
+/// connection was complete and selected TLS 1.2.
 pub(super) fn explain(error: &Error, name: &ServerName<'_>, again: bool) -> String {
     match error {
-        // A server that refuses the handshake ends the connection, or repeats its request.
+        // If the client refuses a renegotiation, the server ends the connection with this alert, or repeats its
+        // request.
         Error::AlertReceived(AlertDescription::HandshakeFailure) if again => RENEGOTIATION_ADVICE.into(),
         Error::PeerMisbehaved(PeerMisbehaved::TooManyRenegotiationRequests) => RENEGOTIATION_ADVICE.into(),
         Error::InvalidMessage(
@@ -83,7 +85,7 @@ fn certificate(error: &CertificateError, name: &str) -> String {
     }
 }
 
-/// Returns the name in the library's form of it, `DnsName("example.com")`.
+/// Returns the host name within the library's debug output of a name, `DnsName("example.com")`.
 fn quoted(name: &str) -> &str {
     name.split('"').nth(1).unwrap_or(name)
 }
@@ -123,8 +125,8 @@ fn alerted(alert: AlertDescription) -> String {
     }
 }
 
-/// Returns a reason of the TLS library in words: its innermost name, without its data, which may be raw bytes of the
-/// server.
+/// Returns a reason of the TLS library in words: its innermost name. The data of the reason is left out, because it may
+/// be raw bytes from the server.
 fn reason(why: &impl std::fmt::Debug) -> String {
     let text = format!("{why:?}");
     let names = text.split(['[', '{', '"', ')', ' ']).next().unwrap_or_default();

@@ -1,8 +1,8 @@
-//! TLS 1.3 and 1.2 around any protocol, both sides, without I/O: a session within a session. rustls provides the
-//! cryptography and the state machine. This module moves bytes and limits the memory.
+//! TLS 1.3 and 1.2 around any protocol, client and server, without I/O: the TLS session contains the protocol's
+//! session. rustls provides the cryptography and the state machine. This module moves bytes and limits the memory.
 //!
-//! Allocations: rustls allocates one buffer for each record that it sends and each that it decrypts. A handshake
-//! allocates what its messages need. Nothing else allocates after the handshake.
+//! Allocations: rustls allocates one buffer for each record that it encrypts and one for each record that it decrypts.
+//! A handshake allocates memory for its messages. Nothing else is allocated after the handshake.
 
 mod client;
 mod config;

@@ -1,8 +1,8 @@
-//! Question in clear text if TLS may begin, for protocols that ask it.
+//! Negotiation of TLS in clear text, for protocols in which the client first asks whether it may begin TLS.
 
 use crate::{BeforeTls, Fault};
 
-/// State of the question on one connection.
+/// State of this negotiation on one connection.
 #[derive(Debug, Default)]
 pub(super) struct Permission {
     sent: usize,
@@ -17,17 +17,18 @@ impl Permission {
         self.is_given
     }
 
-    /// Returns true if a part of the question is still to be sent.
+    /// Returns true if a part of the client's question is still to be sent.
     pub(super) fn wants_to_ask(&self, question: &BeforeTls) -> bool {
         self.sent < question.request.len()
     }
 
-    /// Copies the rest of the question.
+    /// Copies the unsent part of the question to `out`, and returns the number of copied bytes.
     pub(super) fn ask(&mut self, question: &BeforeTls, out: &mut [u8]) -> usize {
         crate::commands::copy_rest(question.request, &mut self.sent, out)
     }
 
-    /// Takes the answer. Bytes after it are refused: they came before TLS, so that anybody could have added them.
+    /// Reads the answer. Bytes after the answer are refused, because anybody on the network could have added them
+    /// before TLS.
     pub(super) fn receive(&mut self, question: &BeforeTls, input: &[u8]) -> Result<(), Fault> {
         match input {
             [] => Ok(()),

@@ -1,6 +1,6 @@
-//! Trust in self-signed server certificates. `openssl req -x509` makes a certificate that is its own authority. Clients
-//! such as curl accept this certificate if it is trusted, but the rules for chains (RFC 5280) refuse an authority as a
-//! server.
+//! Trust in self-signed server certificates. `openssl req -x509` makes a certificate that is also a certificate
+//! authority. Clients such as curl accept this certificate from a server if the user trusts it. The rules for chains
+//! (RFC 5280) do not permit an authority's certificate as a server's certificate.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -13,7 +13,7 @@ use rustls::{CertificateError, DigitallySignedStruct, Error, SignatureScheme};
 
 use super::der::{self, Facts};
 
-/// Verifies chains, and also accepts a server's certificate that is itself trusted.
+/// Verifies certificate chains, and also accepts a server's certificate that is itself among the trusted ones.
 #[derive(Debug)]
 pub(super) struct PinningVerifier {
     pub(super) chains: Arc<WebPkiServerVerifier>,
@@ -76,7 +76,8 @@ fn check_time(facts: &Facts<'_>, now: UnixTime) -> Result<(), Error> {
     }
 }
 
-/// Checks the names. As in OpenSSL, the common name counts in a certificate without alternative names.
+/// Checks that the certificate is for the server's name. As in OpenSSL, the common name counts if the certificate has
+/// no alternative names.
 fn check_name(own: &CertificateDer<'_>, facts: &Facts<'_>, name: &ServerName<'_>) -> Result<(), Error> {
     let error = match verify_server_name(&ParsedCertificate::try_from(own)?, name) {
         Ok(()) => return Ok(()),

@@ -1,4 +1,4 @@
-//! Incoming and outgoing records at one end of a TLS connection.
+//! Incoming and outgoing TLS records of a client's or server's connection.
 
 use std::cell::Cell;
 
@@ -10,30 +10,31 @@ use rustls::unbuffered::{ConnectionState, EncodeError, EncodeTlsData, EncryptErr
 use crate::Fault;
 use crate::outbox::SendBuffer;
 
-/// Maximum bytes waiting for the rest of their record or message. rustls accepts handshake messages of up to 64 KiB,
-/// and a piece of input is added to them.
+/// Maximum number of stored bytes that wait for the rest of their record or message. rustls accepts handshake messages
+/// of up to 64 KiB, and the bytes of one receive call may follow such a message.
 const MAX_WAITING: usize = 256 * 1024;
-/// Buffer memory kept for the next connection.
+/// Maximum size of each buffer that is kept for the next connection, bytes.
 const KEPT_BYTES: usize = 32 * 1024;
-/// Maximum plaintext of one record (RFC 8446, section 5.1), and maximum overhead of a record.
+/// Maximum plaintext of one record (RFC 8446, section 5.1), and maximum number of bytes that encryption adds to a
+/// record.
 const MAX_PLAINTEXT: usize = 16 * 1024;
 const MAX_OVERHEAD: usize = 64;
 
-/// Fault for any TLS error; the function `explain` describes the error.
+/// Fault for any TLS error. The function `explain` describes the error itself.
 pub(super) const TLS_FAILED: Fault = Fault::Malformed("TLS failed");
 
 thread_local! {
-    /// Input of the connection being served: rustls decrypts in place.
+    /// Input of the connection that this thread currently serves. rustls decrypts it in place.
     static INPUT: Cell<Vec<u8>> = const { Cell::new(Vec::new()) };
-    /// Plaintext that will be encrypted into records.
+    /// Plaintext that is about to be encrypted.
     static PLAIN: Cell<Vec<u8>> = const { Cell::new(Vec::new()) };
 }
 
-/// One end of a connection in rustls.
+/// State of a client's or server's TLS connection in rustls.
 pub(super) trait Engine {
     type Side;
     fn process<'c, 'i>(&'c mut self, incoming: &'i mut [u8]) -> UnbufferedStatus<'c, 'i, Self::Side>;
-    /// Returns true if an alert waits to be sent; rustls returns alerts before it reads input.
+    /// Returns true if an alert waits to be sent. rustls returns such alerts before it reads input.
     fn has_alert(&self) -> bool;
 }
 
@@ -64,12 +65,12 @@ pub(super) enum Plain<'a> {
     End,
 }
 
-/// One end of a connection with its buffered bytes.
+/// TLS state of a connection, with its buffered bytes.
 pub(super) struct Pipe<E> {
     pub(super) engine: Option<Box<E>>,
-    /// The start of a record, or of a handshake message over several records.
+    /// Incomplete record, or incomplete handshake message that extends over several records.
     incoming: Vec<u8>,
-    /// Records of the handshake and alerts.
+    /// Unsent records of the handshake, and unsent alerts.
     outgoing: SendBuffer,
     /// True once application data may be sent.
     pub(super) established: bool,
@@ -89,7 +90,8 @@ impl<E: Engine> Pipe<E> {
         match engine {
             Ok(engine) => {
                 self.engine = Some(Box::new(engine));
-                // No input has arrived yet, so no data can be passed on. An error is stored.
+                // No input has arrived yet, so no data can be passed on. If this call fails, the error is stored in
+                // `self.error`.
                 let _ = self.process(&mut [], &mut |_| Ok(()));
             }
             Err(error) => self.error = Some(error),
@@ -101,7 +103,7 @@ impl<E: Engine> Pipe<E> {
         self.outgoing.waiting() > 0
     }
 
-    /// Takes bytes that arrived and passes on the content of their records.
+    /// Decrypts the bytes that arrived, and passes the content of their records to `each`.
     pub(super) fn take(
         &mut self,
         input: &[u8],
@@ -131,7 +133,7 @@ impl<E: Engine> Pipe<E> {
         taken.map(drop)
     }
 
-    /// Lets rustls process the bytes and returns how many it has consumed.
+    /// Lets rustls process `bytes`, and returns the number of bytes that rustls consumed.
     fn process(
         &mut self,
         bytes: &mut [u8],
@@ -166,7 +168,8 @@ impl<E: Engine> Pipe<E> {
                 }
                 Ok(_) => true,
                 Err(e) => {
-                    // rustls has an alert for the peer. Without an alert, calling rustls again is not allowed.
+                    // rustls may have an alert for the peer. Without such an alert, calling rustls again is not
+                    // allowed.
                     while engine.has_alert()
                         && let Ok(ConnectionState::EncodeTlsData(data)) = engine.process(&mut []).state
                     {
@@ -182,7 +185,8 @@ impl<E: Engine> Pipe<E> {
         }
     }
 
-    /// Writes records into `out`: pending handshake records, or else the data that `fill` takes from the inner session.
+    /// Writes records into `out`: waiting handshake records if there are any, otherwise data that `fill` takes from the
+    /// inner session. Returns the number of bytes written.
     pub(super) fn give(&mut self, out: &mut [u8], fill: impl FnOnce(&mut [u8]) -> usize) -> usize {
         if self.wants_out() || !self.established || self.error.is_some() {
             return self.give_waiting(out);
@@ -197,7 +201,8 @@ impl<E: Engine> Pipe<E> {
         given
     }
 
-    /// Sends the last record (close_notify). Without this record a peer cannot tell a normal end from a cut connection.
+    /// Queues the last record (close_notify). Without this record, the peer cannot distinguish a normal end from a cut
+    /// connection.
     pub(super) fn say_goodbye(&mut self) {
         let Self { engine, incoming, outgoing, .. } = self;
         let Some(engine) = engine else { return };
@@ -227,7 +232,7 @@ impl<E: Engine> Pipe<E> {
                         return 0;
                     }
                 },
-                // A key update precedes the data that it protects.
+                // A key update precedes the first record that uses the new key.
                 Ok(ConnectionState::EncodeTlsData(data)) => {
                     if !encode(outgoing.end(), data) {
                         return 0;
@@ -258,7 +263,7 @@ fn broken(kept: &mut Option<Error>, error: Error) -> Fault {
     TLS_FAILED
 }
 
-/// Appends a record of the handshake. Returns false if rustls cannot encode the record.
+/// Appends a handshake record or an alert. Returns false if rustls cannot encode the record.
 fn encode<S>(outgoing: &mut Vec<u8>, mut data: EncodeTlsData<'_, S>) -> bool {
     let Err(EncodeError::InsufficientSize(needs)) = data.encode(&mut []) else { return false };
     let at = outgoing.len();
@@ -266,8 +271,8 @@ fn encode<S>(outgoing: &mut Vec<u8>, mut data: EncodeTlsData<'_, S>) -> bool {
     data.encode(&mut outgoing[at..]).is_ok()
 }
 
-/// Encrypts into `out` and returns the number of bytes. If other records must go first, or `out` is too small, appends
-/// the record to `outgoing`.
+/// Encrypts `plain` into `out`, and returns the number of bytes written. If other records must be sent first, or if
+/// `out` is too small, appends the record to `outgoing` and returns `None`.
 fn seal<S>(
     mut traffic: WriteTraffic<'_, S>,
     plain: &[u8],

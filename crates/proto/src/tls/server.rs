@@ -1,4 +1,4 @@
-//! The server side.
+//! TLS server: a session of another protocol inside TLS.
 
 use rustls::server::UnbufferedServerConnection;
 
@@ -11,14 +11,14 @@ pub struct ServerSession<S> {
     within: S,
     config: ServerConfig,
     pipe: Pipe<UnbufferedServerConnection>,
-    /// True after an alert for the peer ended the connection; further input is ignored.
+    /// True once TLS has failed and an alert waits for the peer. Further input is then ignored.
     failed: bool,
-    /// True once the inner session ends the connection; close_notify follows its last bytes.
+    /// True from the end of the inner session until close_notify is queued, after the session's last bytes.
     ends: bool,
 }
 
 impl<S: Session> ServerSession<S> {
-    /// Creates a session, used for one connection at a time.
+    /// Creates a session, which serves one connection at a time.
     pub fn new(within: S, config: ServerConfig) -> Self {
         Self { within, config, pipe: Pipe::default(), failed: false, ends: false }
     }
@@ -67,7 +67,7 @@ impl<S: Session> Session for ServerSession<S> {
         });
         match taken {
             Ok(()) => Ok(progress),
-            // The connection ends only after the alert is sent.
+            // The connection ends only after the alert was sent.
             Err(_) if pipe.error.is_some() && pipe.wants_out() => {
                 self.failed = true;
                 Ok(Progress { close: true, linger: true, ..progress })

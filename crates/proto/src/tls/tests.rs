@@ -1,5 +1,5 @@
-//! Tests of both sides against each other in memory: data arrives unchanged however it is split, and each error has a
-//! sentence.
+//! Tests of the client and the server against each other in memory: data arrives unchanged however it is split, and
+//! each error is explained by a sentence.
 
 use proptest::prelude::*;
 use run::{TlsPlan, TlsVersion};
@@ -13,7 +13,7 @@ type Theirs = ServerSession<echo::ServerSession>;
 
 const MESSAGE: u64 = 40_000;
 
-/// Builds a server with a certificate, trusted or not, and its client.
+/// Builds a client, and a server with a certificate that the client trusts unless the plan names another authority.
 fn ends(plan: TlsPlan, alpn: (&'static str, &[&str])) -> (TlsClient<echo::ClientPlan>, ServerConfig) {
     let (chain, key) = self_signed(&["good.example", "127.0.0.1"]).unwrap();
     let file = tempfile::NamedTempFile::new().unwrap();
@@ -30,7 +30,8 @@ fn server(config: &ServerConfig) -> Theirs {
     ServerSession::new(echo::ServerSession::default(), config.clone())
 }
 
-/// Lets both sides exchange bytes in pieces until neither has more to send. Returns the answered requests.
+/// Lets client and server exchange bytes in pieces until neither has more to send. Returns the number of answered
+/// requests.
 fn talk(ours: &mut Ours, theirs: &mut Theirs, pieces: (usize, usize), requests: u32) -> Result<u32, Fault> {
     let (mut buffer, mut begun, mut ended) = (vec![0; 70_000], 0, 0);
     loop {
@@ -99,7 +100,7 @@ fn a_record_that_was_changed_ends_the_connection() {
     assert!(ours.explain().unwrap().contains("changed on its way"));
 }
 
-/// Returns the client's complaint about a server, if any.
+/// Returns the client's explanation of a failed connection to a server; `None` if the connection succeeds.
 fn complaint(plan: TlsPlan, alpn: (&'static str, &[&str]), other: Option<ServerConfig>) -> Option<String> {
     let (client, config) = ends(plan, alpn);
     let mut ours = client.session();
@@ -188,7 +189,7 @@ fn endless_handshake_messages_are_bounded() {
     let (client, _) = ends(TlsPlan::default(), ("", &[]));
     let mut ours = client.session();
     ours.transmit(&mut [0; 5000]);
-    // A certificate message that announces 16 MiB, in records of maximum size.
+    // The record begins a certificate message that announces 16 MiB. Such records are sent repeatedly.
     let mut record = vec![22, 3, 3, 0x40, 0];
     record.extend([11, 0xff, 0xff, 0xff]);
     record.resize(5 + 16_384, 0);
@@ -196,7 +197,7 @@ fn endless_handshake_messages_are_bounded() {
     assert!(outcome.is_some(), "it never said that it is too much");
 }
 
-/// Certificates as `openssl req -x509` makes them: their own authority.
+/// The certificates are like those of `openssl req -x509`: each is its own authority.
 #[test]
 fn a_servers_own_certificate_is_trusted_if_it_is_given() {
     let authority = |names: &[&str], ended: bool| {

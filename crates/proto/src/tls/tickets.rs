@@ -1,5 +1,5 @@
-//! Store of tickets for resumable sessions with one server, from many connections. rustls's own store keeps eight, but
-//! a load has hundreds of handshakes at once.
+//! Store of tickets for resuming TLS sessions with one server, for many connections. rustls's own store keeps eight
+//! tickets, but a load has hundreds of concurrent handshakes.
 
 use std::collections::VecDeque;
 use std::sync::{Mutex, MutexGuard, PoisonError};
@@ -8,10 +8,10 @@ use rustls::NamedGroup;
 use rustls::client::{ClientSessionStore, Tls12ClientSessionValue, Tls13ClientSessionValue};
 use rustls::pki_types::ServerName;
 
-/// Maximum number of tickets; the oldest is dropped.
+/// Maximum number of tickets. The oldest ticket is dropped when a new one would exceed this number.
 const MAX_TICKETS: usize = 4096;
 
-/// The store of one load. The store is used in handshakes only.
+/// The ticket store of one load. Only handshakes use it.
 #[derive(Debug, Default)]
 pub(super) struct Tickets(Mutex<TicketStore>);
 
@@ -57,7 +57,7 @@ impl ClientSessionStore for Tickets {
         kept.tls13.push_back(value);
     }
 
-    /// Uses each ticket at most once (RFC 8446, appendix C.4), newest first, since tickets expire.
+    /// Uses each ticket at most once (RFC 8446, appendix C.4). The newest ticket comes first, because tickets expire.
     fn take_tls13_ticket(&self, _: &ServerName<'static>) -> Option<Tls13ClientSessionValue> {
         self.kept().tls13.pop_back()
     }

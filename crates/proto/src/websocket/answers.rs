@@ -1,4 +1,4 @@
-//! Rules that distinguish a server's answers from messages that it sends without a request.
+//! Rules that distinguish a server's answers from messages that the server sends without a request.
 
 use std::collections::VecDeque;
 use std::sync::Arc;
@@ -14,31 +14,34 @@ use crate::{Fault, Outcome, ProtoError, Which};
 
 /// Maximum size of a message in which an ID is searched, bytes.
 const MAX_MESSAGE: usize = 1 << 20;
-/// Codes of a close without an error: the purpose is fulfilled, or the server goes away (RFC 6455, section 7.4.1).
+/// Close codes without an error: the connection has fulfilled its purpose, or the server goes away (RFC 6455, section
+/// 7.4.1).
 const NORMAL_CLOSES: [u16; 2] = [1000, 1001];
-/// Explanation of an unrequested message.
+/// Explanation of a message that no request asked for.
 const PUSHES: &str = "it sends messages that no request asked for, so an answer is not known from them. Say how answers are \
                       told: by a text that only answers hold (--expect-text TEXT), by the request's ID (--body FILE \
                       --id-pointer /id), or by their position (--answer-message N --exchange-messages N)";
 
 /// Rule that decides which message is an answer.
 pub(super) enum AnswerRule {
-    /// Each message answers the oldest request. The flag becomes true when the server sends an unrequested message on
-    /// any connection. Once the flag is true, no message is known to be an answer.
+    /// Each message answers the oldest request. The flag becomes true when the server sends a message without a request
+    /// on any connection. From then on, no message counts as an answer.
     NextMessage(AtomicBool),
     /// Only a message that contains a given text is an answer.
     Text(Box<Finder<'static>>),
     /// An answer contains the ID of its request.
     Id(MessageIds),
     /// The server sends `messages` messages for each request, and message number `answer` is the answer. `misfit`
-    /// becomes true once a message comes between two exchanges on any connection; from then on, positions are unknown.
+    /// becomes true once a message arrives between two exchanges on any connection. From then on, no message counts as
+    /// an answer.
     Position { answer: u16, messages: u16, misfit: AtomicBool },
     /// The answer is a stream: all messages until the end marker, or until the server closes the connection.
     Stream(StreamPlan),
 }
 
 impl AnswerRule {
-    /// Reads the rule of a plan. Also returns the message to send, with room for an ID.
+    /// Reads the rule for answers from a plan. Also returns the message to send, with room for an ID if the rule needs
+    /// one.
     pub(super) fn new(plan: &Protocol, message: Arc<[u8]>) -> Result<(Self, Arc<[u8]>), ProtoError> {
         let Protocol::Websocket {
             expect_text, id_pointer, answer_id_pointer, answer_message, exchange_messages, ..
@@ -63,7 +66,7 @@ impl AnswerRule {
         }
     }
 
-    /// Returns true if an unrequested message would count as an answer.
+    /// Returns true if this rule could take a message without a request for an answer.
     pub(super) fn may_take_pushes(&self) -> bool {
         matches!(self, Self::NextMessage(_) | Self::Position { .. })
     }
@@ -91,9 +94,9 @@ fn twice(flag: &'static str, value: &str) -> ProtoError {
 pub(super) enum Found {
     /// The answer to a request.
     Answer(Which),
-    /// Another message of an exchange.
+    /// A message of an exchange other than the answer.
     Part,
-    /// An unrequested message.
+    /// A message that no request asked for.
     Unasked,
 }
 
@@ -101,20 +104,20 @@ pub(super) enum Found {
 #[derive(Debug, Default)]
 pub(super) struct AnswerFinder {
     search: Search,
-    /// The message being received, if its ID is looked for.
+    /// The message that is being received, if it is searched for an ID.
     message: Vec<u8>,
     is_too_long: bool,
-    /// IDs of the messages that are not yet sent completely.
+    /// IDs of the messages that are not completely sent.
     unsent: VecDeque<u32>,
-    /// Requests under way: the ID in the message, and the ID of the request.
+    /// Requests without an answer: the ID in the message, and the ID of the request.
     waiting: Vec<(u32, u16)>,
-    /// Number of messages of the current exchange so far.
+    /// Number of messages of the current exchange that have arrived.
     position: u16,
-    /// Number of messages that arrived since the last answer.
+    /// Number of messages without a request that arrived since the last answer.
     unasked: u64,
-    /// Events of the current stream; absent before the first message of a stream.
+    /// Event counter of streams; absent before the first message of the first stream.
     events: Option<Box<EventCounter>>,
-    /// Number of events found since the last report to the caller, and number of bytes of the current stream.
+    /// Number of events that were found since the last report to the caller, and number of bytes of the current stream.
     new_events: u32,
     stream_bytes: u64,
 }
@@ -129,7 +132,7 @@ impl AnswerFinder {
         }
     }
 
-    /// Writes an ID into the piece of the message that is being sent; the piece begins at offset `from`.
+    /// Writes an ID into a piece of the message that is being sent. `from` is the offset of the piece in the message.
     pub(super) fn write_id(&self, rule: &AnswerRule, from: usize, piece: &mut [u8]) {
         if let (AnswerRule::Id(ids), Some(id)) = (rule, self.unsent.front()) {
             ids.write(*id, from, piece);
@@ -141,7 +144,7 @@ impl AnswerFinder {
         self.unsent.pop_front();
     }
 
-    /// Reads a piece of a message.
+    /// Reads a piece of a message from the server.
     pub(super) fn piece(&mut self, rule: &AnswerRule, bytes: &[u8]) {
         match rule {
             AnswerRule::Text(text) => self.search.look(text, bytes),
@@ -163,7 +166,7 @@ impl AnswerFinder {
         self.events.get_or_insert_with(|| Box::new(EventCounter::new(plan)))
     }
 
-    /// Ends a message of a stream. Only the end marker ends the stream here.
+    /// Handles the end of a message of a stream. Only a message with the end marker ends the stream here.
     fn event_ended(&mut self, plan: &StreamPlan) -> Found {
         let events = self.events_of(plan);
         let (count, is_end) = (events.read(&[], true), events.has_end() == Some(true));
@@ -175,8 +178,8 @@ impl AnswerFinder {
         Found::Answer(Which::Oldest)
     }
 
-    /// Ends a stream when the server closes the connection. Returns `None` if the answer is no stream, or if the server
-    /// closes with an error.
+    /// Ends a stream when the server closes the connection. Returns `None` if the answer is not a stream, or if the
+    /// server closes the connection with an error.
     pub(super) fn stream_closed(&mut self, rule: &AnswerRule, code: &[u8]) -> Option<Outcome> {
         let AnswerRule::Stream(plan) = rule else { return None };
         let is_normal = code.is_empty() || NORMAL_CLOSES.iter().any(|normal| normal.to_be_bytes() == *code);
@@ -199,7 +202,8 @@ impl AnswerFinder {
         std::mem::replace(&mut self.stream_bytes, 0)
     }
 
-    /// Decides whether the complete message is an answer. `is_asked_for` is true if a sent request waits for one.
+    /// Decides whether the complete message is an answer. `is_asked_for` is true if a completely sent request waits for
+    /// an answer.
     pub(super) fn message_ended(&mut self, rule: &AnswerRule, is_asked_for: bool) -> Result<Found, Fault> {
         let found = match rule {
             AnswerRule::NextMessage(pushes) => {
@@ -246,7 +250,7 @@ impl AnswerFinder {
         found
     }
 
-    /// Explains why messages do not count as answers, with advice.
+    /// Explains why the last messages did not count as answers, with advice.
     pub(super) fn explain(&self, rule: &AnswerRule) -> Option<String> {
         if self.unasked == 0 {
             return None;

@@ -1,4 +1,5 @@
-//! The client side: a fixed message, with a new mask for every send, and the message that answers it.
+//! WebSocket client: sends the same message for each request, with a new mask every time, and waits for the message
+//! that answers it.
 
 use std::sync::Arc;
 
@@ -15,25 +16,25 @@ use crate::{Client, Done, Fault, Outcome, Progress, ProtoError, Request, Request
 
 /// Maximum size of unsent answers to pings, bytes.
 const MAX_OWED: usize = 64 * 1024;
-/// Maximum size of a generated message.
+/// Maximum size of a generated message, bytes.
 const MAX_GENERATED: u64 = 1 << 30;
 
-/// Client side of a plan, checked and prepared.
+/// Settings of the clients of a plan, checked and prepared.
 #[derive(Clone)]
 pub struct ClientPlan(Arc<Prepared>);
 
 struct Prepared {
     handshake: Box<[u8]>,
-    /// Frame header, including room for its mask.
+    /// Frame header; its last four bytes are replaced by the mask.
     head: Box<[u8]>,
     message: Arc<[u8]>,
-    /// Messages per connection; 0 for no limit.
+    /// Maximum number of messages per connection; 0 for no limit.
     most: u64,
     answer_rule: AnswerRule,
 }
 
 impl ClientPlan {
-    /// Checks the request, reads its message, and assembles both.
+    /// Checks the settings, reads the message, and builds the handshake and the frame header.
     pub fn new(plan: &Protocol) -> Result<Self, ProtoError> {
         let Protocol::Websocket { path, host, headers, body_file, message_bytes, messages, .. } = plan else {
             return Err(ProtoError::Unknown(plan.name()));
@@ -66,7 +67,7 @@ impl Client for ClientPlan {
     type Session = ClientSession;
 
     fn with_stream(mut self, stream: &StreamPlan) -> Result<Self, ProtoError> {
-        // The plan was just made, so nothing else refers to it.
+        // The plan was just made, so this `Arc` is the only reference to it.
         let plan = Arc::get_mut(&mut self.0).filter(|_| stream.format == StreamFormat::Ws);
         plan.ok_or_else(|| ProtoError::wrong_stream(stream))?.answer_rule = AnswerRule::Stream(stream.clone());
         Ok(self)
@@ -98,7 +99,7 @@ impl Client for ClientPlan {
 /// Client side of one connection.
 pub struct ClientSession {
     plan: Arc<Prepared>,
-    /// The handshake and control frames: whole frames, sent between messages.
+    /// Unsent handshake and control frames, which are sent between messages.
     outgoing: SendBuffer,
     answer: HeadBuffer,
     refusal: Option<String>,
@@ -107,14 +108,14 @@ pub struct ClientSession {
     /// True after a close frame was sent.
     over: bool,
     to_send: u32,
-    /// Sent bytes of the current frame, and its mask.
+    /// Number of bytes of the current frame that were sent, and the mask of this frame.
     sent: usize,
     mask: [u8; 4],
     masks: fastrand::Rng,
     begun: u64,
     outstanding: u32,
     reader: Reader,
-    /// Bytes of the message being received.
+    /// Number of bytes of the current message that have arrived.
     bytes: u64,
     answers: AnswerFinder,
 }
@@ -284,7 +285,7 @@ impl ClientSession {
         self.outgoing.take_into(usize::MAX, out)
     }
 
-    /// Writes more of the current frame, or starts the next one.
+    /// Writes further bytes of the current frame, or starts the next frame.
     fn message(&mut self, out: &mut [u8]) -> usize {
         let Prepared { head, message, .. } = &*self.plan;
         if self.sent == 0 {
@@ -314,7 +315,7 @@ impl ClientSession {
         n
     }
 
-    /// Sends a close frame, at most once.
+    /// Queues a close frame, at most once per connection.
     fn close(&mut self, code: &[u8]) {
         if !std::mem::replace(&mut self.over, true) {
             let mask = Some(self.masks.u32(..).to_ne_bytes());
@@ -323,7 +324,7 @@ impl ClientSession {
     }
 }
 
-/// Describes a close of the server (RFC 6455, section 5.5.1).
+/// Describes a close frame of the server (RFC 6455, section 5.5.1).
 fn closed(payload: &[u8]) -> String {
     let Some((code, reason)) = payload.split_first_chunk::<2>() else {
         return "the server closed the connection without a code".into();

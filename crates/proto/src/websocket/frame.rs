@@ -1,5 +1,5 @@
-//! Frames of WebSocket (RFC 6455, section 5), read in pieces of any size. Data is passed on as it arrives, control
-//! frames (ping, pong, close) when complete.
+//! Frames of WebSocket (RFC 6455, section 5), read in pieces of any size. Data is passed on as it arrives. Control
+//! frames (ping, pong, close) are passed on when they are complete.
 
 use crate::Fault;
 
@@ -12,11 +12,11 @@ pub(super) const PONG: u8 = 10;
 
 /// Flag of the last frame of a message.
 pub(super) const FIN: u8 = 0x80;
-/// Flag in the second byte: the payload is masked.
+/// Flag in the second byte of a frame that tells that the payload is masked.
 const MASKED: u8 = 0x80;
-/// Maximum payload of a control frame.
+/// Maximum payload of a control frame, bytes.
 pub(super) const MAX_CONTROL: usize = 125;
-/// Maximum size of a frame header: two bytes, eight of length, four of mask.
+/// Maximum size of a frame header, bytes: two bytes, eight bytes of length, and four bytes of mask.
 const MAX_HEAD: usize = 14;
 
 /// A frame header.
@@ -31,21 +31,21 @@ pub(super) struct FrameHeader {
 /// A parsed piece of input.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) enum Piece<'a> {
-    /// A part of a data frame, still masked. `from` is its offset in the frame, and `ends` is true if the frame ends
-    /// with it.
+    /// A part of a data frame, still masked. `from` is the offset of this part in the frame's payload, and `ends` is
+    /// true if the frame ends with this part.
     Data { head: FrameHeader, from: u64, bytes: &'a [u8], ends: bool },
     /// A whole control frame, unmasked.
     Control { opcode: u8, payload: &'a [u8] },
 }
 
-/// Parse position within a frame.
+/// Position within the current frame.
 #[derive(Debug)]
 pub(super) struct Reader {
-    /// True if the peer must mask: clients must, servers must not.
+    /// True if the peer must mask its frames: true for a client as peer, and false for a server.
     masked: bool,
     head: [u8; MAX_HEAD],
     have: usize,
-    /// The frame whose payload is being read, with the bytes read so far.
+    /// Header of the frame whose payload is being read, and the number of payload bytes read so far.
     current: Option<(FrameHeader, u64)>,
     /// True if a message has begun and its last frame has not arrived.
     inside: bool,
@@ -87,17 +87,17 @@ impl Reader {
         Ok(Some(Piece::Control { opcode: head.opcode, payload }))
     }
 
-    /// Returns true if a message has begun and is not complete.
+    /// Returns true if a message or a frame has begun and is not complete.
     pub(super) const fn is_inside(&self) -> bool {
         self.inside || self.have > 0 || self.current.is_some()
     }
 
-    /// Forgets the connection.
+    /// Prepares for a new connection.
     pub(super) fn reset(&mut self) {
         (self.have, self.current, self.inside) = (0, None, false);
     }
 
-    /// Returns the next frame header, once complete.
+    /// Returns the next frame header; `None` until it is complete.
     fn begin(&mut self, rest: &mut &[u8]) -> Result<Option<FrameHeader>, Fault> {
         loop {
             let wanted = self.wanted();
@@ -116,7 +116,7 @@ impl Reader {
         }
     }
 
-    /// Returns the size of the frame header, as known from the bytes received so far.
+    /// Returns the size of the frame header, according to the bytes that have arrived so far.
     fn wanted(&self) -> usize {
         if self.have < 2 {
             return 2;
@@ -157,8 +157,8 @@ impl Reader {
     }
 }
 
-/// Returns a frame header and its length. If `masked`, the length includes four zero bytes at the end, which the caller
-/// replaces by the mask or leaves as a zero mask.
+/// Returns a frame header and its length. If `masked`, the header ends with four zero bytes. The caller replaces them
+/// by the mask, or leaves them as a mask of zeros.
 pub(super) fn head(opcode: u8, fin: bool, length: u64, masked: bool) -> ([u8; MAX_HEAD], usize) {
     let mut bytes = [0; MAX_HEAD];
     bytes[0] = opcode | if fin { FIN } else { 0 };
@@ -182,7 +182,7 @@ pub(super) fn write_control(to: &mut Vec<u8>, opcode: u8, payload: &[u8], mask: 
     super::mask::apply(&mut to[from..], mask.unwrap_or_default(), 0);
 }
 
-/// Returns true for a valid payload of a close (section 7.4): empty, or a valid code with text.
+/// Returns true for a valid payload of a close frame (section 7.4): no bytes, or a valid code with UTF-8 text.
 pub(super) fn close_is_right(payload: &[u8]) -> bool {
     let Some((code, reason)) = payload.split_first_chunk() else { return payload.is_empty() };
     let code = u16::from_be_bytes(*code);

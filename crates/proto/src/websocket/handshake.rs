@@ -1,4 +1,4 @@
-//! The handshake (RFC 6455, section 4): an HTTP/1.1 request to change the protocol, and its answer.
+//! The handshake (RFC 6455, section 4): an HTTP/1.1 request to change to WebSocket, and its answer.
 
 use std::sync::OnceLock;
 
@@ -10,14 +10,14 @@ use crate::http1::MAX_HEADERS;
 /// Suffix that a server appends to the key (section 1.3).
 const GUID: &str = "258EAFA5-E914-47DA-95CA-C5AB0DC85B11";
 
-/// Returns the key of all our connections. The key only proves that a server speaks WebSocket, and protects no secret.
-/// One key per process suffices, so the request is assembled once.
+/// Returns the key of all our connections. The key serves only to prove that the server speaks WebSocket, and protects
+/// no secret. One key per process is enough, so the request is built only once.
 pub(super) fn key() -> &'static str {
     static KEY: OnceLock<String> = OnceLock::new();
     KEY.get_or_init(|| STANDARD.encode(fastrand::u128(..).to_ne_bytes()))
 }
 
-/// Computes a server's answer to a key.
+/// Computes the value of Sec-WebSocket-Accept for a key.
 pub(super) fn accept_key(key: &str) -> String {
     let whole = format!("{key}{GUID}");
     STANDARD.encode(ring::digest::digest(&ring::digest::SHA1_FOR_LEGACY_USE_ONLY, whole.as_bytes()))
@@ -31,7 +31,7 @@ pub(super) fn accept_response(key: &str) -> String {
     )
 }
 
-/// Checks that a server's answer accepts, and returns the reason otherwise.
+/// Checks that a server's answer accepts the handshake. Otherwise, returns the reason why it does not.
 pub(super) fn check_accepted(head: &[u8]) -> Result<(), &'static str> {
     let mut fields = [httparse::EMPTY_HEADER; MAX_HEADERS];
     let mut answer = httparse::Response::new(&mut fields);
@@ -54,7 +54,7 @@ pub(super) fn check_accepted(head: &[u8]) -> Result<(), &'static str> {
     }
 }
 
-/// Returns the key of a client's request, or the status that refuses it.
+/// Returns the key in a client's request, or the status with which the request must be refused.
 pub(super) fn request_key(head: &[u8]) -> Result<&str, u16> {
     let mut fields = [httparse::EMPTY_HEADER; MAX_HEADERS];
     let mut request = httparse::Request::new(&mut fields);

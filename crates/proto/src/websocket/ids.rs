@@ -1,4 +1,4 @@
-//! IDs in messages: each message contains an ID, and its answer repeats it.
+//! IDs in messages: each message contains an ID, and the answer contains the same ID.
 
 use std::ops::Range;
 use std::sync::Arc;
@@ -9,22 +9,23 @@ use crate::json_pointer::JsonPointer;
 
 /// Smallest ID. All IDs have ten digits, so each message has the same length.
 const MIN_ID: u32 = 1_000_000_000;
-/// Number of IDs before they repeat. The largest still fits a signed integer of 32 bits.
+/// Number of IDs before they repeat. The largest ID still fits into a signed 32-bit integer.
 const IDS: u32 = i32::MAX as u32 - MIN_ID;
 const DIGITS: usize = 10;
 
-/// Positions of the IDs in messages and answers, and the source of new IDs.
+/// Positions of the IDs in messages and in answers, and the generator of new IDs.
 pub(super) struct MessageIds {
     in_message: Range<usize>,
     in_answer: JsonPointer,
     /// JSON pointer to the ID in answers, as the user gave it.
     pub(super) pointer: String,
-    /// The next ID, unique over all connections, because a server may also send one connection's answers to the others.
+    /// The next ID. IDs are unique over all connections, because a server may send the answer for one connection to the
+    /// other connections, too.
     next: AtomicU32,
 }
 
 impl MessageIds {
-    /// Finds the position of the ID, and returns the message with room for an ID at this position.
+    /// Finds the position of the ID in the message. Also returns the message with room for an ID at this position.
     pub(super) fn new(
         pointer: &str,
         answer_pointer: Option<&str>,
@@ -43,17 +44,17 @@ impl MessageIds {
         let room = format!("{quote}{MIN_ID}{quote}");
         let with_id = [&message[..begin], room.as_bytes(), &message[begin + found.len()..]].concat();
         let in_message = begin + quote.len()..begin + quote.len() + DIGITS;
-        // Processes that load one server begin at different IDs.
+        // The first ID is random, so that processes which load the same server use different IDs.
         let next = AtomicU32::new(fastrand::u32(..IDS));
         Ok((Self { in_message, in_answer, pointer: of_answer.into(), next }, with_id.into()))
     }
 
-    /// Returns an ID that no recent message had.
+    /// Returns an ID that no recent message of this process had.
     pub(super) fn next(&self) -> u32 {
         MIN_ID + self.next.fetch_add(1, Ordering::Relaxed) % IDS
     }
 
-    /// Writes the part of an ID that falls into `out`, the piece of the message from `from` on.
+    /// Writes the part of an ID that lies within `out`. `out` is a piece of the message, from position `from` on.
     pub(super) fn write(&self, id: u32, from: usize, out: &mut [u8]) {
         let (begin, end) = (self.in_message.start.max(from), self.in_message.end.min(from + out.len()));
         if begin < end {
@@ -63,11 +64,11 @@ impl MessageIds {
         }
     }
 
-    /// Returns the ID in a message of the server. A number may come back as text, and text as a number.
+    /// Returns the ID in a message of the server, which may be a JSON number or a JSON string.
     pub(super) fn of_answer(&self, message: &[u8]) -> Option<u32> {
         let found = self.in_answer.find(message)?;
         let bare = found.strip_prefix('"').and_then(|rest| rest.strip_suffix('"')).unwrap_or(found);
-        // Servers that know only floating-point numbers may write an ID as 1000000000.0 or 1e9.
+        // Servers that have only floating-point numbers may write an ID as 1000000000.0 or 1e9.
         bare.parse().ok().or_else(|| bare.parse::<f64>().ok().filter(|id| id.fract() == 0.0).map(|id| id as u32))
     }
 }

@@ -1,5 +1,5 @@
-//! WebSocket (RFC 6455), both sides: one message and the message that answers it form a request. The client offers no
-//! extensions of WebSocket.
+//! WebSocket (RFC 6455), client and server. A message and the message that answers it count as one request. The client
+//! offers no extensions of WebSocket.
 
 mod answers;
 mod client;

@@ -1,6 +1,6 @@
-//! The server side: echoes every message frame by frame, so none is stored whole.
+//! WebSocket server: sends every message back frame by frame, so no message is stored as a whole.
 //!
-//! Text is not checked to be UTF-8, because it only returns to its sender.
+//! Text is not checked to be UTF-8, because it is only sent back to its sender.
 
 use super::frame::{self, Piece, Reader};
 use super::handshake::{accept_response, request_key};
@@ -9,7 +9,7 @@ use crate::http1::HeadBuffer;
 use crate::outbox::SendBuffer;
 use crate::{Fault, Progress, Session};
 
-/// Memory for answers that an idle connection keeps, in bytes.
+/// Maximum size of the send buffer that an idle connection keeps, bytes.
 const KEPT_BYTES: usize = 4096;
 
 /// Server side of one connection.
@@ -17,7 +17,7 @@ pub struct ServerSession {
     head: HeadBuffer,
     /// True once the handshake is over.
     open: bool,
-    /// True after a close was sent or the handshake refused: further input is ignored.
+    /// True after a close frame was sent or the handshake was refused. Further input is then ignored.
     over: bool,
     reader: Reader,
     outgoing: SendBuffer,
@@ -33,19 +33,19 @@ impl Default for ServerSession {
 }
 
 impl ServerSession {
-    /// Makes a session that drops the messages of the client. The caller sends messages by [`ServerSession::say`].
+    /// Creates a session that drops the messages of the client. The caller sends messages with [`ServerSession::say`].
     pub fn silent() -> Self {
         Self { drops: true, ..Self::default() }
     }
 
-    /// Sends a text message.
+    /// Queues a text message.
     pub fn say(&mut self, text: &[u8]) {
         let (begin, length) = frame::head(frame::TEXT, true, text.len() as u64, false);
         self.outgoing.append(&begin[..length]);
         self.outgoing.append(text);
     }
 
-    /// Announces the regular end of the connection.
+    /// Queues a close frame that announces the regular end of the connection.
     pub fn leave(&mut self) {
         self.close(&1000_u16.to_be_bytes());
     }
@@ -108,7 +108,7 @@ impl Session for ServerSession {
 }
 
 impl ServerSession {
-    /// Reads frames until the input is used up or the connection is over.
+    /// Reads frames until all input is used or the connection is over.
     fn frames(&mut self, rest: &mut &[u8], progress: &mut Progress) -> Result<(), Fault> {
         while let Some(piece) = self.reader.next(rest)? {
             match piece {
@@ -143,7 +143,7 @@ impl ServerSession {
         Ok(())
     }
 
-    /// Announces the end of the connection.
+    /// Queues a close frame, and ends the connection after it.
     fn close(&mut self, code: &[u8]) -> Progress {
         frame::write_control(self.outgoing.end(), frame::CLOSE, code, None);
         self.over = true;

@@ -1,4 +1,4 @@
-//! Row of WebSocket in the protocol table.
+//! Entry of WebSocket in the table of protocols.
 
 use run::Protocol;
 
@@ -160,7 +160,7 @@ pub(crate) const SPEC: ProtocolSpec = ProtocolSpec {
     ..ProtocolSpec::DEFAULT
 };
 
-/// Prepares the client side of a plan.
+/// Checks a plan of this protocol, and prepares the settings of its clients.
 pub(crate) fn client(plan: &Protocol) -> Result<ClientPlan, ProtoError> {
     ClientPlan::new(plan)
 }

@@ -1,4 +1,4 @@
-//! Tests of both sides against each other, and of each against frames written by hand.
+//! Tests of the client and server sessions: against each other, and against frames written by hand.
 
 use proptest::prelude::*;
 use run::{Protocol, StreamFormat, StreamPlan};
@@ -12,7 +12,7 @@ fn client(message_bytes: u64, messages: u32) -> ClientSession {
     plan(message_bytes, messages, |_| ()).unwrap().session()
 }
 
-/// Creates the plan of a client whose rule for answers `set` changes.
+/// Creates the plan of a client. `set` changes the client's rule for answers.
 fn plan(message_bytes: u64, messages: u32, set: fn(&mut AnswerSettings)) -> Result<ClientPlan, ProtoError> {
     let mut rule = AnswerSettings::default();
     set(&mut rule);
@@ -34,7 +34,7 @@ fn plan(message_bytes: u64, messages: u32, set: fn(&mut AnswerSettings)) -> Resu
     })
 }
 
-/// Makes a session with a request, whose answer is a stream with this end marker.
+/// Creates a session with one request, whose answer is a stream with this end marker.
 fn stream(end: &str) -> ClientSession {
     let format = StreamFormat::Ws;
     let stream = StreamPlan { format, end: end.into(), ..StreamPlan::default() };
@@ -44,7 +44,8 @@ fn stream(end: &str) -> ClientSession {
     session
 }
 
-/// Returns the results of requests after these frames, and the number of events before that.
+/// Feeds frames to a session. Returns the results of the requests that ended, and the number of events that were
+/// reported before these ends.
 fn streamed(session: &mut ClientSession, frames: &[&[u8]]) -> (Vec<(Outcome, u64, u32)>, u32) {
     let (mut ended, mut events) = (Vec::new(), 0);
     for frame in frames {
@@ -79,7 +80,7 @@ struct AnswerSettings {
     exchange_messages: Option<u16>,
 }
 
-/// Creates a session after its handshake.
+/// Creates a session that has completed its handshake.
 fn open(messages: u32) -> ClientSession {
     accepted(client(5, messages))
 }
@@ -101,13 +102,13 @@ fn sent(session: &mut ClientSession, cut: usize) -> Vec<u8> {
     all
 }
 
-/// Builds a frame as a server sends it.
+/// Builds a frame of a server, without a mask.
 fn framed(first: u8, payload: &[u8]) -> Vec<u8> {
     let (head, length) = frame::head(first & 0x0f, first & FIN != 0, payload.len() as u64, false);
     [&head[..length], payload].concat()
 }
 
-/// Builds a frame as a client sends it.
+/// Builds a frame of a client, with a mask.
 fn masked(first: u8, payload: &[u8]) -> Vec<u8> {
     let (mut head, length) = frame::head(first & 0x0f, first & FIN != 0, payload.len() as u64, true);
     let mask = [1, 2, 3, 4];
@@ -117,7 +118,7 @@ fn masked(first: u8, payload: &[u8]) -> Vec<u8> {
     [&head[..length], &bytes].concat()
 }
 
-/// Returns our server's answer to these frames after the handshake.
+/// Sends these frames to our server after a handshake. Returns the bytes that the server sends, and its progress.
 fn served(bytes: &[u8], cut: usize) -> (Vec<u8>, Progress) {
     let (mut server, mut sum) = (ServerSession::default(), Progress::default());
     let mut request = client(5, 0);
@@ -222,7 +223,7 @@ fn a_message_that_nobody_asked_for_is_no_answer() {
     assert!(first.receive(&[&answer[..], &news].concat(), &mut |_| ended += 1).is_err());
     assert_eq!(ended, 1);
     assert!(first.explain().unwrap().contains("--expect-text"), "{:?}", first.explain());
-    // Which message of this server is an answer is no longer known, on any connection.
+    // From now on, no message of this server counts as an answer, on any connection.
     assert!(second.receive(&answer, &mut |_| ended += 1).is_err() && ended == 1);
     let mut early = open(0);
     early.begin(Request::default());
@@ -238,7 +239,8 @@ fn a_message_that_nobody_asked_for_is_no_answer() {
     assert_eq!(told.receive(&halves, &mut drop).unwrap().completed, 1, "over parts of a message");
 }
 
-/// Returns the ID of each request that the messages end, and the number of messages that no request asked for.
+/// Feeds text messages to a session. Returns the IDs of the requests that they end, and the number of messages without
+/// a request.
 fn ended(session: &mut ClientSession, messages: &[&str]) -> Result<(Vec<Which>, u32), Fault> {
     let mut all = Vec::new();
     let bytes: Vec<u8> = messages.iter().flat_map(|text| framed(FIN | frame::TEXT, text.as_bytes())).collect();

@@ -1,5 +1,5 @@
-//! Result of a client that reads a server's bytes, and of our servers that read a client's, for every protocol with its
-//! own frames. The test here and the fuzz targets use these functions.
+//! Feeds a server's bytes to a client, and a client's bytes to our servers, for every protocol with its own frames. The
+//! tests here and the fuzz targets use these functions.
 
 use std::sync::Arc;
 
@@ -7,17 +7,17 @@ use loadline_proto::http1::{Page, Site};
 use loadline_proto::{Done, Request, Session, by_scheme, http2, memcached, redis, websocket};
 use run::StreamPlan;
 
-/// Requests that the client has in flight.
+/// Number of requests that the client has in flight.
 const IN_FLIGHT: u16 = 4;
 
-/// Feeds `bytes` to the client of a scheme after its handshake, in pieces of `piece` bytes. Returns each request's
-/// result, and true if the connection ended with a fault.
+/// Feeds `bytes` to the client of a scheme after its handshake, in pieces of `piece` bytes. Returns the result of each
+/// request that ended, and true if the connection ended with a fault.
 pub(crate) fn client(scheme: &str, bytes: &[u8], piece: usize) -> (Vec<Done>, bool) {
     stream(scheme, None, bytes, piece)
 }
 
-/// Feeds `bytes` as [`client`] does, to a client whose answers may be streams of events. Each result has the number of
-/// its events.
+/// Feeds `bytes` to a client as [`client`] does. With `stream`, the client's answers are streams of events, and each
+/// result contains its number of events.
 pub(crate) fn stream(scheme: &str, stream: Option<&StreamPlan>, bytes: &[u8], piece: usize) -> (Vec<Done>, bool) {
     let Some((row, _)) = by_scheme(scheme) else { unreachable!("{scheme} has a row") };
     let plan = (row.defaults)();
@@ -47,7 +47,7 @@ pub(crate) fn stream(scheme: &str, stream: Option<&StreamPlan>, bytes: &[u8], pi
     (told, broken)
 }
 
-/// A site of one page.
+/// A site with a single page.
 struct OnePage(Arc<Page>);
 
 impl Site for OnePage {
@@ -64,7 +64,8 @@ impl Site for OnePage {
     }
 }
 
-/// Feeds `bytes` to a server. Returns the server's completed requests, its answer, and true if it ends the connection.
+/// Feeds `bytes` to a server in pieces of `piece` bytes. Returns the number of completed requests, the server's answer,
+/// and true if the server ends the connection.
 pub(crate) fn server(service: &str, bytes: &[u8], piece: usize) -> (u32, Vec<u8>, bool) {
     match service {
         "h2" => {

@@ -1,12 +1,13 @@
-//! Result of a client that reads a server's bytes; shared by the test here and the fuzz target.
+//! Feeds a server's bytes to the HTTP/1 client. The test here and the fuzz target share this function.
 
 use loadline_proto::{Client, Done, Fault, Progress, Request, Requester, http1};
 use run::Protocol;
 
-/// Requests that the client has in flight.
+/// Number of requests that the client has in flight.
 const IN_FLIGHT: usize = 4;
 
-/// Feeds `bytes` in pieces of `piece` bytes. Returns each request's result, the total progress, and the final fault.
+/// Feeds `bytes` in pieces of `piece` bytes. Returns the results of the requests that ended, the total progress, and
+/// the fault that ended the connection, if any.
 pub(crate) fn feed(bytes: &[u8], piece: usize) -> ((Vec<Done>, Progress), Option<Fault>) {
     let Ok(plan) = http1::ClientPlan::new(&Protocol::default()) else { unreachable!("the default protocol is http1") };
     let mut session = plan.session();

@@ -1,11 +1,11 @@
-//! Result of the reference server that reads a client's bytes; shared by the test here and the fuzz target.
+//! Feeds a client's bytes to the reference server. The test here and the fuzz target share these functions.
 
 use std::sync::Arc;
 
 use loadline_proto::http1::{Chunked, Framing, Page, ServerSession, Site, empty_lines, request};
 use loadline_proto::{Progress, Session};
 
-/// A site of one page.
+/// A site with a single page.
 struct OnePage(Arc<Page>);
 
 impl Site for OnePage {
@@ -29,8 +29,8 @@ impl Site for OnePage {
     }
 }
 
-/// Feeds `bytes` in pieces of `piece` bytes until the server wants the connection closed. Returns the server's progress
-/// and its answer.
+/// Feeds `bytes` in pieces of `piece` bytes until the server ends the connection. Returns the server's progress and its
+/// answer.
 pub(crate) fn feed(bytes: &[u8], piece: usize) -> (Progress, Vec<u8>) {
     let mut session = ServerSession::new(Arc::new(OnePage(Page::new(200, "text/plain", "", b"hello".to_vec()))));
     let (mut sum, mut sent) = (Progress::default(), Vec::new());
@@ -59,8 +59,8 @@ fn transmit(session: &mut ServerSession, sent: &mut Vec<u8>) {
     }
 }
 
-/// Reads the requests with the parser that server and proxy share. Returns the number of requests before the bytes end
-/// or one is refused. Checks that every step consumes bytes.
+/// Reads requests with the parser that the server and the proxy share. Returns the number of complete requests before
+/// the bytes end or a request is refused. Checks that every head consumes bytes.
 pub(crate) fn requests(mut bytes: &[u8]) -> u32 {
     let mut count = 0;
     while !bytes.is_empty() {

@@ -1,6 +1,6 @@
-//! Messages with a few mutations, equal in every run.
+//! Messages with a few random mutations, which are the same in every run.
 
-/// Words that parsers may handle wrongly, inserted in addition to random bytes.
+/// Words that are inserted as mutations, because parsers may handle them wrongly.
 const WORDS: &[&str] = &[
     "\r\n",
     "\r\n\r\n",
@@ -16,7 +16,7 @@ const WORDS: &[&str] = &[
     "\n",
 ];
 
-/// Random numbers of the generator xorshift64*.
+/// The random number generator xorshift64*, with its state.
 pub(crate) struct Random(pub(crate) u64);
 
 impl Random {
@@ -27,12 +27,12 @@ impl Random {
         (self.0.wrapping_mul(0x2545_f491_4f6c_dd1d) >> 33) as usize % end
     }
 
-    /// Returns the message with one to four mutations.
+    /// Returns the message with one to four random mutations.
     pub(crate) fn mutate(&mut self, seed: &str) -> Vec<u8> {
         self.mutate_bytes(seed.as_bytes())
     }
 
-    /// Returns mutated bytes that need not be text.
+    /// Returns the bytes with one to four random mutations; the bytes need not be text.
     pub(crate) fn mutate_bytes(&mut self, seed: &[u8]) -> Vec<u8> {
         let mut bytes = seed.to_vec();
         for _ in 0..=self.below(4) {

@@ -1,8 +1,9 @@
-//! `capacity`: a server with a known capacity. Requests take turns, each 1/capacity seconds long. After the real work
-//! of a request, the rest of its turn is spent computing (`work`) or sleeping (`sleep`).
+//! `capacity`: a server with a known capacity. Requests are served one after another, and each has a time slice
+//! ("turn") of 1/capacity seconds. After the real work of a request, the rest of its time slice is spent computing
+//! (`work`) or sleeping (`sleep`).
 //!
-//! While requests wait, turns follow one another without a gap, so that a late wake-up does not lower the rate. After a
-//! time without requests, the next turn starts without delay.
+//! While requests wait, time slices follow one another without a gap, so that a late wake-up does not lower the rate.
+//! After a time without requests, the next time slice starts at once.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
@@ -10,7 +11,7 @@ use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use super::delay::Delay;
 use crate::{Options, ServeError};
 
-/// Maximum lateness of a wake-up that later turns make up for, nanoseconds.
+/// Maximum lateness of a wake-up for which later time slices compensate, nanoseconds.
 const MAX_CATCH_UP_NS: u64 = 10_000_000;
 
 pub(super) fn delay(options: &Options<'_>, threads: u32) -> Result<Option<Delay>, ServeError> {
@@ -35,8 +36,8 @@ pub(super) fn delay(options: &Options<'_>, threads: u32) -> Result<Option<Delay>
     })))
 }
 
-/// Turns of a server with a known capacity. All threads share one sequence of turns, and a thread's turn lasts as long
-/// as `threads` turns of the sequence.
+/// Time slices of a server with a known capacity. All threads take them from one sequence, in which a new slice begins
+/// every `turn_ns`. A slice lasts `span_ns`, which is `threads` times as long, because the threads work in parallel.
 struct Turns {
     turn_ns: u64,
     span_ns: u64,
@@ -52,7 +53,7 @@ impl Turns {
         Self { turn_ns, span_ns, catch_up_ns, next_ns: AtomicU64::new(0) }
     }
 
-    /// Takes the next turn and returns the time at which it ends.
+    /// Takes the next time slice, and returns the time at which it ends.
     fn take(&self, now_ns: u64) -> u64 {
         let begin = |next_ns: u64| if now_ns > next_ns + self.catch_up_ns { now_ns } else { next_ns };
         let taken = self.next_ns.fetch_update(Relaxed, Relaxed, |next_ns| Some(begin(next_ns) + self.turn_ns));
@@ -83,7 +84,7 @@ mod tests {
     fn the_next_turns_compensate_a_late_wake_up() {
         let turns = Turns::new(500.0, 1, true);
         assert_eq!(turns.take(BEGIN_NS), BEGIN_NS + 2 * MS);
-        // The thread woke 5 ms late. The next turns end as if it had woken up on time.
+        // The thread woke up 5 ms late. The next time slices end as if it had woken up on time.
         assert_eq!(turns.take(BEGIN_NS + 7 * MS), BEGIN_NS + 4 * MS);
         assert_eq!(turns.take(BEGIN_NS + 7 * MS), BEGIN_NS + 6 * MS);
     }
@@ -103,7 +104,7 @@ mod tests {
     fn threads_share_the_capacity() {
         let turns = Turns::new(500.0, 4, true);
         let ends: Vec<u64> = (0..8).map(|_| turns.take(BEGIN_NS) - BEGIN_NS).collect();
-        // Each thread is busy for the time of 4 turns, so that one of the threads ends a turn every 2 ms.
+        // Each request occupies its thread for 4 × 2 ms. With 4 threads, one of them becomes free every 2 ms.
         assert_eq!(ends, [8, 10, 12, 14, 16, 18, 20, 22].map(|ms| ms * MS));
     }
 }

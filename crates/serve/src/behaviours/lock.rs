@@ -1,5 +1,5 @@
-//! `lock`: each request sleeps while it holds a lock that all requests share. A named function takes the lock, so that
-//! tools which report functions and locks can be tested.
+//! `lock`: each request sleeps while it holds a lock that all requests share. The lock is taken in a named function, to
+//! test tools that report functions and locks.
 
 use std::sync::{Arc, Mutex, PoisonError};
 

@@ -1,7 +1,7 @@
-//! Planted weaknesses. A server is slow, sleeps or is limited in a known way, so that loadline's verdict on it can be
-//! checked.
+//! Planted weaknesses: a server is slow, sleeps or is limited in a known way. Loadline's verdict on such a server can
+//! therefore be checked.
 //!
-//! A behaviour wraps the sessions of any service under any model. Each behaviour has one file and one row in
+//! A behaviour wraps the sessions of any service under any I/O model. Each behaviour has one file and one entry in
 //! [`BEHAVIOURS`].
 
 mod capacity;
@@ -20,18 +20,18 @@ use crate::connection::BoxedSession;
 use crate::{Options, ServeError, Service};
 use delay::Delay;
 
-/// One row of [`BEHAVIOURS`].
+/// Entry of [`BEHAVIOURS`].
 #[derive(Clone, Copy)]
 pub struct BehaviourSpec {
     /// Name of the option that turns the behaviour on.
     pub option: &'static str,
-    /// Effect on a request, and the verdict that the behaviour should cause.
+    /// Effect on a request, and the verdict that loadline should reach.
     pub help: &'static str,
-    /// Place in the server where the behaviour is implemented.
+    /// Part of the server that implements the behaviour.
     pub(crate) kind: Kind,
 }
 
-/// Place in the server where a behaviour is implemented.
+/// Part of the server that implements a behaviour.
 #[derive(Clone, Copy)]
 pub(crate) enum Kind {
     /// The behaviour wraps each session and delays every completed request.
@@ -210,7 +210,7 @@ mod tests {
         let get = b"GET / HTTP/1.1\r\nHost: x\r\n\r\n";
         session.receive(&get.repeat(3)).unwrap();
         assert_eq!(count.load(Relaxed), 3);
-        // Half a request does not count as a request.
+        // An incomplete request is not delayed.
         session.receive(&get[..10]).unwrap();
         assert_eq!(count.load(Relaxed), 3);
     }

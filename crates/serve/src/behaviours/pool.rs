@@ -1,13 +1,12 @@
-//! `pool`: each request sleeps while it holds one of a few slots. A named function takes the slot, so that tools which
-//! report functions and pools can be tested.
+//! `pool`: each request sleeps while it holds one slot of a small pool. The slot is taken in a named function, to test
+//! tools that report functions and pools.
 
 use std::sync::{Arc, Condvar, Mutex, PoisonError};
 
 use super::delay::Delay;
 use crate::{Options, ServeError};
 
-/// Default time for which a request holds a slot, milliseconds. The default time is long compared with the rest of a
-/// request.
+/// Default time for which a request holds a slot, milliseconds. This time is long compared with the rest of a request.
 const DEFAULT_HOLD_MS: f64 = 10.0;
 
 /// Number of taken slots.

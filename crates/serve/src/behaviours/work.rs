@@ -1,10 +1,10 @@
 //! `work_us`: CPU time added to each request, in one of two ways.
 //!
 //! `work_by=clock` (default) computes until the thread's CPU clock has advanced by the given time. Time in which the
-//! thread does not run is not counted. Interrupts that the kernel charges to the thread are counted.
+//! thread does not run is not counted. Interrupt time that the kernel charges to the thread is counted.
 //!
 //! `work_by=loops` runs a fixed number of loops, calibrated once at the start. As with real work, a request takes
-//! longer if anything else uses the CPU, including interrupts.
+//! longer if interrupts or other threads use the CPU.
 
 use std::hint::black_box;
 use std::sync::Arc;
@@ -12,8 +12,8 @@ use std::sync::Arc;
 use super::delay::Delay;
 use crate::{Options, ServeError};
 
-/// Loops per calibration round, and number of rounds. The fastest round is used, because disturbances only make rounds
-/// slower.
+/// Number of loops per calibration round, and number of rounds. The fastest round is used, because disturbances only
+/// make rounds slower.
 const LOOPS: u64 = 1_000_000;
 const ROUNDS: usize = 7;
 

@@ -12,25 +12,26 @@ pub(super) struct Conn {
     pub(super) state: Connection,
     pub(super) fd: Option<OwnedFd>,
     pub(super) generation: u32,
-    /// True if a receive is posted.
+    /// True if a receive operation is posted.
     pub(super) armed: bool,
-    /// True if the posted receive is one of zero bytes.
+    /// True if the posted receive is a zero-byte receive.
     pub(super) empty: bool,
     /// True if the multishot receive is being cancelled.
     pub(super) stopping: bool,
     pub(super) sending: bool,
     pub(super) queued: bool,
-    /// True if the peer has closed its side. The session learns of the close when the backlog is consumed.
+    /// True if the peer has closed its side. The session is told about this after the backlog was processed.
     pub(super) input_ended: bool,
-    /// True if a shutdown of the server's side is posted. The kernel looks up the file by its index only when the
+    /// True while a shutdown of the server's side is posted. The kernel looks up the file by its index only when the
     /// shutdown runs.
     pub(super) ending: bool,
-    /// Set when the connection has ended. The socket is closed after the shutdown has run.
+    /// Reason for the end of the connection, if it has ended while a shutdown is posted. The socket is closed after the
+    /// shutdown has run.
     pub(super) over: Option<End>,
-    /// Bytes read since the last zero-byte receive.
+    /// Number of bytes read since the last zero-byte receive.
     pub(super) drained: u32,
-    /// Received bytes that wait for a send to complete. The box needs 8 bytes in an idle connection; the queue itself
-    /// would need 32.
+    /// Received data that waits until a send has completed. The box takes 8 bytes in an idle connection; the queue
+    /// itself would take 32 bytes.
     #[expect(clippy::box_collection)]
     pub(super) backlog: Option<Box<VecDeque<(BufferId, u32)>>>,
 }

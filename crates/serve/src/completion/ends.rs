@@ -1,4 +1,4 @@
-//! Opening and closing connections, and their deadlines.
+//! Opens and closes connections, and checks their deadlines.
 
 use std::os::fd::{AsFd, OwnedFd};
 
@@ -9,7 +9,7 @@ use crate::connection::End;
 use crate::strategies::LimitHit;
 
 impl Worker {
-    /// Opens a new connection, which has an index in the ring's file table or a descriptor.
+    /// Opens a new connection. The connection has either an index in the ring's file table (`at`) or a descriptor.
     pub(super) fn open(&mut self, at: Option<u32>, fd: Option<OwnedFd>) -> sys::Result<()> {
         let waits = match self.shard.admit() {
             Ok(waits) => waits,
@@ -33,13 +33,13 @@ impl Worker {
         self.advance(index)
     }
 
-    /// Closes the server's side. The kernel shuts the socket down in a thread of its own, and looks up the file by its
-    /// index only at that moment. Nothing is closed before the shutdown has run, so that the index still belongs to
-    /// this connection.
+    /// Closes the server's side of a connection. The kernel runs the shutdown in a thread of its own, and looks up the
+    /// file by its index only then. The connection is not closed before the shutdown has run, so the index still
+    /// belongs to this connection.
     pub(super) fn end_side(&mut self, index: u32) -> sys::Result<()> {
         let Some(conn) = self.conns[index as usize].as_deref_mut() else { return Ok(()) };
         if let Some(fd) = &conn.fd {
-            // If the peer has already gone, the next receive reports this.
+            // If the peer is already gone, the next receive reports this.
             let _ = sys::socket::shutdown_write(fd);
             return Ok(());
         }
@@ -51,7 +51,7 @@ impl Worker {
         )
     }
 
-    /// Records that the server's side is closed. Closes the connection if it has ended meanwhile.
+    /// Records that the server's side is closed. Closes the connection if it has ended in the meantime.
     pub(super) fn side_ended(&mut self, index: u32, generation: u32) -> sys::Result<()> {
         let Some(conn) = self.conn(index, generation) else { return Ok(()) };
         conn.ending = false;
@@ -69,15 +69,16 @@ impl Worker {
         let file = Self::file(index, &conn);
         let running = conn.armed || conn.sending;
         let Conn { fd, state, backlog, .. } = *conn;
-        // The end is counted before the close, so that the counts are right when the peer notices the close.
+        // The end is counted before the socket is closed. The counts are therefore right when the peer notices the
+        // close.
         let frees_slot = self.shard.end(index, state, end);
         self.close_file(index, file, fd, running)?;
         backlog.into_iter().flat_map(|b| *b).for_each(|(id, _)| self.buffers.recycle(id));
         if frees_slot { self.pass_slot_on() } else { Ok(()) }
     }
 
-    /// Closes a socket. First cancels the outstanding operations of the socket, because they keep it open. Completions
-    /// of these operations are ignored.
+    /// Closes a socket. Operations that are posted for the socket keep it open, so they are cancelled first. The
+    /// completions of these operations are ignored.
     fn close_file(&mut self, index: u32, file: File, fd: Option<OwnedFd>, running: bool) -> sys::Result<()> {
         let ignore = user_data(Operation::Ignore, 0, 0);
         if running {

@@ -1,4 +1,4 @@
-//! eventfds that are signalled by a thread's operations, for overlapped I/O with events.
+//! eventfds that operations signal when they complete, for overlapped I/O with events.
 
 use std::os::fd::AsRawFd;
 
@@ -8,14 +8,14 @@ use sys::wake::Waker;
 
 use crate::ServeError;
 
-/// Maximum number of operations for which a thread waits. The thread also waits for its control event.
+/// Maximum number of operations that one thread waits for. The thread also waits for its control event.
 pub(crate) const OPERATIONS: u32 = 62;
 
-/// eventfds of a thread, one per connection, because each connection has one outstanding operation.
+/// eventfds of a thread: one per connection, because each connection has one posted operation.
 pub(super) struct Events {
     pub(super) wakers: Vec<Waker>,
     pub(super) list: Vec<Entry>,
-    /// Completions whose eventfd was not reported by a wait yet.
+    /// Completions whose eventfds were not yet reported by a wait.
     pub(super) held: Vec<Cqe>,
 }
 

@@ -37,7 +37,7 @@ impl Worker {
                 self.starved.push_back((index, generation));
                 Ok(())
             }
-            // Either no data waits in the socket, or the multishot receive was cancelled.
+            // Either the socket has no data, or the multishot receive was cancelled.
             Err(Errno::AGAIN | Errno::CANCELED | Errno::INTR) => {
                 conn.drained = u32::MAX;
                 self.advance(index)
@@ -46,8 +46,8 @@ impl Worker {
         }
     }
 
-    /// Takes received bytes of a connection. While a send is outstanding, they are added to the backlog; otherwise they
-    /// are processed.
+    /// Handles bytes that arrived on a connection. While a send is outstanding, the bytes are added to the backlog.
+    /// Otherwise they are processed at once.
     pub(super) fn input(&mut self, index: u32, id: BufferId, n: u32, lasting: bool) -> sys::Result<()> {
         let Some(conn) = self.conns[index as usize].as_deref_mut() else { return Ok(()) };
         if conn.sending || conn.queued {
@@ -63,7 +63,8 @@ impl Worker {
         self.consume(index, id, n)
     }
 
-    /// Passes bytes to the session, or echoes them directly, and continues with the connection.
+    /// Passes received bytes to the session, or sends them back directly as an echo. Then continues with the
+    /// connection.
     pub(super) fn consume(&mut self, index: u32, id: BufferId, n: u32) -> sys::Result<()> {
         let now_ms = self.shard.now_ms();
         let Some(conn) = self.conns[index as usize].as_deref_mut() else { return Ok(()) };
@@ -90,11 +91,11 @@ impl Worker {
         self.ring.send_buffer(file, &self.buffers, &id, n as usize, how, user_data(Operation::Send, 0, send))?;
         self.signal_end(index)?;
         self.sends[send as usize] = Some(Sending { index, generation, len: n, buffer: Some(id) });
-        // Data may arrive while a send is outstanding. Data that arrives during a send waits until the send completes.
+        // A receive is posted even now. Data that arrives before the send completes is added to the backlog.
         self.arm(index, false)
     }
 
-    /// Counts the requests that the input completed and continues with the connection.
+    /// Counts the requests that the input completed, and continues with the connection.
     fn completed_requests(&mut self, index: u32, completed: Result<u32, End>) -> sys::Result<()> {
         match completed {
             Ok(n) => {
@@ -108,7 +109,7 @@ impl Worker {
     pub(super) fn end_of_input(&mut self, index: u32) -> sys::Result<()> {
         let Some(conn) = self.conns[index as usize].as_deref_mut() else { return Ok(()) };
         conn.input_ended = true;
-        // The session gets the backlog before it is told about the end of the input.
+        // The session gets the data in the backlog before it is told about the end of the input.
         if conn.backlog.is_some() { Ok(()) } else { self.tell_end(index) }
     }
 

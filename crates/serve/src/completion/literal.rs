@@ -1,8 +1,9 @@
-//! Overlapped I/O with events, as in Windows. Every operation signals its own event when it completes: each is linked
-//! to a write to an eventfd.
+//! Overlapped I/O with events, as in Windows. Every operation signals its own event when it completes: the operation is
+//! linked to a write to an eventfd.
 //!
-//! The thread waits for up to 62 events and a control event in slot 0. The wait reports only the lowest signalled
-//! event, and the thread then handles that operation. The ring runs the operations but does not report completions.
+//! The thread waits for up to 62 events, and for a control event in slot 0. A wait reports only the lowest signalled
+//! event, and the thread then handles the operation of this event. The ring runs the operations, but its completion
+//! queue is read only after an event was signalled.
 
 use std::os::fd::AsRawFd;
 
@@ -13,13 +14,13 @@ use sys::wake::Waker;
 use super::{Operation, Worker, user_data};
 
 impl Worker {
-    /// Returns the flags of operations. With events, each operation is linked to a second one, which signals the event
-    /// of the first.
+    /// Returns the flags of operations. With events, each operation is linked to the next one in the ring, which
+    /// signals the event.
     pub(super) fn link_flags(&self) -> OpFlags {
         if self.events.is_some() { OpFlags::IO_HARDLINK } else { OpFlags::empty() }
     }
 
-    /// Posts the signal of the operation that was posted last.
+    /// Posts the operation that signals the end of the operation posted just before.
     pub(super) fn signal_end(&mut self, index: u32) -> sys::Result<()> {
         let Some(waker) = self.events.as_ref().and_then(|e| e.wakers.get(index as usize)) else { return Ok(()) };
         let event = File::Fd(waker.as_raw_fd());

@@ -1,9 +1,10 @@
-//! Event loop of the io_uring models: operations are posted to a ring, and the ring reports when they complete. A model
-//! decides how receives are posted ([`Receive`]), how many sends may be outstanding, and where connections come from.
+//! Event loop of the io_uring models: operations are posted to a ring, and the ring reports their completions. An I/O
+//! model decides how receives are posted ([`Receive`]), how many sends may be outstanding, and whether connections have
+//! descriptors.
 //!
-//! A connection has at most one outstanding send, so that answers stay in order. During a send, the server takes only a
-//! few buffers of input from the connection. A peer that does not read its answers therefore cannot fill the server's
-//! memory.
+//! A connection has at most one outstanding send, so that answers stay in order. During a send, the server receives
+//! only a few buffers of input from the connection. A peer that does not read its answers therefore cannot fill the
+//! server's memory.
 
 mod conn;
 mod ends;
@@ -28,12 +29,13 @@ use conn::{Conn, Sending};
 pub(crate) use events::OPERATIONS;
 pub(crate) use setup::{Receive, Setup, allows_direct, probe};
 
-/// Maximum number of buffers in a connection's backlog. When this number is reached, the multishot receive is stopped.
+/// Maximum number of buffers in a connection's backlog. When the backlog reaches this number, the multishot receive is
+/// cancelled.
 const MAX_BACKLOG: usize = 4;
-/// Time for which connections without a buffer wait until another connection returns one. After this time, connections
-/// without a buffer get newly allocated memory.
+/// Maximum time, nanoseconds, for which connections without a receive buffer wait for a buffer that another connection
+/// returns. After this time, more buffers are allocated.
 const MAX_BUFFER_WAIT_NS: u64 = 1_000_000;
-/// Maximum wait until the kernel has freed the ring.
+/// Maximum wait until the kernel has freed the ring, nanoseconds.
 const MAX_RING_CLOSE_NS: u64 = 5_000_000_000;
 
 /// Kind of a posted operation. The user data combines kind, generation and index in one number.
@@ -51,7 +53,7 @@ const fn user_data(kind: Operation, generation: u32, index: u32) -> u64 {
     (kind as u64) << 56 | ((generation & 0xff_ffff) as u64) << 32 | index as u64
 }
 
-/// A serving thread with its ring.
+/// A serving thread with its ring and its connections.
 pub(crate) struct Worker {
     shard: Shard,
     setup: Setup,
@@ -62,11 +64,11 @@ pub(crate) struct Worker {
     free: Vec<u32>,
     sends: Vec<Option<Sending>>,
     free_sends: Vec<u32>,
-    /// Connections that wait until another send completes, in order of arrival.
+    /// Connections that may send only after another send has completed, in order of arrival.
     send_queue: VecDeque<(u32, u32)>,
-    /// Connections whose receive found no buffer.
+    /// Connections whose receive operation found no free buffer.
     starved: VecDeque<(u32, u32)>,
-    /// True if connections without a buffer have waited one turn for returned buffers.
+    /// True if, during one iteration of the loop, connections waited in vain for returned buffers.
     waited: bool,
     events: Option<events::Events>,
     generation: u32,
@@ -124,8 +126,8 @@ impl Worker {
             if self.events.is_some() {
                 self.wait_events(timeout, &waker, &mut done)?;
             } else {
-                // Waiting for several completions would need a second timer, which costs more than the saved wake-ups
-                // (measured in comparison with nginx).
+                // Waiting for several completions needs a second timer, which costs more than the wake-ups that it
+                // saves (measured in comparison with nginx).
                 self.ring.submit_and_wait(1, timeout, 0)?;
                 self.ring.reap(&mut done);
             }
@@ -142,7 +144,7 @@ impl Worker {
         Ok(())
     }
 
-    /// Keeps an accept operation posted. After descriptors have run out, there is a pause.
+    /// Keeps an accept operation posted. No operation is posted during the pause after descriptors ran out.
     fn accept(&mut self) -> sys::Result<()> {
         let Some(listener) = &self.shard.setup.listener else { return Ok(()) };
         if self.accepting || self.resume_ns.is_some_and(|at| at > self.shard.now_ns) {
@@ -196,8 +198,8 @@ impl Worker {
         (conn.generation == generation).then_some(conn)
     }
 
-    /// Continues with a connection: sends its output if there is any, otherwise processes the backlog, otherwise
-    /// receives or closes.
+    /// Continues with a connection: sends its output if there is any. Otherwise processes the backlog, and without a
+    /// backlog, receives or closes.
     fn advance(&mut self, index: u32) -> sys::Result<()> {
         let (now_ms, how) = (self.shard.now_ms(), self.link_flags());
         let Some(conn) = self.conns.get_mut(index as usize).and_then(Option::as_deref_mut) else { return Ok(()) };
@@ -236,7 +238,7 @@ impl Worker {
         self.settle(index)
     }
 
-    /// Decides the next step when all output is sent and the backlog is empty.
+    /// Performs the next step of a connection whose output was sent and whose backlog is empty.
     fn settle(&mut self, index: u32) -> sys::Result<()> {
         let now_ms = self.shard.now_ms();
         let Some(conn) = self.conns[index as usize].as_deref_mut() else { return Ok(()) };

@@ -1,10 +1,11 @@
-//! Decides when receives are posted, which kind is used, and which connections get buffers if there are too few.
+//! Decides when receives are posted, which kind of receive is used, and which connections get buffers if there are too
+//! few.
 
 use super::{MAX_BACKLOG, Operation, Receive, Worker, user_data};
 
 impl Worker {
-    /// Posts a receive if it is time for one. `now` means that a zero-byte receive has completed, so that data is
-    /// waiting.
+    /// Posts a receive if the connection may receive now and has none posted. `now` is true if data is known to be
+    /// waiting, because a zero-byte receive has completed.
     pub(super) fn arm(&mut self, index: u32, now: bool) -> sys::Result<()> {
         let (receive, how) = (self.setup.receive, self.link_flags());
         let drain = self.shard.setup.policy.read.bytes as u32;
@@ -12,8 +13,8 @@ impl Worker {
         if conn.armed || conn.input_ended || !conn.state.takes_input() {
             return Ok(());
         }
-        // During a send, only a multishot receive is posted, because that kind can be cancelled. A single receive is
-        // posted after the answer.
+        // No single receive is posted during a send, but only after it. A multishot receive may continue during a send,
+        // because `input` cancels it if the backlog becomes full.
         if receive != Receive::Multishot && (conn.sending || conn.queued) {
             return Ok(());
         }
@@ -36,9 +37,9 @@ impl Worker {
         self.signal_end(index)
     }
 
-    /// Posts receives for connections that found no buffer before. To save memory, the strategy high-connections first
-    /// uses returned buffers. The strategy takes new buffers only if none was returned during one turn, because peers
-    /// that do not read may hold all of them.
+    /// Posts receives for connections that found no free buffer before. The strategy high-connections saves memory: it
+    /// first uses buffers that other connections return. It allocates more buffers only if none was returned during one
+    /// iteration of the loop, because peers that do not read may hold all buffers.
     pub(super) fn feed_starved(&mut self) -> sys::Result<()> {
         let returned = self.buffers.returned() as usize;
         if self.starved.is_empty() {

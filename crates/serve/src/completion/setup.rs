@@ -1,4 +1,4 @@
-//! Settings of an io_uring model, and a check that this process may create a ring.
+//! Settings of an io_uring model, and a check that this process may create an io_uring.
 
 use sys::Errno;
 use sys::uring::{Buffers, Config, Ring, RingCloseWatcher};
@@ -6,8 +6,7 @@ use sys::uring::{Buffers, Config, Ring, RingCloseWatcher};
 use crate::ServeError;
 use crate::strategies::Policy;
 
-/// Number of receive buffers in use, as long as they are enough. With so few buffers, all of them fit into a CPU's
-/// cache.
+/// Number of receive buffers at the start; more are added if they run out. So few buffers fit into a CPU's cache.
 const BUFFERS_AT_FIRST: u16 = 64;
 
 /// Way in which receives are posted.
@@ -17,25 +16,27 @@ pub(crate) enum Receive {
     Multishot,
     /// One receive at a time.
     Single,
-    /// A zero-byte receive. When it completes, single receives follow until the socket would block.
+    /// A zero-byte receive, which completes when data arrives. Single receives then follow until the socket would block
+    /// or enough bytes were read.
     Empty,
 }
 
-/// Settings of a model for the event loop.
+/// Settings of the event loop, which an I/O model chooses.
 pub(crate) struct Setup {
     pub(crate) receive: Receive,
     /// Maximum number of outstanding sends.
     pub(crate) sends: u32,
     /// Maximum size of one send in bytes.
     pub(crate) send_bytes: u32,
-    /// Number and size of receive buffers. The kernel gets a few of them at first, and more if there are too few.
+    /// Maximum number of receive buffers, and size of each. The kernel gets a few buffers at first, and more if these
+    /// run out.
     pub(crate) buffers: u16,
     pub(crate) buffer_bytes: u32,
-    /// True if connections are kept in the ring's file table instead of having descriptors.
+    /// True if connections are stored only in the ring's file table, without descriptors.
     pub(crate) direct: bool,
-    /// Number of entries for submitted operations.
+    /// Number of entries of the submission queue.
     pub(crate) entries: u32,
-    /// True if each operation signals an eventfd, for which the thread waits (at most 62 connections).
+    /// True if each operation signals an eventfd on which the thread waits (at most 62 connections per thread).
     pub(crate) literal: bool,
 }
 
@@ -68,8 +69,8 @@ pub(crate) fn allows_direct(policy: &Policy) -> bool {
     policy.limits.is_none() && policy.active.is_none()
 }
 
-/// Checks that this process may create a ring. The check runs in a thread of its own. The kernel frees a ring in the
-/// thread that made it, and this would interrupt system calls of the caller.
+/// Checks that this process may create an io_uring. The check runs in a separate thread. The kernel frees a ring in the
+/// thread that created it, which would interrupt system calls of the caller's thread.
 pub(crate) fn probe() -> Result<(), ServeError> {
     let config = Config { entries: 8, buffers: 1, buffer_bytes: 64, ..Config::default() };
     let thread = std::thread::Builder::new().spawn(move || Ring::new(&config).map(drop));

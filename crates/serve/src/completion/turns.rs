@@ -1,4 +1,4 @@
-//! Completed sends, connections that wait to send, and the slots of the strategy high-throughput.
+//! Handles completed sends, connections that wait to send, and the worker slots of the strategy high-throughput.
 
 use sys::uring::{Cqe, OpFlags};
 
@@ -16,7 +16,7 @@ impl Worker {
             conn.state.activity.output_left();
             let n = cqe.outcome().unwrap_or(0);
             self.shard.setup.cell.bytes_out.add(u64::from(n));
-            // A send of only some bytes means a socket error, because MSG_WAITALL is set.
+            // MSG_WAITALL is set, so a send of only some of the bytes means a socket error.
             outcome =
                 if n == sending.len { self.advance(sending.index) } else { self.close(sending.index, End::Reset) };
         }
@@ -24,7 +24,7 @@ impl Worker {
         outcome
     }
 
-    /// After a send has completed, lets the first waiting connections send.
+    /// Lets the first waiting connections send, as long as send slots are free.
     pub(super) fn next_sender(&mut self) -> sys::Result<()> {
         while !self.free_sends.is_empty() {
             let Some((index, generation)) = self.send_queue.pop_front() else { return Ok(()) };
@@ -36,7 +36,7 @@ impl Worker {
         Ok(())
     }
 
-    /// For the strategy high-throughput: gives a free slot to the next waiting connection.
+    /// For the strategy high-throughput: gives a free worker slot to the next waiting connection.
     pub(super) fn pass_slot_on(&mut self) -> sys::Result<()> {
         let Some(index) = self.shard.next_in_line() else { return Ok(()) };
         let now_ms = self.shard.now_ms();
@@ -45,8 +45,8 @@ impl Worker {
         self.advance(index)
     }
 
-    /// For the strategy high-throughput: moves a connection to the end of the waiting line, and gives its slot to the
-    /// next one.
+    /// For the strategy high-throughput: moves a connection to the end of the waiting line, and gives its worker slot
+    /// to the next waiting connection.
     pub(super) fn park(&mut self, index: u32) -> sys::Result<()> {
         let Some(conn) = self.conns[index as usize].as_deref_mut() else { return Ok(()) };
         self.shard.wait_in_line(index, &mut conn.state.activity);

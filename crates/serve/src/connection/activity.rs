@@ -1,28 +1,28 @@
 //! Times and flags of a connection, which deadlines and strategies use.
 
-/// Maximum time for which a peer is read after the server has closed its side, in milliseconds.
+/// Maximum time for which the server reads from a peer after it has closed its own side, milliseconds.
 pub(crate) const LINGER_MS: u32 = 2000;
-/// Maximum number of bytes read and dropped after the server has closed its side.
+/// Maximum number of bytes that are read and dropped after the server has closed its side.
 const LINGER_BYTES: u32 = 1 << 20;
 
 /// Times and flags of one connection. Times are in milliseconds of the monotonic clock.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Activity {
-    /// Time when data last arrived. After the server has closed its side, this is the time when it did so.
+    /// Time at which data last arrived. After the server has closed its side, the time at which it closed this side.
     pub(crate) heard_ms: u32,
-    /// Time when waiting output was last sent in part; 0 if no output waits.
+    /// Time at which the socket last accepted only a part of the output; 0 if no output waits.
     pub(crate) blocked_ms: u32,
-    /// Time at which the incomplete request head began; 0 if there is none.
+    /// Time at which the head of the current request began, if this head is incomplete; otherwise 0.
     head_since_ms: u32,
-    /// True if the connection is in the list of incomplete heads.
+    /// True if the connection is in the list of connections whose heads have a deadline.
     head_watched: bool,
-    /// True if the connection is neither read nor written, because it waits for a slot or has reached a limit.
+    /// True if the connection is neither read nor written, because it waits for a worker slot or has reached a limit.
     pub(crate) parked: bool,
-    /// True if the connection has completed a request since it got its slot.
+    /// True if the connection has completed a request since it got its worker slot.
     pub(crate) served: bool,
     /// True if the server has closed its side but the peer has not closed its own. Data that still arrives is dropped.
     pub(crate) lingering: bool,
-    /// Bytes dropped while lingering.
+    /// Number of bytes dropped while lingering.
     dropped_bytes: u32,
 }
 
@@ -39,7 +39,7 @@ impl Activity {
         Self { heard_ms: now_ms, parked, ..Self::default() }
     }
 
-    /// Gives the connection a slot and restarts its idle time.
+    /// Gives the connection a worker slot and restarts its idle time.
     pub(crate) fn take_slot(&mut self, now_ms: u32) {
         (self.parked, self.served, self.heard_ms) = (false, false, now_ms);
     }
@@ -48,14 +48,13 @@ impl Activity {
         (self.lingering, self.heard_ms, self.head_since_ms) = (true, now_ms, 0);
     }
 
-    /// Counts bytes that are dropped after the server has closed its side. Returns true if more bytes were dropped than
-    /// allowed.
+    /// Counts bytes that are dropped after the server has closed its side. Returns true if the maximum is exceeded.
     pub(super) fn drops_too_much(&mut self, bytes: u32) -> bool {
         self.dropped_bytes = self.dropped_bytes.saturating_add(bytes);
         self.dropped_bytes > LINGER_BYTES
     }
 
-    /// Returns true if the peer has had enough time to close its side.
+    /// Returns true if the peer had enough time to close its side after the server closed its own.
     pub(crate) fn lingered_enough(&self, now_ms: u32) -> bool {
         self.lingering && now_ms.saturating_sub(self.heard_ms) >= LINGER_MS
     }
@@ -70,8 +69,8 @@ impl Activity {
         self.blocked_ms = 0;
     }
 
-    /// Records data that arrived: the number of requests that it completed, and if the head of a request is incomplete
-    /// now.
+    /// Records that data arrived. `completed` is the number of requests that the data completed; `awaits_head` is true
+    /// if the head of a request is incomplete now.
     #[inline]
     pub(crate) fn heard(&mut self, completed: u32, awaits_head: bool, now_ms: u32) {
         self.served |= completed > 0;
@@ -83,25 +82,27 @@ impl Activity {
         }
     }
 
-    /// Returns the time without any progress, milliseconds. Bytes of an incomplete head do not count as progress.
+    /// Returns the time without progress, milliseconds. Bytes of an incomplete head do not count as progress.
     pub(crate) fn quiet_ms(&self, now_ms: u32) -> u32 {
         now_ms.saturating_sub(if self.head_since_ms == 0 { self.heard_ms } else { self.head_since_ms })
     }
 
-    /// Returns true once for each incomplete head. The caller must then check the deadline of that head.
+    /// Returns true once for each connection whose head becomes incomplete. The caller must then check the deadline of
+    /// the head.
     #[inline]
     pub(crate) fn starts_head_watch(&mut self) -> bool {
         self.head_since_ms != 0 && !std::mem::replace(&mut self.head_watched, true)
     }
 
-    /// Returns the time that is left for an incomplete head, milliseconds; it may take at most `most_ms`.
+    /// Returns the time that is left for an incomplete head, milliseconds; `None` without such a head. A head may take
+    /// at most `most_ms`.
     pub(crate) fn head_left_ms(&self, now_ms: u32, most_ms: u32) -> Option<u32> {
         let begun = self.head_since_ms != 0;
         begun.then(|| most_ms.saturating_sub(now_ms.saturating_sub(self.head_since_ms)))
     }
 
-    /// Checks the deadline of a head. If a connection has no worker slot or has unsent output, its head is never late,
-    /// because the server does not read from it.
+    /// Checks the deadline of a head. The head of a connection without a worker slot or with unsent output is never
+    /// late, because the server does not read from such a connection.
     pub(crate) fn check_head(&mut self, now_ms: u32, most_ms: u32) -> HeadState {
         let left_ms = self.head_left_ms(now_ms, most_ms).filter(|_| self.head_watched);
         let Some(left_ms) = left_ms else {

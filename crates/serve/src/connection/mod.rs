@@ -1,9 +1,9 @@
-//! State machine of one connection. The state machine owns no socket. An I/O model passes arriving data to it and asks
-//! for the next step.
+//! State machine of one connection, without a socket. An I/O model passes arriving data to the state machine, and asks
+//! it for the next step.
 //!
-//! A model passes arriving bytes to [`Connection::received`] and the end of the input to [`Connection::end_of_input`].
-//! The model writes the bytes from [`Connection::transmit`] until there are none left, and then does what
-//! [`Connection::settle`] returns.
+//! An I/O model passes arriving bytes to [`Connection::received`], and the end of the input to
+//! [`Connection::end_of_input`]. The I/O model writes the bytes from [`Connection::transmit`] until there are none
+//! left, and then takes the step that [`Connection::settle`] returns.
 
 mod activity;
 #[cfg(test)]
@@ -16,16 +16,16 @@ pub(crate) use activity::{Activity, HeadState, LINGER_MS};
 /// A session that can move between threads.
 pub(crate) type BoxedSession = Box<dyn Session + Send>;
 
-/// Maximum number of bytes of one read and of one write.
+/// Maximum number of bytes of one read or one write.
 pub(crate) const PIECE_BYTES: usize = 64 * 1024;
 
-/// Next step of a connection without output.
+/// Next step of a connection whose output was written.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Next {
     /// Wait for input if [`Connection::takes_input`] is true. If [`Connection::takes_input`] is false, wait until a
     /// strategy lets the connection continue.
     Wait,
-    /// Close the sending side (shutdown) and continue to read. Data that arrives after that is dropped.
+    /// Close the sending side (shutdown) and continue to read. Data that arrives after the shutdown is dropped.
     EndSide,
     /// Close the connection.
     Close(End),
@@ -41,7 +41,7 @@ pub(crate) enum End {
     Fault,
 }
 
-/// Returns the milliseconds of the monotonic clock, which is used for all times of a connection.
+/// Returns the time of the monotonic clock, milliseconds. All times of a connection use this clock.
 pub(crate) fn now_ms() -> u32 {
     (sys::clock::monotonic_ns() / 1_000_000) as u32
 }
@@ -51,8 +51,8 @@ pub(crate) struct Connection {
     session: BoxedSession,
     /// True if the connection ends once all output is written.
     closing: bool,
-    /// With `closing`: true to continue reading after the sending side is closed. A plain close could destroy the last
-    /// reply.
+    /// Used with `closing`: true if reading must continue after the sending side is closed. Closing at once could
+    /// destroy the last reply.
     linger: bool,
     input_ended: bool,
     pub(crate) activity: Activity,
@@ -70,7 +70,7 @@ impl Connection {
         self.session
     }
 
-    /// Passes arrived data to the session; returns how many requests it completed.
+    /// Passes arrived data to the session. Returns the number of requests that the data completed.
     pub(crate) fn received(&mut self, bytes: &[u8], now_ms: u32) -> Result<u32, End> {
         if self.activity.lingering {
             return if self.activity.drops_too_much(bytes.len() as u32) { Err(End::Done) } else { Ok(0) };
@@ -83,7 +83,7 @@ impl Connection {
         Ok(self.note(progress))
     }
 
-    /// Records that the peer closed its side; returns how many requests this completed.
+    /// Records that the peer closed its side. Returns the number of requests that this completed.
     pub(crate) fn end_of_input(&mut self) -> Result<u32, End> {
         self.input_ended = true;
         if self.activity.lingering {
@@ -102,13 +102,13 @@ impl Connection {
         progress.completed
     }
 
-    /// Returns true if the session would answer the next bytes with the same bytes. A model may then send them directly
-    /// from its own buffer.
+    /// Returns true if the session would answer the next bytes with the same bytes. An I/O model may then send these
+    /// bytes directly from its own buffer.
     pub(crate) fn mirrors(&self) -> bool {
         !self.closing && !self.activity.lingering && self.session.mirrors()
     }
 
-    /// Records a request of which the model sent `bytes` bytes back from its own buffer.
+    /// Records a request of which the I/O model sent `bytes` bytes back from its own buffer.
     pub(crate) fn mirrored(&mut self, bytes: usize, now_ms: u32) {
         self.session.mirrored(bytes);
         self.activity.heard(1, false, now_ms);
@@ -119,12 +119,12 @@ impl Connection {
         !self.holds_output() && self.session.wants_transmit()
     }
 
-    /// Returns the time at which there is more to write without further input, if any.
+    /// Returns the time at which there will be more to write without further input; `None` if there is no such time.
     pub(crate) fn due_ns(&self) -> Option<u64> {
         self.session.due_ns().filter(|_| !self.holds_output())
     }
 
-    /// Copies the next bytes to write into `out` and returns their number; 0 if there are currently none.
+    /// Copies the next bytes to write into `out`, and returns their number; 0 if there are currently none.
     pub(crate) fn transmit(&mut self, out: &mut [u8]) -> usize {
         if self.holds_output() { 0 } else { self.session.transmit(out) }
     }
@@ -146,7 +146,7 @@ impl Connection {
         if self.closing || self.input_ended { Next::Close(End::Done) } else { Next::Wait }
     }
 
-    /// Gives up a request whose head is late: the peer gets an error response, then the connection ends.
+    /// Ends a request whose head is late: the session prepares an error response, and the connection ends after it.
     pub(crate) fn head_is_late(&mut self) {
         self.session.head_is_late();
         self.closing = true;

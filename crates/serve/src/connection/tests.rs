@@ -1,4 +1,4 @@
-//! Tests of the state machine without a socket, with a scripted session and with the sessions of the services.
+//! Tests of the state machine without a socket, with a scripted session and with the sessions of services.
 
 use std::sync::{Arc, Mutex};
 
@@ -6,8 +6,8 @@ use proto::Fault;
 
 use super::*;
 
-/// A session that reacts to single bytes. The session answers `a` with `a`, closes at `c`, closes its side first at
-/// `l`, begins a head at `h`, and fails at `f`.
+/// A session that reacts to single bytes. It answers `a` with `a`, closes at `c`, and begins a head at `h`. At `l`, it
+/// closes but lingers, and at `f`, it fails.
 #[derive(Default)]
 struct Scripted {
     output: Vec<u8>,
@@ -90,7 +90,7 @@ fn a_close_follows_the_last_answer_and_drops_later_bytes() {
     let mut c = scripted();
     assert_eq!(c.received(b"ac", 1), Ok(2));
     assert!(!c.takes_input());
-    // The bytes in the buffer arrived before the close was done.
+    // These bytes arrived before the connection was closed, and are dropped.
     assert_eq!(c.received(b"aaa", 1), Ok(0));
     assert_eq!(output(&mut c), b"ac");
     assert_eq!(c.settle(1), Next::Close(End::Done));
@@ -103,7 +103,7 @@ fn lingering_closes_the_server_side_and_reads_until_the_peer_closes() {
     assert_eq!(output(&mut c), b"l");
     assert_eq!(c.settle(5), Next::EndSide);
     assert_eq!((c.settle(5), c.takes_input()), (Next::Wait, true));
-    // Later bytes are dropped and not answered.
+    // Bytes that arrive now are dropped and not answered.
     assert_eq!(c.received(b"aaa", 6), Ok(0));
     assert!(!c.wants_write() && !c.mirrors());
     assert_eq!(c.end_of_input(), Err(End::Done));
@@ -170,7 +170,7 @@ fn a_parked_connection_is_neither_read_nor_written_until_it_has_a_slot() {
     c.activity.take_slot(3);
     assert!(c.takes_input() && !c.activity.served);
     assert_eq!(output(&mut c), b"aa");
-    // If a waiting connection has no output, it ends when its peer closes, although it has no slot.
+    // A connection that waits for a worker slot and has no output ends when its peer closes.
     c.activity.parked = true;
     c.end_of_input().unwrap();
     assert_eq!(c.settle(4), Next::Close(End::Done));
@@ -182,7 +182,7 @@ fn the_deadline_of_a_head_counts_from_its_first_byte() {
     assert!(!c.activity.starts_head_watch());
     c.received(b"h", 100).unwrap();
     assert!(c.activity.starts_head_watch() && !c.activity.starts_head_watch());
-    // Later bytes of this head do not extend its deadline.
+    // Further bytes of this head do not extend its deadline.
     c.received(b"h", 600).unwrap();
     assert_eq!(c.activity.head_left_ms(700, 700), Some(100));
     assert_eq!(c.activity.quiet_ms(700), 600);
@@ -203,7 +203,7 @@ fn a_complete_head_has_no_deadline_and_the_next_has_a_new_one() {
     c.received(b"h", 6000).unwrap();
     assert!(c.activity.starts_head_watch());
     assert_eq!(c.activity.head_left_ms(6000, 700), Some(700));
-    // One piece completes a request and begins another head.
+    // One piece of input completes a request and begins another head.
     c.received(b"ah", 6500).unwrap();
     assert_eq!(c.activity.head_left_ms(6500, 700), Some(700));
 }
@@ -228,7 +228,7 @@ fn echo_may_be_sent_from_the_receive_buffer() {
     assert!(c.mirrors());
     c.mirrored(5, 7);
     assert_eq!((c.activity.served, c.activity.heard_ms), (true, 7));
-    // If the socket did not accept bytes, they pass through the session as usual.
+    // Bytes that the socket did not accept pass through the session as usual.
     assert_eq!(c.received(b"rest", 7), Ok(1));
     assert!(!c.mirrors());
     assert_eq!(output(&mut c), b"rest");

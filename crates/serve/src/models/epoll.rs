@@ -1,11 +1,11 @@
 //! epoll(7): the kernel stores which descriptors are watched, and keeps a list of those that are ready. The Windows
-//! study has no such model. All other models are compared with the epoll models.
+//! study has no such model. All other I/O models are compared with the epoll models.
 //!
-//! `epoll` is level-triggered with one listening socket for all threads (EPOLLEXCLUSIVE wakes one of them). `epoll-et`
-//! is edge-triggered. `epoll-sharded` has one listening socket per thread.
+//! `epoll` is level-triggered, with one listening socket for all threads (with EPOLLEXCLUSIVE, a new connection does
+//! not wake all of them). `epoll-et` is edge-triggered. `epoll-sharded` has one listening socket per thread.
 //!
-//! Cost of an event: a share of one epoll_wait, one recv, one send. epoll_ctl runs once per connection, and again when
-//! a send buffer is full.
+//! Cost of an event: a part of one epoll_wait, which several events share, one recv, and one send. epoll_ctl runs once
+//! per connection, and again when a send buffer is full.
 
 use std::net::SocketAddr;
 use std::os::fd::BorrowedFd;
@@ -17,7 +17,7 @@ use crate::ServeError;
 use crate::ready::Want;
 use crate::ready::{LISTENER, Readiness, Ready, Worker};
 
-/// Maximum number of events per wait.
+/// Maximum number of events per epoll_wait.
 const BATCH: usize = 1024;
 
 pub(super) fn level(launch: &Launch<'_>) -> Result<SocketAddr, ServeError> {
@@ -57,7 +57,7 @@ impl<const EDGE: bool> Poller<EDGE> {
 
     fn interest(token: u32, want: Want) -> Interest {
         if token == LISTENER {
-            // Several epoll instances may watch one listening socket. A new connection should wake only one of them.
+            // Several epoll instances may watch one listening socket. A new connection should not wake all of them.
             return Interest::IN | Interest::EXCLUSIVE;
         }
         if EDGE {

@@ -1,9 +1,9 @@
 //! The explicit event API (G. Banga, J. Mogul, P. Druschel, USENIX 1999): a program declares its interest in a
-//! descriptor once, and takes events from a queue. The library `event` implements the API on a chosen backend
-//! (`--events epoll|uring|poll|select`). Each thread has its own queue and listening socket.
+//! descriptor once, and takes events from a queue. The crate `event` implements this API on a chosen backend (`--events
+//! epoll|uring|poll|select`). Each thread has its own queue and its own listening socket.
 //!
-//! Cost of an event: a share of one get_next_event, one recv, one send. The backends poll and select also scan all
-//! descriptors in every wait.
+//! Cost of an event: a part of one get_next_event, which several events share, one recv, and one send. The backends
+//! poll and select also scan all descriptors in every wait.
 
 use std::net::SocketAddr;
 use std::os::fd::{AsRawFd, BorrowedFd, RawFd};
@@ -17,7 +17,7 @@ use crate::ServeError;
 use crate::ready::Want;
 use crate::ready::{LISTENER, Readiness, Ready, Worker};
 
-/// Maximum number of events per call.
+/// Maximum number of events per get_next_event.
 const BATCH: usize = 256;
 
 pub(super) fn start(launch: &Launch<'_>) -> Result<SocketAddr, ServeError> {
@@ -45,8 +45,8 @@ struct Poller<const EDGE: bool> {
     queue: EventQueue,
     events: Vec<Event>,
     tokens: Vec<u32>,
-    /// Listening socket of the last event; `None` if there was none. One turn may not accept all connections, so that
-    /// interest in this socket is declared again.
+    /// Descriptor of the listening socket, if the last wait reported an event for it. Not all connections may be
+    /// accepted after one wait, so interest in this socket is declared again.
     listener: Option<RawFd>,
 }
 

@@ -1,12 +1,13 @@
-//! Groups of 63 sockets and a control slot per thread. This model corresponds to WSAEventSelect:
-//! WSAWaitForMultipleEvents accepts at most 64 events and reports only the lowest one that is signalled. The number of
-//! threads is ceil(connections / 63) + 1.
+//! Threads with up to 63 sockets and a control slot each. This model corresponds to WSAEventSelect:
+//! WSAWaitForMultipleEvents accepts at most 64 events, and reports only the lowest event that is signalled. The number
+//! of threads is ceil(connections / 63) + 1.
 //!
-//! On Linux, poll(2) on 64 entries replaces this call, and an eventfd in slot 0 replaces the control event. By default,
-//! a wake-up serves only the lowest ready index. With `fair`, a wake-up serves all ready sockets.
+//! On Linux, poll(2) on 64 entries replaces WSAWaitForMultipleEvents, and an eventfd in slot 0 replaces the control
+//! event. By default, a wake-up serves only the lowest ready index. With the option `fair`, a wake-up serves all ready
+//! sockets.
 //!
-//! Cost of an event: a wait that scans 64 entries (with `fair`, a share of one), a recv and a send. With one thread per
-//! 63 connections, almost every event also switches threads.
+//! Cost of an event: a wait that scans 64 entries, a recv and a send. With `fair`, several events share the wait. With
+//! one thread per 63 connections, almost every event also needs a thread switch.
 
 use std::net::SocketAddr;
 use std::sync::Arc;

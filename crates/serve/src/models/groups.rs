@@ -1,5 +1,5 @@
-//! What the group models have in common: each thread has a limited number of connections. One thread accepts
-//! connections and assigns them to the groups. The accepting thread starts another group when all are full.
+//! Common part of the group models, in which each thread serves a limited number of connections (a group). One thread
+//! accepts connections and assigns them to groups. If all groups are full, this thread starts another group.
 
 use std::net::SocketAddr;
 use std::os::fd::OwnedFd;
@@ -13,10 +13,10 @@ use crate::shard::{Inbox, ShardSetup};
 use crate::stats::Cell;
 use crate::{ServeError, Service};
 
-/// Runs the event loop of one group in its own thread.
+/// Function that runs the event loop of one group, in the group's own thread.
 pub(super) type RunGroup = Arc<dyn Fn(ShardSetup) -> Result<(), ServeError> + Send + Sync>;
 
-/// One thread with its connections.
+/// A serving thread with its connections.
 struct Group {
     inbox: Arc<Inbox>,
     taken: Arc<AtomicU32>,
@@ -35,7 +35,7 @@ struct Assigner {
     cell: Arc<Cell>,
 }
 
-/// Resets the connections that wait for a failed group, and returns their number.
+/// Resets the connections that wait in the inbox of a failed group. Returns the number of these connections.
 fn reset_inbox(inbox: &Inbox) -> u64 {
     let fds = inbox.take();
     for fd in &fds {
@@ -44,7 +44,7 @@ fn reset_inbox(inbox: &Inbox) -> u64 {
     fds.len() as u64
 }
 
-/// Accepts connections and assigns them to groups of at most `capacity`.
+/// Accepts connections and assigns them to groups of at most `capacity` connections.
 pub(super) fn start(launch: &Launch<'_>, capacity: u32, run: RunGroup) -> Result<SocketAddr, ServeError> {
     let (mut listeners, addr) = launch.listen(1, false)?;
     let waker = launch.control.waker()?;
@@ -76,7 +76,8 @@ impl Assigner {
             None => match self.grow() {
                 Ok(()) => self.groups.len() - 1,
                 Err(e) => {
-                    // If no thread can be created, the connection is reset. Counts and failures show this to the user.
+                    // If no thread can be created, the connection is reset. The counts and the reported failure show
+                    // this to the user.
                     self.cell.accepted.add(1);
                     self.cell.refused.add(1);
                     if self.cell.refused.get() == 1 {
@@ -91,7 +92,7 @@ impl Assigner {
         group.taken.fetch_add(1, Ordering::AcqRel);
         lock(&group.inbox.fds).push(fd);
         group.inbox.waker.wake();
-        // The group may have failed before it took over the connection.
+        // The group may have failed before it took the connection from its inbox.
         if !alive(group) {
             self.cell.refused.add(reset_inbox(&group.inbox));
         }

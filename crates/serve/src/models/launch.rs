@@ -1,4 +1,4 @@
-//! A row of the table of models, and what is needed to start a model.
+//! Entry of the table of I/O models, and the data for starting a model.
 
 use std::net::SocketAddr;
 use std::os::fd::OwnedFd;
@@ -13,14 +13,14 @@ use crate::shard::{Inbox, ShardSetup};
 use crate::strategies::Policy;
 use crate::{Options, ServeError, Service};
 
-/// One row of [`MODELS`](super::MODELS).
+/// Entry of [`MODELS`](super::MODELS).
 #[derive(Clone, Copy)]
 pub struct ModelSpec {
     /// Name, as in `--model NAME`.
     pub name: &'static str,
     /// Name of the corresponding server in the Windows study; `not in the source` if there is none.
     pub original: &'static str,
-    /// Cost of an event, as a sentence.
+    /// Cost of an event, in words.
     pub cost: &'static str,
     /// Strategies that the model supports.
     pub strategies: &'static [&'static str],
@@ -29,7 +29,7 @@ pub struct ModelSpec {
     pub(super) start: fn(&Launch<'_>) -> Result<SocketAddr, ServeError>,
 }
 
-/// Everything that is needed to start a model.
+/// All data that is needed to start an I/O model.
 pub(crate) struct Launch<'a> {
     pub(crate) plan: &'a ServePlan,
     pub(crate) options: &'a Options<'a>,
@@ -39,7 +39,7 @@ pub(crate) struct Launch<'a> {
 }
 
 impl Launch<'_> {
-    /// Opens listening sockets for `shards` threads: one for all threads, or with `own` one per thread.
+    /// Opens listening sockets for `shards` serving threads: one socket for all threads, or with `own` one per thread.
     pub(crate) fn listen(&self, shards: u32, own: bool) -> Result<(Vec<Arc<OwnedFd>>, SocketAddr), ServeError> {
         let opened =
             listener::open(&self.plan.listen, self.plan.backlog, shards, own, self.service.nagle(), &self.control)?;
@@ -47,7 +47,7 @@ impl Launch<'_> {
         Ok(opened)
     }
 
-    /// Returns everything that one serving thread needs.
+    /// Returns all data that one serving thread needs.
     pub(crate) fn shard(&self, listener: Option<Arc<OwnedFd>>) -> Result<ShardSetup, ServeError> {
         Ok(ShardSetup {
             control: self.control.clone(),
@@ -61,7 +61,7 @@ impl Launch<'_> {
         })
     }
 
-    /// Starts the only thread of a model with a single thread; the number of threads in the plan is ignored.
+    /// Starts the thread of a single-threaded model. The number of threads in the plan is ignored.
     pub(crate) fn one_thread<R: Readiness>(
         &self,
         name: &str,

@@ -1,4 +1,5 @@
-//! I/O models: one file each, and one row in [`MODELS`]. Every model serves every service.
+//! I/O models. Each model has one module and one entry in [`MODELS`]. Every model serves every service, except for
+//! services that need timers (see [`WITHOUT_TIMERS`]).
 
 mod blocking;
 mod epoll;
@@ -28,7 +29,8 @@ use crate::{Options, ServeError, Server, Service, behaviours};
 
 const ALL: &[&str] = &["high-throughput", "high-connections", "limits"];
 
-/// Models that cannot serve a service that sends at times of its own, because they have no timers for connections.
+/// Models that cannot serve a timed service, which sends at times of its own, because they have no timers for
+/// connections.
 const WITHOUT_TIMERS: &[&str] = &["blocking", "uring", "uring-sharded", "uring-groups", "workers"];
 
 /// All I/O models.
@@ -147,14 +149,14 @@ pub const MODELS: &[ModelSpec] = &[
     },
 ];
 
-/// Returns the model that needs the least CPU time per request, according to `make bench`: io_uring if it is allowed.
-/// Plans select it by `auto`.
+/// Returns the model that needs the least CPU time per request, according to `make bench`: `uring-sharded` if io_uring
+/// is allowed, otherwise `epoll-sharded`. Plans select this model by the name `auto`.
 pub fn default_model() -> &'static str {
     if crate::completion::probe().is_ok() { "uring-sharded" } else { "epoll-sharded" }
 }
 
-/// Returns the model of a plan, with a note if the choice may surprise the user. The service may be timed: it sends at
-/// times of its own.
+/// Returns the model of a plan, and a note if the choice may surprise the user. `is_timed` is true if the service sends
+/// at times of its own.
 pub(crate) fn choose<'a>(
     plan: &'a ServePlan,
     options: &Options<'_>,
@@ -195,7 +197,7 @@ fn choose_timed(plan: &ServePlan) -> Result<&str, ServeError> {
     }
 }
 
-/// Starts a model.
+/// Starts an I/O model.
 pub(crate) fn start(
     plan: &ServePlan,
     model: &'static ModelSpec,
@@ -203,8 +205,8 @@ pub(crate) fn start(
     policy: Policy,
     options: &Options<'_>,
 ) -> Result<Server, ServeError> {
-    // A server with many connections runs out of descriptors first. The soft limit is raised to the hard limit, which
-    // the user has chosen.
+    // Of all resources, descriptors run out first if there are many connections. The soft limit is raised to the hard
+    // limit, which is the user's choice, or is set by the option `descriptors`.
     let _ = match options.get("descriptors")? {
         Some(soft) => sys::limits::set_soft_descriptors(soft),
         None => sys::limits::raise_descriptors().map(drop),
@@ -213,7 +215,7 @@ pub(crate) fn start(
     let control = Control::new(&plan.cpus, options.get("max_threads")?);
     let launch = Launch { plan, options, control: control.clone(), service, policy };
     let started = (model.start)(&launch);
-    // After this line, dropping `Server` stops the threads, even if an error occurs.
+    // From here on, dropping `Server` stops the threads, even if starting the model failed.
     let any = SocketAddr::from(([0, 0, 0, 0], 0));
     let server = Server::new(*started.as_ref().unwrap_or(&any), model.name, control);
     started.map(|_| server)

@@ -1,8 +1,8 @@
-//! poll(2): every wait passes the whole list of descriptors to the kernel and back. The model resembles the server with
-//! select, but descriptor numbers may be of any size. The model with poll has one thread.
+//! poll(2): every wait passes the whole list of descriptors to the kernel and back. Unlike select, poll supports
+//! descriptor numbers of any size. The model has one thread.
 //!
-//! Cost of an event: one scan of all connections in the kernel and one in this process, divided by the events of one
-//! wake-up.
+//! Cost of an event: one scan of all connections in the kernel and one in this process. The events of one wake-up share
+//! this cost.
 
 use std::net::SocketAddr;
 use std::os::fd::{AsRawFd, BorrowedFd};
@@ -18,8 +18,8 @@ pub(super) fn start(launch: &Launch<'_>) -> Result<SocketAddr, ServeError> {
     launch.one_thread("poll", PollList::default)
 }
 
-/// List of descriptors, in the order in which they were added. If one is removed, the last descriptor takes its
-/// position.
+/// List of descriptors, in the order in which they were added. When a descriptor is removed, the last descriptor takes
+/// its position.
 #[derive(Default)]
 pub(super) struct PollList {
     entries: Vec<Entry>,
@@ -73,7 +73,8 @@ impl Readiness for PollList {
     }
 }
 
-/// Creates a list. Unless `fair` is set, only the lowest ready index is reported, as WSAWaitForMultipleEvents does.
+/// Creates a list for a group. Unless `fair` is set, only the lowest ready index is reported, as
+/// WSAWaitForMultipleEvents does.
 pub(super) fn group(fair: bool) -> PollList {
     PollList { lowest_only: !fair, ..PollList::default() }
 }

@@ -1,11 +1,11 @@
-//! select(2) over bit arrays of any width: the non-blocking server of the Windows study, with Linux descriptor sets.
-//! The model with select has one thread.
+//! select(2) over bit sets of any size: the non-blocking server of the Windows study, with the descriptor sets of
+//! Linux. The model has one thread.
 //!
-//! On Windows, descriptor sets are arrays that are searched entry by entry; model `select-array` has this cost. On
-//! Linux, testing a bit costs almost nothing, and the kernel scans the sets.
+//! On Windows, descriptor sets are arrays, which are searched entry by entry. The model `select-array` has the cost of
+//! these searches. On Linux, testing a bit costs almost nothing, and the kernel scans the sets.
 //!
-//! Cost of an event: a copy and a scan of the bit sets up to the highest descriptor, divided by the events of one
-//! wake-up.
+//! Cost of an event: a copy and a scan of the bit sets up to the highest descriptor. The events of one wake-up share
+//! this cost.
 
 use std::net::SocketAddr;
 use std::os::fd::{AsRawFd, BorrowedFd, RawFd};
@@ -78,7 +78,7 @@ impl Readiness for Sets {
             while bits != 0 {
                 let bit = bits.trailing_zeros() as usize;
                 bits &= bits - 1;
-                // A broken connection is readable, and a read reports the error.
+                // A broken connection is reported as readable, and the next read returns the error.
                 ready.push(Ready { token: self.tokens[word * 64 + bit], read: read >> bit & 1 != 0, gone: false });
             }
         }

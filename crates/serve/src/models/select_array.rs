@@ -1,18 +1,19 @@
 //! The non-blocking server of the Windows study, as in its sample code: select with sets that are arrays of
-//! descriptors. The model with arrays for select has one thread.
+//! descriptors. The model has one thread.
 //!
-//! FD_SET searches the array entry by entry to refuse duplicates, and FD_ISSET searches it again. Before every wait,
-//! each socket is put into all three sets (read, write, exceptional). After the wait, each socket is looked up in all
-//! three sets. The time for the searches therefore grows with the square of the connections.
+//! FD_SET searches the array entry by entry to avoid duplicates, and FD_ISSET searches it, too. Before every wait, each
+//! socket is put into all three sets (read, write, exceptional). After the wait, each socket is looked up in all three
+//! sets. The time for the searches therefore grows with the square of the number of connections.
 //!
-//! Almost every socket can be written, so that each wait ends at once, and the thread never sleeps while clients are
-//! connected. Each wait accepts one connection, so that accepting becomes slower the more connections there are. With
-//! the option `accept_all`, a wait accepts all waiting connections, and only the cost of the searches remains.
+//! Almost every socket can be written at any time, so each wait ends at once. The thread therefore never sleeps while
+//! clients are connected. Only one connection is accepted after each wait, so accepting becomes slower as the number of
+//! connections grows. With the option `accept_all`, all waiting connections are accepted, and only the cost of the
+//! searches remains.
 //!
-//! For the part of the kernel, poll(2) scans the list. The searches run in this process.
+//! poll(2) takes the role of the kernel's select: it scans the list of sockets. The searches run in this process.
 //!
 //! Cost of a wait: n searches of up to n entries to build each of the three sets, and n searches of the ready entries
-//! in each set. This cost is divided by the number of ready connections. Under load, most connections are ready.
+//! in each set. The ready connections share this cost. Under load, most connections are ready.
 
 use std::net::SocketAddr;
 use std::os::fd::{AsRawFd, BorrowedFd, RawFd};
@@ -32,12 +33,12 @@ pub(super) fn start(launch: &Launch<'_>) -> Result<SocketAddr, ServeError> {
     launch.one_thread("select-array", move || Arrays { accept_all, ..Arrays::default() })
 }
 
-/// Descriptor set as on Windows: a count and an array.
+/// Descriptor set as on Windows: an array of descriptors.
 #[derive(Default)]
 struct FdArray(Vec<RawFd>);
 
 impl FdArray {
-    /// FD_ISSET: compares one entry after the other, as Windows does. (The method `contains` would compare several
+    /// FD_ISSET: compares one entry after another, as Windows does. (The method `contains` would compare several
     /// entries at a time.)
     #[inline(never)]
     fn is_set(&self, fd: RawFd) -> bool {
@@ -49,7 +50,7 @@ impl FdArray {
         false
     }
 
-    /// FD_SET: adds a descriptor unless the set has it.
+    /// FD_SET: adds a descriptor unless the set already contains it.
     fn set(&mut self, fd: RawFd) {
         if !self.is_set(fd) {
             self.0.push(fd);
@@ -76,8 +77,8 @@ impl Arrays {
         [(&mut self.read, poll::IN), (&mut self.write, poll::OUT), (&mut self.except, poll::PRI)]
     }
 
-    /// Empties the sets (FD_ZERO) and adds every socket to every set (FD_SET). Connections that a strategy does not let
-    /// read are left out of the read set.
+    /// Empties the sets (FD_ZERO) and adds every socket to every set (FD_SET). If a strategy does not let a connection
+    /// read, its socket is left out of the read set.
     fn fill(&mut self) {
         self.sets().into_iter().for_each(|(set, _)| set.0.clear());
         self.list.clear();
@@ -93,8 +94,8 @@ impl Arrays {
                 self.except.set(*fd);
                 asked |= poll::OUT | poll::PRI;
             }
-            // All three sets share one entry per descriptor, because poll(2) refuses a list that is longer than the
-            // limit on open descriptors.
+            // All three sets share one entry per descriptor in the list, because poll(2) refuses a list with more
+            // entries than the limit on open descriptors.
             self.list.push(Entry::new(*fd, asked));
         }
     }
@@ -144,7 +145,7 @@ impl Readiness for Arrays {
         for (fd, token, want) in &self.sockets {
             let (read, write) = (self.read.is_set(*fd), self.write.is_set(*fd));
             let gone = self.except.is_set(*fd);
-            // Only connections with waiting output must be able to write.
+            // A writable socket is reported only if its connection has output.
             if read || gone || (write && want.write) {
                 ready.push(Ready { token: *token, read, gone });
             }

@@ -1,12 +1,12 @@
 //! Signal-driven I/O: the kernel queues a real-time signal for every change of a socket (O_ASYNC, F_SETSIG). One thread
-//! takes the signals in order, one at a time, as a window procedure in Windows takes messages. The model corresponds to
+//! takes the signals in order, one at a time, as a Windows program takes messages. The model corresponds to
 //! WSAAsyncSelect.
 //!
 //! When the signal queue is full (RLIMIT_SIGPENDING), the kernel sends SIGIO instead, and the thread then checks all
 //! sockets.
 //!
-//! Windows suppresses further messages until the data is read. Linux sends a signal for every event, even for an
-//! acknowledgement that makes space for writing.
+//! Windows sends no further message for a socket until its data is read. Linux sends a signal for every event, even for
+//! an acknowledgement that makes space for writing.
 //!
 //! Cost of an event: a system call to take its signal, then recv calls until one would block, and a send.
 
@@ -20,7 +20,7 @@ use crate::ServeError;
 use crate::ready::Want;
 use crate::ready::{Readiness, Ready, WAKER, Worker};
 
-/// Maximum wait. The wait is short, because the eventfd that tells the server to stop causes no signal.
+/// Maximum wait, nanoseconds. The wait is short, because the eventfd that tells the server to stop causes no signal.
 const MAX_WAIT_NS: u64 = 50_000_000;
 
 pub(super) fn start(launch: &Launch<'_>) -> Result<SocketAddr, ServeError> {
@@ -35,10 +35,10 @@ pub(super) fn start(launch: &Launch<'_>) -> Result<SocketAddr, ServeError> {
 
 struct Queue {
     signals: Signals,
-    /// Token of each descriptor number, plus 1; 0 if the number is not watched.
+    /// Token of each descriptor number, plus 1; 0 for a number that is not watched.
     tokens: Vec<u32>,
-    /// New descriptors, which are tried once without a signal. If a descriptor was ready before it was watched, no
-    /// signal came.
+    /// Tokens of new descriptors, which are tried once without a signal. If a descriptor was ready before it was
+    /// watched, the kernel has sent no signal.
     tried: Vec<u32>,
 }
 

@@ -1,15 +1,16 @@
-//! io_uring(7) corresponds to the completion port of Windows: operations are posted, and a queue reports their
-//! completion.
+//! io_uring(7), which corresponds to the completion port of Windows: operations are posted, and a queue reports their
+//! completions.
 //!
 //! `uring` follows the server of the Windows study: one queue, one serving thread, one posted receive per connection,
-//! and at most 200 outstanding sends, first in first out. The model differs from Windows in two ways. On Windows, each
-//! connection reserves a buffer; on Linux, the kernel chooses one when data arrives. A completion port wakes the thread
-//! that has waited for the shortest time, but a ring has only one waiting thread.
+//! and at most 200 outstanding sends, in order of arrival. The model differs from Windows in two ways. On Windows, each
+//! connection reserves a buffer; on Linux, the kernel chooses a buffer when data arrives. A completion port wakes the
+//! thread that has waited for the shortest time, but a ring has only one waiting thread.
 //!
-//! `uring-sharded` uses more features: one ring and one listening socket per thread, and multishot receives.
+//! `uring-sharded` uses more features of io_uring: one ring and one listening socket per thread, and multishot
+//! receives.
 //!
-//! Cost of an event: a share of one io_uring_enter, and two queue entries in shared memory per request. The thread
-//! makes no other system calls.
+//! Cost of an event: a part of one io_uring_enter, which several events share. In addition, each request needs two
+//! queue entries in shared memory. The thread makes no other system calls.
 
 use std::net::SocketAddr;
 

@@ -8,7 +8,7 @@ use crate::http1::request::Request;
 use crate::{Done, Fault, Outcome, Progress, Which};
 
 impl ClientSession {
-    /// Takes bytes of a head, and returns the number of bytes that belonged to it.
+    /// Reads bytes of a response's head, and returns the number of bytes that belonged to the head.
     pub(super) fn receive_head(&mut self, input: &[u8], progress: &mut Progress) -> Result<usize, Fault> {
         // Some servers write an empty line after a body.
         if matches!(input[0], b'\r' | b'\n') && self.head.is_empty() {
@@ -51,8 +51,8 @@ impl ClientSession {
     /// Continues after a complete head, depending on its framing (RFC 9112, section 6.3).
     fn enter(&mut self, facts: ResponseHead) -> Result<(), Fault> {
         if facts.status < 200 {
-            // Interim responses are skipped; a switch to another protocol is invalid, because the client never requests
-            // one.
+            // Interim responses are skipped. A switch to another protocol is invalid, because the client never requests
+            // a switch.
             return match facts.status {
                 101 => Err(Fault::Malformed("a switch to another protocol that was not asked for (status 101)")),
                 100..200 => Ok(()),
@@ -73,9 +73,9 @@ impl ClientSession {
         Ok(())
     }
 
-    /// Reports an error if an answer has more bytes than its head says; the request counts as failed. If other requests
-    /// wait for answers, the surplus bytes may be the next answer. After an answer that ends the connection, further
-    /// bytes are ignored.
+    /// Returns an error if bytes follow the answer that just ended and do not begin another answer. The request then
+    /// counts as failed. No error is returned if other requests wait for answers, or if the answer ends the connection,
+    /// because further bytes are then ignored. Empty lines are skipped.
     pub(super) fn check_end(&self, rest: &[u8]) -> Result<(), Fault> {
         let next = rest.iter().position(|byte| !matches!(byte, b'\r' | b'\n')).map_or(&[][..], |at| &rest[at..]);
         let is_surplus = self.keep_alive && self.outstanding.len() == 1 && !begins_answer(next);
@@ -87,7 +87,7 @@ impl ClientSession {
         self.outstanding.front().map(|asked| &self.requests[usize::from(asked.item)])
     }
 
-    /// Examines a piece of a body without chunks.
+    /// Examines a piece of a body that is not chunked.
     pub(super) fn look(&mut self, piece: &[u8]) {
         self.refusal.add(piece);
         if let Some(request) = wanted(&self.requests, &self.outstanding) {
@@ -143,7 +143,7 @@ fn unasked(input: &[u8], progress: &mut Progress) -> Result<usize, Fault> {
     Err(Fault::Unasked("a response that no request asked for"))
 }
 
-/// Maximum number of bytes of a line that are shown.
+/// Maximum number of bytes of an invalid line that the error message shows.
 const MAX_SHOWN: usize = 100;
 
 /// Describes the first invalid line in a head.
@@ -159,7 +159,7 @@ fn wrong_line(head: &[u8]) -> Option<String> {
     Some(format!("a line in the head of its response is no header: {:?}; correct the server", run::visible(&shown)))
 }
 
-/// Recognises a server of another protocol by its first bytes, without waiting for the end of a line.
+/// Returns an error if the first bytes of a response cannot be HTTP/1, without waiting for the end of a line.
 fn check_begin(head: &[u8]) -> Result<(), Fault> {
     if begins_answer(head) { Ok(()) } else { Err(Fault::Malformed("the response does not begin with HTTP/1.")) }
 }

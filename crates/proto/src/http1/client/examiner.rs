@@ -17,7 +17,7 @@ pub(super) struct Examiner {
     new_events: u32,
 }
 
-/// A piece of the body of a response with this status.
+/// Piece of a response's body, with the status of the response.
 #[derive(Clone, Copy)]
 pub(super) struct Piece<'a> {
     pub(super) bytes: &'a [u8],
@@ -45,7 +45,7 @@ impl Examiner {
         }
     }
 
-    /// Ends a body. Returns the fault of a complete body whose content is wrong.
+    /// Ends the examination of a complete body. Returns a fault if the content of the body is wrong.
     pub(super) fn end(&mut self, request: &Request, live: &mut Option<Box<TemplateState>>) -> Option<Fault> {
         let has_text = request.expect_text.is_none() || self.search.found();
         let has_captured =

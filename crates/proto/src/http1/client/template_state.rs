@@ -1,4 +1,4 @@
-//! Values that are filled into the requests of a connection.
+//! State for filling values into the requests of a connection.
 
 use std::sync::Arc;
 
@@ -9,13 +9,13 @@ use crate::http1::request::{Request, end_head};
 use crate::memory::Memory;
 use crate::template::Source;
 
-/// State of a connection on which values are filled into each request.
+/// State for filling values into the requests of one connection.
 pub(super) struct TemplateState {
     source: Arc<Source>,
     rng: Rng,
     /// True if cookies are stored and sent.
     pub(super) cookies: bool,
-    /// The request that is being sent, and the buffers for building its body and its own cookies.
+    /// Bytes of the request that is being sent, and buffers for building its body and its own cookies.
     pub(super) filled: Vec<u8>,
     body: Vec<u8>,
     cookie: Vec<u8>,

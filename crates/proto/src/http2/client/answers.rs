@@ -11,12 +11,13 @@ use crate::http2::response_headers::ResponseHeaders;
 use crate::{Fault, Outcome};
 
 impl ClientSession {
-    /// Returns true if this client opened the stream, now or earlier.
+    /// Returns true if this client has ever opened the stream.
     pub(super) const fn was_opened(&self, stream: u32) -> bool {
         stream % 2 == 1 && stream < self.next_stream
     }
 
-    /// Handles a part of a DATA frame.
+    /// Handles a piece of a DATA frame. `body` is the piece without padding, `length` is its size with padding, and
+    /// `ends` is true for the last piece of the frame.
     pub(super) fn data(
         &mut self,
         head: &FrameHeader,
@@ -96,7 +97,7 @@ impl ClientSession {
         read
     }
 
-    /// Handles a complete header block, which belongs to a response or is its trailers.
+    /// Handles a complete header block: the headers of a response, or its trailers.
     fn block(&mut self, head: &FrameHeader, block: &[u8], completions: &mut Completions<'_>) -> Result<(), Fault> {
         let item = self.streams.find(head.stream).map(|stream| usize::from(stream.item));
         let captures = item.map_or(&[][..], |item| &self.requests[item].capture);
@@ -108,8 +109,8 @@ impl ClientSession {
             self.decoder.decode(block, |name, value| {
                 says.header(name, value);
                 first_answer.header(name, value);
-                // The status must come before all other headers. Values in interim responses and in trailers are
-                // ignored.
+                // `:status` must come before all other headers, so the status is known here. Values in interim
+                // responses and in trailers are not captured.
                 if let Some(memory) = memory.as_deref_mut().filter(|_| says.status >= 200) {
                     memory.header(name, value, captures);
                 }
@@ -154,7 +155,7 @@ impl ClientSession {
         Ok(())
     }
 
-    /// Handles the end of a response.
+    /// Ends the request on stream `number`, whose response is complete.
     fn end(&mut self, number: u32, completions: &mut Completions<'_>) {
         let Some(stream) = self.streams.close(number) else { return };
         if !stream.is_sent() {

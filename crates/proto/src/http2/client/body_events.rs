@@ -1,12 +1,12 @@
-//! Events of responses that are streams. Pieces of several bodies arrive in turn, so that each request in flight has its
+//! Events of responses that are streams. Pieces of several bodies arrive interleaved, so each request in flight has its
 //! own counter.
 
 use run::StreamPlan;
 
 use crate::events::EventCounter;
 
-/// Counters of events, by the IDs of requests. The table has few IDs, because an ID is used again when its request has
-/// ended. The memory is kept.
+/// Event counters, indexed by request ID. The table stays small, because IDs of ended requests are used again. Counters
+/// are never freed.
 #[derive(Default)]
 pub(super) struct BodyEvents {
     plan: Option<StreamPlan>,
@@ -18,8 +18,8 @@ impl BodyEvents {
         Self { plan, counters: Vec::new() }
     }
 
-    /// Reads a piece of a body, and returns the number of events that end in it; 0 if responses are no streams.
-    /// `ends_frame` is true if the piece is the last of a frame.
+    /// Reads a piece of a body, and returns the number of events that end in this piece; 0 if responses are no streams.
+    /// `ends_frame` is true if the piece is the last one of its frame.
     pub(super) fn read(&mut self, id: u16, is_first: bool, piece: &[u8], ends_frame: bool) -> u32 {
         let Some(plan) = &self.plan else { return 0 };
         let id = usize::from(id);

@@ -1,12 +1,12 @@
-//! Searches for the texts that responses must contain. Pieces of several bodies arrive in turn, so that each request in
+//! Searches for the texts that responses must contain. Pieces of several bodies arrive interleaved, so each request in
 //! flight has its own search.
 
 use memchr::memmem::Finder;
 
 use crate::search::Search;
 
-/// Searches, by the IDs of requests. The table has few IDs, because an ID is used again when its request has ended. The
-/// memory is kept.
+/// Searches, indexed by request ID. The table stays small, because IDs of ended requests are used again. Searches are
+/// never freed.
 #[derive(Debug, Default)]
 pub(super) struct BodySearches(Vec<Search>);
 
@@ -20,7 +20,7 @@ impl BodySearches {
         self.0[id].clear();
     }
 
-    /// Searches a piece of the response.
+    /// Searches a piece of the response for the text.
     pub(super) fn look(&mut self, id: u16, text: &Finder<'_>, piece: &[u8]) {
         self.0.get_mut(usize::from(id)).into_iter().for_each(|search| search.look(text, piece));
     }

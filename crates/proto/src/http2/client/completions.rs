@@ -1,4 +1,4 @@
-//! Requests that ended in a piece of input, and the function that takes them.
+//! Requests that ended in a piece of input, and the function to which they are reported.
 
 use crate::{Done, Fault, Outcome, Progress, Which};
 
@@ -13,7 +13,8 @@ impl<'a> Completions<'a> {
         Self { progress: Progress::default(), done }
     }
 
-    /// Reports a request with a complete response, of so many bytes and new events.
+    /// Reports a request whose response is complete. `bytes` is the length of the response, and `events` the number of
+    /// events that were not reported yet.
     pub(super) fn complete(&mut self, id: u16, status: u16, outcome: Outcome, (bytes, events): (u64, u32)) {
         self.progress.completed += 1;
         (self.done)(Done { which: Which::Id(id), status, outcome, bytes, events });

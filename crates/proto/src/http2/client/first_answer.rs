@@ -1,5 +1,5 @@
-//! The first answer of a connection, in the form of HTTP/1.1 for display: status line, target of a redirect, and the
-//! beginning of the body.
+//! The first answer of a connection, written like an HTTP/1.1 response for display: status line, target of a redirect,
+//! and the beginning of the body.
 
 /// Maximum number of stored bytes.
 const KEPT_BYTES: usize = 1024;
@@ -16,7 +16,7 @@ pub(super) struct FirstAnswer {
 }
 
 impl FirstAnswer {
-    /// Reads a header of any header block.
+    /// Stores the value of a `location` header.
     #[inline]
     pub(super) fn header(&mut self, name: &[u8], value: &[u8]) {
         if !self.over && name == b"location" {
@@ -25,7 +25,7 @@ impl FirstAnswer {
         }
     }
 
-    /// Reads the beginning of a response, whose status is known.
+    /// Stores the status and the redirect of the connection's first response.
     #[inline]
     pub(super) fn begins(&mut self, stream: u32, status: u16) {
         if self.over || self.stream > 0 {
@@ -41,7 +41,7 @@ impl FirstAnswer {
         self.text.extend_from_slice(b"\r\n");
     }
 
-    /// Reads a piece of a response's body.
+    /// Stores a piece of a response's body, if this is the first response.
     #[inline]
     pub(super) fn body(&mut self, stream: u32, bytes: &[u8]) {
         if !self.over && stream == self.stream {
@@ -50,7 +50,7 @@ impl FirstAnswer {
         }
     }
 
-    /// Handles the end of a response.
+    /// Ends the stored text if the response that ended is the first one.
     #[inline]
     pub(super) const fn ends(&mut self, stream: u32) {
         self.over |= stream == self.stream;

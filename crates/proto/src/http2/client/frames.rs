@@ -1,4 +1,4 @@
-//! Frames from the server that concern the connection: all frames except those of a response.
+//! Frames from the server that concern the connection. Frames that belong to a response are handled elsewhere.
 
 use super::completions::Completions;
 use super::{ClientSession, Table};
@@ -10,7 +10,7 @@ use crate::http2::stream_list::AnyStream;
 /// Maximum size of unsent answers to SETTINGS and PING, bytes.
 const MAX_OWED: usize = 64 * 1024;
 
-/// Fault for a frame PUSH_PROMISE, which RFC 9113, section 6.6, forbids after SETTINGS_ENABLE_PUSH 0.
+/// Fault for a PUSH_PROMISE frame. RFC 9113, section 6.6, forbids such frames after SETTINGS_ENABLE_PUSH 0.
 const PUSHED: Fault = Fault::Malformed(
     "the server pushes a response (PUSH_PROMISE), although the client's SETTINGS refuse pushes; switch off its push",
 );
@@ -76,8 +76,8 @@ impl ClientSession {
         self.owed()
     }
 
-    /// Checks the maximum size of unsent answers. If a server sends SETTINGS or PING but does not read the answers, its
-    /// connection is closed.
+    /// Checks the maximum size of unsent answers. If a server sends SETTINGS or PING without reading the answers, the
+    /// client closes the connection.
     fn owed(&self) -> Result<(), Fault> {
         match self.outgoing.waiting() {
             0..MAX_OWED => Ok(()),
@@ -104,8 +104,8 @@ impl ClientSession {
         }
     }
 
-    /// Sends the reason for the end of the connection; after that, no stream is opened. A GOAWAY is allowed only after
-    /// the server's settings have arrived.
+    /// Ends all streams and opens no further ones. Sends GOAWAY with the reason, but only if the server's settings have
+    /// arrived, because a GOAWAY before them is not allowed.
     pub(super) fn give_up(&mut self, fault: &Fault) {
         self.leaving = true;
         self.streams.clear();
@@ -135,8 +135,8 @@ impl ClientSession {
     }
 
     /// Handles GOAWAY: the server accepts no more requests on this connection. Requests that the server did not process
-    /// may be sent again on another connection; the others are completed. If the server processed no request at all,
-    /// the connection counts as refused, because further attempts would fail immediately.
+    /// may be sent again on another connection; the server completes the others. If the server processed no request at
+    /// all, the connection counts as refused, because further attempts would fail immediately.
     fn goaway(&mut self, head: &FrameHeader, payload: &[u8], completions: &mut Completions<'_>) -> Result<(), Fault> {
         let last = frame::number(payload).filter(|_| head.stream == 0);
         let last = last.ok_or(Fault::Malformed("a GOAWAY of HTTP/2 of a stream"))? & 0x7fff_ffff;
@@ -161,7 +161,7 @@ impl ClientSession {
     }
 }
 
-/// Maximum number of bytes that are shown of a text in GOAWAY.
+/// Maximum number of bytes that are shown of the text in a GOAWAY frame.
 const MAX_SHOWN: usize = 200;
 
 /// Describes a GOAWAY frame for the user.

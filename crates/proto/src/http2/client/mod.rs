@@ -1,9 +1,9 @@
-//! The client side: sends requests on many streams of one connection, and checks every answer.
+//! HTTP/2 client: sends requests on many streams of one connection, and checks every answer.
 //!
-//! The caller starts requests at any time. The server limits how many are open at a time
-//! (SETTINGS_MAX_CONCURRENT_STREAMS); the others wait in the session. All output goes through one buffer, so that
-//! frames stay complete even if the driver takes only a part of the bytes. Input is stored only if a frame arrives in
-//! several pieces.
+//! The caller may start requests at any time. The server limits the number of open requests
+//! (SETTINGS_MAX_CONCURRENT_STREAMS); requests above this limit wait in the session. All output goes through one
+//! buffer, so that frames stay complete even if the driver takes only a part of the bytes. Input is stored only if a
+//! frame arrives in several pieces.
 
 mod answers;
 mod body_events;
@@ -92,7 +92,7 @@ impl Client for ClientPlan {
         if !is_right {
             return Err(ProtoError::wrong_stream(stream));
         }
-        // The requests were just built, so nothing else refers to them.
+        // The requests were just built, so this plan holds the only reference to them.
         let all = [Arc::get_mut(&mut self.requests), Arc::get_mut(&mut self.https)];
         all.into_iter().flatten().flatten().for_each(|request| request.is_examined = true);
         Ok(Self { stream: Some(stream.clone()), ..self })
@@ -115,14 +115,14 @@ impl Client for ClientPlan {
     }
 }
 
-/// What the header table of the peer contains of our headers.
+/// State of the peer's header table (HPACK dynamic table) with respect to our headers.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Table {
-    /// The peer's header table is still empty.
+    /// The peer's header table does not contain our headers yet.
     Empty,
-    /// The table contains the headers of our request.
+    /// The peer's header table contains the headers of our request.
     Filled,
-    /// The table is too small for our headers.
+    /// The peer's header table is too small for our headers.
     None,
 }
 
@@ -132,8 +132,8 @@ pub struct ClientSession {
     outgoing: SendBuffer,
     input: Input,
     decoder: Decoder,
-    /// Content of the last header block, and the block itself, if another block with the same bytes would have the same
-    /// content.
+    /// Content of the last header block, and the block itself. The block is empty if an equal block could have
+    /// different content.
     last: ResponseHeaders,
     last_block: Vec<u8>,
     header_block: HeaderBlock,
@@ -151,15 +151,16 @@ pub struct ClientSession {
     traced_block: Vec<u8>,
     /// True if the server accepts no further requests on this connection (GOAWAY).
     leaving: bool,
-    /// Message of the gRPC status in the last trailers.
+    /// Value of `grpc-message` in the last trailers.
     message: Vec<u8>,
     /// The server's words in answers with an unexpected status.
     refusals: Refusals,
-    /// The first stream that the server reset, or the end of the connection, if the server gave a reason.
+    /// Description of the first stream reset by the server, or of the end of the connection, if the server gave a
+    /// reason.
     ended_by_server: Option<String>,
     /// The first answer, for display.
     first_answer: FirstAnswer,
-    /// True if the headers of an answer without its end arrived since the last call of `each_begun_answer`.
+    /// True if an answer has begun, but not ended, since the last call of `each_begun_answer`.
     has_begun_answers: bool,
     /// Searches for the texts that responses must contain.
     body_searches: BodySearches,
@@ -202,8 +203,7 @@ impl ClientSession {
         session
     }
 
-    /// Returns true if the server has announced the end of the connection and has answered all requests that it
-    /// accepted.
+    /// Returns true if the server has announced the end of the connection, and no stream is open any more.
     fn is_over(&self) -> bool {
         self.leaving && self.streams.is_empty()
     }
@@ -218,7 +218,7 @@ impl ClientSession {
                 }
                 Piece::Frame { head, payload } => self.frame(&head, payload, completions)?,
             }
-            // The connection has ended, so that all further input is ignored.
+            // The connection is over, so all further input is ignored.
             if self.is_over() {
                 break;
             }
@@ -228,7 +228,7 @@ impl ClientSession {
 }
 
 impl ClientSession {
-    /// Returns the reason if the server permits no request.
+    /// Returns advice if the server permits no requests at all but some are waiting.
     fn permission_words(&self) -> Option<String> {
         let why = "the server permits no request on this connection (its SETTINGS_MAX_CONCURRENT_STREAMS is 0): is it \
                    shutting down, or is its limit of streams set to 0?";
@@ -250,7 +250,7 @@ impl Requester for ClientSession {
     }
 
     fn explain(&self) -> Option<String> {
-        // The words of an ordinary answer are shown together with the answer itself.
+        // The words of an answer other than a gRPC call are shown together with the answer itself.
         self.close_words().or_else(|| self.refusals.explain_call()).or_else(|| self.permission_words())
     }
 

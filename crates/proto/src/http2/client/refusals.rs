@@ -1,11 +1,11 @@
 //! The server's words in answers with an unexpected status: the beginning of the body, or the message of a gRPC status.
-//! Pieces of several bodies arrive in turn, so that the words of each stream are stored separately.
+//! Pieces of several bodies arrive interleaved, so the words of each stream are stored separately.
 
 use crate::grpc_messages;
 use crate::refusal::Refusal;
 
-/// Maximum number of such answers on a connection whose bodies are stored at the same time. For any further such
-/// answers, no words are stored.
+/// Maximum number of refusals on a connection whose bodies are stored at the same time. The words of further refusals
+/// are not stored.
 const MAX_STREAMS: usize = 16;
 
 /// Maximum number of bytes that are stored of the message in gRPC trailers.
@@ -14,9 +14,9 @@ pub(super) const MAX_MESSAGE: usize = 200;
 /// The server's words in answers with an unexpected status ("refusals").
 #[derive(Debug, Default)]
 pub(super) struct Refusals {
-    /// Incomplete refusals, by stream.
+    /// Refusals whose bodies are still arriving, with their stream IDs.
     open: Vec<(u32, Refusal)>,
-    /// Body of the last refusal that was completed.
+    /// Body of the refusal that was completed last.
     last: Refusal,
     /// Buffers that can be used for further refusals.
     free: Vec<Refusal>,
@@ -41,7 +41,7 @@ impl Refusals {
         refusal.into_iter().for_each(|(_, refusal)| refusal.add(piece));
     }
 
-    /// Handles the end of the answer on a stream. If this answer is a refusal, its words become those of the last
+    /// Handles the end of the answer on a stream. If this answer is a refusal, its words replace those of the last
     /// refusal.
     #[inline]
     pub(super) fn end(&mut self, stream: u32, is_refusal: bool) {
@@ -49,7 +49,7 @@ impl Refusals {
         match (kept, is_refusal) {
             (Some(kept), true) => self.free.push(std::mem::replace(&mut self.last, kept)),
             (Some(kept), false) => self.free.push(kept),
-            // If no words of a refusal were stored, it must not get the words of an earlier one.
+            // If no words of this refusal were stored, the words of an earlier refusal must not be shown for it.
             (None, true) => self.last.begin(true),
             (None, false) => {}
         }
@@ -68,7 +68,7 @@ impl Refusals {
         let message = self.call.as_ref().map(|(_, message)| grpc_messages::percent_decoded(message));
         let message = message.filter(|message| !message.is_empty());
         let message = message.map(|message| format!("{:?}", run::visible(&String::from_utf8_lossy(&message))));
-        // If a proxy answers instead of the service, its words are in the body.
+        // A proxy that answers instead of the service puts its words into the body.
         message.or_else(|| self.last.words())
     }
 

@@ -1,5 +1,5 @@
-//! Sending: settings at the start, as many requests as the server accepts, and as much of their bodies as its windows
-//! allow.
+//! Sending: settings at the start, as many requests as the server accepts, and as many bytes of their bodies as the
+//! flow-control windows allow.
 
 use super::{ClientSession, Table};
 use crate::http2::flow::{CONNECTION_WINDOW, STREAM_WINDOW};
@@ -9,11 +9,11 @@ use crate::http2::request::Prepared;
 use crate::http2::stream::Stream;
 use crate::{Request, Trace, trace};
 
-/// Size up to which the send buffer is filled, bytes.
+/// Number of unsent bytes up to which the send buffer is filled.
 const FILL_BYTES: usize = 16 * 1024;
 
 impl ClientSession {
-    /// Writes the preface, our settings, and the window for the whole connection.
+    /// Writes the preface, our settings, and the flow-control window of the connection.
     pub(super) fn greet(&mut self) {
         let to = self.outgoing.end();
         to.extend_from_slice(frame::PREFACE);
@@ -21,12 +21,12 @@ impl ClientSession {
         frame::write(to, frame::WINDOW_UPDATE, 0, 0, &(CONNECTION_WINDOW - 65_535).to_be_bytes());
     }
 
-    /// Returns true if a waiting request may now open its stream.
+    /// Returns true if a waiting request may open a stream now.
     pub(super) fn opens(&self) -> bool {
         self.settled && !self.leaving && !self.waiting.is_empty() && (self.streams.len() as u32) < self.max_streams
     }
 
-    /// Writes new requests, and as much of their bodies as the windows allow, into the send buffer.
+    /// Writes new requests, and as many bytes of bodies as the windows allow, into the send buffer.
     pub(super) fn fill(&mut self) {
         while self.outgoing.waiting() < FILL_BYTES {
             if self.opens() {
@@ -61,7 +61,8 @@ impl ClientSession {
             return self.streams.open(Stream::new(number, (id, item), length, self.sending.initial));
         }
         let block = match self.table {
-            // If there are several requests, table entries of one request cannot be used for the others.
+            // With several requests, the peer's table is not used, because the entries of one request do not fit the
+            // others.
             _ if self.requests.len() > 1 => &blocks.plain,
             Table::Empty => &blocks.first,
             Table::Filled => &blocks.later,
@@ -84,7 +85,7 @@ impl ClientSession {
     }
 }
 
-/// Appends the header of a trace context, which is not stored in any table.
+/// Appends the header of a trace context as a literal that the peer does not store in its table.
 fn put_trace(block: &mut Vec<u8>, trace: Trace) {
     if trace.is_some() {
         write_name(block, trace::NAME);

@@ -1,8 +1,8 @@
 //! Header blocks of HTTP/2 (RFC 7541): a decoder with limited memory, and an encoder for requests.
 //!
-//! loadline has its own code for this, because the existing crates allocate memory for every decoded header or require
-//! a runtime. Most responses that a load generator gets repeat the block of the response before, and only two of their
-//! headers matter.
+//! loadline has its own implementation, because the existing crates allocate memory for every decoded header or require
+//! an async runtime. Most responses that a load generator gets have the same header block as the response before, and
+//! loadline needs only a few of their headers.
 
 mod encode;
 mod primitives;
@@ -16,14 +16,14 @@ pub(super) use primitives::{INVALID, write_length};
 use primitives::{integer, string};
 use static_table::STATIC_TABLE;
 
-/// Size of a decoder's table, bytes: the default of both sides (RFC 9113, section 6.5.2).
+/// Size of a decoder's dynamic table, bytes: the default of the standard (RFC 9113, section 6.5.2).
 pub(super) const TABLE_BYTES: usize = 4096;
 /// Additional size of each table entry, bytes (RFC 7541, section 4.1).
 const ENTRY_OVERHEAD: usize = 32;
-/// Maximum size of all decoded headers of one block, bytes. A small block may contain large headers.
+/// Maximum total size of the decoded headers of one block, bytes. A small block may expand to large headers.
 const MAX_LIST_BYTES: usize = 256 * 1024;
 
-/// A header in the table: name and value in one buffer.
+/// A header in the dynamic table: name and value in one buffer.
 #[derive(Debug, Default)]
 struct Entry {
     bytes: Vec<u8>,
@@ -44,7 +44,8 @@ pub(super) struct Decoder {
     limit: usize,
     name: Vec<u8>,
     value: Vec<u8>,
-    /// True if the last block did not change the table. A block with the same bytes then has the same content.
+    /// True if the last block did not change the dynamic table. Another block with the same bytes then has the same
+    /// content.
     pub(super) repeatable: bool,
 }
 
@@ -62,7 +63,7 @@ impl Decoder {
         let (mut list, mut begun) = (0, false);
         while let Some(&first) = block.first() {
             if first & 0xe0 == 0x20 {
-                // This is a new size of the table, which is allowed only before the first header.
+                // The peer changes the size of the table, which is allowed only before the first header of a block.
                 let size = integer(&mut block, 5)?;
                 if begun || size > TABLE_BYTES {
                     return Err(INVALID);
@@ -96,7 +97,7 @@ impl Decoder {
         Ok(())
     }
 
-    /// Looks up the name in the tables, and also the value if the whole header is indexed.
+    /// Looks up a name in the static and the dynamic table. With `whole`, looks up the value, too.
     fn named(&mut self, index: usize, whole: bool) -> Result<(), Fault> {
         self.name.clear();
         self.value.clear();
@@ -137,8 +138,8 @@ impl Decoder {
         self.evict(limit);
     }
 
-    /// Drops the oldest entries until `room` bytes are free. Returns the entry that was dropped last, so that its
-    /// memory can be used again.
+    /// Drops the oldest entries until the table has at most `room` bytes. Returns the entry that was dropped last, so
+    /// that its memory can be used again.
     fn evict(&mut self, room: usize) -> Option<Entry> {
         let mut last = None;
         while self.size > room {

@@ -3,12 +3,13 @@
 use crate::Fault;
 use crate::http2::huffman;
 
-/// Maximum size of a decoded name or value, bytes. A small block may contain long values.
+/// Maximum size of a decoded name or value, bytes.
 const MAX_STRING_BYTES: usize = 16 * 1024;
 
 pub(crate) const INVALID: Fault = Fault::Malformed("a header block of HTTP/2 is wrong (HPACK)");
 
-/// Reads an integer with a prefix of `bits` bits (RFC 7541, section 5.1); values beyond a few million are refused.
+/// Reads an integer with a prefix of `bits` bits (RFC 7541, section 5.1). Refuses integers with more than four bytes
+/// after the prefix.
 pub(super) fn integer(block: &mut &[u8], bits: u32) -> Result<usize, Fault> {
     let mut bytes = block.iter();
     let mask = (1_u8 << bits) - 1;
@@ -44,7 +45,7 @@ pub(super) fn string(block: &mut &[u8], to: &mut Vec<u8>) -> Result<(), Fault> {
     Ok(())
 }
 
-/// Writes an integer after the upper bits of `first`.
+/// Appends an integer with a prefix of `bits` bits. `first` contains the bits before the prefix.
 pub(super) fn write_integer(to: &mut Vec<u8>, first: u8, bits: u32, value: usize) {
     let mask = (1_usize << bits) - 1;
     if value < mask {
@@ -64,7 +65,7 @@ pub(super) fn write_string(to: &mut Vec<u8>, text: &str) {
     to.extend_from_slice(text.as_bytes());
 }
 
-/// Appends the length of a string that has no Huffman coding.
+/// Appends the length of a string without Huffman coding.
 pub(crate) fn write_length(to: &mut Vec<u8>, length: usize) {
     write_integer(to, 0, 7, length);
 }

@@ -1,6 +1,6 @@
-//! The static table: headers that both sides know in advance.
+//! The static table of HPACK: headers that client and server know in advance.
 
-/// The static table (RFC 7541, appendix A).
+/// Static table (RFC 7541, appendix A); an entry's number in the standard is its index plus 1.
 #[rustfmt::skip]
 pub(super) const STATIC_TABLE: [(&str, &str); 61] = [
     (":authority", ""),

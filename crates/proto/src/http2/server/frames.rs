@@ -1,4 +1,4 @@
-//! Frames from the client that concern the connection: all frames except those of a request.
+//! Frames from the client that concern the connection. Frames that belong to a request are handled elsewhere.
 
 use super::ServerSession;
 use crate::http1::Site;
@@ -9,7 +9,7 @@ use crate::http2::stream_list::AnyStream;
 use crate::{Fault, Progress};
 
 impl<S: Site> ServerSession<S> {
-    /// Writes our settings, and the window for the whole connection.
+    /// Writes our settings, and the flow-control window of the connection.
     pub(super) fn greet(&mut self) {
         let settings = [(frame::MAX_CONCURRENT_STREAMS, self.max_streams), (frame::INITIAL_WINDOW_SIZE, STREAM_WINDOW)];
         frame::write_settings(self.outgoing.end(), &settings);
@@ -17,7 +17,7 @@ impl<S: Site> ServerSession<S> {
         frame::write(self.outgoing.end(), frame::WINDOW_UPDATE, 0, 0, &more);
     }
 
-    /// Sends the reason for the end of the connection.
+    /// Sends GOAWAY with the reason, and ends all streams.
     pub(super) fn give_up(&mut self, fault: &Fault) {
         let said = [self.last_stream.to_be_bytes(), error_codes::code(fault).to_be_bytes()].concat();
         frame::write(self.outgoing.end(), frame::GOAWAY, 0, 0, &said);

@@ -1,8 +1,8 @@
-//! The server side: answers requests on many streams with pages of a [`Site`]; the streams take turns. Bodies of
+//! HTTP/2 server: answers requests on many streams with pages of a [`Site`]. The streams send in turn. Bodies of
 //! requests are skipped.
 //!
-//! If a connection violates the protocol, it gets a GOAWAY and ends. If only one request is wrong, its stream is reset.
-//! Memory use is limited: at most [`MAX_STREAMS`] answers are being sent, and none of them has a copy of its page. The
+//! A violation of the protocol ends the connection with a GOAWAY. If only one request is wrong, its stream is reset.
+//! Memory use is limited: at most `max_streams` answers are being sent, and none of them has a copy of its page. The
 //! server models read no more input while output waits to be sent.
 
 mod frames;
@@ -21,11 +21,12 @@ use crate::http1::{Page, Site};
 use crate::outbox::SendBuffer;
 use crate::{Fault, Progress, Session};
 
-/// Size up to which the send buffer is filled, bytes.
+/// Number of unsent bytes up to which the send buffer is filled.
 const FILL_BYTES: usize = 16 * 1024;
-/// Default number of streams of one connection.
+/// Default maximum number of concurrent streams of one connection.
 const MAX_STREAMS: u32 = 128;
-/// Maximum size of unsent answers to SETTINGS and PING, and of unsent resets, bytes.
+/// Maximum size of the send buffer, bytes. It fills up if the peer does not read answers to SETTINGS and PING, and
+/// resets.
 const MAX_OWED: usize = 256 * 1024;
 
 /// Server side of one connection.
@@ -42,12 +43,12 @@ pub struct ServerSession<S> {
     input: Input,
     decoder: Decoder,
     headers: RequestHeaders,
-    /// The last request, and its page for the current second.
+    /// Method and path of the last request, and its page for the current second.
     last: (Vec<u8>, Vec<u8>, Option<Arc<Page>>),
     header_block: HeaderBlock,
     streams: ServerStreams,
     last_stream: u32,
-    /// Streams that the server ended last, before their requests were complete.
+    /// The last streams that the server reset. The client may still send data on these streams.
     ended: [u32; 8],
     sending: Sending,
     received: Received,
@@ -56,7 +57,8 @@ pub struct ServerSession<S> {
 }
 
 impl<S: Site> ServerSession<S> {
-    /// Creates a session that answers with the pages of `site`, at most `max_streams` at a time (0: the default).
+    /// Creates a session that answers with the pages of `site`. At most `max_streams` streams may be open at the same
+    /// time; 0 means the default.
     pub fn new(site: Arc<S>, max_streams: u32) -> Self {
         Self {
             site,

@@ -1,4 +1,4 @@
-//! Requests: header blocks, bodies (which are skipped), and the page that answers each request.
+//! Requests from the client: header blocks, bodies (which are skipped), and the page that answers each request.
 
 use std::sync::Arc;
 
@@ -9,7 +9,7 @@ use crate::http2::server_streams::ServerStream;
 use crate::{Fault, Progress};
 
 impl<S: Site> ServerSession<S> {
-    /// Returns true if the client opened this stream, now or earlier.
+    /// Returns true if the client has ever opened this stream.
     pub(super) const fn was_opened(&self, stream: u32) -> bool {
         stream % 2 == 1 && stream <= self.last_stream
     }
@@ -38,7 +38,7 @@ impl<S: Site> ServerSession<S> {
         read
     }
 
-    /// Handles a complete header block, which belongs to a request or is its trailers.
+    /// Handles a complete header block: the headers of a request, or its trailers.
     fn block(&mut self, head: &FrameHeader, block: &[u8], progress: &mut Progress) -> Result<(), Fault> {
         self.headers.begin();
         let headers = &mut self.headers;
@@ -79,8 +79,8 @@ impl<S: Site> ServerSession<S> {
         }
     }
 
-    /// Returns the page that answers the request. If the request equals the one before, in the same second, the same
-    /// page is returned.
+    /// Returns the page that answers the request. A request with the method and path of the request before, in the same
+    /// second, gets the same page.
     fn page(&mut self) -> Arc<Page> {
         if let Some(refused) = self.site.refuse() {
             return refused;
@@ -103,7 +103,7 @@ impl<S: Site> ServerSession<S> {
         found
     }
 
-    /// Handles a complete request.
+    /// Handles the end of a request. Resets the stream if the request's body does not have the declared length.
     fn end(&mut self, number: u32, progress: &mut Progress) {
         match self.streams.find(number) {
             Some(stream) if stream.is_whole() => {
@@ -134,10 +134,10 @@ impl<S: Site> ServerSession<S> {
             return Err(Fault::Malformed("DATA on a stream that was not opened"));
         }
         self.received.take(length)?;
-        // If a request has ended, its data counts only for the connection's window.
+        // Data for a request that has ended counts only for the connection's window.
         let Some(stream) = self.streams.find(head.stream).filter(|stream| !stream.asked) else {
-            // For a stream that the server ended, some data may still arrive. For any other stream, the client has
-            // ended it, and must not send data afterwards.
+            // On a stream that the server reset, some data may still arrive. Any other stream here was ended by the
+            // client, which must not send data afterwards.
             if !self.ended.contains(&head.stream) {
                 self.reset_stream(head.stream, frame::STREAM_CLOSED);
             }

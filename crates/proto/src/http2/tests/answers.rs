@@ -1,4 +1,4 @@
-//! Tests of what the client makes of answers: refusals, parts, streams of events, and gRPC.
+//! Tests of the client's results for answers: refusals, bodies in pieces, streams of events, and gRPC.
 
 use run::{Protocol, StreamFormat, StreamPlan};
 
@@ -7,7 +7,7 @@ use crate::http2::hpack::write_fields;
 use crate::http2::{ClientPlan, ClientSession, frame};
 use crate::{Client, Done, Fault, Outcome, Request, Requester, Which, http1};
 
-/// Builds a part of the body of a response; its headers were sent before.
+/// Builds a DATA frame with a part of a response's body.
 fn piece(stream: u32, text: &str, ends: bool) -> Vec<u8> {
     let mut bytes = Vec::new();
     frame::write(&mut bytes, frame::DATA, if ends { frame::END_STREAM } else { 0 }, stream, text.as_bytes());
@@ -66,7 +66,7 @@ fn an_answer_has_begun_once_its_headers_arrived_and_until_it_ends() {
 fn events_are_counted_for_each_response_however_pieces_are_mixed() {
     let stream = StreamPlan { format: StreamFormat::Ndjson, ..StreamPlan::default() };
     let mut session = settled_session(&plan().with_stream(&stream).unwrap(), &[]);
-    // There are two rounds, because the counters of the first are used again.
+    // The second round uses the counters of the first round again.
     for _ in 0..2 {
         let numbers = begin(&mut session, 2);
         let mut bytes = Vec::new();
@@ -92,7 +92,7 @@ fn a_text_is_looked_for_in_its_own_response_however_pieces_are_mixed() {
     frame::write_settings(&mut hello, &[]);
     receive(&mut session, &hello).0.unwrap();
     let wrong = Outcome::Failed(Fault::WrongBody("the expected text is not in it"));
-    // There are two rounds, because text from the first round must not be found in the second.
+    // There are two rounds, because text from the first round must not be found in the second round.
     for round in [0, 4] {
         (0..4).for_each(|id| session.begin(Request { id, item: id / 3, ..Request::default() }));
         sent(&mut session);
@@ -111,7 +111,7 @@ fn a_text_is_looked_for_in_its_own_response_however_pieces_are_mixed() {
     }
 }
 
-/// Seen: the advice for HTTP/1.1 was to write `http://` without `--http2`, also for a call of gRPC.
+/// An earlier version gave the advice for HTTP/1.1, to write `http://` without `--http2`, to gRPC calls, too.
 #[test]
 fn an_answer_in_http_1_has_advice_for_the_protocol() {
     let answer = b"HTTP/1.1 400 Bad Request\r\n\r\n";
@@ -136,7 +136,7 @@ fn call() -> ClientSession {
     session
 }
 
-/// Answers a gRPC call with HTTP headers, an optional message, and trailers; returns the result.
+/// Answers a gRPC call with HTTP headers, an optional message, and optional trailers. Returns the result of the call.
 fn called(first: &[(&str, &str)], message: &[u8], trailers: &[(&str, &str)]) -> Done {
     let mut session = call();
     session.begin(Request::default());

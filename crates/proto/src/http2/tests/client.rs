@@ -1,4 +1,4 @@
-//! Tests of the client side with frames written by hand.
+//! Tests of the HTTP/2 client with frames written by hand.
 
 use proptest::prelude::*;
 use run::Protocol;
@@ -265,7 +265,7 @@ fn a_window_is_given_back_before_it_runs_short() {
     assert_eq!(given, [1]);
 }
 
-/// Seen: the user was told only that no complete response came.
+/// An earlier version told the user only that no complete response came.
 #[test]
 fn a_server_that_permits_no_request_is_named() {
     let mut session = settled(&[(frame::MAX_CONCURRENT_STREAMS, 0)]);

@@ -1,5 +1,5 @@
-//! Tests of both sides: with frames written by hand, and with each other. This file has the helper functions for all of
-//! these tests.
+//! Tests of the HTTP/2 client and server: with frames written by hand, and against each other. This file has the helper
+//! functions for all of these tests.
 
 mod answers;
 mod client;
@@ -13,21 +13,21 @@ use crate::{Client, Done, Fault, Outcome, Progress, Request, Requester, Which, h
 
 /// A header block with the single field `:status: 200`.
 pub(super) const OK: u8 = 0x88;
-/// The same for status 404.
+/// A header block with the single field `:status: 404`.
 const NOT_FOUND: u8 = 0x8d;
-/// The same for status 500.
+/// A header block with the single field `:status: 500`.
 const ERROR: u8 = 0x8e;
 
 fn plan() -> ClientPlan {
     ClientPlan::new(&http1::to_http2(Protocol::default())).unwrap()
 }
 
-/// Creates a session after the server's settings have arrived.
+/// Creates a client session that has received these settings of the server.
 pub(super) fn settled(settings: &[(u16, u32)]) -> ClientSession {
     settled_session(&plan(), settings)
 }
 
-/// Creates a session of this client after the server's settings have arrived.
+/// Creates a session of this client that has received these settings of the server.
 fn settled_session(plan: &ClientPlan, settings: &[(u16, u32)]) -> ClientSession {
     let mut session = plan.session();
     assert!(!session.ready() && sent(&mut session).starts_with(frame::PREFACE));

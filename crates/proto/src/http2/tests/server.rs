@@ -1,4 +1,4 @@
-//! Tests of the server side: with our client, with input in pieces of any size, and with violations of the protocol.
+//! Tests of the HTTP/2 server: with our client, with input in pieces of any size, and with violations of the protocol.
 
 use std::sync::Arc;
 
@@ -71,7 +71,7 @@ proptest! {
     }
 }
 
-/// Returns the frames that the server sends for these bytes, which follow the preface.
+/// Sends the preface, SETTINGS and these bytes to a server. Returns the server's frames.
 fn to(bytes: &[u8]) -> (Vec<SentFrame>, Progress) {
     let (mut server, mut all) = (server(10, 3), frame::PREFACE.to_vec());
     frame::write_settings(&mut all, &[]);

@@ -6,7 +6,8 @@ use std::time::Duration;
 use crate::connection::Activity;
 use crate::strategies::Limits;
 
-/// Read timeout of a socket: the limit for an incomplete head, otherwise the limit for a peer that sends nothing.
+/// Read timeout of a socket. The timeout is the limit for an incomplete head or the limit for a silent peer, whichever
+/// is shorter.
 #[derive(Default)]
 pub(super) struct HeadTimer {
     /// True if the current timeout limits a request head.
@@ -19,7 +20,8 @@ impl HeadTimer {
         self.for_head
     }
 
-    /// Sets the timeout of the next read. Returns false if the head has used up its `head_ms` (0: no limit).
+    /// Sets the timeout of the next read. Returns false if the head has used up its maximum time `head_ms` (0 for no
+    /// limit).
     pub(super) fn before_read(
         &mut self,
         activity: &Activity,

@@ -1,10 +1,10 @@
-//! The blocking server of the Windows study, with two threads per connection. One thread receives and puts answers into
-//! a queue, and the other sends them. Every call blocks.
+//! Blocking server of the Windows study, with two threads per connection. One thread receives and puts answers into a
+//! queue, and the other thread sends these answers. All system calls block.
 //!
-//! The number of connections is limited by the number of threads (memory of their stacks, process IDs, threads-max). If
-//! no threads can be started for a connection it is reset, because a Linux listener never refuses a connection itself.
+//! The number of connections is limited by the number of threads (memory of their stacks, process IDs, threads-max). A
+//! connection for which no threads can be started is reset, because a Linux listener itself never refuses a connection.
 //!
-//! Cost of an event: a recv, a send, and two thread switches with a condition variable between them.
+//! Cost of an event: a recv, a send, and two thread switches, which use a condition variable.
 
 mod head_timer;
 mod queue;
@@ -33,7 +33,7 @@ struct Shared {
     control: Arc<Control>,
     service: Arc<dyn Service>,
     limits: Option<Limits>,
-    /// Maximum time for the head of a request in milliseconds; 0 for no limit.
+    /// Maximum time for the head of a request, milliseconds; 0 for no limit.
     head_ms: u32,
     cell: Arc<Cell>,
     /// Open sockets. When the server stops, they are shut down to wake blocked threads.
@@ -116,7 +116,7 @@ fn open(shared: &Arc<Shared>, fd: OwnedFd) {
     }
 }
 
-/// Runs the receiving thread of a connection and returns the reason for its end.
+/// Runs the receiving thread of a connection. Returns the reason why the connection ended.
 fn receive(shared: &Shared, stream: &TcpStream, queue: &Queue) -> End {
     let mut connection = Connection::new(shared.service.session(), now_ms(), false);
     let end = exchange(shared, stream, queue, &mut connection);
@@ -135,7 +135,7 @@ fn exchange(shared: &Shared, stream: &TcpStream, queue: &Queue, connection: &mut
             Ok(Next::Close(end)) | Err(end) => return end,
         }
         if !timer.before_read(&connection.activity, now_ms(), shared.head_ms, shared.limits, stream) {
-            // The close is counted before the peer gets the response, so that the counts are right when the peer has
+            // The close is counted before the peer gets the response. The counts are therefore right when the peer has
             // read it.
             close_at_limit(shared, stream, LimitHit::SlowHead);
             connection.head_is_late();
@@ -143,7 +143,7 @@ fn exchange(shared: &Shared, stream: &TcpStream, queue: &Queue, connection: &mut
         }
         match read(shared, stream, connection, &mut input) {
             Ok(completed) => shared.cell.requests.add_shared(completed.into()),
-            // The timer decides if the head took too long.
+            // The next call of `before_read` decides whether the head took too long.
             Err(ReadEnd::TimedOut) if timer.is_for_head() => {}
             Err(ReadEnd::TimedOut) => {
                 close_at_limit(shared, stream, LimitHit::Silent);
@@ -180,7 +180,7 @@ fn timed_out(error: &std::io::Error) -> bool {
     matches!(error.kind(), ErrorKind::WouldBlock | ErrorKind::TimedOut)
 }
 
-/// Puts all output that is available into the queue; returns the next step.
+/// Puts all available output into the queue. Returns the next step of the connection.
 fn answer(connection: &mut Connection, queue: &Queue) -> Result<Next, End> {
     while connection.wants_write() {
         let mut piece = vec![0; PIECE_BYTES];
@@ -223,7 +223,7 @@ fn send(shared: &Shared, stream: &TcpStream, queue: &Queue) {
                         close_at_limit(shared, stream, LimitHit::Unread);
                     }
                     queue.give_up();
-                    // Wakes the receiver, which may be blocked in a read.
+                    // This wakes the receiver, which may be blocked in a read.
                     let _ = stream.shutdown(Shutdown::Both);
                     return;
                 }
@@ -233,7 +233,7 @@ fn send(shared: &Shared, stream: &TcpStream, queue: &Queue) {
     }
 }
 
-/// Counts and names a peer that was closed because of a limit.
+/// Counts and reports a peer whose connection is closed because of a limit.
 fn close_at_limit(shared: &Shared, stream: &TcpStream, hit: LimitHit) {
     shared.cell.limit_counter(hit).add_shared(1);
     shared.control.close_at_limit(hit, Some(stream.as_fd()));

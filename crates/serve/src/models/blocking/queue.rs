@@ -1,14 +1,14 @@
-//! Queue between the two threads of a connection.
+//! Queue of answers between the two threads of a connection.
 
 use std::collections::VecDeque;
 use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 
 use crate::server::lock;
 
-/// Maximum number of pieces in the queue. While it is full, the receiver waits.
+/// Maximum number of pieces in the queue. While the queue is full, the receiving thread waits.
 const MAX_PIECES: usize = 4;
 
-/// Queue between the two threads of a connection.
+/// Queue of answers between the two threads of a connection.
 #[derive(Default)]
 pub(super) struct Queue {
     state: Mutex<State>,
@@ -42,8 +42,8 @@ impl Queue {
         Ok(())
     }
 
-    /// Waits for the next piece; it counts as queued until [`Queue::sent`] is called. Returns `None` if no more pieces
-    /// will come.
+    /// Waits for the next piece, and returns it. The piece counts as queued until [`Queue::sent`] is called. Returns
+    /// `None` if no more pieces will come.
     pub(super) fn take(&self) -> Option<Vec<u8>> {
         let mut state = lock(&self.state);
         loop {
@@ -82,6 +82,6 @@ impl Queue {
     }
 }
 
-/// The connection is broken, so that no more pieces will be taken.
+/// Error: the connection is broken, so no more pieces will be taken.
 #[derive(Debug)]
 pub(super) struct Broken;
