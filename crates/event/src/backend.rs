@@ -1,4 +1,4 @@
-//! The kernel mechanisms that a queue can use. [`BACKENDS`] has one row per mechanism.
+//! The kernel mechanisms that a queue can use. [`BACKENDS`] has one entry per mechanism.
 
 use crate::{EventError, Result};
 
@@ -6,9 +6,9 @@ use crate::{EventError, Result};
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum Backend {
-    /// epoll, edge-triggered. Measurements of the other backends are compared with those of epoll.
+    /// epoll, edge-triggered: the reference with which the other backends are compared in measurements.
     Epoll,
-    /// io_uring multishot polls, with a queue of hints in user space.
+    /// io_uring multishot polls, with a queue of hints (possible events) in user space.
     Uring,
     /// poll(2) over all descriptors in every call.
     Poll,
@@ -16,7 +16,7 @@ pub enum Backend {
     Select,
 }
 
-/// A row of the backend table.
+/// Entry of the table of backends.
 #[derive(Clone, Copy, Debug)]
 #[non_exhaustive]
 pub struct BackendSpec {
@@ -24,12 +24,12 @@ pub struct BackendSpec {
     pub name: &'static str,
     /// Description for help texts, in one line.
     pub help: &'static str,
-    /// The backend that this row describes.
+    /// Backend that this entry describes.
     pub backend: Backend,
-    /// True if events come in the order of arrival. False if events come in the order of descriptor numbers. Each call
-    /// then starts where the last one ended.
+    /// True if events are delivered in the order of arrival. False if events are delivered in the order of descriptor
+    /// numbers; each call then starts where the previous call ended.
     pub fifo: bool,
-    /// True if every call reports a descriptor that stays ready. False if a call reports only new arrivals.
+    /// True if every call reports a descriptor that is still ready. False if a call reports only new arrivals.
     pub level: bool,
 }
 
@@ -66,7 +66,7 @@ pub const BACKENDS: &[BackendSpec] = &[
 ];
 
 impl Backend {
-    /// Returns the row of this backend.
+    /// Returns the table entry of this backend.
     #[must_use]
     pub fn spec(self) -> &'static BackendSpec {
         BACKENDS.iter().find(|row| row.backend == self).unwrap_or(&BACKENDS[0])

@@ -1,4 +1,4 @@
-//! Errors. Each error text says which action failed and gives advice.
+//! Errors. The text of each error says which action failed, and most texts give advice.
 
 use std::io;
 use std::os::fd::RawFd;
@@ -21,12 +21,12 @@ pub enum EventError {
     /// The backend does not exist.
     #[error("there is no event back end {name:?}; there are: {known}")]
     UnknownBackend {
-        /// Name that the caller asked for.
+        /// Name that the caller gave.
         name: String,
         /// Names of all backends, for the error message.
         known: String,
     },
-    /// The kernel rejected the interest. An earlier interest in the descriptor has ended, too.
+    /// The kernel rejected the declared interest. An earlier interest in the descriptor has ended, too.
     #[error("interest in descriptor {fd} could not be declared: {source}; is it open, and a socket or a pipe?")]
     Declare {
         /// Descriptor that could not be declared.

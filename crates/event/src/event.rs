@@ -9,7 +9,7 @@ use crate::Mask;
 pub struct Event {
     /// The declared descriptor.
     pub fd: RawFd,
-    /// The declared kinds of events that hold at delivery, such as "can be read".
+    /// Those declared kinds of events that are true at delivery, such as "can be read".
     pub mask: Mask,
     pub(crate) ended: bool,
     pub(crate) generation: u32,
@@ -17,17 +17,17 @@ pub struct Event {
 
 impl Event {
     /// Returns true if the peer has closed its side. The end of file follows the unread data, and no further event
-    /// reports it. Call this function if you stop reading at the first short read. With select(2), and with io_uring
-    /// without `recheck`, the result is always `false` and has no meaning.
+    /// reports it. A caller that stops reading at the first short read must therefore check this function. With
+    /// select(2), and with io_uring without `recheck`, the result is always `false` and has no meaning.
     #[inline]
     #[must_use]
     pub const fn ended(&self) -> bool {
         self.ended
     }
 
-    /// Returns the generation of the registration that this event belongs to. Each new registration of a descriptor
+    /// Returns the generation of the registration to which this event belongs. Each new registration of a descriptor
     /// number has a higher generation. An event of a closed descriptor therefore has a lower generation than events of
-    /// a new descriptor with its number. See [`EventQueue::is_current`].
+    /// a new descriptor with the same number. See [`EventQueue::is_current`].
     #[inline]
     #[must_use]
     pub const fn generation(&self) -> u32 {

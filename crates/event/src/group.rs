@@ -1,9 +1,9 @@
 //! Interest of several queues in one descriptor: process-wide interest, and wake-one interest.
 //!
-//! Process-wide interest applies to every present and future queue of the group. Each queue gets every event. Wake-one
-//! interest is declared in one edge-triggered epoll instance that every queue watches. Several queues may wake up, but
-//! each event goes to only one queue, the first that checks the instance. The queues of a group may have different
-//! backends.
+//! Process-wide interest applies to every present and future queue of the group, and each queue gets every event.
+//! Wake-one interest is declared in one edge-triggered epoll instance, which every queue watches. Several queues may
+//! wake up, but each event goes only to the queue that reads it first from this instance. The queues of a group may
+//! have different backends.
 
 use std::collections::BTreeMap;
 use std::os::fd::{AsFd, AsRawFd, RawFd};
@@ -27,8 +27,8 @@ pub struct Group {
 
 #[derive(Debug)]
 struct Shared {
-    /// Incremented by each process-wide declaration. A queue reads only this number to find out whether there are new
-    /// declarations.
+    /// Number of process-wide declarations so far. To find out whether there are new declarations, a queue reads only
+    /// this number.
     version: AtomicU64,
     state: Mutex<Declared>,
     one: Epoll,
@@ -36,7 +36,7 @@ struct Shared {
 
 #[derive(Debug, Default)]
 struct Declared {
-    /// Process-wide interest in each descriptor: the kinds of events, and the version of the declaration.
+    /// Process-wide interest in each descriptor: the kinds of events, and the version number of the declaration.
     everyone: BTreeMap<RawFd, (Mask, u64)>,
     /// Wake-one interest in each descriptor: the kinds of events, and the generation of the registration.
     one: BTreeMap<RawFd, (Mask, u32)>,
@@ -57,7 +57,7 @@ impl Group {
     }
 
     /// Declares interest for every present and future queue of the group. Each queue gets every event. [`Mask::NONE`]
-    /// revokes the interest in all queues. Waiting queues are woken to apply the change.
+    /// revokes the interest in all queues. Waiting queues are woken up to apply the change.
     pub fn declare_processwide_interest(&self, fd: RawFd, interest: Mask, want_state: bool) -> Result<Option<State>> {
         let now = state(fd)?;
         {
@@ -75,8 +75,8 @@ impl Group {
         Ok(want_state.then_some(now))
     }
 
-    /// Declares interest of the whole group in a descriptor. Each event goes to only one queue, the first that checks
-    /// for events. [`Mask::NONE`] revokes the interest. A listening socket is the usual case.
+    /// Declares interest of the whole group in a descriptor, usually a listening socket. Each event goes to only one
+    /// queue, the first one that checks for events. [`Mask::NONE`] revokes the interest.
     pub fn declare_wake_one(&self, fd: RawFd, interest: Mask, want_state: bool) -> Result<Option<State>> {
         let fail = |e| EventError::declare(fd, e);
         {
@@ -102,7 +102,7 @@ impl Group {
         if want_state { state(fd).map(Some) } else { Ok(None) }
     }
 
-    /// Ends both kinds of interest in `fd`. Call this before `fd` is closed.
+    /// Ends the process-wide and the wake-one interest in `fd`. Call this function before `fd` is closed.
     pub fn forget(&self, fd: RawFd) {
         let _ = epoll_raw::delete(&self.shared.one, fd);
         let mut declared = self.shared.lock();
@@ -120,7 +120,7 @@ impl Group {
 pub(crate) struct Membership {
     shared: Arc<Shared>,
     bell: Arc<Waker>,
-    /// Version up to which this queue has applied process-wide declarations.
+    /// Version number of the last process-wide declaration that this queue has applied.
     version: u64,
     /// True if the shared epoll instance may have more events.
     more: bool,
@@ -160,8 +160,8 @@ impl Membership {
             let wait = if taken > 0 || self.more { Some(0) } else { timeout_ns };
             let arrived = mechanism.next(&mut out[taken..], wait)?;
             let own = self.keep_foreign(&mut out[taken..][..arrived]);
-            // No event was for the application, only for the group's own descriptors: check the shared instance and
-            // wait again.
+            // All events were for the group's own descriptors, and none is for the application. The shared instance is
+            // checked, and the wait is repeated.
             if taken + own > 0 || arrived == 0 && !self.more {
                 return Ok(taken + own);
             }
@@ -174,7 +174,7 @@ impl Membership {
         for (&fd, &(mask, version)) in &declared.everyone {
             if version > self.version {
                 match mechanism.declare(fd, mask, false) {
-                    // The descriptor was closed in the meantime. The code that closed the descriptor calls `forget`.
+                    // The descriptor was closed in the meantime. Whoever closed it must call `forget`.
                     Err(sys::Errno::BADF) => mechanism.forget(fd),
                     outcome => outcome?,
                 }
@@ -184,7 +184,7 @@ impl Membership {
         Ok(())
     }
 
-    /// Takes events out of the shared epoll instance. No other queue gets these events.
+    /// Takes events from the shared epoll instance. No other queue gets these events.
     fn take_one(&mut self, out: &mut [Event]) -> sys::Result<usize> {
         let arrived = epoll_raw::wait(&self.shared.one, &mut self.slots, out.len(), Some(0))?;
         self.more = arrived == out.len();
@@ -203,8 +203,8 @@ impl Membership {
         Ok(at)
     }
 
-    /// Moves the events of the application's descriptors to the front and returns their number. Events of the group's
-    /// own two descriptors are removed, and their effect is recorded.
+    /// Moves the events of the application's descriptors to the front, and returns their number. Removes events of the
+    /// group's own two descriptors, and records their effect.
     fn keep_foreign(&mut self, out: &mut [Event]) -> usize {
         let (bell, one) = (self.bell.as_raw_fd(), self.shared.one.as_fd().as_raw_fd());
         let mut kept = 0;

@@ -1,21 +1,21 @@
-//! An explicit event API. A thread declares interest in descriptors once and then takes events from a queue. The cost
-//! of a call depends on the number of delivered events, not on the number of declared descriptors.
+//! An explicit event API. A thread declares interest in descriptors once, and then takes events from a queue. The cost
+//! of taking events depends on the number of delivered events, not on the number of declared descriptors.
 //!
 //! The interface is that of the paper by G. Banga, J. Mogul and P. Druschel, *A Scalable and Explicit Event Delivery
 //! Mechanism for UNIX* (USENIX 1999). This library implements the interface in user space on epoll and io_uring.
-//! Backends on poll and select exist for comparison ([`BACKENDS`]). The crate `loadline-event-c` offers these calls to
-//! C programs, with the header `loadline_event.h`.
+//! Backends on poll and select exist for comparison ([`BACKENDS`]). The crate `loadline-event-c` offers the same
+//! functions to C programs, with the header `loadline_event.h`.
 //!
-//! - [`EventQueue::declare_interest`] declares, changes and revokes interest. The call can also return the descriptor's
-//!   state, which is read before any event is queued. Data that arrives between accepting a connection and declaring
+//! - [`EventQueue::declare_interest`] declares, changes and revokes interest. It can also return the descriptor's
+//!   state, which is read after the declaration. Data that arrives between accepting a connection and declaring
 //!   interest in it is therefore not missed.
-//! - [`EventQueue::get_next_event`] delivers events in the order of arrival. Several arrivals on one descriptor become
-//!   one event, which reports only the kinds of events that hold at delivery. An event may be repeated but is never
-//!   lost.
-//! - A queue belongs to one thread. A [`Group`] declares interest for all threads. Each event goes to every thread, or
-//!   to only one of them.
-//! - [`EventQueue::forget`], called before a descriptor is closed, keeps events of this descriptor from being delivered
-//!   to a new descriptor with the same number.
+//! - [`EventQueue::get_next_event`] delivers events, by default in the order of arrival. Several arrivals on one
+//!   descriptor become one event, which reports only the kinds of events that are true at delivery. An event may be
+//!   repeated, but is never lost.
+//! - A queue belongs to one thread. A [`Group`] declares interest for several threads: each event goes to every thread,
+//!   or to only one of them.
+//! - [`EventQueue::forget`] must be called before a descriptor is closed. Events of this descriptor are then not
+//!   delivered to a new descriptor with the same number.
 //!
 //! # Example: an echo server
 //!

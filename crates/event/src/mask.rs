@@ -1,5 +1,5 @@
-//! The three kinds of events, with the names of the paper (EVENT_READ, EVENT_WRITE, EVENT_EXCEPT), and their poll(2)
-//! bits. An error or a hang-up is reported as every declared kind, so callers need not request it.
+//! The three kinds of events, with the names of the paper (EVENT_READ, EVENT_WRITE, EVENT_EXCEPT), and their conversion
+//! to poll(2) bits. An error or a hang-up is reported as every declared kind, so callers need not request errors.
 
 use std::fmt;
 use std::ops::{BitAnd, BitOr, BitOrAssign};
@@ -10,7 +10,7 @@ use sys::poll;
 #[derive(Clone, Copy, Default, PartialEq, Eq, Hash)]
 pub struct Mask(u8);
 
-/// Kinds of events that hold for a descriptor now. Reading would not block, writing would not block, or there is an
+/// Kinds of events that are true for a descriptor now: a read would not block, a write would not block, or there is an
 /// exceptional condition.
 pub type State = Mask;
 
@@ -91,7 +91,7 @@ impl Mask {
         bits
     }
 
-    /// Converts poll bits to all kinds of events that they imply.
+    /// Converts poll bits to the kinds of events that they imply.
     #[inline]
     pub(crate) const fn from_poll(bits: i16) -> Self {
         if bits & (poll::ERR | poll::HUP) != 0 {

@@ -2,14 +2,14 @@
 
 use crate::Backend;
 
-/// Effect of revoking an interest on the kernel's registration.
+/// Effect that revoking an interest has on the registration in the kernel.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum Revocation {
-    /// Removes the registration at once. No needless wake-ups occur, but each change costs a system call.
+    /// Removes the registration at once. There are no needless wake-ups, but each change needs a system call.
     #[default]
     Eager,
-    /// Keeps the registration and suppresses its events. Changing an interest back and forth is cheap, as in the paper,
+    /// Keeps the registration and suppresses its events. Switching an interest off and on is cheap, as in the paper,
     /// but arrivals in the meantime cause wake-ups. Call [`EventQueue::forget`] before closing a descriptor.
     Lazy,
 }
@@ -22,14 +22,14 @@ pub struct Options {
     pub backend: Backend,
     /// Effect of revoking an interest.
     pub revocation: Revocation,
-    /// True to check the state again at delivery, unless [`EventQueue::drained`] makes the state certain. Only the
-    /// backend io_uring offers this choice. With `false`, a call is cheaper, but every event is only a hint that names
-    /// all declared kinds.
+    /// True to check the current state at delivery, unless [`EventQueue::drained`] makes the check unnecessary. Only
+    /// the backend io_uring offers this choice. With `false`, a call is cheaper, but every event is only a hint that
+    /// names all declared kinds.
     pub recheck: bool,
 }
 
 impl Options {
-    /// Creates options for `backend` with eager revocation and with a check at delivery.
+    /// Creates options for `backend`, with eager revocation and a check of the state at delivery.
     #[must_use]
     pub const fn new(backend: Backend) -> Self {
         Self { backend, revocation: Revocation::Eager, recheck: true }
@@ -42,7 +42,7 @@ impl Options {
         self
     }
 
-    /// Turns the check at delivery on or off.
+    /// Switches the check of the state at delivery on or off.
     #[must_use]
     pub const fn recheck(mut self, recheck: bool) -> Self {
         self.recheck = recheck;

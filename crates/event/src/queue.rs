@@ -1,4 +1,4 @@
-//! The event queue: the interface for applications.
+//! The event queue, which is the interface for applications.
 
 use std::marker::PhantomData;
 use std::os::fd::RawFd;
@@ -12,7 +12,7 @@ use crate::{Backend, Event, EventError, Group, Mask, Options, Result, State};
 /// The event queue of one thread. The thread declares interest in descriptors and takes their events from the queue.
 ///
 /// Descriptors are plain numbers, as in the interface of the paper. Descriptors should be non-blocking, because an
-/// event is only a hint: it may be repeated or outdated, but is never lost. A queue must stay on the thread that
+/// event is only a hint: it may be repeated or outdated, but is never lost. A queue must stay in the thread that
 /// created it.
 #[derive(Debug)]
 pub struct EventQueue {
@@ -23,7 +23,7 @@ pub struct EventQueue {
 }
 
 impl EventQueue {
-    /// Creates a queue on this mechanism, with default options.
+    /// Creates a queue on a backend, with default options.
     pub fn new(backend: Backend) -> Result<Self> {
         Self::with(Options::new(backend))
     }
@@ -44,14 +44,14 @@ impl EventQueue {
     /// Declares interest in these kinds of events of `fd`. The new interest replaces the earlier one, and
     /// [`Mask::NONE`] revokes it.
     ///
-    /// With `want_state`, the call returns the current state with all kinds, declared or not. The state is read before
-    /// any event is queued. If the state changes between accepting a connection and declaring interest in it, the
-    /// change therefore appears in the returned state, as an event, or in both. If interest in a ready descriptor is
-    /// declared again, an event is queued.
+    /// With `want_state`, the call returns the current state with all kinds of events, declared or not. The state is
+    /// read after the declaration. If the state changes between accepting a connection and declaring interest in it,
+    /// the change appears in the returned state, as an event, or in both. If interest in a ready descriptor is declared
+    /// again, an event is queued.
     ///
-    /// A number that is not an open descriptor is an error if the call enters the kernel: always with epoll or
-    /// `want_state`. The other backends check a number only if it is higher than all earlier ones. For other closed
-    /// numbers, io_uring reports the failure as an event.
+    /// A number that is not an open descriptor causes an error if the call enters the kernel, which it always does with
+    /// epoll or `want_state`. The other backends check a number only if it is higher than all earlier numbers. For
+    /// other closed numbers, io_uring reports the failure as an event.
     #[inline]
     pub fn declare_interest(&mut self, fd: RawFd, interest: Mask, want_state: bool) -> Result<Option<State>> {
         if fd < 0 {
@@ -61,12 +61,12 @@ impl EventQueue {
         if want_state { state(fd).map(Some) } else { Ok(None) }
     }
 
-    /// Takes up to `events.len()` events, oldest first, and returns their number. If there are none, waits for an event
-    /// for at most `timeout` (`None`: no limit). Returns 0 if the time is over, after a signal, or if `events` is
-    /// empty.
+    /// Takes up to `events.len()` events, and returns their number. If there are none, waits for an event for at most
+    /// `timeout` (`None` for no limit). Returns 0 if the time is over, after a signal, or if `events` is empty. Events
+    /// are in the order of arrival, except with poll and select.
     ///
-    /// In rare cases, the interest in all arrived events was revoked during the wait. The wait is then repeated once
-    /// and may last up to twice the timeout.
+    /// In rare cases, all events that arrive during the wait are outdated or no longer wanted. The wait is then
+    /// repeated and may last up to twice the timeout.
     #[inline]
     pub fn get_next_event(&mut self, events: &mut [Event], timeout: Option<Duration>) -> Result<usize> {
         if events.is_empty() {
@@ -80,16 +80,16 @@ impl EventQueue {
     }
 
     /// Ends the interest in `fd`. Call this function before closing `fd`. No further event of `fd` is delivered, not
-    /// even to a new descriptor with its number. Only epoll notices a close without this call. With io_uring, the file
-    /// would stay open in the kernel.
+    /// even to a new descriptor with the same number. Only epoll notices a close without this call. With io_uring, the
+    /// file would stay open in the kernel.
     #[inline]
     pub fn forget(&mut self, fd: RawFd) {
         self.mechanism.forget(fd);
     }
 
-    /// Reports that `fd` was read until a read would block or was short, and that `fd` will not be read again before
-    /// its next event. The call is optional. With io_uring, it saves a check at the next delivery. Other backends
-    /// ignore the call. If `fd` is read after this call, an outdated event may follow.
+    /// Reports that the last read of `fd` would have blocked or was short, and that `fd` will not be read again before
+    /// its next event. This call is optional. With io_uring, it saves a check at the next delivery. Other backends
+    /// ignore it. If `fd` is read after this call, an outdated event may follow.
     #[inline]
     pub fn drained(&mut self, fd: RawFd) {
         self.mechanism.drained(fd);
@@ -101,13 +101,14 @@ impl EventQueue {
         self.mechanism.generation(event.fd) == event.generation
     }
 
-    /// Sends collected declarations to the kernel at once. Otherwise the next [`EventQueue::get_next_event`] sends
-    /// them. Only io_uring collects declarations.
+    /// Sends collected declarations to the kernel at once. Without this call, the next [`EventQueue::get_next_event`]
+    /// sends them. Only io_uring collects declarations.
     pub fn flush(&mut self) -> Result<()> {
         self.mechanism.flush().map_err(EventError::wait)
     }
 
-    /// Makes this queue a member of a group. The present and future interest of the group applies to this queue, too.
+    /// Makes this queue a member of a group, and leaves an earlier group. All present and future interest of the group
+    /// applies to this queue, too.
     pub fn join(&mut self, group: &Group) -> Result<()> {
         self.leave();
         let membership = Membership::new(group, &mut self.mechanism)

@@ -1,5 +1,6 @@
-//! State of each descriptor, indexed by its number. Each registration increments the generation of its number. Events
-//! of a closed descriptor have another generation than events of a new descriptor with the same number.
+//! State of each descriptor, indexed by descriptor number. Each registration increments the generation of its number.
+//! Events of a closed descriptor therefore have another generation than events of a new descriptor with the same
+//! number.
 
 use std::os::fd::RawFd;
 
@@ -12,30 +13,30 @@ pub(crate) struct Slot {
     pub(crate) generation: u32,
     /// Interest that the application declared.
     pub(crate) wanted: Mask,
-    /// Interest that the kernel has; empty if the kernel does not know the descriptor.
+    /// Interest that is registered in the kernel; empty if the descriptor is not registered.
     pub(crate) armed: Mask,
-    /// True if a notification is in the queue already. Only backends with their own queue use this flag.
+    /// True if a notification of the descriptor is already queued. Only backends with their own queue use this flag.
     pub(crate) pending: bool,
-    /// True if the registration failed after the declaration. An event of every kind reports the failure.
+    /// True if the registration failed after the declaration. An event with every declared kind reports the failure.
     pub(crate) failed: bool,
-    /// True if the application reported that it has read everything, and no notification has come since.
+    /// True if the application reported that it has read everything, and no notification has arrived since then.
     pub(crate) drained: bool,
-    /// True if the pending notification came after the application had read everything, so the bits in `told` are still
-    /// valid.
+    /// True if the pending notification arrived after the application had read everything. The bits in `told` are then
+    /// still true.
     pub(crate) sure: bool,
-    /// Poll bits of the pending notification. The bits need no check if `sure` is true.
+    /// Poll bits of the pending notification. They need no check if `sure` is true.
     pub(crate) told: i16,
 }
 
-/// The states of all descriptor numbers up to the highest used.
+/// The states of all descriptor numbers up to the highest number used.
 #[derive(Debug, Default)]
 pub(crate) struct Table {
     slots: Vec<Slot>,
 }
 
 impl Table {
-    /// Returns the state of an open descriptor. Callers pass only numbers of open descriptors, so the size of the table
-    /// stays bounded.
+    /// Returns the state of an open descriptor. Callers must pass only numbers of open descriptors, so that the size of
+    /// the table stays limited.
     #[inline]
     pub(crate) fn open(&mut self, fd: RawFd) -> &mut Slot {
         let at = usize::try_from(fd).unwrap_or(0);

@@ -1,6 +1,6 @@
-//! Performs random sequences of declare, write, read, shutdown, close and reuse on socket pairs and TCP connections. A
-//! model predicts the events for every backend. No event may be lost, reported twice in one call, or reported after a
-//! close. Only declared kinds that hold may be reported.
+//! Performs random sequences of declare, write, read, shutdown, close and reuse on Unix and TCP sockets. A model
+//! predicts the events for every backend. No event may be lost, reported twice in one call, or reported after a close.
+//! A reported event must be of a declared kind. With `recheck`, it must also be true at that moment.
 
 #![allow(clippy::unwrap_used, clippy::panic)]
 
@@ -37,7 +37,7 @@ fn op() -> impl Strategy<Value = Op> {
     ]
 }
 
-/// One socket, its declared interest, and the kinds of events that the queue must still report.
+/// One socket, its declared interest, and the kinds of events that the queue must still report for it.
 struct Socket {
     ours: Stream,
     theirs: Stream,
@@ -122,13 +122,13 @@ impl World {
         if let Some(state) = state {
             assert!(socket.state().contains(state), "{}: told {state:?}", self.name);
         }
-        // If the call returned the state, the queue must report only later arrivals. Otherwise it must report the whole
-        // current state.
+        // If the call returned the state, the queue must report only later arrivals. Otherwise, the queue must report
+        // the whole current state.
         socket.declared = mask;
         socket.owed = if want_state { Mask::NONE } else { mask & socket.state() };
     }
 
-    /// Takes at most `room` events, checks them, and returns their number.
+    /// Takes at most `room` events, checks them, and returns the number of events.
     fn take(&mut self, room: usize, timeout: Duration) -> usize {
         let mut events = vec![Event::default(); room];
         let count = self.queue.get_next_event(&mut events, Some(timeout)).unwrap();
@@ -146,7 +146,7 @@ impl World {
         count
     }
 
-    /// Takes all events from the queue. Checks that each kind that must be reported and still holds was reported.
+    /// Takes all events from the queue. Checks that each kind that must be reported, and is still true, was reported.
     fn settle(&mut self) {
         for _ in 0..if self.level { 2 * SOCKETS } else { 1000 } {
             if self.take(2, Duration::ZERO) == 0 {
@@ -171,8 +171,8 @@ impl World {
     }
 }
 
-/// Regression: a second declaration must report the whole current state. An earlier version lost the rest of the state
-/// if new data arrived between the two declarations.
+/// An earlier version lost a part of the state if new data arrived between two declarations. The second declaration
+/// must report the whole current state.
 #[test]
 fn a_second_declaration_reports_the_whole_state_despite_new_data() {
     let declare = Op::Declare { at: 4, mask: 3, want_state: false };

@@ -124,7 +124,7 @@ fn no_data_is_missed_between_accept_and_declare() {
             }
             assert_eq!(stream.read(&mut [0]).unwrap(), 1);
             queue.forget(stream.as_raw_fd());
-            // io_uring releases the file only when the kernel is entered next.
+            // With io_uring, the kernel releases the file only when collected requests are submitted.
             queue.flush().unwrap();
         }
         client.join().unwrap();
@@ -133,7 +133,7 @@ fn no_data_is_missed_between_accept_and_declare() {
 
 #[test]
 fn a_queue_takes_the_maximum_number_of_descriptors() {
-    // Leaves room for other descriptors of this program, such as those of concurrent tests.
+    // Some descriptors are left for other uses in this program, such as concurrent tests.
     let pairs = (descriptors().min(20_000) - 1_500) / 2;
     let streams: Vec<_> = (0..pairs).map(|_| UnixStream::pair().unwrap()).collect();
     for (name, options) in every() {
@@ -234,7 +234,7 @@ fn a_number_that_is_not_open_is_refused_or_reported() {
 }
 
 /// Lets two threads wait while one write happens. Returns the number of events that both threads got together, for each
-/// kind of queue. Waits for the expected number, then briefly for surplus events.
+/// kind of queue. First waits for the expected number of events, and then briefly for surplus events.
 fn two_threads(expected: usize, declare: impl Fn(&Group, i32)) -> Vec<(String, usize)> {
     let mut totals = Vec::new();
     for (name, options) in every() {
@@ -257,7 +257,8 @@ fn two_threads(expected: usize, declare: impl Fn(&Group, i32)) -> Vec<(String, u
                         }
                         tell.send(count).unwrap();
                         if options.backend.spec().level {
-                            // A level-triggered mechanism would report an event forever if nobody reads the data.
+                            // A level-triggered mechanism would report an event again and again, because nobody reads
+                            // the data.
                             std::thread::sleep(Duration::from_millis(30));
                             let _ = queue.declare_interest(events[0].fd, Mask::NONE, false);
                         }

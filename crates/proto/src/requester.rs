@@ -144,7 +144,8 @@ pub struct Done {
     pub outcome: Outcome,
     /// Bytes of the response (HTTP/2: only of its body); 0 if the protocol does not separate responses.
     pub bytes: u64,
-    /// Number of events of the answer that [`Requester::each_begun_answer`] did not report; 0 if answers are no streams.
+    /// Number of events of the answer that [`Requester::each_begun_answer`] has not reported; 0 if answers are not
+    /// streams.
     pub events: u32,
 }
 

@@ -1,11 +1,11 @@
-//! Named options of a server, in one table. If a name or a value is wrong, the error lists the valid ones.
+//! Named options of a server, in one table. If a name or a value is invalid, the error lists the valid ones.
 
 use std::collections::BTreeMap;
 use std::str::FromStr;
 
 use crate::ServeError;
 
-/// One row of [`OPTIONS`].
+/// Entry of [`OPTIONS`].
 #[derive(Clone, Copy, Debug)]
 pub struct OptionSpec {
     /// Name, as in `--option NAME=VALUE`.
@@ -129,7 +129,7 @@ pub const OPTIONS: &[OptionSpec] = &[
 pub struct Options<'a>(&'a BTreeMap<String, String>);
 
 impl<'a> Options<'a> {
-    /// Checks that every name exists. A name with a dot belongs to a service and is not checked here.
+    /// Checks that every name exists. A name with a dot belongs to a standalone service and is not checked here.
     pub fn new(map: &'a BTreeMap<String, String>) -> Result<Self, ServeError> {
         for name in map.keys() {
             if !name.contains('.') && !OPTIONS.iter().any(|o| o.name == name) {
@@ -157,7 +157,7 @@ impl<'a> Options<'a> {
         }
     }
 
-    /// Returns true if a switch is on.
+    /// Returns true if an option that is a switch is on.
     pub fn on(&self, name: &'static str) -> Result<bool, ServeError> {
         Ok(self.get::<u8>(name)?.unwrap_or(0) != 0)
     }

@@ -1,4 +1,4 @@
-//! A running server: its threads, their counters, and stopping them.
+//! A running server: its threads and their counters, and the code that stops them.
 
 use std::net::SocketAddr;
 use std::os::fd::AsFd;
@@ -14,9 +14,9 @@ use crate::stats::{Cell, Stats};
 use crate::strategies::LimitHit;
 use crate::{ServeError, Service};
 
-/// Maximum number of addresses of closed peers that are stored.
+/// Maximum number of stored descriptions of closed peers.
 const MAX_NAMED_PEERS: usize = 16;
-/// Stack size of a serving thread in bytes. The stack is small because buffers are on the heap.
+/// Stack size of a serving thread, bytes. The stack is small, because buffers are on the heap.
 const STACK_BYTES: usize = 256 * 1024;
 
 /// A server that runs in threads of this process. Dropping the value stops the server.
@@ -28,7 +28,7 @@ pub struct Server {
     service: Option<Arc<dyn Service>>,
 }
 
-/// State shared by all threads of a server.
+/// State that all threads of a server share.
 #[derive(Default)]
 pub(crate) struct Control {
     stop: AtomicBool,
@@ -41,18 +41,18 @@ pub(crate) struct Control {
     failed: Mutex<Vec<String>>,
     pub(crate) notes: Mutex<Vec<String>>,
     cpus: Vec<u32>,
-    /// Maximum number of concurrent threads.
+    /// Maximum number of concurrent threads; `None` for no limit.
     max_threads: Option<u64>,
 }
 
 /// Locks a mutex, even if another thread panicked while it held the lock. The values behind these locks are valid at
-/// every moment.
+/// all times.
 pub(crate) fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 impl Server {
-    /// Returns the server for the running threads of a model or of a standalone service.
+    /// Creates the value for the running threads of an I/O model or of a standalone service.
     pub(crate) fn new(local_addr: SocketAddr, model: &'static str, control: Arc<Control>) -> Self {
         let notes = std::mem::take(&mut *lock(&control.notes));
         Self { local_addr, model, control, notes, service: None }
@@ -73,7 +73,7 @@ impl Server {
         self.local_addr
     }
 
-    /// Returns the I/O model in use. If it is not the requested model, [`Server::notes`] has the reason.
+    /// Returns the I/O model in use. If this is not the requested model, [`Server::notes`] has the reason.
     pub fn model(&self) -> &'static str {
         self.model
     }
@@ -135,13 +135,13 @@ impl Control {
     }
 
     fn join(&self) {
-        // Threads may start other threads until they end, so that the list is emptied repeatedly.
+        // Threads may start other threads until they end, so the list is emptied until it stays empty.
         while let Some(thread) = { lock(&self.threads).pop() } {
             if thread.join().is_err() {
                 self.fail("a serving thread panicked".into());
             }
         }
-        // Detached threads (two per connection in model blocking) end when their sockets are shut down.
+        // Detached threads (two per connection in the model blocking) end when their sockets are shut down.
         let deadline = Instant::now() + Duration::from_secs(10);
         while self.threads_now.load(Ordering::Relaxed) > 0 && Instant::now() < deadline {
             std::thread::sleep(Duration::from_millis(1));
@@ -187,7 +187,8 @@ impl Control {
         Ok(())
     }
 
-    /// Starts a thread like [`Control::spawn`]; the caller must join it.
+    /// Starts a thread like [`Control::spawn`], but returns its handle instead of storing it. `join` waits at most 10 s
+    /// for such threads.
     pub(crate) fn spawn_detached(
         self: &Arc<Self>,
         name: &str,
@@ -197,7 +198,7 @@ impl Control {
             return Err(ServeError::Thread { why: "option max_threads allows no more".into() });
         }
         let control = self.clone();
-        // The thread is counted before it runs, so that all readers of the counts see it.
+        // The thread is counted before it runs, so that every later reader of the counts sees it.
         let counted = ThreadCount::new(&control);
         let body = move || {
             let confined = if control.cpus.is_empty() {
@@ -224,8 +225,8 @@ impl Control {
         lock(&self.notes).push(text);
     }
 
-    /// Records the address of a peer that was closed because of a limit. The connection will be reset, unless the peer
-    /// still gets an error response.
+    /// Records the address of a peer whose connection is closed because of a limit. The connection will be reset,
+    /// unless the peer still gets an error response.
     pub(crate) fn close_at_limit(&self, hit: LimitHit, fd: Option<impl AsFd + Copy>) {
         let addr = fd.and_then(|fd| socket::peer_addr(fd).ok());
         let peer = addr.map_or_else(|| "a peer".to_owned(), |addr| addr.to_string());
@@ -235,7 +236,7 @@ impl Control {
         }
         peers.push(format!("{peer} {}", hit.words()));
         if let Some(fd) = fd.filter(|_| hit != LimitHit::SlowHead) {
-            // Without the reset, output that the peer did not read would stay in the kernel until a timeout.
+            // Without the reset, the kernel would store output that the peer does not read until a timeout.
             let _ = socket::set_reset_on_close(fd);
         }
     }

@@ -1,15 +1,15 @@
-//! Services: each creates the server side of connections.
+//! Services, which create the server sessions of connections.
 
 use crate::Stats;
 use crate::connection::BoxedSession;
 
-/// Creates the server side of each connection. All threads share it.
+/// Creates the server session of each connection. All threads share the service.
 pub trait Service: Send + Sync {
-    /// Creates a session for one connection. Models use the session for another connection after
-    /// [`proto::Session::reset`].
+    /// Creates a session for one connection. The session may serve another connection after [`proto::Session::reset`].
     fn session(&self) -> BoxedSession;
 
-    /// Sets the service's clock, in seconds since the epoch. Every serving thread calls this whenever it wakes up.
+    /// Sets the service's clock, in seconds since the epoch. Every serving thread calls this method whenever it wakes
+    /// up.
     fn tick(&self, _now_s: u64) {}
 
     /// Returns the reply with which a busy server refuses a connection; empty for none.
@@ -25,7 +25,7 @@ pub trait Service: Send + Sync {
         false
     }
 
-    /// Returns true if Nagle's algorithm may delay small writes; usually it may not.
+    /// Returns true if Nagle's algorithm may delay small writes. By default, it is switched off.
     fn nagle(&self) -> bool {
         false
     }

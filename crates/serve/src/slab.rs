@@ -1,4 +1,4 @@
-//! Table of a thread's connections. Pollers use the indices as tokens.
+//! Table of a thread's connections. Event loops use the indices as tokens.
 
 /// Values by index. The index of a removed value is used again.
 pub(crate) struct Slab<T> {
@@ -31,7 +31,7 @@ impl<T> Slab<T> {
         Some(value)
     }
 
-    /// Returns all values with their indices, lowest first.
+    /// Returns all values with their indices, in the order of the indices.
     pub(crate) fn iter(&mut self) -> impl Iterator<Item = (u32, &mut T)> {
         self.slots.iter_mut().enumerate().filter_map(|(at, v)| v.as_mut().map(|v| (at as u32, v)))
     }

@@ -1,63 +1,64 @@
-//! Counters of a server. Each thread writes its counters in cache lines of its own, and readers add them up.
+//! Counters of a server. Each thread writes its counters in separate cache lines, and readers add up the counters of
+//! all threads.
 
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 
 use crate::connection::End;
 use crate::strategies::LimitHit;
 
-/// Counts of a server since its start. For levels, such as open connections, these are current values.
+/// Counts of a server since its start. For current numbers, such as open connections, these are the present values.
 #[derive(Clone, Debug, Default, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
 pub struct Stats {
-    /// Serving threads now.
+    /// Number of serving threads now.
     pub threads: u64,
-    /// Maximum number of threads at once.
+    /// Maximum number of serving threads at the same time.
     pub threads_peak: u64,
     /// Number of connections taken from the accept queue.
     pub accepted: u64,
-    /// Connections open now.
+    /// Number of connections that are open now.
     pub connections: u64,
     /// Maximum number of connections open at the same time: the sum of the maxima of all threads.
     pub connections_peak: u64,
-    /// Bytes read from sockets.
+    /// Number of bytes read from sockets.
     pub bytes_in: u64,
-    /// Bytes written to sockets.
+    /// Number of bytes written to sockets.
     pub bytes_out: u64,
     /// Number of completed requests.
     pub requests: u64,
-    /// Connections that ended with a socket error, mostly a reset.
+    /// Number of connections that ended with a socket error, which is mostly a reset.
     pub resets: u64,
-    /// Connections closed because the peer violated the protocol.
+    /// Number of connections closed because the peer violated the protocol.
     pub faults: u64,
     /// Number of times that accepting paused because descriptors or memory had run out.
     pub accept_paused: u64,
-    /// Connections refused because the server was busy (high-throughput).
+    /// Number of connections refused because the server was busy, for example by the strategy high-throughput.
     pub refused: u64,
-    /// Connections closed because the peer did not read its answers (limits).
+    /// Number of connections closed because the peer did not read its answers (strategy limits).
     pub closed_unread: u64,
-    /// Connections closed because the peer was silent (limits).
+    /// Number of connections closed because the peer was silent (strategy limits).
     pub closed_silent: u64,
-    /// Connections closed because the head of a request took too long.
+    /// Number of connections closed because the head of a request took too long.
     #[serde(default)]
     pub closed_slow: u64,
-    /// Measured calls of the event API that returned events (proxy with `timed`).
+    /// Number of measured calls of the event API that returned events (proxy with the option `timed`).
     pub calls: u64,
-    /// Events that the measured calls returned.
+    /// Number of events that these measured calls returned.
     pub call_events: u64,
-    /// Median duration of a thread's last 128 measured calls, summed over all threads, nanoseconds.
+    /// Median duration of a thread's last 128 measured calls, nanoseconds, summed over all threads.
     pub call_median_ns: u64,
-    /// Records read from the page cache (record).
+    /// Number of records read from the page cache (service record).
     pub cache_hits: u64,
-    /// Records read from the disk, wholly or in part (record).
+    /// Number of records read from the disk, wholly or in part (service record).
     pub disk_reads: u64,
-    /// Reads above 4096 bytes that got a buffer (record).
+    /// Number of large reads that got a buffer (service record).
     pub large_reads: u64,
-    /// Reads above 4096 bytes that got no buffer (record).
+    /// Number of large reads that got no buffer (service record).
     pub large_refused: u64,
-    /// Addresses of the last peers that were closed because of a limit, with the reason.
+    /// Addresses of the last peers whose connections were closed because of a limit, each with the reason.
     pub closed_peers: Vec<String>,
 }
 
-/// Counters of one thread. Only that thread writes the counters.
+/// Counters of one thread. Only this thread writes them, except in models whose threads share connections.
 #[derive(Debug, Default)]
 #[repr(align(128))]
 pub(crate) struct Cell {
@@ -79,7 +80,7 @@ pub(crate) struct Cell {
     pub(crate) call_median_ns: Counter,
 }
 
-/// Counter with a single writer: it is loaded and stored without a locked instruction.
+/// Counter with a single writer, which needs no atomic read-modify-write instruction.
 #[derive(Debug, Default)]
 pub(crate) struct Counter(AtomicU64);
 
@@ -95,7 +96,7 @@ impl Counter {
         self.0.store(n, Relaxed);
     }
 
-    /// Adds to a counter that several threads write (in models that share connections).
+    /// Adds to a counter that several threads write, in models whose threads share connections.
     pub(crate) fn add_shared(&self, n: u64) {
         self.0.fetch_add(n, Relaxed);
     }
@@ -123,7 +124,7 @@ impl Cell {
         self.end_counter(end).into_iter().for_each(|counter| counter.add(1));
     }
 
-    /// Returns the counter for connections that end for this reason.
+    /// Returns the counter for connections that end for this reason; `None` for a normal end.
     fn end_counter(&self, end: End) -> Option<&Counter> {
         match end {
             End::Done => None,
@@ -132,7 +133,7 @@ impl Cell {
         }
     }
 
-    /// Returns the counter for peers closed because of a limit.
+    /// Returns the counter for connections that are closed because of this limit.
     pub(crate) fn limit_counter(&self, hit: LimitHit) -> &Counter {
         match hit {
             LimitHit::Unread => &self.closed_unread,
@@ -141,14 +142,14 @@ impl Cell {
         }
     }
 
-    /// Counts a connection that was opened. Several threads may call this.
+    /// Counts a connection that was opened. Several threads may call this method.
     pub(crate) fn opened_shared(&self) {
         self.accepted.add_shared(1);
         let now = self.connections.0.fetch_add(1, Relaxed) + 1;
         self.connections_peak.0.fetch_max(now, Relaxed);
     }
 
-    /// Counts a connection that has ended. Several threads may call this.
+    /// Counts a connection that has ended. Several threads may call this method.
     pub(crate) fn closed_shared(&self, end: End) {
         self.connections.0.fetch_sub(1, Relaxed);
         self.end_counter(end).into_iter().for_each(|counter| counter.add_shared(1));

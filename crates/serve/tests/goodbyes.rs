@@ -1,7 +1,7 @@
-//! The server ends connections one after another. The end of a connection must not affect the next one, which gets the
-//! same index.
+//! The server ends many connections, one after another. The end of a connection must not affect the next connection,
+//! which gets the same index.
 
-#![allow(clippy::unwrap_used)] // helpers of tests, too
+#![allow(clippy::unwrap_used)] // also for the helper functions of tests
 
 use loadline_serve as serve;
 use std::io::{Read, Write};
@@ -11,10 +11,10 @@ use std::time::Duration;
 use run::ServePlan;
 use serve::MODELS;
 
-/// Number of connections that the server ends. After each of them, another connection makes a request at once.
+/// Number of connections that the server ends. Directly after each of them, another connection makes a request.
 const ROUNDS: u32 = 400;
 
-/// Returns the HTTP/2 preface and a GOAWAY frame, which ends the connection.
+/// Returns the bytes of a client that ends its HTTP/2 connection: the preface, SETTINGS, and GOAWAY.
 fn leaves() -> Vec<u8> {
     let frame = |kind: u8, payload: &[u8]| [&[0, 0, payload.len() as u8, kind, 0, 0, 0, 0, 0], payload].concat();
     [b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n".to_vec(), frame(4, &[]), frame(7, &[0; 8])].concat()
@@ -36,7 +36,7 @@ fn the_end_of_a_connection_does_not_affect_the_next() {
             last.write_all(&leaves).unwrap();
             last.read_exact(&mut [0; 20]).unwrap();
             drop(last);
-            // The next client gets settings and an answer to its ping, which shows that its connection was not closed.
+            // The next client gets SETTINGS and an answer to its ping, which shows that its connection was not closed.
             let mut next = connect();
             next.write_all(&leaves[..33]).unwrap();
             next.write_all(&[0, 0, 8, 6, 0, 0, 0, 0, 0, 1, 2, 3, 4, 5, 6, 7, 8]).unwrap();

@@ -1,7 +1,7 @@
-//! No file outside of the served directory may be sent (path traversal): by HTTP/1.1 with any I/O model, by HTTP/2, or
-//! through the proxy.
+//! No file outside of the served directory may be sent (path traversal). This is tested by HTTP/1.1 with every I/O
+//! model, by HTTP/2, and through the proxy.
 
-#![allow(clippy::unwrap_used, clippy::panic)] // helpers of tests, too
+#![allow(clippy::unwrap_used, clippy::panic)] // also for the helper functions of tests
 
 use std::io::{Read as _, Write as _};
 use std::net::{SocketAddr, TcpStream};
@@ -16,9 +16,10 @@ use run::ServePlan;
 const INSIDE: &str = "served to everybody";
 const OUTSIDE: &str = "served to nobody";
 
-/// Targets of requests that try to leave the directory. In some well-known server, each of them once succeeded.
+/// Targets of requests that try to leave the directory. Each of these methods once succeeded with some well-known
+/// server.
 const TRICKS: &[&str] = &[
-    // Targets with dots, as they are and percent-encoded.
+    // Targets with dots, unencoded and percent-encoded.
     "/../secret",
     "/../../secret",
     "/../../../../../../../../../../etc/passwd",
@@ -40,7 +41,7 @@ const TRICKS: &[&str] = &[
     "/sub/..%2f..%2fsecret",
     "/sub%2f..%2f..%2fsecret",
     "/%2e%2e/%2e%2e/secret",
-    // Targets that are encoded twice, or violate RFC 3986.
+    // Targets that are encoded twice, or that violate RFC 3986.
     "/%252e%252e/secret",
     "/%252e%252e%252fsecret",
     "/..%252fsecret",
@@ -49,7 +50,7 @@ const TRICKS: &[&str] = &[
     "/%%32%65%%32%65/secret",
     "/%2/../secret",
     "/%zz/../secret",
-    // UTF-8 that is too long or invalid, and characters that look like dots and slashes.
+    // Overlong or invalid UTF-8, and characters that look like dots and slashes.
     "/%c0%ae%c0%ae/secret",
     "/%c0%ae%c0%ae%c0%afsecret",
     "/..%c0%afsecret",
@@ -59,7 +60,7 @@ const TRICKS: &[&str] = &[
     "/..%ff/secret",
     "/%ef%bc%8e%ef%bc%8e/secret",
     "/..%e2%88%95secret",
-    // Backslashes, semicolons, and dots and blanks at the end.
+    // Backslashes, semicolons, and dots or white space at the end of a name.
     "/..\\secret",
     "/..%5csecret",
     "/sub\\..\\..\\secret",
@@ -76,7 +77,7 @@ const TRICKS: &[&str] = &[
     "/index.html%00/../../secret",
     "/%00/../secret",
     "/..%00/secret",
-    // Absolute names, and other formats of a target.
+    // Absolute paths, and other forms of a request target.
     "//../secret",
     "///../secret",
     "//etc/passwd",
@@ -99,7 +100,7 @@ const TRICKS: &[&str] = &[
     "/../secret?x",
     "/%3f/../secret",
     "/%23/../secret",
-    // Links that lead out of the directory, and names that are no regular files.
+    // Symbolic links that lead out of the directory, and names that are no regular files.
     "/link",
     "/absolute-link",
     "/out/secret",
@@ -118,11 +119,11 @@ const TRICKS: &[&str] = &[
     "/../rootsecret",
 ];
 
-/// Targets that must be served. A server that refuses everything fails this test.
+/// Targets that must be served, so that a server which refuses everything fails this test.
 const SERVED: &[&str] =
     &["/", "/index.html", "/%69ndex.html", "/sub/file", "/sub//file", "/inner", "/a;b", "/sub/file?../.."];
 
-/// Creates a directory `root` with files and with links that lead out of it, and secret files next to it.
+/// Creates a directory `root` with files and symbolic links that lead out of it, and secret files next to `root`.
 fn directory() -> tempfile::TempDir {
     let dir = tempfile::tempdir().unwrap();
     let (outer, root) = (dir.path(), dir.path().join("root"));
@@ -147,7 +148,7 @@ fn directory() -> tempfile::TempDir {
         (Path::new("/dev/zero"), "zeros"),
     ];
     links.iter().for_each(|(to, name)| symlink(to, root.join(name)).unwrap());
-    // Nothing writes to the pipe, so that opening it for reading would block forever.
+    // No process writes to the pipe, so opening it for reading would block forever.
     assert!(std::process::Command::new("mkfifo").arg(root.join("pipe")).status().unwrap().success());
     dir
 }
@@ -168,7 +169,7 @@ fn ask(to: SocketAddr, target: &str) -> String {
     String::from_utf8_lossy(&said).into_owned()
 }
 
-/// Returns true if a response contains a secret from outside the directory.
+/// Returns true if a response contains data from outside the directory.
 fn escaped(said: &str) -> bool {
     said.contains(OUTSIDE) || said.contains("root:") || said.contains("PATH=")
 }
@@ -217,7 +218,7 @@ fn no_path_leads_outside_the_directory_through_the_proxy() {
     }
 }
 
-/// Makes a request by HTTP/2 and returns all received bytes. Returns `None` if loadline's client refuses to send this
+/// Makes a request by HTTP/2, and returns all received bytes. Returns `None` if loadline's client refuses to send the
 /// target.
 fn asked(addr: SocketAddr, plan: &run::Protocol) -> Option<String> {
     let mut sessions = proto::client(plan, None, None).ok()?.sessions(1);

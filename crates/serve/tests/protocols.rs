@@ -1,6 +1,7 @@
-//! Every I/O model serves every stateful protocol to loadline's client, with small and large answers.
+//! Every I/O model must serve every protocol that has a stateful session to loadline's client, with small and large
+//! answers.
 
-#![allow(clippy::unwrap_used)] // helpers of tests, too
+#![allow(clippy::unwrap_used)] // also for the helper functions of tests
 
 use std::io::{Read as _, Write as _};
 use std::net::{SocketAddr, TcpStream};
@@ -11,7 +12,7 @@ use proto::{Done, Outcome, Request, by_scheme};
 use run::{Protocol, ServePlan};
 use serve::MODELS;
 
-/// Several concurrent requests on one connection.
+/// Requests on one connection, some of them concurrent.
 struct Talk {
     addr: SocketAddr,
     requests: u32,
@@ -101,7 +102,7 @@ fn redis_commands_are_answered() {
     each("redis", 0, |addr, model| {
         let done = Talk { addr, requests: 12, at_once: 8 }.with(&plan);
         let told: Vec<_> = done.iter().map(|d| (d.outcome, d.bytes)).collect();
-        // The answer to HELLO is a map whose length is not checked.
+        // The answer to HELLO is a map, whose length is not checked.
         let hello = told[2].1;
         let bytes = ["+OK\r\n".len() as u64, "$20000\r\n\r\n".len() as u64 + 20_000, hello, ":1\r\n".len() as u64];
         assert!(hello > 10, "{model}: {hello}");

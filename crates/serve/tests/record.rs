@@ -1,6 +1,6 @@
 //! The record service on loopback: sizes, splitting, the origin of records, and errors instead of hangs.
 
-#![allow(clippy::unwrap_used)] // helpers of tests, too
+#![allow(clippy::unwrap_used)] // also for the helper functions of tests
 
 use loadline_serve as serve;
 use std::io::{Read, Write};
@@ -27,7 +27,7 @@ fn connect(server: &serve::Server) -> TcpStream {
     stream
 }
 
-/// Reads one record with the client session. Returns the bytes sent and received.
+/// Reads one record with the client session. Returns the numbers of bytes sent and received.
 fn read_record(server: &serve::Server, bytes: u32) -> (usize, usize) {
     let mut stream = connect(server);
     let mut session = ClientPlan::new(bytes).session();

@@ -1,7 +1,7 @@
-//! A server can be started again at once on the same port. The kernel frees the ring of an io_uring server a moment
-//! after the server's thread has ended. Until then, the listening socket stays open.
+//! A server must be able to start again at once on the same port. The kernel frees the ring of an io_uring server a
+//! moment after the server's thread has ended, and the listening socket stays open until then.
 
-#![allow(clippy::unwrap_used)] // helpers of tests, too
+#![allow(clippy::unwrap_used)] // also for the helper functions of tests
 
 use std::io::{Read, Write};
 use std::net::{SocketAddr, TcpListener, TcpStream};
@@ -9,7 +9,7 @@ use std::net::{SocketAddr, TcpListener, TcpStream};
 use loadline_serve::{Server, start};
 use run::ServePlan;
 
-/// Every model with a ring, and its number of threads.
+/// Every model that uses io_uring, with a number of threads.
 const MODELS: [(&str, u32); 5] =
     [("uring", 1), ("uring-sharded", 1), ("uring-sharded", 3), ("uring-groups", 1), ("event", 1)];
 
@@ -39,7 +39,7 @@ fn a_stopped_io_uring_server_frees_its_port() {
 }
 
 fn leaves_its_port(model: &str, threads: u32) {
-    // Only this test uses the address. With another address, a connection of another program could use the port.
+    // Only this test uses this address. With a common address, a connection of another program could use the port.
     let [.., high, low] = std::process::id().to_be_bytes();
     let mut listen = format!("127.9.{high}.{low}:0");
     for round in 0..20 {
@@ -48,7 +48,7 @@ fn leaves_its_port(model: &str, threads: u32) {
         let clients = clients(server.local_addr());
         server.stop();
         drop(server);
-        // Any other program can bind the port at once.
+        // Another program must be able to bind the port at once.
         let other = TcpListener::bind(&listen);
         assert!(other.is_ok(), "{model}, {threads} threads, round {round}: {other:?}");
         drop((other, clients));

@@ -1,6 +1,6 @@
-//! Services and planted weaknesses on loopback, tested by exact counts or by ratios of times in one run.
+//! Services and planted weaknesses on loopback. The tests check exact counts, or ratios of times within one run.
 
-#![allow(clippy::unwrap_used)] // helpers of tests, too
+#![allow(clippy::unwrap_used)] // also for the helper functions of tests
 
 use loadline_serve as serve;
 use std::io::{Read, Write};
@@ -31,7 +31,7 @@ fn connect(server: &serve::Server) -> TcpStream {
     stream
 }
 
-/// Requests the page on a kept connection and reads all of it.
+/// Requests the page on a kept connection, and reads the whole response.
 fn exchange(stream: &mut TcpStream) {
     let (mut buf, mut n) = ([0; 4096], 0);
     stream.write_all(b"GET / HTTP/1.1\r\nHost: x\r\n\r\n").unwrap();
@@ -52,8 +52,8 @@ fn the_page_has_the_requested_length() {
     assert_eq!(stats.bytes_out as usize, text.len());
 }
 
-/// Returns how long a server with 4 workers, each of which sleeps for every request, takes to answer 8 clients with 2
-/// requests each.
+/// Returns the time for 8 clients with 2 requests each. The server has 4 workers, and each request holds its worker
+/// asleep for the time `sleep`.
 fn time_of_16_requests(sleep: Duration) -> Duration {
     let sleep_ms = sleep.as_millis().to_string();
     let server = serve::start(&plan("http", "auto", &[("workers", "4"), ("sleep_ms", &sleep_ms)])).unwrap();
@@ -74,7 +74,7 @@ fn time_of_16_requests(sleep: Duration) -> Duration {
 #[test]
 fn four_sleeping_workers_serve_four_requests_at_once() {
     let sleep = Duration::from_millis(25);
-    // A busy machine may delay threads, but never shortens a sleep.
+    // A busy machine may delay threads, but it never shortens a sleep.
     let shortest = (0..10).map(|_| time_of_16_requests(sleep)).find(|took| *took < 16 * sleep);
     let took = shortest.expect("16 requests took as long as one after the other, ten times");
     assert!(took >= 4 * sleep, "{took:?}: more than four at once");
@@ -89,7 +89,7 @@ fn connections_are_accepted_in_batches_on_the_timer() {
     for stream in &mut streams {
         assert!(get(stream, "/").starts_with("HTTP/1.1 200"));
     }
-    // The first group of connections may be accepted at once, and the fourth one three ticks of the timer later.
+    // The first group of connections may be accepted at once. The fourth group is accepted three timer periods later.
     assert!(begin.elapsed() >= Duration::from_millis(125), "{:?}", begin.elapsed());
 }
 
@@ -107,7 +107,7 @@ fn with_nagle_a_separate_body_waits_for_the_delayed_acknowledgement() {
         times.sort();
         times[times.len() / 2]
     };
-    // A delayed acknowledgement takes 40 ms. An exchange without one takes far less.
+    // A delayed acknowledgement takes 40 ms. An exchange without such a delay takes far less time.
     let (together, apart) = (median("0"), median("1"));
     assert!(apart > 3 * together, "{apart:?} against {together:?}");
 }

@@ -1,7 +1,7 @@
-//! Slowloris: clients that send a request head one byte at a time and never complete it. Every model closes their
-//! connections after the header timeout, with every strategy, and serves other clients meanwhile.
+//! Slowloris: clients that send the head of a request one byte at a time and never complete it. Every model must close
+//! their connections after the header timeout, with every strategy. Meanwhile, it must serve other clients.
 
-#![allow(clippy::unwrap_used)] // helpers of tests, too
+#![allow(clippy::unwrap_used)] // also for the helper functions of tests
 
 use std::io::{ErrorKind, Read, Write};
 use std::net::{SocketAddr, TcpStream};
@@ -23,10 +23,10 @@ fn plan(service: &str, model: &str, strategy: &str, options: &[(&str, &str)]) ->
     ServePlan { service, model, strategy, options, ..ServePlan::default() }
 }
 
-/// Connections that send slowly until the server closes them or `stop` is set.
+/// Clients that send slowly until the server closes their connections or `stop` is set.
 struct Trickle {
     stop: Arc<AtomicBool>,
-    /// The sending thread, which returns the number of responses with status 408.
+    /// The sending thread, which returns the number of clients that got status 408.
     thread: JoinHandle<usize>,
 }
 
@@ -68,7 +68,8 @@ fn exchange(to: SocketAddr) -> std::io::Result<()> {
     if text.starts_with("HTTP/1.1 200 ") { Ok(()) } else { Err(std::io::Error::other(text)) }
 }
 
-/// Checks that an ordinary client is served while `count` slow ones are counted and closed with status 408.
+/// Checks that ordinary clients are served, while `count` slow clients are counted and their connections are closed
+/// with status 408.
 fn holds(server: &Server, count: usize, what: &str) {
     let to = server.local_addr();
     let trickle = trickle(to, count);
@@ -79,7 +80,8 @@ fn holds(server: &Server, count: usize, what: &str) {
     let refused = trickle.thread.join().unwrap();
     assert!(served.iter().all(Result::is_ok), "{what}: {served:?}");
     let stats = server.stats();
-    // A response 408 may be lost if the next byte arrives during the close, but the server counts it.
+    // A client may miss the response 408 if its next byte arrives while the server closes. The server counts this
+    // client nevertheless.
     assert_eq!(stats.closed_slow, count as u64, "{what}: {stats:?}");
     assert!(refused > 0, "{what}: nobody was told 408");
 }
@@ -119,7 +121,7 @@ fn the_proxy_closes_slow_heads() {
     });
 }
 
-/// Runs the check for all names at the same time, because these tests wait for deadlines.
+/// Runs `check` for all names at the same time, because these tests wait for deadlines.
 fn at_once<const N: usize>(names: [&'static str; N], check: impl Fn(&'static str) + Sync) {
     std::thread::scope(|scope| {
         for name in names {

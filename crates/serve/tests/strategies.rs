@@ -1,6 +1,6 @@
-//! Strategies on running servers.
+//! Tests of strategies on running servers.
 
-#![allow(clippy::unwrap_used)] // helpers of tests, too
+#![allow(clippy::unwrap_used)] // also for the helper functions of tests
 
 use std::io::{ErrorKind, Read, Write};
 use std::net::TcpStream;
@@ -20,7 +20,7 @@ fn models(strategy: &str) -> impl Iterator<Item = &'static str> {
     MODELS.iter().filter(move |m| m.strategies.contains(&strategy)).map(|m| m.name)
 }
 
-/// Checks all models at the same time, because these tests wait for deadlines.
+/// Checks all models with this strategy at the same time, because these tests wait for deadlines.
 fn at_once(strategy: &str, check: impl Fn(&'static str) + Sync) {
     std::thread::scope(|scope| {
         for model in models(strategy) {
@@ -63,17 +63,18 @@ fn high_throughput_serves_connections_in_order_of_arrival() {
                 stream
             })
             .collect();
-        // The third and the fourth client wait for a slot, so their bytes are not read.
+        // The third and the fourth client wait for worker slots, so their bytes are not read.
         streams[3].write_all(b"d").unwrap();
         streams[2].write_all(b"c").unwrap();
         assert!(!answers(&mut streams[2], Duration::from_millis(50)), "{model}");
         assert!(!answers(&mut streams[3], Duration::from_millis(10)), "{model}");
-        // The first client finishes an exchange, and its slot goes to the third, which is first in the line.
+        // The first client completes an exchange. Its worker slot goes to the third client, which is the first one in
+        // the line.
         streams[0].write_all(b"a").unwrap();
         assert!(answers(&mut streams[0], SOON) && answers(&mut streams[2], SOON), "{model}");
-        // The third client has finished its exchange, so the fourth gets the slot.
+        // The third client has completed its exchange, so its worker slot goes to the fourth client.
         assert!(answers(&mut streams[3], SOON), "{model}");
-        // The second client sent nothing and keeps its slot. All clients are served again.
+        // The second client sent nothing and keeps its worker slot. All clients are served again.
         for stream in &mut streams {
             stream.write_all(b"x").unwrap();
             assert!(answers(stream, SOON), "{model}");
@@ -102,7 +103,7 @@ fn high_throughput_refuses_by_the_chosen_method() {
             while server.stats().connections == 0 {
                 std::thread::sleep(Duration::from_millis(1));
             }
-            // If the reset comes early, connect() itself fails with ECONNRESET, which also counts as refused.
+            // An early reset makes connect() itself fail with ECONNRESET. Such a connection also counts as refused.
             let mut text = String::new();
             let outcome = TcpStream::connect(server.local_addr()).and_then(|mut second| {
                 second.set_read_timeout(Some(SOON))?;
@@ -154,7 +155,7 @@ fn limits_close_count_and_name_clients_that_never_read() {
         let bytes = vec![1; 1 << 20];
         flood.set_write_timeout(Some(Duration::from_secs(10))).unwrap();
         let mut sent = 0;
-        // The client never reads, so its writes fail once the server has closed.
+        // The client never reads, so its writes fail once the server has closed the connection.
         while flood.write(&bytes).is_ok_and(|n| n > 0) {
             sent += 1;
             assert!(sent < 1000, "{model} takes everything");
@@ -192,7 +193,7 @@ fn closed(server: &Server) -> serve::Stats {
 fn limits_bound_the_outstanding_sends() {
     at_once("limits", |model| {
         if model == "blocking" {
-            // Each send has its own thread, so this model does not limit outstanding sends.
+            // In this model, each connection has its own sending thread, so outstanding sends are not limited.
             return;
         }
         let server = start("echo", model, "limits", &[("sends", "1"), ("unsent_ms", "400")]);
@@ -203,7 +204,8 @@ fn limits_bound_the_outstanding_sends() {
         second.set_write_timeout(Some(Duration::from_millis(300))).unwrap();
         while flood.write(&bytes).is_ok() {}
         while second.write(&bytes).is_ok() {}
-        // Both clients block the server until a limit closes them. After that, a third client is served.
+        // Both clients prevent the server from reading until a limit closes their connections. After that, a third
+        // client is served.
         let mut third = connect(&server);
         third.write_all(b"x").unwrap();
         assert!(answers(&mut third, SOON), "{model}");
@@ -230,8 +232,8 @@ fn group_models_have_exactly_the_published_number_of_threads() {
     threads_are(&server, 2 * 50 + 1, 50);
 }
 
-/// Waits for the numbers of connections and threads, because a connection is counted before its threads. If there were
-/// too many threads, this would be seen a moment later.
+/// Waits for the numbers of connections and threads, because a connection is counted before its threads. Additional
+/// threads would be counted a moment later.
 fn threads_are(server: &Server, threads: usize, connections: usize) {
     let deadline = Instant::now() + SOON;
     let all = |stats: &serve::Stats| stats.connections >= connections as u64 && stats.threads >= threads as u64;

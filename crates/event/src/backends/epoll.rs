@@ -1,9 +1,9 @@
-//! Edge-triggered epoll, which maps one to one to the interface of the paper by Banga, Mogul and Druschel (see
-//! `lib.rs`). The kernel's ready list is the paper's HINTS queue. An entry's link into that list is the paper's pending
-//! bit. The kernel checks the file's state again at delivery, so no queue can overflow.
+//! Edge-triggered epoll, whose data structures correspond one to one to those of the paper by Banga, Mogul and Druschel
+//! (see `lib.rs`). The kernel's ready list is the paper's HINTS queue. The link of an entry into that list is the
+//! paper's pending bit. The kernel checks a file's state again at delivery, so no queue can overflow.
 //!
-//! There is one difference to the paper: a declaration of a ready descriptor queues an event even if the caller did not
-//! ask for the state. In the paper, only the next arrival queues an event. Source: fs/eventpoll.c.
+//! There is one difference to the paper: declaring interest in a ready descriptor queues an event even if the caller
+//! did not ask for the state. In the paper, only the next arrival queues an event. Source: fs/eventpoll.c.
 
 use std::os::fd::RawFd;
 
@@ -41,8 +41,8 @@ impl EpollQueue {
         }
         if self.lazy && slot.armed.contains(mask) {
             self.table.open(fd).wanted = mask;
-            // Modifying the registration makes the kernel check the state again. If the caller reads the state itself,
-            // this check is not needed.
+            // Modifying the registration makes the kernel check the state again. This check is not needed if the caller
+            // reads the state itself.
             return if told { Ok(()) } else { self.modify(fd, slot.generation, slot.armed, mask) };
         }
         if slot.armed.is_none() {
@@ -55,8 +55,8 @@ impl EpollQueue {
     fn add(&mut self, fd: RawFd, mask: Mask) -> sys::Result<()> {
         let generation = self.table.copy(fd).generation.wrapping_add(1);
         match epoll_raw::add(&self.epoll, fd, token(fd, generation), bits(mask)) {
-            // The kernel still has this file registered under this number: the descriptor was copied and closed, and
-            // the copy now has its number.
+            // The kernel still has this file registered under this number. The registered descriptor was duplicated and
+            // closed, and the duplicate now has its number.
             Err(Errno::EXIST) => epoll_raw::modify(&self.epoll, fd, token(fd, generation), bits(mask))?,
             outcome => outcome?,
         }
@@ -72,7 +72,8 @@ impl EpollQueue {
                 (slot.armed, slot.wanted) = (armed, wanted);
                 Ok(())
             }
-            // The descriptor was closed without notice, and another descriptor has its number now.
+            // The registered descriptor was closed without a call of `forget`, and its number now belongs to another
+            // descriptor.
             Err(Errno::NOENT) => self.add(fd, wanted),
             Err(e) => {
                 self.clear(fd);
@@ -104,7 +105,7 @@ impl EpollQueue {
         }
     }
 
-    /// Makes all events of a descriptor that were not delivered yet outdated.
+    /// Makes all undelivered events of a descriptor outdated.
     fn clear(&mut self, fd: RawFd) {
         if let Some(slot) = self.table.get(fd) {
             (slot.armed, slot.wanted) = (Mask::NONE, Mask::NONE);
@@ -119,7 +120,7 @@ impl EpollQueue {
         if delivered > 0 || arrived == 0 { Ok(delivered) } else { self.next_again(out, timeout_ns) }
     }
 
-    /// Waits again for the remaining time, because every event of the first wait was outdated or no longer wanted.
+    /// Waits again for the remaining time. Every event of the first wait was outdated or no longer wanted.
     #[cold]
     fn next_again(&mut self, out: &mut [Event], timeout_ns: Option<u64>) -> sys::Result<usize> {
         let mut remaining = Remaining::new(timeout_ns);
@@ -151,7 +152,7 @@ impl EpollQueue {
     }
 }
 
-/// Converts an interest to epoll bits, which have the values of poll bits.
+/// Converts an interest to epoll bits, which have the same values as poll bits.
 #[inline]
 fn bits(mask: Mask) -> Interest {
     Interest::from_bits_retain(mask.to_poll() as u16 as u32) | Interest::ET

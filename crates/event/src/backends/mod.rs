@@ -1,5 +1,5 @@
-//! The kernel mechanisms of a queue, one file each. A queue selects its mechanism by an enum, which costs one
-//! well-predicted branch per call.
+//! The kernel mechanisms of a queue, one file each. A queue selects its mechanism by an enum, so each call needs only
+//! one well-predicted branch.
 
 mod epoll;
 mod poll;
@@ -41,7 +41,7 @@ impl Mechanism {
         })
     }
 
-    /// Declares or changes an interest; an empty mask revokes it. If `told` is true, the caller reads the current state
+    /// Declares or changes an interest; an empty mask revokes it. `told` is true if the caller reads the current state
     /// itself. A descriptor that is already ready then needs no event.
     #[inline]
     pub(crate) fn declare(&mut self, fd: RawFd, mask: Mask, told: bool) -> sys::Result<()> {
@@ -54,7 +54,7 @@ impl Mechanism {
         each!(self, queue => queue.forget(fd));
     }
 
-    /// Waits for events, delivers them and returns their number. Returns 0 after the timeout or a signal.
+    /// Waits for events, writes them to `out`, and returns their number. Returns 0 after the timeout or a signal.
     #[inline]
     pub(crate) fn next(&mut self, out: &mut [Event], timeout_ns: Option<u64>) -> sys::Result<usize> {
         each!(self, queue => queue.next(out, timeout_ns))
@@ -63,7 +63,7 @@ impl Mechanism {
     /// Records that the application has read everything from a descriptor.
     #[inline]
     pub(crate) fn drained(&mut self, fd: RawFd) {
-        // Only io_uring needs this record. The other mechanisms check every event again, or report only the current
+        // Only io_uring uses this information. The other mechanisms check every event again, or report only the current
         // state.
         if let Self::Uring(queue) = self {
             queue.drained(fd);

@@ -1,6 +1,6 @@
 //! poll(2), for comparison: every call passes the array of all declared descriptors to the kernel. The call reports
-//! states instead of events, so a descriptor that stays ready is reported again. If more descriptors are ready than fit
-//! into the result, later calls report the others.
+//! states instead of events, so a descriptor that stays ready is reported again. If `out` has too little space for all
+//! ready descriptors, later calls report the others.
 
 use std::os::fd::RawFd;
 
@@ -16,7 +16,7 @@ pub(crate) struct PollQueue {
     /// Index of each descriptor in `entries`, plus 1; 0 for none.
     places: Vec<u32>,
     pub(super) table: Table,
-    /// Index in `entries` at which the next scan of the results starts.
+    /// Index in `entries` at which the next scan for ready descriptors starts.
     turn: usize,
 }
 
@@ -90,7 +90,7 @@ impl PollQueue {
                 at += 1;
             }
         }
-        // The descriptor was closed without a call of `forget`. Each call drops one such descriptor. Until all of them
+        // A descriptor was closed without a call of `forget`. Each call drops one such descriptor. Until all of them
         // are dropped, waits return at once.
         if let Some(fd) = closed {
             self.forget(fd);

@@ -1,7 +1,7 @@
-//! select(2), for comparison: every call passes three bitmaps of all declared descriptors to the kernel, as wide as the
-//! highest descriptor needs. The call reports states instead of events. If more descriptors are ready than fit into the
-//! result, later calls report the others. A hang-up is reported as readable, and an error as readable and writable.
-//! Neither is reported as an exceptional condition.
+//! select(2), for comparison: every call passes three bitmaps to the kernel, which are as wide as the highest declared
+//! descriptor needs. The call reports states instead of events. If `out` has too little space for all ready
+//! descriptors, later calls report the others. A hang-up is reported as readable, and an error as readable and
+//! writable. Neither is reported as an exceptional condition.
 
 use std::os::fd::RawFd;
 
@@ -15,14 +15,14 @@ use crate::{Event, Mask};
 
 #[derive(Debug, Default)]
 pub(crate) struct SelectQueue {
-    /// Sets of the descriptors declared for reading, for writing and for exceptional conditions.
+    /// Sets of the descriptors with declared interest in reading, writing and exceptional conditions.
     declared: [FdSet; 3],
     /// Sets that the last call returned.
     found: [FdSet; 3],
     /// Highest declared descriptor; -1 for none.
     highest: Highest,
     pub(super) table: Table,
-    /// Descriptor at which the next scan of the results starts.
+    /// Descriptor at which the next scan for ready descriptors starts.
     turn: RawFd,
 }
 
@@ -66,7 +66,7 @@ impl SelectQueue {
         }
     }
 
-    /// Finds the highest declared descriptor after the previous one was removed.
+    /// Finds the new highest declared descriptor after the previous one was removed.
     fn lower(&mut self) {
         while self.highest.0 >= 0 && self.table.copy(self.highest.0).wanted.is_none() {
             self.highest.0 -= 1;
@@ -91,7 +91,7 @@ impl SelectQueue {
         let words = self.highest.0 as usize / 64 + 1;
         let (first, low) = (self.turn as usize / 64 % words, (1_u64 << (self.turn % 64)) - 1);
         let mut at = 0;
-        // The first word is scanned twice: first its upper part, and at the end its lower part.
+        // The first word is scanned in two parts: its upper part at the start, and its lower part at the end.
         for step in 0..=words {
             let word = (first + step) % words;
             let part = if step == 0 {
@@ -118,7 +118,8 @@ impl SelectQueue {
         at
     }
 
-    /// Removes every declared number that is no longer open. A single closed number would make the whole call fail.
+    /// Removes every declared number that is no longer an open descriptor. A single closed number makes the whole
+    /// select(2) fail.
     fn drop_closed(&mut self) -> sys::Result<()> {
         for fd in 0..=self.highest.0 {
             if !self.table.copy(fd).wanted.is_none() && poll::now(fd, 0)? & poll::NVAL != 0 {

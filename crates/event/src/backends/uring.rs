@@ -1,15 +1,15 @@
 //! io_uring, with one multishot poll per descriptor. Each completion adds a hint to a FIFO queue in user space. A
-//! pending bit per descriptor prevents a second hint. These are the data structures of the paper (see `lib.rs`), which
-//! has them in the kernel. The next wait submits all declarations since the last one. A wait that finds hints may
+//! pending bit per descriptor prevents a second hint for it. These are the data structures of the paper (see `lib.rs`),
+//! where the kernel has them. Declarations are collected, and the next wait submits them. A wait that finds hints may
 //! therefore need no system call at all.
 //!
-//! Delivery checks the state of the delivered descriptors with one poll(2), as in the paper. A descriptor needs no
-//! check once the application has reported that it has read everything
-//! ([`EventQueue::drained`](crate::EventQueue::drained)), because only the application itself can read data that
-//! arrives later. Without the check ([`Options::recheck`](crate::Options)), events may be outdated.
+//! Before delivery, one poll(2) checks the current state of the descriptors, as in the paper. A descriptor needs no
+//! check if new data arrived after the application had reported that it has read everything
+//! ([`EventQueue::drained`](crate::EventQueue::drained)). Only the application could have read this data in the
+//! meantime. Without the check ([`Options::recheck`](crate::Options)), events may be outdated.
 //!
-//! If the kernel ends a multishot poll, for example because the completion queue overflowed, the poll is armed again.
-//! Arming reports missed arrivals at once, so no event is lost. Source: io_uring/poll.c.
+//! The kernel may end a multishot poll, for example because the completion queue overflowed. The poll is then armed
+//! again. Arming reports missed arrivals at once, so no event is lost. Source: io_uring/poll.c.
 
 use std::collections::VecDeque;
 use std::os::fd::RawFd;
@@ -23,16 +23,16 @@ use crate::options::{Options, Revocation};
 use crate::table::{Slot, Table, descriptor, token};
 use crate::{Event, Mask};
 
-/// Maximum number of collected declarations. If there are more, they are submitted by a separate system call.
+/// Maximum number of collected declarations. Further declarations cause an additional system call.
 const BATCH: u32 = 256;
 
 #[derive(Debug)]
 pub(crate) struct UringQueue {
     ring: PollRing,
     pub(super) table: Table,
-    /// Queued tokens, oldest first. Tokens of an outdated generation are skipped.
+    /// Tokens of descriptors with possible events, oldest first. Tokens of an outdated generation are skipped.
     hints: VecDeque<u64>,
-    /// Descriptors whose polls the kernel ended. These polls must be armed again.
+    /// Descriptors whose polls the kernel has ended, and which must be armed again.
     ended: Vec<RawFd>,
     checks: Vec<Entry>,
     lazy: bool,
@@ -70,7 +70,7 @@ impl UringQueue {
             slot.wanted = mask;
             if !told {
                 // The event must report the whole current state, not only the bits of a completion. The next delivery
-                // must check the state.
+                // must therefore check the state.
                 (slot.drained, slot.sure) = (false, false);
                 if !std::mem::replace(&mut slot.pending, true) {
                     self.hints.push_back(token(fd, slot.generation));
@@ -90,7 +90,7 @@ impl UringQueue {
         self.ring.arm(fd, token(fd, slot.generation), mask.to_poll() as u16 as u32)
     }
 
-    /// Ends the poll of a descriptor and makes its completions outdated.
+    /// Ends the poll of a descriptor, and makes the poll's completions outdated.
     fn disarm(&mut self, fd: RawFd) -> sys::Result<()> {
         let Some(slot) = self.table.get(fd) else { return Ok(()) };
         let (was, old) = (slot.armed, token(fd, slot.generation));
@@ -100,8 +100,8 @@ impl UringQueue {
     }
 
     pub(super) fn forget(&mut self, fd: RawFd) {
-        // Disarming fails only if the kernel takes no more requests. The kernel then ends the poll when the ring is
-        // closed.
+        // Disarming fails only if the kernel accepts no more requests. In this case, the kernel ends the poll when the
+        // ring is closed.
         let _ = self.disarm(fd);
     }
 
@@ -137,7 +137,7 @@ impl UringQueue {
         }
     }
 
-    /// Turns completions into hints and returns their number.
+    /// Adds hints for all completions, and returns the number of completions.
     #[inline]
     fn absorb(&mut self) -> sys::Result<usize> {
         let (mut arrived, table, hints, ended) = (0, &mut self.table, &mut self.hints, &mut self.ended);
@@ -151,7 +151,7 @@ impl UringQueue {
         Ok(arrived)
     }
 
-    /// Arms a poll again that the kernel ended. Hints of the descriptor stay valid, because its generation does not
+    /// Arms a poll again that the kernel has ended. Hints of the descriptor stay valid, because its generation does not
     /// change.
     fn arm_again(&mut self, fd: RawFd) -> sys::Result<()> {
         let slot = self.table.open(fd);
@@ -171,19 +171,19 @@ impl UringQueue {
         Ok(at)
     }
 
-    /// Records that the application has read everything from `fd`. Notifications that come later stay valid until they
-    /// are delivered. Data that earlier notifications reported may already have been read, so delivery checks these
-    /// notifications.
+    /// Records that the application has read everything from `fd`. Later notifications report data that was not read
+    /// yet, so they need no check. Notifications before this call may report data that was already read, so delivery
+    /// checks them.
     #[inline]
     pub(super) fn drained(&mut self, fd: RawFd) {
-        // If a poll cannot be armed now, the next call arms it or reports the error.
+        // If a poll cannot be armed again now, the next call arms it or reports the error.
         let _ = self.absorb();
         if let Some(slot) = self.table.get(fd) {
             (slot.drained, slot.sure) = (!slot.pending, false);
         }
     }
 
-    /// Delivers as many hints as the result has room for, in order. Checks uncertain hints with one poll(2).
+    /// Delivers hints in order, as many as fit into `out`. Checks uncertain hints with one poll(2).
     #[inline]
     fn deliver_checked(&mut self, out: &mut [Event]) -> sys::Result<usize> {
         self.checks.clear();
@@ -208,8 +208,8 @@ impl UringQueue {
         if self.checks.is_empty() { Ok(at) } else { self.look_again(out, at) }
     }
 
-    /// Checks the state of descriptors whose events are uncertain. Removes the kinds of events that no longer hold, and
-    /// events without any kind.
+    /// Checks the state of descriptors whose events are uncertain. Removes the kinds of events that are no longer true,
+    /// and events without any remaining kind.
     fn look_again(&mut self, out: &mut [Event], taken: usize) -> sys::Result<usize> {
         poll::poll(&mut self.checks, Some(0))?;
         let (mut at, mut next) = (0, 0);
@@ -220,8 +220,8 @@ impl UringQueue {
                 next += 1;
                 let slot = self.table.open(entry.fd());
                 if entry.found() & poll::NVAL != 0 {
-                    // The descriptor was closed without a call of `forget`. The next call removes its poll, which keeps
-                    // the file open.
+                    // The descriptor was closed without a call of `forget`. Its poll keeps the file open in the kernel,
+                    // and the next submission removes this poll.
                     let old = token(entry.fd(), slot.generation);
                     (slot.armed, slot.wanted) = (Mask::NONE, Mask::NONE);
                     slot.generation = slot.generation.wrapping_add(1);
@@ -239,7 +239,7 @@ impl UringQueue {
         Ok(at)
     }
 
-    /// Delivers each hint as an event with all declared kinds.
+    /// Delivers each hint as an event with all declared kinds, without a check.
     fn deliver_unchecked(&mut self, out: &mut [Event]) -> usize {
         let mut at = 0;
         while at < out.len()
@@ -256,11 +256,11 @@ impl UringQueue {
     }
 }
 
-/// Kinds of events that may no longer hold although a completion reported them. A write may have filled the send buffer
-/// in the meantime. A wake-up for data also reports exceptional conditions.
+/// Kinds of events that may be outdated although a completion reported them. A write may have filled the send buffer in
+/// the meantime. A wake-up for data also reports exceptional conditions.
 const UNCERTAIN: i16 = poll::OUT | poll::PRI;
 
-/// Stores the bits of a completion. Marks them as certain if they stay valid until delivery.
+/// Stores the poll bits of a completion. Marks them as certain if they remain true until delivery.
 #[inline]
 fn remember(slot: &mut Slot, found: i16) {
     let may = (slot.drained || slot.sure) && found & UNCERTAIN == 0;

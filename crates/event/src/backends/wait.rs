@@ -1,17 +1,18 @@
-//! Helpers shared by the backends.
+//! Helper functions that the backends share.
 
 use std::os::fd::RawFd;
 
 use sys::{Errno, poll as bits};
 
-/// Fails with EBADF unless the number is an open descriptor. Backends whose kernel call checks the number only later
-/// use this function.
+/// Returns the error EBADF if the number is not an open descriptor. This function is for backends whose kernel calls
+/// check the number only later.
 pub(super) fn check_open(fd: RawFd) -> sys::Result<()> {
     if fd < 0 || bits::now(fd, 0)? & bits::NVAL != 0 { Err(Errno::BADF) } else { Ok(()) }
 }
 
-/// Remaining time of a wait that may be repeated. The clock is read only before a repetition, so a normal wait reads no
-/// clock. The first wait does not count, so a repeated wait may last up to twice the timeout.
+/// Remaining time of a wait that may be repeated. The clock is read only before a repetition, so a wait without
+/// repetition needs no clock. The time of the first wait is unknown and does not count. A repeated wait may therefore
+/// last up to twice the timeout.
 pub(super) struct Remaining {
     timeout_ns: Option<u64>,
     until_ns: Option<u64>,
@@ -22,7 +23,7 @@ impl Remaining {
         Self { timeout_ns, until_ns: None }
     }
 
-    /// Returns the time left to wait. The outer `None` means that the time is over.
+    /// Returns the remaining time, where `Some(None)` means no limit. Returns `None` if the time is over.
     pub(super) fn again(&mut self) -> Option<Option<u64>> {
         let Some(ns) = self.timeout_ns else { return Some(None) };
         if ns == 0 {

@@ -1,5 +1,5 @@
-//! Helpers of the tests: connected socket pairs of both kinds, and options for every kind of queue.
-#![allow(clippy::unwrap_used, clippy::panic, dead_code, unreachable_pub)] // a helper of tests; not every test uses all of it
+//! Helpers for tests: connected pairs of Unix and TCP sockets, and options for every kind of queue.
+#![allow(clippy::unwrap_used, clippy::panic, dead_code, unreachable_pub)] // this is a helper, and not every test uses all of it
 
 use std::io::{ErrorKind, Read, Write};
 use std::net::{Shutdown, TcpListener, TcpStream};
@@ -38,7 +38,7 @@ impl Stream {
         }
     }
 
-    /// Writes as many bytes as the buffer takes. Returns `false` if nothing fits or the peer is gone.
+    /// Writes as many bytes as the send buffer accepts. Returns `false` if it accepts none or the peer is gone.
     pub fn write(&mut self, bytes: &[u8]) -> bool {
         match self {
             Self::Unix(s) => s.write(bytes).is_ok(),

@@ -1,5 +1,5 @@
-//! Server-sent events (WHATWG HTML, section 9.2). An event is a block of lines with a field `data`, and ends at an empty
-//! line. Blocks without this field, such as comments that keep a connection open, are no events.
+//! Server-sent events (WHATWG HTML, section 9.2). An event is a block of lines with a `data` field, and ends at an
+//! empty line. Blocks without such a field, for example comments that keep the connection open, are no events.
 
 use super::sink::EventSink;
 

@@ -1,15 +1,15 @@
-//! Groups of 62 outstanding operations per thread, with one ring per group. This model corresponds to overlapped I/O
-//! with events on Windows, where a thread waits for at most 64 event objects, one per operation.
+//! Threads with up to 62 outstanding operations and one ring each. This model corresponds to overlapped I/O with events
+//! on Windows, where a thread waits for at most 64 event objects, one per operation.
 //!
-//! A connection has one outstanding operation at a time (a receive or a send), so a thread has at most 62 connections.
-//! The number of threads is ceil(connections / 62) + 1.
+//! A connection has at most one outstanding operation (a receive or a send), so a thread can serve 62 connections. The
+//! number of threads is ceil(connections / 62) + 1.
 //!
-//! Windows scans all handles for each event. A ring reports which operations completed, without a scan. With the option
-//! `literal`, every operation signals its own eventfd and the thread waits for 62 of them; the scan then costs as much
-//! as on Windows.
+//! Windows scans all handles for each event. A ring reports completed operations without a scan. With the option
+//! `literal`, every operation signals its own eventfd, and the thread waits for 62 eventfds. The scan of these eventfds
+//! then costs as much as on Windows.
 //!
-//! Cost of an event: one io_uring_enter, shared by the few operations of a group that complete together, and a thread
-//! switch.
+//! Cost of an event: a part of one io_uring_enter, which the few operations of a group that complete together share,
+//! and a thread switch.
 
 use std::net::SocketAddr;
 use std::sync::Arc;

@@ -1,11 +1,12 @@
-//! A fixed number of threads that share one epoll instance. Each thread takes one event, serves its connection, and
-//! waits for the next event. Meanwhile, EPOLLONESHOT prevents other threads from handling this connection.
+//! A fixed number of threads that share one epoll instance. Each thread takes one event, serves the event's connection,
+//! and waits for the next event. Because of EPOLLONESHOT, no other thread serves this connection at the same time.
 //!
 //! The model is the classic thread pool, which the Windows study does not have. If requests wait for something, the
 //! capacity is the number of threads divided by the service time. With `sleep_ms`, the model is the test case for the
 //! verdict server-concurrency.
 //!
-//! Cost of an event: epoll_wait, recv, send and epoll_ctl, and taking the connection's lock, which is always free.
+//! Cost of an event: one epoll_wait, recv, send and epoll_ctl each, and taking the connection's lock, for which threads
+//! rarely wait.
 
 use std::net::SocketAddr;
 use std::os::fd::{AsFd, OwnedFd};
@@ -26,7 +27,7 @@ use crate::stats::Cell;
 use crate::strategies::{LimitHit, Policy};
 use crate::{ServeError, Service};
 
-/// State shared by the threads.
+/// State that the threads share.
 struct Pool {
     epoll: Epoll,
     listener: Arc<OwnedFd>,
@@ -34,9 +35,10 @@ struct Pool {
     control: Arc<Control>,
     service: Arc<dyn Service>,
     cell: Arc<Cell>,
-    /// Maximum time for the head of a request in milliseconds; 0 for no limit.
+    /// Maximum time for the head of a request, milliseconds; 0 for no limit.
     head_ms: u32,
-    /// Connections with an incomplete head, and the time when they are checked next; `u64::MAX` if there are none.
+    /// Connections with an incomplete head, and the time of the next check of these connections; `u64::MAX` if there
+    /// are none.
     heads: Mutex<Vec<u32>>,
     sweep_ns: AtomicU64,
 }
@@ -92,7 +94,7 @@ impl Pool {
             Ok(fd) => self.open(fd),
             Err(Errno::MFILE | Errno::NFILE | Errno::NOBUFS | Errno::NOMEM) => {
                 self.cell.accept_paused.add_shared(1);
-                // Only this thread pauses; the others serve the open connections.
+                // Only this thread pauses. The other threads serve the open connections.
                 clock::sleep_until_ns(clock::monotonic_ns() + PAUSE_NS);
             }
             Err(_) => {}
@@ -117,8 +119,8 @@ impl Pool {
     }
 
     fn serve_one(&self, token: u32, conn: &mut Conn, readable: bool, scratch: &mut Scratch) {
-        // The turn has counters of its own, which are added to those of the pool afterwards. The turn needs counters of
-        // its own because several threads write the counters of the pool.
+        // Several threads write the counters of the pool. This turn therefore uses its own counters, which are then
+        // added to those of the pool with atomic operations.
         let own = Cell::default();
         let outcome = conn.turn(readable, Policy::NONE.read, scratch, &own, now_ms());
         self.cell.bytes_in.add_shared(own.bytes_in.get());
@@ -142,8 +144,8 @@ impl Pool {
         self.sweep_ns.fetch_min(clock::monotonic_ns() + SWEEP_NS, Ordering::Relaxed);
     }
 
-    /// Checks the incomplete heads if it is time to do so. Returns the time until the next check, as the timeout of the
-    /// thread's next wait.
+    /// Checks the incomplete heads if their next check is due. Returns the time until the next check, which is the
+    /// timeout of the thread's next wait.
     fn sweep(&self, scratch: &mut Scratch) -> Option<u64> {
         let due = self.sweep_ns.load(Ordering::Relaxed);
         if due == u64::MAX {
@@ -153,7 +155,7 @@ impl Pool {
         if due > now {
             return Some(due - now);
         }
-        // Only one thread performs the check.
+        // Only one of the threads performs the check.
         if self.sweep_ns.compare_exchange(due, u64::MAX, Ordering::Relaxed, Ordering::Relaxed).is_ok() {
             let heads = std::mem::take(&mut *lock(&self.heads));
             heads.into_iter().for_each(|token| self.check_head(token, scratch));
@@ -163,7 +165,7 @@ impl Pool {
 
     fn check_head(&self, token: u32, scratch: &mut Scratch) {
         let Some(shared) = lock(&self.conns).get(token).cloned() else { return };
-        // If a connection is being served, it is checked later.
+        // A connection that is being served is checked later.
         let Ok(mut conn) = shared.try_lock() else { return self.watch_head(token) };
         match conn.state.activity.check_head(now_ms(), self.head_ms) {
             HeadState::Complete => {}

@@ -1,44 +1,46 @@
-//! Collecting several events under load before they are handled, similar to the interrupt coalescing of network cards.
+//! Pauses before waiting for events under load, so that several events are handled together. Network cards use
+//! interrupt coalescing for the same purpose.
 //!
-//! If a thread wakes up for every one or two events, it spends much of its time falling asleep and waking up. A short
-//! pause before the next call lets several events arrive.
+//! A thread that wakes up for every one or two events spends much of its time falling asleep and waking up. During a
+//! short pause before the next call of `get_next_event`, several events can arrive.
 //!
-//! Pauses are judged by their results: if they collect too few events, there are no pauses for a long time. If few
-//! exchanges are in progress there are no pauses, because all clients would have to wait. With 8 to 12 clients, pauses
-//! would cost a third of the throughput.
+//! Pauses are judged by their results. If they collect too few events, no pauses are made for a long time. If few
+//! exchanges are in progress, no pauses are made, because all clients would then wait for the end of the pause. With 8
+//! to 12 clients, pauses would cost a third of the throughput.
 //!
-//! The first pause has the minimum length for which a timer is worth its cost. Pauses become longer if they collect
-//! only a small part of the exchanges in progress, and shorter if they collect most of them.
+//! The first pause has the minimum length for which a timer is worth its cost. If pauses collect only a small part of
+//! the exchanges in progress, they become longer. If they collect most of these exchanges, they become shorter.
 
 use std::time::Duration;
 
-/// Number of events returned by a call from which no pause follows.
+/// Number of events for which a call counts as full. No pause follows such a call.
 const FULL_BATCH: usize = 8;
-/// Minimum number of events after a pause, on average. If pauses collect fewer events, pauses stop.
+/// Minimum average number of events after a pause. If pauses collect fewer events, they stop.
 const MIN_EVENTS: usize = 6;
 /// Minimum number of exchanges in progress for a pause. The upstream server works on these exchanges during the pause.
 const MIN_IN_PROGRESS: usize = 16;
-/// Pauses grow if they collect less than 1/3 of the exchanges in progress, and shrink if they collect more than 2/3.
+/// Pauses become longer if they collect less than 1/3 of the exchanges in progress, and shorter if they collect more
+/// than 2/3.
 const PARTS: usize = 3;
-/// Maximum length of a pause, as a multiple of the minimum.
+/// Maximum length of a pause, as a multiple of the minimum length.
 const MAX_MULTIPLE: u32 = 4;
 /// Number of pauses that are judged together.
 const TRIAL: usize = 16;
-/// Number of calls without a pause, after a trial in which pauses collected too few events. At low load, there is a
-/// pause before one call in 250.
+/// Number of calls without a pause after pauses have collected too few events. At low load, one call in 250 is
+/// therefore preceded by a pause.
 const HOLD: u32 = 4000;
 
 /// Decides when a thread pauses, and for how long.
 #[derive(Debug)]
 pub(super) struct BatchPauses {
     shortest: Duration,
-    /// Current length of pauses, as a multiple of the minimum.
+    /// Current length of pauses, as a multiple of the minimum length.
     times: u32,
     rested: bool,
-    /// Number of pauses in the current trial, and number of events that followed them.
+    /// Number of pauses that were judged since the last decision, and number of events that followed them.
     rests: usize,
     events: usize,
-    /// Sum of the exchanges in progress at the start of each pause.
+    /// Sum of the numbers of exchanges in progress at the starts of these pauses.
     in_progress: usize,
     hold: u32,
 }
@@ -51,8 +53,9 @@ impl BatchPauses {
         Self { shortest, times: 1, rested: false, rests: 0, events: 0, in_progress: 0, hold }
     }
 
-    /// Returns the length of the pause before the next call. The last call returned `count` events, with space for
-    /// `room`. If all this space was used, more events are waiting, and there is no pause.
+    /// Returns the length of the pause before the next call; `None` for no pause. The last call returned `count`
+    /// events, and had space for `room` events. If all this space was used, more events are waiting, so no pause is
+    /// made.
     #[inline]
     pub(super) fn after(&mut self, count: usize, room: usize, in_progress: usize) -> Option<Duration> {
         if self.hold > 0 {
@@ -89,8 +92,8 @@ impl BatchPauses {
 mod tests {
     use super::*;
 
-    /// Returns the number of pauses in a number of calls. A call after a pause returns `gathered` events; any other
-    /// call returns one.
+    /// Returns the number of pauses in `calls` calls. A call after a pause returns `gathered` events, and any other
+    /// call returns one event.
     fn rests(gather: &mut BatchPauses, gathered: usize, room: usize, calls: usize) -> usize {
         let mut rested = false;
         let mut one = || {
@@ -119,7 +122,7 @@ mod tests {
     #[test]
     fn pauses_grow_while_they_collect_little_and_shrink_when_they_collect_most() {
         let mut gather = BatchPauses::new(50);
-        // Returns the length of the last pause of three trials.
+        // This closure returns the length of the last pause, after enough calls for three decisions.
         let mut last = |gathered: usize, in_progress: usize| {
             let rest = |call| gather.after(if call % 2 == 0 { 1 } else { gathered }, 256, in_progress);
             (0..6 * TRIAL).filter_map(rest).last().map(|rest| rest.as_micros())

@@ -1,23 +1,23 @@
-//! Detection of the end of a message body, which is forwarded unchanged.
+//! Finds the end of a message's body, which the proxy forwards unchanged.
 
 use proto::Fault;
 use proto::http1::{Chunked, Framing};
 
-/// The rest of a message body.
+/// The part of a message's body that is still to come.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Body {
     /// A number of bytes.
     Length(u64),
-    /// The body comes in chunks, each with its length.
+    /// The rest of a body in chunks, each of which begins with its length.
     Chunked(Chunked),
-    /// The body consists of all bytes until the connection ends.
+    /// All bytes until the connection ends.
     UntilClose,
 }
 
 impl Body {
     pub(super) const NONE: Self = Self::Length(0);
 
-    /// Returns the body that a message head announces, or `undeclared` if the head announces none.
+    /// Returns the body that a message's head announces, or `undeclared` if the head announces none.
     pub(super) const fn of(framing: Framing, undeclared: Self) -> Self {
         match framing {
             Framing::Length(bytes) => Self::Length(bytes),
@@ -34,7 +34,7 @@ impl Body {
         }
     }
 
-    /// Returns how many of these bytes belong to the body, and reduces the remaining length by this number.
+    /// Returns the number of these bytes that belong to the body, and reduces the remaining length by this number.
     pub(super) fn take(&mut self, bytes: &[u8]) -> Result<usize, Fault> {
         match self {
             Self::Length(left) => {

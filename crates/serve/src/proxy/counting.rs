@@ -1,5 +1,5 @@
-//! Measures the time of the event API's calls in a proxy that runs without an experiment. The measured times are part
-//! of the server's counts.
+//! Measures the calls of the event API in a proxy outside of experiments. The measured times become part of the
+//! server's counts.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -10,16 +10,16 @@ use sys::tsc::Calibration;
 use super::timing::{after_nothing, timed};
 use crate::stats::Cell;
 
-/// A clock whose results are part of the server's counts. Proxies that run as programs of their own use this clock.
+/// Clock whose results become part of the server's counts. A proxy that runs as a program of its own uses this clock.
 #[derive(Debug)]
 pub(super) struct CountingClock {
     cell: Arc<Cell>,
     clock: Calibration,
-    /// Durations of the calls since the last median, in cycles.
+    /// Durations of the calls since the last median was computed, in cycles.
     recent: Vec<u64>,
 }
 
-/// Number of calls for each median.
+/// Number of calls for which each median is computed.
 const MEDIAN_OF: usize = 128;
 
 impl CountingClock {

@@ -1,20 +1,20 @@
-//! One socket of the proxy, and its output buffer.
+//! A socket of the proxy, and its output buffer.
 
 use std::os::fd::{AsRawFd, OwnedFd, RawFd};
 
 use event::Mask;
 use sys::{Errno, socket};
 
-/// A socket, with stored information about its readiness, which saves system calls. A socket counts as readable until a
-/// read returns less than requested, and as writable until a write accepts less than given.
+/// A socket with stored readiness, which saves system calls. A socket counts as readable until a read returns fewer
+/// bytes than requested. It counts as writable until a write accepts fewer bytes than given.
 #[derive(Debug)]
 pub(super) struct End {
     fd: OwnedFd,
     pub(super) readable: bool,
     pub(super) writable: bool,
-    /// True if the peer has closed its side. The end comes after the unread bytes, and no further event reports it.
+    /// True if the peer has closed its side. Unread bytes precede this end, and no further event reports it.
     pub(super) ended: bool,
-    /// Interest that is declared to the event queue.
+    /// Interest in this socket that is declared to the event queue.
     pub(super) declared: Mask,
 }
 
@@ -43,8 +43,8 @@ impl End {
         &self.fd
     }
 
-    /// Reads from the socket once. If fewer bytes come than requested, the socket counts as empty, unless the end of
-    /// the input is known to follow.
+    /// Reads from the socket once. If the socket returns fewer bytes than requested, it counts as empty, unless the
+    /// peer has closed its side.
     #[inline]
     pub(super) fn read(&mut self, into: &mut [u8]) -> Read {
         match socket::recv(&self.fd, into) {
@@ -68,7 +68,7 @@ impl End {
         }
     }
 
-    /// Writes once; returns the number of bytes that the socket accepted. Returns an error if the socket is broken.
+    /// Writes once. Returns the number of bytes that the socket accepted, or an error if the socket is broken.
     #[inline]
     pub(super) fn write(&mut self, bytes: &[u8]) -> Result<usize, ()> {
         if !self.writable || bytes.is_empty() {
@@ -88,14 +88,14 @@ impl End {
     }
 }
 
-/// Bytes that wait to be written. The buffer is usually empty, and then uses little memory.
+/// Output buffer: bytes that wait to be written. The buffer is usually empty, and then uses little memory.
 #[derive(Debug, Default)]
 pub(super) struct Out {
     bytes: Vec<u8>,
     at: usize,
 }
 
-/// Maximum memory in bytes that an idle connection keeps.
+/// Maximum size of an output buffer that an idle connection keeps, bytes.
 const MAX_KEPT_BYTES: usize = 4096;
 
 impl Out {
@@ -104,7 +104,8 @@ impl Out {
         self.at == self.bytes.len()
     }
 
-    /// Writes `bytes` directly if no earlier bytes wait. Bytes that could not be written are added to the buffer.
+    /// Writes `bytes` directly if no earlier bytes wait. Bytes that the socket did not accept are added to the buffer.
+    /// Returns the number of bytes that the socket accepted.
     #[inline]
     pub(super) fn send(&mut self, end: &mut End, bytes: &[u8]) -> Result<usize, ()> {
         let taken = if self.is_empty() { end.write(bytes)? } else { 0 };
@@ -124,7 +125,7 @@ impl Out {
         &mut self.bytes
     }
 
-    /// Writes bytes of the buffer; returns the number of bytes that the socket accepted.
+    /// Writes bytes of the buffer. Returns the number of bytes that the socket accepted.
     #[inline]
     pub(super) fn flush(&mut self, end: &mut End) -> Result<usize, ()> {
         if self.is_empty() {

@@ -1,8 +1,8 @@
 //! Rewriting of message heads for a gateway (reverse proxy).
 //!
-//! In a request, a Via field is added, and Host is made to match an absolute target. Fields that concern only one
-//! connection are removed (RFC 9110, sections 7.2, 7.6.1 and 7.6.3). A response without fields of a single connection
-//! passes unchanged. `proto::http1` decides which requests are valid.
+//! In a request, a Via field is added, and Host is replaced if the target is an absolute URI. Fields that concern only
+//! one connection are removed (RFC 9110, sections 7.2, 7.6.1 and 7.6.3). A response without such fields passes
+//! unchanged. `proto::http1` decides which requests are valid.
 
 use std::io::Write as _;
 
@@ -16,16 +16,15 @@ pub(super) struct Request {
     /// Length of the head in bytes.
     pub(super) length: usize,
     pub(super) body: Body,
-    /// True if the client keeps the connection after this exchange.
+    /// True if the client's connection stays open after this exchange.
     pub(super) keep: bool,
     /// True if the response has no body (HEAD).
     pub(super) is_head: bool,
-    /// True if the request may be sent twice: it has no body, and its method changes nothing.
+    /// True if the request may be sent twice, because it has no body and its method changes nothing.
     pub(super) repeatable: bool,
-    /// True if the client understands interim responses, as HTTP/1.1 requires.
+    /// True if the client understands interim responses, which HTTP/1.1 requires.
     pub(super) interim: bool,
-    /// True if the request must not be forwarded. If a request must not be forwarded, the proxy has written the
-    /// response itself.
+    /// True if the request must not be forwarded. The proxy has then written the response itself.
     pub(super) answered: bool,
 }
 
@@ -35,7 +34,7 @@ pub(super) struct Response {
     /// Length of the head in bytes.
     pub(super) length: usize,
     pub(super) body: Body,
-    /// True if the server keeps the connection after this exchange.
+    /// True if the upstream connection stays open after this exchange.
     pub(super) keep: bool,
     /// True for an interim response (1xx), which another response follows.
     pub(super) interim: bool,
@@ -43,10 +42,11 @@ pub(super) struct Response {
     pub(super) names_connection: bool,
 }
 
-/// Status of the response that refuses a request.
+/// Status of the response to a refused request.
 pub(super) type Refused = u16;
 
-/// Parses a request head and writes the head for the upstream. Returns `None` if the head is incomplete.
+/// Parses a request's head, and writes the head for the upstream server to `out`. Returns `None` if the head is
+/// incomplete.
 pub(super) fn request(bytes: &[u8], out: &mut Vec<u8>) -> Result<Option<Request>, Refused> {
     let Some(found) = http1::request(bytes).map_err(|refused| refused.status)? else { return Ok(None) };
     if found.method == "CONNECT" {
@@ -71,7 +71,8 @@ pub(super) fn request(bytes: &[u8], out: &mut Vec<u8>) -> Result<Option<Request>
     }))
 }
 
-/// Parses a response head. Returns `None` if the head is incomplete.
+/// Parses a response's head. `to_head` is true for the response to a HEAD request. Returns `None` if the head is
+/// incomplete.
 pub(super) fn response(bytes: &[u8], to_head: bool) -> Result<Option<Response>, ()> {
     let Some(found) = http1::response(bytes).map_err(drop)? else { return Ok(None) };
     if found.status == 101 {
@@ -107,7 +108,7 @@ fn forward(head: &[u8], found: &http1::Request<'_>, out: &mut Vec<u8>) {
     let from = out.len();
     copy_without_connection(head, &dropped, &extra, out);
     if found.authority.is_some() {
-        // A request to an origin server has a path as its target (RFC 9112, section 3.2.1).
+        // In a request to an origin server, the target is a path (RFC 9112, section 3.2.1).
         let line = out[from..].iter().position(|&b| b == b'\n').map_or(out.len(), |end| from + end + 1);
         let slash = if found.path.starts_with('/') { "" } else { "/" };
         let path = format!("{} {slash}{} HTTP/1.{}\r\n", found.method, found.path, found.minor);
@@ -115,8 +116,8 @@ fn forward(head: &[u8], found: &http1::Request<'_>, out: &mut Vec<u8>) {
     }
 }
 
-/// Answers a TRACE request as its final recipient: with the received head, but without secrets (RFC 9110, sections
-/// 7.6.2 and 9.3.8).
+/// Answers a TRACE or OPTIONS request of which the proxy is the final recipient. The response to TRACE contains the
+/// received head without secrets (RFC 9110, sections 7.6.2 and 9.3.8).
 fn answer(head: &[u8], method: &str, out: &mut Vec<u8>) {
     let mut echo = Vec::new();
     if method == "TRACE" {
@@ -136,7 +137,8 @@ fn answer(head: &[u8], method: &str, out: &mut Vec<u8>) {
     out.extend_from_slice(&echo);
 }
 
-/// Copies a head without the fields in `dropped` and those that concern one connection only; adds the lines in `extra`.
+/// Copies a head without the fields in `dropped` and without the fields that concern only one connection. Adds the
+/// lines in `extra`.
 pub(super) fn copy_without_connection(head: &[u8], dropped: &[&[u8]], extra: &[u8], out: &mut Vec<u8>) {
     let named = |name: &[u8]| names(head).any(|token| token.eq_ignore_ascii_case(name));
     let hop = [&b"connection"[..], b"keep-alive", b"proxy-connection", b"upgrade", b"te"];
@@ -155,7 +157,7 @@ pub(super) fn copy_without_connection(head: &[u8], dropped: &[&[u8]], extra: &[u
     out.extend_from_slice(b"\r\n");
 }
 
-/// Returns the fields that Connection names, except those that define the framing.
+/// Returns the names of fields in the Connection field, except fields that determine framing or routing.
 fn names(head: &[u8]) -> impl Iterator<Item = &[u8]> {
     head.split(|&b| b == b'\n')
         .filter(|line| line.len() > 11 && line[..11].eq_ignore_ascii_case(b"connection:"))

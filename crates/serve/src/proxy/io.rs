@@ -1,5 +1,5 @@
-//! State that all pairs of a thread share: the event queue, the owner of each descriptor, and unused upstream
-//! connections.
+//! State that all client connections of a proxy thread share: the event queue, the role of each descriptor, and unused
+//! upstream connections.
 
 use std::os::fd::RawFd;
 use std::sync::Arc;
@@ -12,7 +12,7 @@ use super::settings::Settings;
 use super::watch::Queue;
 use crate::stats::Cell;
 
-/// Role of the socket behind a descriptor.
+/// Role of a descriptor in the proxy.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) enum Role {
     #[default]
@@ -24,7 +24,7 @@ pub(super) enum Role {
     Kept,
 }
 
-/// Parts of the thread that its pairs use.
+/// State of a proxy thread that its pairs (client connections) use.
 pub(super) struct Io {
     pub(super) queue: Queue,
     roles: Vec<Role>,
@@ -34,9 +34,9 @@ pub(super) struct Io {
     pub(super) cell: Arc<Cell>,
     pub(super) buffer: Vec<u8>,
     pub(super) now_ms: u64,
-    /// Number of upstream connections in use by pairs.
+    /// Number of upstream connections that pairs currently use.
     pub(super) attached: usize,
-    /// Number of requests that were sent again because a kept connection had been closed.
+    /// Number of requests that were sent again because the upstream server had closed the kept connection.
     pub(super) repeated: u64,
 }
 
@@ -86,8 +86,7 @@ impl Io {
         self.queue.declare(end, mask).map_err(drop)
     }
 
-    /// Reads from the socket once into the shared buffer. If no data is left to read, this is reported to the event
-    /// queue.
+    /// Reads from a socket once, into the shared buffer. Tells the event queue if no data is left in the socket.
     #[inline]
     pub(super) fn read(&mut self, end: &mut End) -> Read {
         let read = end.read(&mut self.buffer);
@@ -97,12 +96,12 @@ impl Io {
         read
     }
 
-    /// Takes an unused upstream connection that seems to be intact.
+    /// Takes an unused upstream connection that does not seem to be closed.
     pub(super) fn take_kept(&mut self) -> Option<End> {
         self.kept.pop()
     }
 
-    /// Stores an upstream connection for a later request.
+    /// Keeps an upstream connection for a later request.
     pub(super) fn keep(&mut self, mut end: End) {
         if end.readable
             || self.kept.len() >= self.settings.pool
@@ -114,13 +113,13 @@ impl Io {
         self.kept.push(end);
     }
 
-    /// Starts a new upstream connection. The descriptor gets its owner once the socket belongs to a pair.
+    /// Starts a new upstream connection. The descriptor gets its role later, when the socket belongs to a pair.
     pub(super) fn connect(&mut self) -> Result<End, ()> {
         let to = self.settings.upstream;
         let fd = socket::tcp(to).map_err(drop)?;
         let _ = socket::set_nodelay(&fd, true);
         if let Some(bytes) = self.settings.upstream_buffer {
-            // The buffer size must be set before the connect, which announces the window.
+            // The receive buffer must be set before the connect, which announces the window.
             let _ = socket::set_recv_buffer(&fd, bytes);
         }
         socket::connect(&fd, to).map_err(drop)?;
@@ -133,8 +132,8 @@ impl Io {
         self.queue.forget(end.fd());
     }
 
-    /// Drops an unused connection that has become readable: the upstream server has closed it, or sent bytes that
-    /// nobody requested.
+    /// Drops an unused upstream connection that has become readable. The upstream server has closed it, or sent bytes
+    /// that were not requested.
     pub(super) fn drop_kept(&mut self, fd: RawFd) {
         if let Some(at) = self.kept.iter().position(|end| end.fd() == fd) {
             let end = self.kept.swap_remove(at);

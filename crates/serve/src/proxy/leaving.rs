@@ -1,10 +1,10 @@
-//! Clients that leave while the upstream server works on their request. After a reset, the pair and its upstream
-//! connection end immediately.
+//! Detects clients that leave while the upstream server works on their requests. After a reset from a client, its
+//! upstream connection ends at once, too.
 //!
-//! If a client closes, it may have closed the whole connection, or only its sending side; in the second case, it still
-//! expects an answer. TCP shows the difference only when the proxy sends something: a closed socket answers with a
-//! reset. If a client of HTTP/1.1 is still waiting `probe_ms` after its close, the proxy therefore sends it one interim
-//! response with status 100. Every client of HTTP/1.1 must accept this response (RFC 9110, section 15.2).
+//! A client that closes may have closed the whole connection or only its sending side. In the second case, the client
+//! still expects an answer. TCP shows the difference only when the proxy sends something, because a closed socket
+//! answers with a reset. The proxy therefore sends one interim response (status 100) to an HTTP/1.1 client that is
+//! still waiting `probe_ms` after its close. Every HTTP/1.1 client must accept this response (RFC 9110, section 15.2).
 
 use std::os::fd::RawFd;
 
@@ -12,11 +12,11 @@ use sys::poll::{self, ERR, HUP, RDHUP};
 
 use super::worker::Worker;
 
-/// State of a client that is not being read.
+/// State of a client from which the proxy currently does not read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Presence {
     Here,
-    /// The client has half-closed or closed its connection.
+    /// The client has closed its connection, or only its sending side.
     Ended,
     Gone,
 }
@@ -30,8 +30,7 @@ fn presence(fd: RawFd) -> Presence {
 }
 
 impl Worker {
-    /// Handles an event of a client from which the proxy does not read at the moment. Ends the pair if the client has
-    /// gone.
+    /// Handles an event of a client from which the proxy currently does not read. Ends the pair if the client has left.
     pub(super) fn client_stirs(&mut self, place: u32) {
         match self.pairs.get(place).map(|pair| presence(pair.client.fd())) {
             Some(Presence::Gone) => self.client_left(place),
@@ -39,8 +38,8 @@ impl Worker {
         }
     }
 
-    /// Schedules a check of a client that could leave without being noticed. A client could leave without being noticed
-    /// after it has closed its sending side, or if unread bytes prevent a level-triggered backend from watching it.
+    /// Schedules a check of a client that may leave unnoticed. This is possible after the client has closed its sending
+    /// side, or if unread bytes prevent a level-triggered backend from watching the client.
     pub(super) fn suspect(&mut self, place: u32) {
         let due = self.io.now_ms + self.io.settings.probe_ms;
         if let Some(pair) = self.pairs.get(place)
@@ -50,7 +49,7 @@ impl Worker {
         }
     }
 
-    /// Checks a client from which the proxy still does not read.
+    /// Checks a client again, if the proxy still does not read from it.
     pub(super) fn look_again(&mut self, place: u32, serial: u32) {
         let Some(pair) = self.pairs.get(place).filter(|pair| pair.serial == serial) else { return };
         pair.suspected = false;

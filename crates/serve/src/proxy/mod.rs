@@ -1,4 +1,5 @@
-//! The proxy of the event API paper, on a chosen backend of the event API. The proxy speaks HTTP/1.1 and has no cache.
+//! The proxy of the event API paper (Banga, Mogul and Druschel), on a chosen backend of the event API. The proxy speaks
+//! HTTP/1.1 and has no cache.
 //!
 //! Each thread has its own listening socket, event queue, clients and kept upstream connections.
 
@@ -32,7 +33,7 @@ pub(crate) fn start(plan: &ServePlan) -> Result<Server, ServeError> {
     start_with(plan, None)
 }
 
-/// Starts a proxy with one thread whose calls of the event API can be timed.
+/// Starts a proxy with one thread. Its calls of the event API can be timed.
 pub fn start_timed(plan: &ServePlan) -> Result<(Server, CallTimer), ServeError> {
     let (timer, clock) = CallTimer::new();
     let server = start_with(&ServePlan { threads: 1, ..plan.clone() }, Some(clock))?;
@@ -46,7 +47,7 @@ fn start_with(plan: &ServePlan, mut clock: Option<Box<Stopwatch>>) -> Result<Ser
     let threads = plan.threads.max(1);
     let (listeners, addr) = listener::open(&plan.listen, plan.backlog, threads, threads > 1, false, &control)?;
     listener::tune(&listeners, &Options::new(&plan.options)?)?;
-    // After this line, dropping `Server` stops the threads, even if an error occurs.
+    // From here on, dropping `Server` stops the threads, even if an error occurs.
     let server = Server::new(addr, settings.events.backend.spec().name, control.clone());
     for listener in listeners {
         let (settings, control) = (settings.clone(), control.clone());
@@ -54,7 +55,7 @@ fn start_with(plan: &ServePlan, mut clock: Option<Box<Stopwatch>>) -> Result<Ser
         let (ready, is_ready) = std::sync::mpsc::channel();
         let (owner, clock) = (control.clone(), clock.take());
         owner.spawn("proxy", move || {
-            // A queue is created in the thread that uses it, so that the kernel may refuse it only at this point.
+            // Each queue is created in the thread that uses it, so an error of the kernel appears only here.
             let worker = match Worker::new(settings, control, listener, waker, clock) {
                 Ok(worker) => worker,
                 Err(error) => {

@@ -1,4 +1,4 @@
-//! Settings of a proxy: parsed from a plan, checked, and shared by its threads.
+//! Settings of a proxy: parsed from a plan, checked, and shared by the proxy's threads.
 
 use std::net::{SocketAddr, ToSocketAddrs};
 
@@ -7,10 +7,10 @@ use run::ServePlan;
 
 use crate::{Options, ServeError, strategies};
 
-/// Default maximum size of a read in bytes. At most this many bytes may wait for one side.
+/// Default maximum size of a read, bytes. At most about this many bytes wait to be sent in each direction.
 const READ_BYTES: usize = 64 * 1024;
 
-/// Default minimum length of a pause under load, microseconds. The kernel's timer slack may double it.
+/// Default minimum length of a pause under load, microseconds. The kernel's timer slack may double this length.
 const GATHER_US: u64 = 50;
 
 pub(super) struct Settings {
@@ -19,20 +19,20 @@ pub(super) struct Settings {
     pub(super) head_bytes: usize,
     pub(super) max_connections: u64,
     pub(super) timeout_ms: u64,
-    /// Maximum time for the head of a request in milliseconds; 0 for no limit.
+    /// Maximum time for the head of a request, milliseconds; 0 for no limit.
     pub(super) head_ms: u64,
-    /// Time after which a client that has closed its side is tested with an interim response, milliseconds.
+    /// Time between a client's close and the interim response that tests whether the client has left, milliseconds.
     pub(super) probe_ms: u64,
     /// Maximum number of upstream connections that a thread keeps for further requests.
     pub(super) pool: usize,
     pub(super) read_bytes: usize,
-    /// Size in bytes of the receive buffers of upstream connections; `None` for the kernel's default.
+    /// Size of the receive buffers of upstream connections, bytes; `None` for the kernel's default.
     pub(super) upstream_buffer: Option<usize>,
     /// True to time and count the calls of the event API.
     pub(super) timed: bool,
-    /// Minimum pause of a thread under load, microseconds, which lets several events arrive; 0 for no pauses.
+    /// Minimum length of a pause under load, microseconds, during which several events can arrive; 0 for no pauses.
     pub(super) gather_us: u64,
-    /// Maximum number of events per call.
+    /// Maximum number of events per `get_next_event`.
     pub(super) array: usize,
 }
 
@@ -46,8 +46,8 @@ impl Settings {
         let upstream = text.to_socket_addrs().ok().and_then(|mut list| list.next()).ok_or_else(bad)?;
         let name: String = options.get("events")?.unwrap_or_else(|| "epoll".into());
         let backend = Backend::named(&name).map_err(|e| ServeError::Combination(e.to_string()))?;
-        // With io_uring, each arrival wakes a sleeping thread, so that pauses would collect no events. Such pauses
-        // would cost a tenth of the CPU time of a request.
+        // With io_uring, each arriving packet wakes a thread that sleeps in a pause, so pauses would collect no events.
+        // They would still cost a tenth of the CPU time of a request.
         let gather_us = if backend == Backend::Uring { 0 } else { GATHER_US };
         Ok(Self {
             upstream,
@@ -66,7 +66,7 @@ impl Settings {
         })
     }
 
-    /// Returns the response to a refused request.
+    /// Returns the response to a refused request with this status.
     pub(super) fn reply(&self, status: u16) -> &'static [u8] {
         REPLIES.iter().find(|(known, _)| *known == status).map_or(REPLIES[0].1, |(_, reply)| reply)
     }

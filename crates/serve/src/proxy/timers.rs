@@ -1,5 +1,5 @@
-//! Deadlines of a thread's pairs: for silent upstream servers, slow heads, clients that do not close, and pauses in
-//! accepting connections.
+//! Deadlines of a thread's pairs: for silent upstream servers, for slow heads, and for clients that do not close. Also
+//! the pauses in accepting connections.
 
 use std::collections::VecDeque;
 use std::os::fd::AsRawFd;
@@ -11,11 +11,11 @@ use super::end::End;
 use super::pair::Phase;
 use super::worker::Worker;
 
-/// Length in milliseconds of the pause in accepting connections after descriptors ran out.
+/// Length of the pause in accepting connections after descriptors ran out, milliseconds.
 const ACCEPT_PAUSE_MS: u64 = 100;
 
 impl Worker {
-    /// Pauses accepting connections because descriptors ran out. Open connections continue.
+    /// Stops accepting connections for a while, because descriptors ran out. Open connections are still served.
     pub(super) fn pause_accepting(&mut self) {
         self.io.cell.accept_paused.add(1);
         self.accept = false;
@@ -38,7 +38,7 @@ impl Worker {
         .into_iter()
         .flatten()
         .min()?;
-        // One millisecond is added, so that the wait does not end just before the deadline.
+        // One millisecond is added, so that the wait does not end just before the earliest deadline.
         Some(Duration::from_millis(due.saturating_sub(self.io.now_ms) + 1))
     }
 
@@ -77,7 +77,8 @@ impl Worker {
         }
     }
 
-    /// Refuses a request whose head is late. The next head from this client has a deadline of its own.
+    /// Refuses a request whose head is late. If the head is complete in the meantime, nothing happens. A later head has
+    /// its own deadline.
     fn head_deadline(&mut self, place: u32, serial: u32) {
         let Some(pair) = self.pairs.get(place).filter(|pair| pair.serial == serial) else { return };
         pair.head_watched = false;
@@ -92,8 +93,8 @@ impl Worker {
         self.settle(place, next, None);
     }
 
-    /// Refuses an exchange whose upstream server was silent for too long. If bytes were moved since then, the deadline
-    /// is postponed.
+    /// Refuses a request whose upstream server was silent for too long. If bytes were forwarded in the meantime, the
+    /// deadline is postponed.
     fn deadline(&mut self, place: u32, serial: u32) {
         let (now, timeout) = (self.io.now_ms, self.io.settings.timeout_ms);
         let Some(pair) = self.pairs.get(place).filter(|pair| pair.serial == serial) else { return };
@@ -102,7 +103,7 @@ impl Worker {
             return;
         }
         if pair.waits_for_client() {
-            // The client reads slowly, so that the upstream server is not to blame.
+            // The client reads or sends slowly, so the silence is not the upstream server's fault.
             pair.progress_ms = now;
         }
         let due = pair.progress_ms + timeout;

@@ -1,5 +1,5 @@
-//! Measures the calls of the event API within the proxy, as in the event API paper: with a cycle counter around each
-//! call, except for calls that would have blocked. When enough calls were measured, the result is sent.
+//! Measures the calls of the event API in the proxy, as in the event API paper: a cycle counter is read before and
+//! after each call. Calls that would have blocked are left out. When enough calls were measured, the result is sent.
 
 use std::os::fd::RawFd;
 use std::sync::Arc;
@@ -10,43 +10,42 @@ use std::time::{Duration, Instant};
 use event::{Event, EventQueue, Mask};
 use sys::tsc;
 
-/// Maximum time to wait for a result after the time for measuring is over. The proxy notices that the time is over only
-/// at its next event.
+/// Maximum wait for a result after the measuring time is over. The proxy notices the end of this time only at its next
+/// event.
 const LAST_WORD: Duration = Duration::from_secs(1);
 
-/// Durations of measured calls, in cycles ([`sys::tsc`]). The cost of the counter itself is included.
+/// Durations of measured calls, in cycles ([`sys::tsc`]). The cost of reading the counter is included.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Timings {
     /// Calls of `get_next_event` that returned events: duration in cycles, and number of events.
     pub calls: Vec<(u64, u32)>,
-    /// Number of calls that found no events, after which the proxy waited. Calls that found no events are not part of
-    /// `calls`.
+    /// Number of calls that found no events, after which the proxy waited. These calls are not part of `calls`.
     pub rejected: u64,
-    /// Cycles of each declaration of interest.
+    /// Duration of each declaration of interest, in cycles.
     pub declared: Vec<u64>,
-    /// Cycles of each revocation of interest, including those before a close.
+    /// Duration of each revocation of interest, in cycles. Revocations before a close are included.
     pub revoked: Vec<u64>,
 }
 
-/// Number of calls to measure.
+/// Number of calls after which a measurement ends.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum TimingGoal {
-    /// A number of calls of `get_next_event`.
+    /// The measurement ends after this many calls of `get_next_event`.
     Calls(usize),
-    /// A number of declarations and the same number of revocations. Declarations come in bursts, so that this number
-    /// may be reached long before there are as many revocations.
+    /// The measurement ends after this many declarations and as many revocations. Declarations come in bursts, so their
+    /// number may be reached long before that of the revocations.
     Declarations(usize),
 }
 
 #[derive(Debug, Default)]
 struct Asked {
-    /// The number is odd while a measurement is running. The number increases by one at each start and each end of a
-    /// measurement.
+    /// Serial number of the measurement, which increases by one at each start and at each end. It is odd while a
+    /// measurement is running.
     serial: AtomicU32,
     array: AtomicUsize,
     calls: AtomicUsize,
-    /// Cycle count at the time of the request.
+    /// Cycle count at the time at which the measurement was requested.
     at: AtomicU64,
     declarations: AtomicUsize,
 }
@@ -55,7 +54,7 @@ struct Asked {
 #[derive(Debug)]
 pub struct CallTimer {
     asked: Arc<Asked>,
-    /// Results, each with the serial number of its request.
+    /// Results, each with the serial number of its measurement.
     results: Receiver<(u32, Timings)>,
 }
 
@@ -73,8 +72,8 @@ impl CallTimer {
         (Self { asked, results }, Box::new(watch))
     }
 
-    /// Measures calls with space for `array` events, until the goal is reached or `at_most` has passed. The proxy
-    /// continues to use this space afterwards. Returns no timings if no event arrived.
+    /// Measures calls with space for `array` events, until the goal is reached or the time `at_most` has passed. The
+    /// proxy keeps using this space afterwards. Returns empty timings if no event arrived.
     pub fn measure(&self, array: usize, enough: TimingGoal, at_most: Duration) -> Timings {
         let (calls, declarations) = match enough {
             TimingGoal::Calls(n) => (n, usize::MAX),
@@ -90,7 +89,7 @@ impl CallTimer {
         found.or_else(|| self.result_of(serial, LAST_WORD)).unwrap_or_default()
     }
 
-    /// Waits for the result with this serial number. Results with other serial numbers came too late and are dropped.
+    /// Waits for the result with this serial number. Results with other serial numbers are too late and are dropped.
     fn result_of(&self, serial: u32, at_most: Duration) -> Option<Timings> {
         let until = Instant::now() + at_most;
         loop {
@@ -104,15 +103,15 @@ impl CallTimer {
     }
 }
 
-/// Clock of a proxy thread.
+/// Clock of a proxy thread, which measures calls while a measurement is requested.
 #[derive(Debug)]
 pub(super) struct Stopwatch {
     asked: Arc<Asked>,
     sender: Sender<(u32, Timings)>,
     serial: u32,
-    /// True if the result of the current serial was sent.
+    /// True if the result of the current measurement was sent.
     done: bool,
-    /// Cycle count when the last wait began to block; `None` if it did not block.
+    /// Cycle count at which the last wait began to block; `None` if the wait did not block.
     slept: Option<u64>,
     timings: Timings,
 }
@@ -126,8 +125,8 @@ impl Stopwatch {
                 self.hand_over();
             }
             (self.serial, self.done) = (asked, false);
-            // The request came during a wait: the proxy was not saturated, and perhaps no events had come for a long
-            // time.
+            // The measurement was requested during a wait. The proxy was then not saturated, and perhaps no events had
+            // arrived for a long time. This wait counts as a call that found no events.
             let slept = self.slept.is_some_and(|since| since < self.asked.at.load(Ordering::Relaxed));
             self.timings = Timings { rejected: u64::from(slept), ..Timings::default() };
         } else if self.on() && self.enough() {
@@ -151,7 +150,7 @@ impl Stopwatch {
     }
 
     fn hand_over(&mut self) {
-        // Errors of the channel are ignored, because the experiment may have ended.
+        // Errors of the channel are ignored, because the receiver is gone if the experiment has ended.
         let _ = self.sender.send((self.serial, std::mem::take(&mut self.timings)));
     }
 
@@ -179,7 +178,7 @@ impl Stopwatch {
         }
     }
 
-    /// Makes a call without measuring it. Only the time at which it blocked is recorded.
+    /// Waits for events without measuring the call. Only the time at which the wait began to block is recorded.
     fn untimed(
         &mut self,
         queue: &mut EventQueue,
@@ -207,7 +206,7 @@ impl Stopwatch {
     }
 }
 
-/// After a call that found no events, waits for events.
+/// Waits for events after a call that found none.
 pub(super) fn after_nothing(
     queue: &mut EventQueue,
     out: &mut [Event],
@@ -216,7 +215,7 @@ pub(super) fn after_nothing(
     if timeout == Some(Duration::ZERO) { Ok(0) } else { queue.get_next_event(out, timeout) }
 }
 
-/// Makes a call; returns its result and its duration in cycles.
+/// Makes a call. Returns the call's result and its duration in cycles.
 #[inline(always)]
 pub(super) fn timed<T>(call: impl FnOnce() -> T) -> (T, u64) {
     let start = tsc::counts();
@@ -244,7 +243,7 @@ mod tests {
             let room = watch.room(events.len());
             b.write_all(b"x").unwrap();
             watch.next(&mut queue, &mut events[..room], Some(Duration::from_millis(1))).unwrap();
-            // On a slow machine, unread bytes would fill the socket's buffer.
+            // The byte is read, because on a slow machine unread bytes would fill the socket's buffer.
             assert_eq!((&a).read(&mut [0; 8]).unwrap(), 1);
             watch.next(&mut queue, &mut events[..room], Some(Duration::ZERO)).unwrap();
         }
@@ -264,7 +263,7 @@ mod tests {
         let mut told = 0;
         while !asker.is_finished() {
             watch.room(9);
-            // Each pass of the loop declares interest eight times. In one pass out of four, interest is revoked.
+            // Each pass of the loop declares interest eight times. Every fourth pass also revokes interest.
             (0..8).for_each(|_| watch.declare(&mut queue, a.as_raw_fd(), Mask::READ).unwrap());
             told += 1;
             if told % 4 == 0 {
@@ -296,7 +295,7 @@ mod tests {
             watch.next(&mut queue, &mut events[..room], Some(Duration::ZERO)).unwrap();
             assert_eq!((&a).read(&mut [0; 8]).unwrap(), 1);
         }
-        // This must be true however the steps of both threads are interleaved.
+        // This must be true for every interleaving of the two threads.
         assert!(asker.join().unwrap().iter().all(|&(array, calls)| calls == array));
     }
 }

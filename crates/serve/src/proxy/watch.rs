@@ -1,4 +1,4 @@
-//! Event queue of a proxy thread. An experiment can measure the calls of the queue (see `timing`).
+//! Event queue of a proxy thread, whose calls an experiment can measure (see `timing`).
 
 use std::os::fd::RawFd;
 use std::time::Duration;
@@ -9,7 +9,7 @@ use super::counting::CountingClock;
 use super::end::End;
 use super::timing::Stopwatch;
 
-/// An event queue, and a clock if its calls are measured.
+/// An event queue, with a clock if its calls are measured.
 pub(super) struct Queue {
     events: EventQueue,
     clock: Option<Box<Stopwatch>>,
@@ -21,7 +21,7 @@ impl Queue {
         Self { events, clock, counting }
     }
 
-    /// Returns how many events to take per call, at most `most`.
+    /// Returns the maximum number of events to take per call, which is at most `most`.
     #[inline]
     pub(super) fn room(&mut self, most: usize) -> usize {
         self.clock.as_mut().map_or(most, |clock| clock.room(most))
@@ -64,7 +64,7 @@ impl Queue {
         }
     }
 
-    /// Records that the application has read everything from a descriptor.
+    /// Tells the queue that the application has read everything from a descriptor.
     #[inline]
     pub(super) fn drained(&mut self, fd: RawFd) {
         self.events.drained(fd);

@@ -1,7 +1,8 @@
-//! A thread of the proxy: it takes events, gives each pair its turn, and checks deadlines.
+//! A thread of the proxy: takes events, gives each pair its turn, and checks deadlines.
 //!
-//! With an edge-triggered backend, interest in reading and writing a socket is declared once, and its readiness is
-//! stored. With a level-triggered backend, the declared interest changes with what the pair needs.
+//! With an edge-triggered backend, interest in reading and writing a socket is declared only once, and the socket's
+//! readiness is stored. With a level-triggered backend, the declared interest always follows the current needs of the
+//! pair.
 
 use std::collections::VecDeque;
 use std::os::fd::{AsRawFd, OwnedFd, RawFd};
@@ -23,9 +24,9 @@ use crate::ServeError;
 use crate::server::Control;
 use crate::slab::Slab;
 
-/// Maximum number of connections accepted per turn.
+/// Maximum number of connections accepted per iteration of the loop.
 const MAX_ACCEPTS_PER_TURN: u32 = 64;
-/// Time in milliseconds that a client has to read its answer after the proxy has closed its side.
+/// Time that a client has to read its last answer after the proxy has closed its side, milliseconds.
 const LINGER_MS: u64 = 2000;
 
 pub(super) struct Worker {
@@ -38,12 +39,12 @@ pub(super) struct Worker {
     pub(super) pairs: Slab<Box<Pair>>,
     serial: u32,
     pub(super) again: Vec<u32>,
-    /// Deadlines of pairs, one entry per pair, oldest first.
+    /// Deadlines of pairs, one entry per pair, earliest first.
     pub(super) deadlines: VecDeque<(u64, u32, u32)>,
     pub(super) lingering: VecDeque<(u64, u32, u32)>,
     /// Deadlines of incomplete request heads.
     pub(super) heads: VecDeque<(u64, u32, u32)>,
-    /// Clients to check again (see `leaving`).
+    /// Clients that may have left, with the times of their checks (see `leaving`).
     pub(super) suspects: VecDeque<(u64, u32, u32)>,
 }
 
@@ -115,7 +116,8 @@ impl Worker {
 
     #[inline]
     fn event(&mut self, event: &Event) {
-        // The descriptor was closed earlier in this group of events, and its number now belongs to another socket.
+        // The descriptor was closed while an earlier event of this group was handled, and its number now belongs to
+        // another socket.
         if !self.io.queue.is_current(event) {
             return;
         }
@@ -153,7 +155,7 @@ impl Worker {
         self.settle(place, next, before);
     }
 
-    /// Declares the interest that a pair needs, and adds the pair to the lists of its deadlines.
+    /// Declares the interest that a pair now needs, and adds the pair to the lists of deadlines.
     pub(super) fn settle(&mut self, place: u32, next: Next, before: Option<RawFd>) {
         let Some(pair) = self.pairs.get(place) else { return };
         if next == Next::Close {
@@ -235,8 +237,8 @@ impl Worker {
         let place = self.pairs.insert(pair);
         self.io.set_role(number, Role::Client(place));
         if full && let Some(pair) = self.pairs.get(place) {
-            // The client's request is about to arrive. Because the socket is marked as readable, the proxy reads the
-            // request before the close.
+            // The client's request is about to arrive. The socket is marked as readable, so the proxy reads this
+            // request before it closes the connection.
             pair.client.readable = true;
             let next = pair.refuse(&mut self.io, 503);
             self.settle(place, next, None);

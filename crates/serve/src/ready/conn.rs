@@ -1,8 +1,8 @@
-//! A connection whose socket is read and written when it is ready. Such connections are used by the readiness models
-//! and by the model `workers`.
+//! A connection whose socket is read and written when it is ready. The readiness models and the model `workers` use
+//! this type.
 //!
 //! While output waits, the connection is not read. If a peer does not read, the server therefore stores at most one
-//! piece of output for it.
+//! piece of output (64 KiB) for it.
 
 use std::os::fd::{BorrowedFd, OwnedFd};
 
@@ -12,8 +12,8 @@ use crate::connection::{Connection, End, Next, PIECE_BYTES};
 use crate::stats::Cell;
 use crate::strategies::ReadTurn;
 
-/// Maximum number of bytes written to one connection in one turn, so that a large reply delays no other connection for
-/// long.
+/// Maximum number of bytes written to one connection in one turn. A large reply therefore delays other connections only
+/// briefly.
 const WRITE_TURN_BYTES: usize = 16 * PIECE_BYTES;
 
 /// Readiness that a connection waits for.
@@ -26,14 +26,15 @@ pub(crate) struct Want {
 /// Outcome of a turn.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Turn {
-    /// The connection waits until its socket is ready to be read or written, as stated.
+    /// The connection waits until its socket is ready for reading or writing.
     Wait(Want),
-    /// The turn was used up, although the socket may have more data. Another turn must follow, even without an event.
+    /// The connection has used up its turn, although more bytes may be read or written. Another turn must follow, even
+    /// without an event.
     Again(Want),
     Close(End),
 }
 
-/// Buffers of a thread; its connections use them one after the other.
+/// Buffers of a thread. All connections of the thread use them, one after another.
 pub(crate) struct Scratch {
     input: Box<[u8]>,
     output: Box<[u8]>,
@@ -54,7 +55,7 @@ struct Unsent {
 /// One connection with its socket.
 pub(crate) struct Conn {
     fd: OwnedFd,
-    /// Interest that the poller currently has.
+    /// Readiness that the poller currently watches for.
     pub(crate) want: Want,
     unsent: Option<Box<Unsent>>,
     pub(crate) state: Connection,
@@ -74,12 +75,12 @@ impl Conn {
         self.unsent.is_some()
     }
 
-    /// Returns the socket, still open, and the state.
+    /// Returns the open socket and the state of the connection.
     pub(crate) fn into_parts(self) -> (OwnedFd, Connection) {
         (self.fd, self.state)
     }
 
-    /// Takes a turn: writes waiting output, reads if `readable`, and writes the answers.
+    /// Serves the connection for one turn: writes waiting output, reads if `readable` is true, and writes the answers.
     pub(crate) fn turn(
         &mut self,
         readable: bool,
@@ -95,7 +96,7 @@ impl Conn {
         }
     }
 
-    /// Reads and answers. Returns true if the turn was used up.
+    /// Writes waiting output, reads requests, and writes answers. Returns true if the turn was used up.
     fn exchange(
         &mut self,
         readable: bool,
@@ -130,7 +131,7 @@ impl Conn {
         Want { read: self.takes_input(), write: self.unsent.is_some() || self.state.wants_write() }
     }
 
-    /// Reads from the socket once and returns the number of bytes; 0 if none are available or the peer has closed its
+    /// Reads from the socket once. Returns the number of bytes; 0 if no bytes are available or the peer has closed its
     /// side.
     fn read(&mut self, scratch: &mut Scratch, cell: &Cell, now_ms: u32) -> Result<usize, End> {
         let n = match socket::recv(&self.fd, &mut scratch.input) {
@@ -182,7 +183,7 @@ impl Conn {
         Ok(true)
     }
 
-    /// Writes output that the socket did not accept before. Returns true if none is left.
+    /// Writes output that the socket did not accept before. Returns true if no such output is left.
     fn write_unsent(&mut self, cell: &Cell, now_ms: u32) -> Result<bool, End> {
         let Some(unsent) = &mut self.unsent else { return Ok(true) };
         let n = send(&self.fd, &unsent.bytes[unsent.at..])?;
@@ -208,7 +209,7 @@ impl Conn {
     }
 }
 
-/// Writes once; returns 0 if the socket currently accepts nothing.
+/// Writes once, and returns the number of accepted bytes; 0 if the socket currently accepts none.
 fn send(fd: &OwnedFd, bytes: &[u8]) -> Result<usize, End> {
     match socket::send(fd, bytes) {
         Ok(n) => Ok(n),

@@ -1,7 +1,7 @@
-//! Event loop of every readiness model: waits, then gives each ready connection a turn.
+//! Event loop of every readiness model: waits for events, and then gives each ready connection a turn.
 //!
-//! A model implements [`Readiness`]: how to watch descriptors and how to wait. All other work is done by the event loop
-//! in this module.
+//! A model implements [`Readiness`], which watches descriptors and waits for them. This module contains the rest of the
+//! event loop.
 
 mod conn;
 mod turns;
@@ -16,20 +16,20 @@ use crate::shard::{Shard, ShardSetup};
 use crate::slab::Slab;
 pub(crate) use conn::{Conn, Scratch, Turn, Want};
 
-/// Part of the wait for a planned write by which the wait ends early.
+/// A wait for a scheduled write ends early by the remaining time divided by this number.
 const EARLY_PART: u64 = 64;
 /// Token that stands for the listening socket.
 pub(crate) const LISTENER: u32 = u32::MAX;
 /// Token that stands for the waker.
 pub(crate) const WAKER: u32 = u32::MAX - 1;
 
-/// Mechanism that reports to one thread which descriptors are ready.
+/// Mechanism that tells a thread which descriptors are ready.
 pub(crate) trait Readiness {
-    /// True if the mechanism is edge-triggered. An edge-triggered mechanism reports only changes, so that each
-    /// connection is served until it would block.
+    /// True if the mechanism is edge-triggered. Such a mechanism reports only changes, so each connection is served
+    /// until its socket would block.
     const EDGE: bool;
-    /// True if the mechanism does not report descriptors that are already ready when they are added. With such a
-    /// mechanism, new connections are read without waiting for an event.
+    /// True if the mechanism does not report descriptors that are already ready when they are added. New connections
+    /// are then read without waiting for an event.
     const TRY_NEW: bool = false;
 
     /// Returns the maximum number of connections accepted per wake-up.
@@ -41,7 +41,7 @@ pub(crate) trait Readiness {
     fn change(&mut self, fd: BorrowedFd<'_>, token: u32, want: Want) -> sys::Result<()>;
     /// Stops watching a descriptor before it is closed.
     fn remove(&mut self, fd: BorrowedFd<'_>, token: u32);
-    /// Waits at most `timeout_ns` (`None`: no limit) and appends the ready descriptors to `ready`.
+    /// Waits for at most `timeout_ns` (`None` for no limit), and appends the ready descriptors to `ready`.
     fn wait(&mut self, timeout_ns: Option<u64>, ready: &mut Vec<Ready>) -> sys::Result<()>;
 }
 
@@ -64,15 +64,15 @@ pub(crate) struct Worker<R> {
     conns: Slab<Conn>,
     scratch: Scratch,
     again: Vec<u32>,
-    /// True if more connections may wait to be accepted; an edge-triggered poller does not report them again.
+    /// True if more connections may be waiting for accept, because an edge-triggered poller reports them only once.
     accept_again: bool,
     /// Number of connections with waiting output.
     blocked: u32,
-    /// Times at which connections have more to write, with their tokens; the earliest is on top.
+    /// Times at which connections will have more to write, and their tokens. The earliest time is on top.
     due: BinaryHeap<Reverse<(u64, u32)>>,
-    /// True if connections have such times.
+    /// True if the service's connections send at times of their own.
     is_timed: bool,
-    /// Strategy limits: true if so many connections have waiting output that no others are read.
+    /// For the strategy limits: true if so many connections have waiting output that no other connection is read.
     held: bool,
 }
 
@@ -130,15 +130,16 @@ impl<R: Readiness> Worker<R> {
             return Some(0);
         }
         let accept = self.acceptor.as_ref().and_then(Acceptor::due_ns);
-        // The kernel may end a wait late by a share of its length, up to 0.5 %. The last part of a wait is therefore a
-        // wait of its own.
+        // The kernel may end a wait late, by up to 0.5 % of its length. The end of the time is therefore covered by a
+        // second, short wait, which ends late by very little.
         let early = |due_ns: u64| due_ns - due_ns.saturating_sub(self.shard.now_ns) / EARLY_PART;
         let write = self.due.peek().map(|Reverse((due_ns, _))| early(*due_ns));
         let due = accept.into_iter().chain(self.shard.next_sweep_ns).chain(write).min()?;
         Some(due.saturating_sub(self.shard.now_ns))
     }
 
-    /// Watches the listening socket while connections are accepted on readiness.
+    /// Starts or stops watching the listening socket. The socket is watched while connections are accepted on
+    /// readiness.
     fn watch_listener(&mut self) -> sys::Result<()> {
         let Some(acceptor) = &self.acceptor else { return Ok(()) };
         match (acceptor.on_readiness(), self.listening) {
@@ -171,7 +172,8 @@ impl<R: Readiness> Worker<R> {
             self.sweep();
         }
         while self.due.peek().is_some_and(|Reverse((due_ns, _))| *due_ns <= self.shard.now_ns) {
-            // If the connection has ended meanwhile, a turn of another connection does no harm.
+            // If the connection has ended, another connection may have its token. An additional turn does no harm to
+            // that connection.
             self.due.pop().into_iter().for_each(|Reverse((_, token))| self.turn(token, false, false));
         }
     }

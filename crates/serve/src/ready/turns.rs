@@ -1,4 +1,4 @@
-//! The life of a connection in a readiness model: it is opened, gets turns, waits for a slot, and is closed.
+//! Life of a connection in a readiness model: opening, turns, waiting for a worker slot, and closing.
 
 use std::cmp::Reverse;
 use std::os::fd::OwnedFd;
@@ -9,7 +9,7 @@ use crate::connection::End;
 use crate::strategies::LimitHit;
 
 impl<R: Readiness> Worker<R> {
-    /// Handles a new connection: watches it, puts it into the waiting line, or refuses it.
+    /// Handles a new connection: watches its socket, puts the connection into the waiting line, or refuses it.
     pub(super) fn open(&mut self, fd: OwnedFd) {
         let waits = match self.shard.admit() {
             Ok(waits) => waits,
@@ -55,7 +55,7 @@ impl<R: Readiness> Worker<R> {
             }
         }
         if self.is_timed {
-            // What is already due but could not be sent waits for the socket or for the peer, not for a time.
+            // Output that is already due but was not sent waits for the socket or for the peer, not for a time.
             let due_ns = self.conns.get(token).and_then(|conn| conn.state.due_ns());
             let due_ns = due_ns.filter(|due_ns| *due_ns > self.shard.now_ns);
             self.due.extend(due_ns.map(|due_ns| Reverse((due_ns, token))));
@@ -87,7 +87,8 @@ impl<R: Readiness> Worker<R> {
             self.hold_back();
         }
         let (fd, connection) = conn.into_parts();
-        // The end is counted before the close, so that the counts are right when the peer notices the close.
+        // The end is counted before the socket is closed. The counts are therefore right when the peer notices the
+        // close.
         let frees_slot = self.shard.end(token, connection, end);
         drop(fd);
         if frees_slot {
@@ -95,7 +96,7 @@ impl<R: Readiness> Worker<R> {
         }
     }
 
-    /// For the strategy high-throughput: gives a free slot to the next waiting connection.
+    /// For the strategy high-throughput: gives a free worker slot to the next waiting connection.
     fn pass_slot_on(&mut self) {
         let Some(token) = self.shard.next_in_line() else { return };
         let now_ms = self.shard.now_ms();
@@ -104,8 +105,8 @@ impl<R: Readiness> Worker<R> {
         self.again.push(token);
     }
 
-    /// For the strategy high-throughput: moves a connection to the end of the waiting line, and gives its slot to the
-    /// next one.
+    /// For the strategy high-throughput: moves a connection to the end of the waiting line, and gives its worker slot
+    /// to the next waiting connection.
     fn park(&mut self, token: u32) {
         let Some(conn) = self.conns.get(token) else { return };
         self.shard.wait_in_line(token, &mut conn.state.activity);
@@ -114,7 +115,8 @@ impl<R: Readiness> Worker<R> {
         self.pass_slot_on();
     }
 
-    /// For the strategy limits: if `sends` connections have waiting output, no other connection is read.
+    /// For the strategy limits: if `sends` connections have waiting output, stops reading from all other connections.
+    /// Resumes reading when fewer connections have waiting output.
     fn hold_back(&mut self) {
         let Some(limits) = self.shard.setup.policy.limits else { return };
         let over = self.blocked >= limits.sends;

@@ -1,5 +1,6 @@
-//! Files of a directory, kept in memory. When a file is requested, it is checked once a second (time and length), and
-//! read again if it has changed. Neither symbolic links nor dots in a path can lead out of the directory.
+//! Files of a directory, kept in memory. A requested file is checked at most once a second for changes (by modification
+//! time and length), and is read again after a change. Neither symbolic links nor dots in a path can lead out of the
+//! directory.
 
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
@@ -11,11 +12,11 @@ use proto::http1::{Page, content_type};
 use crate::ServeError;
 use crate::server::lock;
 
-/// Maximum total size in bytes of all kept files. If the files need more, all of them are dropped and read again when
-/// they are requested.
+/// Maximum total size of all files kept in memory, bytes. If another file would exceed this size, all kept files are
+/// dropped first.
 const MAX_KEPT_BYTES: u64 = 1 << 30;
-/// Memory for a kept file in addition to its content and path, bytes. Clients can write the same path in several ways
-/// (`/a`, `//a`), and each of them is stored.
+/// Memory that a kept file takes in addition to its content and path, bytes. Clients can write the same path in several
+/// ways (`/a`, `//a`), and a copy is stored for each of them.
 const ENTRY_BYTES: u64 = 1024;
 
 pub(super) struct Files {
@@ -44,7 +45,8 @@ impl Files {
         Ok(Self { root: path, kept: Mutex::default() })
     }
 
-    /// Finds the file of a decoded path. For a directory, this is its index.html.
+    /// Returns the file at a decoded path as a page, or `None` if there is no such file. For a directory, this is its
+    /// index.html.
     pub(super) fn find(&self, path: &str, status: u16, now_s: u64) -> Option<Arc<Page>> {
         let mut kept = lock(&self.kept);
         if let Some(file) = kept.files.get(path).filter(|f| f.looked_s == now_s) {
@@ -69,7 +71,7 @@ impl Files {
         Some(page)
     }
 
-    /// Returns the real file of a path, if it lies in the root directory.
+    /// Returns the real path of a file and its metadata, if the file lies in the root directory.
     fn locate(&self, path: &str) -> Option<(PathBuf, std::fs::Metadata)> {
         let relative = path.trim_start_matches('/');
         if Path::new(relative).components().any(|c| !matches!(c, std::path::Component::Normal(_)))
@@ -103,7 +105,7 @@ impl Kept {
     }
 }
 
-/// Returns the memory of one kept file, bytes.
+/// Returns the memory that one kept file takes, bytes.
 const fn memory_bytes(path: &str, file: &File) -> u64 {
     file.bytes + path.len() as u64 + ENTRY_BYTES
 }
@@ -138,7 +140,7 @@ mod tests {
         }
         let bytes = files.kept.lock().unwrap().bytes;
         assert!(bytes >= 100 * ENTRY_BYTES, "{bytes}");
-        // Memory must be freed, too: all stored paths of a deleted file are dropped.
+        // Freeing must be counted, too: all stored paths of the deleted file are dropped.
         std::fs::remove_file(dir.path().join("empty")).unwrap();
         (0..100).for_each(|n| assert!(files.find(&format!("/{}empty", "/".repeat(n)), 200, 1000).is_none()));
         assert_eq!(files.kept.lock().unwrap().bytes, 0);

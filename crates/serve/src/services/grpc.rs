@@ -14,9 +14,9 @@ use crate::Service;
 use crate::connection::BoxedSession;
 use crate::{Options, ServeError};
 
-/// Maximum size in bytes of a message, which is kept in memory.
+/// Maximum size of a message, bytes. The message is kept in memory.
 const MAX_MESSAGE_BYTES: u64 = 1 << 30;
-/// Status of the response to a request that is not a gRPC call.
+/// Status `UNIMPLEMENTED` of gRPC, for requests that are not gRPC calls.
 const UNIMPLEMENTED: u16 = 12;
 
 struct Grpc {
@@ -28,7 +28,7 @@ struct Calls {
     now_s: AtomicU64,
     answer: Arc<Page>,
     no_call: Arc<Page>,
-    /// Times of the messages, and the length of a message, if each call is answered by a stream.
+    /// Times of the messages, and the length of each message, if each call is answered by a stream; otherwise `None`.
     stream: Option<(Arc<StreamPlan>, usize)>,
 }
 

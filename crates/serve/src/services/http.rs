@@ -1,7 +1,7 @@
-//! HTTP: a built-in page, or files. Options can set a fixed status or a rate limit.
+//! HTTP: a built-in page, or the files of a directory. Options can set a fixed status or a rate limit.
 //!
-//! The built-in page answers GET, HEAD, POST and PUT on every path. Request bodies are read and dropped. Files answer
-//! GET and HEAD. Ranges, conditional requests and compression are not supported.
+//! The built-in page is the answer to GET, HEAD, POST and PUT on every path. Request bodies are read and dropped. Files
+//! are served for GET and HEAD. Ranges, conditional requests and compression are not supported.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex};
@@ -17,7 +17,7 @@ use crate::connection::BoxedSession;
 use crate::server::lock;
 use crate::{Options, ServeError};
 
-/// Maximum size in bytes of the built-in page, which is kept in memory.
+/// Maximum size of the built-in page, bytes. The page is kept in memory.
 const MAX_PAGE_BYTES: u64 = 1 << 30;
 const BUSY: &[u8] =
     b"HTTP/1.1 503 Service Unavailable\r\nConnection: close\r\nRetry-After: 1\r\nContent-Length: 5\r\n\r\nbusy\n";
@@ -35,7 +35,8 @@ struct Pages {
     split: bool,
     limit: Option<RateLimit>,
     errors: Vec<(u16, Arc<Page>)>,
-    /// Times of the events of the built-in page, and the length of an event, if this page is a stream (HTTP/2).
+    /// Times of the events of the built-in page, and the length of each event, if this page is a stream of events
+    /// (HTTP/2); otherwise `None`.
     stream: Option<(Arc<StreamPlan>, usize)>,
 }
 
@@ -105,7 +106,8 @@ impl Service for Http {
     }
 
     fn tick(&self, now_s: u64) {
-        // The value is stored only if it has changed, because each store removes the cache line from other CPUs.
+        // The time is stored only if it has changed, because each store removes the cache line from the caches of other
+        // CPUs.
         if self.site.now_s.load(Ordering::Relaxed) != now_s {
             self.site.now_s.store(now_s, Ordering::Relaxed);
         }
@@ -153,14 +155,14 @@ impl Site for Pages {
     }
 }
 
-/// Maximum time during which unused requests are saved up for later, nanoseconds.
+/// Time after which unused requests expire, nanoseconds. This limits the length of a burst.
 const BURST_NS: f64 = 1e8;
 
-/// Limit on the rate of requests: a token bucket that holds the tokens of a tenth of a second. Requests are refused
-/// while the bucket is empty.
+/// Limit on the rate of requests: a token bucket with a capacity of a tenth of a second. Requests are refused while the
+/// bucket is empty.
 struct RateLimit {
     gap_ns: f64,
-    /// Time of the next token. It is at most the capacity of the bucket in the past (virtual scheduling).
+    /// Time of the next token, nanoseconds. A time in the past means that tokens are left (virtual scheduling).
     next_ns: Mutex<f64>,
     page: Arc<Page>,
 }
@@ -173,7 +175,7 @@ impl RateLimit {
         Ok(Some(Self { gap_ns: 1e9 / rate, next_ns: Mutex::new(0.0), page }))
     }
 
-    /// Returns the page that refuses a request at this time, if the rate is exceeded.
+    /// Returns the page that refuses a request at this time if the rate limit is exceeded; otherwise `None`.
     fn refuse(&self, now_ns: f64) -> Option<Arc<Page>> {
         let mut next_ns = lock(&self.next_ns);
         let from_ns = next_ns.max(now_ns - BURST_NS);
@@ -189,7 +191,7 @@ impl RateLimit {
 mod tests {
     use super::*;
 
-    /// Returns how many of 40 requests are refused if one arrives every `every_ms` milliseconds.
+    /// Returns the number of refused requests if 40 requests arrive, one every `every_ms` milliseconds.
     fn refused(rate: &str, every_ms: u64) -> usize {
         let map = [("reject_over".to_owned(), rate.to_owned())].into();
         let limit = RateLimit::from(&Options::new(&map).unwrap()).unwrap().unwrap();
@@ -198,12 +200,12 @@ mod tests {
 
     #[test]
     fn requests_above_the_rate_are_refused() {
-        // At a limit of 5 requests/s, all requests pass if they come every 200 ms, and half of them if they come every
-        // 100 ms.
+        // The limit is 5 requests/s. All requests pass if one comes every 200 ms, and half of them pass if one comes
+        // every 100 ms.
         assert_eq!(refused("5", 200), 0);
         assert!((19..=20).contains(&refused("5", 100)), "{}", refused("5", 100));
         assert_eq!(refused("5", 0), 39);
-        // At a limit of 100 requests/s, the requests of a tenth of a second may arrive together.
+        // At a limit of 100 requests/s, the requests of a tenth of a second may arrive all at once.
         assert!((29..=30).contains(&refused("100", 0)), "{}", refused("100", 0));
     }
 }

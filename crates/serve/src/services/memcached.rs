@@ -1,4 +1,4 @@
-//! memcached: the commands that load tests use, on a store in memory.
+//! memcached: the commands that load generators usually send, on a store in memory.
 
 use std::sync::Arc;
 

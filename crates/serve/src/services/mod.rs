@@ -1,4 +1,4 @@
-//! Services of the servers: one file each, and one row in [`SERVICES`].
+//! Services of the reference servers. Each service has one file and one entry in [`SERVICES`].
 
 mod discard;
 mod echo;
@@ -21,14 +21,14 @@ use run::ServePlan;
 
 use crate::{Options, ServeError, Server, Service};
 
-/// One row of [`SERVICES`].
+/// Entry of [`SERVICES`].
 #[derive(Clone, Copy)]
 pub struct ServiceSpec {
     /// Name, as in `loadline serve NAME`.
     pub name: &'static str,
     /// Description in one line.
     pub help: &'static str,
-    /// ALPN names of the service's protocol; empty for none.
+    /// ALPN names of the service's protocol; empty if it has none.
     pub alpn: &'static [&'static str],
     /// Way in which the service is started.
     pub kind: ServiceKind,
@@ -40,9 +40,9 @@ pub type Open = fn(&ServePlan, &Options<'_>) -> Result<Arc<dyn Service>, ServeEr
 /// Ways in which a service is started.
 #[derive(Clone, Copy)]
 pub enum ServiceKind {
-    /// The service creates sessions, which every model can serve.
+    /// The service creates sessions, which the I/O models serve.
     Sessions(Open),
-    /// The service is a server of its own and uses no model.
+    /// The service is a server of its own, without an I/O model.
     Standalone(fn(&ServePlan) -> Result<Server, ServeError>),
 }
 

@@ -1,8 +1,9 @@
-//! Record: reads and writes records of one file, with or without the page cache (as in source 0 and source 3).
+//! Record: reads and writes records of one file, with or without the page cache, as in R. Blake, *Optimizing Windows
+//! NT*, 1993.
 //!
-//! The file is the root in the plan; without one, it is an unnamed file in the temporary directory. The first attempt
-//! to read must not wait (RWF_NOWAIT, preadv2(2)); its result tells records in the cache from records on the disk.
-//! Without the cache (O_DIRECT), all records come from the disk.
+//! The file is the root in the plan. Without a root, it is an unnamed file in the temporary directory. The first
+//! attempt to read is not allowed to wait for the disk (RWF_NOWAIT, preadv2(2)). Its result shows whether the record is
+//! in the page cache or on the disk. Without the page cache (O_DIRECT), all records come from the disk.
 
 use std::fs::{File, OpenOptions};
 use std::io::{IoSliceMut, Write as _};
@@ -18,7 +19,7 @@ use crate::Service;
 use crate::connection::BoxedSession;
 use crate::{Options, ServeError, Stats};
 
-/// Size in bytes of the temporary file.
+/// Size of the temporary file, bytes.
 const OWN_BYTES: usize = 1 << 20;
 /// Default maximum number of large reads in progress.
 const LARGE_BUFFERS: u32 = 16;
@@ -34,7 +35,7 @@ struct RecordFile {
     direct: bool,
     sync: bool,
     writable: bool,
-    /// True if the file has a name, so that it can be deleted.
+    /// True if the file has a name, so that somebody can delete it.
     named: bool,
     large_free: AtomicU32,
     cache_hits: AtomicU64,
@@ -68,7 +69,7 @@ fn with_direct(options: &mut OpenOptions, direct: bool) -> &mut OpenOptions {
     options.custom_flags(if direct { rustix::fs::OFlags::DIRECT.bits() as i32 } else { 0 })
 }
 
-/// Opens a file; if permitted, also for writing. Returns the file, and true if it is writable.
+/// Opens a file for reading, and also for writing if this is permitted. Returns the file, and true if it is writable.
 fn open_named(path: &str, direct: bool) -> Result<(File, bool), ServeError> {
     let open = |write| with_direct(OpenOptions::new().read(true).write(write), direct).open(path);
     let opened = open(true).map(|f| (f, true)).or_else(|_| open(false).map(|f| (f, false)));
@@ -81,7 +82,7 @@ fn open_named(path: &str, direct: bool) -> Result<(File, bool), ServeError> {
 }
 
 fn open_own(direct: bool) -> Result<File, ServeError> {
-    // The number makes file names unique, because a process may have several services with a temporary file.
+    // The number makes file names unique, because a process may run several servers with a temporary file.
     static NUMBER: AtomicU32 = AtomicU32::new(0);
     let name = format!("loadline-record-{}-{}", std::process::id(), NUMBER.fetch_add(1, Relaxed));
     let path = std::env::temp_dir().join(name);
@@ -102,8 +103,8 @@ fn open_own(direct: bool) -> Result<File, ServeError> {
 }
 
 /// Reads the temporary file once. Without this read, new pages might leave the cache before a client requests them. The
-/// first read also updates the access time; a read that must not wait refuses to do this. Neither the pages nor the
-/// access time should count as a disk read of a client.
+/// first read also updates the access time, which a read with RWF_NOWAIT refuses to do. Neither of the two should make
+/// a client's read count as a disk read.
 fn warm(file: &File) -> std::io::Result<()> {
     let mut block = [0; BLOCK as usize];
     (0..(OWN_BYTES as u64).div_ceil(BLOCK)).try_for_each(|n| file.read_at(&mut block, n * BLOCK).map(drop))
@@ -182,7 +183,7 @@ impl RecordFile {
                     origin.cached |= n > 0;
                     n
                 }
-                // The record is not in the cache, or the file system does not support the flag.
+                // The record is not in the page cache, or the file system does not support RWF_NOWAIT.
                 Err(Errno::AGAIN | Errno::OPNOTSUPP) => {
                     let n = self.file.read_at(rest, at).map_err(|_| Status::Failed)?;
                     origin.disk |= n > 0;
@@ -200,7 +201,7 @@ impl RecordFile {
         Ok(origin)
     }
 
-    /// Reads the blocks that contain a record into aligned memory, and copies the record.
+    /// Reads the blocks that contain a record into aligned memory, and appends the record to `into`.
     fn read_direct(&self, offset: u64, length: u32, into: &mut Vec<u8>) -> Result<Origin, Status> {
         let first = offset / BLOCK * BLOCK;
         let span = ((offset + u64::from(length)).div_ceil(BLOCK) * BLOCK - first) as usize;
@@ -230,7 +231,7 @@ impl RecordFile {
 mod tests {
     use super::*;
 
-    /// Returns the number of pages that are in the cache: those that a read without waiting finds.
+    /// Returns the number of pages in the page cache: the pages that a read with RWF_NOWAIT finds.
     fn cached(file: &File) -> usize {
         let mut byte = [0];
         let quick = |n| {
@@ -239,14 +240,14 @@ mod tests {
         (0..OWN_BYTES as u64 / BLOCK).map(quick).filter(|there| *there).count()
     }
 
-    /// Without this, an experiment would count its first reads as disk reads.
+    /// Without this warming, an experiment would count its first reads as disk reads.
     #[test]
     fn warming_brings_an_evicted_file_back_into_the_cache() {
         let mut file = tempfile::tempfile().unwrap();
         file.write_all(&vec![7; OWN_BYTES]).unwrap();
         file.sync_all().unwrap();
         rustix::fs::fadvise(&file, 0, None, rustix::fs::Advice::DontNeed).unwrap();
-        // In a file system in memory, pages never leave the cache.
+        // Pages of a file system in memory never leave the cache.
         println!("{} pages are cached before", cached(&file));
         warm(&file).unwrap();
         assert_eq!(cached(&file), OWN_BYTES / BLOCK as usize);

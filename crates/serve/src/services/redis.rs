@@ -1,4 +1,4 @@
-//! Redis: the commands that load tests use, on a store in memory.
+//! Redis: the commands that load generators usually send, on a store in memory.
 
 use std::sync::Arc;
 

@@ -25,7 +25,7 @@ pub(crate) fn service(name: &str, options: &[(&str, &str)]) -> Arc<dyn Service> 
     open(&plan(name, options)).unwrap()
 }
 
-/// Passes these bytes to a new connection; returns its answer and its next step.
+/// Passes these bytes to a new connection. Returns the connection's answer and its next step.
 fn exchange(service: &dyn Service, input: &[u8]) -> (Vec<u8>, Next) {
     let mut connection = Connection::new(service.session(), 1, false);
     for piece in input.chunks(7) {
@@ -52,7 +52,7 @@ fn every_session_can_be_reset_for_another_connection() {
         let service = service(row.name, &[]);
         let (answer, next) = exchange(&*service, b"");
         assert_eq!((answer.is_empty(), next), (true, Next::Wait), "{}", row.name);
-        // The session is then reset and used for another connection.
+        // A reset session must be usable for another connection.
         let mut session = service.session();
         session.reset();
         assert!(!session.awaits_head(), "{}", row.name);
@@ -97,7 +97,7 @@ fn idle_connections_and_slow_bodies_do_not_count_as_slow_heads() {
     assert_eq!(connection.activity.head_left_ms(90_000, 700), Some(700));
     connection.received(b"0\r\n\r\n", 90_100).unwrap();
     assert_eq!(connection.activity.head_left_ms(90_100, 700), None);
-    // The body arrives one byte at a time, and takes longer than a head may take.
+    // The body arrives one byte at a time, and takes longer than the maximum time for a head.
     for n in 0..60 {
         connection.received(b"x", 90_100 + n * 100).unwrap();
         assert_eq!(connection.activity.head_left_ms(99_999, 700), None);
@@ -133,7 +133,7 @@ fn simple_services_give_the_expected_answers() {
     assert_eq!(said(&*service("redis", &[]), "*1\r\n$4\r\nPING\r\n"), "+PONG\r\n");
     let memcached = service("memcached", &[]);
     assert_eq!(said(&*memcached, "set k 7 0 2\r\nhi\r\nget k\r\n"), "STORED\r\nVALUE k 7 2\r\nhi\r\nEND\r\n");
-    // The store belongs to the service, so that another connection finds the value.
+    // The connections share the store of the service, so another connection finds the value.
     assert_eq!(said(&*memcached, "get k\r\n"), "VALUE k 7 2\r\nhi\r\nEND\r\n");
 }
 
@@ -153,7 +153,7 @@ fn the_reply_of_a_busy_server_follows_its_protocol() {
     let busy = |name| String::from_utf8_lossy(service(name, &[]).busy_reply()).into_owned();
     assert!(busy("http").starts_with("HTTP/1.1 503 ") && busy("ws").starts_with("HTTP/1.1 503 "));
     assert!(busy("redis").starts_with("-ERR ") && busy("memcached").starts_with("SERVER_ERROR "));
-    // In HTTP/2, no such reply is possible before the handshake.
+    // HTTP/2 permits no such reply before the handshake.
     assert_eq!(busy("h2"), "");
 }
 

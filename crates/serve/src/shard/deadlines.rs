@@ -1,5 +1,5 @@
-//! Deadlines of a thread's connections: for limits, unused slots, connections whose peer does not close, and heads of
-//! requests.
+//! Deadlines of a thread's connections: for limits, for unused worker slots, for peers that do not close, and for the
+//! heads of requests.
 
 use std::os::fd::AsFd;
 
@@ -7,20 +7,21 @@ use super::Shard;
 use crate::connection::{Activity, HeadState};
 use crate::strategies::LimitHit;
 
-/// Time between two checks of deadlines, if there are any.
+/// Time between two checks of deadlines, nanoseconds.
 pub(crate) const SWEEP_NS: u64 = 100_000_000;
 
 /// Connections whose deadline has passed.
 #[derive(Default)]
 pub(crate) struct Overdue {
-    /// Connections to close, with the exceeded limit, if any.
+    /// Connections to close, each with the limit that was exceeded; `None` if the peer had enough time to close.
     pub(crate) close: Vec<(u32, Option<LimitHit>)>,
-    /// Idle connections, which lose their slots if other connections wait.
+    /// Idle connections, which lose their worker slots if other connections wait.
     pub(crate) idle: Vec<u32>,
 }
 
 impl Shard {
-    /// Records that the server has closed its side of a connection, which sets a deadline for the peer.
+    /// Records that the server has closed its side of a connection. The peer then has a deadline for closing its own
+    /// side.
     pub(crate) fn note_lingering(&mut self) {
         self.any_lingers = true;
         self.next_sweep_ns.get_or_insert(self.now_ns + SWEEP_NS);
@@ -30,7 +31,7 @@ impl Shard {
         self.next_sweep_ns.is_some_and(|due| due <= self.now_ns)
     }
 
-    /// Sets the deadline for a request's head that is incomplete.
+    /// Sets a deadline for the head of a request if the head is incomplete.
     #[inline]
     pub(crate) fn watch_head(&mut self, token: u32, activity: &mut Activity) {
         if self.setup.policy.head_ms > 0 && activity.starts_head_watch() {
@@ -39,12 +40,13 @@ impl Shard {
         }
     }
 
-    /// Takes the list of incomplete heads. The caller passes each of them to [`Shard::head_is_late`].
+    /// Takes the list of connections with incomplete heads. The caller passes each of them to [`Shard::head_is_late`].
     pub(crate) fn take_heads(&mut self) -> Vec<u32> {
         std::mem::take(&mut self.heads)
     }
 
-    /// Returns true if a request head took too long. A head that is still incomplete is checked again later.
+    /// Returns true if the head of a request took too long. A head that is incomplete but not late is checked again
+    /// later.
     pub(crate) fn head_is_late(&mut self, token: u32, activity: &mut Activity) -> bool {
         let state = activity.check_head(self.now_ms(), self.setup.policy.head_ms);
         if state == HeadState::Incomplete {
@@ -54,7 +56,7 @@ impl Shard {
         state == HeadState::Late
     }
 
-    /// Checks the deadlines of all connections, if there are any.
+    /// Returns the connections whose deadlines have passed.
     pub(crate) fn overdue<'a>(&mut self, conns: impl Iterator<Item = (u32, &'a Activity)>) -> Overdue {
         let mut overdue = Overdue::default();
         if self.has_deadlines() {
@@ -87,12 +89,12 @@ impl Shard {
         self.next_sweep_ns = self.has_deadlines().then_some(self.now_ns + SWEEP_NS);
     }
 
-    /// Returns true if a connection waits for a slot.
+    /// Returns true if a connection waits for a worker slot.
     pub(crate) fn any_waits(&self) -> bool {
         self.slots.any_waits()
     }
 
-    /// Counts and names a peer that was closed because of a limit.
+    /// Counts and reports a peer whose connection is closed because of a limit.
     pub(crate) fn close_at_limit(&self, hit: LimitHit, fd: Option<impl AsFd + Copy>) {
         self.setup.cell.limit_counter(hit).add(1);
         self.setup.control.close_at_limit(hit, fd);

@@ -1,7 +1,7 @@
-//! Work of a serving thread that is the same for readiness models (`ready`) and for completion models (`completion`).
+//! The part of a serving thread that readiness models (`ready`) and completion models (`completion`) share.
 //!
-//! A shard keeps the time, uses sessions again, admits connections or lets them wait (`slots`), checks deadlines
-//! (`deadlines`), and counts how connections end.
+//! A shard belongs to one serving thread. It reads the clock, reuses sessions, admits connections or lets them wait
+//! (`slots`), checks deadlines (`deadlines`), and counts how connections end.
 
 mod deadlines;
 mod slots;
@@ -22,10 +22,10 @@ use crate::strategies::{Policy, Refuse};
 pub(crate) use deadlines::SWEEP_NS;
 use slots::Slots;
 
-/// Maximum number of sessions kept for further connections.
+/// Maximum number of sessions that are kept for later connections.
 const MAX_SPARE_SESSIONS: usize = 256;
 
-/// Queue of connections that another thread passes to this one.
+/// Queue of connections that another thread passes to the serving thread.
 pub(crate) struct Inbox {
     pub(crate) waker: Arc<Waker>,
     pub(crate) fds: Mutex<Vec<OwnedFd>>,
@@ -43,7 +43,7 @@ impl Inbox {
     }
 }
 
-/// What a serving thread needs to start.
+/// Data that a serving thread needs to start.
 pub(crate) struct ShardSetup {
     pub(crate) control: Arc<Control>,
     pub(crate) service: Arc<dyn Service>,
@@ -52,21 +52,21 @@ pub(crate) struct ShardSetup {
     pub(crate) pace: Option<Pace>,
     pub(crate) inbox: Arc<Inbox>,
     pub(crate) cell: Arc<Cell>,
-    /// Function that is called for every connection that ends. Models that divide connections into groups set this
-    /// function.
+    /// Function that is called for every connection that ends; only group models set it.
     pub(crate) on_close: Option<Box<dyn Fn() + Send>>,
 }
 
-/// State of a serving thread that does not depend on how its loop waits.
+/// State of a serving thread, without the event loop.
 pub(crate) struct Shard {
     pub(crate) setup: ShardSetup,
     pub(crate) now_ns: u64,
     next_tick_ns: u64,
-    /// Time of the next check of deadlines, while there are deadlines.
+    /// Time of the next check of deadlines; `None` without deadlines.
     pub(crate) next_sweep_ns: Option<u64>,
-    /// True if a connection waits for its peer to close; the next check then covers all connections.
+    /// True if the server has closed its side of a connection whose peer has not closed yet. The next check then covers
+    /// all connections.
     any_lingers: bool,
-    /// Connections with an incomplete request head.
+    /// Connections whose request heads are incomplete and have a deadline.
     heads: Vec<u32>,
     slots: Slots,
     spare: Vec<BoxedSession>,
@@ -92,7 +92,7 @@ impl Shard {
         (self.now_ns / 1_000_000) as u32
     }
 
-    /// Reads the clock and informs the service when a new second begins.
+    /// Reads the clock, and tells the service when a new second begins.
     pub(crate) fn tick(&mut self) {
         self.now_ns = clock::monotonic_ns();
         if self.now_ns >= self.next_tick_ns {
@@ -102,7 +102,7 @@ impl Shard {
         }
     }
 
-    /// Begins a new connection and counts it as open. A connection that is `parked` waits until a strategy lets it
+    /// Begins a new connection and counts it as open. If `parked`, the connection waits until a strategy lets it
     /// continue.
     pub(crate) fn begin(&mut self, parked: bool) -> Connection {
         self.setup.cell.opened();
@@ -110,8 +110,8 @@ impl Shard {
         Connection::new(session, self.now_ms(), parked)
     }
 
-    /// Counts a connection that has ended, and stores its session for another one. Returns true if a slot is now free
-    /// for [`Shard::next_in_line`].
+    /// Counts a connection that has ended, and stores its session for a later connection. Returns true if a worker slot
+    /// is now free, which the caller must pass on with [`Shard::next_in_line`].
     pub(crate) fn end(&mut self, token: u32, connection: Connection, end: End) -> bool {
         self.setup.cell.closed(end);
         let activity = connection.activity;
@@ -126,13 +126,13 @@ impl Shard {
         self.slots.leave(token, &activity)
     }
 
-    /// Admits a new connection. Returns true if the connection must wait for a slot. The error says how to refuse the
-    /// connection.
+    /// Admits a new connection. Returns true if the connection must wait for a worker slot. An error says how the
+    /// connection must be refused.
     pub(crate) fn admit(&mut self) -> Result<bool, Refuse> {
         self.slots.admit()
     }
 
-    /// Refuses a new connection. If the connection has no descriptor, it is only counted.
+    /// Refuses a new connection. A connection without a descriptor is only counted here.
     pub(crate) fn refuse(&self, fd: Option<&OwnedFd>, how: Refuse) {
         self.setup.cell.accepted.add(1);
         self.setup.cell.refused.add(1);
@@ -150,14 +150,14 @@ impl Shard {
         self.slots.wait(token);
     }
 
-    /// Returns the connection that takes the freed slot. The caller calls [`Activity::take_slot`] and continues with
-    /// this connection.
+    /// Returns the connection that gets the free worker slot, if one waits. The caller then calls
+    /// [`Activity::take_slot`] and continues with this connection.
     pub(crate) fn next_in_line(&mut self) -> Option<u32> {
         self.slots.next()
     }
 
-    /// Returns true if a connection must go to the end of the waiting line, because it has finished an exchange while
-    /// others wait.
+    /// Returns true if a connection must go to the end of the waiting line, because it has completed a request while
+    /// other connections wait.
     pub(crate) fn gives_way(&self, activity: &Activity) -> bool {
         activity.served && !activity.parked && activity.blocked_ms == 0 && self.slots.any_waits()
     }

@@ -1,15 +1,15 @@
-//! Active slots of strategy high-throughput in one thread. A ticket distinguishes an entry of the waiting line from an
-//! earlier one with the same token.
+//! Worker slots of the strategy high-throughput in one thread. A ticket distinguishes an entry of the waiting line from
+//! an earlier entry with the same token.
 
 use crate::connection::Activity;
 use crate::strategies::high_throughput::WaitingLine;
 use crate::strategies::{Active, Refuse};
 
-/// Active slots of a thread. Without this strategy, every connection is active.
+/// Worker slots of a thread. Without the strategy high-throughput, every connection is served.
 pub(super) struct Slots {
     active: Option<Active>,
     line: WaitingLine,
-    /// Ticket of each token; 0 if the connection does not wait.
+    /// Ticket of each token; 0 if the token's connection does not wait.
     tickets: Vec<u32>,
 }
 
@@ -18,7 +18,8 @@ impl Slots {
         Self { active, line: WaitingLine::default(), tickets: Vec::new() }
     }
 
-    /// Admits a new connection. Returns true if the connection must wait. The error says how to refuse the connection.
+    /// Admits a new connection. Returns true if the connection must wait. An error says how the connection must be
+    /// refused.
     pub(super) fn admit(&mut self) -> Result<bool, Refuse> {
         let Some(active) = &self.active else { return Ok(false) };
         match self.line.enter(active) {
@@ -33,17 +34,17 @@ impl Slots {
         self.set_ticket(token, ticket);
     }
 
-    /// Records the end of a connection. Returns true if a slot is now free.
+    /// Records the end of a connection. Returns true if a worker slot is now free.
     pub(super) fn leave(&mut self, token: u32, activity: &Activity) -> bool {
         if self.active.is_some() {
-            // This is also needed if the connection was waiting: otherwise, its entry in the line would later take a
-            // slot.
+            // The ticket is also removed if the connection was waiting. Otherwise, its entry in the line would later
+            // take a worker slot.
             self.set_ticket(token, 0);
         }
         self.active.is_some() && !activity.parked
     }
 
-    /// Returns the connection that takes the freed slot.
+    /// Returns the connection that gets the free worker slot, if one waits.
     pub(super) fn next(&mut self) -> Option<u32> {
         let tickets = &self.tickets;
         let token = self.line.next(|token, ticket| tickets.get(token as usize) == Some(&ticket))?;

@@ -1,4 +1,4 @@
-//! Tests of a thread's bookkeeping without its event loop: slots, deadlines and ends of connections.
+//! Tests of a shard without its event loop: worker slots, deadlines and ends of connections.
 
 use super::*;
 use crate::connection::{LINGER_MS, Next};
@@ -23,7 +23,7 @@ fn pass(shard: &mut Shard, ms: u32) {
     shard.now_ns += u64::from(ms) * 1_000_000;
 }
 
-/// Begins a connection; it gets a slot, or waits in the line.
+/// Begins a connection, which gets a worker slot or waits in the line.
 fn enter(shard: &mut Shard, token: u32) -> Connection {
     let waits = shard.admit().unwrap();
     let mut connection = shard.begin(waits);

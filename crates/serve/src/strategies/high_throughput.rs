@@ -1,9 +1,9 @@
-//! high-throughput: many connections may be open, but only `active` of them are served. The other connections wait in a
-//! line.
+//! Strategy high-throughput: many connections may be open, but each thread serves only `active` of them (these have a
+//! worker slot). The other connections wait in a line.
 //!
-//! A connection gives up its slot when it ends, after `active_idle_ms` without data, or after an exchange if others
-//! wait. The connection then goes to the end of the line. The option `waiting` limits the line; further connections are
-//! refused by a busy reply, a close or a reset.
+//! A connection gives up its worker slot when it ends. If other connections wait, it also gives up the slot after
+//! `active_idle_ms` without data, or after an exchange, and goes to the end of the line. The option `waiting` limits
+//! the length of the line. Further connections are refused by a busy reply, a close or a reset.
 
 use std::collections::VecDeque;
 
@@ -29,7 +29,7 @@ pub(super) fn policy(options: &Options<'_>) -> Result<Policy, ServeError> {
     Ok(Policy { active: Some(active), ..Policy::NONE })
 }
 
-/// Waiting line for the active slots. Each entry has a ticket, with which entries of closed connections are recognized.
+/// Waiting line for the worker slots. Each entry has a ticket, by which entries of closed connections are recognized.
 #[derive(Debug, Default)]
 pub(crate) struct WaitingLine {
     taken: u32,
@@ -38,8 +38,8 @@ pub(crate) struct WaitingLine {
 }
 
 impl WaitingLine {
-    /// Takes a slot for a new connection. Returns false if no slot is free. The caller then calls [`WaitingLine::wait`]
-    /// or refuses the connection.
+    /// Takes a worker slot for a new connection. Returns false if no slot is free. The caller then calls
+    /// [`WaitingLine::wait`] or refuses the connection.
     pub(crate) fn enter(&mut self, active: &Active) -> bool {
         let free = self.taken < active.slots;
         self.taken += u32::from(free);
@@ -63,8 +63,8 @@ impl WaitingLine {
         self.waiting.is_empty()
     }
 
-    /// Gives a free slot to the next connection that still waits. `holds` returns true if the entry with this token and
-    /// ticket is still valid.
+    /// Gives a free worker slot to the next connection that still waits, and returns this connection. `holds` returns
+    /// true if the entry with this token and ticket is still valid.
     pub(crate) fn next(&mut self, mut holds: impl FnMut(u32, u32) -> bool) -> Option<u32> {
         while let Some((token, ticket)) = self.waiting.pop_front() {
             if holds(token, ticket) {
@@ -88,7 +88,7 @@ mod tests {
         let (a, b) = (line.wait(10), line.wait(11));
         assert!(!line.may_wait(&active));
         assert_eq!(line.next(|t, ticket| (t, ticket) == (10, a)), Some(10));
-        // Connection 11 was closed, so that no connection takes the slot.
+        // Connection 11 was closed, so no connection takes the slot.
         assert_eq!(line.next(|t, ticket| (t, ticket) == (11, b + 1)), None);
         assert!(line.enter(&active) && !line.enter(&active));
     }

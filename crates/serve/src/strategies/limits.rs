@@ -1,13 +1,15 @@
-//! limits: limits the output that waits, and closes peers that do not behave.
+//! Strategy limits: limits the amount of waiting output, and closes the connections of peers that do not read or do not
+//! send.
 //!
-//! If a peer sends but never reads, it is closed, counted and reported when its output has not moved for `unsent_ms`. A
-//! peer that sends nothing for `silent_ms` is closed, too. In each thread, at most `sends` connections may have waiting
-//! output. When this number is reached, no other connection is read. (The server of the Windows study has one thread.)
+//! If none of a peer's waiting output could be sent for `unsent_ms`, its connection is closed, counted and reported.
+//! The same happens to a peer that sends nothing for `silent_ms`. In each thread, at most `sends` connections may have
+//! waiting output. When this number is reached, no other connection is read. (The server of the Windows study has one
+//! thread.)
 
 use super::policy::{Limits, Policy};
 use crate::{Options, ServeError};
 
-/// Maximum number of outstanding sends, as in the Windows study.
+/// Default maximum number of outstanding sends, as in the Windows study.
 pub(crate) const SENDS: u32 = 200;
 
 pub(super) fn policy(options: &Options<'_>) -> Result<Policy, ServeError> {

@@ -1,7 +1,8 @@
-//! Server strategies: which connections are served, how much is read at once, and which peers are closed.
+//! Server strategies, which decide which connections are served, how much is read at once, and which connections are
+//! closed.
 //!
-//! Each strategy has one file and one row in [`STRATEGIES`]. A row turns the options into a [`Policy`], which the
-//! models follow.
+//! Each strategy has one file and one entry in [`STRATEGIES`]. The entry converts the options into a [`Policy`], which
+//! the I/O models follow.
 
 mod high_connections;
 pub(crate) mod high_throughput;
@@ -15,14 +16,14 @@ use crate::{ModelSpec, Options, ServeError};
 
 pub(crate) use policy::{Active, LimitHit, Limits, Policy, ReadTurn, Refuse, head_ms};
 
-/// One row of [`STRATEGIES`].
+/// Entry of [`STRATEGIES`].
 #[derive(Clone, Copy)]
 pub struct StrategySpec {
     /// Name, as in `--strategy NAME`.
     pub name: &'static str,
     /// Description in one line.
     pub help: &'static str,
-    /// Name in the Windows study.
+    /// Name of the strategy in the Windows study.
     pub original: &'static str,
     make: fn(&Options<'_>) -> Result<Policy, ServeError>,
 }
@@ -49,7 +50,7 @@ pub const STRATEGIES: &[StrategySpec] = &[
     },
 ];
 
-/// Returns the policy of a plan. The error says why the model does not support the strategy.
+/// Returns the policy of a plan. Returns an error with the reason if the model does not support the strategy.
 pub(crate) fn choose(plan: &ServePlan, model: &ModelSpec, options: &Options<'_>) -> Result<Policy, ServeError> {
     let head_ms = head_ms(options)?;
     if plan.strategy.is_empty() {

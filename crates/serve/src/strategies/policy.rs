@@ -1,17 +1,18 @@
-//! Policies: rules that strategies make for models.
+//! Policies: the rules that a strategy sets for an I/O model.
 
 use crate::{Options, ServeError};
 
-/// Limits on reading from one connection in one turn.
+/// Limits on reading from a connection in one turn.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct ReadTurn {
-    /// Maximum number of bytes.
+    /// Maximum number of bytes to read.
     pub(crate) bytes: usize,
-    /// True to continue after a read that returned less than requested, until the socket has no more data.
+    /// True to continue reading until the socket has no more data. False to stop after a read that returned fewer bytes
+    /// than requested.
     pub(crate) drain: bool,
 }
 
-/// The rules that a strategy sets for a model.
+/// Rules that a strategy sets for an I/O model.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Policy {
     pub(crate) read: ReadTurn,
@@ -19,20 +20,21 @@ pub(crate) struct Policy {
     pub(crate) lazy_buffers: bool,
     pub(crate) active: Option<Active>,
     pub(crate) limits: Option<Limits>,
-    /// Maximum time for the head of a request in milliseconds; 0 for no limit. It applies with all strategies.
+    /// Maximum time for the head of a request, milliseconds; 0 for no limit. This limit applies with all strategies.
     pub(crate) head_ms: u32,
 }
 
-/// Default maximum time for the head of a request in milliseconds.
+/// Default maximum time for the head of a request, milliseconds.
 const HEAD_MS: u32 = 10_000;
 
-/// Returns the maximum time for the head of a request in milliseconds; 0 for no limit.
+/// Returns the maximum time for the head of a request, milliseconds; 0 for no limit.
 pub(crate) fn head_ms(options: &Options<'_>) -> Result<u32, ServeError> {
     Ok(options.get("header_timeout_ms")?.unwrap_or(HEAD_MS))
 }
 
 impl Policy {
-    /// Policy without a strategy: at most four reads per turn, until one returns less than requested.
+    /// Policy without a strategy. A turn ends after at least four pieces of input (256 KiB), or when a read returns
+    /// fewer bytes than requested.
     pub(crate) const NONE: Self = Self {
         read: ReadTurn { bytes: 4 * crate::connection::PIECE_BYTES, drain: false },
         lazy_buffers: false,
@@ -42,7 +44,7 @@ impl Policy {
     };
 }
 
-/// Settings of strategy high-throughput.
+/// Settings of the strategy high-throughput.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Active {
     pub(crate) slots: u32,
@@ -59,7 +61,7 @@ pub(crate) enum Refuse {
     Reset,
 }
 
-/// Settings of strategy limits.
+/// Settings of the strategy limits.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Limits {
     pub(crate) sends: u32,
@@ -67,18 +69,18 @@ pub(crate) struct Limits {
     pub(crate) silent_ms: u32,
 }
 
-/// Limit because of which a peer is closed.
+/// Limit because of which a connection is closed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum LimitHit {
-    /// The peer sends and does not read.
+    /// The peer does not read its answers.
     Unread,
     Silent,
-    /// The head of the request took too long. It applies with all strategies.
+    /// The head of a request took too long. This limit applies with all strategies.
     SlowHead,
 }
 
 impl LimitHit {
-    /// Describes what the peer did.
+    /// Describes the behaviour of the peer.
     pub(crate) fn words(self) -> &'static str {
         match self {
             Self::Unread => "sends and does not read",
@@ -89,13 +91,13 @@ impl LimitHit {
 }
 
 impl Limits {
-    /// Returns the limit that a connection exceeds. Times are in milliseconds of one clock; `blocked_ms` is 0 if no
-    /// output waits.
+    /// Returns the limit that a connection exceeds, if any. Times are in milliseconds of the same clock; `blocked_ms`
+    /// is 0 if no output waits.
     pub(crate) fn hit(&self, now_ms: u32, heard_ms: u32, blocked_ms: u32) -> Option<LimitHit> {
         if blocked_ms != 0 && now_ms.saturating_sub(blocked_ms) >= self.unsent_ms {
             return Some(LimitHit::Unread);
         }
-        // While output waits, the peer does not have to send a request.
+        // The limit for silent peers does not apply while output waits, because the peer need not send anything then.
         (blocked_ms == 0 && now_ms.saturating_sub(heard_ms) >= self.silent_ms).then_some(LimitHit::Silent)
     }
 }

@@ -8,13 +8,13 @@ use loadline_serve as serve;
 use run::ServePlan;
 use serve::{MODELS, STRATEGIES, Server};
 
-/// Lock by which these tests run one after another, because the counts are for the whole process.
+/// Lock for running these tests one after another, because the counts cover the whole process.
 static ALONE: Mutex<()> = Mutex::new(());
 
 #[global_allocator]
 static LIVING: sys::alloc::LiveAllocator = sys::alloc::LiveAllocator;
 
-/// Number of rounds. Memory that is allocated only once, such as a table of the standard library, grows only in the
+/// Number of rounds. Memory that is allocated only once, such as a table of the standard library, is allocated in the
 /// first round.
 const ROUNDS: u32 = 3;
 
@@ -26,7 +26,7 @@ pub(crate) fn alone() -> MutexGuard<'static, ()> {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Left {
     descriptors: usize,
-    /// Number of threads of servers and of io_uring. Threads of the test harness are left out, because their number
+    /// Number of threads of servers and of io_uring. Threads of the test harness are not counted, because their number
     /// changes.
     threads: usize,
     /// Memory that is mapped for rings, bytes.
@@ -37,7 +37,7 @@ struct Left {
 
 impl Left {
     fn now() -> Self {
-        // Memory is read last, because reading the other numbers allocates memory.
+        // The memory is counted last, because counting the other resources allocates memory.
         let descriptors = std::fs::read_dir("/proc/self/fd").unwrap().count();
         let tasks = std::fs::read_dir("/proc/self/task").unwrap();
         let names = tasks.filter_map(|t| std::fs::read_to_string(t.unwrap().path().join("comm")).ok());
@@ -45,8 +45,8 @@ impl Left {
         Self { descriptors, threads, ring_bytes: sys::uring::mapped_bytes(), memory: sys::alloc::live() }
     }
 
-    /// Waits until the resources are the same as in `before`, for at most `patience`. Descriptors may close after their
-    /// thread has ended.
+    /// Waits for at most `patience` until the resources are the same as in `before`. Descriptors may be closed a moment
+    /// after their thread has ended.
     fn settled(before: Self, patience: Duration, same: impl Fn(Self, Self) -> bool) -> Self {
         let deadline = Instant::now() + patience;
         loop {
@@ -59,7 +59,7 @@ impl Left {
     }
 }
 
-/// A model with an option.
+/// A model, possibly with an option.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Variant {
     pub(crate) model: &'static str,
@@ -100,14 +100,14 @@ pub(crate) fn each(mut check: impl FnMut(Variant, &'static str)) {
     }
 }
 
-/// Starts a server, uses it, stops it, and checks that nothing is left. Memory counts as leaked if it grows in every
-/// round.
+/// Starts a server, uses it, stops it, and checks that no resources are left. Memory counts as leaked only if it grows
+/// in every round.
 pub(crate) fn with_server(plan: &ServePlan, use_it: impl Fn(&Server)) -> serve::Stats {
     let mut grown = Vec::with_capacity(ROUNDS as usize);
     for _ in 0..ROUNDS {
         let before = Left::now();
         let mut stats = round(plan, &use_it);
-        // The memory of the peers' addresses belongs to the caller.
+        // This memory, which holds the peers' addresses, belongs to the caller.
         drop(std::mem::take(&mut stats.closed_peers));
         let rest = |l: Left| (l.descriptors, l.threads, l.ring_bytes);
         let after = Left::settled(before, Duration::from_secs(30), |a, b| rest(a) == rest(b));

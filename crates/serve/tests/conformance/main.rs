@@ -1,7 +1,7 @@
-//! Every model serves every service with every strategy, without losing bytes and without leaking descriptors, threads
-//! or memory.
+//! Every model must serve every service, and some services with every strategy, without losing bytes and without
+//! leaking descriptors, threads or memory.
 
-#![allow(clippy::unwrap_used)] // helpers of tests, too
+#![allow(clippy::unwrap_used)] // also for the helper functions of tests
 
 mod cases;
 mod harness;

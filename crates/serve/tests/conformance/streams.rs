@@ -1,4 +1,4 @@
-//! Requests for services whose connections begin with a handshake: HTTP/2, gRPC and WebSocket.
+//! Test requests for services whose connections begin with a handshake: HTTP/2, gRPC and WebSocket.
 
 use crate::talk::{LONG_NOISE, SHORT, Talk};
 
@@ -6,7 +6,7 @@ const DATA: u8 = 0;
 const HEADERS: u8 = 1;
 const END_STREAM: u8 = 1;
 const END_HEADERS: u8 = 4;
-/// Size in bytes of a short message.
+/// Size of a short message, bytes.
 const MESSAGE: usize = 64;
 
 pub(crate) fn talks() -> Vec<Talk> {
@@ -24,13 +24,13 @@ pub(crate) fn talks() -> Vec<Talk> {
     ]
 }
 
-/// Builds a frame of stream 0 or 1.
+/// Builds an HTTP/2 frame of stream 0 or 1.
 fn frame(kind: u8, flags: u8, stream: u8, payload: &[u8]) -> Vec<u8> {
     let length = (payload.len() as u32).to_be_bytes();
     [&length[1..], &[kind, flags, 0, 0, 0, stream], payload].concat()
 }
 
-/// Changes the stream number of frames.
+/// Changes the stream ID of frames.
 pub(crate) fn number(frames: &mut [u8], stream: u32) {
     let mut rest = frames;
     while rest.len() >= 9 {
@@ -40,14 +40,14 @@ pub(crate) fn number(frames: &mut [u8], stream: u32) {
     }
 }
 
-/// Returns the first bytes of an HTTP/2 client, with the largest possible windows.
+/// Returns the first bytes of an HTTP/2 client, with the largest possible flow-control windows.
 fn preface() -> Vec<u8> {
     let (most, more) = (0x7fff_ffff_u32, 0x7fff_ffff_u32 - 65_535);
     let settings = frame(4, 0, 0, &[&[0, 4][..], &most.to_be_bytes()].concat());
     [b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n".to_vec(), settings, frame(8, 0, 0, &more.to_be_bytes())].concat()
 }
 
-/// Encodes a header whose name is in the static table, without indexing.
+/// Encodes a header whose name is in the static table, without storing it in the dynamic table.
 fn field(name: &[u8], value: &str) -> Vec<u8> {
     [name, &[value.len() as u8], value.as_bytes()].concat()
 }
@@ -64,7 +64,7 @@ fn call() -> Vec<u8> {
     [frame(HEADERS, END_HEADERS, 1, &block), frame(DATA, END_STREAM, 1, &message)].concat()
 }
 
-/// Returns the bodies of the streams in order; `None` if a stream did not end.
+/// Returns the bodies of the streams in order; `None` if a stream did not end or was reset.
 fn bodies(answer: &[u8], asks: usize) -> Option<Vec<Vec<u8>>> {
     let (mut bodies, mut ended, mut rest) = (vec![Vec::new(); asks], vec![false; asks], answer);
     while !rest.is_empty() {
@@ -90,7 +90,7 @@ fn right_pages(answer: &[u8], ask: &[u8], asks: usize) -> bool {
     bodies(answer, asks).is_some_and(|bodies| bodies.iter().all(|body| body == page))
 }
 
-/// Returns true if each answer is a message of the same length.
+/// Returns true if each answer is one gRPC message of [`MESSAGE`] bytes.
 fn right_calls(answer: &[u8], _: &[u8], asks: usize) -> bool {
     let head = [&[0][..], &(MESSAGE as u32).to_be_bytes()].concat();
     let whole = |body: &Vec<u8>| body.starts_with(&head) && body.len() == head.len() + MESSAGE;
@@ -102,7 +102,7 @@ fn upgrade() -> Vec<u8> {
     format!("{}\r\nSec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\r\n\r\n", lines.join("\r\n")).into_bytes()
 }
 
-/// Builds a message in one frame; that of a client is masked with zeros.
+/// Builds a message in a single frame. With `masked`, it is a client's message, with a mask of zeros.
 fn message(masked: u8) -> Vec<u8> {
     let mask: &[u8] = if masked == 0 { &[] } else { &[0; 4] };
     [&[0x82, masked | MESSAGE as u8], mask, &LONG_NOISE[..MESSAGE]].concat()

@@ -1,4 +1,4 @@
-//! Requests to each service, and the exact answers.
+//! Requests to each service, and checks of the exact answers.
 
 use std::borrow::Cow;
 use std::io::{Read, Write};
@@ -12,27 +12,27 @@ use run::ServePlan;
 use crate::harness::Variant;
 use crate::streams;
 
-/// Size in bytes of an answer of the source service.
+/// Number of bytes that the source service sends on each connection.
 const SOURCE_BYTES: usize = 100_000;
-/// Size in bytes of the short file.
+/// Size of the short file, bytes.
 pub(crate) const SHORT: usize = 1000;
-/// Size in bytes of a long answer.
+/// Size of a long answer, bytes.
 pub(crate) const LONG: usize = 16 << 20;
 
-/// Content of the long message and file.
+/// Content of long messages and of the long file.
 pub(crate) static LONG_NOISE: LazyLock<Vec<u8>> = LazyLock::new(|| noise(LONG));
 
-/// One service with its requests and answers.
+/// A service with its test requests, and the check of its answers.
 pub(crate) struct Talk {
     pub(crate) service: &'static str,
     /// Bytes that are sent once, before the first request.
     pub(crate) hello: Vec<u8>,
-    /// True if each request is an HTTP/2 stream with the next number.
+    /// True if each request is an HTTP/2 stream, which needs its own stream ID.
     pub(crate) numbered: bool,
     /// Bytes of one request; empty for the source service, which sends without a request.
     pub(crate) ask: Vec<u8>,
-    /// A request whose exchange moves 16 MiB in at least one direction, and the number of such requests; 0 if another
-    /// service with the same code is tested.
+    /// A request of the long exchange, and the number of such requests. Together they move 16 MiB in at least one
+    /// direction. The number is 0 if another service tests the same code.
     pub(crate) long_ask: Vec<u8>,
     pub(crate) long_asks: usize,
     /// Returns true if these bytes are the complete answer to `asks` requests.
@@ -66,13 +66,13 @@ pub(crate) fn talks() -> Vec<Talk> {
 }
 
 impl Talk {
-    /// Creates a service without requests that accepts no answer.
+    /// Creates the entry of a service. It has no requests yet, and its check accepts no answer.
     pub(crate) fn new(service: &'static str) -> Self {
         let (hello, ask, long_ask) = (Vec::new(), Vec::new(), Vec::new());
         Self { service, hello, numbered: false, ask, long_ask, long_asks: 1, right: |_, _, _| false }
     }
 
-    /// Returns the request that follows `at` earlier ones.
+    /// Returns the request that follows after `at` earlier requests.
     fn nth<'a>(&self, ask: &'a [u8], at: usize) -> Cow<'a, [u8]> {
         let mut ask = Cow::Borrowed(ask);
         if self.numbered && at > 0 {
@@ -81,17 +81,17 @@ impl Talk {
         ask
     }
 
-    /// Returns `asks` requests that follow `after` earlier ones.
+    /// Returns `asks` requests that follow after `after` earlier requests.
     pub(crate) fn asks(&self, after: usize, asks: usize) -> Vec<u8> {
         (after..after + asks).flat_map(|at| self.nth(&self.ask, at).into_owned()).collect()
     }
 
-    /// Returns the first bytes of a connection: the handshake, `asks` requests, and half of another request.
+    /// Returns the first bytes of a connection: the handshake, `asks` requests, and half of a further request.
     pub(crate) fn begin(&self, asks: usize) -> Vec<u8> {
         [&self.hello[..], &self.asks(0, asks), &self.ask[..self.ask.len() / 2]].concat()
     }
 
-    /// Returns the plan of the service's server; with `long`, for the long exchange.
+    /// Returns the plan of the service's server. `long` is true for the long exchange.
     pub(crate) fn plan(&self, variant: Variant, strategy: &str, root: &Path, long: bool) -> ServePlan {
         let bytes = if long { LONG } else { SOURCE_BYTES }.to_string();
         let options = if self.service == "source" { vec![("source_bytes", bytes.as_str())] } else { Vec::new() };
@@ -103,8 +103,8 @@ impl Talk {
         plan
     }
 
-    /// Sends `asks` requests in pieces of `piece` bytes and closes the sending side; all answers are read at the same
-    /// time. Returns the bytes sent and received.
+    /// Sends `asks` requests in pieces of `piece` bytes, and closes the sending side. Reads all answers at the same
+    /// time and checks them. Returns the numbers of bytes sent and received.
     pub(crate) fn exchange(&self, stream: TcpStream, ask: &[u8], asks: usize, piece: usize) -> (u64, u64) {
         let mut reader = stream.try_clone().unwrap();
         let mut back = Vec::new();
@@ -124,7 +124,7 @@ impl Talk {
     }
 }
 
-/// Writes the files that the HTTP service serves.
+/// Writes the files that the HTTP services serve.
 pub(crate) fn write_files(root: &Path) {
     std::fs::write(root.join("short"), &LONG_NOISE[..SHORT]).unwrap();
     std::fs::write(root.join("long"), &LONG_NOISE[..]).unwrap();
@@ -145,7 +145,7 @@ fn get(path: &str) -> Vec<u8> {
     format!("GET {path} HTTP/1.1\r\nHost: h\r\n\r\n").into_bytes()
 }
 
-/// Returns true if each answer is a head with the length of the file, and the file.
+/// Returns true if each answer consists of a head with the length of the file, and the file itself.
 fn right_http(answer: &[u8], ask: &[u8], asks: usize) -> bool {
     let body = if ask == get("/long") { &LONG_NOISE[..] } else { &LONG_NOISE[..SHORT] };
     let mut rest = answer;
@@ -162,25 +162,25 @@ fn right_http(answer: &[u8], ask: &[u8], asks: usize) -> bool {
     rest.is_empty()
 }
 
-/// Returns a request that stores a value and one that reads it.
+/// Returns two requests: one that stores a value, and one that reads it.
 fn memcached_value(bytes: usize) -> Vec<u8> {
     [format!("set k 7 0 {bytes}\r\n").as_bytes(), &LONG_NOISE[..bytes], b"\r\nget k\r\n"].concat()
 }
 
-/// Returns true if the answers are the confirmation of a stored value, and the value with its flags.
+/// Returns true if the answers are confirmations of the stored value and the value itself with its flags.
 fn right_memcached(answer: &[u8], ask: &[u8], asks: usize) -> bool {
     let bytes = if ask.len() < 1000 { 64 } else { 1 << 20 };
     let head = format!("STORED\r\nVALUE k 7 {bytes}\r\n");
     answer == [head.as_bytes(), &LONG_NOISE[..bytes], b"\r\nEND\r\n"].concat().repeat(asks)
 }
 
-/// Returns a request that stores a value and one that reads it.
+/// Returns two requests: one that stores a value, and one that reads it.
 fn redis_value(bytes: usize) -> Vec<u8> {
     let head = format!("*3\r\n$3\r\nSET\r\n$1\r\nk\r\n${bytes}\r\n");
     [head.as_bytes(), &LONG_NOISE[..bytes], b"\r\n*2\r\n$3\r\nGET\r\n$1\r\nk\r\n"].concat()
 }
 
-/// Returns true if the answers are the confirmation of a stored value, and the value.
+/// Returns true if the answers are confirmations of the stored value and the value itself.
 fn right_redis(answer: &[u8], ask: &[u8], asks: usize) -> bool {
     let bytes = if ask.len() < 1000 { 64 } else { 1 << 20 };
     let head = format!("+OK\r\n${bytes}\r\n");
@@ -201,7 +201,7 @@ fn right_records(answer: &[u8], ask: &[u8], asks: usize) -> bool {
     answer.len() == asks * one && answer.chunks_exact(one).all(whole)
 }
 
-/// Returns true if the source service sent its bytes exactly once, whatever the requests were.
+/// Returns true if the source service sent its bytes exactly once, independently of the requests.
 fn right_source(answer: &[u8], _ask: &[u8], _asks: usize) -> bool {
     answer.len() == SOURCE_BYTES || answer.len() == LONG
 }

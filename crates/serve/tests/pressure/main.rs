@@ -1,7 +1,7 @@
-//! Every model serves every service in difficult conditions: long messages, peers that reset or never read, and bursts
-//! of connections.
+//! Every model must serve every service under difficult conditions: long messages, peers that reset or never read, and
+//! bursts of connections.
 
-#![allow(clippy::unwrap_used)] // helpers of tests, too
+#![allow(clippy::unwrap_used)] // also for the helper functions of tests
 
 #[path = "../conformance/cases.rs"]
 mod cases;
@@ -46,7 +46,7 @@ fn flood(server: &Server, talk: &Talk) -> TcpStream {
     flood.set_write_timeout(Some(Duration::from_millis(10))).unwrap();
     let (asks, mut asked, mut bytes, mut at) = ((1 << 16) / talk.ask.len(), 0, talk.hello.clone(), 0);
     while sent < 64 << 20 {
-        // The rest of a piece is sent next, so that every request is complete.
+        // The unsent rest of the bytes is sent next, so that no request is cut.
         if at == bytes.len() {
             (bytes, asked, at) = (talk.asks(asked, asks), asked + asks, 0);
         }
@@ -59,7 +59,7 @@ fn flood(server: &Server, talk: &Talk) -> TcpStream {
     unreachable!("{}: everything is taken from a peer that does not read", talk.service)
 }
 
-/// Resets the connection while an answer is being sent and half a request has arrived.
+/// Resets a connection while the server sends an answer and has received half of a request.
 fn reset(server: &Server, talk: &Talk) {
     let mut stream = connect(server);
     stream.write_all(&talk.begin(50)).unwrap();
@@ -76,7 +76,7 @@ fn resets_and_peers_that_never_read_affect_no_others_and_a_busy_server_stops() {
             reset(server, talk);
             let _never_reads = flood(server, talk);
             talk.exchange(connect(server), &talk.ask, 3, 100);
-            // The server stops while clients do not read, have sent half a request, or are idle.
+            // The server stops while clients do not read, are idle, or have sent only half of a request.
             let _busy: Vec<TcpStream> = (0..5)
                 .map(|_| {
                     let mut stream = connect(server);
@@ -106,7 +106,8 @@ fn a_thousand_connections_in_a_burst() {
     });
 }
 
-/// Waits, for at most a minute, until the counts of a server are as expected. The caller then checks the counts.
+/// Waits for at most a minute until the counts of a server are as expected. The caller must check the counts
+/// afterwards.
 fn wait_until(server: &Server, so: impl Fn(&Stats) -> bool) {
     let deadline = Instant::now() + Duration::from_secs(60);
     while !so(&server.stats()) && Instant::now() < deadline {

@@ -1,4 +1,4 @@
-//! Helpers of the tests: a proxy, upstreams made from closures, and clients.
+//! Helpers for tests of the proxy: the proxy itself, upstream servers made from closures, and clients.
 
 use std::io::{Read, Write};
 use std::net::{SocketAddr, TcpListener, TcpStream};
@@ -9,7 +9,7 @@ use run::ServePlan;
 
 pub(crate) const BACKENDS: [&str; 4] = ["epoll", "uring", "poll", "select"];
 
-/// Runs the check for all backends at the same time, because these tests mostly wait.
+/// Runs `check` for all backends at the same time, because these tests mostly wait.
 pub(crate) fn each_backend(check: impl Fn(&'static str) + Sync) {
     std::thread::scope(|scope| {
         for events in BACKENDS {
@@ -27,7 +27,7 @@ pub(crate) fn proxy(upstream: SocketAddr, events: &str, options: &[(&str, &str)]
     start(&plan).unwrap()
 }
 
-/// Starts an upstream. `each` handles every connection in a thread of its own.
+/// Starts an upstream server. `each` handles every connection in a separate thread.
 pub(crate) fn upstream(each: impl Fn(TcpStream) + Send + Sync + Clone + 'static) -> SocketAddr {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let addr = listener.local_addr().unwrap();
@@ -40,7 +40,7 @@ pub(crate) fn upstream(each: impl Fn(TcpStream) + Send + Sync + Clone + 'static)
     addr
 }
 
-/// Reads a request head. Returns `None` at the end of the input.
+/// Reads the head of a request. Returns `None` at the end of the input.
 pub(crate) fn head(stream: &mut TcpStream) -> Option<String> {
     let (mut bytes, mut one) = (Vec::new(), [0]);
     while !bytes.ends_with(b"\r\n\r\n") {
@@ -58,7 +58,7 @@ pub(crate) fn connect(server: &Server) -> TcpStream {
     stream
 }
 
-/// Sends a request and reads until the proxy closes.
+/// Sends a request, and reads until the proxy closes the connection.
 pub(crate) fn exchange(server: &Server, request: &[u8]) -> Vec<u8> {
     let mut stream = connect(server);
     stream.write_all(request).unwrap();
@@ -71,11 +71,11 @@ pub(crate) fn text(bytes: &[u8]) -> String {
     String::from_utf8_lossy(bytes).into_owned()
 }
 
-/// Returns the number of sockets with this port that some process holds.
+/// Returns the number of sockets with this port that belong to a process.
 pub(crate) fn sockets_of(port: u16) -> usize {
     let hex = format!(":{port:04X} ");
     let table = std::fs::read_to_string("/proc/self/net/tcp").unwrap();
-    // Inode 0 marks a socket without an owner.
+    // Inode 0 marks a socket that belongs to no process.
     let owned = |line: &&str| line.split_whitespace().nth(9).is_some_and(|inode| inode != "0");
     table.lines().skip(1).filter(|l| l.contains(&hex)).filter(owned).count()
 }

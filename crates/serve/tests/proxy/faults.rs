@@ -1,4 +1,5 @@
-//! Error responses to the client: for upstream servers that are down, silent or send malformed data, and for limits.
+//! Error responses of the proxy: for upstream servers that are down, silent or send malformed data, and for exceeded
+//! limits.
 
 use std::io::{Read, Write};
 use std::time::{Duration, Instant};
@@ -47,7 +48,7 @@ fn each_fault_has_its_status() {
 #[test]
 fn an_incomplete_response_ends_the_connection_and_never_looks_complete() {
     each_backend(|events| {
-        // The upstream sends the first half, then stays silent or closes.
+        // The upstream server sends half of the body, and then stays silent or closes.
         let addr = upstream(|mut stream| {
             while let Some(request) = head(&mut stream) {
                 stream.write_all(b"HTTP/1.1 200 OK\r\nContent-Length: 10\r\n\r\n12345").unwrap();
@@ -56,7 +57,7 @@ fn an_incomplete_response_ends_the_connection_and_never_looks_complete() {
                 }
             }
         });
-        // The timeout is long enough for the first half to arrive.
+        // The timeout is long enough for this half to arrive.
         let server = proxy(addr, events, &[("timeout_ms", "1000")]);
         for path in ["/ends", "/silent"] {
             let all = text(&exchange(&server, format!("GET {path} HTTP/1.1\r\nHost: x\r\n\r\n").as_bytes()));

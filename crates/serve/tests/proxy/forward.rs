@@ -1,5 +1,5 @@
-//! Requests and responses with any framing must pass, connections must be kept, and a client that has closed its
-//! sending side must get its response.
+//! The proxy must forward requests and responses with every framing, and keep connections open. A client that has
+//! closed its sending side must still get its response.
 
 use std::io::{Read, Write};
 use std::net::Shutdown;
@@ -29,7 +29,7 @@ fn keeps_connections_on_both_sides_and_passes_bytes_unchanged() {
             client.read_exact(&mut got).unwrap();
             assert_eq!(text(&got), expected, "{events}");
         }
-        // The requests arrive in one piece and are answered in order. The last one ends the connection.
+        // These requests arrive in one piece and must be answered in order. The last request ends the connection.
         let three = b"GET /a HTTP/1.1\r\nHost: x\r\n\r\n\r\nGET /b HTTP/1.1\r\nHost: x\r\n\r\nGET /c HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n";
         client.write_all(three).unwrap();
         let mut rest = Vec::new();
@@ -107,7 +107,7 @@ fn no_request_is_lost_if_a_kept_connection_has_closed() {
         let addr = upstream(|mut stream| {
             let _ = head(&mut stream);
             stream.write_all(b"HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok").unwrap();
-            // The next request arrives while the connection closes.
+            // The client's next request may arrive while this connection closes.
             let _ = head(&mut stream);
         });
         let server = proxy(addr, events, &[]);

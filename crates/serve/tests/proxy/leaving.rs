@@ -1,4 +1,4 @@
-//! Clients that leave or close their sending side while the upstream server works on their request.
+//! Clients that leave or close their sending side while the upstream server works on their requests.
 
 use std::io::{Read, Write};
 use std::net::{Shutdown, SocketAddr, TcpStream};
@@ -10,11 +10,11 @@ use loadline_serve::Server;
 
 use super::common::{connect, each_backend, head, proxy, text, upstream};
 
-/// Time limit of these tests, far below the proxy's timeout for a silent upstream.
+/// Maximum wait of these tests, far below the proxy's timeout for a silent upstream server.
 const PATIENCE: Duration = Duration::from_secs(20);
 const GET: &[u8] = b"GET / HTTP/1.1\r\nHost: x\r\n\r\n";
 
-/// Starts an upstream that reports each request and each end of its connections, and never answers.
+/// Starts an upstream server that reports each request and each end of a connection, and never answers.
 fn silent() -> (SocketAddr, Receiver<&'static str>) {
     let (said, heard) = channel();
     let said = Arc::new(Mutex::new(said));
@@ -29,7 +29,7 @@ fn silent() -> (SocketAddr, Receiver<&'static str>) {
     (addr, heard)
 }
 
-/// Makes a client send a request and leave, and waits until the upstream connection has ended, too.
+/// Starts a client that sends a request and leaves. Waits until the upstream connection has ended, too.
 fn leaves(events: &str, request: &[u8], leave: impl Fn(&TcpStream)) -> Server {
     let (addr, heard) = silent();
     let server = proxy(addr, events, &[("probe_ms", "20")]);
@@ -52,7 +52,7 @@ fn a_client_reset_ends_the_upstream_connection() {
     let reset = |client: &TcpStream| sys::socket::set_reset_on_close(client).unwrap();
     each_backend(|events| {
         assert_eq!(leaves(events, GET, reset).stats().resets, 1, "{events}");
-        // In this case, a second request was not read.
+        // Here, the proxy has not yet read a second request of the client.
         assert_eq!(leaves(events, &GET.repeat(2), reset).stats().resets, 1, "{events}, pipelined");
     });
 }
@@ -67,7 +67,7 @@ fn a_client_that_closes_or_half_closes_and_then_resets_is_noticed() {
             std::thread::sleep(Duration::from_millis(50));
             sys::socket::set_reset_on_close(client).unwrap();
         });
-        // HTTP/1.0 clients get no interim response, but their reset is noticed, too.
+        // HTTP/1.0 clients get no interim response, but the proxy notices their reset, too.
         let old = b"GET / HTTP/1.0\r\n\r\n";
         leaves(events, old, |client| sys::socket::set_reset_on_close(client).unwrap());
     });

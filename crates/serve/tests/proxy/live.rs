@@ -1,4 +1,4 @@
-//! The proxy in front of a real nginx, with real clients.
+//! The proxy in front of a real nginx, with curl and wrk as clients.
 
 use std::process::Command;
 
@@ -8,7 +8,7 @@ use super::common::{BACKENDS, proxy, sockets_of, text};
 
 const TEST: &str = "serves_curl_and_wrk_in_front_of_nginx";
 
-/// Fetches a small file, and one larger than any buffer.
+/// Fetches a small file, and a file that is larger than any buffer.
 fn curl(url: &str) -> String {
     let (file, large) = (format!("{url}/file"), format!("{url}/large"));
     let mut command = Command::new("curl");
@@ -28,7 +28,7 @@ fn wrk(url: &str) -> u64 {
 
 #[test]
 fn serves_curl_and_wrk_in_front_of_nginx() {
-    // nginx closes each connection after 100 requests, so upstream connections are both reused and replaced.
+    // nginx closes each connection after 100 requests. Upstream connections are therefore both reused and replaced.
     let Some(nginx) = nginx(0, "keepalive_requests 100;", "") else { return skip(TEST, "nginx is not installed") };
     std::fs::write(nginx.dir.path().join("large"), vec![b'x'; 5_000_000]).unwrap();
     let listeners = sockets_of(nginx.addr.port());
@@ -48,7 +48,7 @@ fn serves_curl_and_wrk_in_front_of_nginx() {
         assert_eq!(server.failures(), Vec::<String>::new(), "{events}");
         let stats = server.join();
         assert_eq!(stats.threads, 0);
-        // Only nginx's own listening socket is left.
+        // Only nginx's own listening sockets may be left.
         eventually(|| (sockets_of(port) == 0 && sockets_of(nginx.addr.port()) == listeners).then_some(()));
     }
 }

@@ -1,4 +1,4 @@
-//! Tests of the proxy in front of test upstreams and of nginx, with every backend of the event API.
+//! Tests of the proxy in front of test servers and of nginx, with every backend of the event API.
 #![allow(clippy::unwrap_used, clippy::panic)]
 
 mod common;

@@ -1,4 +1,4 @@
-//! Backpressure in both directions: if a peer does not read, its sender must stop, but no other connection.
+//! Backpressure in both directions: if a receiver does not read, its sender must stop, but other connections must not.
 
 use std::io::{ErrorKind, Read, Write};
 use std::sync::Arc;
@@ -34,7 +34,7 @@ fn a_slow_reader_stops_only_its_own_upstream() {
         slow.write_all(b"GET /large HTTP/1.1\r\nHost: x\r\n\r\n").unwrap();
         std::thread::sleep(Duration::from_millis(200));
         let held = sent.load(Ordering::Relaxed);
-        // The socket buffers on both sides and one read of the proxy are together far smaller than the whole response.
+        // The socket buffers on both sides and one read of the proxy together hold far less than the whole response.
         assert!(held < SIZE * 3 / 4, "{events}: {held} bytes were taken although nobody read");
         let other = exchange(&server, b"GET /small HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n");
         assert!(other.ends_with(b"ok"), "{events}");
@@ -75,7 +75,8 @@ fn an_upstream_that_does_not_read_stops_only_its_own_client() {
         write!(client, "PUT / HTTP/1.1\r\nHost: x\r\nContent-Length: {SIZE}\r\n\r\n").unwrap();
         client.set_write_timeout(Some(Duration::from_millis(300))).unwrap();
         let (mut sent, piece) = (0, vec![b'u'; 100_000]);
-        // Writes until the buffers of both sides are full. The proxy keeps at most the data of one read.
+        // The client writes until the buffers on both sides are full. The proxy itself stores at most the data of one
+        // read.
         let full = loop {
             match client.write(&piece[..piece.len().min(SIZE - sent)]) {
                 Ok(0) => break false,

@@ -1,5 +1,5 @@
-//! HAProxy and nginx in front of and behind loadline's servers. No server may execute a request that the server in
-//! front of it did not see.
+//! HAProxy and nginx in front of and behind loadline's servers. The server behind must not execute a request that the
+//! server in front did not see.
 
 use std::io::{Read as _, Write as _};
 use std::net::SocketAddr;
@@ -11,7 +11,7 @@ use testkit::{Running, free_port, program, skip};
 use super::common::{proxy, text};
 use super::{credulous, http, right, say, wrong};
 
-/// Returns the requests that nginx or HAProxy logged, one per line. The servers log a request at its end, possibly
+/// Returns the requests that nginx or HAProxy has logged, one per line. A request is logged when it ends, possibly
 /// after the client got the response.
 fn log(peer: &Running) -> String {
     std::fs::read(peer.dir.path().join("log")).map(|bytes| text(&bytes)).unwrap_or_default()
@@ -60,8 +60,8 @@ fn haproxy(to: Option<SocketAddr>) -> Option<Running> {
 type Start = fn(Option<SocketAddr>) -> Option<Running>;
 const PEERS: [(&str, Start); 2] = [("nginx", nginx), ("haproxy", haproxy)];
 
-/// Sends two requests at once and reads until both are answered or the peer closes. The sending side stays open,
-/// because HAProxy may ignore the second request of a client that has closed its side.
+/// Sends two requests at once, and reads until both are answered or the server closes the connection. The sending side
+/// stays open, because HAProxy may ignore the second request of a client that has closed its sending side.
 fn two_answers(to: SocketAddr, bytes: &[u8]) -> String {
     let mut stream = std::net::TcpStream::connect(to).unwrap();
     stream.set_read_timeout(Some(Duration::from_secs(20))).unwrap();
@@ -76,8 +76,8 @@ fn two_answers(to: SocketAddr, bytes: &[u8]) -> String {
     text(&all)
 }
 
-/// Sends every malformed request through a front end (a proxy). Then waits until the server behind it has counted no
-/// more requests than the front end has logged.
+/// Sends every malformed request through a front end (a proxy). After each request, waits until the server behind has
+/// counted no more requests than the front end has logged.
 fn no_more_than(front: &Running, name: &str, logged: impl Fn(&str) -> usize, behind: impl Fn() -> usize) {
     for (shape, _, bytes, _) in wrong() {
         say(front.addr, &bytes);
@@ -127,7 +127,7 @@ fn our_proxy_forwards_no_malformed_request_to_other_servers() {
             let answer = say(server.local_addr(), &bytes);
             assert_eq!(answer.matches("HTTP/1.1 200 ").count(), 2, "{name}: {} gave {answer}", text(&bytes));
         }
-        // The log has one hidden request for each valid request, and none for the malformed ones.
+        // The log must contain one hidden request for each valid message, and none for the malformed messages.
         let hidden = || log(&back).matches("/hidden").count();
         let until = Instant::now() + Duration::from_secs(20);
         while hidden() < right().count() && Instant::now() < until {

@@ -1,6 +1,6 @@
-//! Request smuggling: a table of malformed requests for the parser, the reference server and the proxy. HAProxy and
-//! nginx serve as front ends and back ends. Each row of the table names its source; a further source is RFC 9112,
-//! section 11.2.
+//! Request smuggling: a table of malformed requests is sent to the parser, the reference server and the proxy. HAProxy
+//! and nginx are used as front ends and back ends. Each entry of the table names the section of the RFC that it
+//! violates. A further source is RFC 9112, section 11.2.
 #![allow(clippy::unwrap_used, clippy::panic, dead_code)]
 
 #[path = "../proxy/common.rs"]
@@ -20,7 +20,8 @@ use run::ServePlan;
 use common::{proxy, text, upstream};
 use shapes::{CHUNKED, CHUNKS, HEADS, HIDDEN, RIGHT};
 
-/// Returns every malformed request: name, expected status, bytes, and true if the error is in its head.
+/// Returns every malformed message: its name, the expected status, its bytes, and true if the error is in the message's
+/// head.
 pub(crate) fn wrong() -> impl Iterator<Item = (String, u16, Vec<u8>, bool)> {
     let heads = HEADS.iter().map(|s| (s, s.bytes.to_owned(), true));
     let chunks = CHUNKS.iter().map(|s| (s, [CHUNKED, s.bytes].concat(), false));
@@ -37,7 +38,7 @@ pub(crate) fn http() -> Server {
     start(&ServePlan { service: "http".into(), model: "epoll".into(), body_bytes: 3, ..ServePlan::default() }).unwrap()
 }
 
-/// Sends the bytes, closes the sending side, and returns all bytes received until the end or a reset.
+/// Sends the bytes, closes the sending side, and returns all bytes that arrive until the connection ends or is reset.
 pub(crate) fn say(to: SocketAddr, bytes: &[u8]) -> String {
     let mut stream = TcpStream::connect(to).unwrap();
     stream.set_read_timeout(Some(Duration::from_secs(20))).unwrap();
@@ -55,7 +56,7 @@ pub(crate) fn say(to: SocketAddr, bytes: &[u8]) -> String {
     }
 }
 
-/// Parses messages. Returns the number of messages, or the status with which the first one is refused.
+/// Parses messages. Returns the number of messages, or the status with which a message is refused.
 fn parse(mut bytes: &[u8]) -> Result<u32, u16> {
     let mut count = 0;
     while !bytes.is_empty() {
@@ -94,7 +95,7 @@ fn the_server_refuses_malformed_messages_and_ends_the_connection() {
     }
 }
 
-/// Starts an upstream that answers any bytes that end like a head, and records every byte.
+/// Starts an upstream server that answers any bytes that end like a head, and records all bytes.
 fn credulous() -> (SocketAddr, Arc<Mutex<Vec<u8>>>) {
     let seen = Arc::new(Mutex::new(Vec::new()));
     let remembers = seen.clone();
@@ -123,7 +124,7 @@ fn the_proxy_forwards_no_malformed_message() {
             assert_eq!(seen, "", "{name}");
             assert!(answer.starts_with(&format!("HTTP/1.1 {status} ")), "{name}: {answer}");
         }
-        // The head before the malformed chunks was already forwarded, so it may be answered.
+        // The proxy has already forwarded the head before the malformed chunks, so there may be an answer.
         let passed = seen.split_once("\r\n\r\n").map_or("", |(_, body)| body);
         assert!(!seen.contains("/hidden") && passed.is_empty(), "{name}: {seen}");
         assert_eq!(answer.matches("HTTP/1.1 ").count(), 1, "{name}: {answer}");
@@ -152,7 +153,7 @@ fn the_proxy_adds_via_and_answers_a_trace_with_no_forwards_left() {
     assert_eq!(text(&seen.lock().unwrap()), "", "RFC 9110 7.6.2");
 }
 
-/// The proxy does not forward an ambiguous response of an upstream.
+/// The proxy must not forward an ambiguous response of an upstream server.
 #[test]
 fn the_proxy_refuses_ambiguous_responses() {
     for (answer, section) in [

@@ -1,7 +1,7 @@
-//! Messages that two parsers could understand differently, each with the section that forbids it. Each message is
-//! followed by [`HIDDEN`]. If a server answers or forwards this hidden request, it was deceived.
+//! Messages that two parsers could understand differently, each with the section of the RFC that forbids it. [`HIDDEN`]
+//! follows each message. A server that answers or forwards this hidden request was deceived.
 
-/// The hidden request, which no client has made.
+/// The hidden request, which the client did not intend to make.
 pub(crate) const HIDDEN: &str = "GET /hidden HTTP/1.1\r\nHost: x\r\n\r\n";
 
 /// One message that a smuggling test sends.
@@ -165,10 +165,10 @@ pub(crate) const HEADS: &[Shape] = &[
     ),
 ];
 
-/// The head in front of each of [`CHUNKS`].
+/// Head that precedes each of [`CHUNKS`].
 pub(crate) const CHUNKED: &str = "POST / HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked\r\n\r\n";
 
-/// Malformed chunks behind a valid head. The parser must not find an end of the body.
+/// Malformed chunks after a valid head. The parser must not find the end of the body.
 pub(crate) const CHUNKS: &[Shape] = &[
     shape("a size ends with LF", "9112 7.1", 400, "5\nhello\r\n0\r\n\r\n"),
     shape("data ends with LF", "9112 7.1", 400, "5\r\nhello\n0\r\n\r\n"),
@@ -192,7 +192,7 @@ pub(crate) const CHUNKS: &[Shape] = &[
     shape("a folded trailer", "9112 5.2", 400, "0\r\nX: y\r\n z\r\n\r\n"),
 ];
 
-/// Unusual but valid requests. Each message and the request after it must be answered.
+/// Unusual but valid messages. Each message and the hidden request after it must be answered.
 pub(crate) const RIGHT: &[&str] = &[
     "GET / HTTP/1.1\r\nHost: x\r\n\r\n",
     "GET / HTTP/1.1\r\nhost:  x:80  \r\n\r\n",

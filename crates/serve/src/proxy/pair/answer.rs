@@ -1,4 +1,4 @@
-//! Forwards the response of the upstream server, until it is complete or the upstream connection has ended.
+//! Forwards the response of the upstream server until it is complete or the upstream connection has ended.
 
 use super::{Answer, Next, Pair, Phase};
 use crate::proxy::body::Body;
@@ -7,7 +7,7 @@ use crate::proxy::head;
 use crate::proxy::io::Io;
 
 impl Pair {
-    /// Forwards response bytes, with at most one read.
+    /// Forwards bytes of the response, with at most one read.
     pub(super) fn pass_down(&mut self, io: &mut Io) -> Next {
         let Some(upstream) = &mut self.upstream else { return Next::Wait };
         if !upstream.readable {
@@ -18,7 +18,7 @@ impl Pair {
             Read::Bytes(n) => {
                 self.progress_ms = io.now_ms;
                 self.kept = false;
-                // The buffer is moved out of `io` while its bytes are used, and moved back below.
+                // The buffer is moved out of `io` while its bytes are used, and is then moved back.
                 let buffer = std::mem::take(&mut io.buffer);
                 let next = self.answer(io, &buffer[..n]);
                 io.buffer = buffer;
@@ -65,7 +65,7 @@ impl Pair {
         }
         self.response_begun = true;
         self.keep_upstream = found.keep;
-        // Without a length, only the end of the connection marks the end of the body.
+        // A body without a declared length ends only when the connection ends.
         self.keep_client &= found.body != Body::UntilClose;
         self.answer = Answer::Body(found.body);
         if self.keep_client && (found.keep || !found.names_connection) {
@@ -80,21 +80,21 @@ impl Pair {
         self.answer_body_with(io, bytes, 0)
     }
 
-    /// Sends `bytes` with one call: a head of `before` bytes, then a part of the body.
+    /// Sends `bytes` with one system call. The first `before` bytes are the head, and the others are a part of the
+    /// body.
     fn answer_body_with(&mut self, io: &mut Io, bytes: &[u8], before: usize) -> Next {
         let Answer::Body(body) = &mut self.answer else { return Next::Close };
         let Ok(own) = body.take(&bytes[before..]) else { return Next::Close };
         let done = body.done();
         if before + own < bytes.len() {
-            // The upstream server sent more bytes than it announced, so that the rest of the connection cannot be
-            // trusted.
+            // The upstream server sent more bytes than it announced, so this connection must not be used again.
             self.keep_upstream = false;
         }
         match self.to_client.send(&mut self.client, &bytes[..before + own]) {
             Ok(taken) => io.sent(taken),
             Err(()) => return Next::Close,
         }
-        // A rewritten head in the buffer is sent with the same call as the body.
+        // A rewritten head in the buffer is sent with the same system call as the body.
         if !self.to_client.is_empty() && self.client.writable {
             match self.to_client.flush(&mut self.client) {
                 Ok(taken) => io.sent(taken),
@@ -109,7 +109,7 @@ impl Pair {
         if more { Next::Again } else { Next::Wait }
     }
 
-    /// Ends an exchange after its complete response.
+    /// Ends an exchange whose response is complete.
     fn finish(&mut self, io: &mut Io) -> Next {
         (self.answer, self.response_begun) = (Answer::Done, false);
         io.cell.requests.add(1);
@@ -126,12 +126,12 @@ impl Pair {
             return self.end(io);
         }
         self.phase = Phase::Idle;
-        // If the client has sent another request already, that request waits until the other clients have had their
+        // If the client has already sent another request, this request waits until the other clients have had their
         // turn.
         if self.input.is_empty() && !self.client.readable { Next::Wait } else { Next::Again }
     }
 
-    /// Handles the end of the upstream connection, which may complete the response or come too early.
+    /// Handles the end of the upstream connection: it completes the response, or comes too early.
     fn upstream_ended(&mut self, io: &mut Io, in_order: bool) -> Next {
         self.keep_upstream = false;
         if in_order && self.answer == Answer::Body(Body::UntilClose) {

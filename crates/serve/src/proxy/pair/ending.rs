@@ -1,4 +1,4 @@
-//! Ending of a client's connection: error responses, and a close that lets the client read its last response.
+//! Ends a client's connection: sends error responses, and closes in a way that lets the client read its last response.
 
 use super::{Answer, Next, Pair, Phase};
 use crate::proxy::end::Read;
@@ -19,7 +19,7 @@ impl Pair {
         self.end(io)
     }
 
-    /// Sends one interim response to a waiting client. If the client has gone, its host answers with a reset.
+    /// Sends one interim response to a waiting client. If the client has left, its host answers with a reset.
     pub(in crate::proxy) fn probe(&mut self) -> Result<(), ()> {
         let untouched = self.answer == Answer::Head && self.partial.is_empty() && self.to_client.is_empty();
         if untouched && std::mem::take(&mut self.may_probe) {
@@ -29,7 +29,7 @@ impl Pair {
         }
     }
 
-    /// Ends the connection after all bytes are written.
+    /// Ends the connection after all waiting bytes were written.
     pub(super) fn end(&mut self, io: &mut Io) -> Next {
         self.phase = Phase::Closing;
         self.closing(io)
@@ -43,7 +43,7 @@ impl Pair {
         if !self.to_client.is_empty() {
             return Next::Wait;
         }
-        // If a socket with unread bytes was closed, the connection would be reset, and the response could be lost.
+        // Closing a socket with unread bytes would reset the connection, and the client could lose the response.
         if self.upload.done() && self.input.is_empty() && !self.client.readable {
             return Next::Close;
         }

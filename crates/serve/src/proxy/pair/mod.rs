@@ -1,9 +1,9 @@
-//! A client of the proxy, with its upstream connection. Bytes move in both directions as fast as each side accepts
-//! them.
+//! A pair: a client of the proxy with its upstream connection. Bytes are forwarded in both directions as fast as the
+//! receivers accept them.
 //!
-//! While bytes wait for one side, the other side is not read, so that a slow receiver also slows its sender down.
-//! Bodies pass unchanged. Heads pass unchanged unless they have fields for the proxy. If a kept upstream connection is
-//! closed before any byte of the response, a repeatable request is sent again.
+//! While bytes wait to be sent to one side, the other side is not read, so a slow receiver also slows its sender down.
+//! Bodies pass unchanged. Heads pass unchanged unless they contain fields that the proxy must change. If a kept
+//! upstream connection is closed before any byte of the response, a repeatable request is sent again.
 
 mod answer;
 mod ending;
@@ -20,9 +20,10 @@ pub(super) enum Phase {
     Idle,
     /// Forwarding a request or its response.
     Exchange,
-    /// Writing the last bytes. After these bytes, the proxy closes its side.
+    /// Writing the last bytes for the client, after which the proxy closes its side.
     Closing,
-    /// The proxy has closed its side. Further bytes from the client are dropped; it can still read its last response.
+    /// The proxy has closed its side, and the client can still read its last response. Further bytes from the client
+    /// are dropped.
     Lingering,
 }
 
@@ -38,7 +39,7 @@ enum Answer {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Next {
     Wait,
-    /// Take another turn after the other pairs, even without an event.
+    /// Call `turn` again after the other pairs, even without an event.
     Again,
     Close,
 }
@@ -47,28 +48,28 @@ pub(super) struct Pair {
     pub(super) client: End,
     pub(super) upstream: Option<End>,
     pub(super) phase: Phase,
-    /// Number that distinguishes this pair from earlier ones with the same index.
+    /// Number that distinguishes this pair from earlier pairs with the same index.
     pub(super) serial: u32,
-    /// Time when a byte was last moved, milliseconds.
+    /// Time at which bytes were last forwarded, milliseconds.
     pub(super) progress_ms: u64,
-    /// Time at which the incomplete request head began, in milliseconds.
+    /// Time at which the incomplete head of a request began, milliseconds; absent if there is none.
     pub(super) head_since_ms: Option<u64>,
-    /// True if the pair is in the list of incomplete heads.
+    /// True if the pair is in the list of incomplete request heads.
     pub(super) head_watched: bool,
     /// True if the pair is in the list of deadlines.
     pub(super) watched: bool,
-    /// True if the pair is in the list of pairs that take another turn.
+    /// True if the pair is in the list of pairs to call again without an event.
     pub(super) again: bool,
-    /// True if the pair is in the list of clients to check again.
+    /// True if the pair is in the list of clients that may have left.
     pub(super) suspected: bool,
     connecting: bool,
-    /// True if the upstream connection was used before and no byte of this response has arrived.
+    /// True if the upstream connection was kept from an earlier request and no byte of this response has arrived.
     kept: bool,
-    /// Bytes of the next request or of an incomplete head.
+    /// Received bytes of an incomplete request head, or of the request after the current one.
     input: Vec<u8>,
-    /// Bytes of an incomplete response head.
+    /// Received bytes of an incomplete response head.
     partial: Vec<u8>,
-    /// The request's head as sent to the upstream server, kept so that it can be sent again.
+    /// Head of the request as sent to the upstream server, stored so that the request can be sent again.
     request: Vec<u8>,
     to_client: Out,
     to_upstream: Out,
@@ -78,9 +79,9 @@ pub(super) struct Pair {
     keep_client: bool,
     keep_upstream: bool,
     repeatable: bool,
-    /// True if the client may get an interim response and has not got one yet.
+    /// True if the client may get an interim response and has not got one for this request.
     may_probe: bool,
-    /// True if the final response has begun, so that no other status can be sent.
+    /// True once the final response has begun. No other status can then be sent.
     response_begun: bool,
 }
 
@@ -115,7 +116,7 @@ impl Pair {
         }
     }
 
-    /// Returns true if the next step depends on the client.
+    /// Returns true if the exchange can continue only after the client reads or sends bytes.
     pub(super) fn waits_for_client(&self) -> bool {
         !self.to_client.is_empty() || self.answer == Answer::Head && !self.upload.done() && self.to_upstream.is_empty()
     }
@@ -129,19 +130,19 @@ impl Pair {
         }
     }
 
-    /// Returns true if an exchange is in progress and the client is currently not read.
+    /// Returns true if an exchange is in progress and the proxy currently does not read from the client.
     pub(super) fn leaves_client_unread(&self) -> bool {
         self.phase == Phase::Exchange && !self.wants_client_read()
     }
 
-    /// Returns true if an exchange is in progress, the client is currently not read, and it could leave without being
-    /// noticed.
+    /// Returns true if the client could leave unnoticed: an exchange is in progress, the proxy does not read from the
+    /// client, and no event would report a reset.
     pub(super) fn may_miss_client(&self, level: bool) -> bool {
         (self.client.ended || level && self.client.readable) && self.leaves_client_unread()
     }
 
-    /// Returns true if the client's side should be watched for data or its end. If there are unread bytes, this is
-    /// impossible, because a level-triggered backend would report them in every call.
+    /// Returns true if the event queue should report data from the client or the end of its data. A client with unread
+    /// bytes cannot be watched, because a level-triggered backend would report these bytes in every call.
     pub(super) fn watches_client(&self) -> bool {
         self.wants_client_read() || self.phase == Phase::Exchange && !self.client.readable
     }
@@ -162,8 +163,8 @@ impl Pair {
         !self.upload.done() && !self.connecting
     }
 
-    /// Moves as many bytes as possible. Each side is read at most once per turn, so that a fast pair does not delay
-    /// others. Returns `Again` if more bytes may follow at once.
+    /// Forwards as many bytes as possible. Each side is read at most once per call, so that a fast pair does not delay
+    /// other pairs. Returns `Again` if more bytes can be forwarded at once.
     pub(super) fn turn(&mut self, io: &mut Io) -> Next {
         if self.to_client.flush(&mut self.client).map(|n| io.sent(n)).is_err() {
             return Next::Close;

@@ -1,4 +1,4 @@
-//! Forwarding of a request: waits for its head, takes an upstream connection, and sends head and body.
+//! Forwards a request: waits for its head, takes an upstream connection, and sends head and body.
 
 use proto::http1::empty_lines;
 
@@ -11,17 +11,17 @@ use crate::proxy::io::Io;
 enum Begin {
     Incomplete,
     Forwarded,
-    /// The request must not be forwarded; the proxy's own response waits to be sent.
+    /// The request must not be forwarded. The proxy's own response waits to be sent.
     Answered,
 }
 
 impl Pair {
-    /// Waits for a request head.
+    /// Waits for the head of a request.
     pub(super) fn idle(&mut self, io: &mut Io) -> Next {
         if !self.to_client.is_empty() {
             return Next::Wait;
         }
-        // Bytes that arrived with the request before are parsed first.
+        // Bytes that arrived together with the previous request are parsed first.
         let mut looked = false;
         loop {
             if !self.input.is_empty() && (!looked || self.phase == Phase::Idle) {
@@ -72,12 +72,13 @@ impl Pair {
         self.may_probe = found.interim;
         self.partial.clear();
         // A request that must not be sent twice gets a new connection, because the upstream server may have closed the
-        // unused ones.
+        // unused connections.
         self.attach(io, self.repeatable)?;
         Ok(Begin::Forwarded)
     }
 
-    /// Takes an unused upstream connection or starts a new one, and sends the head of the request.
+    /// Takes an unused upstream connection if `may_keep` is true and there is one. Otherwise, starts a new connection.
+    /// Then sends the head of the request.
     pub(super) fn attach(&mut self, io: &mut Io, may_keep: bool) -> Result<(), Refused> {
         self.to_upstream.clear();
         let kept = if may_keep { io.take_kept() } else { None };
@@ -89,8 +90,7 @@ impl Pair {
         if self.connecting {
             self.to_upstream.push(&self.request);
         } else if self.to_upstream.send(&mut end, &self.request).is_err() {
-            // The connection is already broken. A read will report the broken connection, and another connection is
-            // then tried.
+            // The connection is already broken. The next read will report this, and another connection is then tried.
             end.readable = true;
         }
         self.upstream = Some(end);
@@ -98,7 +98,7 @@ impl Pair {
         Ok(())
     }
 
-    /// Separates the upstream connection from the pair.
+    /// Takes the upstream connection away from the pair, and returns it.
     pub(in crate::proxy) fn detach(&mut self, io: &mut Io) -> Option<End> {
         let end = self.upstream.take()?;
         io.attached -= 1;
@@ -133,7 +133,7 @@ impl Pair {
         next
     }
 
-    /// Returns true if the connect succeeded. The socket must be writable.
+    /// Returns true if connecting to the upstream server has succeeded.
     fn connected(&mut self) -> bool {
         let Some(end) = &mut self.upstream else { return false };
         if !end.writable || sys::socket::take_error(end.owned()).is_err() {
@@ -148,7 +148,7 @@ impl Pair {
         let Some(upstream) = &mut self.upstream else { return Ok(Next::Wait) };
         if !self.input.is_empty() {
             let Ok(own) = self.upload.take(&self.input) else { return Err(self.refuse(io, 400)) };
-            // If the upstream connection is broken, a read reports this.
+            // If the upstream connection is broken, the next read reports this.
             let _ = self.to_upstream.send(upstream, &self.input[..own]);
             self.input.drain(..own);
             return Ok(if self.upload.done() { Next::Wait } else { Next::Again });
@@ -169,7 +169,7 @@ impl Pair {
                 Ok(if more { Next::Again } else { Next::Wait })
             }
             Read::Nothing => Ok(Next::Wait),
-            // The request is incomplete, so that there will be no response.
+            // The request is incomplete, so there will be no response.
             Read::End | Read::Broken => Err(Next::Close),
         }
     }

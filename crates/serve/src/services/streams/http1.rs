@@ -1,4 +1,4 @@
-//! Connection of the service: reads requests, and answers each of them with a stream.
+//! HTTP/1.1 connection of the service `sse`: reads requests, and answers each of them with a stream of events.
 
 use std::io::Write as _;
 use std::sync::Arc;
@@ -11,7 +11,7 @@ use super::schedule::Times;
 
 const CONTINUE: &[u8] = b"HTTP/1.1 100 Continue\r\n\r\n";
 const LAST_CHUNK: &[u8] = b"0\r\n\r\n";
-/// Number of waiting bytes from which no further event is written.
+/// Number of unsent bytes from which on no further event is written.
 const ENOUGH_OUTPUT_BYTES: usize = 16 * 1024;
 
 /// Part of the connection to which the next byte belongs.
@@ -20,7 +20,7 @@ enum Phase {
     /// The body of a request, which is skipped.
     Body(u64),
     Chunks(Chunked),
-    /// The request is being answered. Further requests wait.
+    /// A request is being answered. Further requests wait.
     Answering(Times),
 }
 
@@ -28,15 +28,15 @@ enum Phase {
 pub(super) struct StreamSession {
     plan: Arc<StreamPlan>,
     phase: Phase,
-    /// Bytes that were not read yet: an incomplete head, or requests that wait.
+    /// Received bytes that were not parsed yet: an incomplete head, or requests that wait.
     input: Vec<u8>,
     output: Vec<u8>,
     /// Number of bytes of `output` that were sent.
     sent: usize,
     keep_alive: bool,
-    /// False for HTTP/1.0, in which a stream ends with its connection.
+    /// False for HTTP/1.0. A stream then ends with its connection.
     has_chunks: bool,
-    /// True once the connection ends after its output.
+    /// True if the connection must end after all output was sent.
     ends: bool,
 }
 
@@ -46,7 +46,7 @@ impl StreamSession {
         Self { plan, phase: Phase::Head, input, output, sent: 0, keep_alive: true, has_chunks: true, ends: false }
     }
 
-    /// Reads the input as far as possible; returns the number of requests that were read.
+    /// Parses the input as far as possible. Returns the number of requests that are now complete.
     fn read(&mut self) -> u32 {
         let (mut used, mut requests) = (0, 0);
         while !self.ends && used < self.input.len() {
@@ -87,8 +87,8 @@ impl StreamSession {
         requests
     }
 
-    /// Reads the head of a request, which begins at this byte of the input. Returns its length; 0 if it is incomplete or
-    /// refused.
+    /// Parses the head of a request that begins at position `at` of the input. Returns the length of the head; 0 if the
+    /// head is incomplete or refused.
     fn head(&mut self, at: usize) -> usize {
         let head = match request(&self.input[at..]) {
             Ok(Some(head)) => head,
@@ -117,7 +117,7 @@ impl StreamSession {
         self.ends = true;
     }
 
-    /// Begins the answer to a request; the head is sent at once.
+    /// Begins the answer to a request. The head of the answer is sent at once.
     fn answer(&mut self) {
         let kind = if self.plan.lines { "application/x-ndjson" } else { "text/event-stream" };
         let close = if self.keep_alive { "" } else { "Connection: close\r\n" };
@@ -154,7 +154,7 @@ impl StreamSession {
     }
 }
 
-/// Writes an event, with `has_chunks` as a chunk.
+/// Writes an event; with `has_chunks`, the event is a chunk.
 fn write_event(output: &mut Vec<u8>, lines: bool, has_chunks: bool, text: std::fmt::Arguments<'_>) {
     let event = if lines { format!("{text}\n") } else { format!("data: {text}\n\n") };
     let _ = match has_chunks {

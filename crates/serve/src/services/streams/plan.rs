@@ -8,12 +8,12 @@ use proto::Pace;
 use super::schedule::{Schedule, Times};
 use crate::{Options, ServeError};
 
-/// Settings and counts that all connections share.
+/// Settings and counters of streams, which all connections share.
 pub(crate) struct StreamPlan {
     pub(super) schedule: Schedule,
     /// Text of an additional event that ends each stream; empty for none.
     pub(super) end: String,
-    /// True for one line per event instead of server-sent events.
+    /// True for lines of JSON (NDJSON), and false for server-sent events.
     pub(super) lines: bool,
     /// Number of streams so far.
     streams: AtomicU64,
@@ -33,9 +33,9 @@ impl StreamPlan {
         Ok(Arc::new(Self { schedule, end, lines, streams: AtomicU64::new(0), clock }))
     }
 
-    /// Returns the plan of a service that answers with streams only if the option `events` is set.
+    /// Returns the plan of a service that answers with streams only if the option `events` is set; otherwise `None`.
     pub(crate) fn if_asked(options: &Options<'_>) -> Result<Option<Arc<Self>>, ServeError> {
-        // For the model `event`, the option names a back end instead.
+        // With the model `event`, the option `events` names a backend instead.
         let is_asked = options.get::<String>("events")?.is_some_and(|events| events.parse::<u64>().is_ok());
         if is_asked { Self::from(options, sys::clock::monotonic_ns).map(Some) } else { Ok(None) }
     }
@@ -45,7 +45,7 @@ impl StreamPlan {
         self.schedule.begin((self.clock)(), self.streams.fetch_add(1, Ordering::Relaxed))
     }
 
-    /// Returns the body of a whole stream whose events all have the same length, and this length.
+    /// Returns the body of a whole stream, and the length of its events, which all have the same length.
     pub(crate) fn body(&self) -> (Vec<u8>, usize) {
         let event = |n: u64| match self.lines {
             true => format!("{{\"event\":{n:012}}}\n"),
@@ -59,7 +59,8 @@ impl StreamPlan {
         self.schedule.events
     }
 
-    /// Begins a stream whose whole body is known, with events of this length.
+    /// Begins a stream of events of `event_bytes` bytes, whose whole body is known. Returns the times at which the
+    /// events are due.
     pub(crate) fn pace(&self, event_bytes: usize) -> Pace {
         let (mut times, mut dues_ns) = (self.begin(), Vec::new());
         while !self.schedule.is_over(&times) {
@@ -75,7 +76,7 @@ mod tests {
     use super::*;
     use crate::services::tests::service;
 
-    /// Without a number of events, the option names a back end of the event API.
+    /// With a name instead of a number, the option `events` selects a backend of the event API.
     #[test]
     fn a_service_streams_if_it_gets_a_number_of_events() {
         for name in ["h2", "grpc", "ws"] {

@@ -4,8 +4,9 @@ use fastrand::Rng;
 
 use crate::{Options, ServeError};
 
-/// Shares of the gaps of [`Profile::Tokens`] that are 0 and that are long, and the length of the latter in mean gaps.
-/// All other gaps lie between half and one and a half of the mean, so that the mean stays the same.
+/// Fractions of the gaps of [`Profile::Tokens`] that are 0 and that are long, and the length of a long gap, as a
+/// multiple of the mean gap. All other gaps lie between half and one and a half of the mean gap, so the mean stays the
+/// same.
 const TOGETHER: f64 = 0.08;
 const LONG: f64 = 0.02;
 const LONG_GAPS: f64 = 5.0;
@@ -13,17 +14,18 @@ const LONG_GAPS: f64 = 5.0;
 /// Maximum number of events of a stream.
 const MAX_EVENTS: u64 = 1_000_000;
 
-/// Distribution of the gaps.
+/// Distribution of the gaps between events.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 enum Profile {
     /// Each gap has the same length.
     #[default]
     Even,
-    /// Gaps as of a server of a language model: most are irregular, some tokens come together, and a few gaps are long.
+    /// Gaps are like those of a language model's server. Most gaps are irregular, some tokens arrive together, and a
+    /// few gaps are long.
     Tokens,
 }
 
-/// Schedule of all streams of a server.
+/// Schedule that all streams of a server follow.
 #[derive(Clone, Debug)]
 pub(super) struct Schedule {
     first_ns: f64,
@@ -33,10 +35,10 @@ pub(super) struct Schedule {
     seed: u64,
 }
 
-/// Times of one stream.
+/// Times of the events of one stream.
 #[derive(Clone, Debug)]
 pub(super) struct Times {
-    /// Time of the next event, or of the end after the last event.
+    /// Time of the next event; after the last event, time of the end.
     pub(super) next_ns: u64,
     /// Number of events so far.
     pub(super) sent: u64,
@@ -68,7 +70,7 @@ impl Schedule {
         })
     }
 
-    /// Returns the times of the stream with this number, which begins now.
+    /// Returns the times of stream number `stream`, which begins now.
     pub(super) fn begin(&self, now_ns: u64, stream: u64) -> Times {
         let mut rng = Rng::with_seed(self.seed.wrapping_add(stream));
         let first_ns = match self.profile {
@@ -83,7 +85,7 @@ impl Schedule {
         times.sent >= self.events
     }
 
-    /// Counts an event, and sets the time of the next one. After the last event, the stream ends at once.
+    /// Counts an event, and sets the time of the next event. After the last event, the stream ends at once.
     pub(super) fn advance(&self, times: &mut Times) {
         times.sent += 1;
         if !self.is_over(times) {
@@ -92,7 +94,7 @@ impl Schedule {
         }
     }
 
-    /// Draws a gap, in mean gaps.
+    /// Draws a random gap, as a multiple of the mean gap.
     fn gaps(&self, rng: &mut Rng) -> f64 {
         let kind = if self.profile == Profile::Tokens { rng.f64() } else { return 1.0 };
         match kind {

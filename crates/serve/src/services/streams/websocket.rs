@@ -1,5 +1,5 @@
-//! WebSocket: each message of a client is answered by a stream of messages. Without the option `end`, the server closes the
-//! connection after the stream.
+//! WebSocket: each message of a client is answered by a stream of messages. Without the option `end`, the server closes
+//! the connection after the first stream.
 
 use std::sync::Arc;
 
@@ -27,11 +27,11 @@ impl Service for WebsocketStreams {
 struct StreamSession {
     plan: Arc<StreamPlan>,
     within: ServerSession,
-    /// Number of messages of the client that wait for their streams.
+    /// Number of client messages that wait for their streams.
     waiting: u32,
     /// Times of the current stream.
     times: Option<Times>,
-    /// True once the connection ends after its output.
+    /// True if the connection must end after all output was sent.
     ends: bool,
 }
 
@@ -40,7 +40,7 @@ impl StreamSession {
         Self { plan, within: ServerSession::silent(), waiting: 0, times: None, ends: false }
     }
 
-    /// Begins the next stream, if none is under way.
+    /// Begins the next stream, unless a stream is being sent.
     fn begin(&mut self) {
         if self.times.is_none() && self.waiting > 0 && !self.ends {
             self.waiting -= 1;
@@ -114,7 +114,7 @@ impl Session for StreamSession {
     }
 }
 
-/// Opens the service if the options ask for streams.
+/// Opens the service if the options select streams; otherwise returns `None`.
 pub(crate) fn open(options: &Options<'_>) -> Result<Option<Arc<dyn Service>>, ServeError> {
     let plan = StreamPlan::if_asked(options)?;
     Ok(plan.map(|plan| Arc::new(WebsocketStreams(plan)) as Arc<dyn Service>))
