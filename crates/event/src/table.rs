@@ -22,7 +22,7 @@ pub(crate) struct Slot {
     /// True if the application reported that it has read everything, and no notification has arrived since then.
     pub(crate) drained: bool,
     /// True if the pending notification arrived after the application had read everything. The bits in `told` are then
-    /// still true.
+    /// still correct.
     pub(crate) sure: bool,
     /// Poll bits of the pending notification. They need no check if `sure` is true.
     pub(crate) told: i16,

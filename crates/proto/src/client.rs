@@ -43,7 +43,8 @@ pub trait Client: Clone + Send + 'static {
         false
     }
 
-    /// Returns true if pipelined requests may be sent again when the server closes the connection between two answers.
+    /// Returns true if pipelined requests may be sent again on another connection when the server closes the connection
+    /// between two answers.
     fn resends_pipelined(&self) -> bool {
         false
     }
@@ -205,7 +206,7 @@ pub(crate) fn canned_bytes(bytes: u64) -> Vec<u8> {
     vec![b'x'; bytes.min(16 << 20) as usize]
 }
 
-/// Checks that the size of a message is positive.
+/// Checks that the size of a message is between 1 byte and 1 TiB.
 pub(crate) fn positive(message_bytes: u64) -> Result<u64, ProtoError> {
     match message_bytes {
         1..=1_099_511_627_776 => Ok(message_bytes),

@@ -1,12 +1,13 @@
-//! Commands of text protocols (memcached, Redis): read from a plan, sent one after another, and split into lines.
+//! Commands of text protocols (memcached, Redis): reads them from a plan, sends them one after another, and splits
+//! received bytes into lines.
 
 use std::sync::Arc;
 
 use crate::ProtoError;
 use crate::client::read;
 
-/// Encoded commands of a plan. The longest command comes first, because drivers derive the size of a connection's sends
-/// from its first request.
+/// Encoded commands of a plan. The longest command comes first, because drivers derive the maximum size of a
+/// connection's sends from its first request.
 #[derive(Clone)]
 pub(crate) struct Commands {
     encoded: Arc<[Box<[u8]>]>,

@@ -43,7 +43,7 @@ impl CookieJar {
         Self::default()
     }
 
-    /// Removes all cookies and keeps the memory.
+    /// Removes all cookies, without freeing the memory.
     pub(crate) fn clear(&mut self) {
         self.all.clear();
     }
@@ -54,7 +54,7 @@ impl CookieJar {
         self.path.extend_from_slice(target.split(|b| matches!(b, b'?' | b'#')).next().unwrap_or_default());
     }
 
-    /// Stores the cookie of a `Set-Cookie` header. If the header gives an expiry time in the past, removes the stored
+    /// Stores the cookie of a `Set-Cookie` header. If the header says that the cookie has expired, removes the stored
     /// cookie (section 5.3).
     pub(crate) fn store(&mut self, line: &[u8]) {
         if !self.is_open {

@@ -59,7 +59,7 @@ impl Memory {
         Self { captured: vec![Vec::new(); source.captured.len()], cookies, ..Self::default() }
     }
 
-    /// Forgets all values and keeps the memory.
+    /// Forgets all values, without freeing the memory.
     pub(crate) fn clear(&mut self) {
         self.captured.iter_mut().for_each(Vec::clear);
         self.cookies.clear();

@@ -42,7 +42,7 @@ impl SendBuffer {
         self.bytes.shrink_to(kept);
     }
 
-    /// Drops all bytes and keeps the memory.
+    /// Drops all bytes, without freeing the memory.
     #[inline]
     pub(crate) fn clear(&mut self) {
         self.bytes.clear();
@@ -80,9 +80,9 @@ impl Outbox {
         self.to_send == 0
     }
 
-    /// Fills `out` with messages of `len` bytes; `len` must not be 0. `copy` writes bytes from an offset of the
-    /// message, and returns their number. Returns the number of bytes written, and the number of messages that were
-    /// completed.
+    /// Fills `out` with repetitions of a message of `len` bytes; `len` must not be 0. The function `copy` writes bytes
+    /// of the message from an offset on, and returns their number. Returns the number of bytes written, and the number
+    /// of messages that were completed.
     #[inline]
     pub(crate) fn fill(
         &mut self,
@@ -104,7 +104,7 @@ impl Outbox {
         (done, finished)
     }
 
-    /// Fills `out` from a message in memory, and returns the number of bytes written.
+    /// Fills `out` with repetitions of a message in memory, and returns the number of bytes written.
     #[inline]
     pub(crate) fn fill_from(&mut self, out: &mut [u8], message: &[u8]) -> usize {
         let copy = |from: u64, out: &mut [u8]| {

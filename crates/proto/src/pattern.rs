@@ -1,5 +1,5 @@
-//! Bytes for messages. The bytes do not repeat soon, so that lost, swapped or shifted data is noticed. They are the
-//! same in every process.
+//! Bytes for messages. The bytes do not repeat soon, so that lost, swapped or shifted data is noticed. The bytes are
+//! the same in every process.
 
 use std::sync::Arc;
 

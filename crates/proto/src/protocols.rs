@@ -14,9 +14,9 @@ macro_rules! protocols {
         /// All protocols that the generator supports.
         pub const PROTOCOLS: &[ProtocolSpec] = &[$($module::SPEC),+];
 
-        /// Prepares the client side for the protocol of a plan. Files are read only once, and errors in files or
-        /// settings are reported before any load. With `tls`, the protocol is used over TLS; with `requests`, the
-        /// client sends these requests; with `stream`, their answers are streams of events.
+        /// Prepares the client for the protocol of a plan. Files are read only once, and errors in files or settings
+        /// are reported before any load. With `tls`, the protocol is used over TLS. With `requests`, the client sends
+        /// these requests. With `stream`, answers are streams of events.
         pub fn stream_client(
             plan: &Protocol,
             requests: Option<&RequestSet>,

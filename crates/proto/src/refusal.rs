@@ -32,7 +32,7 @@ impl Refusal {
         }
     }
 
-    /// Returns the words in quotation marks. If the body is not text, there are no words.
+    /// Returns the words in quotation marks; `None` if the body is empty or is not text.
     pub(crate) fn words(&self) -> Option<String> {
         let text = match std::str::from_utf8(&self.body) {
             Ok(text) => text,

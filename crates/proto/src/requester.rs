@@ -118,7 +118,7 @@ pub trait Requester {
         Progress::default()
     }
 
-    /// Prepares for a new connection and keeps the memory.
+    /// Prepares for a new connection, without freeing the memory.
     fn reset(&mut self);
 }
 
@@ -142,7 +142,7 @@ pub struct Done {
     pub status: u16,
     /// Outcome of the request.
     pub outcome: Outcome,
-    /// Bytes of the response (HTTP/2: only of its body); 0 if the protocol does not separate responses.
+    /// Number of bytes of the response (HTTP/2: only of its body); 0 if the protocol does not separate responses.
     pub bytes: u64,
     /// Number of events of the answer that [`Requester::each_begun_answer`] has not reported; 0 if answers are not
     /// streams.
@@ -170,6 +170,7 @@ pub enum Outcome {
     Expected,
     /// The response is complete, but has an unexpected status.
     Unexpected,
-    /// There is no response, but the connection and its other requests continue, as after a stream reset.
+    /// The request failed for this reason. The connection and its other requests may continue, for example after a
+    /// stream reset.
     Failed(Fault),
 }

@@ -35,7 +35,7 @@ impl Search {
         self.found
     }
 
-    /// Prepares for another body and keeps the memory.
+    /// Prepares for another body, without freeing the memory.
     pub(crate) fn clear(&mut self) {
         self.tail.clear();
         self.found = false;

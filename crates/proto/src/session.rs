@@ -56,7 +56,7 @@ pub trait Session {
     /// the connection.
     fn head_is_late(&mut self) {}
 
-    /// Prepares for a new connection and keeps the memory.
+    /// Prepares for a new connection, without freeing the memory.
     fn reset(&mut self);
 }
 

@@ -198,7 +198,7 @@ const SEED_SPREAD: u64 = 0x9e37_79b9_7f4a_7c15;
 #[derive(Clone)]
 pub(crate) struct SharedPlan {
     pub(crate) mix: Arc<Mix>,
-    /// Values for requests that are filled in for every send; absent if all requests are constant.
+    /// Values that are filled into requests for every send; absent if all requests are constant.
     pub(crate) source: Option<Arc<Source>>,
     /// Number of sessions so far. Each session derives the seed of its random numbers from this number.
     sessions: Arc<AtomicU64>,

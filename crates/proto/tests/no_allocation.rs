@@ -107,7 +107,7 @@ fn site(page: Arc<Page>) -> Arc<OnePage> {
     Arc::new(OnePage(page))
 }
 
-/// All cases are in one test, because the allocator counts for the whole process.
+/// All cases are in one test, because the allocator has one counter for the whole process.
 #[test]
 fn a_request_in_steady_state_takes_no_memory() {
     let page = || site(Page::new(200, "text/plain", "", vec![b'p'; 1294]));

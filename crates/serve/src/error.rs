@@ -3,7 +3,7 @@
 /// An error that keeps a server from starting or running.
 #[derive(Debug, thiserror::Error)]
 pub enum ServeError {
-    /// A name that is in no table.
+    /// A name that does not exist in its table.
     #[error("there is no {what} {name:?}; there are: {known}")]
     Unknown {
         /// Kind of name: `model`, `service` or `strategy`.

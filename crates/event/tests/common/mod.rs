@@ -1,5 +1,5 @@
 //! Helpers for tests: connected pairs of Unix and TCP sockets, and options for every kind of queue.
-#![allow(clippy::unwrap_used, clippy::panic, dead_code, unreachable_pub)] // this is a helper, and not every test uses all of it
+#![allow(clippy::unwrap_used, clippy::panic, dead_code, unreachable_pub)] // helper; not every test uses all of it
 
 use std::io::{ErrorKind, Read, Write};
 use std::net::{Shutdown, TcpListener, TcpStream};

@@ -73,7 +73,7 @@ impl EventCounter {
         self.marker.as_ref().map(EndMarker::has_ended)
     }
 
-    /// Ends the body, and prepares for another one. Returns the number of events that end with the body, and false if
+    /// Ends the body, and prepares for another body. Returns the number of events that end with the body, and false if
     /// the body lacks the event that ends a stream.
     pub(crate) fn end(&mut self) -> (u32, bool) {
         let mut sink = EventSink::new(self.marker.as_mut());

@@ -4,7 +4,7 @@ use memchr::memmem::Finder;
 
 use crate::search::Search;
 
-/// Counts the events that a splitter finds, and searches their content for the end marker.
+/// Counter of the events that a splitter finds. It also searches their content for the end marker.
 pub(super) struct EventSink<'a> {
     marker: Option<&'a mut EndMarker>,
     count: u32,

@@ -1,4 +1,4 @@
-//! Tests of the client side.
+//! Tests of the HTTP/1 client.
 
 use proptest::prelude::*;
 use run::HttpPlan;

@@ -60,7 +60,7 @@ impl Fields {
         let mut found = Self::default();
         for line in lines {
             let is = |name: &str| line.name.eq_ignore_ascii_case(name);
-            // The length of a name is enough to rule out most fields that do not matter.
+            // The length of a name is enough to rule out most fields that are not needed here.
             match line.name.len() {
                 2 if is("te") => found.hop.fields = true,
                 4 if is("host") => found.host(line.value)?,

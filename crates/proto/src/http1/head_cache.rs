@@ -8,7 +8,7 @@ use std::cell::RefCell;
 
 use super::head::{Framing, ResponseHead};
 
-/// Maximum length of a cached head.
+/// Maximum length of a cached head, bytes.
 const CACHED_HEAD_BYTES: usize = 2048;
 
 /// Number of cached heads. A mix needs several, because its responses have different lengths, which are part of their

@@ -27,7 +27,7 @@ pub(super) struct Ready {
     forms: [Form; 3],
 }
 
-/// A head, followed by the body if it is short.
+/// A head, followed by the body if the body is short.
 pub(super) struct Form {
     pub(super) bytes: Vec<u8>,
     pub(super) head_len: usize,
@@ -66,7 +66,8 @@ impl Page {
         (self.status, &self.fields, self.grpc)
     }
 
-    /// Returns head and trailers encoded for HTTP/2. `code` encodes them, and is called only once per page.
+    /// Returns head and trailers encoded for HTTP/2. The function `code` encodes them, and is called only once per
+    /// page.
     pub(crate) fn coded(&self, code: impl FnOnce(&Self) -> [Vec<u8>; 2]) -> &[Vec<u8>; 2] {
         self.coded.get_or_init(|| code(self))
     }

@@ -1,4 +1,4 @@
-//! The client's requests: checked and built once, then copied each time they are sent.
+//! Requests of the HTTP/1 client, which are checked and built once, and then copied each time they are sent.
 
 use memchr::memmem::Finder;
 use run::{Protocol, RequestSet};
@@ -14,7 +14,7 @@ use crate::template::{Piece, Source, decimal, without_placeholders};
 pub(super) struct Request {
     /// All bytes of the request; empty if values are filled in each time it is sent.
     pub(super) bytes: Box<[u8]>,
-    /// Position in `bytes` behind the last header.
+    /// Position in `bytes` after the last header.
     pub(super) headers_end: u32,
     pub(super) is_head: bool,
     pub(super) is_idempotent: bool,

@@ -54,7 +54,7 @@ pub trait Site: Send + Sync {
     }
 }
 
-/// Facts from a request's head, except its target.
+/// Facts from the head of a request; the request's target is not among them.
 #[derive(Clone, Copy)]
 struct HeadFacts {
     framing: Framing,
@@ -63,7 +63,7 @@ struct HeadFacts {
     expects_continue: bool,
 }
 
-/// The last head of a request that this thread parsed. The cache never changes a result, because equal bytes always
+/// The last head of a request that this thread parsed. This cache never changes a result, because equal bytes always
 /// have the same meaning.
 struct LastHead {
     bytes: [u8; CACHED_HEAD_BYTES],

@@ -47,7 +47,8 @@ pub struct Response {
     pub hop: Hop,
 }
 
-/// Returns the total length of the empty lines before a request, bytes. A server skips them (RFC 9112, section 2.2).
+/// Returns the total length of the empty lines before a request, bytes. A server skips such lines (RFC 9112, section
+/// 2.2).
 pub fn empty_lines(bytes: &[u8]) -> usize {
     bytes.chunks_exact(2).take_while(|line| *line == b"\r\n").count() * 2
 }

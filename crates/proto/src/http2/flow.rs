@@ -17,8 +17,8 @@ pub(super) fn is_of_windows(fault: &Fault) -> bool {
     [BEYOND, OVERRUN].contains(fault)
 }
 
-/// Receive window: counts the bytes that the peer has used of it. The window is extended when more than half of it is
-/// used.
+/// Receive window: its size, and the number of bytes of it that the peer has used. The window is extended when more
+/// than half of it is used.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Received {
     window: u32,

@@ -5,7 +5,8 @@ use crate::Fault;
 
 /// Maximum size of a header block, over all its frames, bytes.
 const MAX_BLOCK_BYTES: usize = 64 * 1024;
-/// Minimum number of bytes for which each frame counts, because very small frames cost their sender almost nothing.
+/// Minimum number of bytes that are counted for each frame. Very small frames would otherwise cost their sender almost
+/// nothing.
 const MIN_FRAME_COST: usize = 256;
 
 /// The incomplete header block, if there is one. The buffer is used again for later blocks.

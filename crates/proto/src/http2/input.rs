@@ -11,7 +11,7 @@ pub(super) const IN_HTTP1: Fault =
 pub(super) const GRPC_IN_HTTP1: Fault =
     Fault::Malformed("it answers in HTTP/1.1, and gRPC needs HTTP/2: give the port of the gRPC server");
 
-/// A part of the input that is passed on.
+/// A part of the input that is passed to the session.
 pub(super) enum Piece<'a> {
     /// A part of a DATA frame. `body` is its part of the body without padding, `length` is the number of bytes that
     /// count for the flow-control window, and `ends` is true if the frame ends here.

@@ -20,7 +20,7 @@ pub(super) struct ServerStream {
     pub(super) received: Received,
     /// True once the request is complete, so that it can be answered.
     pub(super) asked: bool,
-    /// Times at which the answer's body may be sent, if it is a stream.
+    /// Times at which parts of the answer's body may be sent; absent if the answer is not a stream of events.
     pub(super) pace: Option<Pace>,
     /// Number of bytes of the answer's body that were sent; `None` before its headers are sent.
     sent: Option<usize>,
@@ -53,7 +53,7 @@ impl ServerStream {
         self.pace.as_ref().map_or(usize::MAX, |pace| pace.allowed(self.sent.unwrap_or_default()))
     }
 
-    /// Returns the time of the next event, if the answer is a stream.
+    /// Returns the time of the next event, if the answer is a stream of events.
     fn due_ns(&self) -> Option<u64> {
         self.pace.as_ref().filter(|_| self.asked)?.due_ns(self.sent.unwrap_or_default())
     }
@@ -146,7 +146,7 @@ impl ServerStreams {
         self.0.iter().any(|stream| stream.can_send(sending))
     }
 
-    /// Returns the time of the earliest unsent event, over all answers that are streams.
+    /// Returns the time of the earliest unsent event, over all answers that are streams of events.
     pub(super) fn due_ns(&self) -> Option<u64> {
         self.0.iter().filter_map(ServerStream::due_ns).min()
     }

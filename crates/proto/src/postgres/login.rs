@@ -22,7 +22,7 @@ pub struct Credentials {
     pub is_private: bool,
 }
 
-/// Reason why a login failed. No text contains a password.
+/// Reason why a login failed. No error text contains a password.
 #[derive(Debug, thiserror::Error)]
 pub enum LoginError {
     /// The server wants a password, and none is known.

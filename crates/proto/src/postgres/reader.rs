@@ -21,7 +21,7 @@ pub(super) enum Event {
     Error,
     /// The answer to a statement is complete.
     Ready,
-    /// The server notifies of something that no statement asked for.
+    /// A notification (LISTEN and NOTIFY), which no statement asked for.
     Notification,
     /// The server waits for data of COPY FROM STDIN.
     WantsData,
@@ -103,7 +103,7 @@ impl Reader {
         self.is_answering || self.have > 0
     }
 
-    /// Prepares for another connection and keeps the memory.
+    /// Prepares for another connection, without freeing the memory.
     pub(super) fn reset(&mut self) {
         (self.have, self.left, self.is_answering) = (0, 0, false);
         self.error.clear();

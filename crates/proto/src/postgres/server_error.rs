@@ -16,7 +16,7 @@ pub struct ServerError {
 }
 
 impl ServerError {
-    /// Reads the fields of a message.
+    /// Reads the fields of an ErrorResponse.
     pub fn from_fields(mut fields: ErrorFields<'_>) -> Self {
         let mut error = Self::default();
         while let Ok(Some(field)) = fields.next() {

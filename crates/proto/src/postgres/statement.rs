@@ -34,7 +34,7 @@ enum Filled {
     Parameters(String, Vec<Piece>),
 }
 
-/// Prepares the statements of a set; without a set, prepares [`DEFAULT_STATEMENT`].
+/// Encodes the statements of a set; without a set, encodes [`DEFAULT_STATEMENT`].
 pub(super) fn statements(
     set: Option<&RequestSet>,
     source: Option<&Source>,

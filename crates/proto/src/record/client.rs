@@ -10,8 +10,8 @@ pub struct ClientPlan {
 }
 
 impl ClientPlan {
-    /// Creates a plan for records of `record_bytes` bytes, which is limited to 1 to [`MAX_BYTES`]. The client reads the
-    /// first record of the file.
+    /// Creates a plan for records of `record_bytes` bytes, but at least 1 and at most [`MAX_BYTES`]. The client reads
+    /// the first record of the file.
     pub fn new(record_bytes: u32) -> Self {
         Self { record_bytes: record_bytes.clamp(1, MAX_BYTES) }
     }
@@ -77,7 +77,7 @@ pub struct ClientSession {
 }
 
 impl ClientSession {
-    /// Sets the position in the file of all records that are requested from now on.
+    /// Sets the file position of all records that are requested from now on.
     pub fn seek(&mut self, offset: u64) {
         self.base = offset;
     }

@@ -30,7 +30,7 @@ pub const MAX_BYTES: u32 = 1 << 20;
 
 const MAGIC: [u8; 4] = *b"LLRC";
 const VERSION: u8 = 1;
-/// Bit that is set in the operation of a reply.
+/// Bit that is set in the operation byte of a reply.
 const REPLY: u8 = 0x80;
 /// Flag of a record that came from the page cache.
 const FLAG_CACHED: u8 = 1;

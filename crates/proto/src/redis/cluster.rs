@@ -154,9 +154,9 @@ impl NodeQueue {
         done
     }
 
-    /// Chooses the next command. A command that was redirected to this node has precedence over the next command in
-    /// turn whose slot this node owns. If the node owns the slot of no command, the connection sends another node's
-    /// command, which the node then redirects.
+    /// Chooses the next command. Commands that were redirected to this node come first. After them, the connection
+    /// sends, in turn, commands whose slots this node owns. If there are none, it sends another node's command, which
+    /// the node then redirects.
     fn choose(&mut self, commands: &Commands) {
         self.to_send -= 1;
         (self.sent, self.next) = (0, self.next % commands.encoded().len());

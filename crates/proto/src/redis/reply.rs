@@ -45,8 +45,8 @@ pub(super) struct Reader {
 }
 
 impl Reader {
-    /// Reads input up to the end of the next reply, and returns the kind of this reply. Returns `None` if all input was
-    /// read before.
+    /// Reads input up to the end of the next reply, and returns the kind of this reply. Returns `None` if the input
+    /// ends before the reply.
     pub(super) fn next(&mut self, rest: &mut &[u8]) -> Result<Option<Kind>, Fault> {
         while !rest.is_empty() {
             if self.string > 0 {
@@ -135,8 +135,8 @@ impl Reader {
         }
     }
 
-    /// Begins a nested reply, with as many elements as the line says, times `each`. Returns true if the whole reply is
-    /// complete, because it has no elements.
+    /// Begins a nested reply of `each` times as many elements as the line says. Returns true if the outermost reply is
+    /// complete, because the nested reply has no elements.
     fn open(&mut self, each: i64, attribute: bool) -> Result<bool, Fault> {
         let left = self.number()? * each;
         if left <= 0 {

@@ -12,7 +12,7 @@ use super::permission::Permission;
 use super::pipe::{Pipe, Plain};
 use crate::{Client, Done, Fault, Mix, Progress, ProtocolSpec, Request, Requester, Which};
 
-/// Maximum number of bytes received by the inner protocol that the first connection stores, for display.
+/// Maximum number of decrypted bytes that the first connection stores for display.
 const MAX_PLAIN_BYTES: usize = 8 * 1024;
 
 /// Data that all connections of a load share.

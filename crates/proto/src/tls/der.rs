@@ -55,12 +55,13 @@ fn common_name(mut subject: &[u8]) -> Option<&[u8]> {
     found
 }
 
-/// Splits off an element with this tag. Returns the element's content, and the bytes after the element.
+/// Splits the first element from `bytes`, if the element has this tag. Returns the element's content, and the bytes
+/// after the element.
 fn element(bytes: &[u8], tag: u8) -> Option<(&[u8], &[u8])> {
     first_element(bytes).filter(|(found, ..)| *found == tag).map(|(_, content, rest)| (content, rest))
 }
 
-/// Splits off an element. Returns the element's tag, its content, and the bytes after it.
+/// Splits the first element from `bytes`. Returns the element's tag, its content, and the bytes after the element.
 fn first_element(bytes: &[u8]) -> Option<(u8, &[u8], &[u8])> {
     let (&[tag, first], rest) = bytes.split_first_chunk::<2>()?;
     let (length, rest) = match first {

@@ -11,7 +11,7 @@ use crate::Fault;
 use crate::outbox::SendBuffer;
 
 /// Maximum number of stored bytes that wait for the rest of their record or message. rustls accepts handshake messages
-/// of up to 64 KiB, and the bytes of one receive call may follow such a message.
+/// of up to 64 KiB. The bytes of one receive call may follow such a message.
 const MAX_WAITING: usize = 256 * 1024;
 /// Maximum size of each buffer that is kept for the next connection, bytes.
 const KEPT_BYTES: usize = 32 * 1024;
@@ -248,7 +248,7 @@ impl<E: Engine> Pipe<E> {
         }
     }
 
-    /// Forgets the connection and keeps some of its memory.
+    /// Prepares for a new connection, and shrinks the buffers to [`KEPT_BYTES`].
     pub(super) fn reset(&mut self) {
         let Self { engine, incoming, outgoing, established, error } = self;
         (*engine, *error, *established) = (None, None, false);

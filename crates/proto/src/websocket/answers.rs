@@ -192,7 +192,7 @@ impl AnswerFinder {
         self.stream_bytes > 0
     }
 
-    /// Returns the number of events since the last call.
+    /// Returns the number of events that were found since the last call.
     pub(super) const fn take_events(&mut self) -> u32 {
         std::mem::replace(&mut self.new_events, 0)
     }
@@ -273,7 +273,7 @@ impl AnswerFinder {
         })
     }
 
-    /// Forgets the connection and keeps the memory.
+    /// Forgets the connection, without freeing the memory.
     pub(super) fn clear(&mut self) {
         self.search.clear();
         self.message.clear();

@@ -6,7 +6,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use super::delay::Delay;
 use crate::{Options, ServeError};
 
-/// The lock that all requests hold.
+/// The lock that all requests share.
 static PLANTED_LOCK: Mutex<()> = Mutex::new(());
 
 pub(super) fn delay(options: &Options<'_>, _threads: u32) -> Result<Option<Delay>, ServeError> {

@@ -91,7 +91,8 @@ impl Worker {
         self.ring.send_buffer(file, &self.buffers, &id, n as usize, how, user_data(Operation::Send, 0, send))?;
         self.signal_end(index)?;
         self.sends[send as usize] = Some(Sending { index, generation, len: n, buffer: Some(id) });
-        // A receive is posted even now. Data that arrives before the send completes is added to the backlog.
+        // A multishot receive may continue during the send. Data that arrives before the send completes is added to the
+        // backlog.
         self.arm(index, false)
     }
 

@@ -14,7 +14,7 @@ use sys::wake::Waker;
 use super::{Operation, Worker, user_data};
 
 impl Worker {
-    /// Returns the flags of operations. With events, each operation is linked to the next one in the ring, which
+    /// Returns the flags for operations. With events, each operation is linked to the next operation in the ring, which
     /// signals the event.
     pub(super) fn link_flags(&self) -> OpFlags {
         if self.events.is_some() { OpFlags::IO_HARDLINK } else { OpFlags::empty() }

@@ -26,7 +26,7 @@ pub(crate) struct Activity {
     dropped_bytes: u32,
 }
 
-/// State of an incomplete request head.
+/// State of the head of a request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum HeadState {
     Complete,

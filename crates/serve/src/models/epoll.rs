@@ -4,7 +4,7 @@
 //! `epoll` is level-triggered, with one listening socket for all threads (with EPOLLEXCLUSIVE, a new connection does
 //! not wake all of them). `epoll-et` is edge-triggered. `epoll-sharded` has one listening socket per thread.
 //!
-//! Cost of an event: a part of one epoll_wait, which several events share, one recv, and one send. epoll_ctl runs once
+//! Cost of an event: one recv, one send, and a part of one epoll_wait, which several events share. epoll_ctl runs once
 //! per connection, and again when a send buffer is full.
 
 use std::net::SocketAddr;

@@ -2,7 +2,7 @@
 //! descriptor once, and takes events from a queue. The crate `event` implements this API on a chosen backend (`--events
 //! epoll|uring|poll|select`). Each thread has its own queue and its own listening socket.
 //!
-//! Cost of an event: a part of one get_next_event, which several events share, one recv, and one send. The backends
+//! Cost of an event: one recv, one send, and a part of one get_next_event, which several events share. The backends
 //! poll and select also scan all descriptors in every wait.
 
 use std::net::SocketAddr;

@@ -5,8 +5,8 @@
 //! capacity is the number of threads divided by the service time. With `sleep_ms`, the model is the test case for the
 //! verdict server-concurrency.
 //!
-//! Cost of an event: one epoll_wait, recv, send and epoll_ctl each, and taking the connection's lock, for which threads
-//! rarely wait.
+//! Cost of an event: one call each of epoll_wait, recv, send and epoll_ctl. The thread also takes the connection's
+//! lock, for which it rarely waits.
 
 use std::net::SocketAddr;
 use std::os::fd::{AsFd, OwnedFd};

@@ -43,8 +43,8 @@ impl End {
         &self.fd
     }
 
-    /// Reads from the socket once. If the socket returns fewer bytes than requested, it counts as empty, unless the
-    /// peer has closed its side.
+    /// Reads from the socket once. If the read returns fewer bytes than requested, the socket counts as empty, unless
+    /// the peer has closed its side.
     #[inline]
     pub(super) fn read(&mut self, into: &mut [u8]) -> Read {
         match socket::recv(&self.fd, into) {

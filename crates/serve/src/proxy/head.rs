@@ -10,7 +10,7 @@ use proto::http1;
 
 use super::body::Body;
 
-/// The head of a request, and what the proxy must do with it.
+/// Facts from the head of a request, which decide how the proxy handles the request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Request {
     /// Length of the head in bytes.
@@ -18,7 +18,7 @@ pub(super) struct Request {
     pub(super) body: Body,
     /// True if the client's connection stays open after this exchange.
     pub(super) keep: bool,
-    /// True if the response has no body (HEAD).
+    /// True if the response has no body, because the method is HEAD.
     pub(super) is_head: bool,
     /// True if the request may be sent twice, because it has no body and its method changes nothing.
     pub(super) repeatable: bool,
@@ -28,7 +28,7 @@ pub(super) struct Request {
     pub(super) answered: bool,
 }
 
-/// A response head.
+/// Facts from the head of a response.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Response {
     /// Length of the head in bytes.

@@ -30,7 +30,8 @@ fn presence(fd: RawFd) -> Presence {
 }
 
 impl Worker {
-    /// Handles an event of a client from which the proxy currently does not read. Ends the pair if the client has left.
+    /// Handles an event of a client from which the proxy currently does not read. If the client has left, ends its
+    /// connection and its upstream connection.
     pub(super) fn client_stirs(&mut self, place: u32) {
         match self.pairs.get(place).map(|pair| presence(pair.client.fd())) {
             Some(Presence::Gone) => self.client_left(place),

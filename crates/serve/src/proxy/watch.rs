@@ -37,7 +37,7 @@ impl Queue {
         }
     }
 
-    /// Calls `declare_interest` for a socket if its interest changes.
+    /// Calls `declare_interest` for a socket if the interest in this socket changes.
     #[inline]
     pub(super) fn declare(&mut self, end: &mut End, mask: Mask) -> event::Result<()> {
         if end.declared == mask {

@@ -23,7 +23,7 @@ pub(crate) struct Want {
     pub(crate) write: bool,
 }
 
-/// Outcome of a turn.
+/// Outcome of serving a connection for one turn.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Turn {
     /// The connection waits until its socket is ready for reading or writing.

@@ -9,7 +9,7 @@ use crate::strategies::{Active, Refuse};
 pub(super) struct Slots {
     active: Option<Active>,
     line: WaitingLine,
-    /// Ticket of each token; 0 if the token's connection does not wait.
+    /// Ticket of the connection with each token; 0 if this connection does not wait.
     tickets: Vec<u32>,
 }
 

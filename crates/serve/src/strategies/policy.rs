@@ -33,8 +33,8 @@ pub(crate) fn head_ms(options: &Options<'_>) -> Result<u32, ServeError> {
 }
 
 impl Policy {
-    /// Policy without a strategy. A turn ends after at least four pieces of input (256 KiB), or when a read returns
-    /// fewer bytes than requested.
+    /// Policy without a strategy. A turn has at most four reads of 64 KiB, and ends at the first read that returns
+    /// fewer bytes.
     pub(crate) const NONE: Self = Self {
         read: ReadTurn { bytes: 4 * crate::connection::PIECE_BYTES, drain: false },
         lazy_buffers: false,

@@ -1,4 +1,4 @@
-//! Reading of answers: head, framing, status, text and end.
+//! Reads answers: their heads, framing, status, bodies and ends.
 
 use super::{ClientSession, Phase, Piece, wanted};
 use crate::http1::chunked::Chunked;

@@ -39,7 +39,7 @@ impl Examiner {
         if let Some(live) = live {
             live.memory.body(piece.bytes, &request.capture);
         }
-        // The body of a refusal is no stream.
+        // The body of an answer with an unexpected status is no stream of events.
         if let Some(events) = self.events.as_mut().filter(|_| request.takes(piece.status)) {
             self.new_events += events.read(piece.bytes, piece.ends_chunk);
         }
@@ -62,7 +62,7 @@ impl Examiner {
         Some(Fault::WrongBody(why))
     }
 
-    /// Returns the number of events since the last call.
+    /// Returns the number of events that were found since the last call.
     pub(super) const fn take_events(&mut self) -> u32 {
         std::mem::replace(&mut self.new_events, 0)
     }

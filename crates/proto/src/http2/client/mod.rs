@@ -166,7 +166,7 @@ pub struct ClientSession {
     body_searches: BodySearches,
     /// Events of responses that are streams.
     events: BodyEvents,
-    /// State of a connection on which values are filled into each request.
+    /// State for filling values into requests; absent if no values are filled in.
     live: Option<Box<TemplateState>>,
 }
 

@@ -83,7 +83,7 @@ impl Refusals {
         ))
     }
 
-    /// Forgets all refusals and keeps the memory.
+    /// Forgets all refusals, without freeing the memory.
     pub(super) fn clear(&mut self) {
         self.free.extend(self.open.drain(..).map(|(_, refusal)| refusal));
         self.last.begin(true);

@@ -79,8 +79,8 @@ impl<S: Site> ServerSession<S> {
         }
     }
 
-    /// Returns the page that answers the request. A request with the method and path of the request before, in the same
-    /// second, gets the same page.
+    /// Returns the page that answers the request. A request with the same method and path as the previous one, in the
+    /// same second, gets the same page.
     fn page(&mut self) -> Arc<Page> {
         if let Some(refused) = self.site.refuse() {
             return refused;

@@ -14,7 +14,7 @@ const LAST_CHUNK: &[u8] = b"0\r\n\r\n";
 /// Number of unsent bytes from which on no further event is written.
 const ENOUGH_OUTPUT_BYTES: usize = 16 * 1024;
 
-/// Part of the connection to which the next byte belongs.
+/// Part of a request to which the next byte belongs, or the answer that is being sent.
 enum Phase {
     Head,
     /// The body of a request, which is skipped.
