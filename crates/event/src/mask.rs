@@ -10,7 +10,7 @@ use sys::poll;
 #[derive(Clone, Copy, Default, PartialEq, Eq, Hash)]
 pub struct Mask(u8);
 
-/// Kinds of events that are true for a descriptor now: a read would not block, a write would not block, or there is an
+/// Kinds of events that are true for a descriptor now. A read would not block, a write would not block, or there is an
 /// exceptional condition.
 pub type State = Mask;
 

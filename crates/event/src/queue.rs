@@ -45,9 +45,9 @@ impl EventQueue {
     /// [`Mask::NONE`] revokes it.
     ///
     /// With `want_state`, the call returns the current state with all kinds of events, declared or not. The state is
-    /// read after the declaration. If the state changes between accepting a connection and declaring interest in it,
-    /// the change appears in the returned state, as an event, or in both. If interest in a ready descriptor is declared
-    /// again, an event is queued.
+    /// read after the declaration. The state may change between accepting a connection and declaring interest in it.
+    /// The change then appears in the returned state, as an event, or in both ways. If interest in a ready descriptor
+    /// is declared again, an event is queued.
     ///
     /// A number that is not an open descriptor causes an error if the call enters the kernel, which it always does with
     /// epoll or `want_state`. The other backends check a number only if it is higher than all earlier numbers. For

@@ -24,7 +24,7 @@ pub(crate) struct Slot {
     /// True if the pending notification arrived after the application had read everything. The bits in `told` are then
     /// still correct.
     pub(crate) sure: bool,
-    /// Poll bits of the pending notification. They need no check if `sure` is true.
+    /// Poll bits of the pending notification. These bits need no check if `sure` is true.
     pub(crate) told: i16,
 }
 

@@ -257,8 +257,8 @@ fn two_threads(expected: usize, declare: impl Fn(&Group, i32)) -> Vec<(String, u
                         }
                         tell.send(count).unwrap();
                         if options.backend.spec().level {
-                            // A level-triggered mechanism would report an event again and again, because nobody reads
-                            // the data.
+                            // A level-triggered mechanism reports an event again and again, because nobody reads the
+                            // data. The thread therefore revokes its interest.
                             std::thread::sleep(Duration::from_millis(30));
                             let _ = queue.declare_interest(events[0].fd, Mask::NONE, false);
                         }

@@ -1,5 +1,6 @@
-//! Values that a connection stores from answers: captured values and cookies, for HTTP/1.1 and HTTP/2. Such a
-//! connection has only one request in flight at a time, because the next request may use values from the response.
+//! Values that a connection stores from answers: captured values and cookies, for HTTP/1.1 and HTTP/2. A connection
+//! that stores values has only one request in flight at a time, because the next request may use values from the
+//! response.
 
 use crate::ProtoError;
 use crate::cookies::CookieJar;

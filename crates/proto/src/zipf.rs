@@ -15,7 +15,7 @@ pub(crate) struct Zipf {
     /// Values from the paper, with H as the integral of x^-s: H(1.5) - 1, and H(n + 0.5).
     begin: f64,
     end: f64,
-    /// Maximum distance between a draw and the whole number to which it is rounded, for accepting it without a further
+    /// Maximum of k - x, where k is the whole number to which the draw x is rounded, for accepting k without a further
     /// check.
     near: f64,
 }

@@ -50,9 +50,9 @@ pub struct Stats {
     pub cache_hits: u64,
     /// Number of records read from the disk, wholly or in part (service record).
     pub disk_reads: u64,
-    /// Number of large reads that got a buffer (service record).
+    /// Number of reads above 4096 bytes that got a large buffer (service record).
     pub large_reads: u64,
-    /// Number of large reads that got no buffer (service record).
+    /// Number of reads above 4096 bytes that were refused, because no large buffer was free (service record).
     pub large_refused: u64,
     /// Addresses of the last peers whose connections were closed because of a limit, each with the reason.
     pub closed_peers: Vec<String>,

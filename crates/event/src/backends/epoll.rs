@@ -2,8 +2,8 @@
 //! (see `lib.rs`). The kernel's ready list is the paper's HINTS queue. The link of an entry into that list is the
 //! paper's pending bit. The kernel checks a file's state again at delivery, so no queue can overflow.
 //!
-//! There is one difference to the paper: declaring interest in a ready descriptor queues an event even if the caller
-//! did not ask for the state. In the paper, only the next arrival queues an event. Source: fs/eventpoll.c.
+//! One thing differs from the paper. Declaring interest in a ready descriptor queues an event, even if the caller did
+//! not ask for the state. In the paper, only the next arrival queues an event. Source: fs/eventpoll.c.
 
 use std::os::fd::RawFd;
 

@@ -1,7 +1,7 @@
 //! select(2), for comparison: every call passes three bitmaps to the kernel, which are as wide as the highest declared
 //! descriptor needs. The call reports states instead of events. If `out` has too little space for all ready
 //! descriptors, later calls report the others. A hang-up is reported as readable, and an error as readable and
-//! writable. Neither is reported as an exceptional condition.
+//! writable. Neither a hang-up nor an error is reported as an exceptional condition.
 
 use std::os::fd::RawFd;
 

@@ -1,4 +1,4 @@
-//! The Date header's format (RFC 9110, section 5.6.7), from seconds since the epoch.
+//! Formats times for the Date header (RFC 9110, section 5.6.7).
 
 const DAYS: [&str; 7] = ["Thu", "Fri", "Sat", "Sun", "Mon", "Tue", "Wed"];
 const MONTHS: [&str; 12] = ["Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec"];

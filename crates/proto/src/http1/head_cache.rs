@@ -1,8 +1,7 @@
 //! Cache of parsed response heads, which makes the client side fast.
 //!
-//! If the head of a response has the same bytes as the last head for the same request in this thread, it is not parsed
-//! again. Most servers change their heads only once a second (the Date field), so nearly all heads are found in the
-//! cache.
+//! A response's head is not parsed if it has the same bytes as the last head for the same request in this thread. Most
+//! servers change their heads only once a second (the Date field), so nearly all heads are found in the cache.
 
 use std::cell::RefCell;
 
@@ -11,8 +10,8 @@ use super::head::{Framing, ResponseHead};
 /// Maximum length of a cached head, bytes.
 const CACHED_HEAD_BYTES: usize = 2048;
 
-/// Number of cached heads. A mix needs several, because its responses have different lengths, which are part of their
-/// heads.
+/// Number of cached heads. A mix needs several heads, because its responses have different lengths, which are part of
+/// their heads.
 const CACHED_HEADS: usize = 32;
 /// Number of requests for which the last head is known. In a mix with more requests, some of them share an entry.
 const CACHED_ITEMS: usize = 256;

@@ -1,5 +1,5 @@
 //! Strict parsing of heads, for servers and intermediaries. A head that two readers could understand differently is
-//! refused, so that nobody can hide a request from one of these readers (request smuggling; RFC 9112, section 11.2).
+//! refused. Otherwise, a request could be hidden from one of these readers (request smuggling; RFC 9112, section 11.2).
 //! The reference server and the proxy both use this parser. If the standard allows a reader either to repair or to
 //! refuse an input, this parser refuses the input.
 

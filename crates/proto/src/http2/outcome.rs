@@ -27,8 +27,8 @@ pub(super) fn is_refusal(status: u16, request: &Prepared) -> bool {
     }
 }
 
-/// Returns the gRPC status of a call, and the outcome of its request. For an ordinary HTTP answer, for example from a
-/// proxy, the status is the one that the gRPC protocol assigns to the HTTP status of the answer.
+/// Returns the gRPC status of a call, and the outcome of its request. The answer may be ordinary HTTP, for example from
+/// a proxy. The gRPC protocol then assigns a gRPC status to the HTTP status.
 fn outcome_of_call(stream: &Stream, expected: Option<u16>) -> (u16, Outcome) {
     let code = match (stream.grpc, stream.status) {
         (Some(code), _) => code,

@@ -2,7 +2,7 @@
 //! in pieces of any size.
 //!
 //! Commands are written as `get key`, `set key value` (flags, expiration time and length are added), `delete key`, or
-//! `incr key 1`. An answer ends with a line that begins with `END`, `STORED` or a similar word.… Errors (`ERROR`,
+//! `incr key 1`. An answer ends with a line that begins with `END`, `STORED` or a similar word. Errors (`ERROR`,
 //! `CLIENT_ERROR`, `SERVER_ERROR`) are unexpected answers; a missing key is not an error.
 
 use run::Protocol;

@@ -29,8 +29,8 @@ pub struct ServerSession {
     /// Bytes of the current command's words, and the position where each word ends.
     bytes: Vec<u8>,
     ends: Vec<usize>,
-    /// Number of words of the command that are still to come, and number of bytes of the current word and its line end
-    /// that are still to come.
+    /// Number of words of the command that are still to come. Number of bytes of the current word and its line end that
+    /// are still to come.
     words: usize,
     string: usize,
     resp3: bool,

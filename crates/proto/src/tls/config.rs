@@ -81,7 +81,7 @@ pub fn server_config(chain: &[u8], key: &[u8], alpn: &[&str]) -> Result<ServerCo
     Ok(Arc::new(config))
 }
 
-/// Creates a self-signed certificate for these names and its key, both PEM.
+/// Creates a self-signed certificate for these names. Returns the certificate and its key, both in PEM.
 pub fn self_signed(names: &[&str]) -> Result<(String, String), ProtoError> {
     let bad = |e: rcgen::Error| invalid("a self-signed certificate", &e.to_string(), "give one with --cert and --key");
     let mut params =

@@ -1,5 +1,5 @@
-//! Tests of the client and the server against each other in memory: data arrives unchanged however it is split, and
-//! each error is explained by a sentence.
+//! Tests of the client and the server against each other in memory. Data must arrive unchanged however it is split, and
+//! each error must be explained by a sentence.
 
 use proptest::prelude::*;
 use run::{TlsPlan, TlsVersion};

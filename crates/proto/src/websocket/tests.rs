@@ -45,7 +45,7 @@ fn stream(end: &str) -> ClientSession {
 }
 
 /// Feeds frames to a session. Returns the results of the requests that ended, and the number of events that were
-/// reported before these ends.
+/// reported while answers were incomplete.
 fn streamed(session: &mut ClientSession, frames: &[&[u8]]) -> (Vec<(Outcome, u64, u32)>, u32) {
     let (mut ended, mut events) = (Vec::new(), 0);
     for frame in frames {

@@ -100,8 +100,8 @@ impl Worker {
         })
     }
 
-    /// Serves until the server is stopped. Returns once the kernel has freed the ring, which keeps the listening socket
-    /// open.
+    /// Serves until the server is stopped. Returns only after the kernel has freed the ring, because the ring keeps the
+    /// listening socket open.
     pub(crate) fn run(mut self) -> Result<(), ServeError> {
         let served = self.serve().map_err(|e| ServeError::os("use the io_uring", e));
         let close_watcher = self.close_watcher.take();

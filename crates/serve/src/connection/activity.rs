@@ -101,8 +101,8 @@ impl Activity {
         begun.then(|| most_ms.saturating_sub(now_ms.saturating_sub(self.head_since_ms)))
     }
 
-    /// Checks the deadline of a head. The head of a connection without a worker slot or with unsent output is never
-    /// late, because the server does not read from such a connection.
+    /// Checks the deadline of a head. The server does not read from a connection without a worker slot or with unsent
+    /// output, so the head of such a connection is never late.
     pub(crate) fn check_head(&mut self, now_ms: u32, most_ms: u32) -> HeadState {
         let left_ms = self.head_left_ms(now_ms, most_ms).filter(|_| self.head_watched);
         let Some(left_ms) = left_ms else {

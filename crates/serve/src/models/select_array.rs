@@ -12,8 +12,9 @@
 //!
 //! poll(2) takes the role of the kernel's select: it scans the list of sockets. The searches run in this process.
 //!
-//! Cost of a wait: n searches of up to n entries to build each of the three sets, and n searches of the ready entries
-//! in each set. The ready connections share this cost. Under load, most connections are ready.
+//! Cost of a wait with n connections: n searches to build each of the three sets, and n searches of the ready entries
+//! in each set. Each search covers up to n entries. The ready connections share this cost. Under load, most connections
+//! are ready.
 
 use std::net::SocketAddr;
 use std::os::fd::{AsRawFd, BorrowedFd, RawFd};

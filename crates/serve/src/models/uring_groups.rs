@@ -8,8 +8,8 @@
 //! `literal`, every operation signals its own eventfd, and the thread waits for 62 eventfds. The scan of these eventfds
 //! then costs as much as on Windows.
 //!
-//! Cost of an event: a thread switch, and a part of one io_uring_enter, which few events share: only those of the same
-//! group that complete together.
+//! Cost of an event: a thread switch, and a part of one io_uring_enter. Only the few operations of a group that
+//! complete together share this call.
 
 use std::net::SocketAddr;
 use std::sync::Arc;

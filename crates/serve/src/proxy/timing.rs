@@ -1,4 +1,4 @@
-//! Measures the calls of the event API in the proxy, as in the event API paper: a cycle counter is read before and
+//! Measures the calls of the event API in the proxy, as in the event API paper. A cycle counter is read before and
 //! after each call. Calls that would have blocked are left out. When enough calls were measured, the result is sent.
 
 use std::os::fd::RawFd;

@@ -103,8 +103,8 @@ fn open_own(direct: bool) -> Result<File, ServeError> {
 }
 
 /// Reads the temporary file once. Without this read, new pages might leave the cache before a client requests them. The
-/// first read also updates the access time, which a read with RWF_NOWAIT refuses to do. Neither of the two should make
-/// a client's read count as a disk read.
+/// first read also updates the access time, which a read with RWF_NOWAIT refuses to do. Neither a missing page nor an
+/// old access time should make a client's read count as a disk read.
 fn warm(file: &File) -> std::io::Result<()> {
     let mut block = [0; BLOCK as usize];
     (0..(OWN_BYTES as u64).div_ceil(BLOCK)).try_for_each(|n| file.read_at(&mut block, n * BLOCK).map(drop))

@@ -1,9 +1,9 @@
 //! Strategy high-throughput: many connections may be open, but each thread serves only `active` of them (these have a
 //! worker slot). The other connections wait in a line.
 //!
-//! A connection gives up its worker slot when it ends. If other connections wait, it also gives up the slot after
-//! `active_idle_ms` without data, or after an exchange, and goes to the end of the line. The option `waiting` limits
-//! the length of the line. Further connections are refused by a busy reply, a close or a reset.
+//! A connection gives up its worker slot when it ends. If other connections wait, it also gives up the slot after an
+//! exchange, or after `active_idle_ms` without data. The connection then goes to the end of the line. The option
+//! `waiting` limits the length of the line. Further connections are refused by a busy reply, a close or a reset.
 
 use std::collections::VecDeque;
 

@@ -228,7 +228,7 @@ impl ClientSession {
 }
 
 impl ClientSession {
-    /// Returns advice if the server permits no requests at all but some are waiting.
+    /// Returns advice if requests are waiting, but the server permits none on this connection.
     fn permission_words(&self) -> Option<String> {
         let why = "the server permits no request on this connection (its SETTINGS_MAX_CONCURRENT_STREAMS is 0): is it \
                    shutting down, or is its limit of streams set to 0?";

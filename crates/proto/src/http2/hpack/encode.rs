@@ -48,8 +48,7 @@ impl Blocks {
     /// Encodes headers. In `headers`, pseudo-headers must come first, and names must be in lower case.
     pub(crate) fn new(headers: &[(String, String)]) -> Self {
         let mut blocks = Self::default();
-        // This sets the table size to 0. It is necessary once per connection, and allowed at the beginning of every
-        // block.
+        // Setting the table size to 0 is necessary once per connection, and allowed at the beginning of every block.
         write_integer(&mut blocks.plain, 0x20, 5, 0);
         let whole = |(name, value): &(String, String)| STATIC_TABLE.iter().position(|s| (s.0, s.1) == (name, value));
         let mut to_keep = headers.iter().filter(|header| whole(header).is_none()).count();

@@ -4,7 +4,7 @@ use fastrand::Rng;
 
 use crate::{Options, ServeError};
 
-/// Fractions of the gaps of [`Profile::Tokens`] that are 0 and that are long, and the length of a long gap, as a
+/// The gaps of [`Profile::Tokens`]: fraction that are 0, fraction that are long, and length of a long gap, as a
 /// multiple of the mean gap. All other gaps lie between half and one and a half of the mean gap, so the mean stays the
 /// same.
 const TOGETHER: f64 = 0.08;
@@ -40,7 +40,7 @@ pub(super) struct Schedule {
 pub(super) struct Times {
     /// Time of the next event; after the last event, time of the end.
     pub(super) next_ns: u64,
-    /// Number of events so far.
+    /// Number of events sent so far.
     pub(super) sent: u64,
     rng: Rng,
 }
