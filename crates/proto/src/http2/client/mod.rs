@@ -160,7 +160,7 @@ pub struct ClientSession {
     ended_by_server: Option<String>,
     /// The first answer, for display.
     first_answer: FirstAnswer,
-    /// True if an answer has begun, but not ended, since the last call of `each_begun_answer`.
+    /// True if, since the last call of `each_begun_answer`, an incomplete answer has begun or got further events.
     has_begun_answers: bool,
     /// Searches for the texts that responses must contain.
     body_searches: BodySearches,
