@@ -3,7 +3,7 @@
 
 use anyhow::Result;
 
-/// Measured figures of a row.
+/// Figures that a row of the result table has measured.
 #[derive(Debug, Default)]
 pub(crate) struct Compared {
     /// loadline's figures, one per round.
@@ -12,7 +12,7 @@ pub(crate) struct Compared {
     pub(crate) peer: Vec<f64>,
     /// Unit of the figures.
     pub(crate) unit: &'static str,
-    /// Further information about the measurement.
+    /// Further information about the measurement, shown in the table's last column.
     pub(crate) note: String,
 }
 
@@ -38,8 +38,8 @@ pub(crate) fn median(values: &[f64]) -> f64 {
     stats::number::median(values.to_vec()).unwrap_or(f64::NAN)
 }
 
-/// Measures loadline and the peer in turn. The order alternates, so that a drift of the machine favours neither side.
-/// The first round only warms caches and is discarded.
+/// Measures loadline and the peer in turn. The order alternates, so that a drift of the machine's speed favours neither
+/// program. The first round only warms caches and is discarded.
 pub(crate) fn interleave(
     rounds: usize,
     unit: &'static str,

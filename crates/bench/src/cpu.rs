@@ -1,5 +1,5 @@
 //! CPU time of processes. The values come from scheduler statistics and rusage, which are exact on most kernels. Only
-//! the time of a server's ended children is in clock ticks.
+//! the CPU time of a server's ended child processes is rounded to clock ticks.
 
 use std::fs;
 

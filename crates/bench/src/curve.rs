@@ -1,4 +1,4 @@
-//! Table of the costs per request for each number of connections.
+//! Table of the CPU time per request for each number of connections.
 
 use comfy_table::{ContentArrangement, Table};
 

@@ -35,7 +35,7 @@ pub(crate) fn run(mut args: impl Iterator<Item = String>) -> ExitCode {
     ExitCode::SUCCESS
 }
 
-/// Passes bytes on with a fixed delay.
+/// Copies bytes with a fixed delay, in two threads. Returns the handle of the thread that writes.
 fn pass(
     from: impl Read + Send + 'static,
     to: impl Write + Send + 'static,

@@ -1,5 +1,5 @@
-//! The programs that a row runs. Each program starts on a free port and is pinned to a CPU. It is ended by its process
-//! ID.
+//! Starts and ends the programs that a row of the result runs. Servers listen on free ports, and are ended by their
+//! process IDs.
 
 use std::io::{BufRead, BufReader};
 use std::net::{SocketAddr, TcpListener, TcpStream};
@@ -69,12 +69,12 @@ pub(crate) fn find(program: &str) -> Result<PathBuf> {
     found.context("scripts/install-needs bench, as root, installs what is missing")
 }
 
-/// Returns a port that was free a moment ago.
+/// Returns a TCP port of 127.0.0.1 that was free a moment ago.
 pub(crate) fn free_port() -> Result<u16> {
     Ok(TcpListener::bind("127.0.0.1:0")?.local_addr()?.port())
 }
 
-/// Waits until the server listens.
+/// Waits until the server accepts connections, at most 5 s.
 pub(crate) fn await_listening(mut child: Child, addr: SocketAddr, dir: Option<TempDir>) -> Result<Server> {
     let deadline = Instant::now() + Duration::from_secs(5);
     while Instant::now() < deadline {
@@ -108,8 +108,8 @@ pub(crate) fn nginx_of_many(addresses: u8) -> Result<Server> {
 }
 
 fn nginx_with(cpu: u32, workers: &str, addrs: &[&str]) -> Result<Server> {
-    // On a shared listening socket, a worker whose connections are all in use resets new ones, although other workers
-    // could accept them.
+    // On a shared listening socket, a worker that has no free connection left resets new connections, although other
+    // workers could accept them.
     let own = if addrs.len() > 1 { " reuseport" } else { "" };
     let (nginx, port, dir) = (find("nginx")?, free_port()?, TempDir::new()?);
     std::fs::write(dir.path().join("file"), vec![b'x'; FILE_BYTES])?;
@@ -145,7 +145,7 @@ pub(crate) fn output(command: &mut Command) -> Result<String> {
     output_of(command, &[0])
 }
 
-/// Runs a command that may end with any of these statuses, and returns its output.
+/// Runs a command that may end with any of the exit statuses in `statuses`, and returns its output.
 pub(crate) fn output_of(command: &mut Command, statuses: &[i32]) -> Result<String> {
     let name = format!("{command:?}");
     let mut child = command.stdout(Stdio::piped()).stderr(Stdio::null()).spawn().with_context(|| name.clone())?;

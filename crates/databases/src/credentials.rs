@@ -12,7 +12,8 @@ pub fn default_user() -> String {
     std::env::var("PGUSER").or_else(|_| std::env::var("USER")).unwrap_or_else(|_| "postgres".into())
 }
 
-/// Returns the password of a database, from its URL, otherwise from the environment, otherwise from `~/.pgpass`.
+/// Returns the password of a database: from its URL, otherwise from the environment, otherwise from PostgreSQL's
+/// password file (`~/.pgpass`).
 pub fn password(behind: &Behind) -> Option<String> {
     let variable = match behind.kind {
         DatabaseKind::Postgres => "PGPASSWORD",
@@ -26,7 +27,7 @@ pub fn password(behind: &Behind) -> Option<String> {
     })
 }
 
-/// Reads the password file. Like psql, this ignores a file that others may read.
+/// Reads PostgreSQL's password file. Like psql, this function ignores a file to which the group or others have access.
 fn read_file() -> Option<String> {
     use std::io::Read as _;
     use std::os::unix::fs::PermissionsExt as _;
@@ -54,7 +55,7 @@ fn of_file(text: &str, behind: &Behind) -> Option<String> {
     })
 }
 
-/// Splits a line at its colons. A backslash keeps the next character.
+/// Splits a line at its first four colons. A backslash is removed, and the character after it is kept as it is.
 fn fields(line: &str) -> Vec<String> {
     let (mut fields, mut chars) = (vec![String::new()], line.chars());
     while let Some(c) = chars.next() {

@@ -11,7 +11,7 @@ pub enum DatabaseError {
     /// The database refused the request or answered with an error.
     #[error("it answered: {0}")]
     Refused(String),
-    /// The login needs a method that loadline does not support, or a password that it does not have.
+    /// The login needs a method that loadline does not support, or a password that loadline does not have.
     #[error("{0}")]
     Login(String),
     /// The answer breaks the protocol.

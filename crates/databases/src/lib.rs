@@ -1,8 +1,9 @@
-//! Databases that a server uses: samples of the activities and waits of their sessions, over a connection of loadline's
-//! own.
+//! Samples the databases that a server uses: the activities and waits of their sessions, read over a connection of
+//! loadline's own.
 //!
-//! A sampler reads the sessions of PostgreSQL 20 times per second and those of MariaDB ten times per second. For Redis,
-//! it reads the counts of commands at the beginning and at the end of a trial. This crate removes the values from
+//! A sampler reads the sessions of PostgreSQL up to 20 times per second and those of MariaDB up to ten times per
+//! second. For Redis, the sampler compares the counts of commands at the beginning and at the end of a trial. This
+//! crate removes the values from statements before anything is stored.
 //! statements before anything is stored.
 
 mod connection;

@@ -1,5 +1,5 @@
 //! Redis: the time spent in each command, from `INFO commandstats` at both ends of a trial, and the log of slow
-//! commands. Of a logged command, only its name is kept. Source: Redis's manual, "INFO" and "SLOWLOG".
+//! commands. Only the name and the duration of a logged command are kept. Source: Redis's manual, "INFO" and "SLOWLOG".
 
 use std::collections::BTreeMap;
 use std::io::{Read as _, Write as _};
@@ -16,7 +16,7 @@ use crate::statement::bounded;
 
 /// Number of entries of the slow log that are read.
 const SLOWLOG_ENTRIES: &str = "128";
-/// Maximum number of different commands.
+/// Maximum number of different commands that are kept.
 const MAX_COMMANDS: usize = 1024;
 
 /// Number of calls and total time in seconds of each command.
@@ -26,9 +26,9 @@ type Counts = BTreeMap<String, (u64, f64)>;
 #[derive(Debug)]
 pub(crate) struct RedisSession {
     connection: BlockingStream,
-    /// Counts of the first reading in a trial, and the time of this reading.
+    /// Counts of the first reading in a trial, and the time of this reading; `None` before the first reading.
     first: Option<(Counts, Instant)>,
-    /// ID of the newest entry of the slow log at the first reading. Older entries do not count.
+    /// ID of the newest entry of the slow log at the first reading. This entry and older ones do not count.
     newest_slow: i64,
 }
 
@@ -53,7 +53,8 @@ impl RedisSession {
         self.first = None;
     }
 
-    /// Reads the counts. Returns the commands that were executed since the first reading.
+    /// Reads the counts. Returns the commands that were executed since the first reading of the trial; empty for the
+    /// first reading.
     pub(crate) fn sample(&mut self) -> Result<Vec<CommandSum>, DatabaseError> {
         let now = Instant::now();
         let counts = self.counts()?;
@@ -115,7 +116,8 @@ impl RedisSession {
     }
 }
 
-/// Returns the name of a command if it looks like a name. A faulty client may send a value in its place.
+/// Returns the name of a command, or `None` if the text does not look like a name. A faulty client may have sent a
+/// value in place of a command.
 fn command_name(text: &str) -> Option<String> {
     const MAX_CHARS: usize = 40;
     let is_name = |c: char| c.is_ascii_alphanumeric() || matches!(c, '.' | '_' | '-' | '|');

@@ -12,14 +12,14 @@ use crate::postgres::PostgresSession;
 use crate::redis::RedisSession;
 use crate::sums::Sums;
 
-/// Pause between two samples of PostgreSQL. A trial of 2 s then has 40 samples.
+/// Pause between two samples of PostgreSQL. A trial of 2 s then has about 40 samples.
 const POSTGRES_PAUSE: Duration = Duration::from_millis(50);
 /// Pause between two samples of MariaDB, whose InnoDB updates its tables ten times per second.
 const MARIADB_PAUSE: Duration = Duration::from_millis(100);
-/// Pause between two readings of Redis. Only the first and the last reading count. The others keep a live view up to
-/// date.
+/// Pause between two readings of Redis. The final profile uses only the first and the last reading. The others keep a
+/// live view up to date.
 const REDIS_PAUSE: Duration = Duration::from_secs(1);
-/// Minimum pause between two samples, as a multiple of the duration of a sample. A slow database is therefore sampled
+/// Minimum pause after a sample, as a multiple of the duration of this sample. A slow database is therefore sampled
 /// less often.
 const MIN_PAUSE_SAMPLES: u32 = 4;
 
@@ -78,7 +78,7 @@ impl Database {
         Ok(Self { behind: behind.clone(), session: Arc::new(Mutex::new(Some(session))) })
     }
 
-    /// Starts a thread that takes samples.
+    /// Starts a thread that takes samples until [`DatabaseSampler::finish`].
     pub fn sample(&self) -> std::io::Result<DatabaseSampler> {
         let shared = Arc::new((Mutex::new(Shared::default()), Condvar::new()));
         let (database, theirs) = (self.clone(), Arc::clone(&shared));
@@ -106,7 +106,7 @@ impl Database {
         lock(&shared.0).profile = profile;
     }
 
-    /// Returns the kept connection. If there is none, connects again.
+    /// Takes the connection that the previous trial kept. Connects again if there is none.
     fn session(&self) -> Result<Session, DatabaseError> {
         let kept = lock(&self.session).take();
         kept.map_or_else(|| Session::connect(&self.behind), Ok)
@@ -122,8 +122,8 @@ impl Database {
     }
 }
 
-/// Takes samples until the caller asks to stop. The last sample is taken after this request, so the counts cover the
-/// whole trial.
+/// Takes samples until the caller asks to stop. The last sample is taken after the caller has asked, so the counts
+/// cover the whole trial.
 fn sample_until_stop(
     session: &mut Session,
     sums: &mut Sums,
@@ -156,7 +156,8 @@ fn sample_until_stop(
 #[derive(Debug, Default)]
 struct Shared {
     stop: bool,
-    /// True if the caller reads the profile before the end. The thread then updates the profile after each sample.
+    /// True after the caller has asked for the profile so far. From then on, the thread updates the profile after each
+    /// sample.
     wanted: bool,
     profile: DatabaseProfile,
 }
@@ -169,7 +170,8 @@ pub struct DatabaseSampler {
 }
 
 impl DatabaseSampler {
-    /// Returns the profile so far. From the second call on, the profile lacks at most the newest sample.
+    /// Returns the profile so far. The first call returns an empty profile; the thread updates it after each later
+    /// sample.
     pub fn so_far(&self) -> DatabaseProfile {
         let mut state = lock(&self.shared.0);
         state.wanted = true;
@@ -180,7 +182,8 @@ impl DatabaseSampler {
     pub fn finish(mut self) -> DatabaseProfile {
         self.stop();
         if let Some(thread) = self.thread.take() {
-            // The thread ends early only because of a bug. The profile is then empty.
+            // Joining fails only if the thread panicked because of a bug. The profile is then that of the last update,
+            // or empty.
             let _ = thread.join();
         }
         lock(&self.shared.0).profile.clone()

@@ -1,24 +1,25 @@
 //! Statements without their values: each literal becomes `?`, comments are removed, and lists of values are shortened.
+//! In this file, a string is a literal in quotes.
 
 /// Maximum length of a statement, characters.
 pub(crate) const MAX_STATEMENT_CHARS: usize = 160;
 /// Maximum length of the short name that stands for a statement in tables, characters.
 const MAX_NAME_CHARS: usize = 60;
-/// End of a statement that was cut.
+/// Mark at the end of a statement that was cut.
 const CUT: char = '…';
 
-/// Language of a database.
+/// SQL dialect of a database.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) enum Dialect {
     /// PostgreSQL, where names may be in double quotes.
     #[default]
     Postgres,
-    /// MariaDB, where texts may be in double quotes, and a comment may begin with `#`.
+    /// MariaDB, where strings may be in double quotes, and a comment may begin with `#`.
     Mariadb,
 }
 
-/// Returns a statement without its values, safe to show and of limited length. The result ends at a text whose end is
-/// uncertain, since a value could follow.
+/// Returns a statement without its values, safe to show and of limited length. If the end of a string is uncertain, the
+/// result ends at this string, because another value could follow.
 pub(crate) fn without_values(statement: &str, dialect: Dialect) -> String {
     let mut words = Words { rest: statement, dialect, spaced: false, out: Vec::new() };
     while words.next() {}
@@ -61,14 +62,14 @@ const fn is_name(c: char) -> bool {
 struct Words<'a> {
     rest: &'a str,
     dialect: Dialect,
-    /// True if space or a comment came after the last word.
+    /// True if white space or a comment came after the last word.
     spaced: bool,
     /// Words, each with a flag: true if a space comes before the word.
     out: Vec<(bool, &'a str)>,
 }
 
 impl<'a> Words<'a> {
-    /// Reads the next word. Returns false at the end.
+    /// Reads the next word. Returns false if nothing more may be read.
     fn next(&mut self) -> bool {
         let rest = self.rest.trim_start();
         self.spaced |= rest.len() < self.rest.len();
@@ -113,7 +114,7 @@ impl<'a> Words<'a> {
         self.rest = self.rest.find('\n').map_or("", |at| &self.rest[at..]);
     }
 
-    /// Skips a comment with the comments inside it, because PostgreSQL nests comments.
+    /// Skips a comment and all comments nested in it, because PostgreSQL nests comments.
     fn skip_comment(&mut self) {
         self.spaced = true;
         let mut depth = 0_u32;
@@ -133,8 +134,9 @@ impl<'a> Words<'a> {
         self.rest = "";
     }
 
-    /// Reads a text in quotes. Without `escapes`, a backslash may still escape the quote under old settings; the
-    /// statement then ends, because the end of the text is uncertain.
+    /// Reads a string in quotes. Without `escapes`, a backslash escapes a quote only under old settings of the server.
+    /// A backslash before a quote therefore makes the end of the string uncertain. The function then drops the rest of
+    /// the statement and returns false.
     fn text(&mut self, quote: char, escapes: bool) -> bool {
         let mut chars = self.rest.char_indices().skip(1).peekable();
         self.rest = loop {
@@ -156,7 +158,7 @@ impl<'a> Words<'a> {
         true
     }
 
-    /// Reads a name in quotes. A name without its closing quote is removed.
+    /// Reads a name in quotes. If the closing quote is missing, the rest of the statement becomes an ellipsis.
     fn quoted_name(&mut self, quote: char) {
         match self.rest[1..].find(quote) {
             Some(end) => {
@@ -171,8 +173,8 @@ impl<'a> Words<'a> {
         }
     }
 
-    /// Reads a text in dollar quotes, such as `$$ … $$` or `$tag$ … $tag$`. Reads only the dollar sign if it does not
-    /// begin such a quote.
+    /// Reads a string in dollar quotes, such as `$$ … $$` or `$tag$ … $tag$`. Reads only the dollar sign if it does not
+    /// begin such a string.
     fn dollar_text(&mut self) {
         let after = &self.rest[1..];
         let tag = after.find('$').filter(|end| after[..*end].chars().all(|c| is_name(c) && c != '$'));
@@ -187,7 +189,7 @@ impl<'a> Words<'a> {
     }
 
     fn number(&mut self) {
-        // Digits of other bases and exponents, such as 0x1f and 1e-9.
+        // The word also contains the digits and letters of other bases and of exponents, such as 0x1f and 1e-9.
         let word = self.take(|c| c.is_ascii_alphanumeric() || c == '.' || c == '_');
         let exponent = word.ends_with(['e', 'E']) && !word.starts_with("0x");
         if exponent && self.rest.starts_with(['+', '-']) {
@@ -197,7 +199,7 @@ impl<'a> Words<'a> {
         self.value();
     }
 
-    /// Reads a name, or the letters before a text such as E'…' and U&'…'.
+    /// Reads a name, or a string with a prefix such as E'…' or U&'…'. Returns false if nothing more may be read.
     fn name(&mut self) -> bool {
         let word = self.take(is_name);
         let is_prefix = |letters: &str| letters.split(' ').any(|letter| word.eq_ignore_ascii_case(letter));
@@ -214,11 +216,11 @@ impl<'a> Words<'a> {
         true
     }
 
-    /// Writes one value. A list of several values is written as one and an ellipsis, and a sign belongs to its value.
+    /// Writes `?` for a value. A list of several values becomes `?` and an ellipsis. A sign is part of its value.
     fn value(&mut self) {
         let word = |back: usize| self.out.iter().rev().nth(back).map(|(_, word)| *word);
         match [word(0), word(1)] {
-            // Adjacent texts are one text in SQL.
+            // In SQL, adjacent strings are one string.
             [Some("?"), _] => {}
             [Some(","), Some("…")] => {
                 self.out.pop();
@@ -285,7 +287,7 @@ mod tests {
 
     #[test]
     fn a_text_with_an_uncertain_end_ends_the_statement() {
-        // With old settings, the backslash escapes the quote after it, so the second text begins elsewhere.
+        // With old settings, the backslash escapes the quote after it, so the second string begins elsewhere.
         assert_eq!(without_values("SELECT 'a\\', ' hunter2 '"), "SELECT ?…");
         for cut in
             ["SELECT 'hunter2", "SELECT $$hunter2", "SELECT /* hunter2", "SELECT \"hunter2", "SELECT E'hunter2\\"]
@@ -301,7 +303,7 @@ mod tests {
         assert_eq!(without_values("SELECT a\u{1b}[2J\u{202e}b"), "SELECT a [?\\u{202e}b");
     }
 
-    /// Texts of a value, written in one of the forms of SQL.
+    /// Generates values and comments that contain "hunter", in various notations of SQL.
     fn literal() -> impl Strategy<Value = String> {
         let plain = "[ -&(-\\[\\]-~]{0,12}";
         prop_oneof![

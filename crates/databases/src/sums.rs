@@ -24,7 +24,7 @@ pub(crate) struct SessionSample {
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(crate) struct BlockerSample {
     pub(crate) blocked: SessionState,
-    /// Number of the transaction, unique in one sample.
+    /// Number of the transaction, unique within one sample.
     pub(crate) id: u32,
     pub(crate) state: SessionState,
     /// Text of the statement, still with its values.
@@ -88,8 +88,8 @@ impl Sums {
         self.add_blockers(sample.blockers);
     }
 
-    /// Adds each blocking transaction once. The age of its lock is the longest time for which a session has waited for
-    /// it.
+    /// Adds each blocking transaction once. The age of its lock is the longest time that any session has waited for the
+    /// transaction.
     fn add_blockers(&mut self, blockers: Vec<BlockerSample>) {
         let mut transactions: BTreeMap<(SessionState, u32), BlockerSample> = BTreeMap::new();
         for blocker in blockers {

@@ -12,7 +12,7 @@ pub(crate) struct Figure<T = f64>(PhantomData<T>);
 
 /// Containers of figures: one figure, a list of figures, or figures by name.
 pub(crate) trait Figures: Serialize {
-    /// The container with `None` for each `null`.
+    /// Type as which the container is read, with `None` for each `null`.
     type Read: for<'de> Deserialize<'de>;
 
     /// Converts a value that was read; `null` becomes not-a-number.
@@ -105,7 +105,7 @@ mod tests {
     fn a_run_with_undefined_figures_fits_the_schema() {
         let schema = jsonschema::validator_for(&crate::schema()).unwrap();
         assert!(schema.is_valid(&serde_json::to_value(undefined()).unwrap()));
-        // The schema still forbids `null` in fields that never hold it.
+        // The schema still forbids `null` in fields that are never undefined.
         assert!(!schema.is_valid(&serde_json::json!({ "format": null })));
     }
 

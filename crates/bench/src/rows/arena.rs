@@ -58,7 +58,7 @@ fn cells(result: &Value) -> &[Value] {
     result["cells"].as_array().map_or(&[], Vec::as_slice)
 }
 
-/// Returns the number of servers with a rank, and a text with each server's group or the reason why it has none.
+/// Returns the number of servers with a rank, and a text with each server's rank or the reason why it has no rank.
 fn ranks(result: &Value) -> (usize, String) {
     let words = |cell: &Value| {
         let place = cell["group"].as_u64().map(|group| group.to_string());

@@ -11,7 +11,7 @@ use crate::programs;
 /// Number of `find` runs per round. Five rounds make ten runs.
 const FINDS_PER_ROUND: usize = 2;
 
-/// Results that the rows below share, because ten searches take minutes.
+/// Results that two rows of the table share, because ten searches take minutes.
 #[derive(Clone, Debug, Default)]
 struct CapacityRuns {
     capacities: Vec<f64>,
@@ -21,7 +21,8 @@ struct CapacityRuns {
 
 static CAPACITY_RUNS: Shared<CapacityRuns> = Shared::new();
 
-/// Runs `find` and wrk in turn. For a given number of rounds, only the first call measures.
+/// Runs `find` and wrk in turn. Only the first call with a given number of rounds measures; later calls return its
+/// results.
 fn found(rounds: usize) -> Result<CapacityRuns> {
     CAPACITY_RUNS.get_or_measure(rounds, || find(rounds))
 }
@@ -48,7 +49,7 @@ pub(crate) fn variation(rounds: usize) -> Result<Compared> {
     Ok(Compared { ours: vec![scatter(&found.capacities)], peer: Vec::new(), unit: "%", note })
 }
 
-/// Measures the percentage of intervals that contain the median of all capacities.
+/// Measures the percentage of the runs whose capacity interval contains the median of all capacities.
 pub(crate) fn covers(rounds: usize) -> Result<Compared> {
     let found = found(rounds)?;
     let middle = median(&found.capacities);
@@ -62,7 +63,7 @@ pub(crate) fn covers(rounds: usize) -> Result<Compared> {
     Ok(Compared { ours: vec![100.0 * holding as f64 / all.max(1) as f64], peer: Vec::new(), unit: "%", note })
 }
 
-/// Measures half the width of the 95 % interval of the main elasticity, in an experiment of 8 s.
+/// Measures half the width of the 95 % interval of the largest elasticity, in a `prove` run with a budget of 12 s.
 pub(crate) fn proof(rounds: usize) -> Result<Compared> {
     let nginx = programs::nginx()?;
     let url = format!("http://{}/file", nginx.addr);

@@ -1,5 +1,5 @@
 //! S-Clients (clients that open connections at a constant rate) against httperf: connection attempts per second from
-//! one CPU. The accept queue of the listening socket is full: its backlog is 8, and nobody accepts.
+//! one CPU. The accept queue of the listening socket is full: its backlog is 8, and no program accepts.
 
 use std::net::{Ipv4Addr, SocketAddr, TcpListener};
 
@@ -11,7 +11,7 @@ use crate::cpu;
 use crate::programs::{self, CLIENT_CPU};
 
 /// Number of descriptors and range of source addresses. The goal of this row was measured with a minimal loop in C that
-/// used the same numbers.
+/// used the same number and range.
 const DESCRIPTORS: &str = "10000";
 const SOURCES: &str = "127.0.0.2-127.0.0.65";
 /// Rates that httperf tries in turn. The highest rate that httperf reaches counts.
@@ -48,8 +48,8 @@ pub(crate) fn share(rounds: usize) -> Result<Compared> {
     Ok(compared)
 }
 
-/// Measures the user memory per descriptor in bytes. The result is the difference between processes with many and with
-/// few descriptors, both below the usual limit of 20,000.
+/// Measures the user memory per descriptor in bytes. A process with many descriptors is compared with a process with
+/// few. Both numbers are below the usual limit of 20,000 descriptors.
 pub(crate) fn memory(rounds: usize) -> Result<Compared> {
     const MANY_DESCRIPTORS: u32 = 16_000;
     const FEW_DESCRIPTORS: u32 = 160;

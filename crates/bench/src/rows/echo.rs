@@ -22,8 +22,8 @@ pub(crate) fn large(rounds: usize) -> Result<Compared> {
     against_all(rounds, 16 * 1024)
 }
 
-/// Measures each server once per round. The faster one of the two loadline servers is compared with the fastest other
-/// server.
+/// Measures each server once per round. Compares the loadline server that uses less CPU time per message with the other
+/// server that uses least.
 fn against_all(rounds: usize, message_bytes: u32) -> Result<Compared> {
     let ours = [serve("uring-sharded")?, serve("epoll-sharded")?];
     let peers = peers()?;

@@ -1,6 +1,6 @@
 //! The event API: growth of the time of a call with the number of idle (cold) connections, and overhead of the library
-//! over the system call. All rows use the checks of one run of `lab event-api`. The experiment alternates between its
-//! variants itself, so each row only reads its result.
+//! over the system call. All rows use one run of the experiment `lab event-api`. The experiment alternates between its
+//! variants itself, so each row only reads one of its checks.
 
 use std::process::Command;
 use std::sync::OnceLock;
@@ -11,35 +11,35 @@ use serde_json::Value;
 use crate::compare::Compared;
 use crate::programs;
 
-/// Measures by how much a call on epoll becomes slower from 0 to 18,000 cold connections. The result is 0 if the 95 %
-/// interval of the slope contains zero.
+/// Measures the relative growth of the time of an epoll call from 0 to 18,000 cold connections. The result is 0 if the
+/// 95 % interval of the slope contains zero.
 pub(crate) fn epoll_slope(rounds: usize) -> Result<Compared> {
     of_check(rounds, "epoll: growth of a call from", "share")
 }
 
-/// Measures by how much a call on io_uring becomes slower from 0 to 18,000 cold connections.
+/// Measures the relative growth of the time of an io_uring call from 0 to 18,000 cold connections.
 pub(crate) fn uring_slope(rounds: usize) -> Result<Compared> {
     of_check(rounds, "uring: growth of a call from", "share")
 }
 
-/// Measures by how much a call on poll becomes slower from 0 to 18,000 cold connections. The goal is that it does
-/// become slower.
+/// Measures the relative growth of the time of a poll call from 0 to 18,000 cold connections. The goal is a growth,
+/// because poll looks at all connections in each call.
 pub(crate) fn poll_slope(rounds: usize) -> Result<Compared> {
     of_check(rounds, "poll: growth of a call from", "share")
 }
 
-/// Measures by how much a call on select becomes slower from 0 to 18,000 cold connections. The goal is that it does
-/// become slower.
+/// Measures the relative growth of the time of a select call from 0 to 18,000 cold connections. The goal is a growth,
+/// because select looks at all connections in each call.
 pub(crate) fn select_slope(rounds: usize) -> Result<Compared> {
     of_check(rounds, "select: growth of a call from", "share")
 }
 
-/// Measures the share of the library's own overhead in the time of a call.
+/// Measures the library's own overhead as a share of the time of a call.
 pub(crate) fn share(rounds: usize) -> Result<Compared> {
     of_check(rounds, "the library's own share", "share")
 }
 
-/// Measures the cost of an event on io_uring divided by that on epoll, with arrays of 64 events.
+/// Measures the cost of an event on io_uring divided by the cost of an event on epoll, with arrays of 64 events.
 pub(crate) fn uring_event(rounds: usize) -> Result<Compared> {
     of_check(rounds, "uring (", "ratio")
 }
@@ -55,8 +55,8 @@ fn of_check(rounds: usize, begins: &str, unit: &'static str) -> Result<Compared>
     Ok(Compared { ours: vec![value], unit, note, ..Compared::default() })
 }
 
-/// Runs the experiment without pinning it to a CPU. The experiment uses one CPU for the measured code and another one
-/// for everything else.
+/// Runs the experiment without pinning it to a CPU, because it needs two: one for the measured code and one for
+/// everything else.
 fn run(rounds: usize) -> Result<Value> {
     let mut command = Command::new(programs::loadline()?);
     let sets = ["figures=false", "across=0", "cold=[0,750,4500,9000,13500,18000]", &format!("rounds={rounds}")];
@@ -64,7 +64,7 @@ fn run(rounds: usize) -> Result<Value> {
     for set in sets {
         command.args(["--set", set]);
     }
-    // The command has another exit status if a check failed, but prints the run in both cases.
+    // If a check fails, the command ends with another exit status, but still prints the run.
     let output = command.stderr(std::process::Stdio::null()).output()?;
     serde_json::from_slice(&output.stdout).context("loadline lab event-api --json did not print a run")
 }

@@ -11,7 +11,7 @@ use crate::compare::{Compared, interleave};
 use crate::cpu;
 use crate::programs::{self, CLIENT_CPU};
 
-/// Length of a run of a generator, seconds.
+/// Duration of one run of a load generator, seconds.
 pub(crate) const SECONDS: u32 = 3;
 /// Default number of connections.
 pub(crate) const CONNECTIONS: u32 = 64;
@@ -76,7 +76,7 @@ pub(crate) fn wrk(addr: SocketAddr, path: &str) -> Result<Outcome> {
     wrk_for(addr, path, SECONDS)
 }
 
-/// Runs wrk over `seconds` seconds.
+/// Runs wrk for `seconds` seconds, with 64 connections on one thread.
 pub(crate) fn wrk_for(addr: SocketAddr, path: &str, seconds: u32) -> Result<Outcome> {
     wrk_with(addr, path, seconds, CONNECTIONS)
 }
@@ -97,14 +97,14 @@ pub(crate) fn wrk_command(addr: SocketAddr, path: &str, seconds: u32, connection
     Ok(command)
 }
 
-/// Returns the number in that line of wrk's report that contains `mark`.
+/// Returns the first number in the first line of wrk's report that contains `mark`.
 pub(crate) fn wrk_number(text: &str, mark: &str) -> Result<f64> {
     let line = text.lines().find(|l| l.contains(mark)).with_context(|| format!("wrk printed no {mark:?}"))?;
     let mut words = line.split_whitespace().filter_map(|w| w.parse::<f64>().ok());
     words.next().with_context(|| format!("no number in {line:?}"))
 }
 
-/// Runs loadline on the generator's CPU and returns the JSON that it prints.
+/// Runs loadline on the generator's CPU with the arguments `args` and `last`. Returns the JSON that loadline prints.
 pub(crate) fn json(args: &[&str], last: &str) -> Result<Value> {
     let mut command = programs::pinned(CLIENT_CPU, &programs::loadline()?);
     // Exit status 1 means that an objective was not met or that no answer came, for example because the server accepted

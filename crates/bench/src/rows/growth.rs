@@ -3,7 +3,7 @@
 //! and of the server.
 //!
 //! Many machines limit a process to 20,000 descriptors. nginx therefore has several workers, which share one CPU. Above
-//! 14,000 connections, wrk runs in several processes with one server address each, and loadline uses several source
+//! 14,000 connections, wrk runs in several processes, each with its own server address. loadline uses eight source
 //! addresses. With a single pair of addresses, most of the cost would be the kernel's search for a free port.
 
 use std::net::{Ipv4Addr, SocketAddr};
@@ -21,7 +21,8 @@ use crate::{cpu, curve};
 const HOT: [u32; 6] = [1, 64, 1024, 4096, 12_000, 100_000];
 /// Numbers of idle connections that are held besides 64 active ones.
 const COLD: [u32; 4] = [0, 1000, 10_000, 100_000];
-/// Minimum number of connections at which a point is measured only once, not in each round, because it takes a minute.
+/// Minimum number of connections at which a point is measured only in the first round, because its measurement takes a
+/// minute.
 const MEASURED_ONCE_FROM: u32 = 100_000;
 /// Indexes in [`HOT`] of the points between which growth is computed: 64 and 12,000 connections.
 const GROWTH_FROM: usize = 1;
@@ -29,17 +30,18 @@ const GROWTH_TO: usize = 4;
 /// Maximum number of connections of one wrk process. More connections need several processes with an address each.
 const CONNECTIONS_PER_WRK: u32 = 14_000;
 const ADDRESSES: u8 = 8;
-/// Assumed number of connects per second. A run is longer by the time that opening its connections takes at this rate.
+/// Assumed number of connections that are opened per second. Each run is prolonged by the time that opening takes at
+/// this rate.
 const CONNECTS_PER_S: u32 = 10_000;
-/// Rate per second at which the cold connections are opened, and the additional time that opening may take.
+/// Number of cold connections that are opened per second, and the additional time that opening may take.
 const COLD_RATE: u32 = 10_000;
 const COLD_TIMEOUT: Duration = Duration::from_secs(90);
 
 /// CPU microseconds per request of loadline, of wrk, and of the server under loadline's load.
 type Point = [f64; 3];
 
-/// Measures the growth of loadline's cost per request from 64 to 12,000 connections, and that of wrk for comparison.
-/// Prints the curves.
+/// Measures the growth of loadline's cost per request from 64 to 12,000 connections, and the growth of wrk's cost for
+/// comparison. Prints the curves.
 pub(crate) fn ratio(rounds: usize) -> Result<Compared> {
     let nginx = programs::nginx_of_many(ADDRESSES)?;
     let mut compared = Compared { unit: "x", ..Compared::default() };
@@ -141,7 +143,7 @@ impl HeldConnections {
         let before = settled()?;
         let held = Self(Some(command.spawn()?));
         let deadline = Instant::now() + COLD_TIMEOUT + Duration::from_secs(u64::from(connections / COLD_RATE));
-        // The number counts both ends of each connection, because both are on this machine.
+        // This number of sockets counts both ends of each connection, because both are on this machine.
         while sockets()? < before + 2 * u64::from(connections) {
             ensure!(Instant::now() < deadline, "{connections} cold connections were not up in time");
             std::thread::sleep(Duration::from_millis(100));

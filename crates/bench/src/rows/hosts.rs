@@ -1,7 +1,7 @@
-//! Cost of load generators and observers on other hosts: the offset between the windows of two hosts, the additional
-//! time for twelve agents, and the cost of an observer's sample. All hosts are this machine. A host is reached through
-//! an engine, the program in `--via`. One engine only starts its program. The other engine also delays the program's
-//! input and output, like a network distance.
+//! Load generators and observers on other hosts: the time offset between the measured windows of two hosts, the
+//! additional time that twelve agents take, and the CPU cost of an observer's sample. All hosts are this machine. Each
+//! host is reached through an engine, which is the program in `--via`. One engine only starts its program. The other
+//! engine also delays the program's input and output, like a network distance.
 
 use anyhow::{Context, Result, ensure};
 use serde_json::Value;
@@ -15,7 +15,7 @@ pub(super) const LOCAL_ENGINE: &str = "env LOADLINE_HOST={host}";
 /// Number of agents whose start is timed.
 pub(super) const AGENTS: &str = "12";
 
-/// Runs `load` against nginx. An engine starts the generators, or the observer of the server.
+/// Runs `load` against nginx. The engine `via` starts the generators, or the observer of the server.
 pub(super) fn load(nginx: &Server, via: &str, more: &[&str], duration: &str) -> Result<Value> {
     load_of(nginx, (via, &programs::loadline()?.display().to_string()), more, duration)
 }
@@ -30,8 +30,8 @@ pub(super) fn load_of(nginx: &Server, (via, path): (&str, &str), more: &[&str], 
     json(&args, duration)
 }
 
-/// Measures the microseconds between the windows of two agents. `hosts` has the round-trip delay of each agent's host
-/// in milliseconds.
+/// Measures the time offset between the measured windows of two agents, microseconds. `hosts` has the round-trip delay
+/// of each agent's host in milliseconds.
 fn apart(rounds: usize, hosts: &str) -> Result<Compared> {
     let nginx = programs::nginx()?;
     let via = format!("{} delayed {{host}}", std::env::current_exe()?.display());

@@ -1,6 +1,6 @@
-//! Time until twelve agents start a load together, for each engine of `--via`. The time covers connections (if the
-//! engine has none open), processes, tasks, clocks and the start command. The agents' host is this machine, or a
-//! container or a namespace on it.
+//! Time until twelve agents start a load together, for each engine of `--via`. The time covers opening connections (if
+//! the engine has none open), starting processes, assigning tasks, comparing clocks, and the start command. The agents'
+//! host is this machine, or a container or a namespace on it.
 
 use std::path::Path;
 use std::process::{Command, Stdio};
@@ -19,14 +19,15 @@ fn ready(rounds: usize, via: &str, host: &str) -> Result<Compared> {
     ready_of(rounds, (via, &programs::loadline()?.display().to_string()), host)
 }
 
-/// Measures an engine. The second word of `engine` is the path of loadline on the host.
+/// Measures the time until a load starts through an engine. `engine` is the value of `--via` and the path of loadline
+/// on the host.
 fn ready_of(rounds: usize, engine: (&str, &str), host: &str) -> Result<Compared> {
     let nginx = programs::nginx()?;
     let more = ["--client-hosts", host, "--warmup", "0", "--agents-per-host", AGENTS];
     timed(rounds, || load_of(&nginx, engine, &more, "300ms"))
 }
 
-/// Returns the time until the load starts, in seconds, for each run.
+/// Runs a load once per round, and collects the times until the load starts, seconds.
 fn timed(rounds: usize, mut run: impl FnMut() -> Result<Value>) -> Result<Compared> {
     let mut compared = Compared { unit: "s", ..Compared::default() };
     for _ in 0..rounds {
@@ -46,7 +47,8 @@ pub(crate) fn ssh(rounds: usize) -> Result<Compared> {
     ready(rounds, &format!("{} {{host}}", sshd.words), "h")
 }
 
-/// Measures ssh started by another program. loadline then does not know that the agents could share a connection.
+/// Measures ssh started by another program (`env`). loadline then does not know that the agents could share a
+/// connection.
 pub(crate) fn ssh_cold(rounds: usize) -> Result<Compared> {
     let sshd = Sshd::start()?;
     ready(rounds, &format!("env {} -T -o BatchMode=yes {{host}}", sshd.words), "h")

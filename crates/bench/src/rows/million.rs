@@ -12,21 +12,21 @@ const CONNECTIONS: &str = "connections=1000000";
 /// Number of messages per second over all connections.
 const RATE: f64 = 10_000.0;
 
-/// Last trial of the experiment. All rows share one measurement, because it takes minutes.
+/// Last trial of the experiment. All rows of this file share one measurement, because it takes minutes.
 static HELD: Shared<Value> = Shared::new();
 
 fn held(rounds: usize) -> Result<Value> {
     HELD.get_or_measure(rounds, || {
         let mut command = std::process::Command::new(programs::loadline()?);
         command.args(["lab", "connections", "--json", "--set", CONNECTIONS]);
-        // Status 1 means that a check failed. The goals of these rows show this, too.
+        // Exit status 1 means that a check of the experiment failed. The goals of these rows show such a failure, too.
         let text = programs::output_of(&mut command, &[0, 1]).context("there may be no room for it: run it by hand")?;
         let run: Value = serde_json::from_str(&text)?;
         run["trials"].as_array().and_then(|trials| trials.last()).cloned().context("the run has no trial")
     })
 }
 
-/// Measures the user memory per connection in bytes, on the side that uses more.
+/// Measures the user memory per connection in bytes, on the side (generator or server) that uses more.
 pub(crate) fn memory(rounds: usize) -> Result<Compared> {
     let trial = held(rounds)?;
     let axis = |name: &str| number(&trial["axes"], name);
@@ -45,7 +45,7 @@ pub(crate) fn opened(rounds: usize) -> Result<Compared> {
     Ok(Compared { ours: vec![number(&held(rounds)?["axes"], "opened_s")?], unit: "s", ..Compared::default() })
 }
 
-/// Measures the share of messages that are answered.
+/// Measures the number of answers per second, as a share of the messages offered per second.
 pub(crate) fn answered(rounds: usize) -> Result<Compared> {
     let trial = held(rounds)?;
     let latency = |name: &str| number(&trial["latency_us"], name);

@@ -25,7 +25,7 @@ use anyhow::Result;
 
 use crate::compare::Compared;
 
-/// Limit on the ratio of a row.
+/// Limit on the ratio of a row, or on loadline's figure if the row has no peer.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Goal {
     /// The ratio must be at most this value.
@@ -54,7 +54,7 @@ pub(crate) struct Row {
     pub(crate) goal: Goal,
     /// Goal that the row should reach in the long run.
     pub(crate) aim: Option<Goal>,
-    /// Function that measures the figures of this row in a number of rounds.
+    /// Function that measures this row. Its argument is the number of rounds.
     pub(crate) measure: fn(usize) -> Result<Compared>,
 }
 

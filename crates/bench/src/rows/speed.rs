@@ -1,5 +1,5 @@
-//! Four figures: the generator's cost relative to a minimal loop, its throughput for different numbers of threads, the
-//! share of `find` that is not measuring, and the duration of a build.
+//! Five figures: the generator's cost relative to a minimal loop, its throughput with two threads, the time to merge
+//! the results of its threads, the share of `find` that is not spent on measuring, and the duration of a build.
 
 use std::net::SocketAddr;
 use std::process::Stdio;
@@ -19,7 +19,7 @@ const FLOOR_C: &str = include_str!("floor.c");
 /// Time budget of the short `find`.
 const FIND_BUDGET: &str = "10s";
 
-/// Measures CPU microseconds per request divided by those of a minimal loop in C.
+/// Measures loadline's CPU microseconds per request, divided by those of a minimal loop in C.
 pub(crate) fn floor(rounds: usize) -> Result<Compared> {
     let (nginx, dir) = (programs::nginx()?, TempDir::new()?);
     let (source, bare) = (dir.path().join("floor.c"), dir.path().join("floor"));
@@ -44,8 +44,8 @@ pub(crate) fn threads(rounds: usize) -> Result<Compared> {
 /// Number of threads whose results are merged.
 const MANY_THREADS: u32 = 16;
 
-/// Measures the time from the end of a window until the results of all threads are collected. The figure is this time
-/// per thread with many threads, divided by the time with one thread.
+/// Measures the time from the end of a window until the results of all threads are collected, divided by the number of
+/// threads. The figure is this time with many threads, divided by this time with one thread.
 pub(crate) fn merge(rounds: usize) -> Result<Compared> {
     let server = programs::serve("http", &[])?;
     let a_thread = |threads: u32| -> Result<f64> {

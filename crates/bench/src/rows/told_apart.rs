@@ -10,8 +10,8 @@ use crate::programs::{self, Server};
 
 /// Additional CPU time per request of the old server in microseconds.
 const BURNS_US: u32 = 400;
-/// Number of comparisons per round, of a server with an equal one and of two different servers. Five rounds compare
-/// equal servers twenty times.
+/// Numbers of comparisons per round: of two equal servers, and of two different servers. Five rounds compare equal
+/// servers twenty times.
 const SAME_PER_ROUND: usize = 4;
 const DIFFERENT_PER_ROUND: usize = 2;
 
@@ -25,14 +25,14 @@ pub(crate) fn by_5_percent(rounds: usize) -> Result<Compared> {
     count_verdicts(DIFFERENT_PER_ROUND * rounds, BURNS_US + 20, "60s", |c| word(&c["verdict"]) == "slower")
 }
 
-/// Measures the percentage of comparisons that detect a server that uses 2 % more CPU time. The verdict on the CPU time
-/// per request counts here.
+/// Measures the percentage of comparisons that detect a server that uses 2 % more CPU time. Only the verdict on the CPU
+/// time per request counts here, not the overall verdict.
 pub(crate) fn by_2_percent(rounds: usize) -> Result<Compared> {
     count_verdicts(DIFFERENT_PER_ROUND * rounds, BURNS_US + 8, "60s", |c| word(&cpu(c)["word"]) == "slower")
 }
 
-/// Returns the percentage of `times` comparisons that satisfy `says`. Old and new servers alternate per window, not per
-/// round.
+/// Returns the percentage of `times` comparisons that satisfy `says`. Within a comparison, the two servers alternate
+/// from one measured window to the next.
 fn count_verdicts(times: usize, new_us: u32, budget: &str, says: fn(&Value) -> bool) -> Result<Compared> {
     let (old, new) = (burning(BURNS_US)?, burning(new_us)?);
     let urls = [&old, &new].map(|s| format!("http://{}/", s.addr));

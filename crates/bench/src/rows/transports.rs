@@ -1,5 +1,5 @@
-//! The generator's CPU time per request with TLS, HTTP/2, Redis and PostgreSQL, against the usual program for each. Both sides of a
-//! row use one server.
+//! Compares the CPU time of loadline's generator with that of the usual load generator for each protocol: TLS, HTTP/2,
+//! Redis and PostgreSQL. Both programs of a row load the same server.
 
 use std::net::SocketAddr;
 use std::process::{Command, Stdio};
@@ -12,10 +12,10 @@ use crate::compare::{Compared, interleave};
 use crate::cpu;
 use crate::programs::{self, CLIENT_CPU, SERVER_CPU};
 
-/// Number of requests per run of a program that sends a fixed number.
+/// Number of requests per run, for peers that send a fixed number of requests.
 const REQUESTS: u32 = 200_000;
 
-/// Compares https with wrk: 64 connections, the page of 1294 bytes.
+/// Compares loadline with wrk over HTTPS: 64 connections, a page of 1294 bytes.
 pub(crate) fn https(rounds: usize) -> Result<Compared> {
     let server = programs::serve("http", &["--tls"])?;
     let url = format!("https://{}/", server.addr);
@@ -27,8 +27,8 @@ pub(crate) fn https(rounds: usize) -> Result<Compared> {
     interleave(rounds, "us", || ours(&url, &["--insecure", "--connections", "64"]), wrk)
 }
 
-/// Compares full TLS 1.3 handshakes per second of CPU time with openssl s_time. Only loadline also sends a request
-/// after each handshake.
+/// Compares loadline with openssl s_time: full TLS 1.3 handshakes per second of CPU time. Only loadline also sends a
+/// request after each handshake.
 pub(crate) fn handshakes(rounds: usize) -> Result<Compared> {
     let server = programs::serve("http", &["--tls"])?;
     let (at, url) = (server.addr.to_string(), format!("https://{}/", server.addr));
@@ -46,7 +46,7 @@ pub(crate) fn handshakes(rounds: usize) -> Result<Compared> {
     interleave(rounds, "1/s", ours, s_time)
 }
 
-/// Compares HTTP/2 with h2load: 16 connections with 10 streams each.
+/// Compares loadline with h2load over HTTP/2: 16 connections with 10 streams each.
 pub(crate) fn http2(rounds: usize) -> Result<Compared> {
     let server = programs::serve("h2", &[])?;
     let url = format!("http://{}/", server.addr);
@@ -57,7 +57,7 @@ pub(crate) fn http2(rounds: usize) -> Result<Compared> {
     interleave(rounds, "us", || ours(&url, &["--http2", "--connections", "16", "--streams", "10"]), h2load)
 }
 
-/// Compares PING with redis-benchmark: 50 connections.
+/// Compares loadline with redis-benchmark: PING over 50 connections.
 pub(crate) fn redis(rounds: usize) -> Result<Compared> {
     let addr = SocketAddr::from(([127, 0, 0, 1], programs::free_port()?));
     let port = addr.port().to_string();
@@ -72,12 +72,13 @@ pub(crate) fn redis(rounds: usize) -> Result<Compared> {
     interleave(rounds, "us", || ours(&url, &["--connections", "50"]), benchmark)
 }
 
-/// Compares `SELECT 1`, sent as text, with pgbench: 32 connections.
+/// Compares loadline with pgbench: `SELECT 1`, sent as text, over 32 connections.
 pub(crate) fn postgres(rounds: usize) -> Result<Compared> {
     let missing = || SetupError::program("postgres");
     let server = Postgres::try_start(&["fsync=off"]).ok_or_else(missing)?;
     let pgbench = postgres_program("pgbench").ok_or_else(|| SetupError::program("pgbench"))?;
-    // The server is started unpinned, since its first process is not of this crate.
+    // `testkit` starts the server unpinned. The server processes that are forked later inherit the CPU that is set
+    // here.
     let pin = ["-acp", &SERVER_CPU.to_string(), &server.pid().to_string()];
     programs::output(Command::new("taskset").args(pin))?;
     let script = server.dir.path().join("script.sql");
@@ -92,14 +93,14 @@ pub(crate) fn postgres(rounds: usize) -> Result<Compared> {
     interleave(rounds, "us", || ours(&server.url(), &["--connections", "32"]), peer)
 }
 
-/// Returns the CPU microseconds per request of loadline's `load`.
+/// Runs loadline's `load` and returns its CPU time per completed request in microseconds.
 fn ours(url: &str, more: &[&str]) -> Result<f64> {
     let args = [&["load", url, "--threads", "1", "--json"], more, &["--duration"]].concat();
     let (run, us) = cpu::of_children(|| json(&args, &format!("{SECONDS}s")))?;
     Ok(us / number(first_trial(&run)?, "completed")?)
 }
 
-/// Returns a program's output and its CPU microseconds.
+/// Runs a program on the generator's CPU. Returns its output and its CPU time in microseconds.
 fn peer(name: &str, args: &[&str]) -> Result<(String, f64)> {
     let program = programs::find(name)?;
     cpu::of_children(|| {
@@ -108,7 +109,7 @@ fn peer(name: &str, args: &[&str]) -> Result<(String, f64)> {
     })
 }
 
-/// Returns the first number in the line that contains these words.
+/// Returns the first number in the first line that contains `words`.
 fn before(text: &str, words: &str) -> Result<f64> {
     let line = text.lines().find(|line| line.contains(words)).with_context(|| format!("nothing says {words:?}"))?;
     let number = line.split_whitespace().find_map(|word| word.parse().ok());

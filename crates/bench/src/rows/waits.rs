@@ -1,4 +1,5 @@
-//! Cost of sampling the server's threads: the throughput with samples, divided by that without samples.
+//! Cost of sampling where the server's threads wait: the throughput with this sampling, divided by the throughput
+//! without it.
 
 use std::os::unix::fs::PermissionsExt as _;
 use std::path::Path;
@@ -12,14 +13,14 @@ use crate::programs;
 
 /// Minimum number of alternating turns. A single turn varies by some percent, but the limit is one percent.
 const MIN_TURNS: usize = 20;
-/// Length of a turn, as an option of `load`.
+/// Duration of each measurement, as an option of `load`.
 const DURATION: &str = "2s";
-/// Number of connections to the server with a thread per connection, and so of its threads.
+/// Number of connections to the server that starts one thread per connection.
 const THREADS: &str = "16";
-/// ID of a user and a group without rights.
+/// User ID and group ID of `nobody`, a user without special rights.
 const NOBODY: &str = "65534";
 
-/// Measures the throughput of nginx with and without samples, in requests per second.
+/// Measures the throughput of nginx with and without sampling, in requests per second.
 pub(crate) fn throughput(rounds: usize) -> Result<Compared> {
     let nginx = programs::nginx()?;
     let (url, connections) = (format!("http://{}/file", nginx.addr), CONNECTIONS.to_string());
@@ -31,9 +32,9 @@ pub(crate) fn throughput(rounds: usize) -> Result<Compared> {
     interleave(rounds.max(MIN_TURNS), "/s", || rate(&[]), || rate(&["--no-waits"]))
 }
 
-/// Measures the throughput of a server with a thread per connection, with and without samples. This server has the most
-/// context switches per request. All programs run as a user without rights, because sampling costs less with more
-/// rights.
+/// Measures the throughput of a server with one thread per connection, with and without sampling. This kind of server
+/// has the most context switches per request. All programs run as a user without special rights, because sampling costs
+/// less with more rights.
 pub(crate) fn throughput_of_threads(rounds: usize) -> Result<Compared> {
     let dir = tempfile::tempdir()?;
     std::fs::set_permissions(dir.path(), std::fs::Permissions::from_mode(0o777))?;
@@ -53,7 +54,7 @@ pub(crate) fn throughput_of_threads(rounds: usize) -> Result<Compared> {
     interleave(rounds.max(MIN_TURNS), "/s", || rate(&[]), || rate(&["--no-waits"]))
 }
 
-/// Returns a command for a program that runs in `dir` as a user without rights. Only root can change the user.
+/// Returns a command for a program that runs in `dir` as a user without special rights. Only root can change the user.
 fn without_rights(program: &Path, dir: &Path) -> Command {
     let mut command = Command::new(program);
     if rustix::process::geteuid().is_root() {

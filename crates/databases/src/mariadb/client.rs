@@ -14,9 +14,9 @@ use crate::statement::bounded;
 
 /// Maximum length of a packet, bytes.
 const MAX_PACKET_BYTES: usize = 1 << 20;
-/// Maximum number of rows that are kept.
+/// Maximum number of rows of an answer that are kept.
 const MAX_ROWS: usize = 4096;
-/// Command that runs a statement.
+/// First byte of the packet that runs a statement.
 const QUERY: u8 = 3;
 
 /// First byte of each kind of packet.
@@ -120,7 +120,7 @@ impl Client {
 
 const PROTOCOL: DatabaseError = DatabaseError::Protocol("MariaDB");
 
-/// Returns true if a packet ends a list. A row may begin with the same byte, but is longer.
+/// Returns true if a packet ends a list. A row may begin with the byte [`END`], too, but is longer.
 fn is_end(packet: &[u8]) -> bool {
     packet.first() == Some(&END) && packet.len() < 9
 }

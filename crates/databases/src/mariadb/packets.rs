@@ -7,7 +7,7 @@ pub(super) struct Greeting {
     pub(super) nonce: Vec<u8>,
 }
 
-/// Reader of the bytes of a packet that were not read yet.
+/// Reader of a packet. It holds the bytes that were not read yet.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Reader<'a>(pub(super) &'a [u8]);
 
@@ -22,7 +22,7 @@ impl<'a> Reader<'a> {
         self.take(1)?.first().copied()
     }
 
-    /// Reads a text that ends with a zero byte.
+    /// Reads a text that ends with a zero byte. Returns the text without this byte.
     pub(super) fn text(&mut self) -> Option<&'a [u8]> {
         let text = self.take(self.0.iter().position(|byte| *byte == 0)?)?;
         self.take(1)?;
@@ -107,7 +107,7 @@ pub(super) fn proof(password: &str, nonce: &[u8]) -> Vec<u8> {
     once.as_ref().iter().zip(mixed.as_ref()).map(|(a, b)| a ^ b).collect()
 }
 
-/// Parses a row into the texts of its columns; `None` for NULL.
+/// Parses a row packet into the texts of its columns, with `None` for NULL. Returns `None` if the packet is malformed.
 pub(super) fn row(packet: &[u8]) -> Option<Vec<Option<String>>> {
     let (mut reader, mut row) = (Reader(packet), Vec::new());
     while !reader.0.is_empty() {

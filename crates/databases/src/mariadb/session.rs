@@ -1,4 +1,4 @@
-//! One sample of MariaDB: its sessions, and the transactions that block them if some wait for a lock.
+//! One sample of MariaDB: its sessions, and the transactions that block them if some sessions wait for a row lock.
 
 use run::{Behind, SessionState};
 
@@ -7,12 +7,12 @@ use crate::DatabaseError;
 use crate::sums::{BlockerSample, Sample, SessionSample};
 
 /// Statement that selects the sessions of clients with their transactions. `{WAIT}` is replaced by an expression for
-/// the name of the current wait. InnoDB updates its tables ten times per second.
+/// the name of the current wait. InnoDB updates the table `innodb_trx` ten times per second.
 const SESSIONS: &str = "SELECT p.command, p.state, t.trx_state, LEFT(p.info, 1024), {WAIT} \
     FROM information_schema.processlist p LEFT JOIN information_schema.innodb_trx t ON t.trx_mysql_thread_id = p.id \
     WHERE p.id <> CONNECTION_ID() AND p.user <> 'system user' AND p.command NOT IN ('Daemon', 'Binlog Dump') LIMIT 4096";
-/// Expression for `{WAIT}` in [`SESSIONS`] if the server records waits. One wait may contain another one, for example
-/// the wait for a table contains the wait for its file. The innermost wait began last.
+/// Expression for `{WAIT}` in [`SESSIONS`] if the server records waits. One wait may contain another one: the wait for
+/// a table contains the wait for its file. The expression selects the innermost wait, which began last.
 const CURRENT_WAIT: &str = "(SELECT w.event_name FROM performance_schema.events_waits_current w \
     JOIN performance_schema.threads s ON s.thread_id = w.thread_id \
     WHERE s.processlist_id = p.id AND w.end_event_id IS NULL ORDER BY w.event_id DESC LIMIT 1)";
@@ -26,8 +26,8 @@ const BLOCKERS: &str = "SELECT l.lock_type, b.trx_mysql_thread_id, p.command, p.
     FROM information_schema.innodb_lock_waits w JOIN information_schema.innodb_trx b ON b.trx_id = w.blocking_trx_id \
     JOIN information_schema.innodb_locks l ON l.lock_id = w.requested_lock_id \
     LEFT JOIN information_schema.processlist p ON p.id = b.trx_mysql_thread_id WHERE b.trx_state <> 'LOCK WAIT' LIMIT 16";
-/// Time limit of each sample, seconds. A sample that takes longer is dropped, because the moment that it shows is
-/// uncertain.
+/// Statement that limits the time of each later statement to one second. If a sample takes longer, the moment that it
+/// shows is uncertain, so the sampling ends with an error.
 const LIMITS: &str = "SET SESSION max_statement_time = 1";
 
 /// State of a transaction that waits for a row.

@@ -1,5 +1,6 @@
 //! A client of PostgreSQL's protocol, version 3, that runs prepared statements without parameters.
-//! The library encodes and decodes the messages; this file only moves the bytes, so no async runtime is needed.
+//! The crate `postgres_protocol` encodes and decodes the messages. This file only moves the bytes, so no async runtime
+//! is needed.
 
 use std::io::{Read as _, Write as _};
 
@@ -17,9 +18,9 @@ use crate::connection;
 use crate::credentials::{default_user, password};
 use crate::statement::bounded;
 
-/// Maximum length of one message, bytes. A row of this client's statements has at most some kilobytes.
+/// Maximum length of one message, bytes. The rows that this client's statements select have at most a few kilobytes.
 const MAX_MESSAGE_BYTES: i32 = 1 << 20;
-/// Maximum number of rows that are kept.
+/// Maximum number of rows of an answer that are kept.
 const MAX_ROWS: usize = 4096;
 
 /// Texts of a row, `None` for NULL.
@@ -98,7 +99,7 @@ impl Client {
         }
     }
 
-    /// Runs a statement without rows.
+    /// Runs a statement that returns no rows.
     pub(super) fn run(&mut self, statement: &str) -> Result<(), DatabaseError> {
         frontend::query(statement, &mut self.output)?;
         self.send()?;
@@ -124,7 +125,7 @@ impl Client {
         self.rows()
     }
 
-    /// Reads the answer to its end.
+    /// Reads an answer to its end, and returns its rows.
     fn rows(&mut self) -> Result<Vec<Row>, DatabaseError> {
         let (mut rows, mut error) = (Vec::new(), None);
         loop {
@@ -156,7 +157,7 @@ fn row(body: &DataRowBody) -> Result<Row, DatabaseError> {
     Ok(row)
 }
 
-/// Returns the server's reason, safe to show.
+/// Returns an error with the server's reason, which is limited in length and safe to show.
 fn refused(fields: ErrorFields<'_>) -> DatabaseError {
     DatabaseError::Refused(bounded(&ServerError::from_fields(fields).message))
 }

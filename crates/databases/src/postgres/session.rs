@@ -1,4 +1,4 @@
-//! One sample of PostgreSQL: its sessions, and the transactions that block them if some wait for a lock.
+//! One sample of PostgreSQL: its sessions, and the transactions that block them if some sessions wait for a lock.
 
 use run::{Behind, SessionState};
 
@@ -18,8 +18,8 @@ const BLOCKERS: &str = "SELECT w.locktype, b.pid, b.state, b.wait_event_type, b.
     FROM (SELECT pid, locktype, waitstart FROM pg_locks WHERE NOT granted AND locktype <> 'tuple' LIMIT 4) w \
     CROSS JOIN LATERAL unnest(pg_blocking_pids(w.pid)) AS p(pid) JOIN pg_stat_activity b ON b.pid = p.pid \
     WHERE b.wait_event_type IS DISTINCT FROM 'Lock'";
-/// Time limit of each sample. A sample that takes longer than a second is dropped, because the moment that it shows is
-/// uncertain.
+/// Statement that limits the time of each later statement to one second. If a sample takes longer, the moment that it
+/// shows is uncertain, so the sampling ends with an error.
 const LIMITS: &str = "SET statement_timeout = 1000";
 /// First version whose pg_locks has the time at which a wait began.
 const WAITSTART_VERSION: u32 = 14;
@@ -95,7 +95,7 @@ fn state_of(state: &str, kind: Option<&str>, event: Option<&str>) -> SessionStat
         _ if state.starts_with("idle in transaction") => SessionState::OpenTransaction,
         (Some("Lock"), Some("transactionid" | "tuple")) => SessionState::RowLock,
         (Some("Lock"), _) => SessionState::Lock,
-        // One session writes the log to disk for all, and the others wait for this session.
+        // One session writes the write-ahead log to disk for all sessions, and the others wait for it.
         (Some("IO"), _) | (Some("LWLock"), Some("WALWrite" | "WALWriteLock")) => SessionState::Disk,
         (Some("LWLock" | "BufferPin" | "Buffer"), _) => SessionState::InternalLock,
         (Some("Timeout"), Some("PgSleep")) => SessionState::Sleep,
@@ -114,8 +114,8 @@ fn blocker(row: &Row) -> BlockerSample {
         id: text(1).and_then(|pid| pid.parse().ok()).unwrap_or_default(),
         state: state_of(text(2).unwrap_or_default(), text(3), text(4)),
         statement: text(5).unwrap_or_default().into(),
-        // A session that waits for a lock of another kind may have begun to wait before the present holder got the
-        // lock.
+        // For other kinds of lock, the time stays unknown: the waiting session may have begun to wait before the
+        // present holder got the lock.
         held_s: held_s.filter(|seconds| blocked == SessionState::RowLock && *seconds >= 0.0),
     }
 }

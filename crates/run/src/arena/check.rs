@@ -8,7 +8,7 @@ const MAX_NAME_BYTES: usize = 40;
 /// Maximum length of a command, a path or an image, bytes.
 const MAX_TEXT_BYTES: usize = 4096;
 
-/// Kinds of a table in the file.
+/// Names of the two kinds of tables in the file.
 const ENTRY: &str = "entry";
 const PROFILE: &str = "profile";
 

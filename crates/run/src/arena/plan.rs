@@ -25,12 +25,13 @@ pub struct ArenaPlan {
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct ArenaEntry {
-    /// Name in the results.
+    /// Name of the server in the results.
     pub name: String,
-    /// Shell command that starts the server in the folder of the file; with an image, the words after the image.
+    /// Shell command that starts the server in the folder of this file. With `image`, the arguments after the image's
+    /// name.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub command: Option<String>,
-    /// Port on which the server listens.
+    /// TCP port on which the server listens; absent with `url`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub port: Option<u16>,
     /// Port for profiles with `https`; absent if `port` also speaks TLS.
@@ -48,7 +49,7 @@ pub struct ArenaEntry {
 }
 
 impl ArenaEntry {
-    /// Returns the URL of the server for a path.
+    /// Returns the URL of a path on this server.
     pub fn target(&self, https: bool, path: &str) -> String {
         match &self.url {
             Some(url) => format!("{}{path}", url.trim_end_matches('/')),
@@ -61,11 +62,11 @@ impl ArenaEntry {
     }
 }
 
-/// A load that each server gets.
+/// A load with which each server is tested.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct ArenaProfile {
-    /// Name in the results.
+    /// Name of the load in the results.
     pub name: String,
     /// Path and query of the request.
     pub path: String,
@@ -74,21 +75,22 @@ pub struct ArenaProfile {
     pub requests: Option<String>,
     /// Maximum number of connections of the capacity search.
     pub connections: u32,
-    /// True for one connection per request.
+    /// True to open a new connection for each request.
     pub new_connections: bool,
-    /// Requests in flight per connection.
+    /// Number of requests in flight per connection.
     pub pipeline: u32,
-    /// True for TLS. The certificate of a server that the file starts is not verified.
+    /// True for TLS. The certificate is not verified if this file starts the server.
     pub https: bool,
     /// True for HTTP/2.
     pub http2: bool,
-    /// Common rate at which CPU time, memory and response times are compared, requests per second. Absent: half of
-    /// the smallest capacity.
+    /// Common rate at which CPU time, memory and response times are compared, requests per second. If absent, the rate
+    /// is half of the smallest capacity.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub rate: Option<f64>,
-    /// Warm-up of each turn, seconds. A server with a just-in-time compiler may need more.
+    /// Warm-up of each turn (one measurement of one server), seconds. A server with a just-in-time compiler may need
+    /// more time than the default of 0.5 s.
     pub warm_up_s: f64,
-    /// Parts of the answer that must equal those of the first server.
+    /// Parts of the answer that must equal the parts of the first server's answer.
     pub check: AnswerCheck,
     /// Required status; absent to require the status of the first server.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -127,7 +129,7 @@ impl Default for ArenaProfile {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum AnswerCheck {
-    /// Compares only the status.
+    /// Only the status.
     Status,
     /// Status and length of the body.
     Length,
@@ -140,13 +142,13 @@ pub enum AnswerCheck {
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct ArenaResources {
-    /// CPUs that a server may use; empty for all.
+    /// Indexes of the CPUs that a server may use; empty for all.
     #[serde(deserialize_with = "crate::bounded::list::<4096, _, _>")]
     pub cpus: Vec<u32>,
-    /// CPU time per second of a server, in CPUs.
+    /// Limit on the CPU time of a server, in CPUs (seconds per second); absent for no limit.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub quota: Option<f64>,
-    /// Memory of a server, such as `512MiB`.
+    /// Limit on the memory of a server, such as `512MiB`; absent for no limit.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub memory: Option<String>,
 }

@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-/// Reason why a cell gets no rank.
+/// Reason why a cell (one server under one load) gets no rank.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ArenaRefusal {
     /// Kind of the reason.
@@ -15,14 +15,14 @@ pub struct ArenaRefusal {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum ArenaRefusalKind {
-    /// The server was not built, did not start, or ended.
+    /// The server could not be built, did not start, or ended.
     #[default]
     Failed,
     /// An answer differs from that of the first server, or from the stated expectation.
     WrongAnswer,
-    /// The generator, or the number of its connections, was the limit.
+    /// The generator, or the number of its connections, limited the rate.
     Generator,
-    /// The network was the limit.
+    /// The network limited the rate.
     Medium,
     /// No load overloaded the server, so its capacity is only a lower bound.
     NotOverloaded,
@@ -30,7 +30,7 @@ pub enum ArenaRefusalKind {
     Stall,
     /// Requests failed, or the objective failed at every rate.
     Errors,
-    /// The server cannot hold the common rate of the load.
+    /// The server cannot keep up with the common rate of the load.
     TooSlow,
     /// The server's CPU time is not known.
     NoCounters,
@@ -39,8 +39,8 @@ pub enum ArenaRefusalKind {
 }
 
 impl ArenaRefusalKind {
-    /// Returns true if the server can still carry a known rate. Its turns at that rate are measured and shown without a
-    /// rank.
+    /// Returns true if the capacity of the cell is known only as a lower bound. The server is then measured at the
+    /// common rate, and its figures are shown without a rank.
     pub const fn is_lower_bound(self) -> bool {
         matches!(self, Self::Generator | Self::Medium | Self::NotOverloaded)
     }

@@ -10,23 +10,23 @@ use crate::figure::Figure;
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct ArenaResult {
-    /// Format of the file, [`crate::ARENA_FORMAT`].
+    /// Name and version of the file format, [`crate::ARENA_FORMAT`].
     pub format: String,
     /// Path of the user's file.
     pub file: String,
     /// Start, RFC 3339 in UTC.
     pub started: String,
-    /// Seed of the order of the turns.
+    /// Seed of the random order of the turns. A turn is one measurement of one server.
     pub seed: u64,
-    /// Time for all measurements, seconds.
+    /// Time budget for all measurements, seconds.
     pub budget_s: f64,
-    /// Used time, seconds.
+    /// Part of the budget that was used, seconds.
     pub used_s: f64,
     /// True if the comparison stopped before all steps were done.
     pub interrupted: bool,
     /// Loads, in the order of the file.
     pub profiles: Vec<ArenaProfileResult>,
-    /// One cell per server and load: servers of one load together, the best group first.
+    /// One cell for each server under each load. The cells of one load stand together, the best group first.
     pub cells: Vec<ArenaCell>,
     /// Difference between two starts of the same server, one entry per load.
     pub noise: Vec<ArenaNoise>,
@@ -40,13 +40,13 @@ pub struct ArenaResult {
 pub struct ArenaProfileResult {
     /// Name of the load profile.
     pub profile: String,
-    /// The load in words.
+    /// Description of the load in words.
     pub load: String,
-    /// Common rate of the turns, requests per second; absent if there were none.
+    /// Rate that all turns of this load offered, requests per second; absent if there were no turns.
     pub common_rate: Option<f64>,
     /// Number of complete rounds of turns.
     pub rounds: u32,
-    /// Number of groups.
+    /// Number of groups of servers that cannot be told apart.
     pub groups: u32,
 }
 
@@ -58,34 +58,35 @@ pub struct ArenaCell {
     pub entry: String,
     /// Name of the load profile.
     pub profile: String,
-    /// Group of servers that cannot be told apart by their CPU time per request, 1 is the best. Absent if the result
-    /// was refused.
+    /// Number of the group of servers that cannot be told apart by their CPU time per request, from 1 (the best).
+    /// Absent if the result was refused.
     pub group: Option<u32>,
-    /// Reason why the cell has no group.
+    /// Reason why the cell has no group, in one sentence.
     pub refused: Option<String>,
     /// Kind of the reason in `refused`.
     pub refused_kind: Option<ArenaRefusalKind>,
-    /// Capacity; absent if no rate held the objective.
+    /// Capacity; absent if the server met the objective at no rate.
     pub capacity: Option<ArenaCapacity>,
     /// CPU time of the server per request at the common rate, microseconds.
     pub cpu_us_per_request: Option<Estimate>,
-    /// Resident memory at the common rate, bytes.
+    /// Resident memory of the server at the common rate, bytes.
     pub rss_bytes: Option<Estimate>,
-    /// Resident memory with shared pages divided among their users, bytes.
+    /// Proportional set size at the common rate, bytes: resident memory in which each shared page is divided among the
+    /// processes that use it.
     pub pss_bytes: Option<Estimate>,
     /// Median response time at the common rate, microseconds.
     pub p50_us: Option<Estimate>,
     /// 99th percentile of the response time at the common rate, microseconds.
     pub p99_us: Option<Estimate>,
-    /// Bottleneck at the capacity, one id of [`crate::BOTTLENECKS`].
+    /// Bottleneck at the capacity, one ID of [`crate::BOTTLENECKS`].
     pub bottleneck: Option<String>,
-    /// Number of turns that count.
+    /// Number of turns whose measurements count.
     pub turns: u32,
-    /// Servers of this group that differ measurably from this one. They share the group because servers between them
-    /// tie with both.
+    /// Servers of this group that differ measurably from this one. They are in one group because other servers between
+    /// them differ from neither.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub differs_from: Vec<String>,
-    /// Folder of the search's own run, relative to the folder of the comparison.
+    /// Folder with the run of the capacity search, relative to the folder of the comparison.
     pub run: Option<String>,
 }
 
@@ -114,8 +115,8 @@ pub struct ArenaNoise {
     pub entry: String,
     /// CPU time per request of the second start over that of the first one, with its 95 % interval.
     pub ratio: Option<Estimate>,
-    /// True if the interval contains 1. For equal servers it does so in 95 of 100 comparisons.
+    /// True if the interval contains 1. For equal servers, this is so in 95 of 100 comparisons.
     pub tied: bool,
-    /// Number of pairs of turns.
+    /// Number of compared pairs of turns.
     pub pairs: u32,
 }

@@ -10,7 +10,7 @@ use crate::ClosedLoopSource;
 
 /// Name and version of the format of `arena.json`.
 pub const ARENA_FORMAT: &str = "loadline-arena/1";
-/// Maximum number of rounds of turns.
+/// Maximum number of rounds of turns. A turn is one measurement of one server.
 pub const MAX_ARENA_ROUNDS: u32 = 1000;
 /// Maximum number of turns that a stored comparison may have.
 pub const MAX_ARENA_TURNS: usize = 1_000_000;
@@ -19,7 +19,7 @@ pub const MAX_ARENA_TURNS: usize = 1_000_000;
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct ArenaState {
-    /// Format of the file, [`ARENA_FORMAT`].
+    /// Name and version of the file format, [`ARENA_FORMAT`].
     pub format: String,
     /// Version of the program that wrote the file.
     pub version: String,
@@ -29,15 +29,15 @@ pub struct ArenaState {
     pub file: String,
     /// Contents of the user's file.
     pub plan: ArenaPlan,
-    /// Seed of the order of the turns and of all loads.
+    /// Seed of the random order of the turns, and of all loads.
     pub seed: u64,
-    /// Time for all measurements, seconds; time for builds is not included.
+    /// Time budget for all measurements, seconds. The time for builds is not included.
     pub budget_s: f64,
-    /// Measuring time used so far, seconds.
+    /// Part of the budget used so far, seconds.
     pub used_s: f64,
     /// Weaknesses of the comparison, in sentences.
     pub notes: Vec<String>,
-    /// Finished builds, by index of the server.
+    /// Finished builds, each with the index of its server.
     pub builds: Vec<ArenaBuild>,
     /// Results of the capacity searches, in the order in which they ended.
     pub searches: Vec<ArenaSearch>,
@@ -54,7 +54,7 @@ impl ArenaState {
         self.searches.iter().find(|search| search.place == cell)
     }
 
-    /// Returns the places of all cells, servers of one load together.
+    /// Returns all pairs of a server and a load. Pairs with the same load stand together.
     pub fn places(&self) -> Vec<ArenaPlace> {
         let entries = self.plan.entries.len();
         let of_profile = |profile| (0..entries).map(move |entry| ArenaPlace { entry, profile });
@@ -76,7 +76,7 @@ pub struct ArenaPlace {
 pub struct ArenaBuild {
     /// Index of the server.
     pub entry: usize,
-    /// Reason of a failure, with the last output of the build.
+    /// Reason why the build failed, with its last output; absent if the build succeeded.
     pub failed: Option<String>,
 }
 
@@ -99,16 +99,16 @@ pub struct ArenaSearch {
     pub place: ArenaPlace,
     /// First answer; absent if no answer came.
     pub answer: Option<ArenaAnswer>,
-    /// Capacity; absent if no rate held the objective.
+    /// Capacity; absent if the server met the objective at no rate.
     pub capacity: Option<ArenaCapacity>,
-    /// Set if the capacity is that of a closed loop.
+    /// Source of the capacity if it comes from a closed loop; absent otherwise.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub closed_loop: Option<ClosedLoopSource>,
-    /// One id of [`crate::BOTTLENECKS`].
+    /// Bottleneck at the capacity, one ID of [`crate::BOTTLENECKS`].
     pub bottleneck: Option<String>,
-    /// Reason why the cell gets no rank.
+    /// Reason why the cell gets no rank; absent if nothing prevents a rank.
     pub refused: Option<ArenaRefusal>,
-    /// Folder of the search's own run, relative to the folder of the comparison.
+    /// Folder with the run of the capacity search, relative to the folder of the comparison.
     pub run: Option<String>,
     /// Time from the command until the server was ready, seconds.
     pub start_s: f64,
@@ -130,12 +130,13 @@ pub struct ArenaTurn {
     pub cpu_us: Option<f64>,
     /// Resident memory of the server, bytes.
     pub rss_bytes: Option<f64>,
-    /// Resident memory with shared pages divided among their users, bytes.
+    /// Proportional set size of the server, bytes: resident memory in which each shared page is divided among the
+    /// processes that use it.
     pub pss_bytes: Option<f64>,
     /// Median response time, microseconds.
     pub p50_us: Option<f64>,
     /// 99th percentile of the response time, microseconds.
     pub p99_us: Option<f64>,
-    /// Reason why the turn does not count.
+    /// Reason why the turn does not count; absent if it counts.
     pub refused: Option<ArenaRefusal>,
 }

@@ -10,12 +10,12 @@ use crate::{Certainty, FigureUnit, WaitsFor};
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(default)]
 pub struct Bottleneck {
-    /// One id of [`BOTTLENECKS`].
+    /// ID of the bottleneck, one of [`BOTTLENECKS`].
     pub id: String,
-    /// Confidence, from 0 (a guess) to 1 (the right side's counters show every condition).
+    /// Confidence, from 0 (a guess) to 1 (counters of the concerned side show every condition).
     #[serde(with = "Figure")]
     pub confidence: f64,
-    /// Confidence as a step.
+    /// Level of certainty that belongs to `confidence`.
     pub sureness: Certainty,
     /// The verdict in one sentence.
     pub sentence: String,
@@ -23,7 +23,7 @@ pub struct Bottleneck {
     pub evidence: Vec<Evidence>,
     /// Ruled-out bottlenecks, with the reasons.
     pub ruled_out: Vec<RuledOut>,
-    /// Next bottleneck, after this one is removed.
+    /// Bottleneck that would follow after this one is removed; absent if it is unknown.
     pub next: Option<NextBottleneck>,
     /// Missing data that would have made the verdict more certain.
     pub missing: Vec<String>,
@@ -32,18 +32,20 @@ pub struct Bottleneck {
     /// Upstream service that the server waits for, if one was found.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub waits_for: Option<WaitsFor>,
-    /// True if requests take turns on the CPU, one at a time, on changing threads: a lock, or an interpreter's global
-    /// lock.
+    /// True if only one request at a time uses the CPU, on changing threads. The reason is a lock, for example the
+    /// global lock of an interpreter.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub serial: bool,
-    /// Distance of each decisive signal from the value at which the verdict would change, the closest first.
+    /// Decisive signals, each with the value at which the verdict would change. The signal that is closest to this
+    /// value comes first.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub margins: Vec<Margin>,
-    /// Counted processes, threads or connections that match the number of requests handled at a time.
+    /// Counts of processes, threads or connections that match the number of requests that the server handles at the
+    /// same time.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub counted: Vec<Counted>,
-    /// Reasons that lowered the confidence. While a run is judged, they are kept apart from the sentence of the
-    /// verdict, because an experiment may raise the confidence again.
+    /// Reasons that lowered the confidence. While a run is judged, these reasons are kept apart from the sentence of
+    /// the verdict, because an experiment may raise the confidence again.
     #[serde(skip)]
     pub caveats: Vec<Caveat>,
 }
@@ -51,7 +53,7 @@ pub struct Bottleneck {
 /// A reason that lowers the confidence of a verdict.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Caveat {
-    /// Upper limit of the confidence while this reason holds.
+    /// Upper limit of the confidence while this reason applies.
     pub most: f64,
     /// Words appended to the sentence of the verdict.
     pub words: String,
@@ -93,7 +95,7 @@ pub struct Evidence {
     pub value: Option<f64>,
     /// Unit of value and limit.
     pub unit: FigureUnit,
-    /// Side, host and instance: `server 127.0.0.1 nginx:1234`.
+    /// Side, host and instance, for example `server 127.0.0.1 nginx:1234`.
     #[serde(rename = "where")]
     pub place: String,
     /// Limit that the value is compared with.
@@ -119,7 +121,7 @@ pub struct Margin {
     /// Value beyond which the verdict would be another one.
     #[serde(with = "Figure")]
     pub threshold: f64,
-    /// The other verdict, an ID of [`BOTTLENECKS`].
+    /// Verdict if the value were beyond `threshold`, one ID of [`BOTTLENECKS`].
     pub would_be: String,
 }
 
@@ -144,7 +146,7 @@ pub struct Counted {
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(default)]
 pub struct RuledOut {
-    /// One id of [`BOTTLENECKS`].
+    /// ID of the bottleneck that was ruled out, one of [`BOTTLENECKS`].
     pub id: String,
     /// Reason, with figures.
     pub why: String,
@@ -155,7 +157,7 @@ pub struct RuledOut {
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(default)]
 pub struct NextBottleneck {
-    /// One id of [`BOTTLENECKS`].
+    /// ID of the bottleneck that would follow, one of [`BOTTLENECKS`].
     pub id: String,
     /// Rate at which this bottleneck would limit the server, requests per second; absent if it cannot be computed.
     pub rate: Option<f64>,
@@ -172,7 +174,7 @@ pub struct BottleneckSpec {
     pub meaning: &'static str,
 }
 
-/// Returns the row of a bottleneck.
+/// Returns the description of a bottleneck by its ID.
 pub fn bottleneck(id: &str) -> Option<&'static BottleneckSpec> {
     BOTTLENECKS.iter().find(|b| b.id == id)
 }

@@ -6,26 +6,26 @@ use crate::Interval;
 use crate::figure::Figure;
 use crate::number::{Unit, quantity};
 
-/// Highest completed rate at which the objective holds.
+/// Capacity of a server: the highest completed rate at which it meets the objective.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(default)]
 pub struct Capacity {
-    /// Requests per second.
+    /// Capacity, requests per second.
     #[serde(with = "Figure")]
     pub rate: f64,
-    /// Lowest offered rate that failed the objective; absent if none failed.
+    /// Lowest offered rate at which the objective was not met; absent if it was met at every offered rate.
     pub failed_at: Option<f64>,
     /// The limit broken at `failed_at`, in words: `p99 was 30 ms`.
     pub failed_why: Option<String>,
     /// The objective in words: `p99 <= 20 ms and errors <= 0.1 %`.
     pub objective: String,
-    /// Method, and what limits its accuracy.
+    /// Method of the measurement, and the limits of its accuracy.
     pub method: String,
-    /// True if the objective held at `rate`. False if even the lowest tried load failed; the capacity is then below
-    /// `rate`.
+    /// True if the objective was met at `rate`. False if it was not met even with the lowest load; the capacity is then
+    /// below `rate`.
     pub held: bool,
-    /// Set if steps of a closed loop show `rate`, so that no open loop held it.
+    /// Set if `rate` comes from steps of a closed loop, because no open loop met the objective at this rate.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub closed_loop: Option<ClosedLoopSource>,
     /// True if the capacity may be far higher than `rate`, because the search ended too early. Either no load failed
@@ -45,11 +45,11 @@ pub struct Capacity {
     /// Number of search windows used to compute the capacity.
     #[serde(skip_serializing_if = "no_windows")]
     pub windows: usize,
-    /// Coefficient of variation of the repeats' capacities. With repeats, the interval of the capacity comes from this
-    /// variation.
+    /// Coefficient of variation of the repeats' capacities; absent without repeats. With repeats, the interval of the
+    /// capacity comes from this variation.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub variation: Option<f64>,
-    /// Time left out because a machine stood still, and the capacity if that time is included.
+    /// Time that was left out because of disturbances, and the capacity with this time included.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub left_out: Option<ExcludedTime>,
     /// Limit of the load itself: the server did not fail, and more connections would have given a higher rate.
@@ -57,13 +57,13 @@ pub struct Capacity {
     pub own_limit: Option<OwnLimit>,
 }
 
-/// Source of a capacity that no open loop held. Closed-loop clients send less while the server is slow, so their rate is
-/// not a rate that the server takes from independent users.
+/// Source of a capacity at which no open loop met the objective. Closed-loop clients send less while the server is
+/// slow. Their rate is therefore not a rate that the server can serve for independent users.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(default)]
 pub struct ClosedLoopSource {
-    /// Highest rate that an open loop held, requests per second; absent if it held none.
+    /// Highest rate at which an open loop met the objective, requests per second; absent if there was no such rate.
     pub open_held: Option<f64>,
 }
 
@@ -85,7 +85,7 @@ pub struct OwnLimit {
     /// Offered rate, requests per second.
     #[serde(with = "Figure")]
     pub offered_rate: f64,
-    /// Maximum connections of the load; all were in use.
+    /// Maximum number of connections of the load; all were in use.
     pub connections: u32,
     /// Mean time that a request occupied a connection, microseconds.
     #[serde(with = "Figure")]
@@ -118,22 +118,23 @@ pub struct ExcludedTime {
     /// Time in which other programs took an unusual share of the CPUs, seconds.
     #[serde(with = "Figure", skip_serializing_if = "crate::skip_empty::is_zero")]
     pub others_s: f64,
-    /// CPU time that they took in this time, as seconds of all CPUs of a machine.
+    /// CPU time that the other programs took in `others_s`, divided by the number of the machine's CPUs, seconds.
     #[serde(with = "Figure", skip_serializing_if = "crate::skip_empty::is_zero")]
     pub others_cpu_s: f64,
-    /// Capacity if that time is included, requests per second. Absent if too little time was left without the pauses.
-    /// If so, `capacity` itself includes the pauses.
+    /// Capacity with this time included, requests per second. Absent if the rest of the time was too short for an
+    /// estimate; the capacity itself then includes the pauses.
     pub rate: Option<f64>,
-    /// Interval of `rate`.
+    /// Interval of the value in `rate`.
     pub interval: Option<Interval>,
 }
 
-/// Knee of the throughput curve: N* = R1 × Xmax (sources 0 and 3).
+/// Knee of the throughput curve: N* = R1 × Xmax, the response time with one client times the maximum throughput (R.
+/// Blake, Optimizing Windows NT, 1993).
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(default)]
 pub struct Knee {
-    /// N*, requests in flight.
+    /// Number of requests in flight at the knee (N*).
     #[serde(with = "Figure")]
     pub concurrency: f64,
     /// Response time with one client, microseconds.
@@ -142,6 +143,6 @@ pub struct Knee {
     /// Highest completed rate, requests per second.
     #[serde(with = "Figure")]
     pub x_max: f64,
-    /// Lowest measured concurrency that reached 95 % of `x_max`.
+    /// Smallest measured number of requests in flight with which the throughput reached 95 % of `x_max`.
     pub reached_at: Option<f64>,
 }

@@ -11,11 +11,11 @@ use crate::{Breach, CpuEstimate, Hist, LowerBounds, Summary, UnansweredTimes, ce
 pub struct ClassTally {
     /// Number of requests that were started.
     pub begun: u64,
-    /// Complete and well-formed responses, of any status.
+    /// Number of complete and well-formed responses, of any status.
     pub completed: u64,
-    /// Responses among `completed` with an unexpected status.
+    /// Number of responses among `completed` that had an unexpected status.
     pub unexpected_status: u64,
-    /// Requests that failed, alone or with their connection.
+    /// Number of requests that failed, by themselves or together with their connection.
     pub failed: u64,
     /// Response bytes including headers (HTTP/2: bodies only). 0 if the protocol does not separate classes.
     #[serde(skip_serializing_if = "skip_empty::is_no_count")]
@@ -32,7 +32,7 @@ impl ClassTally {
         self.bytes = self.bytes.saturating_add(other.bytes);
     }
 
-    /// Returns the difference to an earlier copy.
+    /// Returns the counts since an earlier copy.
     #[must_use]
     pub fn since(&self, earlier: &Self) -> Self {
         Self {
@@ -72,8 +72,8 @@ impl ClassPart {
         self.measured.completed as f64 / length_s
     }
 
-    /// Returns the summary of the response times. Failed requests were never answered, and those in flight at the end
-    /// of the window take at least their age.
+    /// Returns the summary of the response times. Failed requests count as never answered. Requests in flight at the
+    /// end of the window count as taking at least their age.
     pub fn summary(&self) -> Summary {
         censored_summary(&self.response, &self.unanswered, self.measured.failed)
     }
@@ -101,31 +101,31 @@ pub struct ClassFinding {
     pub share: Option<f64>,
     /// Completed requests per second in the reported trial.
     pub rate: Option<f64>,
-    /// Share of the class's requests that failed in the reported trial, 0 to 1: errors and unexpected responses.
+    /// Share of the class's requests that failed in the reported trial, by errors or unexpected responses, 0 to 1.
     pub failed_share: Option<f64>,
     /// Bytes per response in the reported trial.
     pub bytes: Option<f64>,
     /// Median response time in the reported trial, microseconds.
     pub p50_us: Option<f64>,
-    /// 90th percentile, microseconds.
+    /// 90th percentile of the response time, microseconds.
     pub p90_us: Option<f64>,
-    /// 99th percentile, microseconds.
+    /// 99th percentile of the response time, microseconds.
     pub p99_us: Option<f64>,
-    /// 99.9th percentile, microseconds.
+    /// 99.9th percentile of the response time, microseconds.
     pub p99_9_us: Option<f64>,
     /// Names of the percentiles that are lower bounds, because too many requests of the class were not answered.
     #[serde(skip_serializing_if = "LowerBounds::is_empty")]
     pub at_least: LowerBounds,
-    /// Index of the trial with the lowest load at which this class alone broke the objective. No higher load held the
-    /// objective either.
+    /// Index of the trial with the lowest load at which this class, judged by itself, did not meet the objective. At no
+    /// higher load did it meet the objective.
     pub failing: Option<usize>,
-    /// The broken limit in that trial.
+    /// Limit that the class broke in the trial `failing`.
     pub breach: Option<Breach>,
     /// True if this class fails at the lowest load of all classes. If several classes fail at that load, this is true
     /// for the class furthest beyond its limit.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub first_to_fail: bool,
-    /// Server CPU time per request of this class. The value is an estimate; `class_costs` names the method.
+    /// Server CPU time per request of this class. The value is an estimate; [`ClassCosts`] describes the method.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub server_cpu: Option<CpuEstimate>,
     /// Estimated share of the class in the CPU time of all requests in the reported trial, 0 to 1.
@@ -133,7 +133,8 @@ pub struct ClassFinding {
     pub server_cpu_share: Option<f64>,
 }
 
-/// Method behind the CPU costs per class: short windows in which the shares of the classes alternate.
+/// Method and summary of the CPU costs per class. The costs are estimated from short windows in which the shares of the
+/// classes alternate.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(default)]
@@ -142,7 +143,7 @@ pub struct ClassCosts {
     pub windows: usize,
     /// Index in `classes` of the class that takes the most server CPU time in this mix.
     pub dearest: Option<usize>,
-    /// True if the 95 % interval of the class `dearest` lies above those of all other classes.
+    /// True if the 95 % interval of the class `dearest` lies above the intervals of all other classes.
     pub sure: bool,
     /// The method in one sentence.
     pub how: String,

@@ -19,7 +19,8 @@ pub struct Comparison {
     /// CPU cost of TLS per request, if only one of the two sides speaks TLS.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub tls: Option<TlsCost>,
-    /// Weaknesses of the comparison, in sentences: windows without responses, a budget that was too short.
+    /// Weaknesses of the comparison in sentences, for example windows without responses, or a budget that was too
+    /// short.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub notes: Vec<String>,
     /// Order in which two live servers took turns; absent for stored runs.
@@ -27,7 +28,7 @@ pub struct Comparison {
     pub turns: Option<WindowOrder>,
     /// One entry per figure.
     pub comparisons: Vec<ComparedFigure>,
-    /// Both sides as curves.
+    /// Curves of both sides: responses per second by number of clients, and response time by percentile.
     pub curves: ComparedCurves,
     /// Smallest relative change that is worth acting on.
     #[serde(with = "Figure")]
@@ -118,7 +119,7 @@ pub struct WindowOrder {
     /// One flag per pair: true if the new server's window came first, or, with both at once, if the new server had the
     /// first set of CPUs. In each two consecutive pairs, exactly one has this flag.
     pub new_first: Vec<bool>,
-    /// True if both servers ran at once, on CPUs of their own that they swapped.
+    /// True if both servers ran at the same time, on separate sets of CPUs that they swapped from pair to pair.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub at_once: bool,
 }
@@ -139,7 +140,7 @@ pub struct ComparedCurves {
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(default)]
 pub struct CurvePoint {
-    /// Horizontal position: clients, or a percentile from 0 to 1.
+    /// Horizontal position: the number of clients, or a percentile from 0 to 1.
     #[serde(with = "Figure")]
     pub at: f64,
     /// Value of the old side.
@@ -175,26 +176,27 @@ pub struct ComparedFigure {
     /// New value divided by the old one.
     #[serde(with = "Figure")]
     pub ratio: f64,
-    /// Lower end of the interval of the ratio; absent with too few windows. The intervals that exclude 1 are all
-    /// correct together with 95 % certainty, separately for the deciding and the listed figures. For intervals that
-    /// include 1, each end is correct with 95 % certainty.
+    /// Lower end of the interval of the ratio; absent with too few windows. With 95 % certainty, all intervals that
+    /// exclude 1 contain their true ratios. This certainty holds separately for all deciding figures together, and for
+    /// all listed figures together. Each end of an interval that includes 1 is correct with 95 % certainty.
     pub low: Option<f64>,
     /// Upper end of the interval of the ratio.
     pub high: Option<f64>,
-    /// Probability that two equal servers differ at least this much in any of these figures (Student's test,
-    /// Bonferroni).
+    /// Probability that two equal servers would differ at least this much in any of the figures that are tested
+    /// together (Student's test, Bonferroni).
     pub p: Option<f64>,
-    /// Result for this figure, which follows from the interval alone.
+    /// Result for this figure, which follows only from the interval.
     pub word: ComparisonResult,
     /// Number of old and of new windows that the figure comes from.
     pub windows: (usize, usize),
-    /// True for a secondary server cost, which is shown only if it differs.
+    /// True for a secondary server cost, which is shown only if the two sides differ in it.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub beside: bool,
-    /// Factor by which the data must grow to decide an undecided figure.
+    /// Factor by which the data must grow to decide an undecided figure; absent if no amount of data is known to decide
+    /// it.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub more: Option<f64>,
-    /// Kind of the additional data.
+    /// Kind of the data that `more` multiplies.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub more_of: Option<NeededData>,
     /// Smallest relative change that one hour of measurement would detect, if an hour would not decide the figure.
@@ -213,8 +215,8 @@ pub struct ComparedFigure {
     /// exist.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub difference: Option<Estimate>,
-    /// Requests of the old and of the new side that had no response at the end of their window and drain. The failed
-    /// share does not count open requests, so it is a lower bound.
+    /// Open requests of the old and of the new side: they had no response when the drain after their window ended. The
+    /// failed share does not count open requests, so it is a lower bound.
     #[serde(skip_serializing_if = "is_none_open")]
     pub open: [u64; 2],
     /// One sentence that explains what the numbers of this row do not show.
@@ -249,7 +251,7 @@ pub enum ComparisonResult {
     Slower,
     /// The difference is below the threshold.
     Same,
-    /// The data decides nothing.
+    /// The data shows neither a difference nor equality.
     #[default]
     NotEnough,
 }

@@ -11,10 +11,11 @@ use crate::figure::Figure;
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(default)]
 pub struct CourseFinding {
-    /// Parts of the measured window, in order: each stage, and a ramp in equal parts.
+    /// Parts of the measured window, in order. Each constant stage is one part; each ramp is split into equal parts.
     pub parts: Vec<CoursePart>,
-    /// Highest rate that held below every failed rate, requests per second. If a part failed, each part that held
-    /// counts with the lower of its rates. Absent if even the lowest rate failed.
+    /// Highest rate of a part that met the objective, below the rates of all parts that did not meet it, requests per
+    /// second. If a part failed, each part that passed counts with the lower of its two rates. Absent if even the
+    /// lowest rate failed.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub held_rate: Option<f64>,
     /// Index in `parts` of the failed part with the lowest rate.
@@ -45,18 +46,18 @@ pub struct CoursePart {
     /// Completed requests per second.
     #[serde(with = "Figure")]
     pub completed: f64,
-    /// Upper bound of the 99th percentile of the response time, microseconds: the largest value of all seconds in this
-    /// part. The bound is absent in a short window.
+    /// Upper bound of the 99th percentile of the response time, microseconds: the largest 99th percentile of a second
+    /// in this part. The bound is absent in a short window.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub p99_us: Option<f64>,
-    /// True if requests of some second were not answered. `p99_us` is then the largest value of the other seconds, so
-    /// it is a lower bound.
+    /// True if requests of some second were not answered. `p99_us` is then the largest 99th percentile of the other
+    /// seconds, so it is a lower bound.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub p99_at_least: bool,
     /// Share of failed requests, 0 to 1. The share is absent in a short window.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub failed_share: Option<f64>,
-    /// Broken limit; absent if this part held.
+    /// Limit that this part broke; absent if it broke none.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub breach: Option<Breach>,
 }

@@ -17,10 +17,10 @@ pub struct Limits {
     pub p50_us: Option<f64>,
     /// Maximum 99th percentile of the response time, microseconds. Absent until the unloaded median is known.
     pub p99_us: Option<f64>,
-    /// Maximum 99.9th percentile, microseconds.
+    /// Maximum 99.9th percentile of the response time, microseconds.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub p99_9_us: Option<f64>,
-    /// Maximum mean, microseconds.
+    /// Maximum mean response time, microseconds.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub mean_us: Option<f64>,
     /// Limits on the time to the first byte of the answer.
@@ -52,13 +52,13 @@ impl Limits {
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(default)]
 pub struct Picks {
-    /// Trial at the limit, by good responses. The verdict describes this trial.
+    /// Trial that the verdict describes: the trial at the limit, chosen by its good responses.
     pub decisive: Option<usize>,
     /// Trial that shows which CPU is fully used.
     pub full: Option<usize>,
     /// Trial with the fewest clients.
     pub unloaded: Option<usize>,
-    /// Trial with the lowest offered rate that failed the objective.
+    /// Trial with the lowest offered rate at which the objective was not met.
     pub failing: Option<usize>,
     /// Trial whose load gave the capacity.
     pub at_capacity: Option<usize>,
@@ -66,12 +66,12 @@ pub struct Picks {
     pub overload: Option<usize>,
     /// Trial with the most good responses per second, if it is not the trial at capacity.
     pub beyond: Option<usize>,
-    /// Trial whose counters a page shows: the decisive one, or the first trial if no request completed.
+    /// Trial whose counters a page shows: the decisive trial, or the first trial if no request completed.
     pub shown: Option<usize>,
-    /// Trial whose figures represent the run: `at_capacity`, or `shown` without one.
+    /// Trial whose figures represent the run: `at_capacity`, or `shown` if there is no trial at capacity.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub loaded: Option<usize>,
-    /// Open-loop step with the highest offered rate that held the objective.
+    /// Step of an open loop that met the objective with the highest offered rate.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub open_held: Option<usize>,
     /// Trial whose generator hosts are compared: `loaded` if it has several hosts, otherwise the last trial with
@@ -90,17 +90,17 @@ pub struct Outcome {
     /// Share of failed requests, 0 to 1: errors, unexpected responses and missing responses. Absent if no request was
     /// made.
     pub failed_share: Option<f64>,
-    /// True if the objective held.
+    /// True if the trial met the objective.
     pub held: bool,
-    /// The limit that was broken.
+    /// Limit that the trial broke; absent if it broke none.
     pub breach: Option<Breach>,
-    /// Probability, 0 to 1, that the server holds the objective at this open-loop rate, from this trial alone. 0.5
-    /// means no evidence.
+    /// Probability, 0 to 1, that the server meets the objective at this open-loop rate, judged only from this trial.
+    /// 0.5 means no evidence.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub chance_held: Option<f64>,
 }
 
-/// Broken limit of the objective: the first one found.
+/// Limit of the objective that was broken. If several were broken, this is the first one found.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct Breach {
@@ -202,13 +202,14 @@ const TIMED: [(BreachKind, AnswerTime, SummaryFigure); 9] = {
 };
 
 impl BreachKind {
-    /// Returns the kind of a broken limit on a figure of a time other than the response time.
+    /// Returns the kind of broken limit for a figure of a time, such as the time to the first byte. Returns `None` if
+    /// this figure has no limit.
     pub fn of_time(time: AnswerTime, figure: SummaryFigure) -> Option<Self> {
         TIMED.into_iter().find(|row| (row.1, row.2) == (time, figure)).map(|row| row.0)
     }
 
-    /// Returns the name of the limited figure of a time other than the response time: `p99 of the time to the first
-    /// byte`.
+    /// Returns the name of the limited figure, such as `p99 of the time to the first byte`. Returns `None` for limits
+    /// on the response time or on errors.
     pub fn timed_figure(self) -> Option<String> {
         TIMED.into_iter().find(|row| row.0 == self).map(|(_, time, figure)| time.figure_name(figure))
     }
@@ -223,12 +224,12 @@ pub enum Failure {
     Died,
     /// No request completed, and no call was timed.
     NothingCompleted,
-    /// During one stretch of time every request failed at any load, so the run measured two different states of the
-    /// server.
+    /// Every request failed during one stretch of time, whatever the load was. The run therefore measured two different
+    /// states of the server.
     FailedStretch,
     /// A check of an experiment failed.
     Check,
-    /// No tried load held the objective.
+    /// No tried load met the objective.
     Objective,
     /// An expectation of the user was not met.
     Expectation,

@@ -28,10 +28,10 @@ pub struct Drift {
     /// The quantity that drifted.
     #[serde(default)]
     pub of: DriftMetric,
-    /// Counter of a gauge, summed over the server's processes.
+    /// Counter of the gauge, summed over the server's processes; absent for other quantities.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub counter: Option<CounterId>,
-    /// Median in the window.
+    /// Median of the quantity in the measured window.
     #[serde(with = "Figure")]
     pub median: f64,
     /// Median slope over all pairs of samples (Theil–Sen), per second.

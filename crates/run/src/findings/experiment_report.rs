@@ -17,11 +17,11 @@ pub struct ExperimentReport {
     /// The charts, in reading order.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub charts: Vec<Chart>,
-    /// Times for comparing two runs of this experiment.
+    /// Times by which two runs of this experiment are compared.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub compared: Vec<ComparedTime>,
-    /// True if the trials have different servers, each with a verdict in its table row. One common verdict would mean
-    /// nothing.
+    /// True if the trials have different servers, each with a verdict in its table row. One common verdict for all of
+    /// them would mean nothing.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub judged_by_trial: bool,
 }
@@ -102,7 +102,7 @@ impl ChartSeries {
     }
 }
 
-/// A height to mark.
+/// A level that a chart marks on its vertical axis.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(default)]

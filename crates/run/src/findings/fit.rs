@@ -19,12 +19,12 @@ pub struct Fit {
     pub coefficients: BTreeMap<String, f64>,
     /// 95 % intervals of the coefficients.
     pub intervals: BTreeMap<String, Interval>,
-    /// Share of the variance explained.
+    /// Share of the variance that the curve explains (R²), at most 1.
     #[serde(with = "Figure")]
     pub r2: f64,
     /// Number of fitted points.
     pub points: usize,
-    /// Statement of how far the fit can be used.
+    /// Sentence about how far the fitted curve can be trusted.
     pub quality: String,
 }
 

@@ -9,21 +9,22 @@ use crate::figure::Figure;
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(default)]
 pub struct HandshakeCost {
-    /// Full handshake, server processes. Absent if their CPU time is unknown or no handshake was full. If every window
-    /// had both kinds of handshakes, this is an average over both kinds, weighted by `resumed`.
+    /// CPU time of the server's processes per full handshake. Absent if this CPU time is unknown or no handshake was
+    /// full. If every window had both full and resumed handshakes, the value is an average over both kinds, weighted by
+    /// `resumed`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub server: Option<CpuEstimate>,
-    /// Full handshake, generator processes.
+    /// CPU time of the generator's processes per full handshake.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub client: Option<CpuEstimate>,
-    /// Resumed handshake, server processes; absent if no session was resumed.
+    /// CPU time of the server's processes per resumed handshake; absent if no session was resumed.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub server_resumed: Option<CpuEstimate>,
-    /// Resumed handshake, generator processes.
+    /// CPU time of the generator's processes per resumed handshake; absent if no session was resumed.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub client_resumed: Option<CpuEstimate>,
-    /// True if the cost includes the one request sent on the connection. Without a separate measurement of requests the
-    /// cost is an upper bound.
+    /// True if the cost includes the one request that is sent on the connection. Without a separate measurement of
+    /// requests, the cost is an upper bound.
     pub with_request: bool,
     /// Share of the handshakes that resumed an earlier session, 0 to 1.
     #[serde(with = "Figure")]

@@ -16,7 +16,7 @@ pub struct History {
     pub recent: usize,
     /// Smallest relative change that decides the exit status.
     pub threshold: f64,
-    /// Changes, by series and place.
+    /// Changes, ordered by series, then by position in the series.
     pub changes: Vec<HistoryChange>,
     /// Series of runs of one plan on equal machines, the longest first.
     pub series: Vec<HistorySeries>,
@@ -35,9 +35,9 @@ pub struct HistoryChange {
     pub figure: String,
     /// Unit of the figure.
     pub unit: FigureUnit,
-    /// Index in `series`.
+    /// Index in [`History::series`] of the series that has the change.
     pub series: usize,
-    /// Index in the `runs` of the series of the first run after the change, from 0.
+    /// Index of the first run after the change, in the `runs` of the series, from 0.
     pub at: usize,
     /// Label of the first run after the change.
     pub label: String,
@@ -61,7 +61,7 @@ pub struct HistoryChange {
     pub worse: bool,
     /// True if the series without its last `recent` runs does not show the change.
     pub new: bool,
-    /// True if later changes brought the figure back.
+    /// True if later changes brought the figure back to its earlier level.
     pub undone: bool,
     /// True if the change decides the exit status: the change is new, for the worse, not undone, and not below the
     /// threshold.

@@ -16,8 +16,9 @@ pub struct HotFunction {
     /// Share of the function's own code in the CPU time of all sampled user code, 0 to 1.
     #[serde(with = "Figure")]
     pub share: f64,
-    /// Share of the function and all functions that it calls, 0 to 1. Present only for the function that explains the
-    /// CPU time if no function's own code does.
+    /// Share of the function and of all functions that it calls, 0 to 1. Present only if no function's own code
+    /// explains the CPU time. It is then present for the function that explains the CPU time together with the
+    /// functions that it calls.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub inclusive: Option<f64>,
 }

@@ -45,11 +45,12 @@ pub struct Findings {
     pub picks: Picks,
     /// Result of each trial, in the order of `trials`.
     pub outcomes: Vec<Outcome>,
-    /// Busy devices of each trial, in the order of `trials`, the busiest first. This list is not stored: each reader
-    /// judges the run again.
+    /// Busy devices of each trial, in the order of `trials`, the busiest first. This list is not stored: each reader of
+    /// the run computes it again.
     #[serde(skip)]
     pub devices: Vec<Vec<Device>>,
-    /// Short name of each cost, by cost id. This map is not stored: each reader judges the run again.
+    /// Short name of each cost, by the ID of the cost. This map is not stored: each reader of the run computes it
+    /// again.
     #[serde(skip)]
     pub cost_names: BTreeMap<String, &'static str>,
     /// Load state of the server in the decisive trial. Absent without such a trial, or if the load was external.
@@ -63,7 +64,7 @@ pub struct Findings {
     pub one_host: Option<bool>,
     /// Reason for a failed run; absent if the run succeeded.
     pub failure: Option<Failure>,
-    /// Highest completed rate that holds the objective.
+    /// Highest completed rate at which the server meets the objective.
     pub capacity: Option<Capacity>,
     /// Capacity in users, if the search looked for a number of users.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -71,7 +72,7 @@ pub struct Findings {
     /// Rates up to which the server kept up with a load of changing rate.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub course: Option<crate::CourseFinding>,
-    /// Load beyond which more clients bring no more throughput.
+    /// Knee: load beyond which more clients bring no more throughput.
     pub knee: Option<Knee>,
     /// Bottleneck of the run, with its evidence.
     pub bottleneck: Bottleneck,
@@ -81,7 +82,7 @@ pub struct Findings {
     /// Result of the experiment that tests the verdict.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub proof: Option<Proof>,
-    /// Causes of waits inside the server's processes; the cause with most threads is first.
+    /// Causes of waits inside the server's processes; the cause with the most waiting threads is first.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub waits: Vec<crate::WaitFinding>,
     /// Functions with the largest shares of the server's CPU time, the largest first.
@@ -96,7 +97,7 @@ pub struct Findings {
     /// Result of each repeat.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub repeats: Vec<crate::Repeat>,
-    /// Signs in streams of events.
+    /// Signs of buffering and of stalls in streams of events.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub streams: Vec<crate::StreamFinding>,
     /// The user's expectations and their results.
@@ -105,10 +106,10 @@ pub struct Findings {
     /// Findings for each class in a mix of requests, in the order of the mix.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub classes: Vec<crate::ClassFinding>,
-    /// Method behind the server costs per class, if there are any.
+    /// Method and summary of the server costs per class, if there are any.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub class_costs: Option<crate::ClassCosts>,
-    /// Server quantities that grew throughout a long window under constant load, as with a leak.
+    /// Quantities that grew throughout a long window under constant load, as with a leak, or a throughput that changed.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub drifts: Vec<crate::Drift>,
     /// CPU cost of a TLS handshake, if it can be measured.

@@ -12,8 +12,8 @@ use crate::figure::Figure;
 pub enum ProofOutcome {
     /// A lever acted on the bottleneck that the verdict names, and throughput changed as predicted.
     Proven,
-    /// All other causes were excluded by levers that worked, and a direct observation agrees. No lever acts on the
-    /// bottleneck itself, or the effect of its lever was not predicted.
+    /// Levers that worked excluded all other causes, and a direct observation agrees with the verdict. No lever acts on
+    /// the bottleneck itself, or the effect of its lever was not predicted.
     Supported,
     /// A lever had an effect, but throughput did not change as the verdict predicts; `why` says how throughput changed.
     Refuted,
@@ -25,7 +25,8 @@ pub enum ProofOutcome {
     NotTested,
 }
 
-/// Quantity that an experiment measures; its ratio is the value with the lever on divided by the value with it off.
+/// Quantity that an experiment measures. A ratio is its value with the lever on, divided by its value with the lever
+/// off.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(rename_all = "kebab-case")]
@@ -33,7 +34,7 @@ pub enum ProofMetric {
     /// Requests completed per second, with closed-loop clients.
     #[default]
     Throughput,
-    /// Median response time at a fixed offered rate. The other percentiles also need a fixed rate.
+    /// Median response time at a fixed offered rate. The mean and the other percentiles also need a fixed rate.
     P50,
     /// Mean response time.
     Mean,
@@ -79,25 +80,26 @@ pub struct Proof {
     /// Predicted effects of further levers that test the verdict, each recorded before the lever was used.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub predictions: Vec<Effect>,
-    /// For response times: predicted share of this lever in the total growth if every resource became slower by the
-    /// same factor.
+    /// For response times: part of the growth that the lever in `prediction` should cause if every resource became
+    /// slower by the same factor, 0 to 1.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub predicted_share: Option<f64>,
-    /// Measured effect of the predicted lever.
+    /// Measured effect of the lever in `prediction`.
     pub measured: Option<Effect>,
     /// Prediction and result for the next bottleneck. Absent if the counters name no next bottleneck, or no lever slows
     /// it.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub runner_up: Option<RunnerUp>,
     /// Effect of each resource's speed. For throughput, the effect is the relative change of throughput per relative
-    /// change of speed. For response times, the effect is the share in the total growth if every resource became slower
-    /// by the same factor.
+    /// change of speed. For response times, the effect is this resource's share of the total growth if every resource
+    /// became slower by the same factor.
     pub elasticities: Vec<Elasticity>,
     /// 1 minus the sum of the elasticities: the part that no lever explains.
     pub remainder: Option<Estimate>,
     /// Measurements of the experiment.
     pub trials: Vec<ProofTrial>,
-    /// Stability of throughput without the levers, and recovery after them. Absent if no lever was switched in slots.
+    /// Stability of throughput without the levers, and recovery after them. Absent if no lever was switched on and off
+    /// in slots.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub steadiness: Option<Steadiness>,
     /// Measurements of one load, alternately with and without a lever.
@@ -145,16 +147,17 @@ pub struct RunnerUp {
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(default)]
 pub struct Steadiness {
-    /// Scatter of single slots, after the effects of the levers are subtracted, as a relative standard deviation.
+    /// Scatter of single slots as a relative standard deviation, after the effects of the levers are subtracted.
     #[serde(with = "Figure")]
     pub noise: f64,
-    /// Throughput at the end of the slots divided by throughput at their start. Both values are taken from a straight
-    /// line through the residuals.
+    /// Throughput at the end of the slots divided by throughput at their start. Both values come from a straight line
+    /// through the throughput of the slots without the effects of the levers.
     pub drift: Estimate,
     /// Throughput after all levers were off divided by throughput before the levers, with its interval. Absent if the
     /// last slots had a lever on.
     pub back: Option<Estimate>,
-    /// True if throughput recovered, within the noise. If false, the effects of the levers prove nothing.
+    /// True if throughput returned to its earlier level, within the noise. If false, the effects of the levers prove
+    /// nothing.
     pub is_back: Option<bool>,
 }
 
@@ -169,8 +172,8 @@ pub struct UnusedLever {
     pub why: String,
 }
 
-/// The same load with and without a lever that cannot switch under load. Turns with and without the lever alternate in
-/// random order.
+/// One load, measured with and without a lever that cannot be switched during the load. Each pair of turns (short
+/// measurements) has one turn with and one without the lever, in random order.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(default)]
@@ -184,13 +187,14 @@ pub struct SwitchTrial {
     /// Length of one turn, seconds.
     #[serde(with = "Figure")]
     pub turn_s: f64,
-    /// Share of the resource that is removed, 0 to 1; below 0 if some is added.
+    /// Share of the resource that the lever removes, 0 to 1; below 0 if the lever adds some.
     #[serde(with = "Figure")]
     pub dose: f64,
-    /// Value without the lever, one per pair of turns: good responses per second, or a response time in microseconds.
+    /// Value without the lever, one for each pair of turns: good responses per second, or a response time in
+    /// microseconds.
     #[serde(with = "Figure::<Vec<f64>>")]
     pub off: Vec<f64>,
-    /// Value with the lever, one per pair of turns.
+    /// Value with the lever, one for each pair of turns.
     #[serde(with = "Figure::<Vec<f64>>")]
     pub on: Vec<f64>,
 }
@@ -202,11 +206,11 @@ pub struct SwitchTrial {
 pub struct Effect {
     /// ID of the lever, a row of `LEVERS`.
     pub lever: String,
-    /// Share of the resource that is removed, 0 to 1; below 0 if some is added.
+    /// Share of the resource that the lever removes, 0 to 1; below 0 if the lever adds some.
     #[serde(with = "Figure")]
     pub dose: f64,
-    /// Value with the lever on, divided by the value with the lever off. The value is throughput, or the quantity in
-    /// `of`.
+    /// Value with the lever on, divided by the value with the lever off. The value is throughput, or the quantity that
+    /// the proof's `of` names.
     #[serde(with = "Figure")]
     pub ratio: f64,
     /// Lower end of the 95 % interval of `ratio`.
@@ -215,7 +219,7 @@ pub struct Effect {
     /// Upper end of the 95 % interval of `ratio`.
     #[serde(with = "Figure")]
     pub high: f64,
-    /// Time of writing, RFC 3339.
+    /// Time at which this entry was written, RFC 3339.
     pub at: String,
 }
 
@@ -263,9 +267,10 @@ pub enum ElasticityBasis {
     Measured,
     /// Upper bound: the share of the time in which something used or waited for the resource.
     Wanted,
-    /// Upper bound: the sum with another resource, because each of the two levers slows both resources.
+    /// Upper bound: the sum of the elasticities of this resource and of another one. The levers of both resources each
+    /// slow both, so the sum cannot be divided.
     Joint,
-    /// Unknown, because the lever took much less than ordered. The elasticity may have any value.
+    /// Unknown, because the lever took a much smaller share than ordered. The elasticity may have any value.
     Open,
 }
 
@@ -301,7 +306,7 @@ impl Elasticity {
     }
 }
 
-/// One steady load under which levers switched on and off in slots.
+/// One steady load, during which levers were switched on and off in slots (periods of equal length).
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(default)]
@@ -311,18 +316,18 @@ pub struct ProofTrial {
     /// Length of one slot, seconds.
     #[serde(with = "Figure")]
     pub slot_s: f64,
-    /// Requests completed per second in each slot, without the part right after a switch.
+    /// Requests completed per second in each slot, without the time right after a lever was switched.
     #[serde(with = "Figure::<Vec<f64>>")]
     pub completed_rate: Vec<f64>,
-    /// Response times of the requests due in each slot, without the part right after a switch. Each pair holds a bucket
-    /// and its count; 64 buckets cover a factor of two, and the first bucket ends at 1.024 us. Only open-loop loads
-    /// record response times per slot.
+    /// Response times of the requests due in each slot, without the time right after a lever was switched. Each pair
+    /// holds the number of a histogram bucket and its count. 64 buckets cover a factor of two, and the first bucket
+    /// ends at 1.024 us. Only open-loop loads record response times per slot.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub slot_times: Vec<SlotHist>,
     /// Levers, with their state and effect per slot.
     pub levers: Vec<LeverSlots>,
-    /// Value after all levers were off divided by the value in slots without levers. The value is throughput, or the
-    /// median response time of an open loop.
+    /// Value after all levers were switched off, divided by the value in slots without levers. The value is throughput,
+    /// or the median response time of an open loop.
     pub after: Option<f64>,
 }
 
@@ -342,7 +347,7 @@ impl ProofTrial {
         self.levers.iter().find(|lever| lever.lever == id)
     }
 
-    /// Returns the mean throughput of the slots in which a lever was off; `None` if there were none.
+    /// Returns the mean throughput of the slots in which a lever was off; `None` if there were no such slots.
     pub fn rate_without(&self, lever: &LeverSlots) -> Option<f64> {
         let off = lever.on.iter().zip(&self.completed_rate).filter(|(on, rate)| !**on && rate.is_finite());
         let (sum, n) = off.fold((0.0, 0_u32), |(sum, n), (_, rate)| (sum + rate, n + 1));
@@ -367,13 +372,13 @@ pub struct LeverSlots {
     /// Share of the resource that the lever was ordered to take, 0 to 1. Absent in runs before 26 November 2026.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub ordered: Option<f64>,
-    /// Share of the resource, 0 to 1, that a CPU thief took in the slots in which the thief was on. Absent for other
-    /// levers.
+    /// Share of the resource, 0 to 1, that a CPU thief (a lever that takes CPU time) took in the slots in which it was
+    /// on. Absent for other levers.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub taken: Option<f64>,
-    /// Upper bound on the share of time in which the server wanted the resource while the thief was off, 0 to 1. Counts
-    /// time in which any user of the resource ran or waited. Absent if not measured. Runs before 25 November 2026 store
-    /// a share of all CPUs here, which is a smaller number.
+    /// Upper bound on the share of time in which the server used or waited for the resource while the thief was off, 0
+    /// to 1. The bound counts the time in which any user of the resource ran or waited. Absent if not measured. Runs
+    /// before 25 November 2026 store a share of all CPUs here, which is a smaller number.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub wanted: Option<f64>,
 }

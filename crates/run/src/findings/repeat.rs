@@ -27,17 +27,17 @@ pub struct Repeat {
     /// Names of the figures that are lower bounds, since too many requests were not answered.
     #[serde(skip_serializing_if = "LowerBounds::is_empty")]
     pub at_least: LowerBounds,
-    /// Capacity, requests per second; absent if the objective failed.
+    /// Capacity, requests per second; absent if the objective was met at no rate.
     pub capacity: Option<f64>,
-    /// Lower end of the 95 % interval from this repeat's windows alone.
+    /// Lower end of the 95 % interval of `capacity`, computed only from the windows of this repeat.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub low: Option<f64>,
-    /// Upper end of the 95 % interval.
+    /// Upper end of the 95 % interval of `capacity`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub high: Option<f64>,
-    /// One id of [`crate::BOTTLENECKS`].
+    /// Bottleneck of this repeat, one ID of [`crate::BOTTLENECKS`].
     pub bottleneck: String,
-    /// Confidence, 0 to 1, like that of the whole run.
+    /// Confidence in this bottleneck, 0 to 1.
     #[serde(with = "Figure")]
     pub confidence: f64,
 }

@@ -23,7 +23,7 @@ pub struct SpanGrowth {
     /// Mean self time per trace under the heavy load, microseconds.
     #[serde(with = "Figure")]
     pub heavy_us: f64,
-    /// Share of this growth in the growth of all spans that grew, 0 to 1.
+    /// Growth of this kind of span as a share of the growth of all kinds that grew, 0 to 1.
     #[serde(with = "Figure")]
     pub share: f64,
 }

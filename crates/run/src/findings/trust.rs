@@ -9,7 +9,8 @@ use crate::figure::Figure;
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(default)]
 pub struct Trust {
-    /// Rate of the generator alone with the null driver, requests per second, if measured.
+    /// Highest rate of the generator with the null driver, which uses no network, requests per second; absent if not
+    /// measured.
     pub generator_ceiling: Option<f64>,
     /// Throughput of the decisive trial as a share of `generator_ceiling`, 0 to 1.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -22,7 +23,7 @@ pub struct Trust {
     pub held: Vec<String>,
     /// CPU time of the probe as a share of one CPU.
     pub probe_share: Option<f64>,
-    /// Share of the run's time, 0 to 1, in measured windows. The rest is start, warm-up, drain and judging.
+    /// Share of the run's time, 0 to 1, in measured windows. The rest is start, warm-up, drain and other time.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub measured_share: Option<f64>,
     /// How the run's time was spent.

@@ -5,19 +5,19 @@ use serde::{Deserialize, Serialize};
 use crate::ThinkTime;
 use crate::figure::Figure;
 
-/// Numbers of users between which the objective fails.
+/// Capacity in users: the largest number that meets the objective, and the next number that does not.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(default)]
 pub struct UsersFinding {
-    /// Largest number of users for which most windows held the objective; absent if no number did.
+    /// Largest number of users for which most windows met the objective; absent if there was no such number.
     pub held: Option<u32>,
-    /// Smallest larger number of users for which the objective failed; absent if none was tried.
+    /// Smallest number of users above `held` for which the objective was not met; absent if there was none.
     pub failed: Option<u32>,
     /// Capacity estimate from the late requests of all windows; absent if they give no estimate.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub capacity: Option<crate::Estimate>,
-    /// Broken limit at `failed`, in words: `p99 was 30 ms`.
+    /// Limit that was broken at `failed`, in words: `p99 was 30 ms`.
     pub failed_why: Option<String>,
     /// Completed and expected responses per second at `held`.
     #[serde(with = "Figure")]

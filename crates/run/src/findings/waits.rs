@@ -38,13 +38,13 @@ pub enum WaitCause {
 pub struct WaitFinding {
     /// Cause of the wait.
     pub cause: WaitCause,
-    /// Lock, function, statement or file; its address if it has no name. For connections, the name of the process at
-    /// their other end.
+    /// Lock, function, statement or file that requests wait for; its address if it has no name. For connections, the
+    /// name of the process at their other end.
     #[serde(skip_serializing_if = "String::is_empty")]
     pub name: String,
     /// Process, with its id if it is the only one with this name.
     pub process: String,
-    /// What `threads` and `of` count: connections, goroutines or processes; empty for threads.
+    /// Kind of things that `threads` and `of` count: connections, goroutines or processes; empty for threads.
     #[serde(skip_serializing_if = "String::is_empty")]
     pub counted: String,
     /// Mean number of threads that wait for this cause, or of connections that are busy.
@@ -53,7 +53,7 @@ pub struct WaitFinding {
     /// Mean number of threads of the process, or of its connections to the peer.
     #[serde(with = "Figure")]
     pub of: f64,
-    /// Mean number of requests that wait for a connection; absent if the cause counts none.
+    /// Mean number of requests that wait for a connection; absent if the cause has no such count.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub queued: Option<f64>,
     /// Usual activity of the thread that holds the lock; absent if unknown.
@@ -83,7 +83,7 @@ pub struct WaitFinding {
     /// Address of the peer; empty if the cause has none.
     #[serde(skip_serializing_if = "String::is_empty")]
     pub peer: String,
-    /// Share of the process's threads, or of its connections to the peer, 0 to 1.
+    /// Share of the process's threads that wait, or of its connections to the peer that are busy, 0 to 1.
     #[serde(with = "Figure")]
     pub share: f64,
     /// The finding in one sentence.

@@ -22,10 +22,10 @@ pub struct Change {
     /// Additional round-trip time, seconds.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub delay_s: Option<f64>,
-    /// Requests that the server handles at a time: its workers, threads or slots.
+    /// Number of requests that the server handles at the same time: its workers, threads or slots.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub workers: Option<u32>,
-    /// Users, each with at most one request at a time.
+    /// Number of users, each with at most one request at a time.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub users: Option<u32>,
     /// Think time between a response and the next request, seconds.
@@ -71,7 +71,7 @@ pub struct Resource {
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(default)]
 pub struct LoadPoint {
-    /// Users, or requests in flight.
+    /// Number of users, or of requests in flight if the question is about arrivals.
     pub users: u32,
     /// Arrivals per second, if the question is about arrivals.
     #[serde(skip_serializing_if = "Option::is_none")]

@@ -85,7 +85,7 @@ pub fn quantity(value: f64, unit: impl Into<Unit>) -> String {
     }
 }
 
-/// Formats a plain number in three significant digits, with an SI prefix from a million.
+/// Formats a plain number in three significant digits. From a million on, the number gets an SI prefix.
 pub fn number(value: f64) -> String {
     let magnitude = value.abs();
     if magnitude >= 1e6 && magnitude.is_finite() { prefixed(value, "").replace(' ', "") } else { significant(value) }
@@ -128,7 +128,7 @@ fn size(bytes: f64) -> String {
 const MIN_LONG_S: f64 = 600.0;
 const HOUR_S: f64 = 3600.0;
 
-/// Formats a time of seconds to days: `12.5 s`, `45 min`, `12 h`.
+/// Formats a duration in seconds, minutes or hours: `12.5 s`, `45 min`, `12 h`.
 pub fn span(seconds: f64) -> String {
     match seconds.abs() {
         s if s >= HOUR_S && s.is_finite() => format!("{} h", significant(seconds / HOUR_S)),
@@ -177,8 +177,8 @@ fn round_significant(value: f64) -> f64 {
         return value;
     }
     // Formats the number as text and parses the text, because dividing by powers of ten adds rounding errors.
-    // Multiplying by a factor just above 1 rounds halves up, as readers expect; the formatter alone rounds them to
-    // even.
+    // Multiplying by a factor just above 1 rounds halves up, as readers expect; without the factor, the formatter would
+    // round halves to even.
     format!("{:.2e}", value * (1.0 + 1e-12)).parse().unwrap_or(value)
 }
 

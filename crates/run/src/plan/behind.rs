@@ -1,5 +1,5 @@
-//! Databases behind a server, given by `--behind`. Passwords of databases stay in memory: no plan, run or agent
-//! contains them.
+//! Databases that a server uses, given by `--behind`. Passwords of databases stay in memory: no stored plan, no run and
+//! no message to an agent contains them.
 
 use std::fmt::{self, Write as _};
 use std::path::PathBuf;
@@ -61,7 +61,7 @@ impl fmt::Debug for Password {
     }
 }
 
-/// A database behind the server. The text form of the value contains no password.
+/// A database that the server uses. Written as text, this value contains no password.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 #[cfg_attr(test, schemars(with = "String"))]
@@ -71,13 +71,13 @@ pub struct Behind {
     pub kind: DatabaseKind,
     /// Host name, address, or a unix socket: for PostgreSQL its directory, for others the socket itself.
     pub host: String,
-    /// Port; it is part of the name of PostgreSQL's unix socket.
+    /// Port, which is also a part of the name of PostgreSQL's unix socket.
     pub port: u16,
     /// User; empty for the database's default.
     pub user: String,
     /// Name or number of the database; empty for the server's default.
     pub database: String,
-    /// Password of the URL.
+    /// Password in the URL or connection string, if any.
     pub password: Password,
     /// True if the URL asks for TLS: by `sslmode=require`, `verify-ca` or `verify-full`, or by `postgres+tls://`.
     pub tls: bool,
@@ -108,8 +108,8 @@ impl Behind {
         crate::visible(&(host + &database)).into_owned()
     }
 
-    /// Returns the URL of the database as a target: without the password, and with the user as a parameter, because the
-    /// user in front of a host is a secret in URLs of other protocols.
+    /// Returns the URL of the database as a target, without the password. The user is a parameter of this URL, because
+    /// the user in front of a host is a secret in URLs of other protocols.
     pub fn target_url(&self) -> String {
         let user = if self.user.is_empty() { String::new() } else { format!("?user={}", encoded(&self.user)) };
         match self.socket() {
@@ -163,7 +163,7 @@ impl Behind {
         port.filter(|port| !port.is_empty()).map_or(Ok(()), |port| self.set("port", port))
     }
 
-    /// Sets the field for a parameter of PostgreSQL's connection strings.
+    /// Sets the field that belongs to a parameter of PostgreSQL's connection strings.
     fn set(&mut self, name: &str, value: &str) -> Result<(), String> {
         match name {
             "host" | "hostaddr" => self.host = value.into(),
@@ -179,9 +179,9 @@ impl Behind {
                 }
             }
             "load_balance_hosts" => {}
-            // Known parameters that loadline does not need, such as application_name, are skipped. A misspelt one is
-            // refused, because it could select another database. The error does not repeat the name, because it may be
-            // a part of a password.
+            // Known parameters that loadline does not need, such as application_name, are skipped. A misspelt parameter
+            // is refused, because it could select another database. The error does not repeat the parameter's name,
+            // because the name may be a part of a password.
             _ => {
                 let near = crate::nearest(name, ["host", "port", "user", "dbname", "password"]);
                 return near.map_or(Ok(()), |near| Err(format!("a parameter is unknown; did you mean {near}?")));
@@ -204,7 +204,7 @@ impl Behind {
 /// Scheme of PostgreSQL over TLS.
 const TLS_SCHEME: &str = "postgres+tls";
 
-/// Forms of a database's address.
+/// Advice that lists the accepted forms of a database's address.
 const FORMS: &str = "give postgres://USER@HOST/DB, host=/SOCKET/DIR dbname=DB, mariadb://USER@HOST/DB or redis://HOST";
 
 impl Behind {
@@ -230,7 +230,8 @@ impl Behind {
 impl std::str::FromStr for Behind {
     type Err = String;
 
-    /// Reads the URL or the connection string of a database behind a server, as [`Behind::of_target`] does.
+    /// Reads the URL or the connection string of a database behind a server, as [`Behind::of_target`] does, but refuses
+    /// TLS.
     fn from_str(text: &str) -> Result<Self, String> {
         let found = Self::of_target(text)?;
         match found.tls {
@@ -292,7 +293,7 @@ fn decoded(text: &str) -> Result<String, String> {
     String::from_utf8(bytes).map_err(|_| "the URL is not UTF-8".into())
 }
 
-/// Percent-encodes the characters that would end a part of a URL.
+/// Percent-encodes all characters except letters, digits, and the characters `-._~/`.
 fn encoded(text: &str) -> String {
     let mut out = String::new();
     for byte in text.bytes() {

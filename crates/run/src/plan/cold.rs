@@ -1,4 +1,4 @@
-//! Cold connections: opened and held but unused, to measure the server's cost of idle connections (source 2).
+//! Cold connections: opened and held, but unused. They show what idle connections cost the server.
 
 use std::net::IpAddr;
 
@@ -9,9 +9,9 @@ use serde::{Deserialize, Serialize};
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields, default)]
 pub struct ColdPlan {
-    /// Connections to hold; 0 for none.
+    /// Number of connections to hold; 0 for none.
     pub connections: u32,
-    /// Connects started per second.
+    /// Number of connects started per second.
     pub rate: f64,
     /// Interval in milliseconds at which each connection sends one more byte of an endless request; 0 for silent
     /// connections.
@@ -35,13 +35,13 @@ impl Default for ColdPlan {
 pub struct ColdPart {
     /// Number of connections that the plan asks for.
     pub asked: u64,
-    /// Connections that were open at the same time when holding began.
+    /// Number of connections that were open at the same time when holding began.
     pub held: u64,
-    /// Connections among `held` that the server closed or reset before the end.
+    /// Number of connections among `held` that the server closed or reset before the end.
     pub lost: u64,
-    /// Connects that failed.
+    /// Number of connects that failed.
     pub failed: u64,
-    /// Bytes sent on cold connections.
+    /// Number of bytes sent on cold connections.
     pub bytes_sent: u64,
 }
 

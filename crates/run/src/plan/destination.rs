@@ -6,7 +6,8 @@ use crate::Target;
 use crate::plan::reroute::FixedAddresses;
 
 impl Target {
-    /// Returns the host and port to connect to, for those of the URL; `None` if no entry of `connect_to` matches.
+    /// Returns the host and port to connect to instead of the URL's host and port; `None` if no entry of `connect_to`
+    /// matches.
     pub fn destination(&self, host: &str, port: u16) -> Option<(String, u16)> {
         let entry = self.connect_to.iter().find(|entry| {
             let (from_host, from_port) = &entry.from;
@@ -17,12 +18,12 @@ impl Target {
         Some((host.to_owned(), to_port.unwrap_or(port)))
     }
 
-    /// Returns the addresses that the user gave for a host and port.
+    /// Returns the addresses that the user gave for a host and port; `None` if the user gave none.
     pub fn fixed_addresses(&self, host: &str, port: u16) -> Option<Vec<SocketAddr>> {
         let matches = |entry: &&FixedAddresses| {
             entry.port == port && (entry.host == "*" || entry.host.eq_ignore_ascii_case(host))
         };
-        // An entry for the host itself goes before one for all hosts.
+        // An entry for this host takes precedence over an entry for all hosts.
         let named = self.resolve.iter().filter(matches).min_by_key(|entry| entry.host == "*")?;
         Some(named.addresses.iter().map(|ip| SocketAddr::new(ip.to_canonical(), port)).collect())
     }

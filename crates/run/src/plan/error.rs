@@ -36,7 +36,7 @@ pub enum PlanError {
     },
 }
 
-/// Flag for each path in a plan, with the unit of the value.
+/// Rows of a path in a plan, the flag that sets its value, and the unit of the value.
 const FLAGS: &[(&str, &str, &str)] = &[
     ("load.threads", "--threads", ""),
     ("load.duration_s", "--duration", " s"),
@@ -82,7 +82,7 @@ const FLAGS: &[(&str, &str, &str)] = &[
     ("hosts.agents", "--agents-per-host", ""),
 ];
 
-/// Returns the flag of a value and the value's unit; the path in the plan if there is no flag.
+/// Returns the flag and the unit of a value. Without a flag, returns the path in the plan and no unit.
 fn flag(path: &&'static str) -> (&'static str, &'static str) {
     FLAGS.iter().find(|row| row.0 == *path).map_or((*path, ""), |row| (row.1, row.2))
 }

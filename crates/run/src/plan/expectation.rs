@@ -9,7 +9,7 @@ use crate::figure::Figure;
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields, default)]
 pub struct Expectation {
-    /// One of [`EXPECTABLE_FIGURES`].
+    /// Name of the figure, one of [`EXPECTABLE_FIGURES`].
     pub figure: String,
     /// True if the limit is a minimum, false if it is a maximum.
     pub at_least: bool,
@@ -53,7 +53,7 @@ pub enum ExpectedUnit {
     Share,
 }
 
-/// Figures that can be expected.
+/// Figures that can be expected, each with its unit.
 pub const EXPECTABLE_FIGURES: &[(&str, ExpectedUnit)] = &[
     ("p50", ExpectedUnit::Time),
     ("p99", ExpectedUnit::Time),

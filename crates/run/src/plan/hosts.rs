@@ -12,9 +12,9 @@ use crate::{PlanError, Role};
 pub struct HostPlan {
     /// Name of the host, as its engine (such as ssh or docker) knows it.
     pub name: String,
-    /// `client`: generators run there; `server`: the server is observed there.
+    /// Role of the host. `client`: generators run on this host; `server`: the server is observed on this host.
     pub role: Role,
-    /// Row of `ENGINES`, or a command with `{host}` in place of the name.
+    /// ID of an engine in `ENGINES`, or a command with `{host}` in place of the host's name.
     pub via: String,
     /// Number of generators on the host.
     pub agents: u32,

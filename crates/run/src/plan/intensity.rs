@@ -9,9 +9,10 @@ use serde::{Deserialize, Serialize};
 pub enum Intensity {
     /// Closed loop: a fixed number of clients. Each client waits for the response to its request.
     Closed {
-        /// Connections over all threads (with `new_connections`: simple clients).
+        /// Number of connections over all threads. With `new_connections`, number of clients that open a connection for
+        /// each request.
         connections: u32,
-        /// Requests in flight per connection.
+        /// Maximum number of requests in flight per connection.
         #[serde(default = "default_pipeline")]
         pipeline: u32,
         /// Pause between a response and the next request.
@@ -25,25 +26,26 @@ pub enum Intensity {
         /// Distribution of the starts over time.
         #[serde(default)]
         arrival: Arrival,
-        /// Maximum connections in the pool, over all threads.
+        /// Maximum number of connections in the pool, over all threads.
         #[serde(default = "default_pool")]
         max_connections: u32,
-        /// Maximum requests in flight per connection. A second request is sent on a connection only if the pool cannot
-        /// grow.
+        /// Maximum number of requests in flight per connection. A second request is sent on a connection only if the
+        /// pool cannot grow.
         #[serde(default = "default_pipeline", skip_serializing_if = "is_one")]
         pipeline: u32,
     },
-    /// S-Clients (source 1): D descriptors connect all the time, and each connect may take at most T.
+    /// S-Clients: D descriptors connect all the time, and each connect may take at most T.
     SClients {
         /// Number of descriptors D, over all threads.
         descriptors: u32,
         /// Connect timeout T in milliseconds; must exceed the longest round trip.
         connect_timeout_ms: f64,
-        /// Pause between the moment a descriptor becomes free and its next connect; no pause offers the maximum load.
+        /// Pause between the moment a descriptor becomes free and its next connect. A pause of 0 offers the maximum
+        /// load.
         #[serde(default)]
         think: ThinkTime,
-        /// Arrival process that starts connects, each on one of the D descriptors. Absent: connect as soon as a
-        /// descriptor is free.
+        /// Arrival process that starts connects, each on one of the D descriptors. If absent, each descriptor connects
+        /// as soon as it is free.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         pace: Option<Pace>,
     },
@@ -54,14 +56,15 @@ pub enum Intensity {
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub struct Pace {
-    /// Connects per second over all threads. Peaks should stay below D/T; beyond it, arrivals wait for a descriptor.
+    /// Connects per second over all threads. Peaks should stay below D/T; above this rate, arrivals wait for a
+    /// descriptor.
     pub rate: f64,
     /// Distribution of the connects over time.
     #[serde(default)]
     pub arrival: Arrival,
 }
 
-/// Period in which the rate of an open loop changes linearly.
+/// Period of an open loop in which the rate changes linearly or stays constant.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields)]
@@ -80,7 +83,7 @@ impl Stage {
         self.seconds * (self.from + self.to) / 2.0
     }
 
-    /// Returns the lowest and the highest rate; `None` without stages.
+    /// Returns the lowest and the highest rate of all stages; `None` without stages.
     pub fn range(stages: &[Self]) -> Option<(f64, f64)> {
         let rates = || stages.iter().flat_map(|stage| [stage.from, stage.to]);
         rates().reduce(f64::min).zip(rates().reduce(f64::max))
@@ -150,8 +153,8 @@ impl Intensity {
         Some(self)
     }
 
-    /// Returns true if the load generator needs only CPU time to keep its pace. Only S-Clients are like that: they wait
-    /// for neither responses nor connections.
+    /// Returns true if the load generator needs only CPU time to keep its pace. This is true only for S-Clients,
+    /// because they wait for neither responses nor connections.
     pub const fn waits_for_cpu_alone(&self) -> bool {
         matches!(self, Self::SClients { .. })
     }
@@ -193,7 +196,7 @@ pub enum Arrival {
     /// Intervals between requests are exponentially distributed.
     #[default]
     Poisson,
-    /// Mean rate with peaks (source 1): during the share `share` of each period, the rate is `peak` times the mean.
+    /// Mean rate with peaks: during the share `share` of each period, the rate is `peak` times the mean.
     Bursty {
         /// Peak rate divided by the mean rate, above 1.
         peak: f64,

@@ -17,7 +17,7 @@ pub struct LoadPlan {
     /// Protocol and its settings.
     pub protocol: Protocol,
     /// Requests that replace the request in the protocol's settings. The headers of the settings are added to each of
-    /// them.
+    /// these requests.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub requests: Option<RequestSet>,
     /// Times at which requests are due, read from a file. The rate in `intensity` is then the mean rate of these times.
@@ -26,8 +26,8 @@ pub struct LoadPlan {
     /// TLS settings; absent for plain connections.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub tls: Option<TlsPlan>,
-    /// Reading of answers as streams of events; absent for plain answers. The timeout is then the longest wait for the
-    /// next event.
+    /// Settings for reading answers as streams of events; absent for plain answers. With streams, the timeout is the
+    /// longest wait for the next event.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub stream: Option<StreamPlan>,
     /// Amount of load that the plan asks for.
@@ -38,14 +38,15 @@ pub struct LoadPlan {
     pub stages: Vec<Stage>,
     /// True if each request has its own connection: connect, one exchange, close.
     pub new_connections: bool,
-    /// Connects per second of a closed loop. No connection sends requests before the last one is open or the window
-    /// begins. With 0, all clients connect at once, or spread over the first think time.
+    /// Connects per second of a closed loop. No connection sends requests before the last connection is open or the
+    /// measured window begins. With 0, all clients connect at once, or spread over the first think time.
     #[serde(skip_serializing_if = "skip_empty::is_zero")]
     pub connect_rate: f64,
-    /// Closed loop that sends blocks of bytes over connections that are opened once (source 4).
+    /// Settings of a closed loop that sends blocks of bytes over connections that are opened once; absent for other
+    /// loads.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub blocks: Option<Blocks>,
-    /// Generator threads per agent.
+    /// Number of generator threads per agent.
     pub threads: u32,
     /// System interface that the client uses for its connections.
     pub io: Io,
@@ -69,19 +70,19 @@ pub struct LoadPlan {
     /// Further addresses of the server. Connections use its first address and these in turn.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub addresses: Vec<SocketAddr>,
-    /// True if S-Clients use two processes as in source 1: one opens connections, the other handles them.
+    /// True if S-Clients use two processes: one opens connections, the other handles them.
     pub two_process: bool,
     /// Seed of all random choices, which makes a run repeatable.
     pub seed: u64,
     /// Offset of this process's first request within the interval between requests, from 0 to below 1. Each process of
-    /// one load has another offset, so that all together send at equal intervals.
+    /// a load has a different offset, so that all processes together send at equal intervals.
     #[serde(skip_serializing_if = "skip_empty::is_zero")]
     pub phase: f64,
-    /// Slots for which an experiment needs the completed rate.
+    /// Slots (periods of equal length) in which an experiment needs the completed rate.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub slots: Option<SlotPlan>,
-    /// Response time limits, microseconds. Requests beyond each limit are counted per tenth of a second. At most 4
-    /// limits.
+    /// Limits on the response time, microseconds; at most 4 limits. For each limit, the requests that take longer are
+    /// counted per tenth of a second.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub late_us: Vec<f64>,
     /// CPUs that the generator may use; empty for all.
@@ -114,7 +115,8 @@ impl LoadPlan {
         self.blocks.is_some() || self.connect_rate > 0.0
     }
 
-    /// Returns true if the measured window begins with the load: recorded times without a warm-up.
+    /// Returns true if the measured window begins together with the load. This is so for recorded times without a
+    /// warm-up.
     pub fn is_measured_from_its_begin(&self) -> bool {
         self.recorded().is_some() && self.warmup_s <= 0.0
     }
