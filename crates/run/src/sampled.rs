@@ -4,9 +4,8 @@ use crate::{DatabaseProfile, Run, StackProfile, Trial, WaitProfile};
 
 impl Run {
     /// Returns the trial whose samples tell the most about what requests wait for: it has many rounds, and many
-    /// requests in flight. Twice the rounds count as much as twice the requests in flight. For example, a pool of 5
-    /// connections had a short queue in 121 rounds with 8 requests in flight, and a long queue in 30 rounds with 64 in
-    /// flight.
+    /// requests in flight. The measure is ln(1 + rounds) × ln(requests in flight). For example, a pool of 5 connections
+    /// had a short queue in 121 rounds with 8 requests in flight, and a long queue in 30 rounds with 64 in flight.
     pub fn sampled_trial(&self) -> Option<usize> {
         self.trials_by_samples().first().copied()
     }
@@ -36,14 +35,14 @@ impl Run {
         }
     }
 
-    /// Returns the trial with most samples of running code.
+    /// Returns the trial with the most samples of running code.
     pub fn cpu_sampled_trial(&self) -> Option<usize> {
         let samples = |trial: &Trial| trial.server.as_ref()?.waits.as_ref()?.stacks.as_ref().map(|s| s.cpu_samples);
         let all = self.trials.iter().enumerate().filter_map(|(at, trial)| Some((at, samples(trial)?)));
         all.max_by_key(|(_, samples)| *samples).map(|(at, _)| at)
     }
 
-    /// Returns the stacks of the trial with most samples of running code.
+    /// Returns the stacks of the trial with the most samples of running code.
     pub fn cpu_stacks(&self) -> Option<&StackProfile> {
         self.trials.get(self.cpu_sampled_trial()?)?.server.as_ref()?.waits.as_ref()?.stacks.as_ref()
     }

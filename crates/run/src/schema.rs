@@ -84,7 +84,7 @@ mod tests {
         }
     }
 
-    /// `make docs` sets LOADLINE_WRITE_SCHEMA, which writes the file before the comparison.
+    /// `make docs` sets LOADLINE_WRITE_SCHEMA. This test then writes the file before it compares.
     #[test]
     fn the_schema_file_matches_the_types() {
         let file = Path::new(env!("CARGO_MANIFEST_DIR")).join("src/run.schema.json");

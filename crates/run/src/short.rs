@@ -12,7 +12,7 @@ pub(crate) struct Short(pub(crate) f64);
 
 impl Serialize for Short {
     fn serialize<S: Serializer>(&self, s: S) -> Result<S::Ok, S::Error> {
-        /// Every whole number up to this one is exact.
+        /// Limit up to which an `f64` holds every whole number exactly.
         const MAX_EXACT: f64 = 9_007_199_254_740_992.0;
         match self.0.fract() == 0.0 && self.0.abs() < MAX_EXACT {
             true => s.serialize_i64(self.0 as i64),
@@ -55,12 +55,13 @@ pub(crate) fn costs<S: Serializer>(all: &BTreeMap<String, Cost>, s: S) -> Result
     s.collect_map(other_than_0.filter_map(|(name, cost)| Some((name, written(cost)?))))
 }
 
-/// Returns a derived figure rounded to six digits; newer code computes the exact figure again from the samples.
+/// Returns a derived figure rounded to six digits. Newer code can compute the exact figure again from the samples.
 fn derived(reading: &Reading) -> Option<Short> {
     reading.value().map(|value| Short(six_digits(value)))
 }
 
-/// Rounds to six significant digits, but keeps whole numbers unchanged, because counts are exact.
+/// Rounds to six significant digits. Whole numbers keep all digits, because counts are exact. Other numbers from a
+/// million on are rounded to whole numbers.
 pub fn six_digits(value: f64) -> f64 {
     match value.fract() == 0.0 || value.abs() >= 1e6 {
         true => value.round(),

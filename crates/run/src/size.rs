@@ -14,16 +14,16 @@ pub const MAX_SIZE_STEPS: usize = 64;
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct SizeSetting {
-    /// CPU time per second, in CPUs.
+    /// Limit on the CPU time per second, in CPUs.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub quota: Option<f64>,
     /// Number of CPUs that the server may use.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub cpus: Option<u32>,
-    /// Number of workers: `$WORKERS` of the command.
+    /// Number of workers, which the command gets as `$WORKERS`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub workers: Option<u32>,
-    /// Number of replicas: `$REPLICAS` of the command.
+    /// Number of replicas, which the command gets as `$REPLICAS`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub replicas: Option<u32>,
 }
@@ -45,7 +45,7 @@ impl SizeSetting {
 pub struct SizeStep {
     /// Resources of the server.
     pub setting: SizeSetting,
-    /// Capacity; absent if no rate held the objective.
+    /// Capacity; absent if the server met the objective at no rate.
     pub capacity: Option<ArenaCapacity>,
     /// 99th percentile of the response time near the capacity, microseconds.
     pub p99_us: Option<f64>,
@@ -56,7 +56,8 @@ pub struct SizeStep {
     pub cpu_us_per_request: Option<f64>,
     /// CPUs that the server used near the capacity.
     pub cpus_used: Option<f64>,
-    /// CPUs that the setting costs: its quota or its CPUs; without a limit, the CPUs that the server used.
+    /// CPUs that the setting costs: the smaller of its quota and its CPUs. Without a limit, the CPUs that the server
+    /// used.
     pub cost_cpus: Option<f64>,
     /// Share of quota periods, near the capacity, in which the quota ran out.
     pub throttled_periods: Option<f64>,
@@ -64,7 +65,7 @@ pub struct SizeStep {
     pub throttled_time: Option<f64>,
     /// Largest resident memory in any trial, bytes.
     pub rss_bytes: Option<f64>,
-    /// Bottleneck at the capacity, one id of [`crate::BOTTLENECKS`].
+    /// Bottleneck at the capacity, one ID of [`crate::BOTTLENECKS`].
     pub bottleneck: Option<String>,
     /// True if the capacity is only a lower bound: the search ended before any load was too much for the server, or
     /// something else was the limit.
@@ -77,7 +78,7 @@ pub struct SizeStep {
     /// Expectations of the user and their results.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub expected: Vec<ExpectationResult>,
-    /// True if a rate held the objective, and all expectations are met.
+    /// True if the server met the objective at a rate, and all expectations are met.
     pub meets: bool,
     /// Folder of the run, relative to the folder of the result; absent if the server did not start.
     pub run: Option<String>,
@@ -127,9 +128,9 @@ pub struct SizeResult {
     pub command: String,
     /// Start, RFC 3339 in UTC.
     pub started: String,
-    /// Time for all searches, seconds.
+    /// Time budget for all searches, seconds.
     pub budget_s: f64,
-    /// Used time, seconds.
+    /// Part of the budget that was used, seconds.
     pub used_s: f64,
     /// True if not all settings were measured.
     pub interrupted: bool,

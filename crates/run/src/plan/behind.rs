@@ -93,7 +93,7 @@ impl Behind {
         })
     }
 
-    /// Returns the address and the database for a reader, such as `10.0.0.2:5432/app`.
+    /// Returns the address and the database in a form for people, such as `10.0.0.2:5432/app`.
     pub fn place(&self) -> String {
         let host = match self.socket() {
             Some(path) => format!("unix:{}", path.display()),

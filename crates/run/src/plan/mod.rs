@@ -36,7 +36,7 @@ use crate::{ColdPlan, Expectation, HostPlan, LoadPlan, Objective, ObservePlan, S
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields, default)]
 pub struct Plan {
-    /// `find`, `load`, or `lab NAME`.
+    /// Name of the command, such as `find`, `load` or `lab NAME`.
     pub command: String,
     /// Label of the run. The run itself stores the label, so it is left out of the stored plan.
     #[serde(skip)]
@@ -52,12 +52,12 @@ pub struct Plan {
     /// Expected results; a run that does not meet them fails.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub expect: Vec<Expectation>,
-    /// Lengths of the search's steps, and the condition that ends the search.
+    /// Settings of the search: its budget, its maximum load and its precision.
     pub search: SearchPlan,
     /// Number of repeats; 0 and 1 both mean one run.
     #[serde(skip_serializing_if = "is_once")]
     pub repeats: u32,
-    /// Counters to read during the run.
+    /// Settings of the observation during the run.
     pub observe: ObservePlan,
     /// Other hosts that take part; empty if everything runs on this host.
     #[serde(skip_serializing_if = "Vec::is_empty")]

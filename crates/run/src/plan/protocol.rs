@@ -18,16 +18,15 @@ pub enum Protocol {
     },
     /// Raw bytes: sends the bytes of a file and expects a number of bytes back.
     Raw {
-        /// File with the bytes of one request; absent for none.
+        /// File with the bytes of each request; absent to send nothing.
         send_file: Option<String>,
-        /// Bytes per response; absent to read until the server closes.
+        /// Number of bytes per response; absent to read until the server closes the connection.
         expect_bytes: Option<u64>,
         /// End of the greeting that the server sends first: `line`, a number of bytes, or a text; absent for none.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         read_first: Option<String>,
     },
-    /// Fixed-size records of a file (sources 0 and 3): a 60-byte header as request; 60 bytes and the record as
-    /// response.
+    /// Fixed-size records of a file. A request is a header of 60 bytes; its response is 60 bytes and the record.
     Record {
         /// Bytes per record.
         record_bytes: u64,
@@ -41,7 +40,7 @@ pub enum Protocol {
     Redis {
         /// Command of each request, unless a file provides commands.
         command: String,
-        /// File with one command per line; requests take them in turn.
+        /// File with one command per line; the requests take these commands in turn.
         #[serde(default)]
         commands_file: Option<String>,
         /// File with the password or `USER:PASSWORD`.
@@ -50,7 +49,7 @@ pub enum Protocol {
         /// Database to select; 0 is the default of each connection.
         #[serde(default)]
         database: u32,
-        /// RESP3 instead of RESP2.
+        /// True for RESP3 instead of RESP2.
         #[serde(default)]
         resp3: bool,
         /// Slots of the cluster to which the server belongs; empty if it belongs to none.
@@ -61,7 +60,7 @@ pub enum Protocol {
     Memcached {
         /// Command of each request, unless a file provides commands.
         command: String,
-        /// File with one command per line; requests take them in turn.
+        /// File with one command per line; the requests take these commands in turn.
         #[serde(default)]
         commands_file: Option<String>,
     },
@@ -76,14 +75,14 @@ pub enum Protocol {
         /// Password; a run stores a placeholder instead.
         #[serde(default, skip_serializing_if = "String::is_empty")]
         password: String,
-        /// Prepare each statement once per connection, instead of sending its text each time.
+        /// True to prepare each statement once per connection, instead of sending its text each time.
         #[serde(default)]
         prepared: bool,
         /// True if the server is on this machine, so that nobody on a network can read what is sent.
         #[serde(default)]
         local: bool,
     },
-    /// WebSocket: one message, and one message as its response.
+    /// WebSocket: each request is one message, and its response is one message.
     Websocket {
         /// Path and query of the handshake.
         path: String,
@@ -97,7 +96,7 @@ pub enum Protocol {
         body_file: Option<String>,
         /// Bytes per message when the text is generated.
         message_bytes: u64,
-        /// Messages per connection before the client closes it; 0 for no limit.
+        /// Number of messages after which the client closes a connection; 0 for no limit.
         #[serde(default)]
         messages: u32,
         /// Text that a message must contain to count as an answer. Other messages are skipped.
@@ -128,7 +127,7 @@ pub enum Protocol {
         /// File with the message; absent for an empty message.
         #[serde(default)]
         body_file: Option<String>,
-        /// Expected gRPC status besides 0.
+        /// gRPC status that is expected besides 0; absent for none.
         #[serde(default)]
         expect_status: Option<u16>,
     },
@@ -144,7 +143,7 @@ pub enum Protocol {
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub struct HttpPlan {
-    /// `GET`, `HEAD`, `POST` or any token.
+    /// Method: `GET`, `HEAD`, `POST` or any other token.
     pub method: String,
     /// Path and query.
     pub path: String,
@@ -156,7 +155,7 @@ pub struct HttpPlan {
     /// File with the body.
     #[serde(default)]
     pub body_file: Option<String>,
-    /// Expected status besides 2xx and 3xx.
+    /// Status that is expected besides 2xx and 3xx; absent for none.
     #[serde(default)]
     pub expect_status: Option<u16>,
 }
@@ -208,8 +207,8 @@ impl Protocol {
         }
     }
 
-    /// Returns the bytes per message if the server echoes messages. Blocks of connections need a server that echoes
-    /// messages.
+    /// Returns the bytes per message if the server echoes messages. A load of blocks ([`crate::LoadPlan::blocks`])
+    /// needs a server that echoes messages.
     pub const fn echoed_bytes(&self) -> Option<u64> {
         match self {
             Self::Echo { message_bytes } => Some(*message_bytes),

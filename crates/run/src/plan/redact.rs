@@ -4,8 +4,8 @@ use crate::{Plan, Run};
 
 impl Plan {
     /// Replaces all secrets by placeholders: user names and passwords in URLs, query values that look like tokens,
-    /// secret headers (well-known ones and `names`), bodies of request sets, and database passwords. A second call
-    /// changes nothing.
+    /// bodies of request sets, and database passwords. Values of secret headers are replaced, too: of well-known ones
+    /// and of those in `names`. A second call changes nothing.
     pub fn redact_secrets(&mut self, names: &[String]) {
         let secrets = &mut self.load.secrets;
         self.observe

@@ -6,11 +6,12 @@ use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use serde::{Deserialize, Serialize};
 
-/// Maximum requests per set; the limit follows from 16-bit indexes.
+/// Maximum number of requests per set; the limit follows from 16-bit indexes.
 pub const MAX_REQUESTS: usize = 65_535;
-/// Maximum classes with separate results. If a set has more classes, the rarest ones share one class.
+/// Maximum number of classes with separate results. If a set has more classes, the rarest ones share one class.
 pub const MAX_CLASSES: usize = 64;
-/// Maximum requests of a set that a run stores. For larger sets, a run stores the number of requests.
+/// Maximum number of requests that a run stores of a set. Of a larger set, a run stores the first requests and the
+/// total number.
 const MAX_STORED_REQUESTS: usize = 200;
 /// Method of requests that are statements for a database; the body is the statement.
 pub const STATEMENT_METHOD: &str = "SQL";
@@ -67,7 +68,8 @@ pub struct DataTable {
     pub rows: Vec<Vec<String>>,
     /// Order of the rows.
     pub order: DataOrder,
-    /// First row that this process uses. `first` and `step` divide the rows among processes without overlap.
+    /// Index of the first row that this process uses. `first` and `step` divide the rows among processes without
+    /// overlap.
     pub first: u64,
     /// Number of rows from one row of this process to its next one; 0 means 1.
     pub step: u64,
@@ -102,7 +104,7 @@ pub struct RecordedTimes {
 }
 
 impl RecordedTimes {
-    /// Returns the requests of one process: every `processes`-th request, beginning with the `i`-th.
+    /// Returns the requests of one process: every `processes`-th request, beginning with the request at index `i`.
     #[must_use]
     pub fn share(&self, i: u32, processes: u32) -> Self {
         let (mut at, mut before) = (0, 0);
@@ -147,7 +149,7 @@ pub enum RequestOrder {
     /// Requests are chosen at random, according to their weights.
     #[default]
     Weighted,
-    /// Requests are sent in written order, from the first one on each connection.
+    /// On each connection, requests are sent in the written order, beginning with the first one.
     Sequence,
     /// All requests are sent once in random order, then again in another random order, and so on.
     Shuffle,
@@ -164,14 +166,14 @@ pub struct RequestPlan {
     pub class: String,
     /// Relative frequency; a request with 0 is never sent.
     pub weight: f64,
-    /// `GET`, `HEAD`, `POST` or any token.
+    /// Method: `GET`, `HEAD`, `POST` or any other token.
     pub method: String,
     /// Path and query.
     pub path: String,
     /// Headers, in order.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub headers: Vec<(String, String)>,
-    /// The request has no `User-Agent`, as `curl -H 'User-Agent:'`.
+    /// True if the request has no `User-Agent`, as with `curl -H 'User-Agent:'`.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub without_user_agent: bool,
     /// Body as text.
@@ -180,7 +182,7 @@ pub struct RequestPlan {
     /// Body in base64, if the body is not text.
     #[serde(skip_serializing_if = "String::is_empty")]
     pub body_base64: String,
-    /// Expected status besides 2xx and 3xx.
+    /// Status that is expected besides 2xx and 3xx; absent for none.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub expect_status: Option<u16>,
     /// Text that the body of the response must contain.
@@ -212,7 +214,7 @@ impl Default for RequestPlan {
 }
 
 impl RequestPlan {
-    /// Sets the body, as text if possible.
+    /// Sets the body: as text if it is valid UTF-8, otherwise in base64.
     pub fn set_body(&mut self, bytes: &[u8]) {
         match std::str::from_utf8(bytes) {
             Ok(text) => self.body = text.into(),
@@ -271,7 +273,8 @@ impl RequestSet {
         (kept, of.into_iter().map(|at| place[at]).collect())
     }
 
-    /// Returns the part that a run stores: the first requests, and the number of requests.
+    /// Returns the part that a run stores: the first requests and the number of all requests, without rows of data and
+    /// recorded times.
     #[must_use]
     pub fn abridged(&self) -> Self {
         let requests: Vec<_> = self.requests.iter().take(MAX_STORED_REQUESTS).cloned().collect();

@@ -6,8 +6,8 @@ use std::net::IpAddr;
 
 use serde::{Deserialize, Serialize};
 
-/// Host and port to connect to instead of others: `HOST1:PORT1:HOST2:PORT2`. An empty HOST1 or PORT1 matches all, and an
-/// empty HOST2 or PORT2 keeps what it matched.
+/// Host and port to connect to instead of another host and port: `HOST1:PORT1:HOST2:PORT2`. An empty HOST1 or PORT1
+/// matches every host or port. An empty HOST2 or PORT2 keeps the host or port that was matched.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(into = "String", try_from = "String")]
@@ -17,8 +17,8 @@ pub struct ConnectTo {
     pub(super) to: (String, Option<u16>),
 }
 
-/// Addresses of a host and port instead of those of the resolver: `HOST:PORT:ADDRESS[,ADDRESS…]`. The host `*` matches
-/// all.
+/// Addresses to use for a host and port instead of the resolver's answer: `HOST:PORT:ADDRESS[,ADDRESS…]`. The host `*`
+/// matches all hosts.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(into = "String", try_from = "String")]
@@ -47,7 +47,7 @@ impl std::str::FromStr for FixedAddresses {
 
     fn from_str(text: &str) -> Result<Self, String> {
         let form = || format!("{text:?} is not HOST:PORT:ADDRESS[,ADDRESS…]");
-        // With a plus sign, curl forgets the addresses after a minute.
+        // A plus sign makes curl forget the addresses after a minute. loadline ignores this sign.
         let (host, rest) = host_and_rest(text.strip_prefix('+').unwrap_or(text)).ok_or_else(form)?;
         let (digits, list) = rest.split_once(':').filter(|_| !host.is_empty()).ok_or_else(form)?;
         let addresses = list.split(',').map(|address| {
@@ -58,7 +58,7 @@ impl std::str::FromStr for FixedAddresses {
     }
 }
 
-/// Splits a text after its host and the colon behind it. The host may be an IPv6 address in brackets.
+/// Splits a text into its host and the rest after the next colon. The host may be an IPv6 address in brackets.
 fn host_and_rest(text: &str) -> Option<(&str, &str)> {
     match text.strip_prefix('[') {
         Some(inner) => {

@@ -11,16 +11,16 @@ use crate::{AnswerTime, SummaryFigure};
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields, default)]
 pub struct Objective {
-    /// Maximum median response time, microseconds. Without any limit on response times, loadline derives one from the
+    /// Maximum median response time, microseconds. If no response time is limited, loadline derives a limit from the
     /// unloaded median.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub p50_us: Option<f64>,
-    /// Maximum 99th percentile, microseconds.
+    /// Maximum 99th percentile of the response time, microseconds.
     pub p99_us: Option<f64>,
-    /// Maximum 99.9th percentile, microseconds.
+    /// Maximum 99.9th percentile of the response time, microseconds.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub p99_9_us: Option<f64>,
-    /// Maximum mean, microseconds.
+    /// Maximum mean response time, microseconds.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub mean_us: Option<f64>,
     /// Limits on the time to the first byte of the answer.
@@ -115,7 +115,8 @@ impl Default for Objective {
     }
 }
 
-/// Exponent with which the windows of a search grow with its budget. A larger budget thus gives more windows, too.
+/// Exponent with which the length of a search's windows grows with its budget. Because the exponent is below 1, a larger
+/// budget gives longer windows and more of them.
 pub const WINDOW_GROWTH: f64 = 0.25;
 
 /// Length and end of the search.
@@ -125,14 +126,14 @@ pub const WINDOW_GROWTH: f64 = 0.25;
 pub struct SearchPlan {
     /// Maximum duration of the whole search in seconds.
     pub budget_s: f64,
-    /// Maximum connections in the closed-loop sweep and in the open-loop search. The open-loop search may use fewer: as
-    /// many as its rate needs at the longest response time within the objective.
+    /// Maximum number of connections in the closed-loop sweep and in the open-loop search. The open-loop search may use
+    /// fewer: as many as its rate needs at the longest response time that meets the objective.
     pub max_connections: u32,
     /// Relative precision at which the search ends early: half the width of the capacity's 95 % interval, divided by
     /// the capacity.
     pub precision: f64,
-    /// True to search for the number of users with think times that the server can carry: a closed loop with at most
-    /// `max_connections` users.
+    /// True to search for the number of users with think times that the server can serve within the objective. The load
+    /// is then a closed loop with at most `max_connections` users.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub users: bool,
     /// Experiment that tests the verdict.
@@ -184,9 +185,9 @@ impl Default for SearchPlan {
 pub struct ObservePlan {
     /// Seconds between two samples.
     pub interval_s: f64,
-    /// Observation without load before the first trial, seconds.
+    /// Length of the observation without load before the first trial, seconds.
     pub at_rest_s: f64,
-    /// True to sample the threads of the server and of its upstream services.
+    /// True to sample where the threads of the server and of its upstream services wait.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub waits: bool,
     /// True to sample these threads without reading their stacks.
@@ -198,7 +199,7 @@ pub struct ObservePlan {
         deserialize_with = "crate::bounded::list::<{ crate::MAX_BEHIND }, _, _>"
     )]
     pub behind: Vec<crate::Behind>,
-    /// Address of loopback at which spans of the server are received during the run.
+    /// Loopback address at which loadline receives the server's spans during the run; absent if it receives none.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub spans: Option<SocketAddr>,
 }

@@ -21,7 +21,8 @@ pub const SECRET_WORDS: &[&str] =
 /// Query parameters that are secret if their whole name is in this list.
 const SECRET_PARAMETERS: &[&str] = &["key", "sig", "sid", "pwd", "pass", "pw", "jwt", "code"];
 
-/// Minimum length of a token in a query: a value of this length with letters and digits is secret under any name.
+/// Minimum length of a token in a query. A value of at least this length with letters and digits is secret under any
+/// name.
 const MIN_TOKEN_LENGTH: usize = 32;
 
 /// Returns true if the name of a header makes its value secret.
@@ -30,10 +31,10 @@ pub fn is_secret_header(name: &str) -> bool {
     SECRET_HEADERS.contains(&name.as_str()) || holds_secret_word(&name)
 }
 
-/// Returns true if a value with this name is secret.
+/// Returns true if a name in a text, such as an error or a command, makes the value after it secret.
 pub(super) fn is_secret_name(name: &str) -> bool {
     let name = name.to_ascii_lowercase();
-    // These names count only for query parameters, since "key" and "code" also occur in ordinary sentences.
+    // The names "key" and "code" count only for query parameters, because they also occur in ordinary sentences.
     SECRET_PARAMETERS.contains(&name.as_str()) && !["key", "code"].contains(&name.as_str()) || holds_secret_word(&name)
 }
 
@@ -43,7 +44,7 @@ pub(super) fn is_secret_parameter(name: &str, value: &str) -> bool {
     SECRET_PARAMETERS.contains(&name.as_str()) || holds_secret_word(&name) || looks_like_token(value)
 }
 
-/// Returns true if a value is long and has letters and digits.
+/// Returns true if a value is as long as a token and has letters and digits.
 pub(super) fn looks_like_token(value: &str) -> bool {
     let has = |class: fn(&u8) -> bool| value.bytes().any(|byte| class(&byte));
     value.len() >= MIN_TOKEN_LENGTH && has(u8::is_ascii_digit) && has(u8::is_ascii_alphabetic)

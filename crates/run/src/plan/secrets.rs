@@ -19,7 +19,7 @@ use crate::{Protocol, RequestSet, UrlParts};
 const MIN_SEARCHED_LENGTH: usize = 6;
 
 const BEGIN: &str = "<redacted:";
-/// Digits in a placeholder.
+/// Number of digits in a placeholder, and in each extension of one that is already taken.
 const DIGITS: usize = 8;
 
 /// Secret values by placeholder. The debug output shows only the number of values.
@@ -44,7 +44,7 @@ impl Secrets {
         }
         let digest = Sha256::new_with_prefix(salt()).chain_update(value.as_bytes()).finalize();
         let digits: String = digest.iter().map(|b| format!("{b:02x}")).collect();
-        // Uses more digits if another value has the same first digits.
+        // Uses more digits if the digest of another value has the same first digits.
         for length in (DIGITS..=digits.len()).step_by(DIGITS) {
             let placeholder = format!("{BEGIN}{}>", &digits[..length]);
             if self.by_placeholder.entry(placeholder.clone()).or_insert_with(|| value.into()) == value {
@@ -107,8 +107,8 @@ impl Secrets {
         }
     }
 
-    /// Replaces all stored secrets in a text, and also those parts of them that are secret on their own: the token
-    /// after `Bearer`, the value of a cookie.
+    /// Replaces all stored secrets in a text. Also replaces the parts of them that are secret on their own, such as the
+    /// token after `Bearer` or the value of a cookie.
     pub fn scrub(&self, text: &str) -> String {
         let mut found: Vec<(&str, &str)> = Vec::new();
         for (placeholder, value) in &self.by_placeholder {
@@ -206,8 +206,8 @@ fn salt() -> &'static [u8; 16] {
     })
 }
 
-/// Replaces all placeholders in a text by one word. Placeholders of different runs cannot show whether their values are
-/// equal.
+/// Replaces all placeholders in a text by one word, so that texts of different runs can be compared. Equal values have
+/// different placeholders in different runs.
 pub fn unify_placeholders(text: &str) -> String {
     let mut pieces = text.split(BEGIN);
     let first = pieces.next().unwrap_or_default().to_owned();
@@ -222,7 +222,7 @@ fn parts(value: &str) -> impl Iterator<Item = &str> {
     words.flat_map(|word| [word, word.split_once('=').map_or("", |(_, value)| value)])
 }
 
-/// Returns true if the first word is a `name=value`, as in a cookie, and not a scheme such as `Bearer`.
+/// Returns true if the first word is a pair `name=value`, as in a cookie, and not a scheme such as `Bearer`.
 fn first_has_equals(value: &str) -> bool {
     value.split([' ', ';']).next().is_some_and(|word| word.contains('='))
 }

@@ -39,7 +39,7 @@ impl Intensity {
 }
 
 impl LoadPlan {
-    /// Returns the phase of share `i` of `shares` equal shares. Shares can be divided again and remain evenly spaced.
+    /// Returns the phase of share `i` of `shares` equal shares. Shares that are divided again remain evenly spaced.
     pub fn share_phase(&self, i: u32, shares: u32) -> f64 {
         (self.phase + f64::from(i)) / f64::from(shares.max(1))
     }

@@ -8,7 +8,7 @@ use super::error::{PlanError, range};
 /// (J. Nielsen, *Usability Engineering*, 1993, chapter 5).
 const STALL_S: f64 = 1.0;
 
-/// Reading of answers as streams of events.
+/// Settings for reading answers as streams of events.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields, default)]
@@ -50,7 +50,8 @@ pub enum StreamFormat {
     Chunks,
     /// Messages of a gRPC call whose server streams.
     Grpc,
-    /// Messages of WebSocket, from the request's message until the server closes the connection or sends the end.
+    /// WebSocket messages after the request's message, until the server closes the connection or sends the text in
+    /// `end`.
     Ws,
 }
 

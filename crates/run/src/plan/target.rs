@@ -13,17 +13,17 @@ use crate::{AddressChoice, ConnectTo, FixedAddresses, UrlParts};
 pub struct Target {
     /// URL as the user wrote it: `http://127.0.0.1:8080/path`, `tcp://…`, `echo://…`; empty for the embedded server.
     pub url: String,
-    /// Server process named by the user. Child processes of this process belong to the server, too.
+    /// ID of the server process, if the user named it. Child processes of this process belong to the server, too.
     pub server_pid: Option<u32>,
     /// True if the user allows a target outside loopback, private and link-local ranges.
     pub authorized: bool,
-    /// Hosts and ports to connect to instead of those of the URL. The first entry that matches applies.
+    /// Hosts and ports to connect to instead of the host and port of the URL. The first entry that matches applies.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub connect_to: Vec<ConnectTo>,
-    /// Addresses of hosts and ports, instead of those of the resolver.
+    /// Addresses of hosts and ports, which replace the resolver's answers.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub resolve: Vec<FixedAddresses>,
-    /// Addresses of the server's name that are loaded.
+    /// Choice of the addresses that are loaded, among all addresses of the server's name.
     #[serde(skip_serializing_if = "is_first")]
     pub addresses: AddressChoice,
     /// CPU time that the embedded server spends on each request, microseconds; 0 for none. This extra work makes the
@@ -50,9 +50,9 @@ impl Default for Target {
 }
 
 impl Target {
-    /// Returns true if the target is a loopback address (127.0.0.0/8, ::1, localhost). This function makes no DNS
-    /// request. `None` if the target has no address, or if connections may go
-    /// elsewhere than to the host of the URL.
+    /// Returns true if the target is a loopback address (127.0.0.0/8, ::1, localhost) or a unix socket. This function
+    /// makes no DNS request. `None` if the target has no address, or if connections may go elsewhere than to the host
+    /// of the URL.
     pub fn loopback(&self) -> Option<bool> {
         if !self.connect_to.is_empty() || !self.resolve.is_empty() {
             return None;

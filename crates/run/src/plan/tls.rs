@@ -11,9 +11,9 @@ pub struct TlsPlan {
     pub server_name: String,
     /// File with trusted certificates (PEM); absent to trust the system's certificates.
     pub ca_file: Option<String>,
-    /// File with the client's certificate chain (PEM).
+    /// File with the client's certificate chain (PEM); absent for no client certificate.
     pub cert_file: Option<String>,
-    /// File with the client's private key (PEM).
+    /// File with the client's private key (PEM); absent for no client certificate.
     pub key_file: Option<String>,
     /// True to accept any certificate.
     pub insecure: bool,

@@ -4,7 +4,7 @@
 use super::secret_names::{is_secret_name, looks_like_token};
 
 const HIDDEN: &str = "<redacted>";
-/// Shortest JSON Web Token that is recognized by its first letters alone.
+/// Minimum length of a JSON Web Token that is recognized only by its first letters.
 const MIN_JWT_LENGTH: usize = 20;
 
 /// Replaces all tokens and passwords in a text that people read, such as a server's error. In such a text, a word that
@@ -43,7 +43,7 @@ fn is_separator(c: char) -> bool {
     c.is_whitespace() || "\"'`=:,;&?/{}[]()<>\\|#".contains(c)
 }
 
-/// State derived from the pieces before; it decides if the next word may be secret.
+/// State after the pieces that were read. The state decides whether the next word may be a secret.
 #[derive(Default)]
 struct State {
     /// True if a word that begins with `-` is an option.
@@ -54,7 +54,7 @@ struct State {
     option: bool,
     /// True if the next word is a secret.
     expected: bool,
-    /// True if a scheme such as `Bearer` came before the next word.
+    /// True if a scheme such as `Bearer` came directly before the next word.
     announced: bool,
     /// True if a space followed the name, as in a sentence. The next word is then a secret only if it looks like one.
     in_sentence: bool,

@@ -115,8 +115,8 @@ const OBJECTS: &[(&str, Scope)] = &[
 pub struct CounterSpec {
     /// Identifier, with dots between its parts.
     pub id: &'static str,
-    /// Kind of instance (Processor, Process, Interface, …), as in Performance Monitor. The empty instance stands for
-    /// the host.
+    /// Kind of instance (CPU, Process, Interface, …), as in Windows Performance Monitor. An instance with an empty name
+    /// stands for the host.
     pub object: &'static str,
     /// Unit of the value.
     pub unit: Unit,

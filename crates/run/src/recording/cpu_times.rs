@@ -42,7 +42,8 @@ impl CpuTimes {
         self.system_us + self.irq_us + self.softirq_us
     }
 
-    /// Returns all time that was not idle. Time taken by the hypervisor is included, since the CPU had work to do.
+    /// Returns all time that was not idle. Time taken by the hypervisor is included, because the CPU had work to do
+    /// then.
     pub fn busy_us(&self) -> f64 {
         self.user_us + self.kernel_us() + self.steal_us
     }

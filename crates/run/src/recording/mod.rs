@@ -31,8 +31,7 @@ pub struct Recording {
     pub peaks: Vec<Peak>,
 }
 
-/// Largest value of a gauge between two edges of the trial, if several samples share a row. The row itself holds the
-/// mean of the samples.
+/// Largest value of a gauge among several samples that share a row. The row itself holds the mean of these samples.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct Peak {
@@ -98,7 +97,8 @@ impl Recording {
         }
     }
 
-    /// Returns the sum of [`Recording::reading`] over all instances that `keep` accepts; missing if none has a value.
+    /// Returns the sum of [`Recording::reading`] over all instances that `keep` accepts; missing if no instance has a
+    /// value.
     pub fn sum(&self, id: &str, window: Window, keep: impl Fn(&str) -> bool) -> Reading {
         let mut sum = None;
         for column in self.columns_of(id).filter(|c| keep(&c.instance)) {
@@ -121,7 +121,7 @@ impl Recording {
         self.t_s.first().zip(self.t_s.last()).map_or(0.0, |(first, last)| last - first)
     }
 
-    /// Returns the time between the first and the last sample of a window in seconds, the divisor for rates.
+    /// Returns the time between the first and the last sample of a window in seconds, by which rates are divided.
     pub fn span_s(&self, window: Window) -> f64 {
         let mut inside = self.t_s.iter().copied().filter(|t| window.holds(*t));
         let first = inside.next();
@@ -129,7 +129,7 @@ impl Recording {
         first.zip(last).map_or(0.0, |(a, b)| b - a)
     }
 
-    /// Returns the reason for a missing column: the reason given by the probe, or that the counter was not requested.
+    /// Returns a missing reading with its reason: the one given by the probe, or that the counter was not recorded.
     pub fn why_absent(&self, id: &str, instance: &str) -> Reading {
         let told =
             self.absent.iter().find(|a| a.counter.as_str() == id && (a.instance == instance || a.instance.is_empty()));
@@ -144,8 +144,7 @@ impl Recording {
     pub fn merge(&mut self, other: Self) {
         self.absent.extend(other.absent);
         self.peaks.extend(other.peaks);
-        // A recording without columns has only times. Merging a recording without columns would add rows
-        // without values.
+        // A recording without columns has only times. Merging it would add rows without values.
         if other.columns.is_empty() {
             return;
         }
@@ -172,8 +171,8 @@ impl Recording {
         self.columns.iter().map(|column| column.values.len()).sum::<usize>() + self.t_s.len()
     }
 
-    /// Splits off the first samples that together have this many values. Returns `None` if the recording has no more
-    /// values than that.
+    /// Splits off the first samples, at least one, that together have about `values` values. Returns `None` if no
+    /// samples would be left.
     pub fn split_first(&mut self, values: usize) -> Option<Self> {
         let rows = (values / (self.columns.len() + 1)).max(1);
         if self.t_s.len() <= rows {

@@ -69,7 +69,7 @@ impl Run {
         !self.trials.is_empty() && self.trials.iter().all(|t| t.kind == crate::TrialKind::Watched)
     }
 
-    /// Returns the incident that ended the run, with its trial: a server, a generator or the only observer stopped.
+    /// Returns the incident that ended the run, and its trial. A server, a generator or the only observer stopped.
     pub fn ended_by(&self) -> Option<(&Trial, &crate::Incident)> {
         self.trials.iter().find_map(|t| Some((t, t.incidents.iter().find(|i| t.kind.ends_with(i.kind))?)))
     }
@@ -89,7 +89,7 @@ impl Run {
         self.repeats().last().unwrap_or_default()
     }
 
-    /// Returns each trial with its outcome; empty if the run was not judged.
+    /// Returns each trial with its outcome. The outcome is empty if the run was not judged.
     pub fn outcomes(&self) -> impl Iterator<Item = (&Trial, crate::Outcome)> {
         let known = self.findings.outcomes.iter().copied().chain(std::iter::repeat(crate::Outcome::default()));
         self.trials.iter().zip(known)
@@ -181,7 +181,7 @@ pub enum RunDirError {
         /// Maximum size of a file, bytes.
         most: u64,
     },
-    /// The file is something else.
+    /// The file is not a run of loadline.
     #[error("{path} is not a run of loadline; name a directory that loadline wrote with --out, or its run.json")]
     NotARun {
         /// File that was read.
@@ -207,9 +207,8 @@ pub enum RunDirError {
     },
 }
 
-/// Returns the name of the resource that is full, otherwise the system's error text.
 impl RunDirError {
-    /// Returns the reason why a file could not be written, without its name and advice.
+    /// Returns the reason why a file could not be written, without the name of the file and without advice.
     pub fn why_unwritten(&self) -> String {
         match self {
             Self::Write { error, .. } => reason(error),
@@ -218,6 +217,7 @@ impl RunDirError {
     }
 }
 
+/// Returns the name of the resource that is full. For other errors, returns the system's error text.
 fn reason(error: &std::io::Error) -> String {
     match error.kind() {
         ErrorKind::StorageFull => "the disk is full".into(),
@@ -278,7 +278,7 @@ impl RunDir {
             fs::rename(&temporary, &target)
         };
         write().map_err(|error| {
-            // Ignores a failed removal, since the write error says more.
+            // A failed removal is ignored, because the write error says more.
             let _ = fs::remove_file(&temporary);
             RunDirError::Write { path: target.display().to_string(), bytes: bytes.len(), error }
         })

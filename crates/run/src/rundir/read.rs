@@ -9,8 +9,8 @@ use serde::{Deserialize, Deserializer};
 
 use crate::rundir::{FORMAT, Run, RunDirError};
 
-/// Maximum size of `run.json`, bytes. The size is enough for one day of samples of a busy host, and such a run fits
-/// into a machine with 2 GB.
+/// Maximum size of `run.json`, bytes. The size is enough for one day of samples of a busy host. A machine with 2 GB of
+/// memory can read such a run.
 pub const MAX_RUN_BYTES: u64 = 256 << 20;
 /// Maximum number of trials. Every trial is part of all conclusions and has a row in every table.
 pub const MAX_TRIALS: usize = 10_000;
@@ -23,8 +23,8 @@ pub const MAX_RUN_HOSTS: usize = 50_000;
 /// Maximum number of objects (`{`) in `run.json`. Each object takes some hundred bytes of memory. Objects that loadline
 /// writes have about 90 bytes of text, so its longest file stays within this limit.
 pub const MAX_RUN_OBJECTS: usize = 3_000_000;
-/// Maximum number of values (commas) in `run.json`. Values that loadline writes have about 16 bytes, so its longest
-/// file stays within this limit.
+/// Maximum number of values (commas) in `run.json`. Values that loadline writes have about 16 bytes, so the longest
+/// file that loadline writes stays within this limit.
 pub const MAX_RUN_VALUES: usize = 16 << 20;
 
 /// Beginning of the value of `format` in every version.
@@ -78,8 +78,8 @@ fn decode(bytes: Vec<u8>) -> Result<String, &'static str> {
     Ok(text.strip_prefix('\u{feff}').map(str::to_owned).unwrap_or(text))
 }
 
-/// Fields checked before memory is allocated: the only field that every version of the format has, and the numbers of
-/// entries that take much memory.
+/// Fields that are checked before memory is allocated: the format, which every version has, and the numbers of entries
+/// that take much memory.
 #[derive(Default, Deserialize)]
 #[serde(default)]
 struct Head {

@@ -80,7 +80,7 @@ pub struct FindingsSummary {
     /// Result of each trial, in the order of `trials`.
     #[serde(deserialize_with = "crate::bounded::list::<MAX_TRIALS, _, _>")]
     pub outcomes: Vec<Outcome>,
-    /// Highest completed rate that holds the objective.
+    /// Highest completed rate at which the server meets the objective.
     pub capacity: Option<Capacity>,
     /// Reason for a failed run.
     pub failure: Option<Failure>,

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use crate::{Hist, SummaryFigure};
 
-/// A time of an answer. All but the gap start at the same moment: the intended start, the connect or the send.
+/// A time of an answer. All times but the gap start at one moment: the intended start, the connect or the send.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum AnswerTime {
     /// Response time: until the last byte.
@@ -48,7 +48,8 @@ impl AnswerTime {
         }
     }
 
-    /// Returns the histogram of this time. If every answer came in one piece, both times have one histogram.
+    /// Returns the histogram of this time. If every answer came in one piece, the time to the first byte and the
+    /// response time share one histogram.
     pub(super) fn of(self, histograms: &BTreeMap<String, Hist>) -> Option<&Hist> {
         let own = histograms.get(self.histogram());
         own.or_else(|| histograms.get(Self::LastByte.histogram()).filter(|_| !self.is_of_events()))

@@ -5,7 +5,7 @@ use super::censored::answer_times;
 use crate::{AnswerTime, CensoredTimes, Hist, Summary};
 
 impl Trial {
-    /// Returns the summary of a time. It is empty if a run by an earlier version did not record this time.
+    /// Returns the summary of a time. The summary is empty if a run by an earlier version did not record this time.
     pub fn answer_summary(&self, time: AnswerTime) -> &Summary {
         match time {
             AnswerTime::LastByte => &self.latency_us,
@@ -21,8 +21,8 @@ impl Trial {
         time.of(&self.histograms).filter(|hist| is_known && !hist.is_empty())
     }
 
-    /// Returns the times of the answers, including the requests that were never answered. `failed` is the number of
-    /// failed requests by the tally, for a run that has no histogram of them.
+    /// Returns the times of the answers, including the requests that were never answered. `failed` is the tally's
+    /// number of failed requests, which is used if the run has no histogram of them.
     pub fn answer_times(&self, time: AnswerTime, failed: u64) -> CensoredTimes {
         answer_times(&self.histograms, time, failed)
     }

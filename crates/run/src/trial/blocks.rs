@@ -1,14 +1,14 @@
-//! Blocks of connections (source 4). Each connection is opened once and sends messages of one size, either directly
-//! after each response or at a fixed rate. The model is the client in A. Jones, J. Ohlund, *Network Programming for
-//! Microsoft Windows*, 2nd ed. (2002), chapter 6.
+//! Blocks of connections. Each connection is opened once and sends messages of one size, either directly after each
+//! response or at a fixed rate. The model is the client in A. Jones, J. Ohlund, *Network Programming for Microsoft
+//! Windows*, 2nd ed. (2002), chapter 6.
 
 use serde::{Deserialize, Serialize};
 
 /// Time between connects of a block without `compat`, nanoseconds. The time is shorter if the block sends faster.
 const CONNECT_NS: u64 = 500_000;
 
-/// Division of a closed loop into blocks. The closed loop provides the number of connections and, as its pipeline, the
-/// posted depth.
+/// Division of a closed loop into blocks. The closed loop provides the number of connections. Its pipeline is the
+/// number of messages in flight on each connection.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields, default)]
@@ -17,11 +17,11 @@ pub struct Blocks {
     pub block: u32,
     /// Maximum bytes per second of a whole block; 0 sends right after each response.
     pub block_rate_bytes_per_s: f64,
-    /// The source calls this number x: a connection sends 1 + x messages, closes, and is not opened again. With 0, the
-    /// connection sends until the trial ends.
+    /// Number x of the original client (A. Jones, J. Ohlund, 2002): a connection sends 1 + x messages, closes, and is
+    /// not opened again. With 0, the connection sends until the trial ends.
     pub sends_per_connection: u32,
-    /// True to copy three details of the source: the pause between sends uses integer arithmetic, connects are spaced
-    /// by that pause, and the client closes first.
+    /// True to copy three details of the original client: the pause between sends uses integer arithmetic, connects are
+    /// spaced by that pause, and the client closes first.
     pub compat: bool,
 }
 
@@ -32,9 +32,9 @@ impl Default for Blocks {
 }
 
 impl Blocks {
-    /// Returns the nanoseconds between two sends of a block; 0 without a limit. With `compat` the pause is
-    /// `((c*b)/r)*1000/c` milliseconds in integer arithmetic, and half of that from 1,000,000 B/s. The pause is 0 (no
-    /// limit) if c*b < r.
+    /// Returns the nanoseconds between two sends of a block; 0 without a limit. With `compat`, for c connections per
+    /// block, b bytes per message and r bytes per second, the pause is `((c*b)/r)*1000/c` milliseconds in integer
+    /// arithmetic. From 1,000,000 B/s, the pause is half as long. If c*b < r, the pause is 0 (no limit).
     pub fn pause_ns(&self, message_bytes: u64) -> u64 {
         let rate = self.block_rate_bytes_per_s;
         if rate <= 0.0 {

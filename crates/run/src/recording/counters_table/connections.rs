@@ -5,14 +5,16 @@ use crate::recording::counter_spec::Kind::{Cumulative, Gauge};
 use crate::recording::counter_spec::Unit::{Bytes, BytesPerSecond, Count, Cpus, Microseconds, Share};
 use crate::recording::counter_spec::{CounterSpec, Unit};
 
-/// Returns the row of a figure of this side's sampled connections, of which the largest instance counts.
+/// Returns the row of a gauge of this side's sampled connections. If it has several instances, the largest value
+/// counts.
 const fn sampled(id: &'static str, unit: Unit, help: &'static str) -> CounterSpec {
     c(id, "Connection", unit, Gauge, help).largest()
 }
 
 pub(super) const ROWS: &[CounterSpec] = &[
-    // Listeners: instance `address:port`; other sockets with the same address (SO_REUSEPORT) are `address:port#2`, ….
-    // For upstream services, the instances are addresses (`127.0.0.1:5432`) and paths of unix sockets.
+    // Instances of listeners are `address:port`. Further sockets with an equal address (SO_REUSEPORT) are
+    // `address:port#2`, …. For upstream services, the instances are addresses (`127.0.0.1:5432`) and paths of unix
+    // sockets.
     c(
         "behind.connections",
         "Behind",
@@ -74,10 +76,11 @@ pub(super) const ROWS: &[CounterSpec] = &[
         Cumulative,
         "sock_diag skmeminfo drops: connection requests dropped at this listener",
     ),
-    // These counters are read only if an experiment needs them, because the kernel must describe each connection.
+    // The next two counters are read only if an experiment needs them, because the kernel must describe each
+    // connection.
     c("listen.accepted", "Listener", Count, Gauge, "sock_diag inode: established connections that were accepted"),
     c("listen.waiting", "Listener", Count, Gauge, "sock_diag inode: established connections that wait to be accepted"),
-    // TCP_INFO from a sample of this side's connections; the instance is empty.
+    // TCP_INFO from a sample of this side's connections; the name of the instance is empty.
     c("connection.sampled", "Connection", Count, Gauge, "connections that sock_diag described in this sample"),
     sampled("connection.rtt", Microseconds, "tcp_info rtt: smoothed round-trip time, mean"),
     sampled("connection.cwnd", Count, "tcp_info snd_cwnd: congestion window in segments, mean"),

@@ -108,7 +108,8 @@ pub(super) const ROWS: &[CounterSpec] = &[
     c("conntrack.entries", "Conntrack", Count, Gauge, "net/netfilter/nf_conntrack_count: tracked connections"),
     c("conntrack.limit", "Conntrack", Count, Gauge, "net/netfilter/nf_conntrack_max: most tracked connections"),
     // Queueing disciplines: instance `device kind handle` for the root of a device (`eth0 tbf 8001:`), and `device kind
-    // handle in parent` for those below it. The counters of the root include the packets of those below it.
+    // handle in parent` for the disciplines below the root. The counters of the root include the packets of the
+    // disciplines below it.
     c("qdisc.bytes", "Qdisc", Bytes, Cumulative, "rtnetlink TCA_STATS2: bytes sent"),
     c("qdisc.packets", "Qdisc", Count, Cumulative, "rtnetlink TCA_STATS2: packets sent"),
     c("qdisc.backlog", "Qdisc", Bytes, Gauge, "rtnetlink TCA_STATS2: bytes that wait in the queue"),
@@ -139,13 +140,13 @@ pub(super) const ROWS: &[CounterSpec] = &[
     c("medium.queue", "Medium", Bytes, Gauge, "bytes that wait for the wire"),
     c("medium.rate", "Medium", BytesPerSecond, Gauge, "rate of the wire, both directions together if it is shared")
         .largest(),
-    // An experiment's record server counts these itself, because no kernel file shows whether a record came from the
-    // cache.
+    // The record server of an experiment counts these values itself, because no kernel file shows whether a record came
+    // from the cache.
     c("record.cache_hits", "Records", Count, Cumulative, "records read from the page cache"),
     c("record.disk_reads", "Records", Count, Cumulative, "records read from the disk, in whole or in part"),
     c("record.large_reads", "Records", Count, Cumulative, "reads above 4096 bytes that got a large buffer"),
     c("record.large_refused", "Records", Count, Cumulative, "reads above 4096 bytes without a large buffer, split"),
-    // The server of an experiment counts these itself.
+    // The server of an experiment counts these values itself.
     c("server.connections", "Server", Count, Gauge, "open connections that the server accepted"),
     c("server.threads", "Server", Count, Gauge, "threads that serve requests"),
     c("server.bytes_in", "Server", Bytes, Cumulative, "bytes that the server read from sockets"),

@@ -77,9 +77,10 @@ struct StoredRecording {
 enum StoredColumns {
     /// Index of a group in `groups`. All samples of the columns in this group equal their start values.
     Unchanged(usize),
-    /// Index of a group in `groups`, its set of samples (0 for all), and the values of each column. If a column has one
-    /// value, its entry is one number: the difference to the start value. Otherwise its entry is a list with one number
-    /// per sample: the difference to the sample before, or to the start value for the first sample.
+    /// Index of a group in `groups`, its set of samples (0 for all), and an entry for each column. If all values of a
+    /// column are equal, its entry is one number: the difference to the start value. Otherwise its entry is a list with
+    /// one number per sample: the difference to the sample before, or to the start value for the first sample. If
+    /// differences would not be exact, the entry holds the values themselves.
     Changed(usize, usize, Vec<Samples>),
 }
 

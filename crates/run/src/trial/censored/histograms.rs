@@ -10,21 +10,21 @@ fn recorded(hist: &Hist) -> impl Iterator<Item = (u64, u64)> + '_ {
     hist.histogram().iter_recorded().map(|v| (v.value_iterated_to(), v.count_at_value()))
 }
 
-/// Names of the histograms of response times, as in [`crate::LoadPart`].
+/// Names of the histograms of requests without a good answer, as in [`crate::LoadPart`].
 const UNANSWERED: &str = "unanswered";
 const UNDER_WAY: &str = "under_way";
 const CARRIED_IN: &str = "carried_in";
 const REFUSED: &str = "refused";
 
-/// Returns the response times of a window from its histograms. `failed` is the number of failed requests by the tally,
-/// for a run that has no histogram of them.
+/// Returns the response times of a window from its histograms. `failed` is the tally's number of failed requests, which
+/// is used if the run has no histogram of them.
 pub fn response_times(histograms: &BTreeMap<String, Hist>, failed: u64) -> CensoredTimes {
     answer_times(histograms, AnswerTime::LastByte, failed)
 }
 
-/// Returns a time of the answers of a window, as [`response_times`] does. A request in flight at the end counts with its
-/// age, even if its first byte has arrived. Times of events have no such ages: the generator records those that are
-/// open.
+/// Returns the distribution of one of the times of an answer, as [`response_times`] does. A request in flight at the
+/// end counts with its age, even if its first byte has arrived. Times of events need no such ages, because the
+/// generator itself records the times that are still open.
 pub(crate) fn answer_times(histograms: &BTreeMap<String, Hist>, time: AnswerTime, failed: u64) -> CensoredTimes {
     let answered = time.of(histograms);
     if time.is_of_events() {
@@ -46,8 +46,8 @@ pub fn summary_with_unanswered(hist: &Hist, unanswered: u64) -> Summary {
     censored_summary(hist, &UnansweredTimes::default(), unanswered)
 }
 
-/// Returns the summary of the times of answered requests, of the `failed` requests and of other unanswered ones. If
-/// `others` has no time for a failure, the time until that failure is unknown.
+/// Returns the summary of the times of answered requests, of the `failed` requests, and of the other unanswered
+/// requests. If `others` has no time for a failure, the time until that failure is unknown.
 pub fn censored_summary(answered: &Hist, others: &UnansweredTimes, failed: u64) -> Summary {
     if failed == 0 && [&others.failed, &others.under_way, &others.refused].iter().all(|times| times.is_empty()) {
         return answered.summary();

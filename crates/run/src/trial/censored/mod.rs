@@ -8,8 +8,8 @@
 //! throughout the window and gets no answer until the end of the drain counts as failed.
 //!
 //! A refused answer (an unexpected status) is no good answer. Quick refusals must not make a percentile shorter, and
-//! slow ones must not be forgotten. So a percentile is that of the good answers or that of all answers, whichever is
-//! longer.
+//! slow refusals must not be ignored. Each percentile is therefore computed for the good answers and for all answers,
+//! and the longer of the two counts.
 
 mod histograms;
 mod survival;
