@@ -115,8 +115,8 @@ impl Default for Objective {
     }
 }
 
-/// Exponent with which the length of a search's windows grows with its budget. Because the exponent is below 1, a larger
-/// budget gives longer windows and more of them.
+/// Exponent with which the length of a search's windows grows with its budget. Because the exponent is below 1, a
+/// larger budget gives longer windows and more of them.
 pub const WINDOW_GROWTH: f64 = 0.25;
 
 /// Length and end of the search.

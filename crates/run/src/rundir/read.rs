@@ -20,8 +20,8 @@ pub const MAX_RUN_HISTOGRAMS: usize = 8_000;
 /// Maximum number of hosts, sides at rest and client hosts of trials, added up. An empty host or side takes two bytes
 /// of text and up to 2 KiB of memory.
 pub const MAX_RUN_HOSTS: usize = 50_000;
-/// Maximum number of objects (`{`) in `run.json`. Each object takes some hundred bytes of memory. Objects that loadline
-/// writes have about 90 bytes of text, so its longest file stays within this limit.
+/// Maximum number of objects (`{`) in `run.json`. Each object takes a few hundred bytes of memory. Objects that
+/// loadline writes have about 90 bytes of text, so the longest file that loadline writes stays within this limit.
 pub const MAX_RUN_OBJECTS: usize = 3_000_000;
 /// Maximum number of values (commas) in `run.json`. Values that loadline writes have about 16 bytes, so the longest
 /// file that loadline writes stays within this limit.

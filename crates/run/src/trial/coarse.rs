@@ -24,7 +24,7 @@ pub type CoarseHist = Buckets<3>;
 pub type SlotHist = Buckets<6>;
 
 impl<const PART_BITS: u32> From<Vec<(u16, u64)>> for Buckets<PART_BITS> {
-    /// Untrusted input may name buckets that do not exist; they are skipped.
+    /// Untrusted input may name buckets that do not exist; these buckets are skipped.
     fn from(pairs: Vec<(u16, u64)>) -> Self {
         Self(pairs.into_iter().filter(|(bucket, _)| usize::from(*bucket) < Self::BUCKETS).collect())
     }
@@ -68,7 +68,7 @@ impl<const PART_BITS: u32> Buckets<PART_BITS> {
         }
     }
 
-    /// Returns the difference to an earlier copy.
+    /// Returns the counts since an earlier copy.
     #[must_use]
     pub fn since(&self, earlier: &Self) -> Self {
         let before = |bucket: &u16| earlier.0.get(bucket).copied().unwrap_or(0);
@@ -81,7 +81,8 @@ impl<const PART_BITS: u32> Buckets<PART_BITS> {
         self.0.iter().map(|(bucket, n)| (*bucket, *n))
     }
 
-    /// Returns the summary, as precise as the buckets allow, with further requests that were never answered.
+    /// Returns the summary of these durations and of `unanswered` requests that were never answered, as precise as the
+    /// buckets allow.
     pub fn summary(&self, unanswered: u64) -> Summary {
         let percentile = |q: f64| self.percentile(q, unanswered);
         let known = |q: f64| percentile(q).lowest().unwrap_or(0.0);
@@ -109,8 +110,8 @@ impl<const PART_BITS: u32> Buckets<PART_BITS> {
         }
     }
 
-    /// Returns the `q` quantile (0 to 1) of these requests and of `unanswered` further requests, which count as longer
-    /// than all others.
+    /// Returns the `q` quantile (0 to 1) of these durations and of `unanswered` further requests, which count as longer
+    /// than all durations.
     pub fn percentile(&self, q: f64, unanswered: u64) -> TimeFigure {
         let answered = self.len() as f64;
         let rank = q * (answered + unanswered as f64) / answered;
@@ -151,8 +152,8 @@ impl<const PART_BITS: u32> Buckets<PART_BITS> {
         self.len() == 0
     }
 
-    /// Returns the `q` quantile (0 to 1) in microseconds, as precise as the buckets allow; `None` if empty, and if
-    /// it is in the last bucket, which has no end.
+    /// Returns the `q` quantile (0 to 1) in microseconds, as precise as the buckets allow. `None` if the histogram is
+    /// empty, or if the quantile lies in the last bucket, which has no end.
     pub fn quantile_us(&self, q: f64) -> Option<f64> {
         let all = self.len();
         let rank = (q.clamp(0.0, 1.0) * all as f64).max(1.0);

@@ -20,7 +20,7 @@ pub enum SessionState {
     Lock,
     /// The session waits for a lock that protects the database's own memory or files.
     InternalLock,
-    /// The session waits for a file.
+    /// The session waits for a read or a write of a file.
     Disk,
     /// The session sleeps because of a statement such as `pg_sleep`.
     Sleep,
@@ -91,7 +91,7 @@ pub struct CommandSum {
     /// Calls per second.
     #[serde(with = "Figure")]
     pub calls_per_s: f64,
-    /// Share of the time that the database spent in these commands, 0 to 1.
+    /// Share of the sampled time that the database spent in these commands, 0 to 1.
     #[serde(with = "Figure")]
     pub share: f64,
     /// Longest call in the database's log of slow commands, seconds; 0 if there is none.

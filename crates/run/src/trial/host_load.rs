@@ -13,7 +13,7 @@ pub struct HostLoad {
     pub host: String,
     /// Number of generators that reported their results.
     pub agents: u32,
-    /// Requests completed by these generators.
+    /// Number of requests that these generators completed.
     pub completed: u64,
     /// Share of the requested load assigned to these generators, 0 to 1.
     #[serde(with = "Figure")]
@@ -23,7 +23,8 @@ pub struct HostLoad {
     pub clock_us: f64,
 }
 
-/// Findings for one generator host in the trial of [`crate::Picks::several_hosts`], in the order of its `host_loads`.
+/// Findings for one generator host in the trial of [`crate::Picks::several_hosts`], in the order of the trial's
+/// `host_loads`.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(default)]
@@ -55,8 +56,8 @@ pub struct WindowSkew {
     /// such samples.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub sample_us: Option<f64>,
-    /// Maximum error of these times, microseconds: half of the longest of the agents' fastest round trips, plus
-    /// possible clock drift after the clocks were compared. 0 if all agents are on this machine.
+    /// Maximum error of these times, microseconds. The error is half of the longest of the agents' fastest round trips,
+    /// plus the possible clock drift after the clocks were compared. 0 if all agents are on this machine.
     #[serde(with = "Figure")]
     pub clock_us: f64,
     /// Largest clock drift of a remote agent or observer against the conductor during the trial, microseconds. All

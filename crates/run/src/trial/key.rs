@@ -13,13 +13,13 @@ pub struct Key {
     /// Bytes of the record that a request reads.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub record_bytes: Option<u64>,
-    /// Size in bytes of the record that a request reads.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub clients: Option<u32>,
     /// Number of closed-loop clients, as the experiment counts them.
     #[serde(skip_serializing_if = "Option::is_none")]
+    pub clients: Option<u32>,
+    /// Number of cold connections held during the trial.
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub cold: Option<u32>,
-    /// Number of cold connections held during the trial. The list is empty in older runs.
+    /// Intensity of each load, in the order of the loads; the trial's `intensity` is their sum. Empty in older runs.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub loads: Vec<Intensity>,
     /// Class of requests that got an additional share in this trial.

@@ -21,7 +21,8 @@ pub struct Measured {
     pub length_s: f64,
     /// Counts in the window.
     pub tally: Tally,
-    /// Completed requests per second in each tenth of a second of the window, or in each `series_step_s`.
+    /// Completed requests per second in each tenth of a second of the window, or in each step of `series_step_s`
+    /// seconds.
     #[serde(with = "Figure::<Vec<f64>>")]
     pub series_completed: Vec<f64>,
     /// Length of a step of the series in seconds, if the window is too long for tenths of a second.
@@ -40,10 +41,12 @@ pub struct Measured {
     /// Requests completed per second in each slot of an experiment.
     #[serde(with = "Figure::<Vec<f64>>", skip_serializing_if = "Vec::is_empty")]
     pub slot_rates: Vec<f64>,
-    /// Response times of the open-loop requests due in each slot. These times are stored with the experiment, not here.
+    /// Response times of the open-loop requests due in each slot. A file stores these times with the experiment, not
+    /// here.
     #[serde(skip)]
     pub slot_times: Vec<SlotHist>,
-    /// Counts per tenth of a second, for the limits of the objective.
+    /// Completed, failed and late requests in each tenth of a second. The limits of the objective are checked with
+    /// these counts.
     #[serde(skip_serializing_if = "Tenths::is_empty")]
     pub tenths: Tenths,
     /// Pauses of a generator's host, or of the server's host if an observer runs there; seconds since the load began.
@@ -76,7 +79,7 @@ pub struct Measured {
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(default)]
 pub struct ConnectionOpening {
-    /// Maximum number of open connections, summed over agents.
+    /// Maximum number of open connections. With several agents, this is the sum of their maxima.
     pub connections: u64,
     /// Time when the last connection opened, seconds since the load began.
     #[serde(with = "Figure")]

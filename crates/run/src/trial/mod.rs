@@ -119,14 +119,14 @@ pub struct Trial {
     /// Response time to the last byte: from the intended start (open loop) or the send (closed loop). With
     /// `new_connections`, the time of a closed loop starts at the connect.
     pub latency_us: Summary,
-    /// Time to the first byte of the answer, from the same moment as `latency_us`. Both are equal if every answer arrived
-    /// in one piece; then `histograms` has no `first_byte`. Absent in runs of earlier versions.
+    /// Time to the first byte of the answer, from the same moment as `latency_us`. If every answer arrived in one
+    /// piece, both summaries are equal, and `histograms` has no `first_byte`. Absent in runs of earlier versions.
     #[serde(skip_serializing_if = "Summary::is_empty")]
     pub first_byte_us: Summary,
     /// Time to the first event of a stream, from the same moment as `latency_us`. Absent if the answers are no streams.
     #[serde(skip_serializing_if = "Summary::is_empty")]
     pub first_event_us: Summary,
-    /// Time between an event of a stream and the next one. Events that one read received have gaps of 0 between them.
+    /// Time between an event of a stream and the next one. Events that arrived in one read have gaps of 0 between them.
     #[serde(skip_serializing_if = "Summary::is_empty")]
     pub gap_us: Summary,
     /// Events of streams that arrived in the measured window.
@@ -144,7 +144,7 @@ pub struct Trial {
     pub streams_broken: u64,
     /// Service time: from the moment of sending to the last byte.
     pub service_us: Summary,
-    /// Time that the generator was ready to send but could not.
+    /// Time in which the generator was ready to send but could not send.
     pub blocked_us: Summary,
     /// Delay between the intended start of a request and its sending, caused by the generator itself.
     pub start_error_us: Summary,
@@ -158,8 +158,8 @@ pub struct Trial {
     /// generator.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub stream_limit: Option<u32>,
-    /// Shortest idle time after which the server closed a connection, seconds. This is its keep-alive timeout, if
-    /// connections of this load were idle that long.
+    /// Shortest idle time after which the server closed a connection, seconds. This time is the server's keep-alive
+    /// timeout, if connections of this load were idle that long.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub closes_idle_after_s: Option<f64>,
     /// Connections that the server closed at one moment, if it seems to have restarted.
@@ -186,7 +186,7 @@ pub struct Trial {
         deserialize_with = "crate::bounded::list::<{ crate::MAX_ADDRESSES }, _, _>"
     )]
     pub addresses: Vec<crate::AddressPart>,
-    /// Parts of a long measured window, some hundreds at most.
+    /// Parts of a long measured window, at most a few hundred.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub moments: Vec<crate::Moment>,
     /// Histograms of the summaries, named like the summaries but without the unit (`response`, `service`, …). A file
@@ -205,7 +205,7 @@ pub struct Trial {
     pub host_loads: Vec<HostLoad>,
     /// Server side; absent if its counters cannot be read.
     pub server: Option<Side>,
-    /// Those databases behind the server that the plan names.
+    /// Profiles of those databases behind the server that the plan names.
     #[serde(
         skip_serializing_if = "Vec::is_empty",
         deserialize_with = "crate::bounded::list::<{ crate::MAX_BEHIND }, _, _>"

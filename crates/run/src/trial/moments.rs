@@ -16,11 +16,11 @@ pub struct Moment {
     /// Length of the part, seconds.
     #[serde(with = "Figure")]
     pub seconds: f64,
-    /// Responses of any status.
+    /// Number of responses of any status.
     pub completed: u64,
-    /// Failed requests and responses with an unexpected status.
+    /// Number of failed requests and of responses with an unexpected status.
     pub failed: u64,
-    /// Responses among `completed` with an unexpected status.
+    /// Number of responses among `completed` with an unexpected status.
     #[serde(skip_serializing_if = "skip_empty::is_no_count")]
     pub unexpected: u64,
     /// Median response time, microseconds, within 9 %; absent without responses, or if too many failed requests make it

@@ -25,7 +25,7 @@ pub struct Side {
     /// Sampled threads of the processes and of the upstream services; absent if they were not sampled.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub waits: Option<Box<crate::WaitProfile>>,
-    /// True if client and server share these CPUs.
+    /// True if client and server share the CPUs that `machine` names.
     pub shared: bool,
     /// Samples of the counters. A file has the samples in `recordings` of the run; files of older versions have them
     /// here.

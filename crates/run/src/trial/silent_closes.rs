@@ -4,17 +4,18 @@ use crate::{ErrorKind, Tally, Trial};
 
 /// Minimum number of connections for their mean number of answers to count as a property of the server.
 const MIN_CONNECTIONS: u64 = 20;
-/// Minimum number of connections per client. Two restarts of a server give only three.
+/// Minimum number of successive connections per client. If a server restarts twice, each client has only three.
 const GENERATIONS: f64 = 4.0;
 /// Minimum share of the connections that ended. In measured loads against such servers, the share was above 0.99: only
 /// the last connection of each client stays open.
 const NEARLY_ALL: f64 = 0.9;
 /// Maximum standard deviation of the answers per lost connection, as a share of their mean, for a server that ends
-/// connections after a number of answers. Equal numbers have 0. A server that drops each request with the same
-/// probability has 1 or more, since the number is then geometrically distributed.
+/// connections after a number of answers. If all connections have equal numbers of answers, this share is 0. A server
+/// that drops each request with a fixed probability has 1 or more, because the number is then geometrically
+/// distributed.
 const MAX_SPREAD: f64 = 0.5;
 
-/// When a server closes connections that it does not announce to close.
+/// Moment at which a server closes connections without announcing it.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum SilentCloses {
     /// After about this number of answers.
@@ -25,13 +26,15 @@ pub enum SilentCloses {
 
 impl Trial {
     /// Returns how the server closes its connections silently: nearly all connections ended, and nearly every end cost
-    /// a request. `None` for servers that do not, and for those that went away for a time.
+    /// a request. `None` for servers that do not close connections silently, and for those that were unreachable for a
+    /// time.
     pub fn silent_closes(&self) -> Option<SilentCloses> {
         let tally = &self.tally;
         let errors = |kind| tally.errors.count(kind);
         let lost = [ErrorKind::Reset, ErrorKind::ShortResponse, ErrorKind::KeepAliveRace].map(errors);
         let ended = lost.into_iter().chain([tally.resent]).fold(0, u64::saturating_add);
-        // A server that restarts once also ends all of its connections, but then each client has had only one or two.
+        // A server that restarts once also ends all of its connections, but then each client has had only one or two
+        // connections.
         let again = tally.connected as f64 >= GENERATIONS * self.rates.concurrency;
         let all = ended as f64 >= NEARLY_ALL * tally.connected as f64;
         if tally.connected < MIN_CONNECTIONS || !again || !all || errors(ErrorKind::ConnectRefused) > 0 {

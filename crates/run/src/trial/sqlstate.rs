@@ -3,9 +3,9 @@
 /// Status of the first row of [`SQLSTATES`].
 const FIRST_STATUS: u16 = 2000;
 
-/// Codes with the words that PostgreSQL has for them, and after them one row per class of codes: its first two
-/// characters, and `xxx`. The last row is for codes of unknown classes. Source: PostgreSQL's manual, "PostgreSQL Error
-/// Codes".
+/// Codes with the words that PostgreSQL has for them. After the codes, each class of codes has one row: the first two
+/// characters of its codes, and `xxx`. The last row is for codes of unknown classes. Source: PostgreSQL's manual,
+/// "PostgreSQL Error Codes".
 const SQLSTATES: &[&str] = &[
     "08P01 protocol violation",
     "0A000 feature not supported",

@@ -64,7 +64,7 @@ pub fn is_overload(status: &str) -> bool {
     matches!(status, "429" | "503" | "RESOURCE_EXHAUSTED" | "UNAVAILABLE")
 }
 
-/// Returns true if the status alone shows that the request was refused by a rate limit.
+/// Returns true if the status by itself shows that a rate limit refused the request.
 pub fn is_rate_limit(status: &str) -> bool {
     matches!(status, "429" | "RESOURCE_EXHAUSTED")
 }

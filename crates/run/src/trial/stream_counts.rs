@@ -6,11 +6,12 @@ use serde::{Deserialize, Serialize};
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct StreamCounts {
-    /// Events that arrived.
+    /// Number of events that arrived.
     pub events: u64,
-    /// Streams with a gap that was longer than allowed.
+    /// Number of streams with a gap that was longer than allowed.
     pub stalled: u64,
-    /// Streams that began and ended early: with their connection, by the timeout, or without the event that ends them.
+    /// Number of streams that began and ended early: with their connection, by the timeout, or without the event that
+    /// ends them.
     pub broken: u64,
 }
 

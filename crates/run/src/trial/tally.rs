@@ -11,13 +11,13 @@ use crate::skip_empty;
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(default)]
 pub struct Tally {
-    /// Connection attempts: connect() calls.
+    /// Number of connection attempts: connect() calls.
     pub attempted: u64,
     /// Number of established connections.
     pub connected: u64,
-    /// Requests that were sent completely.
+    /// Number of requests that were sent completely.
     pub sent: u64,
-    /// Complete and well-formed responses, of any status.
+    /// Number of complete and well-formed responses, of any status.
     pub completed: u64,
     /// Responses among `completed` with an unexpected status: 4xx, 5xx, or any gRPC status other than OK, unless the
     /// user expects that status.
@@ -29,16 +29,17 @@ pub struct Tally {
     /// Responses by status class: `1xx` to `5xx`, or gRPC names (`OK`, `UNAVAILABLE`, …).
     #[serde(skip_serializing_if = "BTreeMap::is_empty")]
     pub status: BTreeMap<String, u64>,
-    /// Failures by kind.
+    /// Number of failures of each kind.
     pub errors: Errors,
-    /// Requests due by the plan. The number equals `sent` unless the generator fell behind or connections failed.
+    /// Number of requests due by the plan. The number equals `sent` unless the generator fell behind or connections
+    /// failed.
     pub due: u64,
-    /// Requests without a response when the drain ended.
+    /// Number of requests without a response when the drain ended.
     pub unanswered: u64,
-    /// Connections that the client considered established but that never got a response (source 1 explains this by SYN
-    /// cookies).
+    /// Number of connections that the client considered established but that never got a response. SYN cookies are one
+    /// possible cause.
     pub phantom: u64,
-    /// Idle connections that the server closed.
+    /// Number of idle connections that the server closed.
     pub closed_by_server: u64,
     /// Connections that the server asked the client to close (`Connection: close`, GOAWAY). For these connections, the
     /// TIME_WAIT state is on the client's host.
@@ -51,11 +52,12 @@ pub struct Tally {
     /// Connections that the server ended while requests without any byte of an answer were on them.
     #[serde(skip_serializing_if = "skip_empty::is_no_count")]
     pub lost_connections: u64,
-    /// Answers that came on `lost_connections` before, summed over the connections.
+    /// Number of answers that the connections in `lost_connections` gave before they were lost, summed over these
+    /// connections.
     #[serde(skip_serializing_if = "skip_empty::is_no_count")]
     pub answers_before_loss: u64,
-    /// Squares of these numbers of answers, summed over the connections. They tell a server that ends each connection
-    /// after the same number of answers from one that ends connections at random.
+    /// Squares of these numbers of answers, summed over the connections. With these squares, a server that ends each
+    /// connection after a fixed number of answers differs from one that ends connections at random.
     #[serde(skip_serializing_if = "skip_empty::is_no_count")]
     pub answers_before_loss_squared: u64,
     /// Payload and header bytes written to sockets.
@@ -82,7 +84,7 @@ pub struct Tally {
     /// them once.
     #[serde(skip_serializing_if = "skip_empty::is_no_count")]
     pub resent: u64,
-    /// Commands that a node of a Redis cluster redirected for good (MOVED), and that were sent again.
+    /// Commands that a node of a Redis cluster redirected permanently (MOVED), and that were sent again.
     #[serde(skip_serializing_if = "skip_empty::is_no_count")]
     pub moved: u64,
     /// Commands that a node of a Redis cluster redirected once (ASK), and that were sent again.

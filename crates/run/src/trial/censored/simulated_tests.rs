@@ -4,8 +4,8 @@ use super::*;
 use crate::TimeFigure;
 
 /// The test draws random response times. Times above a timeout are cut off, some requests are reset early, and the
-/// window cuts off requests in flight at both ends. An exact figure must equal the true value apart from random
-/// scatter, and a lower bound must be below the true value.
+/// window cuts off requests in flight at both ends. Apart from random scatter, an exact figure must not be below the
+/// true value, and a lower bound must not be above the true value.
 #[test]
 fn percentiles_of_simulated_windows_are_never_below_the_truth() {
     const CLIENTS: usize = 40;
@@ -39,7 +39,7 @@ fn percentiles_of_simulated_windows_are_never_below_the_truth() {
         let n = (answered.len() + failed.len()) as f64;
         let times = CensoredTimes::default().answered(answered).unanswered(failed).in_flight(end, begin);
         for q in [0.5, 0.9, 0.99, 0.999] {
-            // A reset request never ends, so the true value is a lower percentile of the other requests.
+            // A reset request never ends, so the true value is a higher percentile of the other requests.
             let share = 1.0 - (1.0 - q - resets) / (1.0 - resets);
             let truth_us = if share < 1.0 { -(1.0 - share).ln() * mean_ms * 1e3 } else { f64::INFINITY };
             // A quantile may scatter as much as its rank does: by up to five standard errors.
@@ -63,7 +63,8 @@ fn percentiles_of_simulated_windows_are_never_below_the_truth() {
     assert!(exact > 300 && bounds > 300, "{exact} {bounds}");
 }
 
-/// Long exponential response times in a short window: the window cuts off as many requests as it fully contains.
+/// Response times are long and exponentially distributed, and the window is short: it cuts off as many requests as it
+/// fully contains.
 #[test]
 fn the_ends_of_a_short_window_do_not_shift_the_median() {
     let mut random = fastrand::Rng::with_seed(7);

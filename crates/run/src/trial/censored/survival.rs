@@ -48,10 +48,11 @@ impl CensoredTimes {
         summary
     }
 
-    /// Returns the share of requests that take longer than each time, if requests end as `ends` counts. `never`
-    /// requests take longer than every time.
+    /// For each time, returns the share of requests that take longer. `ends` returns the number of requests that end at
+    /// a time. `never` further requests take longer than every time.
     fn survival(&self, ends: impl Fn(&Counts) -> f64, never: u64) -> Vec<(u64, f64)> {
-        // Number of requests known to take longer than a time, from the longest down.
+        // The loop goes from the longest time to the shortest one, and sums up the requests that are known to take
+        // longer.
         let (mut at_risk, mut left) = (never as f64, 0.0);
         let mut steps: Vec<(u64, f64)> = Vec::with_capacity(self.counts.len());
         for (ns, c) in self.counts.iter().rev() {
@@ -81,14 +82,14 @@ impl CensoredTimes {
     }
 
     /// Returns the share of requests that take longer than each time if failed and refused requests end when they fail.
-    /// This gives lower bounds.
+    /// Percentiles of this curve are lower bounds.
     fn survival_to_failure(&self) -> Vec<(u64, f64)> {
         self.survival(|c| c.answered as f64 + c.failed as f64 + c.refused as f64, 0)
     }
 }
 
-/// Half the width, in standard errors, of the 95 % interval of the share of failures. Within this interval a percentile
-/// depends on chance.
+/// Half the width, in standard errors, of the 95 % interval of the share of failures. If a percentile lies within this
+/// interval, chance decides whether it is known.
 const SURELY: f64 = 1.96;
 
 /// Survival curves for both cases: failed requests never end, or end when they fail.
@@ -129,7 +130,7 @@ impl Survivals {
     }
 }
 
-/// Returns the time that at most this share of the requests exceeds.
+/// Returns the shortest time that at most the share `longer` of the requests exceeds.
 fn first(curve: &[(u64, f64)], longer: f64) -> Option<u64> {
     // Rounding changes a product of shares by about 1e-16 per step, so slightly larger shares count as equal.
     let wanted = longer * (1.0 + 1e-9) + 1e-11;

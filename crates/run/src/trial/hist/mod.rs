@@ -32,7 +32,7 @@ impl Hist {
     /// Longest duration that is told apart from longer ones, nanoseconds.
     pub const HIGHEST_NS: u64 = HIGHEST_NS;
 
-    /// Makes an empty histogram. Only this call allocates memory (270 KiB), and it writes to all of it.
+    /// Makes an empty histogram. Only this call allocates memory (270 KiB); it also initializes all of this memory.
     pub fn new() -> Self {
         let inner = Histogram::new_with_bounds(1, HIGHEST_NS, DIGITS);
         // The library accepts these constant bounds; the fallback only satisfies the type checker.
@@ -49,7 +49,7 @@ impl Hist {
         self.inner.saturating_record(ns.clamp(1, HIGHEST_NS));
     }
 
-    /// Records `count` durations of the same length.
+    /// Records `count` durations of one length.
     pub fn record_many_ns(&mut self, ns: u64, count: u64) {
         if ns > HIGHEST_NS {
             self.saturated = self.saturated.saturating_add(count);
@@ -64,7 +64,7 @@ impl Hist {
         self.saturated = self.saturated.saturating_add(other.saturated);
     }
 
-    /// Takes back all counts of another histogram. If one of these counts was not recorded here before, takes back none.
+    /// Subtracts all counts of another histogram. Subtracts nothing if this histogram lacks one of these counts.
     pub fn take_back(&mut self, other: &Self) {
         let is_recorded = |at: u64, count: u64| self.inner.count_at(at) >= count;
         if other.inner.iter_recorded().all(|v| is_recorded(v.value_iterated_to(), v.count_at_value())) {
@@ -119,15 +119,15 @@ impl Hist {
         if self.is_empty() { 1.0 } else { self.inner.count_between(0, ns.min(HIGHEST_NS)) as f64 / self.len() as f64 }
     }
 
-    /// Returns the `q` quantile (0 to 1) of the time until the current duration ends, for arrivals at random moments,
-    /// in microseconds. The result assumes that durations follow each other without gaps, as for one closed-loop
-    /// client. An arrival during a long duration waits until it ends, but a closed-loop client meets each long duration
-    /// only once.
+    /// Returns the `q` quantile (0 to 1) of the waiting time of arrivals at random moments, in microseconds. An arrival
+    /// waits until the duration that is under way ends. The result assumes that durations follow each other without
+    /// gaps, as for one closed-loop client. Many random arrivals fall into a long duration, but a closed-loop client
+    /// meets it only once.
     pub fn wait_of_arrivals_us(&self, q: f64) -> f64 {
         let steps: Vec<(f64, f64)> =
             self.inner.iter_recorded().map(|v| (v.value_iterated_to() as f64, v.count_at_value() as f64)).collect();
-        // The share of arrivals that wait longer than v is the sum of (x - v) over all x > v, divided by the sum of all
-        // x.
+        // The share of arrivals that wait longer than v is the sum of (x - v) over all durations x > v, divided by the
+        // sum of all durations.
         let beyond = (1.0 - q.clamp(0.0, 1.0)) * steps.iter().map(|(x, n)| x * n).sum::<f64>();
         let (mut longer, mut sum) = (0.0, 0.0);
         for (x, n) in steps.iter().rev() {
