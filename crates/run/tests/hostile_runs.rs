@@ -35,7 +35,7 @@ fn seed() -> String {
     serde_json::to_string(&run).unwrap_or_default()
 }
 
-/// The generator is xorshift64*, so that every test run uses the same texts.
+/// Returns the next pseudo-random number (xorshift64*), so that every test run uses the same texts.
 fn next(state: &mut u64) -> usize {
     *state ^= *state >> 12;
     *state ^= *state << 25;

@@ -25,7 +25,7 @@ fn lines() -> Vec<String> {
     reports.iter().map(|report| serde_json::to_string(report).unwrap_or_default()).collect()
 }
 
-/// The generator is xorshift64*, so that every test run uses the same lines.
+/// Returns the next pseudo-random number (xorshift64*), so that every test run uses the same lines.
 fn next(state: &mut u64) -> usize {
     *state ^= *state >> 12;
     *state ^= *state << 25;

@@ -20,11 +20,11 @@ pub struct EndsTogether {
     /// Time of that moment, seconds since the load began.
     #[serde(with = "Figure")]
     pub at_s: f64,
-    /// Connections that the server closed at that moment.
+    /// Number of connections that the server closed at that moment.
     pub connections: u64,
-    /// Connections that were open at that moment.
+    /// Number of connections that were open at that moment.
     pub open: u64,
-    /// All connections that the server closed during the trial.
+    /// Number of all connections that the server closed during the trial.
     pub all: u64,
     /// Shortest idle time of these connections, seconds. A connection that got its next request right after an answer
     /// was not idle.

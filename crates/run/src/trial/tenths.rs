@@ -22,15 +22,15 @@ pub struct Tenths {
     pub over: Vec<LateCounts>,
 }
 
-/// Requests that exceeded a limit.
+/// Numbers of requests that took longer than one limit on the response time.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(default)]
 pub struct LateCounts {
-    /// Limit of the response time, microseconds.
+    /// Limit on the response time, microseconds.
     #[serde(with = "Figure")]
     pub limit_us: f64,
-    /// Late requests in each tenth of a second.
+    /// Number of late requests in each tenth of a second.
     pub late: Vec<u64>,
 }
 

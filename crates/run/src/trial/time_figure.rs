@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-/// A figure of times, microseconds.
+/// A figure of a distribution of times, such as the median, microseconds.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum TimeFigure {
     /// The time is known exactly.
@@ -69,12 +69,12 @@ impl SummaryFigure {
         }
     }
 
-    /// Returns the figure with this name for people.
+    /// Returns the figure whose name for people is `label`.
     pub fn of_label(label: &str) -> Option<Self> {
         Self::ALL.into_iter().find(|figure| figure.label() == label)
     }
 
-    /// Returns the share of requests that are longer than a percentile; `None` for the mean.
+    /// Returns the share of requests that take longer than a percentile; `None` for the mean.
     pub const fn share_above(self) -> Option<f64> {
         match self {
             Self::Mean => None,
@@ -86,7 +86,7 @@ impl SummaryFigure {
         }
     }
 
-    /// Returns the share of requests up to a percentile; `None` for the mean.
+    /// Returns the share of requests that take at most as long as a percentile; `None` for the mean.
     pub fn share(self) -> Option<f64> {
         self.share_above().map(|above| 1.0 - above)
     }

@@ -1,10 +1,11 @@
-//! Times of requests without a good answer, stored without a histogram because one for each kind would be too large.
+//! Times of requests without a good answer, stored without histograms, because a histogram for each kind would be too
+//! large.
 
 use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
-/// Counts by time in nanoseconds. They are written as a list of pairs, because JSON keys must be texts.
+/// Counts by time in nanoseconds. They are written as a list of pairs, because JSON keys must be strings.
 type Times = BTreeMap<u64, u64>;
 
 /// Reads and writes [`Times`] as a list of pairs.
@@ -73,7 +74,7 @@ impl UnansweredTimes {
 mod tests {
     use super::*;
 
-    /// A report of an agent. The report's field `kind` names the variant, so serde first reads all keys as texts.
+    /// A report of an agent. The report's field `kind` names the variant, so serde first reads all keys as strings.
     #[derive(Serialize, Deserialize)]
     #[serde(tag = "kind")]
     enum Report {

@@ -10,12 +10,13 @@ use serde::{Deserialize, Serialize};
 pub struct Upstream {
     /// Remote end of the connections: `127.0.0.1:8001`, or `unix:` and the path of a socket.
     pub address: String,
-    /// Distance from the server: 1 for its own connections, 2 for connections of those upstream services, and so on.
+    /// Distance from the server: 1 for its own connections, 2 for connections of the upstream services at distance 1,
+    /// and so on.
     pub depth: u32,
     /// Address of the upstream service that opened the connections; empty for the server itself.
     pub from: String,
     /// Listening processes, as instances of process counters (`python3:812`). The list is empty if the processes are
-    /// not on an observed host, or not accessible.
+    /// not accessible or run on a host without an observer.
     pub processes: Vec<String>,
     /// Process IDs of `processes`, in their order, on the host of this side; empty in runs of older versions.
     #[serde(skip_serializing_if = "Vec::is_empty")]

@@ -121,7 +121,7 @@ fn number(value: f64) -> Value {
     Number::from_f64(value).map_or(Value::Null, Value::Number)
 }
 
-/// Types that values may have.
+/// Type that a value may have.
 pub trait StoredValue: Sized {
     /// Converts to the stored value.
     fn store(self) -> Value;

@@ -5,8 +5,8 @@ use serde::{Deserialize, Serialize};
 use crate::figure::Figure;
 use crate::skip_empty;
 
-/// Maximum number of groups, futexes, titles and peers in a profile, each. If there are more, the sampler keeps the
-/// largest ones.
+/// Maximum number of groups in a profile, and also of futexes, of titles and of peers. The sampler keeps the largest
+/// ones.
 pub const MAX_WAIT_ROWS: usize = 64;
 
 /// Activity of a thread in one sample.
@@ -90,12 +90,12 @@ pub enum FutexKind {
     Unknown,
 }
 
-/// Threads with one name in the processes with one name, in one state.
+/// Threads in one state that have one name, in the processes of one name.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(default)]
 pub struct WaitGroup {
-    /// Name of the process, with its id if it is the only one: `python3:812`.
+    /// Name of the process, with its ID if it is the only process of this name: `python3:812`.
     pub process: String,
     /// Name of the threads; each number in it is `#`.
     pub thread: String,
@@ -108,7 +108,7 @@ pub struct WaitGroup {
     /// Mean number of these threads.
     #[serde(with = "Figure")]
     pub threads: f64,
-    /// Share of the process's threads, 0 to 1.
+    /// Share of these threads in all threads of the processes, 0 to 1.
     #[serde(with = "Figure")]
     pub share: f64,
 }
@@ -178,21 +178,22 @@ pub struct FutexProfile {
     #[serde(with = "Figure")]
     pub contended: f64,
     /// Share of the rounds with a waiting thread, 0 to 1, in which none of the other threads that use the futex was
-    /// active. Some thread holds a lock while others wait, and it is active, so this share is near 0 for a lock.
+    /// active. While threads wait for a lock, another thread holds the lock and is active. This share is therefore near
+    /// 0 for a lock.
     #[serde(with = "Figure")]
     pub unheld: f64,
-    /// Mean number of active threads that use the futex, in the rounds in which others waited. Threads that use it
-    /// count even if they ended too soon to be seen waiting.
+    /// Mean number of active threads that use the futex, in the rounds in which others waited. Threads that use the
+    /// futex count even if they ended too soon to be seen waiting.
     #[serde(with = "Figure")]
     pub active: f64,
-    /// Share of readings with a known owner, 0 to 1.
+    /// Share of the readings in which the owner was known, 0 to 1.
     #[serde(with = "Figure")]
     pub owned: f64,
     /// Activities of the owner, the most frequent first. If the owner is never known, these are the activities of
     /// active threads that use the futex.
     #[serde(skip_serializing_if = "Vec::is_empty", deserialize_with = "crate::bounded::list::<MAX_WAIT_ROWS, _, _>")]
     pub holders: Vec<HolderState>,
-    /// Number of readings in `holders`; 0 if unknown.
+    /// Number of readings that `holders` is based on; 0 if unknown.
     #[serde(skip_serializing_if = "skip_empty::is_no_count")]
     pub holder_readings: u64,
 }
@@ -212,7 +213,7 @@ pub struct TitleGroup {
 }
 
 /// Connections of the server's clients. Means are over all rounds. Between two readings, each number is assumed to
-/// change evenly.
+/// change linearly.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(default)]
@@ -240,7 +241,7 @@ pub struct ClientConnections {
     pub max_open: f64,
 }
 
-/// Connections of the processes with one name to one address.
+/// Connections from the processes of one name to one address.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(default)]
@@ -277,7 +278,7 @@ pub struct WaitProfile {
     pub rounds: u64,
     /// Number of thread samples.
     pub samples: u64,
-    /// Cost of the sampling, in CPUs.
+    /// CPU time that the sampling took per second, in CPUs.
     #[serde(with = "Figure")]
     pub cpu: f64,
     /// Sampled processes, the one with most threads first.

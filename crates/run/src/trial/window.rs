@@ -20,7 +20,7 @@ impl Window {
     /// The whole trial.
     pub const ALL: Self = Self { begin_s: f64::MIN, end_s: f64::MAX };
 
-    /// Converts an interval of a clock in nanoseconds to seconds since an origin.
+    /// Converts intervals, given in nanoseconds of a clock, to seconds since an origin on this clock.
     pub fn of_ns(stretches: impl Iterator<Item = (u64, u64)>, origin_ns: u64) -> Vec<Self> {
         let since_s = |ns: u64| (ns as f64 - origin_ns as f64) / 1e9;
         stretches.map(|(begin, end)| Self { begin_s: since_s(begin), end_s: since_s(end) }).collect()

@@ -11,11 +11,12 @@ use crate::{
     StreamCounts, Tally, Tenths, TracedRequest, UnansweredTimes, WatchSpec, Window, skip_empty,
 };
 
-/// Task of an agent: the first line that it reads. A load agent may get another task after it has reported its results.
+/// Task of an agent: the first line that the agent reads. A load agent may get another task after it has reported its
+/// results.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "agent", rename_all = "kebab-case")]
 pub enum AgentSpec {
-    /// The agent generates load.
+    /// Generates load.
     Load {
         /// This agent's share of the load.
         plan: Box<LoadPlan>,
@@ -37,7 +38,7 @@ pub enum AgentSpec {
     },
     /// Observes the agent's host, one trial after the other.
     Watch(WatchSpec),
-    /// Run a reference server.
+    /// Runs a reference server.
     Serve {
         /// Settings of the server.
         plan: ServePlan,
@@ -107,11 +108,12 @@ impl AgentSpec {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct ServePlan {
-    /// Row of `SERVICES`: `http`, `echo`, …
+    /// ID of the service, a row of `SERVICES`: `http`, `echo`, …
     pub service: String,
-    /// Row of `MODELS`: `epoll`, `uring`, …; `auto` selects the permitted row that needs the least CPU time.
+    /// ID of the I/O model, a row of `MODELS`: `epoll`, `uring`, …; `auto` selects the permitted row that needs the
+    /// least CPU time.
     pub model: String,
-    /// Row of `STRATEGIES`; empty for no strategy.
+    /// ID of the strategy, a row of `STRATEGIES`; empty for no strategy.
     pub strategy: String,
     /// Address to listen on. If the port is 0, the kernel picks a port, and the agent reports it.
     pub listen: String,
@@ -121,7 +123,7 @@ pub struct ServePlan {
     pub backlog: u32,
     /// Directory of the served files; absent for a built-in page of `body_bytes`.
     pub root: Option<String>,
-    /// Length of the built-in page.
+    /// Length of the built-in page, bytes.
     pub body_bytes: u64,
     /// CPUs that the server may use; empty for all.
     pub cpus: Vec<u32>,
@@ -167,18 +169,18 @@ pub struct Tick {
     pub t_s: f64,
     /// Phase of the load at that moment.
     pub phase: Phase,
-    /// Requests sent so far.
+    /// Number of requests sent so far.
     pub sent: u64,
-    /// Responses completed so far.
+    /// Number of responses completed so far.
     pub completed: u64,
-    /// Failures so far.
+    /// Number of failures so far.
     pub errors: u64,
-    /// Responses with an unexpected status so far.
+    /// Number of responses with an unexpected status so far.
     #[serde(default, skip_serializing_if = "skip_empty::is_no_count")]
     pub refused: u64,
     /// Number of connections that are established now.
     pub open: u64,
-    /// Requests in flight.
+    /// Number of requests in flight.
     pub in_flight: u64,
     /// Details for a live display, in some ticks only.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -191,7 +193,7 @@ pub struct Tick {
 pub struct TickDetail {
     /// Failures so far, by kind.
     pub errors: Errors,
-    /// Responses with an unexpected status so far.
+    /// Number of responses with an unexpected status so far.
     #[serde(skip_serializing_if = "skip_empty::is_no_count")]
     pub unexpected: u64,
     /// Responses among `unexpected` by status. gRPC statuses are increased by [`crate::GRPC_STATUS`].
@@ -223,7 +225,7 @@ impl TickDetail {
 }
 
 impl TickDetail {
-    /// Returns the difference to an earlier copy.
+    /// Returns the counts since an earlier copy.
     #[must_use]
     pub fn since(&self, earlier: &Self) -> Self {
         Self {
@@ -235,7 +237,7 @@ impl TickDetail {
     }
 }
 
-/// Returns the counts that are larger than earlier ones, as differences.
+/// Returns by how much each count grew. Counts that did not grow are left out.
 fn grown<K: Ord + Copy>(now: &BTreeMap<K, u64>, earlier: &BTreeMap<K, u64>) -> BTreeMap<K, u64> {
     let before = |key: &K| earlier.get(key).copied().unwrap_or(0);
     now.iter().map(|(key, n)| (*key, n.saturating_sub(before(key)))).filter(|(_, n)| *n > 0).collect()
@@ -286,10 +288,10 @@ pub struct LoadPart {
     /// Shortest idle time after which the server closed a connection, seconds.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub closes_idle_after_s: Option<f64>,
-    /// Connections that the server closed at the moment when it closed most.
+    /// Connections that the server closed at the moment at which it closed the largest number.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub ended_together: Option<EndsTogether>,
-    /// Counts per tenth of a second of the measured window, if the plan has limits.
+    /// Completed, failed and late requests in each tenth of a second of the measured window, if the plan has limits.
     #[serde(skip_serializing_if = "Tenths::is_empty")]
     pub tenths: Tenths,
     /// Pauses of this host, seconds since the load began. They are measured by a thread that only sleeps and notices
@@ -306,8 +308,8 @@ pub struct LoadPart {
     /// its start. With streams of events, also `first_event` and `gap`.
     #[serde(deserialize_with = "crate::bounded::map::<MAX_HISTOGRAMS, _, _>")]
     pub histograms: BTreeMap<String, Hist>,
-    /// Service times of requests without an answer in the measured window: the time since their sending. Empty if every
-    /// request is sent when it is due.
+    /// Service times of requests without an answer in the measured window: the time since they were sent. Empty if
+    /// every request is sent when it is due.
     #[serde(skip_serializing_if = "UnansweredTimes::is_empty")]
     pub service_unanswered: UnansweredTimes,
     /// Results of each class in a mix of requests; empty if all requests belong to one class.
@@ -333,7 +335,7 @@ pub struct LoadPart {
 }
 
 impl LoadPart {
-    /// Adds the results of another agent or thread. Of lengths, the maximum is kept; counts, sums and histograms are
+    /// Adds the results of another agent or thread. For lengths, the maximum is kept. Counts, sums and histograms are
     /// added.
     pub fn merge(&mut self, other: Self) {
         self.total.merge(&other.total);

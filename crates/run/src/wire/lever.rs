@@ -28,7 +28,8 @@ impl SlotPlan {
         (ns(begin_s + self.settle_s), ns(begin_s + self.slot_s))
     }
 
-    /// Returns the slot whose measured part contains a time, nanoseconds after the start of the load.
+    /// Returns the slot whose measured part contains a time, nanoseconds after the start of the load; `None` outside
+    /// all measured parts.
     pub fn slot_at(&self, ns: u64) -> Option<u32> {
         let since_s = ns as f64 / 1e9 - self.first_s;
         if since_s < 0.0 || self.slot_s <= 0.0 {
@@ -49,7 +50,7 @@ impl SlotPlan {
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields, default)]
 pub struct LeverPlan {
-    /// Row of `LEVERS`.
+    /// ID of the lever, a row of `LEVERS`.
     pub lever: String,
     /// Start of the load, nanoseconds since the epoch; 0 if the command [`crate::AgentCommand::Follow`] gives the
     /// start.
@@ -60,13 +61,13 @@ pub struct LeverPlan {
     pub on: Vec<bool>,
     /// CPUs that the lever slows; if empty, the CPUs on which the processes in `pids` may run.
     pub cpus: Vec<u32>,
-    /// Length of one CPU theft by the lever, nanoseconds; 0 means half a millisecond.
+    /// Time for which the lever takes a CPU at once, nanoseconds; 0 means half a millisecond.
     #[serde(skip_serializing_if = "skip_empty::is_no_count")]
     pub turn_ns: u64,
     /// Share of each CPU that the lever takes; 0 means a quarter.
     #[serde(skip_serializing_if = "skip_empty::is_zero")]
     pub share: f64,
-    /// True if the processes are mostly idle. Only the lever itself can then show how much it took.
+    /// True if the processes are mostly idle. Only the lever itself can then show how much CPU time it took.
     #[serde(skip_serializing_if = "skip_empty::is_false")]
     pub victims_idle: bool,
     /// Processes that the lever slows or measures.
@@ -98,7 +99,8 @@ pub struct LeverPart {
     pub speed: Vec<f64>,
     /// Share of the CPUs that the lever took in each slot.
     pub taken: Vec<f64>,
-    /// Share of the resource that the lever tries to take while it is on; absent if the conductor knows it.
+    /// Share of the resource that the lever tries to take while it is on; absent if the conductor already knows this
+    /// share.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub ordered: Option<f64>,
     /// Upper bound on the share of time in which any of the slowed processes needed the resource, per slot.

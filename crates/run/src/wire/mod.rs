@@ -95,7 +95,7 @@ pub enum AgentCommand {
         /// Factor by which the plan's rate is multiplied, limited to 0.001 to 1000.
         factor: f64,
     },
-    /// Switches a lever between two turns. The lever answers with [`AgentReport::Ready`].
+    /// Switches a lever on or off between two measurements. The lever answers with [`AgentReport::Ready`].
     Switch {
         /// True to make the change, false to undo it.
         on: bool,
@@ -159,10 +159,9 @@ pub enum AgentReport {
         /// Time of the sample, seconds since the origin of the trial.
         t_s: f64,
     },
-    /// Newest samples during a trial, of the counters that show what is busy.
+    /// Newest samples during a trial, only of the counters that show what is busy.
     Latest(Box<Observed>),
-    /// First part of a recording that does not fit into one line. More parts follow; the last part comes in
-    /// [`AgentReport::Observed`].
+    /// Next part of a recording that does not fit into one line. The last part comes in [`AgentReport::Observed`].
     Rows(Box<Recording>),
     /// Observations of one trial.
     Observed(Box<Observed>),

@@ -76,8 +76,8 @@ pub struct Observed {
     pub incidents: Vec<Incident>,
 }
 
-/// CPU times of a host and of the watched processes, about ten times per second. All times are sums since any earlier
-/// moment.
+/// CPU times of a host and of the watched processes, about ten times per second. Each time is a sum since an arbitrary
+/// earlier moment.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(default)]
@@ -98,7 +98,7 @@ impl CpuUse {
         self.t_s.is_empty()
     }
 
-    /// Returns true if each reading has all values.
+    /// Returns true if all lists have one value for each reading.
     pub(crate) fn is_whole(&self) -> bool {
         self.idle_s.len() == self.t_s.len() && self.own_s.len() == self.t_s.len()
     }

@@ -1,5 +1,5 @@
-//! Maps with numeric keys, written as lists of pairs. JSON can only have keys that are texts, and serde cannot turn
-//! them back into numbers in a tagged message.
+//! Maps with numeric keys, written as lists of pairs. JSON can only have keys that are strings, and serde cannot turn
+//! such keys back into numbers in a tagged enum.
 
 use std::collections::BTreeMap;
 

@@ -54,7 +54,7 @@ impl ServerAnswer {
     }
 }
 
-/// Result of the test request.
+/// Result of a single test request.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct TestResponse {
@@ -64,15 +64,16 @@ pub struct TestResponse {
     pub bytes: u64,
     /// Bytes of the request and of any handshake before it.
     pub bytes_sent: u64,
-    /// Bytes of the answer, counted by its protocol.
+    /// Bytes of the answer as its protocol counts them (HTTP/2: only the body).
     pub answer_bytes: u64,
     /// Status line, if the protocol has one.
     pub status_line: Option<String>,
-    /// Status as reported by the session; 0 if the protocol has none.
+    /// Status of the response as a number; 0 if the protocol has none.
     pub status: u16,
     /// True if the status counts as a failure.
     pub unexpected: bool,
-    /// Explanation of the failure by the session.
+    /// Explanation of an unexpected answer, with advice, from the client's protocol code; absent if this code has no
+    /// explanation.
     pub said: Option<String>,
     /// Target of a redirect.
     pub redirect: Option<String>,

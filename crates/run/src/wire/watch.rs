@@ -10,7 +10,8 @@ use crate::{Address, HostInfo, ObserverSpec};
 pub struct WatchSpec {
     /// Task of the observer. If `find` is set, the observer finds the processes and the listener itself.
     pub observer: ObserverSpec,
-    /// Address of the server. The observer finds the processes that listen at this address, and watches them.
+    /// Address of the server. The observer finds the processes that listen at this address, and watches them. Absent to
+    /// watch only the processes in `observer`.
     pub find: Option<Address>,
 }
 
@@ -26,6 +27,6 @@ pub struct WatchedHost {
     pub listen: Option<Address>,
     /// CPUs that the server may use; empty if unknown.
     pub cpus: Vec<u32>,
-    /// Reason why no server was found.
+    /// Reason why no server was found; absent if the server was found.
     pub missing: Option<String>,
 }
