@@ -1,5 +1,5 @@
-//! Measures loadline and a peer in alternating rounds, and computes medians over the rounds. All comparisons of this
-//! program work in this way.
+//! Measures loadline and a peer (another program) in alternating rounds, and computes medians over the rounds. All
+//! comparisons of this program work in this way.
 
 use anyhow::Result;
 

@@ -1,5 +1,5 @@
-//! Simulates a network distance: runs a program whose standard input and output arrive with a delay. As an engine for
-//! `--via`, it takes the name of the host as the delay.
+//! Simulates a network distance: runs a program, and delays its standard input and output. In `--via`, this command
+//! takes the delay from the name of the host: hosts are then called `0`, `20` and so on.
 
 use std::io::{Read, Write};
 use std::process::{Command, ExitCode, Stdio};

@@ -63,7 +63,7 @@ pub(crate) fn pinned(cpu: u32, program: &Path) -> Command {
     command
 }
 
-/// Returns the path of an installed program. If a program is missing, its rows print SKIP.
+/// Returns the path of an installed program. If a program is missing, the rows that need it print SKIP.
 pub(crate) fn find(program: &str) -> Result<PathBuf> {
     let found = testkit::program(program).ok_or_else(|| SetupError::program(program));
     found.context("scripts/install-needs bench, as root, installs what is missing")

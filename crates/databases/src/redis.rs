@@ -48,7 +48,7 @@ impl RedisSession {
         Ok(session)
     }
 
-    /// Begins a trial.
+    /// Begins a trial: the next reading is its first one.
     pub(crate) fn begin(&mut self) {
         self.first = None;
     }
@@ -73,7 +73,7 @@ impl RedisSession {
         }
         let sum = |(command, (calls, time_s)): (&String, &(u64, f64))| {
             let (calls_before, time_before) = first.get(command).copied().unwrap_or_default();
-            // Another client may have reset the counts in the meantime.
+            // Another client may have reset the counts in the meantime. The command is then left out.
             let (calls, time_s) = (calls.checked_sub(calls_before)?, time_s - time_before);
             (calls > 0 && time_s >= 0.0 && seconds > 0.0).then(|| CommandSum {
                 command: command.clone(),

@@ -1,7 +1,7 @@
 //! Statements without their values: each literal becomes `?`, comments are removed, and lists of values are shortened.
 //! In this file, a string is a literal in quotes.
 
-/// Maximum length of a statement, characters.
+/// Maximum length of a stored statement, characters.
 pub(crate) const MAX_STATEMENT_CHARS: usize = 160;
 /// Maximum length of the short name that stands for a statement in tables, characters.
 const MAX_NAME_CHARS: usize = 60;

@@ -68,7 +68,7 @@ impl Sums {
         Self { dialect, ..Self::default() }
     }
 
-    /// Counts a sample that took this many seconds.
+    /// Counts a sample that took `seconds` seconds.
     pub(crate) fn count(&mut self, seconds: f64) {
         self.samples += 1;
         self.sample_s += seconds;

@@ -1,8 +1,9 @@
 //! The data types of loadline, without behaviour: the plan ([`Plan`]), the measurements ([`Trial`], [`Recording`]), the
 //! conclusions ([`Findings`]), and the directory that stores them ([`RunDir`]).
 //!
-//! Everything computed after a [`Run`] is a pure function of that run, so newer code can judge and render an old run.
-//! Other programs depend on the shape of `run.json`: `loadline schema` prints it, [`FORMAT`] is its version.
+//! Everything that loadline computes from a [`Run`] depends only on this run, so newer code can judge and render an old
+//! run. Other programs read `run.json`: `loadline schema` prints its schema, and [`FORMAT`] is the version of its
+//! format.
 
 mod arena;
 mod bounded;

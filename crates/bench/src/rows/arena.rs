@@ -14,10 +14,10 @@ use crate::programs;
 
 /// Number of servers in the arena file.
 const SERVERS: usize = 10;
-/// Time for all measurements. Builds and starts of the servers may take the rest of ten minutes.
+/// Time for all measurements. The goal for the whole command is ten minutes, so builds and starts may take the rest.
 const BUDGET: &str = "8m";
 
-/// The comparison takes minutes, so it is made once for all rows and rounds.
+/// Result of the comparison. Because a comparison takes minutes, one comparison serves all rows and rounds.
 static ARENA: Shared<(f64, Value)> = Shared::new();
 
 /// Measures the duration of the whole command in seconds.

@@ -1,5 +1,5 @@
-//! Repeatability of `find`, and precision of the experiment that checks its verdict, against nginx with one pinned
-//! worker.
+//! Repeatability of `find`, and precision of the experiment that checks its verdict. The server is nginx with one
+//! pinned worker.
 
 use anyhow::{Context, Result};
 

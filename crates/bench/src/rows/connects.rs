@@ -1,5 +1,5 @@
-//! S-Clients (clients that open connections at a constant rate) against httperf: connection attempts per second from
-//! one CPU. The accept queue of the listening socket is full: its backlog is 8, and no program accepts.
+//! S-Clients (clients that open connections at a constant rate), compared with httperf: connection attempts per second
+//! from one CPU. The accept queue of the listening socket is full: its backlog is 8, and no program accepts.
 
 use std::net::{Ipv4Addr, SocketAddr, TcpListener};
 

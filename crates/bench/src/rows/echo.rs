@@ -1,5 +1,5 @@
-//! The echo service of loadline against echo servers that are built in the usual way with well-known libraries. The
-//! figure is the server's CPU time per message. loadline's generator sends the messages over 64 connections.
+//! The echo service of loadline, compared with echo servers that are built in the usual way with well-known libraries.
+//! The figure is the server's CPU time per message. loadline's generator sends the messages over 64 connections.
 
 use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
@@ -12,12 +12,12 @@ use crate::compare::Compared;
 use crate::cpu;
 use crate::programs::{self, Server};
 
-/// Measures messages of 64 bytes.
+/// Measures the CPU time per message of 64 bytes.
 pub(crate) fn small(rounds: usize) -> Result<Compared> {
     against_all(rounds, 64)
 }
 
-/// Measures messages of 16 KiB.
+/// Measures the CPU time per message of 16 KiB.
 pub(crate) fn large(rounds: usize) -> Result<Compared> {
     against_all(rounds, 16 * 1024)
 }

@@ -45,7 +45,7 @@ fn apart(rounds: usize, hosts: &str) -> Result<Compared> {
     Ok(compared)
 }
 
-/// Measures the offset without delay.
+/// Measures the offset without a network delay.
 pub(crate) fn apart_0(rounds: usize) -> Result<Compared> {
     apart(rounds, "0,00")
 }

@@ -11,7 +11,8 @@ use super::generator::{CONNECTIONS, first_trial, json, number};
 use crate::compare::{Compared, interleave};
 use crate::programs;
 
-/// Minimum number of alternating turns. A single turn varies by some percent, but the limit is one percent.
+/// Minimum number of rounds. The throughput of a single round varies by a few percent, but the goal allows a loss of
+/// only one percent.
 const MIN_TURNS: usize = 20;
 /// Duration of each measurement, as an option of `load`.
 const DURATION: &str = "2s";

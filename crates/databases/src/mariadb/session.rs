@@ -30,7 +30,7 @@ const BLOCKERS: &str = "SELECT l.lock_type, b.trx_mysql_thread_id, p.command, p.
 /// shows is uncertain, so the sampling ends with an error.
 const LIMITS: &str = "SET SESSION max_statement_time = 1";
 
-/// State of a transaction that waits for a row.
+/// State of a transaction that waits for a row lock.
 const LOCK_WAIT: &str = "LOCK WAIT";
 
 /// A connection that takes samples.
@@ -75,7 +75,7 @@ fn text(row: &Row, at: usize) -> &str {
     row.get(at).and_then(Option::as_deref).unwrap_or_default()
 }
 
-/// Converts a row into a session; `None` if the session is idle.
+/// Converts a row of [`SESSIONS`] into a session; `None` if the session is idle.
 fn session(row: &Row) -> Option<SessionSample> {
     let (state, transaction, wait) = (text(row, 1), text(row, 2), text(row, 4));
     let found = state_of(text(row, 0), state, transaction, wait)?;
@@ -103,7 +103,7 @@ fn state_of(command: &str, state: &str, transaction: &str, wait: &str) -> Option
     })
 }
 
-/// Converts a row into a blocker.
+/// Converts a row of [`BLOCKERS`] into a blocker.
 fn blocker(row: &Row) -> BlockerSample {
     BlockerSample {
         blocked: SessionState::RowLock,

@@ -1,6 +1,5 @@
-//! A client of PostgreSQL's protocol, version 3, that runs prepared statements without parameters.
-//! The crate `postgres_protocol` encodes and decodes the messages. This file only moves the bytes, so no async runtime
-//! is needed.
+//! A client of PostgreSQL's protocol, version 3, that runs prepared statements without parameters. The crate
+//! `postgres_protocol` encodes and decodes the messages. This file only moves the bytes, so no async runtime is needed.
 
 use std::io::{Read as _, Write as _};
 

@@ -78,7 +78,7 @@ const fn is_lock(state: SessionState) -> bool {
     matches!(state, SessionState::RowLock | SessionState::Lock)
 }
 
-/// Converts the columns of a row into a session.
+/// Converts the columns of a row of [`SESSIONS`] into a session.
 fn session(state: &str, kind: Option<&str>, event: Option<&str>, statement: Option<&str>) -> SessionSample {
     let found = state_of(state, kind, event);
     let event = match (found, kind, event) {
@@ -104,7 +104,7 @@ fn state_of(state: &str, kind: Option<&str>, event: Option<&str>) -> SessionStat
     }
 }
 
-/// Converts a row into a blocker.
+/// Converts a row of [`BLOCKERS`] into a blocker.
 fn blocker(row: &Row) -> BlockerSample {
     let text = |at: usize| row.get(at).and_then(Option::as_deref);
     let blocked = if text(0) == Some("transactionid") { SessionState::RowLock } else { SessionState::Lock };

@@ -26,9 +26,9 @@ pub enum ArenaRefusalKind {
     Medium,
     /// No load overloaded the server, so its capacity is only a lower bound.
     NotOverloaded,
-    /// The server or the machine stood still.
+    /// The server or the machine paused.
     Stall,
-    /// Requests failed, or the objective failed at every rate.
+    /// Requests failed, or the server met the objective at no rate.
     Errors,
     /// The server cannot keep up with the common rate of the load.
     TooSlow,

@@ -94,13 +94,13 @@ pub struct ArenaCell {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct ArenaCapacity {
-    /// Requests per second.
+    /// Capacity, requests per second.
     #[serde(with = "Figure")]
     pub rate: f64,
-    /// Lower end of the 95 % interval.
+    /// Lower end of the 95 % interval of `rate`.
     #[serde(with = "Figure")]
     pub low: f64,
-    /// Upper end of the 95 % interval.
+    /// Upper end of the 95 % interval of `rate`.
     #[serde(with = "Figure")]
     pub high: f64,
 }

@@ -110,7 +110,7 @@ pub struct ArenaSearch {
     pub refused: Option<ArenaRefusal>,
     /// Folder with the run of the capacity search, relative to the folder of the comparison.
     pub run: Option<String>,
-    /// Time from the command until the server was ready, seconds.
+    /// Time from the start command until the server was ready, seconds.
     pub start_s: f64,
 }
 

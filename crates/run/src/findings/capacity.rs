@@ -28,18 +28,18 @@ pub struct Capacity {
     /// Set if `rate` comes from steps of a closed loop, because no open loop met the objective at this rate.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub closed_loop: Option<ClosedLoopSource>,
-    /// True if the capacity may be far higher than `rate`, because the search ended too early. Either no load failed
-    /// while throughput was still growing, or too few rates below `failed_at` were tried.
+    /// True if the capacity may be far higher than `rate`, because the search ended too early. Either no load missed
+    /// the objective while throughput was still growing, or too few rates below `failed_at` were tried.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub at_least: bool,
     /// Budget with which the search would not end too early, seconds. Set if the capacity is a lower bound because the
-    /// time was over.
+    /// time budget was used up.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub needed_s: Option<f64>,
-    /// Lower end of the 95 % interval, requests per second; absent if the windows do not give an interval.
+    /// Lower end of the capacity's 95 % interval, requests per second; absent if the windows do not give an interval.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub low: Option<f64>,
-    /// Upper end of the 95 % interval, requests per second.
+    /// Upper end of the capacity's 95 % interval, requests per second.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub high: Option<f64>,
     /// Number of search windows used to compute the capacity.
@@ -52,7 +52,8 @@ pub struct Capacity {
     /// Time that was left out because of disturbances, and the capacity with this time included.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub left_out: Option<ExcludedTime>,
-    /// Limit of the load itself: the server did not fail, and more connections would have given a higher rate.
+    /// Set if the load itself was the limit: the server did not miss the objective, and more connections would have
+    /// given a higher rate.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub own_limit: Option<OwnLimit>,
 }
@@ -93,7 +94,7 @@ pub struct OwnLimit {
 }
 
 impl Capacity {
-    /// Returns half the width of the interval as a share of the rate.
+    /// Returns half the width of the capacity's interval, as a share of the rate.
     pub fn precision(&self) -> Option<f64> {
         let half = (self.high? - self.low?) / (2.0 * self.rate);
         half.is_finite().then_some(half)
@@ -113,7 +114,7 @@ pub struct ExcludedTime {
     /// Length of the left-out time within the windows, seconds.
     #[serde(with = "Figure")]
     pub seconds: f64,
-    /// Number of pauses.
+    /// Number of pauses of a generator's host.
     pub pauses: usize,
     /// Time in which other programs took an unusual share of the CPUs, seconds.
     #[serde(with = "Figure", skip_serializing_if = "crate::skip_empty::is_zero")]
@@ -121,8 +122,8 @@ pub struct ExcludedTime {
     /// CPU time that the other programs took in `others_s`, divided by the number of the machine's CPUs, seconds.
     #[serde(with = "Figure", skip_serializing_if = "crate::skip_empty::is_zero")]
     pub others_cpu_s: f64,
-    /// Capacity with this time included, requests per second. Absent if the rest of the time was too short for an
-    /// estimate; the capacity itself then includes the pauses.
+    /// Capacity with the left-out time included, requests per second. Absent if the rest of the time was too short for
+    /// an estimate; the capacity itself then includes the pauses.
     pub rate: Option<f64>,
     /// Interval of the value in `rate`.
     pub interval: Option<Interval>,

@@ -52,7 +52,7 @@ pub struct ClassPart {
     /// Name of the class.
     #[serde(default)]
     pub name: String,
-    /// Counts from first connect to end of drain.
+    /// Counts from the first connect to the end of the drain.
     #[serde(default)]
     pub total: ClassTally,
     /// Counts of the measured window.
@@ -67,7 +67,7 @@ pub struct ClassPart {
 }
 
 impl ClassPart {
-    /// Returns completed requests per second for a measured window of this length.
+    /// Returns the number of completed requests per second in a measured window of `length_s` seconds.
     pub fn completed_rate(&self, length_s: f64) -> f64 {
         self.measured.completed as f64 / length_s
     }
@@ -97,7 +97,7 @@ impl ClassPart {
 pub struct ClassFinding {
     /// Name of the class.
     pub name: String,
-    /// Share of the completed requests in the reported trial, 0 to 1.
+    /// Share of this class in the completed requests of the reported trial, 0 to 1.
     pub share: Option<f64>,
     /// Completed requests per second in the reported trial.
     pub rate: Option<f64>,
@@ -107,17 +107,17 @@ pub struct ClassFinding {
     pub bytes: Option<f64>,
     /// Median response time in the reported trial, microseconds.
     pub p50_us: Option<f64>,
-    /// 90th percentile of the response time, microseconds.
+    /// 90th percentile of the response time in the reported trial, microseconds.
     pub p90_us: Option<f64>,
-    /// 99th percentile of the response time, microseconds.
+    /// 99th percentile of the response time in the reported trial, microseconds.
     pub p99_us: Option<f64>,
-    /// 99.9th percentile of the response time, microseconds.
+    /// 99.9th percentile of the response time in the reported trial, microseconds.
     pub p99_9_us: Option<f64>,
     /// Names of the percentiles that are lower bounds, because too many requests of the class were not answered.
     #[serde(skip_serializing_if = "LowerBounds::is_empty")]
     pub at_least: LowerBounds,
-    /// Index of the trial with the lowest load at which this class, judged by itself, did not meet the objective. At no
-    /// higher load did it meet the objective.
+    /// Index of the trial with the lowest load at which this class, judged by itself, did not meet the objective. The
+    /// class met the objective at no higher load.
     pub failing: Option<usize>,
     /// Limit that the class broke in the trial `failing`.
     pub breach: Option<Breach>,

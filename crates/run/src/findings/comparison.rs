@@ -59,7 +59,7 @@ pub struct Comparison {
     /// Servers that died under the load; the old side comes first. A new server that dies is a regression.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub deaths: Vec<SideDeath>,
-    /// Required figures that may be worse by more than the threshold: they leave the comparison undecided.
+    /// Required figures that may be worse by more than the threshold. These figures leave the comparison undecided.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub open: Vec<String>,
     /// Overall result of all figures.
@@ -116,8 +116,9 @@ pub enum FigureRole {
 pub struct WindowOrder {
     /// Seed of the order. The arrivals and think times of pair N use this seed plus N.
     pub seed: u64,
-    /// One flag per pair: true if the new server's window came first, or, with both at once, if the new server had the
-    /// first set of CPUs. In each two consecutive pairs, exactly one has this flag.
+    /// One flag per pair: true if the new server's window came first. If both servers ran at the same time, the flag is
+    /// true if the new server had the first set of CPUs. Of pairs 1 and 2, exactly one has a true flag; so it is for
+    /// pairs 3 and 4, and for all later twos.
     pub new_first: Vec<bool>,
     /// True if both servers ran at the same time, on separate sets of CPUs that they swapped from pair to pair.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
@@ -163,7 +164,7 @@ pub struct ComparedFigure {
     pub title: String,
     /// Unit of the figure; empty for counts.
     pub unit: FigureUnit,
-    /// Role in the result.
+    /// Role of the figure in the result of the comparison.
     pub role: FigureRole,
     /// True if a higher value is better.
     pub more_is_better: bool,
@@ -182,24 +183,24 @@ pub struct ComparedFigure {
     pub low: Option<f64>,
     /// Upper end of the interval of the ratio.
     pub high: Option<f64>,
-    /// Probability that two equal servers would differ at least this much in any of the figures that are tested
-    /// together (Student's test, Bonferroni).
+    /// Probability that two equal servers would differ at least this much in one of the figures that are tested
+    /// together (Student's test, with Bonferroni's correction).
     pub p: Option<f64>,
-    /// Result for this figure, which follows only from the interval.
+    /// Result for this figure, derived only from the interval.
     pub word: ComparisonResult,
     /// Number of old and of new windows that the figure comes from.
     pub windows: (usize, usize),
     /// True for a secondary server cost, which is shown only if the two sides differ in it.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub beside: bool,
-    /// Factor by which the data must grow to decide an undecided figure; absent if no amount of data is known to decide
-    /// it.
+    /// Factor by which the data must grow to decide the figure; absent if the figure is decided, or if no amount of
+    /// data is known to decide it.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub more: Option<f64>,
     /// Kind of the data that `more` multiplies.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub more_of: Option<NeededData>,
-    /// Smallest relative change that one hour of measurement would detect, if an hour would not decide the figure.
+    /// Smallest relative change that one hour of measurement would detect; absent if an hour would decide the figure.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub resolution: Option<f64>,
     /// Smallest relative change that this comparison would detect in 19 of 20 cases.
@@ -219,7 +220,7 @@ pub struct ComparedFigure {
     /// failed share does not count open requests, so it is a lower bound.
     #[serde(skip_serializing_if = "is_none_open")]
     pub open: [u64; 2],
-    /// One sentence that explains what the numbers of this row do not show.
+    /// Sentence that explains what the numbers of this row do not show; absent if the numbers show everything.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub said: Option<String>,
 }

@@ -21,7 +21,7 @@ pub struct CourseFinding {
     /// Index in `parts` of the failed part with the lowest rate.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub failed: Option<usize>,
-    /// The limit broken in this part, in words: `81 % of the offered load completed`.
+    /// Limit that the failed part broke, in words: `81 % of the offered load completed`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub failed_why: Option<String>,
 }
@@ -46,12 +46,12 @@ pub struct CoursePart {
     /// Completed requests per second.
     #[serde(with = "Figure")]
     pub completed: f64,
-    /// Upper bound of the 99th percentile of the response time, microseconds: the largest 99th percentile of a second
-    /// in this part. The bound is absent in a short window.
+    /// Upper bound of the 99th percentile of the response time, microseconds: the largest of the 99th percentiles of
+    /// this part's seconds. The bound is absent in a short window.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub p99_us: Option<f64>,
-    /// True if requests of some second were not answered. `p99_us` is then the largest 99th percentile of the other
-    /// seconds, so it is a lower bound.
+    /// True if requests of some second were not answered. `p99_us` is then the largest of the 99th percentiles of the
+    /// other seconds, so it is a lower bound.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub p99_at_least: bool,
     /// Share of failed requests, 0 to 1. The share is absent in a short window.

@@ -85,7 +85,7 @@ pub struct Picks {
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(default)]
 pub struct Outcome {
-    /// Completed and expected responses per second; absent if nothing was measured.
+    /// Complete responses with an expected status, per second; absent if nothing was measured.
     pub good_rate: Option<f64>,
     /// Share of failed requests, 0 to 1: errors, unexpected responses and missing responses. Absent if no request was
     /// made.
@@ -104,7 +104,7 @@ pub struct Outcome {
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct Breach {
-    /// Kind of limit.
+    /// Kind of the broken limit.
     pub kind: BreachKind,
     /// Observed value: a share (0 to 1), or a response time in microseconds.
     pub value: Option<f64>,
@@ -153,14 +153,14 @@ pub enum BreachKind {
     Behind,
     /// Too many requests stayed without a response, so the 99th percentile is unknown.
     Unanswered,
-    /// The median exceeded its limit.
+    /// The median response time exceeded its limit.
     P50,
-    /// The 99th percentile exceeded its limit.
+    /// The 99th percentile of the response time exceeded its limit.
     P99,
-    /// The 99.9th percentile exceeded its limit.
+    /// The 99.9th percentile of the response time exceeded its limit.
     #[serde(rename = "p99.9")]
     P999,
-    /// The mean exceeded its limit.
+    /// The mean response time exceeded its limit.
     Mean,
     /// The median time to the first byte exceeded its limit.
     FirstByteP50,

@@ -10,9 +10,9 @@ use crate::FigureUnit;
 pub struct History {
     /// Directory that holds the runs.
     pub directory: String,
-    /// True if a change decides the exit status: `changes` has one with `fails`.
+    /// True if a change decides the exit status, that is, if one of `changes` has `fails` set.
     pub fails: bool,
-    /// Number of most recent runs: a change within them counts as new.
+    /// Number of the most recent runs of a series. A change within these runs counts as new.
     pub recent: usize,
     /// Smallest relative change that decides the exit status.
     pub threshold: f64,
@@ -108,10 +108,10 @@ pub struct HistoryFigure {
 pub struct HistoryValue {
     /// Value of the figure.
     pub value: f64,
-    /// Lower end of its 95 % interval, if the run has one.
+    /// Lower end of the 95 % interval of `value`, if the run has an interval.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub low: Option<f64>,
-    /// Upper end of that interval.
+    /// Upper end of the 95 % interval of `value`, if the run has an interval.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub high: Option<f64>,
 }

@@ -11,7 +11,7 @@ use crate::figure::Figure;
 pub struct HotFunction {
     /// Name of the process.
     pub process: String,
-    /// Function, or its module in brackets.
+    /// Name of the function; if it is unknown, the name of its module in brackets.
     pub function: String,
     /// Share of the function's own code in the CPU time of all sampled user code, 0 to 1.
     #[serde(with = "Figure")]

@@ -80,14 +80,14 @@ pub struct Proof {
     /// Predicted effects of further levers that test the verdict, each recorded before the lever was used.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub predictions: Vec<Effect>,
-    /// For response times: part of the growth that the lever in `prediction` should cause if every resource became
-    /// slower by the same factor, 0 to 1.
+    /// For response times: predicted share of the lever in `prediction` in the growth of the response time, if every
+    /// resource became slower by the same factor, 0 to 1.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub predicted_share: Option<f64>,
     /// Measured effect of the lever in `prediction`.
     pub measured: Option<Effect>,
-    /// Prediction and result for the next bottleneck. Absent if the counters name no next bottleneck, or no lever slows
-    /// it.
+    /// Prediction and result for the next bottleneck. Absent if the counters name no next bottleneck, or if no lever
+    /// slows this bottleneck.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub runner_up: Option<RunnerUp>,
     /// Effect of each resource's speed. For throughput, the effect is the relative change of throughput per relative
@@ -105,8 +105,8 @@ pub struct Proof {
     /// Measurements of one load, alternately with and without a lever.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub switched: Vec<SwitchTrial>,
-    /// Effect on throughput of each lever in `switched`, in the order of measurement. If a lever has several entries,
-    /// the last one counts.
+    /// Effect of each lever in `switched`, in the order of measurement. If a lever has several entries, the last one
+    /// counts.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub effects: Vec<Effect>,
     /// Levers that were not used, with the reasons.
@@ -136,7 +136,7 @@ impl Proof {
 pub struct RunnerUp {
     /// ID of the bottleneck, a row of `BOTTLENECKS`.
     pub bottleneck: String,
-    /// Predicted effect of reducing this resource, recorded before the experiment.
+    /// Predicted effect of slowing this resource, recorded before the experiment.
     pub prediction: Effect,
     /// Measured effect of this resource's lever; absent if the lever was not used.
     pub measured: Option<Effect>,
@@ -254,7 +254,7 @@ impl Estimate {
 /// ID of the lever that doubles the load. The resource of this lever is the load itself.
 pub const LOAD_LEVER: &str = "load";
 
-/// Id of the lever that sends from more source addresses.
+/// ID of the lever that sends from more source addresses.
 pub const SOURCES_LEVER: &str = "sources";
 
 /// Method by which an elasticity was obtained.
@@ -267,8 +267,8 @@ pub enum ElasticityBasis {
     Measured,
     /// Upper bound: the share of the time in which something used or waited for the resource.
     Wanted,
-    /// Upper bound: the sum of the elasticities of this resource and of another one. The levers of both resources each
-    /// slow both, so the sum cannot be divided.
+    /// Upper bound: the sum of the elasticities of this resource and of another one. Each of the two levers slows both
+    /// resources, so the sum cannot be divided.
     Joint,
     /// Unknown, because the lever took a much smaller share than ordered. The elasticity may have any value.
     Open,
@@ -290,7 +290,7 @@ pub struct Elasticity {
     pub lever: String,
     /// Host of the resource.
     pub host: String,
-    /// Estimate: near 1 for the bottleneck, near 0 for other resources.
+    /// Estimated elasticity: near 1 for the bottleneck, near 0 for other resources.
     #[serde(flatten)]
     pub estimate: Estimate,
     /// Method by which the estimate was obtained; absent if it was measured.
@@ -332,7 +332,7 @@ pub struct ProofTrial {
 }
 
 impl ProofTrial {
-    /// Returns the trial of the levers that slow resources: the last one without [`CPU_COUNT_LEVER`].
+    /// Returns the trial of the levers that slow resources: the last trial without [`CPU_COUNT_LEVER`].
     pub fn of_speeds(trials: &[Self]) -> Option<&Self> {
         trials.iter().rfind(|trial| trial.lever(CPU_COUNT_LEVER).is_none())
     }

@@ -1,4 +1,4 @@
-//! Repeats of a whole load as parts of one run. Only repeats show how much the figures vary.
+//! Repeats of a whole load as parts of one run. Only repeats show how much the figures vary from one load to the next.
 
 use serde::{Deserialize, Serialize};
 
@@ -24,7 +24,7 @@ pub struct Repeat {
     /// 99th percentile of the response time at this rate, microseconds.
     #[serde(with = "Figure")]
     pub p99_us: f64,
-    /// Names of the figures that are lower bounds, since too many requests were not answered.
+    /// Names of the figures that are lower bounds, because too many requests were not answered.
     #[serde(skip_serializing_if = "LowerBounds::is_empty")]
     pub at_least: LowerBounds,
     /// Capacity, requests per second; absent if the objective was met at no rate.

@@ -19,7 +19,7 @@ pub struct UsersFinding {
     pub capacity: Option<crate::Estimate>,
     /// Limit that was broken at `failed`, in words: `p99 was 30 ms`.
     pub failed_why: Option<String>,
-    /// Completed and expected responses per second at `held`.
+    /// Complete responses with an expected status, per second, with `held` users.
     #[serde(with = "Figure")]
     pub rate: f64,
     /// Think time of a user between two requests.

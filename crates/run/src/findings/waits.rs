@@ -42,7 +42,7 @@ pub struct WaitFinding {
     /// name of the process at their other end.
     #[serde(skip_serializing_if = "String::is_empty")]
     pub name: String,
-    /// Process, with its id if it is the only one with this name.
+    /// Name of the process, with its ID if it is the only process of this name.
     pub process: String,
     /// Kind of things that `threads` and `of` count: connections, goroutines or processes; empty for threads.
     #[serde(skip_serializing_if = "String::is_empty")]

@@ -106,8 +106,8 @@ pub struct WhatIf {
     /// Each part of the change with the value before it, in words: `8 workers instead of 4`.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub changes: Vec<String>,
-    /// Number of users; by default that of the run's decisive trial. If the question is about arrivals, this is the
-    /// number of requests in flight.
+    /// Number of users; by default the number of users in the run's decisive trial. If the question is about arrivals,
+    /// this is the number of requests in flight.
     pub users: u32,
     /// Rate before the change with these users or arrivals, according to the model, requests per second.
     #[serde(with = "Figure")]
@@ -118,7 +118,7 @@ pub struct WhatIf {
     pub response_us: Estimate,
     /// Capacity after the change, requests per second.
     pub capacity: Estimate,
-    /// Bottleneck after the change; absent if these users do not saturate any resource.
+    /// Bottleneck after the change; absent if these users or arrivals do not saturate any resource.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub bottleneck: Option<Resource>,
     /// All resources after the change, in the order in which they become full.

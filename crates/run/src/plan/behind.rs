@@ -84,7 +84,7 @@ pub struct Behind {
 }
 
 impl Behind {
-    /// Returns the path of the unix socket, if the database is reached by one.
+    /// Returns the path of the unix socket, if the database is reached by a unix socket.
     pub fn socket(&self) -> Option<PathBuf> {
         let is_path = self.host.starts_with('/');
         is_path.then(|| match self.kind {
@@ -190,7 +190,7 @@ impl Behind {
         Ok(())
     }
 
-    /// Reads PostgreSQL's form `host=/run/postgresql dbname=app`.
+    /// Reads a connection string in PostgreSQL's form `host=/run/postgresql dbname=app`.
     fn of_pairs(text: &str) -> Result<Self, String> {
         let mut found = Self { port: DatabaseKind::Postgres.port(), ..Self::default() };
         for word in text.split_ascii_whitespace() {

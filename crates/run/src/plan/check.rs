@@ -7,7 +7,7 @@ use crate::{
     RequestSet, Stage, StreamPlan,
 };
 
-/// Maximum duration of a load or a watch: one year.
+/// Maximum duration of a load or a watch: 366 days.
 pub const MAX_DURATION_S: f64 = 366.0 * 24.0 * 3600.0;
 
 impl Plan {
@@ -180,7 +180,7 @@ impl LoadPlan {
     }
 }
 
-/// Checks that an expected status can occur: it must be a final HTTP status (RFC 9110, 15) or a gRPC code.
+/// Checks that an expected status can occur: a final HTTP status (200 to 599; RFC 9110, section 15), or a gRPC code.
 fn check_status(protocol: &Protocol) -> Result<(), PlanError> {
     let (status, codes, advice) = match protocol {
         Protocol::Grpc { expect_status, .. } => (*expect_status, 0..=16, "give a code of gRPC, 0 to 16"),

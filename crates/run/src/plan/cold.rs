@@ -18,7 +18,7 @@ pub struct ColdPlan {
     pub trickle_ms: f64,
     /// Local addresses to use for the connections; empty to let the kernel choose.
     pub sources: Vec<IpAddr>,
-    /// CPUs that may be used; empty for all.
+    /// CPUs that the processes with cold connections may use; empty for all.
     pub cpus: Vec<u32>,
 }
 

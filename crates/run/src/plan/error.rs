@@ -36,7 +36,7 @@ pub enum PlanError {
     },
 }
 
-/// Rows of a path in a plan, the flag that sets its value, and the unit of the value.
+/// Rows with a path in a plan, the flag that sets the value at this path, and the unit of the value.
 const FLAGS: &[(&str, &str, &str)] = &[
     ("load.threads", "--threads", ""),
     ("load.duration_s", "--duration", " s"),
@@ -88,7 +88,7 @@ fn flag(path: &&'static str) -> (&'static str, &'static str) {
 }
 
 impl PlanError {
-    /// Returns the error for a plan that was read from a file.
+    /// Returns the error as one for a plan that was read from a file.
     pub(crate) fn in_file(self, file: &str) -> Self {
         match self {
             Self::Range { what, value, advice } => Self::InFile { file: file.into(), what, value, advice },
@@ -97,7 +97,7 @@ impl PlanError {
     }
 }
 
-/// Returns an error unless the value fits.
+/// Returns an error unless `fits` is true.
 pub(crate) fn range(fits: bool, what: &'static str, value: f64, advice: &'static str) -> Result<(), PlanError> {
     if fits { Ok(()) } else { out_of_range(what, value.to_string(), advice) }
 }

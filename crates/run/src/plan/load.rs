@@ -67,7 +67,7 @@ pub struct LoadPlan {
     /// Share of the requests with a trace context (header `traceparent`), 0 to 1.
     #[serde(skip_serializing_if = "skip_empty::is_zero")]
     pub traceparent: f64,
-    /// Further addresses of the server. Connections use its first address and these in turn.
+    /// Further addresses of the server. Connections use the server's first address and these further addresses in turn.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub addresses: Vec<SocketAddr>,
     /// True if S-Clients use two processes: one opens connections, the other handles them.
@@ -175,7 +175,7 @@ pub enum Io {
     Auto,
     /// The client uses epoll.
     Epoll,
-    /// io_uring, or an error.
+    /// io_uring; an error if the kernel does not allow it.
     Uring,
     /// No network: each request completes at once. Measures the generator's own maximum rate.
     Null,

@@ -188,7 +188,7 @@ impl Protocol {
         }
     }
 
-    /// Returns the HTTP request for changes; `None` for other protocols.
+    /// Returns the HTTP request of any version, so that it can be changed; `None` for other protocols.
     pub const fn http_mut(&mut self) -> Option<&mut HttpPlan> {
         match self {
             Self::Http1(request) | Self::Http2(request) => Some(request),

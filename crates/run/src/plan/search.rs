@@ -46,7 +46,7 @@ impl Objective {
         ]
     }
 
-    /// Returns true if times of the events of streams are limited.
+    /// Returns true if the time to the first event or the gap between events is limited.
     pub fn limits_events(&self) -> bool {
         !self.first_event.is_empty() || !self.gap.is_empty()
     }
@@ -119,7 +119,7 @@ impl Default for Objective {
 /// larger budget gives longer windows and more of them.
 pub const WINDOW_GROWTH: f64 = 0.25;
 
-/// Length and end of the search.
+/// Settings of the search.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields, default)]
@@ -136,11 +136,11 @@ pub struct SearchPlan {
     /// is then a closed loop with at most `max_connections` users.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub users: bool,
-    /// Experiment that tests the verdict.
+    /// Changes that an experiment may make to test the verdict.
     #[serde(skip_serializing_if = "Prove::is_default")]
     pub prove: Prove,
-    /// Directory on the server's host and disk in which an experiment may write. Without it, no experiment tests the
-    /// disk.
+    /// Directory on the server's host, on the server's disk, in which an experiment may write. If absent, no experiment
+    /// tests the disk.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub prove_dir: Option<std::path::PathBuf>,
 }
@@ -152,7 +152,7 @@ pub struct SearchPlan {
 pub enum Prove {
     /// Runs no experiment.
     Off,
-    /// Everything that needs only the user's own rights and processes.
+    /// All changes that need only the user's own rights and processes.
     #[default]
     Default,
     /// Also changes to the server's own processes and limits: its quota, one of its workers, its descriptors.
@@ -178,7 +178,7 @@ impl Default for SearchPlan {
     }
 }
 
-/// Counters to read during the run.
+/// Settings of the observation during the run.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields, default)]

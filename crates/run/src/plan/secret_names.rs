@@ -13,8 +13,8 @@ pub const SECRET_HEADERS: &[&str] = &[
     "ocp-apim-subscription-key",
 ];
 
-/// Words that mark a secret: a header or query parameter is secret if its name contains one (in lower case, without `-`
-/// and `_`).
+/// Words that mark a secret: a header or query parameter is secret if its name contains one of these words. Names are
+/// compared in lower case and without `-` and `_`.
 pub const SECRET_WORDS: &[&str] =
     &["token", "secret", "passw", "apikey", "accesskey", "auth", "signature", "credential", "session"];
 

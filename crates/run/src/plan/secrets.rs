@@ -19,7 +19,7 @@ use crate::{Protocol, RequestSet, UrlParts};
 const MIN_SEARCHED_LENGTH: usize = 6;
 
 const BEGIN: &str = "<redacted:";
-/// Number of digits in a placeholder, and in each extension of one that is already taken.
+/// Number of digits in a placeholder. If the placeholder of another value has these digits, this number is added.
 const DIGITS: usize = 8;
 
 /// Secret values by placeholder. The debug output shows only the number of values.
@@ -169,7 +169,7 @@ impl Secrets {
         self.rows.len()
     }
 
-    /// Stores the data rows of a set.
+    /// Stores the data rows of a set of requests.
     pub fn set_rows(&mut self, rows: Vec<Vec<String>>) {
         self.rows = rows;
     }
@@ -241,7 +241,7 @@ mod tests {
         let mut secrets = Secrets::default();
         let placeholder = secrets.redact("abc");
         assert_eq!(unify_placeholders(&format!("a {placeholder} b {placeholder}")), "a <redacted> b <redacted>");
-        // This is the digest of `printf %s abc | sha256sum`.
+        // These digits are the first ones of the SHA-256 of "abc" without a salt.
         assert_ne!(placeholder, "<redacted:ba7816bf>", "without a salt, a list of words would find it");
         assert_eq!(secrets.redact(&placeholder), placeholder);
         assert_eq!(Secrets::default().redact("abc"), placeholder, "equal within a run");

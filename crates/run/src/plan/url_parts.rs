@@ -3,7 +3,7 @@
 /// Parts of a URL or of a short form such as `host:80` or `/path`. Nothing is looked up, checked or decoded.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct UrlParts<'a> {
-    /// Text before `://`; `None` without one.
+    /// Text before `://`; `None` if there is no `://`.
     pub scheme: Option<&'a str>,
     /// Everything after the scheme: authority and path.
     pub rest: &'a str,

@@ -48,7 +48,7 @@ impl CpuTimes {
         self.user_us + self.kernel_us() + self.steal_us
     }
 
-    /// Returns the sum of all kinds.
+    /// Returns the sum of all kinds of CPU time.
     pub fn all_us(&self) -> f64 {
         self.busy_us() + self.iowait_us + self.idle_us
     }

@@ -72,7 +72,7 @@ impl Column {
 pub struct Absence {
     /// Counter that is absent.
     pub counter: CounterId,
-    /// The instance; empty for all.
+    /// The instance; empty if no instance of the counter could be read.
     pub instance: String,
     /// Reason in one sentence.
     pub reason: String,
@@ -215,7 +215,7 @@ impl Recording {
         self.inside(column, window).chain(merged.map(|peak| peak.value)).reduce(f64::max)
     }
 
-    /// Returns the growth or the mean of a column in a window.
+    /// Returns the growth of a cumulative counter, or the mean of a gauge, in a window.
     pub fn over(&self, column: &Column, window: Window) -> Reading {
         let samples: Vec<f64> = self.inside(column, window).collect();
         let id = column.counter.as_str();

@@ -24,9 +24,9 @@ pub enum AddressChoice {
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(default)]
 pub struct AddressPart {
-    /// Connections that were established to this address.
+    /// Number of connections that were established to this address.
     pub connections: u64,
-    /// Requests on these connections; their `name` is the address.
+    /// Results of the requests on these connections. The `name` of these results is the address.
     pub requests: ClassPart,
 }
 

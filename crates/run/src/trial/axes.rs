@@ -1,6 +1,6 @@
 //! Old format of trials in `run.json`. Besides the typed fields, `axes` repeats all numbers of [`Key`] and
-//! [`Results`](crate::Results) by name for older programs. The oldest runs have only `axes`; reading them fills the
-//! typed fields. Reading also recovers facts that old runs hold only in labels and notes. No other file reads the
+//! [`Results`](crate::Results) by name for older programs. The oldest runs have only `axes`; reading such a run fills
+//! the typed fields. Reading also recovers facts that old runs hold only in labels and notes. No other file reads the
 //! old formats.
 
 use std::collections::BTreeMap;

@@ -13,7 +13,7 @@ const CONNECT_NS: u64 = 500_000;
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields, default)]
 pub struct Blocks {
-    /// Connections per block. The remaining connections form a smaller block with the same period.
+    /// Number of connections per block. The remaining connections form a smaller block with the same period.
     pub block: u32,
     /// Maximum bytes per second of a whole block; 0 sends right after each response.
     pub block_rate_bytes_per_s: f64,

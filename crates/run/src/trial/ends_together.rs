@@ -47,7 +47,8 @@ impl EndsTogether {
             && self.shortest_idle_s <= MAX_EQUAL_TIMES * self.longest_idle_s
     }
 
-    /// Adds the closes that another thread or agent saw. If both moments differ, the one with more closes is kept.
+    /// Adds the closes that another thread or agent saw. If the two moments differ, the moment with more closes is
+    /// kept.
     pub fn merge(&mut self, other: Self) {
         let (all, open) = (self.all.saturating_add(other.all), self.open.saturating_add(other.open));
         if (self.at_s - other.at_s).abs() <= TOGETHER_S {

@@ -63,7 +63,7 @@ pub struct Measured {
     /// Information about the opening of the connections, if they were opened one after the other.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub opened: Option<ConnectionOpening>,
-    /// Number of connections of a closed loop that were open when the window began, if some were not.
+    /// Number of connections of a closed loop that were open when the window began; absent if all of them were open.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub open_at_begin: Option<u64>,
     /// Time differences between the windows of several agents.

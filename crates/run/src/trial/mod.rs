@@ -190,10 +190,10 @@ pub struct Trial {
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub moments: Vec<crate::Moment>,
     /// Histograms of the summaries, named like the summaries but without the unit (`response`, `service`, …). A file
-    /// keeps two significant digits of `service`, `blocked` and `start_error`, and three of the others.
+    /// keeps two significant digits of `service`, one of `blocked` and `start_error`, and three of all others.
     #[serde(serialize_with = "hist::short")]
     pub histograms: BTreeMap<String, Hist>,
-    /// Steadiness of the measured window.
+    /// Result of the steady-state test before the measured window.
     pub steady: Steady,
     /// Generator side; with several generator hosts, the busiest one.
     pub client: Side,
@@ -280,7 +280,7 @@ pub struct Rates {
     /// Complete and well-formed responses per second.
     #[serde(with = "Figure")]
     pub completed_rate: f64,
-    /// Responses per second that had an expected status and met the response time limit, if there is one.
+    /// Responses per second that had an expected status and met the limit on the response time, if there is a limit.
     #[serde(with = "Figure")]
     pub goodput: f64,
     /// Mean number of requests in flight.

@@ -1,4 +1,4 @@
-//! Equal parts of a long trial: completed requests, response times and failures in each.
+//! Equal parts of a long trial, each with its completed requests, response times and failures.
 
 use serde::{Deserialize, Serialize};
 
@@ -23,8 +23,8 @@ pub struct Moment {
     /// Number of responses among `completed` with an unexpected status.
     #[serde(skip_serializing_if = "skip_empty::is_no_count")]
     pub unexpected: u64,
-    /// Median response time, microseconds, within 9 %; absent without responses, or if too many failed requests make it
-    /// unknown.
+    /// Median response time, microseconds, accurate to 9 %. Absent without responses, or if too many failed requests
+    /// make it unknown.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub p50_us: Option<f64>,
     /// 99th percentile of the response time, microseconds; absent without responses, or if too many failed requests
@@ -34,8 +34,8 @@ pub struct Moment {
 }
 
 impl Moment {
-    /// Returns the share of ended requests that failed, 0 to 1; `None` if none ended. Requests without a response are
-    /// known only at the end of a trial, so no part includes them.
+    /// Returns the share of ended requests that failed, 0 to 1; `None` if no request ended. Requests without a response
+    /// are known only at the end of a trial, so no part of the trial counts them.
     pub fn failed_share(&self) -> Option<f64> {
         let errors = self.failed.saturating_sub(self.unexpected);
         let all = self.completed.saturating_add(errors) as f64;

@@ -28,14 +28,14 @@ with_values!(Results);
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(default)]
 pub struct LimitedBy {
-    /// One id of `BOTTLENECKS`, or the reason why connections ended.
+    /// ID of the bottleneck, one of `BOTTLENECKS`, or the reason why connections ended.
     pub id: String,
     /// True if the verdict is more than a guess.
     pub sure: bool,
 }
 
 impl LimitedBy {
-    /// Reads the text that older runs stored; a question mark in it means a guess.
+    /// Reads the text that older runs stored. A question mark in this text means a guess.
     pub(crate) fn of_word(word: &str) -> Self {
         let id = word.trim_end_matches('?');
         Self { id: id.into(), sure: id == word }

@@ -7,7 +7,7 @@ use crate::figure::Figure;
 /// Maximum number of different stacks of each kind. The sampler keeps the largest ones.
 pub const MAX_STACKS: usize = 2_000;
 
-/// One stack with the number of its samples.
+/// One stack with its weight in the samples.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(default)]

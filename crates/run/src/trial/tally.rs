@@ -19,14 +19,14 @@ pub struct Tally {
     pub sent: u64,
     /// Number of complete and well-formed responses, of any status.
     pub completed: u64,
-    /// Responses among `completed` with an unexpected status: 4xx, 5xx, or any gRPC status other than OK, unless the
-    /// user expects that status.
+    /// Number of responses among `completed` with an unexpected status: 4xx, 5xx, or any gRPC status other than OK,
+    /// unless the user expects that status.
     pub unexpected_status: u64,
-    /// Responses among `unexpected_status`, by status: `404`, `429`, or gRPC names. Each generator thread lists at most
-    /// 16 statuses.
+    /// Numbers of responses among `unexpected_status`, by status: `404`, `429`, or gRPC names. Each generator thread
+    /// lists at most 16 statuses.
     #[serde(skip_serializing_if = "BTreeMap::is_empty")]
     pub unexpected_statuses: BTreeMap<String, u64>,
-    /// Responses by status class: `1xx` to `5xx`, or gRPC names (`OK`, `UNAVAILABLE`, …).
+    /// Numbers of responses by status class: `1xx` to `5xx`, or gRPC names (`OK`, `UNAVAILABLE`, …).
     #[serde(skip_serializing_if = "BTreeMap::is_empty")]
     pub status: BTreeMap<String, u64>,
     /// Number of failures of each kind.
@@ -41,15 +41,16 @@ pub struct Tally {
     pub phantom: u64,
     /// Number of idle connections that the server closed.
     pub closed_by_server: u64,
-    /// Connections that the server asked the client to close (`Connection: close`, GOAWAY). For these connections, the
-    /// TIME_WAIT state is on the client's host.
+    /// Number of connections that the server asked the client to close (`Connection: close`, GOAWAY). For these
+    /// connections, the TIME_WAIT state is on the client's host.
     #[serde(skip_serializing_if = "skip_empty::is_no_count")]
     pub closes_left_to_client: u64,
-    /// Connections that the server closed just as requests left on them, after an idle time or after some number of
-    /// answers. Idempotent requests on these connections are counted in `resent`; the others are failures.
+    /// Number of connections that the server closed just as requests were sent on them, after an idle time or after
+    /// some number of answers. Idempotent requests on these connections are counted in `resent`; the other requests are
+    /// failures.
     #[serde(skip_serializing_if = "skip_empty::is_no_count")]
     pub keep_alive_races: u64,
-    /// Connections that the server ended while requests without any byte of an answer were on them.
+    /// Number of connections that the server ended while requests without any byte of an answer were on them.
     #[serde(skip_serializing_if = "skip_empty::is_no_count")]
     pub lost_connections: u64,
     /// Number of answers that the connections in `lost_connections` gave before they were lost, summed over these
@@ -60,57 +61,57 @@ pub struct Tally {
     /// connection after a fixed number of answers differs from one that ends connections at random.
     #[serde(skip_serializing_if = "skip_empty::is_no_count")]
     pub answers_before_loss_squared: u64,
-    /// Payload and header bytes written to sockets.
+    /// Number of payload and header bytes written to sockets.
     pub bytes_sent: u64,
-    /// Bytes read from sockets.
+    /// Number of bytes read from sockets.
     pub bytes_received: u64,
-    /// Bytes of responses among `bytes_received`, counted by the protocol without TLS and framing (HTTP/2: bodies
-    /// only). All other received bytes are overhead.
+    /// Number of bytes of responses among `bytes_received`, counted by the protocol without TLS and framing (HTTP/2:
+    /// bodies only). All other received bytes are overhead.
     #[serde(skip_serializing_if = "skip_empty::is_no_count")]
     pub answer_bytes: u64,
     /// Number of times that a waiting open-loop request opened no connection, because by Little's law the pool was
     /// large enough. A connect for each of these requests would cause a storm of connects.
     #[serde(skip_serializing_if = "skip_empty::is_no_count")]
     pub connects_held_back: u64,
-    /// Connections in the pool of an open loop that later turned out to be unnecessary.
+    /// Number of connections in the pool of an open loop that later turned out to be unnecessary.
     #[serde(skip_serializing_if = "skip_empty::is_no_count")]
     pub connects_past_need: u64,
-    /// Requests that the server left unprocessed when it closed a connection (HTTP/2: after the last stream of a
-    /// GOAWAY; HTTP/1: pipelined after an answer with `Connection: close`). Each of these requests was sent again on
-    /// another connection with its original intended start. `sent` counts each of them once.
+    /// Number of requests that the server left unprocessed when it closed a connection (HTTP/2: after the last stream
+    /// of a GOAWAY; HTTP/1: pipelined after an answer with `Connection: close`). Each of these requests was sent again
+    /// on another connection with its original intended start. `sent` counts each of them once.
     #[serde(skip_serializing_if = "skip_empty::is_no_count")]
     pub unprocessed: u64,
-    /// Requests of `keep_alive_races` that were sent again, with their original intended start. `sent` counts each of
-    /// them once.
+    /// Number of requests of `keep_alive_races` that were sent again, with their original intended start. `sent` counts
+    /// each of them once.
     #[serde(skip_serializing_if = "skip_empty::is_no_count")]
     pub resent: u64,
-    /// Commands that a node of a Redis cluster redirected permanently (MOVED), and that were sent again.
+    /// Number of commands that a node of a Redis cluster redirected permanently (MOVED), and that were sent again.
     #[serde(skip_serializing_if = "skip_empty::is_no_count")]
     pub moved: u64,
-    /// Commands that a node of a Redis cluster redirected once (ASK), and that were sent again.
+    /// Number of commands that a node of a Redis cluster redirected once (ASK), and that were sent again.
     #[serde(skip_serializing_if = "skip_empty::is_no_count")]
     pub asked: u64,
-    /// Requests that were started with a trace context.
+    /// Number of requests that were started with a trace context.
     #[serde(skip_serializing_if = "skip_empty::is_no_count")]
     pub traced: u64,
-    /// Messages of the server without a request: Redis pushes, WebSocket messages without the expected text, and
-    /// surplus answers. These messages do not count as answers.
+    /// Number of messages of the server without a request: Redis pushes, WebSocket messages without the expected text,
+    /// and surplus answers. These messages do not count as answers.
     #[serde(skip_serializing_if = "skip_empty::is_no_count")]
     pub unasked_messages: u64,
-    /// Responses on connections on which the server later sent an answer without a request. Some of these responses may
-    /// themselves be answers without a request.
+    /// Number of responses on connections on which the server later sent an answer without a request. Some of these
+    /// responses may themselves be answers without a request.
     #[serde(skip_serializing_if = "skip_empty::is_no_count")]
     pub doubtful_answers: u64,
-    /// Completed protocol handshakes.
+    /// Number of completed protocol handshakes.
     #[serde(skip_serializing_if = "skip_empty::is_no_count")]
     pub handshakes: u64,
-    /// Handshakes among `handshakes` that resumed an earlier session (TLS).
+    /// Number of handshakes among `handshakes` that resumed an earlier session (TLS).
     #[serde(skip_serializing_if = "skip_empty::is_no_count")]
     pub handshakes_resumed: u64,
-    /// Handshake bytes among `bytes_sent`.
+    /// Number of handshake bytes among `bytes_sent`.
     #[serde(skip_serializing_if = "skip_empty::is_no_count")]
     pub handshake_bytes_sent: u64,
-    /// Handshake bytes among `bytes_received`.
+    /// Number of handshake bytes among `bytes_received`.
     #[serde(skip_serializing_if = "skip_empty::is_no_count")]
     pub handshake_bytes_received: u64,
 }
@@ -121,8 +122,8 @@ impl Tally {
         self.errors.0.values().fold(0, |sum, n| sum.saturating_add(*n))
     }
 
-    /// Returns the responses with an unexpected status, by status; in runs that did not count each status, by status
-    /// class.
+    /// Returns the number of responses for each unexpected status. For runs that did not count each status, returns the
+    /// number for each status class.
     pub fn refusals(&self) -> impl Iterator<Item = (&str, u64)> {
         let classes = self.status.iter().filter(|(class, _)| super::status::is_refusing(class));
         let by_class = classes.filter(|_| self.unexpected_statuses.is_empty());
@@ -130,7 +131,7 @@ impl Tally {
         all.map(|(status, n)| (status.as_str(), *n))
     }
 
-    /// Returns the share of responses that may be answers without a request.
+    /// Returns the share of responses that may be answers without a request, 0 to 1.
     pub fn doubtful_share(&self) -> f64 {
         self.doubtful_answers as f64 / (self.completed as f64).max(1.0)
     }
@@ -229,8 +230,8 @@ pub enum ErrorKind {
     ClientFds,
     /// The connection was reset.
     Reset,
-    /// The connection ended before the response began, or before it was complete if the protocol does not show where a
-    /// response begins.
+    /// The connection ended before the response began. If the protocol does not show where a response begins, the
+    /// connection ended before the response was complete.
     ShortResponse,
     /// The connection ended or was reset in the middle of a response.
     CutResponse,
@@ -253,7 +254,7 @@ pub enum ErrorKind {
 }
 
 impl ErrorKind {
-    /// Returns true if the failure was that of a connect, so no request had begun.
+    /// Returns true if a connect failed, so that no request had begun.
     pub const fn is_of_connect(self) -> bool {
         use ErrorKind::{ClientFds, ClientPorts, ConnectFailed, ConnectRefused, ConnectTimeout, HandshakeFailed};
         matches!(self, ConnectRefused | ConnectTimeout | ConnectFailed | HandshakeFailed | ClientPorts | ClientFds)

@@ -37,7 +37,7 @@ pub enum TaskState {
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(default)]
 pub struct TaskGroup {
-    /// Process, with its id if it is the only one with its name.
+    /// Name of the process, with its ID if it is the only process of this name.
     pub process: String,
     /// Activity of the tasks.
     pub state: TaskState,
@@ -47,10 +47,10 @@ pub struct TaskGroup {
     /// Mean number of these tasks.
     #[serde(with = "Figure")]
     pub tasks: f64,
-    /// Mean number of other tasks that are inside the function or inside functions that it called.
+    /// Mean number of other tasks that are inside this function or inside functions that this function called.
     #[serde(skip_serializing_if = "skip_empty::is_zero", with = "Figure")]
     pub inside: f64,
-    /// Most frequent activity of the tasks inside; absent if there are none.
+    /// Most frequent activity of the tasks that `inside` counts; absent if there are no such tasks.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub inside_state: Option<TaskState>,
 }

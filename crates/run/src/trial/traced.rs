@@ -31,12 +31,12 @@ pub struct TracedRequest {
 }
 
 impl TracedRequest {
-    /// Returns all texts, to make them safe to show.
+    /// Returns all texts, so that they can be made safe to show.
     pub(crate) fn texts_mut(&mut self) -> impl Iterator<Item = &mut String> {
         [&mut self.trace_id, &mut self.span_id].into_iter().chain(&mut self.status)
     }
 
-    /// Adds the requests of another thread or agent, and keeps the slowest.
+    /// Adds the requests of another thread or agent, and keeps the slowest ones.
     pub fn merge(all: &mut Vec<Self>, others: Vec<Self>) {
         all.extend(others);
         all.sort_by(|a, b| b.latency_us.total_cmp(&a.latency_us));

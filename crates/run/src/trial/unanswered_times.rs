@@ -48,7 +48,7 @@ pub struct UnansweredTimes {
 }
 
 impl UnansweredTimes {
-    /// Returns true if there are no requests without an answer.
+    /// Returns true if no request without a good answer was counted.
     pub fn is_empty(&self) -> bool {
         [&self.failed, &self.under_way, &self.carried_in, &self.refused].iter().all(|times| times.is_empty())
     }

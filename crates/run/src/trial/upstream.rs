@@ -28,10 +28,10 @@ pub struct Upstream {
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(default)]
 pub struct UpstreamLoad {
-    /// The upstream service.
+    /// Address and processes of the upstream service.
     #[serde(flatten)]
     pub behind: Upstream,
-    /// Maximum number of connections at the same time.
+    /// Maximum number of connections to the service at the same time; absent if unknown.
     pub connections: Option<f64>,
     /// CPU time of the service's processes, in CPUs; absent if unknown.
     pub cpu_used: Option<f64>,
@@ -49,7 +49,7 @@ pub struct UpstreamLoad {
     pub limit: Option<UpstreamLimit>,
 }
 
-/// Resource of an upstream service that is full.
+/// Full resource of an upstream service.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(rename_all = "kebab-case")]

@@ -90,7 +90,7 @@ pub enum FutexKind {
     Unknown,
 }
 
-/// Threads in one state that have one name, in the processes of one name.
+/// Threads in one state, with one thread name, in the processes with one process name.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(default)]
@@ -101,8 +101,8 @@ pub struct WaitGroup {
     pub thread: String,
     /// Activity of the threads.
     pub state: ThreadState,
-    /// Object that the threads wait for: the address of a futex or of a peer, or a system call, with its file if it has
-    /// one. Empty if the object has no name, or if each thread waits for its own futex.
+    /// Object that the threads wait for: the address of a futex or of a peer, or a system call, with its file if the
+    /// call uses one. Empty if the object has no name, or if each thread waits for its own futex.
     #[serde(skip_serializing_if = "String::is_empty")]
     pub key: String,
     /// Mean number of these threads.
@@ -161,7 +161,7 @@ pub struct FutexProfile {
     pub process: String,
     /// Address in the process, as in [`WaitGroup::key`].
     pub address: String,
-    /// Global variable at this address, or a name of the lock from elsewhere; empty if unknown.
+    /// Global variable at this address, or a name of the lock from another source; empty if unknown.
     #[serde(skip_serializing_if = "String::is_empty")]
     pub name: String,
     /// Function that waits, with its file and line if known; empty if unknown.
@@ -169,7 +169,7 @@ pub struct FutexProfile {
     pub function: String,
     /// Kind of object that the futex belongs to.
     pub kind: FutexKind,
-    /// Number of threads that waited for the futex at some time.
+    /// Number of threads that waited for the futex at any time of the sampling.
     pub users: u64,
     /// Mean number of waiting threads.
     #[serde(with = "Figure")]
@@ -241,7 +241,7 @@ pub struct ClientConnections {
     pub max_open: f64,
 }
 
-/// Connections from the processes of one name to one address.
+/// Connections from the processes with one name to one address.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(default)]
@@ -281,13 +281,13 @@ pub struct WaitProfile {
     /// CPU time that the sampling took per second, in CPUs.
     #[serde(with = "Figure")]
     pub cpu: f64,
-    /// Sampled processes, the one with most threads first.
+    /// Sampled processes, those with the most threads first.
     #[serde(deserialize_with = "crate::bounded::list::<MAX_WAIT_ROWS, _, _>")]
     pub processes: Vec<WaitProcess>,
     /// Threads by activity, the largest group first.
     #[serde(deserialize_with = "crate::bounded::list::<MAX_WAIT_ROWS, _, _>")]
     pub groups: Vec<WaitGroup>,
-    /// Futexes with several waiting threads, the one with most waiting threads first.
+    /// Futexes with several waiting threads, those with the most waiting threads first.
     #[serde(skip_serializing_if = "Vec::is_empty", deserialize_with = "crate::bounded::list::<MAX_WAIT_ROWS, _, _>")]
     pub futexes: Vec<FutexProfile>,
     /// Tasks that a language runtime schedules itself (goroutines), the largest group first.

@@ -32,7 +32,8 @@ pub enum AgentSpec {
         /// True to add [`TickDetail`] to some ticks, for a live display.
         #[serde(default, skip_serializing_if = "std::ops::Not::not")]
         detailed: bool,
-        /// True to send a tick for every step of the load during warm-up. Only loads with few agents set this flag.
+        /// True to send every tick that the load produces, and not only ten per second. Only loads with few agents set
+        /// this flag.
         #[serde(default, skip_serializing_if = "std::ops::Not::not")]
         fine: bool,
     },
@@ -52,7 +53,7 @@ pub enum AgentSpec {
         /// Command for the shell.
         shell: String,
         /// True if the parent process is another agent with this task. If one of the two agents is killed, the other
-        /// one ends the processes.
+        /// agent ends the processes of the server.
         #[serde(default, skip_serializing_if = "std::ops::Not::not")]
         guarded: bool,
         /// CPUs that the processes may use; empty for all.
@@ -82,7 +83,7 @@ pub enum AgentSpec {
     Lever(LeverPlan),
     /// Checks if a lever works on this host.
     CheckLever(LeverPlan),
-    /// Undoes changes that killed lever agents left on this host.
+    /// Undoes the changes that lever agents left on this host when they were killed.
     RestoreLevers,
     /// Holds cold connections until stopped.
     Cold {
@@ -115,7 +116,7 @@ pub struct ServePlan {
     pub model: String,
     /// ID of the strategy, a row of `STRATEGIES`; empty for no strategy.
     pub strategy: String,
-    /// Address to listen on. If the port is 0, the kernel picks a port, and the agent reports it.
+    /// Address to listen on. If the port is 0, the kernel picks a port, and the agent reports this port.
     pub listen: String,
     /// Number of worker threads.
     pub threads: u32,
@@ -162,7 +163,7 @@ pub enum Phase {
     Drain = 2,
 }
 
-/// Progress of a load agent.
+/// Progress report of a load agent.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Tick {
     /// Seconds since the load started.
@@ -254,7 +255,7 @@ const MAX_CLASS_PARTS: usize = MAX_CLASSES + 1;
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct LoadPart {
-    /// Counts from first connect to end of drain.
+    /// Counts from the first connect to the end of the drain.
     pub total: Tally,
     /// Counts of the measured window.
     pub measured: Tally,
@@ -282,7 +283,8 @@ pub struct LoadPart {
     /// Information about the opening of the connections, if they were opened one after the other.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub opened: Option<ConnectionOpening>,
-    /// Server's limit of concurrent requests per connection, the smallest of all connections (HTTP/2).
+    /// Server's limit on concurrent requests per connection, the smallest of all connections (HTTP/2); absent if the
+    /// server gave none.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub stream_limit: Option<u32>,
     /// Shortest idle time after which the server closed a connection, seconds.
@@ -294,7 +296,7 @@ pub struct LoadPart {
     /// Completed, failed and late requests in each tenth of a second of the measured window, if the plan has limits.
     #[serde(skip_serializing_if = "Tenths::is_empty")]
     pub tenths: Tenths,
-    /// Pauses of this host, seconds since the load began. They are measured by a thread that only sleeps and notices
+    /// Pauses of this host, seconds since the load began. A thread that only sleeps measures these pauses: it notices
     /// when it wakes up late.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub pauses: Vec<Window>,
@@ -321,7 +323,7 @@ pub struct LoadPart {
     /// Slowest requests with a trace context in the measured window, the slowest first.
     #[serde(skip_serializing_if = "Vec::is_empty", deserialize_with = "crate::bounded::list::<MAX_TRACES, _, _>")]
     pub slowest_traces: Vec<TracedRequest>,
-    /// Results of each address of the server; empty if there is one address only.
+    /// Results of each address of the server; empty if the server has only one address.
     #[serde(skip_serializing_if = "Vec::is_empty", deserialize_with = "crate::bounded::list::<MAX_ADDRESSES, _, _>")]
     pub addresses: Vec<AddressPart>,
     /// First failure of each kind with its reason.

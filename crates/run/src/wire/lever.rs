@@ -1,4 +1,4 @@
-//! Levers: resource changes that an experiment switches on and off under load, slot by slot.
+//! Levers: changes of resources that an experiment switches on and off during a load. The load is divided into slots.
 
 use serde::{Deserialize, Serialize};
 

@@ -109,18 +109,18 @@ pub enum AgentCommand {
         /// Seconds between two samples.
         interval_s: f64,
     },
-    /// Request for a full sample by an observer.
+    /// Request to an observer for a full sample.
     Edge {
         /// Time of the sample on the agent's monotonic clock, nanoseconds; a time in the past means now.
         at_ns: u64,
     },
-    /// Request for an observer's newest samples, for a live display.
+    /// Request to an observer for its newest samples, for a live display.
     Latest,
-    /// Request for an observer's data so far; the observer continues.
+    /// Request to an observer for its data so far. The observer continues.
     SoFar,
     /// End of the trial for an observer, which then reports its data.
     Collect,
-    /// Request for a server's counts so far; load agents ignore it.
+    /// Request to a server for its counts so far. Load agents ignore this request.
     Count,
     /// Request to stop at once and report.
     Stop,
@@ -149,7 +149,7 @@ pub enum AgentReport {
     },
     /// An observer is ready. The report describes the observer's host and the server found there.
     Watching(Box<WatchedHost>),
-    /// All incidents of the processes so far, sent after each change.
+    /// All incidents of the watched processes so far. This report is sent after each change.
     Incidents {
         /// All incidents so far.
         incidents: Vec<Incident>,

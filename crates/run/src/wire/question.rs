@@ -14,7 +14,7 @@ pub enum ServerQuestion {
     Accepts,
     /// Sends the first request of the load and reports the answer.
     Answers,
-    /// Sends one request after a load, with a longer timeout than that of the load.
+    /// Sends one request after a load, with a longer timeout than the load's timeout.
     StillAnswers,
     /// Asks a node of a Redis cluster for the slots of all nodes.
     ClusterSlots,

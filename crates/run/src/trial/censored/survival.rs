@@ -123,7 +123,7 @@ impl Survivals {
         }
     }
 
-    /// Returns the highest exact percentile. Every higher percentile is at least as long as this time.
+    /// Returns the time at the highest exact percentile. Every higher percentile is at least as long as this time.
     fn longest_known(&self) -> Option<u64> {
         let least = self.never.last().map_or(1.0, |(_, share)| *share).max(self.failures);
         first(&self.never, least).filter(|_| least < 1.0)

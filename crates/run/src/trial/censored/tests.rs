@@ -42,9 +42,9 @@ fn early_failures_count_as_slower_than_every_answer() {
     assert_eq!(CensoredTimes::default().percentile(0.5), TimeFigure::Unknown);
 }
 
-/// The simulated server closes each connection after its answer, so half of the requests fail immediately. The number
-/// of failures decides whether the median is the longest answer or unknown, so the median is a bound near the typical
-/// answer.
+/// The simulated server closes each connection after its answer, so half of the requests fail immediately. A few
+/// failures more or less decide whether the median is the longest answer or unknown. The median is therefore a lower
+/// bound near the typical answer.
 #[test]
 fn a_median_at_the_edge_of_the_failures_is_a_bound_below_no_lower_percentile() {
     let failing = |failed| {
@@ -61,8 +61,8 @@ fn a_median_at_the_edge_of_the_failures_is_a_bound_below_no_lower_percentile() {
     assert_eq!(failing(300).percentile(0.5), TimeFigure::Exact(100.0));
 }
 
-/// Half of the requests are refused, after the same times as the good answers. An earlier version took the refusals for
-/// requests that would have taken longer, and printed a p90 of 500 ms.
+/// Half of the requests are refused, and the refusals take as long as the good answers. An earlier version counted the
+/// refusals as requests that would have taken longer, and printed a p90 of 500 ms.
 #[test]
 fn refusals_as_slow_as_answers_change_no_percentile() {
     let same = |n| ms(&[(5, 99 * n), (500, n)]);

@@ -46,7 +46,7 @@ impl Hist {
         STANDARD.encode(bytes)
     }
 
-    /// Returns the compressed HdrHistogram V2 payload in base64, with this number of significant digits.
+    /// Returns the compressed HdrHistogram V2 payload in base64, with `digits` significant digits.
     fn to_short_base64(&self, digits: u8) -> String {
         let coarse = || {
             let mut coarse = Histogram::<u64>::new_with_bounds(1, HIGHEST_NS, digits).ok()?;
