@@ -1,5 +1,5 @@
-//! Starts and ends the programs that a row of the result runs. Servers listen on free ports, and are ended by their
-//! process IDs.
+//! Starts and ends the programs that a row of the result runs. Servers listen on free ports. A server is ended by its
+//! process ID, never by its name.
 
 use std::io::{BufRead, BufReader};
 use std::net::{SocketAddr, TcpListener, TcpStream};

@@ -48,7 +48,7 @@ impl RedisSession {
         Ok(session)
     }
 
-    /// Begins a trial: the next reading is its first one.
+    /// Begins a trial: the next reading is the first one of this trial.
     pub(crate) fn begin(&mut self) {
         self.first = None;
     }

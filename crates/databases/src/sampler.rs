@@ -170,8 +170,8 @@ pub struct DatabaseSampler {
 }
 
 impl DatabaseSampler {
-    /// Returns the profile so far. The first call returns an empty profile; the thread updates it after each later
-    /// sample.
+    /// Returns the profile so far. The first call returns an empty profile. From then on, the thread updates the
+    /// profile after each sample.
     pub fn so_far(&self) -> DatabaseProfile {
         let mut state = lock(&self.shared.0);
         state.wanted = true;

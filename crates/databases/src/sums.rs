@@ -54,7 +54,7 @@ pub(crate) struct Sums {
     hidden: u64,
     groups: BTreeMap<(SessionState, String, Arc<str>), f64>,
     blockers: BTreeMap<(SessionState, SessionState, Arc<str>), f64>,
-    /// Times for which row locks had been held when they were sampled, seconds.
+    /// Ages of the row locks at the moments at which they were sampled, seconds.
     held_s: Vec<f64>,
     short: HashMap<String, Arc<str>>,
     /// Executed commands from the latest reading. Each reading replaces the previous one.
@@ -88,8 +88,8 @@ impl Sums {
         self.add_blockers(sample.blockers);
     }
 
-    /// Adds each blocking transaction once. The age of its lock is the longest time that any session has waited for the
-    /// transaction.
+    /// Adds each blocking transaction once. The age of the transaction's lock is the longest time that any session has
+    /// waited for the transaction.
     fn add_blockers(&mut self, blockers: Vec<BlockerSample>) {
         let mut transactions: BTreeMap<(SessionState, u32), BlockerSample> = BTreeMap::new();
         for blocker in blockers {
@@ -159,8 +159,8 @@ impl Sums {
 
 /// Returns the typical duration for which locks are held, from the ages of the locks at random moments. On average, a
 /// random moment is in the middle of this duration, so the result is twice the median age. The result is exact if all
-/// durations are equal. If they are exponentially distributed, the result is 1.39 times the mean, because a random
-/// moment falls into a long duration more often.
+/// durations are equal. If the durations are exponentially distributed, the result is 1.39 times the mean, because a
+/// random moment falls into a long duration more often.
 fn typical_length(mut ages: Vec<f64>) -> Option<f64> {
     ages.sort_by(f64::total_cmp);
     ages.get(ages.len() / 2).map(|median| 2.0 * median)

@@ -67,8 +67,8 @@ pub struct SizeStep {
     pub rss_bytes: Option<f64>,
     /// Bottleneck at the capacity, one ID of [`crate::BOTTLENECKS`].
     pub bottleneck: Option<String>,
-    /// True if the capacity is only a lower bound: the search ended before any load was too much for the server, or
-    /// something else was the limit.
+    /// True if the capacity is only a lower bound. Either the search ended before any load was too much for the server,
+    /// or something other than the server was the limit.
     pub at_least: bool,
     /// Reason why the capacity is a lower bound, or why there is no capacity.
     pub limited: Option<String>,

@@ -1,7 +1,7 @@
 //! Suggestions for misspelt words: keys of a plan, names in tables, ids.
 
-/// Returns the candidate closest to a wrong word. `None` if no candidate is close: more than 1 + a third of the word's
-/// letters would have to change, and neither text contains the other.
+/// Returns the candidate closest to a wrong word. `None` if no candidate is close. A candidate is close if at most 1 +
+/// a third of the word's letters would have to change, or if one of both texts contains the other.
 pub fn nearest<'a>(wrong: &str, candidates: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
     let wrong = wrong.to_lowercase().replace('-', "_");
     let rated = candidates.into_iter().map(|c| (edits(&wrong, &c.to_lowercase().replace('-', "_")), c));

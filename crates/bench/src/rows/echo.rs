@@ -22,8 +22,8 @@ pub(crate) fn large(rounds: usize) -> Result<Compared> {
     against_all(rounds, 16 * 1024)
 }
 
-/// Measures each server once per round. Compares the loadline server that uses less CPU time per message with the other
-/// server that uses least.
+/// Measures each server once per round. Compares loadline's best server of the round with the best peer. The best
+/// server is the one with the lowest CPU time per message.
 fn against_all(rounds: usize, message_bytes: u32) -> Result<Compared> {
     let ours = [serve("uring-sharded")?, serve("epoll-sharded")?];
     let peers = peers()?;

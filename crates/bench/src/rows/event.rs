@@ -1,6 +1,6 @@
 //! The event API: growth of the time of a call with the number of idle (cold) connections, and overhead of the library
-//! over the system call. All rows use one run of the experiment `lab event-api`. The experiment alternates between its
-//! variants itself, so each row only reads one of its checks.
+//! over the bare system call. All rows use one run of the experiment `lab event-api`. The experiment itself alternates
+//! between the variants, so each row only reads one of the experiment's checks.
 
 use std::process::Command;
 use std::sync::OnceLock;

@@ -154,7 +154,7 @@ impl HeldConnections {
 
 impl Drop for HeldConnections {
     fn drop(&mut self) {
-        // On SIGTERM, the process ends the processes that hold its connections.
+        // On SIGTERM, this loadline process also ends the child processes that hold the connections.
         if let Some(child) = &mut self.0 {
             let _ = Command::new("kill").arg(child.id().to_string()).status();
             let _ = child.wait();

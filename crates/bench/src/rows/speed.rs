@@ -1,5 +1,6 @@
-//! Five figures: the generator's cost relative to a minimal loop, its throughput with two threads, the time to merge
-//! the results of its threads, the share of `find` that is not spent on measuring, and the duration of a build.
+//! Measures five figures. Three of them belong to the generator: its cost relative to a minimal loop, its throughput
+//! with two threads, and the time to merge the results of its threads. The others are the share of `find` that is not
+//! spent on measuring, and the duration of a build.
 
 use std::net::SocketAddr;
 use std::process::Stdio;
@@ -59,7 +60,7 @@ pub(crate) fn merge(rounds: usize) -> Result<Compared> {
 fn without_network(addr: SocketAddr, threads: &str) -> Result<Value> {
     // The URL needs a server that answers the test request, which loadline sends before any load.
     let url = format!("http://{addr}/");
-    // If loadline finds the server's process, it keeps the generator off the server's CPU. This list gives the
+    // If loadline finds the server's process, loadline keeps the generator off the server's CPU. This list gives the
     // generator both CPUs.
     let cpus = format!("{CLIENT_CPU},{SERVER_CPU}");
     let args = ["load", &url, "--io", "null", "--connections", "64", "--threads", threads, "--cpus", &cpus, "--json"];

@@ -15,7 +15,7 @@ const BURNS_US: u32 = 400;
 const SAME_PER_ROUND: usize = 4;
 const DIFFERENT_PER_ROUND: usize = 2;
 
-/// Measures the percentage of comparisons of equal servers that call one of them faster or slower.
+/// Measures the percentage of comparisons of equal servers in which the verdict is "faster" or "slower".
 pub(crate) fn equal(rounds: usize) -> Result<Compared> {
     count_verdicts(SAME_PER_ROUND * rounds, BURNS_US, "20s", |c| ["faster", "slower"].contains(&word(&c["verdict"])))
 }

@@ -12,7 +12,7 @@ const SESSIONS: &str = "SELECT state, wait_event_type, wait_event, CASE WHEN sta
     FROM pg_stat_activity WHERE backend_type = 'client backend' AND pid <> pg_backend_pid() LIMIT 4096";
 /// Statement that selects the transactions that block waiting sessions. At most four waits are examined, because
 /// pg_blocking_pids locks the whole lock table for a moment. Sessions that wait for a tuple form a queue. Only the
-/// first of them waits for the transaction that has the lock, so waits for tuples are left out.
+/// first session in this queue waits for the transaction that has the lock, so waits for tuples are left out.
 const BLOCKERS: &str = "SELECT w.locktype, b.pid, b.state, b.wait_event_type, b.wait_event, left(b.query, 1024), \
     extract(epoch FROM clock_timestamp() - w.waitstart) \
     FROM (SELECT pid, locktype, waitstart FROM pg_locks WHERE NOT granted AND locktype <> 'tuple' LIMIT 4) w \

@@ -21,7 +21,7 @@ pub struct ArenaPlan {
     pub resources: ArenaResources,
 }
 
-/// A server: a command, a container image, or a URL where it already runs.
+/// A server, given by a command, by a container image, or by the URL of a server that already runs.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct ArenaEntry {

@@ -113,7 +113,7 @@ pub struct ArenaNoise {
     pub profile: String,
     /// Name of the server.
     pub entry: String,
-    /// CPU time per request of the second start over that of the first one, with its 95 % interval.
+    /// CPU time per request after the second start divided by that after the first start, with its 95 % interval.
     pub ratio: Option<Estimate>,
     /// True if the interval contains 1. For equal servers, this is so in 95 of 100 comparisons.
     pub tied: bool,

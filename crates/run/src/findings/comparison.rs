@@ -117,8 +117,8 @@ pub struct WindowOrder {
     /// Seed of the order. The arrivals and think times of pair N use this seed plus N.
     pub seed: u64,
     /// One flag per pair: true if the new server's window came first. If both servers ran at the same time, the flag is
-    /// true if the new server had the first set of CPUs. Of pairs 1 and 2, exactly one has a true flag; so it is for
-    /// pairs 3 and 4, and for all later twos.
+    /// true if the new server had the first set of CPUs. Pairs 1 and 2 together have exactly one true flag, and so have
+    /// pairs 3 and 4, and so on.
     pub new_first: Vec<bool>,
     /// True if both servers ran at the same time, on separate sets of CPUs that they swapped from pair to pair.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
@@ -193,7 +193,7 @@ pub struct ComparedFigure {
     /// True for a secondary server cost, which is shown only if the two sides differ in it.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub beside: bool,
-    /// Factor by which the data must grow to decide the figure; absent if the figure is decided, or if no amount of
+    /// Factor by which the data must grow to decide the figure. Absent if the figure is decided, or if no amount of
     /// data is known to decide it.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub more: Option<f64>,

@@ -52,7 +52,7 @@ impl Limits {
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(default)]
 pub struct Picks {
-    /// Trial that the verdict describes: the trial at the limit, chosen by its good responses.
+    /// Trial that the verdict describes. It is the trial at the limit, chosen by good responses per second.
     pub decisive: Option<usize>,
     /// Trial that shows which CPU is fully used.
     pub full: Option<usize>,

@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 use crate::FigureUnit;
 use crate::figure::Figure;
 
-/// Tables and charts of an experiment. The experiment makes them again when an old run is read.
+/// Tables and charts of an experiment. The experiment makes these tables and charts again when an old run is read.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(default)]

@@ -25,8 +25,8 @@ pub enum ProofOutcome {
     NotTested,
 }
 
-/// Quantity that an experiment measures. A ratio is its value with the lever on, divided by its value with the lever
-/// off.
+/// Quantity that an experiment measures. A ratio is the value of this quantity with the lever on, divided by its value
+/// with the lever off.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(rename_all = "kebab-case")]
@@ -80,8 +80,8 @@ pub struct Proof {
     /// Predicted effects of further levers that test the verdict, each recorded before the lever was used.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub predictions: Vec<Effect>,
-    /// For response times: predicted share of the lever in `prediction` in the growth of the response time, if every
-    /// resource became slower by the same factor, 0 to 1.
+    /// For response times: predicted share of the lever in `prediction` in the growth of the response time, 0 to 1. The
+    /// growth is that with every resource slower by the same factor.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub predicted_share: Option<f64>,
     /// Measured effect of the lever in `prediction`.
@@ -98,8 +98,8 @@ pub struct Proof {
     pub remainder: Option<Estimate>,
     /// Measurements of the experiment.
     pub trials: Vec<ProofTrial>,
-    /// Stability of throughput without the levers, and recovery after them. Absent if no lever was switched on and off
-    /// in slots.
+    /// Stability of throughput without the levers, and recovery after the levers. Absent if no lever was switched on
+    /// and off in slots.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub steadiness: Option<Steadiness>,
     /// Measurements of one load, alternately with and without a lever.
@@ -372,8 +372,8 @@ pub struct LeverSlots {
     /// Share of the resource that the lever was ordered to take, 0 to 1. Absent in runs before 26 November 2026.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub ordered: Option<f64>,
-    /// Share of the resource, 0 to 1, that a CPU thief (a lever that takes CPU time) took in the slots in which it was
-    /// on. Absent for other levers.
+    /// Share of the resource, 0 to 1, that a CPU thief (a lever that takes CPU time) took in the slots in which the
+    /// thief was on. Absent for other levers.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub taken: Option<f64>,
     /// Upper bound on the share of time in which the server used or waited for the resource while the thief was off, 0

@@ -69,7 +69,8 @@ impl fmt::Debug for Password {
 pub struct Behind {
     /// Kind of the database.
     pub kind: DatabaseKind,
-    /// Host name, address, or a unix socket: for PostgreSQL its directory, for others the socket itself.
+    /// Host name, address, or path: for PostgreSQL the directory of its unix socket, for other databases the unix
+    /// socket itself.
     pub host: String,
     /// Port, which is also a part of the name of PostgreSQL's unix socket.
     pub port: u16,

@@ -1,4 +1,4 @@
-//! Expectations that fail a job if the run does not meet them: `p99<20ms`, `capacity>=5000`.
+//! Expectations of the user, such as `p99<20ms` or `capacity>=5000`. A run that does not meet an expectation fails.
 
 use serde::{Deserialize, Serialize};
 

@@ -10,7 +10,7 @@ use crate::{PlanError, Role};
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields, default)]
 pub struct HostPlan {
-    /// Name of the host, as its engine (such as ssh or docker) knows it.
+    /// Name of the host, as the engine (such as ssh or docker) knows the host.
     pub name: String,
     /// Role of the host. `client`: generators run on this host; `server`: the server is observed on this host.
     pub role: Role,

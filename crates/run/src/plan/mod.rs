@@ -38,7 +38,7 @@ use crate::{ColdPlan, Expectation, HostPlan, LoadPlan, Objective, ObservePlan, S
 pub struct Plan {
     /// Name of the command, such as `find`, `load` or `lab NAME`.
     pub command: String,
-    /// Label of the run. The run itself stores the label, so it is left out of the stored plan.
+    /// Label of the run. The run itself stores the label, so the stored plan does not have it.
     #[serde(skip)]
     pub label: Option<String>,
     /// Server to load.
@@ -62,7 +62,7 @@ pub struct Plan {
     /// Other hosts that take part; empty if everything runs on this host.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub hosts: Vec<HostPlan>,
-    /// Parameters of an experiment, described on its page.
+    /// Parameters of an experiment, described on the page of the experiment.
     #[serde(skip_serializing_if = "BTreeMap::is_empty")]
     pub lab: BTreeMap<String, serde_json::Value>,
 }

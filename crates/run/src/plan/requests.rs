@@ -51,7 +51,7 @@ pub struct RequestSet {
     /// Values for `{{column}}`. A run stores only the names of the columns.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub data: Option<DataTable>,
-    /// Recorded times at which the requests are sent again; a run does not store them.
+    /// Recorded times at which the requests are sent again; a run does not store these times.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub recorded: Option<RecordedTimes>,
 }
@@ -63,7 +63,7 @@ pub struct RequestSet {
 pub struct DataTable {
     /// Names of the columns.
     pub columns: Vec<String>,
-    /// Values by row. Because they may be secrets, only generators receive them.
+    /// Values by row. These values may be secrets, so only generators receive them.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub rows: Vec<Vec<String>>,
     /// Order of the rows.

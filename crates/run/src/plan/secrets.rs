@@ -19,7 +19,8 @@ use crate::{Protocol, RequestSet, UrlParts};
 const MIN_SEARCHED_LENGTH: usize = 6;
 
 const BEGIN: &str = "<redacted:";
-/// Number of digits in a placeholder. If the placeholder of another value has these digits, this number is added.
+/// Number of digits in a placeholder. A placeholder gets this number of further digits if its digits are already used
+/// for another value.
 const DIGITS: usize = 8;
 
 /// Secret values by placeholder. The debug output shows only the number of values.
@@ -68,7 +69,7 @@ impl Secrets {
         out
     }
 
-    /// Appends one `name=value` of a query with its separator, with a placeholder if the value is secret.
+    /// Appends one `name=value` of a query and its separator. A secret value is replaced by a placeholder.
     fn redact_parameter(&mut self, piece: &str, out: &mut String) {
         let (parameter, end) = match piece.char_indices().last() {
             Some((at, '?' | '#' | '&' | ';')) => piece.split_at(at),

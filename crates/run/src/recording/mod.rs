@@ -129,7 +129,7 @@ impl Recording {
         first.zip(last).map_or(0.0, |(a, b)| b - a)
     }
 
-    /// Returns a missing reading with its reason: the one given by the probe, or that the counter was not recorded.
+    /// Returns a missing reading with its reason: the reason that the probe gave, or that the counter was not recorded.
     pub fn why_absent(&self, id: &str, instance: &str) -> Reading {
         let told =
             self.absent.iter().find(|a| a.counter.as_str() == id && (a.instance == instance || a.instance.is_empty()));
@@ -186,7 +186,7 @@ impl Recording {
         Some(Self { columns: columns.collect(), t_s: self.t_s.drain(..rows).collect(), ..Self::default() })
     }
 
-    /// Appends later samples. If the columns are not the same in the same order, the function changes nothing and
+    /// Appends later samples. If their columns or the order of their columns differ, the function changes nothing and
     /// returns `false`.
     pub fn append(&mut self, later: Self) -> bool {
         if self.t_s.is_empty() && self.columns.is_empty() {

@@ -30,8 +30,8 @@ pub struct Run {
     pub command: String,
     /// Start of the run, RFC 3339 in UTC.
     pub started: String,
-    /// Label of the run, which names it in a history: the one given by `--label`, or the git commit of the working
-    /// directory.
+    /// Label of the run, which names the run in a history: the label given by `--label`, or the git commit of the
+    /// working directory.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub label: Option<String>,
     /// Elapsed time so far, seconds.
@@ -69,7 +69,8 @@ impl Run {
         !self.trials.is_empty() && self.trials.iter().all(|t| t.kind == crate::TrialKind::Watched)
     }
 
-    /// Returns the incident that ended the run, and its trial. A server, a generator or the only observer stopped.
+    /// Returns the incident that ended the run, and its trial. Such an incident makes the trial useless, for example
+    /// because the server ended. For external load, it may also be the loss of the observer.
     pub fn ended_by(&self) -> Option<(&Trial, &crate::Incident)> {
         self.trials.iter().find_map(|t| Some((t, t.incidents.iter().find(|i| t.kind.ends_with(i.kind))?)))
     }

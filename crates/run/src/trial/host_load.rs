@@ -35,7 +35,7 @@ pub struct HostFinding {
     pub completed_rate: Option<f64>,
     /// CPU utilization of the host by all processes in the window, 0 to 1; absent without its counters.
     pub cpus_busy: Option<f64>,
-    /// Share of retransmitted TCP segments, 0 to 1. Absent if the host sent none or its counters are missing.
+    /// Share of retransmitted TCP segments, 0 to 1. Absent if the host sent no segments or its counters are missing.
     pub segments_again: Option<f64>,
     /// True if this host is closest to its limit. The client side of the trial describes this host.
     pub busiest: bool,

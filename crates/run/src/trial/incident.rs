@@ -36,9 +36,9 @@ pub enum IncidentKind {
     ServerEnded,
     /// All processes of the server had ended, and later responses came again.
     ServerReturned,
-    /// No response came although some were due, and the state of the server's processes does not explain it.
+    /// No response came although responses were due, and the state of the server's processes does not explain this.
     Silence,
-    /// The server refused every request of the load, and also a single request after it.
+    /// The server refused every request of the load, and also a single request after the load.
     RefusedAtRest,
     /// The server or the network stopped responding, even to a single request after the load.
     ServerUnreachable,

@@ -12,8 +12,8 @@ use crate::{SlotHist, Tally, Tenths, Window, WindowSkew};
 pub struct Measured {
     /// Start and end of the window, on the time scale of the recordings.
     pub window: Window,
-    /// Start of the load as time of day, seconds since 1970 (UTC). With it, the times of a trial can be compared with logs
-    /// and traces of the server.
+    /// Start of the load as time of day, seconds since 1970 (UTC). With this time, the times of a trial can be compared
+    /// with logs and traces of the server.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub load_began_unix_s: Option<f64>,
     /// Length of the window by the generator's own clock, seconds.
@@ -55,9 +55,10 @@ pub struct Measured {
     /// Times in which a generator thread woke up late or stalled during its work; seconds since the load began.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub held_up: Vec<Window>,
-    /// Share of a machine's CPUs, 0 to 1, that neither server, upstreams and generator used nor left idle, in each tenth
-    /// of a second from the begin of the load to the end of the window. Other programs, other virtual machines, and
-    /// interrupts took this share. Of several machines, the largest share counts. Empty if unknown.
+    /// Share of a machine's CPUs, 0 to 1, that other programs, other virtual machines and interrupts took. This share
+    /// was neither idle nor used by server, upstreams or generator. The list has one value for each tenth of a second,
+    /// from the begin of the load to the end of the window. Of several machines, the largest share counts. Empty if
+    /// unknown.
     #[serde(with = "Figure::<Vec<f64>>", skip_serializing_if = "Vec::is_empty")]
     pub others: Vec<f64>,
     /// Information about the opening of the connections, if they were opened one after the other.

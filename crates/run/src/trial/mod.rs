@@ -85,8 +85,8 @@ impl TrialKind {
     }
 }
 
-/// One load on the server. The tallies cover the whole trial, from the first connect to the end of the drain, so they
-/// equal the server's own log. Rates and latencies cover the measured window.
+/// One load on the server. The tallies cover the whole trial, from the first connect to the end of the drain. The
+/// tallies therefore equal the server's own log. Rates and latencies cover the measured window.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(default)]
@@ -162,7 +162,7 @@ pub struct Trial {
     /// timeout, if connections of this load were idle that long.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub closes_idle_after_s: Option<f64>,
-    /// Connections that the server closed at one moment, if it seems to have restarted.
+    /// Connections that the server closed at one moment, if the server seems to have restarted.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub ended_together: Option<EndsTogether>,
     /// First failure of each kind with its reason.

@@ -6,8 +6,8 @@ use crate::{ErrorKind, Tally, Trial};
 const MIN_CONNECTIONS: u64 = 20;
 /// Minimum number of successive connections per client. If a server restarts twice, each client has only three.
 const GENERATIONS: f64 = 4.0;
-/// Minimum share of the connections that ended. In measured loads against such servers, the share was above 0.99: only
-/// the last connection of each client stays open.
+/// Minimum share of the connections that ended. In measured loads against servers that close silently, the share was
+/// above 0.99: only the last connection of each client stays open.
 const NEARLY_ALL: f64 = 0.9;
 /// Maximum standard deviation of the answers per lost connection, as a share of their mean, for a server that ends
 /// connections after a number of answers. If all connections have equal numbers of answers, this share is 0. A server

@@ -305,9 +305,9 @@ pub struct LoadPart {
     pub held_up: Vec<Window>,
     /// Histograms of the measured window: `response`, `service`, `blocked`, `start_error`, `connect`. With handshakes,
     /// also `handshake`, and `handshake_resumed` for resumed sessions. `unanswered` holds the time until the failure of
-    /// each failed request, and `refused` the time until each answer with an unexpected status. `under_way` holds the
-    /// ages of requests without a response at the end of the window, and `carried_in` the ages of those in flight at
-    /// its start. With streams of events, also `first_event` and `gap`.
+    /// each failed request. `refused` holds the time until each answer with an unexpected status. `under_way` holds the
+    /// ages of requests without a response at the end of the window. `carried_in` holds the ages of requests in flight
+    /// at the start of the window. With streams of events, also `first_event` and `gap`.
     #[serde(deserialize_with = "crate::bounded::map::<MAX_HISTOGRAMS, _, _>")]
     pub histograms: BTreeMap<String, Hist>,
     /// Service times of requests without an answer in the measured window: the time since they were sent. Empty if

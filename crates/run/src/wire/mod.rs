@@ -2,8 +2,8 @@
 //!
 //! An agent is `loadline agent`. An agent writes [`Hello`], reads one [`AgentSpec`](crate::AgentSpec) line and then
 //! [`AgentCommand`] lines from standard input, and writes [`AgentReport`] lines to standard output. A load agent then
-//! waits for another [`AgentSpec`](crate::AgentSpec); other agents end. Times refer to the agent's own CLOCK_MONOTONIC;
-//! the conductor measures its offset. An agent stops when its standard input ends or is silent for
+//! waits for another [`AgentSpec`](crate::AgentSpec); other agents end. Times refer to the agent's own CLOCK_MONOTONIC,
+//! whose offset the conductor measures. An agent stops when its standard input ends or is silent for
 //! [`SILENCE_TIMEOUT_S`].
 
 pub(crate) mod agent;
@@ -35,7 +35,7 @@ pub const MAX_LONG_LINE_BYTES: usize = 16 << 20;
 /// Time without input after which one end considers the other lost, seconds. Each end sends a heartbeat every second.
 pub const SILENCE_TIMEOUT_S: f64 = 5.0;
 
-/// Returns true if the beginning of a line shows that it may have up to [`MAX_LONG_LINE_BYTES`].
+/// Returns true if the beginning of a line shows that the line may be as long as [`MAX_LONG_LINE_BYTES`].
 pub fn is_long_line(begin: &[u8]) -> bool {
     [&br#"{"is":"part""#[..], br#"{"is":"observed""#, br#"{"is":"rows""#].iter().any(|long| begin.starts_with(long))
 }
@@ -90,7 +90,7 @@ pub enum AgentCommand {
         at_ns: Option<u64>,
     },
     /// New rate of an open loop, chosen by the user during the load. Other loads and loads with planned stages ignore
-    /// it.
+    /// this command.
     Rate {
         /// Factor by which the plan's rate is multiplied, limited to 0.001 to 1000.
         factor: f64,
@@ -102,7 +102,7 @@ pub enum AgentCommand {
     },
     /// Starts an observer's samples for a trial, or the slots of a lever.
     Follow {
-        /// Additional processes to observe; for a lever, processes that replace those of its plan.
+        /// Additional processes to observe; for a lever, processes that replace the processes in its plan.
         pids: Vec<u32>,
         /// Time origin of the trial on the agent's monotonic clock, nanoseconds.
         origin_ns: u64,
@@ -130,7 +130,7 @@ pub enum AgentCommand {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "is", rename_all = "snake_case")]
 pub enum AgentReport {
-    /// First line of an agent, sent before it reads any input.
+    /// First line of an agent, which the agent sends before it reads any input.
     Hello(Hello),
     /// Request for the program's bytes on standard input, sent before the hello. This report comes from the script that
     /// starts an agent on a host without a copy of the program.

@@ -32,10 +32,10 @@ pub struct ServerAnswer {
     pub error: Option<String>,
     /// True if connects are neither accepted nor refused, as if the accept queue were full.
     pub accepts_nothing: bool,
-    /// Addresses of the server's name, if the question was only about them.
+    /// Addresses of the server's name, if the question was only about these addresses.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub addresses: Vec<SocketAddr>,
-    /// Slots of the Redis cluster to which the server belongs, if the question was about them.
+    /// Slots of the Redis cluster to which the server belongs, if the question was about these slots.
     #[serde(
         skip_serializing_if = "Vec::is_empty",
         deserialize_with = "crate::bounded::list::<MAX_CLUSTER_RANGES, _, _>"

@@ -1,5 +1,5 @@
-//! Stored form of the recordings of a run. Every name is stored once, and the samples of each side refer to it by its
-//! index, from 0. Values are stored as differences, because most counters change little. Reading restores the exact
+//! Stored form of the recordings of a run. Every name is stored once, and the samples of each side refer to the name by
+//! its index, from 0. Values are stored as differences, because most counters change little. Reading restores the exact
 //! values.
 
 mod pack;

@@ -42,7 +42,7 @@ fn percentiles_of_simulated_windows_are_never_below_the_truth() {
             // A reset request never ends, so the true value is a higher percentile of the other requests.
             let share = 1.0 - (1.0 - q - resets) / (1.0 - resets);
             let truth_us = if share < 1.0 { -(1.0 - share).ln() * mean_ms * 1e3 } else { f64::INFINITY };
-            // A quantile may scatter as much as its rank does: by up to five standard errors.
+            // The rank of a quantile may be off by up to five standard errors, so the quantile may be off, too.
             let rank = (share - 5.0 * (share * (1.0 - share).max(1.0 / n) / n).sqrt()).clamp(0.0, 1.0 - 1e-12);
             let low_us = -(1.0 - rank).ln() * mean_ms * 1e3;
             match times.percentile(q) {
@@ -63,8 +63,8 @@ fn percentiles_of_simulated_windows_are_never_below_the_truth() {
     assert!(exact > 300 && bounds > 300, "{exact} {bounds}");
 }
 
-/// Response times are long and exponentially distributed, and the window is short: it cuts off as many requests as it
-/// fully contains.
+/// Response times are long and exponentially distributed. The window is so short that it cuts off as many requests as
+/// it fully contains.
 #[test]
 fn the_ends_of_a_short_window_do_not_shift_the_median() {
     let mut random = fastrand::Rng::with_seed(7);

@@ -13,8 +13,9 @@ impl CensoredTimes {
         Survivals::of(self).percentile(q)
     }
 
-    /// Returns the mean. If any request was never answered, the result is a lower bound: the mean of the answers, or
-    /// the mean of all requests with failed ones counted up to their failure, whichever is longer.
+    /// Returns the mean. If any request was never answered, the result is only a lower bound: the longer of two means.
+    /// One is the mean of the answers. The other is the mean of all requests, in which failed requests count up to
+    /// their failure.
     pub fn mean(&self) -> TimeFigure {
         let mean = |of: fn(&Counts) -> f64| {
             let sums = self.counts.iter().filter(|(ns, _)| **ns > 0);
@@ -40,7 +41,8 @@ impl CensoredTimes {
         let bound = |(figure, found): &(SummaryFigure, TimeFigure)| found.exact().is_none().then_some(*figure);
         summary.at_least = figures.iter().filter_map(bound).collect();
         for (figure, found) in figures.into_iter().filter(|(figure, found)| {
-            // The mean comes from the histogram itself, because it is not rounded up to the ends of the buckets.
+            // The mean comes from the histogram itself, because the histogram's mean is not rounded up to the ends of
+            // the buckets.
             *figure != SummaryFigure::Mean || found.exact().is_none() || self.count_refused() > 0
         }) {
             *summary.field(figure) = found.lowest().unwrap_or(0.0);

@@ -29,7 +29,7 @@ impl Default for Hist {
 }
 
 impl Hist {
-    /// Longest duration that is told apart from longer ones, nanoseconds.
+    /// Longest duration that a histogram can store, nanoseconds.
     pub const HIGHEST_NS: u64 = HIGHEST_NS;
 
     /// Makes an empty histogram. Only this call allocates memory (270 KiB); it also initializes all of this memory.
@@ -72,7 +72,8 @@ impl Hist {
         }
     }
 
-    /// Adds another histogram and consumes it. An empty histogram is replaced by the other one without copying.
+    /// Adds another histogram, which is consumed. If this histogram is empty, the other one replaces it without
+    /// copying.
     pub fn absorb(&mut self, other: Self) {
         if self.is_empty() && self.saturated == 0 {
             *self = other;
