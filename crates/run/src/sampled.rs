@@ -59,7 +59,7 @@ impl Run {
         })
     }
 
-    /// Returns the sampled databases of the trial [`Run::sampled_trial`].
+    /// Returns the sampled databases of the trial that [`Run::sampled_trial`] returns.
     pub fn sampled_databases(&self) -> &[DatabaseProfile] {
         let trial = self.sampled_trial().and_then(|at| self.trials.get(at));
         trial.map_or(&[], |trial| &trial.databases)

@@ -1,4 +1,5 @@
-//! Checks of the user's file, before anything starts. An error names the file, the line of the table, and the field.
+//! Checks of the user's file, before any server is started. An error names the file, the line of the table, and the
+//! field.
 
 use super::plan::{ArenaEntry, ArenaPlan, ArenaProfile, ArenaResources};
 use crate::{PlanError, UrlParts, toml_message};

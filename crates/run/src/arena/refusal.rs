@@ -18,7 +18,7 @@ pub enum ArenaRefusalKind {
     /// The server could not be built, did not start, or ended.
     #[default]
     Failed,
-    /// An answer differs from that of the first server, or from the stated expectation.
+    /// An answer differs from the first server's answer, or from the stated expectation.
     WrongAnswer,
     /// The generator, or the number of its connections, limited the rate.
     Generator,

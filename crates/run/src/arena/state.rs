@@ -49,7 +49,7 @@ pub struct ArenaState {
 }
 
 impl ArenaState {
-    /// Returns the search of a server under a load, if it has ended.
+    /// Returns the result of the capacity search for a server under a load, if this search has ended.
     pub fn search(&self, cell: ArenaPlace) -> Option<&ArenaSearch> {
         self.searches.iter().find(|search| search.place == cell)
     }

@@ -12,7 +12,7 @@ use crate::{Certainty, FigureUnit, WaitsFor};
 pub struct Bottleneck {
     /// ID of the bottleneck, one of [`BOTTLENECKS`].
     pub id: String,
-    /// Confidence, from 0 (a guess) to 1 (counters of the concerned side show every condition).
+    /// Confidence, from 0 (a guess) to 1 (counters on the side of the bottleneck show every condition of the verdict).
     #[serde(with = "Figure")]
     pub confidence: f64,
     /// Level of certainty that belongs to `confidence`.
@@ -32,8 +32,8 @@ pub struct Bottleneck {
     /// Upstream service that the server waits for, if one was found.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub waits_for: Option<WaitsFor>,
-    /// True if only one request at a time uses the CPU, on changing threads. The reason is a lock, for example the
-    /// global lock of an interpreter.
+    /// True if requests use the CPU only one at a time, although different threads handle them. The reason is a lock,
+    /// for example the global lock of an interpreter.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub serial: bool,
     /// Decisive signals, each with the value at which the verdict would change. The signal that is closest to this

@@ -14,7 +14,8 @@ pub struct Comparison {
     pub old: String,
     /// Name of the new runs.
     pub new: String,
-    /// Differences besides the server under test: machines, plans, versions. Read these first.
+    /// Differences between the sides other than the server under test, for example other machines, plans or versions.
+    /// Read these differences first.
     pub differences: Vec<String>,
     /// CPU cost of TLS per request, if only one of the two sides speaks TLS.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -100,7 +101,7 @@ pub struct SideDeath {
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(rename_all = "kebab-case")]
 pub enum FigureRole {
-    /// Decides the result. The comparison stays undecided while this figure may be worse.
+    /// Decides the result. The comparison stays undecided while this figure may be worse by more than the threshold.
     Required,
     /// Decides the result only if the two sides differ in this figure.
     Deciding,

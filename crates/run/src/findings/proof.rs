@@ -80,8 +80,8 @@ pub struct Proof {
     /// Predicted effects of further levers that test the verdict, each recorded before the lever was used.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub predictions: Vec<Effect>,
-    /// For response times: predicted share of the lever in `prediction` in the growth of the response time, 0 to 1. The
-    /// growth is that with every resource slower by the same factor.
+    /// For response times: predicted share of the lever in `prediction` in the growth of the response time, 0 to 1.
+    /// This is the growth if every resource becomes slower by the same factor.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub predicted_share: Option<f64>,
     /// Measured effect of the lever in `prediction`.

@@ -1,4 +1,4 @@
-//! Causes inside the processes: what requests wait for.
+//! Causes of waits inside the server's processes.
 
 use serde::{Deserialize, Serialize};
 

@@ -31,7 +31,7 @@ pub struct Change {
     /// Think time between a response and the next request, seconds.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub think_s: Option<f64>,
-    /// Random (Poisson) arrivals per second, which do not wait for responses; replaces users.
+    /// Random (Poisson) arrivals per second, which do not wait for responses. The arrivals replace the users.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub rate: Option<f64>,
     /// Server CPU time per request, relative to today: 0.8 is 20 % less.
@@ -60,8 +60,8 @@ pub struct Resource {
     /// Utilization with the requested users, 0 to 1.
     #[serde(with = "Figure")]
     pub utilization: f64,
-    /// True if the run used less than half of this resource, so that `limit` is a lower bound: a request costs more
-    /// under a light load.
+    /// True if the run used less than half of this resource. `limit` is then a lower bound, because a request costs
+    /// more under a light load.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub at_least: bool,
 }

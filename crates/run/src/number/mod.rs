@@ -1,7 +1,7 @@
 //! Formatting of numbers. This file formats numbers for tables, charts and headlines, with three significant digits and
 //! SI units. [`count`] keeps every digit of an exact count. [`prose`] formats for sentences.
 //!
-//! A missing value is written as `n/a`, never as 0. Infinity is written as a word.
+//! A missing value is written as `n/a`, never as 0. Infinity is written as `∞`.
 
 pub mod prose;
 

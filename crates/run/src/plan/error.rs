@@ -88,7 +88,7 @@ fn flag(path: &&'static str) -> (&'static str, &'static str) {
 }
 
 impl PlanError {
-    /// Returns the error as one for a plan that was read from a file.
+    /// Converts the error into the error for a plan that was read from a file.
     pub(crate) fn in_file(self, file: &str) -> Self {
         match self {
             Self::Range { what, value, advice } => Self::InFile { file: file.into(), what, value, advice },

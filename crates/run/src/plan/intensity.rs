@@ -122,8 +122,8 @@ impl Default for Intensity {
 }
 
 impl Intensity {
-    /// Returns the sum of several loads of one trial: connections, rates and descriptors added up. The first load
-    /// provides pipeline, think time, arrival process and T. `None` for no load or for loads of different kinds.
+    /// Returns the sum of several loads of one trial: their connections, rates and descriptors are added. The first
+    /// load provides pipeline, think time, arrival process and T. `None` for no load or for loads of different kinds.
     pub fn sum<'a>(loads: impl IntoIterator<Item = &'a Self>) -> Option<Self> {
         let mut loads = loads.into_iter();
         let first = loads.next()?.clone();

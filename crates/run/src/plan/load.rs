@@ -110,7 +110,7 @@ impl LoadPlan {
 }
 
 impl LoadPlan {
-    /// Returns true if measuring waits until all connections of the closed loop are open.
+    /// Returns true if the measurement waits until all connections of the closed loop are open.
     pub fn waits_for_all(&self) -> bool {
         self.blocks.is_some() || self.connect_rate > 0.0
     }

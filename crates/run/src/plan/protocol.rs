@@ -66,10 +66,10 @@ pub enum Protocol {
     },
     /// Statements for a PostgreSQL server.
     Postgres {
-        /// User; empty for connections without a login, which only a load without a network has.
+        /// User; empty for connections without a login. Only a load without a network has such connections.
         #[serde(default)]
         user: String,
-        /// Database; empty if it has the name of the user.
+        /// Name of the database; empty if it equals the name of the user.
         #[serde(default)]
         database: String,
         /// Password; a run stores a placeholder instead.

@@ -227,7 +227,7 @@ impl RequestPlan {
         !self.body.is_empty() || !self.body_base64.is_empty()
     }
 
-    /// Returns the name; without one, method and path without the query.
+    /// Returns the name. For a request without a name, returns the method and the path without the query.
     pub fn called(&self) -> String {
         match self.name.is_empty() {
             false => self.name.clone(),

@@ -1,5 +1,5 @@
-//! Other destinations than the host of the URL, as in curl: `--connect-to` and `--resolve`. Requests and TLS still name
-//! the host of the URL.
+//! Destinations that replace the host of the URL, as in curl: `--connect-to` and `--resolve`. Requests and TLS still
+//! name the host of the URL.
 
 use std::fmt;
 use std::net::IpAddr;

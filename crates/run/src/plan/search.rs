@@ -199,7 +199,7 @@ pub struct ObservePlan {
         deserialize_with = "crate::bounded::list::<{ crate::MAX_BEHIND }, _, _>"
     )]
     pub behind: Vec<crate::Behind>,
-    /// Loopback address at which loadline receives the server's spans during the run; absent if it receives none.
+    /// Loopback address at which loadline receives the server's spans during the run; absent if it receives no spans.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub spans: Option<SocketAddr>,
 }

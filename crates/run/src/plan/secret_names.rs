@@ -25,7 +25,7 @@ const SECRET_PARAMETERS: &[&str] = &["key", "sig", "sid", "pwd", "pass", "pw", "
 /// name.
 const MIN_TOKEN_LENGTH: usize = 32;
 
-/// Returns true if the name of a header makes its value secret.
+/// Returns true if the name of a header makes the header's value secret.
 pub fn is_secret_header(name: &str) -> bool {
     let name = name.trim().to_ascii_lowercase();
     SECRET_HEADERS.contains(&name.as_str()) || holds_secret_word(&name)

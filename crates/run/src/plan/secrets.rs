@@ -121,7 +121,7 @@ impl Secrets {
         found.into_iter().fold(text.to_string(), |text, (value, placeholder)| text.replace(value, placeholder))
     }
 
-    /// Returns a text with placeholders replaced by their values.
+    /// Returns a text in which placeholders are replaced by their values.
     fn reveal(&self, text: &str) -> String {
         let (mut out, mut rest) = (String::with_capacity(text.len()), text);
         while let Some(at) = rest.find(BEGIN) {
@@ -137,8 +137,8 @@ impl Secrets {
         out + rest
     }
 
-    /// Replaces the secrets of a protocol: a password, values of secret headers (well-known ones and `names`), and
-    /// values in the query of the path.
+    /// Replaces the secrets of a protocol: a password, values of secret headers, and values in the query of the path.
+    /// Headers are secret if they are well-known secret headers or in `names`.
     pub(crate) fn redact_protocol(&mut self, protocol: &mut Protocol, names: &[String]) {
         if let Protocol::Postgres { password, .. } = protocol {
             *password = self.redact(password);

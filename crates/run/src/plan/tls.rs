@@ -17,7 +17,7 @@ pub struct TlsPlan {
     pub key_file: Option<String>,
     /// True to accept any certificate.
     pub insecure: bool,
-    /// The only version to offer; absent to offer 1.3 and 1.2.
+    /// The only TLS version to offer; absent to offer TLS 1.3 and TLS 1.2.
     pub version: Option<TlsVersion>,
     /// Share of connections that resume an earlier session if possible, 0 to 1.
     pub resume: f64,

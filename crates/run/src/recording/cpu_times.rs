@@ -1,4 +1,5 @@
-//! Division of a host's CPU time within a window. Only this file decides which parts of CPU time count as work.
+//! Division of a host's CPU time within a window into kinds of CPU time. Only this file decides which kinds count as
+//! work.
 
 use crate::{Recording, Window};
 

@@ -186,8 +186,8 @@ impl Recording {
         Some(Self { columns: columns.collect(), t_s: self.t_s.drain(..rows).collect(), ..Self::default() })
     }
 
-    /// Appends later samples. If their columns or the order of their columns differ, the function changes nothing and
-    /// returns `false`.
+    /// Appends later samples. If their columns are not those of this recording, in the same order, the function changes
+    /// nothing and returns `false`.
     pub fn append(&mut self, later: Self) -> bool {
         if self.t_s.is_empty() && self.columns.is_empty() {
             *self = later;

@@ -7,7 +7,7 @@ use crate::ClassPart;
 /// Maximum number of addresses among which connections take turns.
 pub const MAX_ADDRESSES: usize = 64;
 
-/// Addresses of a server's name to which connections go.
+/// Choice of the addresses to which connections go, among the addresses of the server's name.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(rename_all = "kebab-case")]

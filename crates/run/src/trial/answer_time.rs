@@ -5,7 +5,8 @@ use std::collections::BTreeMap;
 
 use crate::{Hist, SummaryFigure};
 
-/// A time of an answer. All times but the gap start at one moment: the intended start, the connect or the send.
+/// A time of an answer. All times but the gap start at the same moment: the intended start, the connect or the send of
+/// the request.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum AnswerTime {
     /// Response time: until the last byte.

@@ -62,7 +62,7 @@ pub struct SessionGroup {
     pub sessions: f64,
 }
 
-/// Transactions that hold a lock for which others wait.
+/// Transactions that hold a lock for which other transactions wait.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(default)]
@@ -125,7 +125,7 @@ pub struct DatabaseProfile {
     /// Active sessions by activity and statement, the largest group first.
     #[serde(skip_serializing_if = "Vec::is_empty", deserialize_with = "crate::bounded::list::<MAX_WAIT_ROWS, _, _>")]
     pub groups: Vec<SessionGroup>,
-    /// Transactions that block others, the most frequent first.
+    /// Transactions that block other transactions, the most frequent first.
     #[serde(skip_serializing_if = "Vec::is_empty", deserialize_with = "crate::bounded::list::<MAX_WAIT_ROWS, _, _>")]
     pub blockers: Vec<Blocker>,
     /// Executed commands; the command that took most time comes first.

@@ -41,7 +41,7 @@ pub struct HostFinding {
     pub busiest: bool,
 }
 
-/// Time differences between the windows of several agents, and between the samples at both ends of the windows.
+/// Time differences between the windows of several agents, and between samples and their requested times.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(default)]

@@ -25,7 +25,8 @@ pub struct Measured {
     /// seconds.
     #[serde(with = "Figure::<Vec<f64>>")]
     pub series_completed: Vec<f64>,
-    /// Length of a step of the series in seconds, if the window is too long for tenths of a second.
+    /// Length of a step of the series in seconds; absent if each step is a tenth of a second. Only long windows have
+    /// longer steps.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub series_step_s: Option<f64>,
     /// Failed and refused requests per second in each step of `series_completed`; empty if there were none.

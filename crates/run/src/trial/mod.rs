@@ -129,17 +129,17 @@ pub struct Trial {
     /// Time between an event of a stream and the next one. Events that arrived in one read have gaps of 0 between them.
     #[serde(skip_serializing_if = "Summary::is_empty")]
     pub gap_us: Summary,
-    /// Events of streams that arrived in the measured window.
+    /// Number of events of streams that arrived in the measured window.
     #[serde(skip_serializing_if = "skip_empty::is_no_count")]
     pub events: u64,
     /// Mean number of open streams in the measured window. A stream is open from its request to the end of its answer.
     #[serde(with = "Figure", skip_serializing_if = "skip_empty::is_zero")]
     pub streams_open: f64,
-    /// Streams with a gap that was longer than `--stall`, in the measured window.
+    /// Number of streams in the measured window with a gap that was longer than `--stall`.
     #[serde(skip_serializing_if = "skip_empty::is_no_count")]
     pub streams_stalled: u64,
-    /// Streams that began and ended early in the measured window: with their connection, by the timeout, or without the
-    /// event that ends them.
+    /// Number of streams that began and ended early in the measured window: with their connection, by the timeout, or
+    /// without the event that ends a stream.
     #[serde(skip_serializing_if = "skip_empty::is_no_count")]
     pub streams_broken: u64,
     /// Service time: from the moment of sending to the last byte.
@@ -150,7 +150,8 @@ pub struct Trial {
     pub start_error_us: Summary,
     /// Time from connect() to an established connection.
     pub connect_us: Summary,
-    /// Time from an established connection until it is ready for requests; absent for protocols without a handshake.
+    /// Time from an established connection until the connection is ready for requests; absent for protocols without a
+    /// handshake.
     #[serde(skip_serializing_if = "Summary::is_empty")]
     pub handshake_us: Summary,
     /// Server's limit of concurrent requests per connection, the smallest of all connections (HTTP/2:

@@ -57,8 +57,8 @@ pub struct Tally {
     /// connections.
     #[serde(skip_serializing_if = "skip_empty::is_no_count")]
     pub answers_before_loss: u64,
-    /// Squares of these numbers of answers, summed over the connections. With these squares, a server that ends each
-    /// connection after a fixed number of answers differs from one that ends connections at random.
+    /// Sum of the squares of these numbers of answers. A server that ends each connection after a fixed number of
+    /// answers has a smaller sum than a server that ends connections at random after the same mean number.
     #[serde(skip_serializing_if = "skip_empty::is_no_count")]
     pub answers_before_loss_squared: u64,
     /// Number of payload and header bytes written to sockets.

@@ -1,4 +1,5 @@
-//! Values of a trial by name: settings and measurements of one experiment, in addition to those of every trial.
+//! Values of a trial by name: settings and measurements of one experiment, in addition to the values that every trial
+//! has.
 
 use std::collections::BTreeMap;
 use std::marker::PhantomData;

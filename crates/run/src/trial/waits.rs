@@ -46,7 +46,8 @@ pub enum ThreadState {
     Accept,
     /// The thread waits for a signal.
     Signal,
-    /// The thread waits for a socket that was opened after the sockets were last read, so its use is unknown.
+    /// The thread waits for a socket that was opened after the sockets were last read. The purpose of this socket is
+    /// therefore unknown.
     NewSocket,
     /// The thread waits in another system call; the key has its number.
     #[default]

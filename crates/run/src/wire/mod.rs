@@ -85,7 +85,8 @@ pub enum AgentCommand {
     Enter {
         /// Phase that begins now.
         phase: Phase,
-        /// Time of the change on the agent's monotonic clock, nanoseconds; absent to change as soon as all threads can.
+        /// Time of the change on the agent's monotonic clock, nanoseconds; absent to change as soon as all threads are
+        /// able to.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         at_ns: Option<u64>,
     },

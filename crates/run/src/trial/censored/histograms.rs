@@ -41,7 +41,7 @@ pub(crate) fn answer_times(histograms: &BTreeMap<String, Hist>, time: AnswerTime
     times.in_flight(of(UNDER_WAY).filter(|(ns, _)| *ns > from), of(CARRIED_IN))
 }
 
-/// Returns the summary of a histogram if `unanswered` further requests were never answered.
+/// Returns the summary of the durations in a histogram and of `unanswered` further requests that were never answered.
 pub fn summary_with_unanswered(hist: &Hist, unanswered: u64) -> Summary {
     censored_summary(hist, &UnansweredTimes::default(), unanswered)
 }

@@ -44,7 +44,7 @@ pub struct Summary {
 }
 
 impl Summary {
-    /// Returns a figure that is known exactly; `None` without values.
+    /// Returns a figure if it is known exactly; `None` without values, or if only a bound is known.
     pub fn exact(&self, figure: SummaryFigure) -> Option<f64> {
         Some(self).filter(|times| times.count > 0)?.figure(figure).exact()
     }
