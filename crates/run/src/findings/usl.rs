@@ -1,4 +1,4 @@
-//! Universal Scalability Law by N. Gunther, for judge's fits and the pages' curves.
+//! Universal Scalability Law by N. Gunther, used by judge's fits and by the curves of report pages.
 
 use crate::Fit;
 

@@ -63,7 +63,7 @@ pub struct RequestSet {
 pub struct DataTable {
     /// Names of the columns.
     pub columns: Vec<String>,
-    /// Values by row. These values may be secrets, so only generators receive them.
+    /// Values of the columns, one list per row. These values may be secrets, so only generators receive them.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub rows: Vec<Vec<String>>,
     /// Order of the rows.

@@ -7,8 +7,8 @@ use serde::{Deserialize, Serialize};
 /// Time between connects of a block without `compat`, nanoseconds. The time is shorter if the block sends faster.
 const CONNECT_NS: u64 = 500_000;
 
-/// Division of a closed loop into blocks. The closed loop provides the number of connections. Its pipeline is the
-/// number of messages in flight on each connection.
+/// Division of a closed loop into blocks. The closed loop provides the number of connections. The pipeline of the
+/// closed loop is the number of messages in flight on each connection.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields, default)]

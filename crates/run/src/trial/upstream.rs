@@ -2,8 +2,8 @@
 
 use serde::{Deserialize, Serialize};
 
-/// An address that the server's processes, or those of another upstream service, connect to. The counter
-/// `behind.connections` with this address as instance has the number of connections.
+/// An address that the server's processes, or those of another upstream service, connect to. The number of connections
+/// is in the counter `behind.connections`, whose instance is this address.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(default)]

@@ -52,7 +52,7 @@ impl CensoredTimes {
         self.add(times, |counts| &mut counts.failed)
     }
 
-    /// Adds the ages of the requests in flight at the end of the window, and of those in flight at its start.
+    /// Adds the ages of the requests in flight at the end of the window, and of the requests in flight at its start.
     #[must_use]
     pub fn in_flight(
         mut self,
