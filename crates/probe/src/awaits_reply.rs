@@ -11,8 +11,8 @@ const MAX_DELAYED_ACK_MS: u32 = 500;
 /// The kernel keeps the times of the last sent and of the last received data, in ticks of up to 10 ms. A busy
 /// connection pool sends the next request within the tick in which the last reply came, so both times are often equal.
 /// Acknowledgements then decide, because a reply acknowledges its request. A request has no reply yet if it is not
-/// acknowledged, or was acknowledged after the last reply. A young connection acknowledges data at once, so its delay
-/// shows nothing.
+/// acknowledged, or was acknowledged after the last reply. On a young connection, the peer acknowledges data at once,
+/// so there a late acknowledgement shows nothing.
 pub(crate) fn awaits_reply(traffic: &Traffic) -> Option<bool> {
     match (traffic.data_out, traffic.data_in) {
         (0, _) => Some(false),
@@ -22,7 +22,8 @@ pub(crate) fn awaits_reply(traffic: &Traffic) -> Option<bool> {
     }
 }
 
-/// Returns true if the peer acknowledged data after its own last data, within the maximum delay of an acknowledgement.
+/// Returns true if the peer acknowledged data after it last sent data, but within the maximum delay of an
+/// acknowledgement.
 fn has_late_acknowledgement(traffic: &Traffic) -> bool {
     let later_ms = traffic.received_ms_ago.saturating_sub(traffic.acknowledged_ms_ago);
     later_ms > 0 && later_ms <= MAX_DELAYED_ACK_MS

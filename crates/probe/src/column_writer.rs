@@ -1,5 +1,5 @@
-//! The writer that sources write into: one column per counter and instance, one row per sample. The writer builds a
-//! [`run::Recording`] without copying values. The writer's columns keep their positions in the next recording.
+//! Collects the samples of all sources: one column per counter and instance, one row per sample. The writer builds a
+//! [`run::Recording`] without copying values. Each column keeps its index in the next recording.
 
 use std::collections::HashSet;
 use std::fmt;
@@ -8,7 +8,8 @@ use run::{Absence, Column, CounterId, Kind, Peak, Recording};
 
 use crate::samples::{Place, Samples, only};
 
-/// Index of the columns of one instance. The columns are in the order of the counter IDs given to `open`.
+/// Index of the first column of one instance. Its columns follow each other in the order of the counter IDs given to
+/// [`ColumnWriter::open`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Slots(usize);
 
@@ -27,40 +28,44 @@ pub struct ColumnWriter {
     t_s: Vec<f64>,
     pages: Vec<InstanceColumns>,
     absent: Vec<Absence>,
-    /// True for each row that must be kept, because it is at the edge of a window.
+    /// For each row, true if thinning must keep it, because it is a sample at the edge of a phase.
     stays: Vec<bool>,
-    /// Number of rows that must be kept.
+    /// Number of rows that thinning must keep.
     edges: usize,
-    /// Number of samples so far. Each sample has its own number.
+    /// Number of samples since the writer was created, which is also the number of the newest sample.
     sample: u64,
-    /// The last row of a thinned series will hold 2^`thinned` samples. `open` is the number that it holds so far.
+    /// Number of times that the series was thinned, at most 32. Its last row is complete when it holds 2^`thinned`
+    /// samples, and `open` is the number of samples in this row so far.
     thinned: u32,
     open: u64,
-    /// Number of rows of the series at which the next merge is tried. This number grows if a merge found too few rows
-    /// between edges.
+    /// Minimum number of rows of the series for the next merge: 5/4 of the rows that the last merge left. A merge that
+    /// found few rows between edges is then not tried again at each sample.
     merge_from: usize,
 }
 
 /// Maximum number of rows of a series: 34 minutes at two samples per second. In a longer series, pairs of rows are
-/// merged, so that even a run of days takes no more memory.
+/// merged, so a run of days takes no more memory than a run of an hour.
 const MAX_ROWS: usize = 4096;
-/// Maximum number of values of a series. A value takes 16 bytes of memory and 7 bytes in `run.json`, so each side of a
-/// trial takes about 4 MB and 2 MB. A host with 300 columns keeps every sample for seven minutes.
+/// Maximum number of values of a series. A value takes 16 bytes of memory and 7 bytes in `run.json`, so the series of
+/// each side of a trial takes at most about 4 MB of memory and 2 MB of `run.json`. With 300 columns, samples are merged
+/// only after seven minutes.
 const MAX_VALUES: usize = 256 * 1024;
-/// Number of rows that a series may always have, so that hundreds of processes leave a readable chart.
+/// Number of rows that a series may have with any number of columns. The charts of hundreds of processes then stay
+/// readable.
 const MIN_ROWS: usize = 128;
-/// Maximum number of recorded reasons. The list of reasons is searched at each sample.
+/// Maximum number of recorded reasons for missing values. The list is limited because it is searched at each sample.
 const MAX_ABSENCES: usize = 1_000;
 
 impl ColumnWriter {
-    /// Starts the row of a sample that is always kept.
+    /// Starts the row of a sample at the edge of a phase. This row is always kept.
     pub fn begin(&mut self, t_s: f64) {
         self.edges += 1;
         self.open = 0;
         self.row(t_s, true);
     }
 
-    /// Starts the row of a sample of the series. In a long series, several samples share a row.
+    /// Starts a sample of the series, which has samples at a fixed interval. In a long series, several samples share a
+    /// row.
     pub fn begin_series(&mut self, t_s: f64) {
         if self.t_s.len() - self.edges >= self.max_rows().max(self.merge_from) {
             self.thin();
@@ -81,7 +86,7 @@ impl ColumnWriter {
         self.sample += 1;
     }
 
-    /// Returns the maximum number of rows of the series.
+    /// Returns the maximum number of rows of the series, which depends on the number of columns with values.
     fn max_rows(&self) -> usize {
         if self.t_s.len() < MIN_ROWS {
             return MIN_ROWS;
@@ -90,7 +95,8 @@ impl ColumnWriter {
         (MAX_VALUES / columns.max(1)).clamp(MIN_ROWS, MAX_ROWS)
     }
 
-    /// Merges pairs of neighbouring rows of the series, but never across an edge.
+    /// Merges pairs of neighbouring rows of the series. Rows at edges are kept, and no pair lies on both sides of an
+    /// edge.
     fn thin(&mut self) {
         let mut keep = vec![true; self.stays.len()];
         for row in 1..keep.len() {
@@ -126,8 +132,8 @@ impl ColumnWriter {
         slots
     }
 
-    /// Writes the value of the counter at index `at` of an instance into the current row. A later write replaces the
-    /// value.
+    /// Writes the value of the counter at index `at` of an instance into the current row. A second write in one sample
+    /// replaces the first.
     pub fn put(&mut self, slots: Slots, at: usize, value: f64) {
         let (Some(page), Some(t_s)) = (self.pages.get_mut(slots.0 + at), self.t_s.last()) else { return };
         let (row, stretch) = (self.t_s.len() - 1, self.edges);
@@ -148,21 +154,22 @@ impl ColumnWriter {
         }
     }
 
-    /// Gives the columns of a closed instance to another instance with equal counters.
+    /// Gives the columns of a closed instance to another instance with the same list of counters.
     pub fn reopen(&mut self, slots: Slots, ids: &[&str], instance: &str) {
         for page in self.pages.iter_mut().skip(slots.0).take(ids.len()) {
             instance.clone_into(&mut page.instance);
         }
     }
 
-    /// Writes a value as [`ColumnWriter::put`] does, or leaves the row without a value.
+    /// Writes a value as [`ColumnWriter::put`] does. Writes nothing if there is no value.
     pub fn put_some(&mut self, slots: Slots, at: usize, value: Option<f64>) {
         if let Some(value) = value {
             self.put(slots, at, value);
         }
     }
 
-    /// Records why a counter has no value. An empty instance means all instances. The first reason is kept.
+    /// Records why a counter has no value. An empty `instance` means all instances of the counter. Only the first
+    /// reason for a counter and an instance is kept.
     pub fn absent(&mut self, id: &'static str, instance: &str, reason: fmt::Arguments<'_>) {
         let known = |a: &Absence| a.counter.as_str() == id && a.instance == instance;
         if self.absent.len() < MAX_ABSENCES && !self.absent.iter().any(known) {
@@ -199,7 +206,8 @@ impl ColumnWriter {
         Recording { t_s: self.t_s.clone(), columns, absent, peaks: self.peaks() }
     }
 
-    /// Returns the recording and starts a new one. Columns without any value are left out, but their reasons are kept.
+    /// Returns the recording and starts a new one. Columns without any value are left out, but the reasons for the
+    /// missing values are kept.
     pub fn take(&mut self) -> Recording {
         let (peaks, t_s) = (self.peaks(), std::mem::take(&mut self.t_s));
         self.stays.clear();
@@ -224,7 +232,8 @@ impl ColumnWriter {
     }
 }
 
-/// Leaves out reasons for all instances of a counter that has values after all, since no reader needs them.
+/// Removes each reason that applies to all instances of a counter if some instance of that counter has values after
+/// all.
 fn without_answered(mut absent: Vec<Absence>, columns: &[Column]) -> Vec<Absence> {
     let answered: HashSet<&CounterId> = columns.iter().map(|column| &column.counter).collect();
     absent.retain(|a| !a.instance.is_empty() || !answered.contains(&a.counter));
@@ -232,7 +241,7 @@ fn without_answered(mut absent: Vec<Absence>, columns: &[Column]) -> Vec<Absence
 }
 
 impl InstanceColumns {
-    /// Returns a column of these values, or `None` if it contains nothing to keep.
+    /// Returns a column of `values`. Returns `None` if there is no value, or if `quiet` is true and all values are 0.
     fn column(&self, values: Vec<Option<f64>>, quiet: bool) -> Option<Column> {
         let told = values.iter().flatten().any(|v| !quiet || *v != 0.0);
         let (counter, instance) = (CounterId::new(self.id), self.instance.clone());

@@ -1,5 +1,6 @@
-//! CPU time of a host and of the followed processes ten times per second. The difference is the CPU time that other
-//! programs took. Few counters are read so often, because each reading costs CPU time. Source: proc_stat(5).
+//! Idle CPU time of a host and CPU time of the followed processes, read ten times per second. The remaining CPU time
+//! was used by other programs. Only these counters are read so often, because each reading costs CPU time. Source:
+//! proc_stat(5).
 
 use run::CpuUse;
 
@@ -7,7 +8,7 @@ use crate::reread_file::RereadFile;
 use crate::text::{lines, number, words};
 use crate::units;
 
-/// Time between two readings in nanoseconds.
+/// Time between two readings, nanoseconds.
 pub(crate) const INTERVAL_NS: u64 = 100_000_000;
 /// Maximum number of readings of one trial: one hour. Later readings are left out.
 const MAX_READINGS: usize = 36_000;
@@ -15,7 +16,7 @@ const MAX_READINGS: usize = 36_000;
 /// Reads the CPU times; see the module documentation.
 pub(crate) struct CpuUseMeter {
     file: RereadFile,
-    /// CPUs that represent the host; empty for all.
+    /// CPUs whose idle time is counted; empty for all CPUs of the host.
     cpus: Vec<u32>,
     /// ID of each followed process, and its CPU time at the last reading in nanoseconds.
     processes: Vec<(u32, u64)>,
@@ -29,8 +30,8 @@ impl CpuUseMeter {
         Self { file, cpus, processes: Vec::new(), own_ns: 0, readings: CpuUse::default() }
     }
 
-    /// Takes a reading at `t_s` seconds since the origin of the trial. `pids` are the processes of this side and of its
-    /// upstreams.
+    /// Takes a reading at `t_s` seconds since the origin of the trial. `pids` are the processes of this side (server or
+    /// generator) and of its upstreams.
     pub(crate) fn read(&mut self, t_s: f64, pids: impl Iterator<Item = u32>) {
         if self.readings.t_s.len() >= MAX_READINGS {
             return;
@@ -52,7 +53,7 @@ impl CpuUseMeter {
         self.readings.own_s.push(self.own_ns as f64 / 1e9);
     }
 
-    /// Returns all readings and resets the meter, which also forgets the followed processes.
+    /// Returns all readings since the last call, and forgets the followed processes.
     pub(crate) fn take(&mut self) -> CpuUse {
         (self.own_ns, self.processes) = (0, Vec::new());
         std::mem::take(&mut self.readings)

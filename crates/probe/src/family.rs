@@ -1,16 +1,17 @@
-//! The instances of one source with their names and columns. Each sample finds the instances without allocation.
+//! Names and columns of the instances of one source. Finding a known instance allocates nothing.
 
 use crate::column_writer::{ColumnWriter, Slots};
 use crate::text;
 
-/// Instances that share a list of counters.
+/// Instances that all have the counters `ids`.
 #[derive(Debug)]
 pub(crate) struct Family {
     ids: &'static [&'static str],
     quiet: bool,
     most: usize,
     rows: Vec<(Vec<u8>, Slots)>,
-    /// Index at which the next name is expected, because files keep their order.
+    /// Index in `rows` of the instance that is expected next. A file lists its instances in the same order at each
+    /// sample.
     next: usize,
 }
 
@@ -35,7 +36,8 @@ impl Family {
         self.ids
     }
 
-    /// Returns the columns of an instance, which are opened on its first appearance. Returns `None` beyond the limit.
+    /// Returns the columns of the instance `name`, and opens them if the name is new. Returns `None` for a new name
+    /// beyond the limit.
     pub(crate) fn slots(&mut self, writer: &mut ColumnWriter, name: &[u8]) -> Option<Slots> {
         let holds = |row: &&(Vec<u8>, Slots)| row.0 == name;
         let at = match self.rows.get(self.next).filter(holds) {

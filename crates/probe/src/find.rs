@@ -18,8 +18,8 @@ use crate::tree::{diag_in, rtnl_in};
 pub struct Found {
     /// Process IDs of the server.
     pub pids: Vec<u32>,
-    /// One of the server's processes if the server is in another network namespace than the caller, for
-    /// `Scope::netns_pid`.
+    /// One of the server's processes, as a value for `Scope::netns_pid`. `None` if the server is in the caller's
+    /// network namespace.
     pub netns_pid: Option<u32>,
     /// Bound listen address, which may be a wildcard. `None` if the user named a process and no address.
     pub listen: Option<Address>,
@@ -38,7 +38,7 @@ pub enum FindError {
         "nothing listens on {0} in this network namespace; start the server, or name its process with --server-pid"
     )]
     NoListener(Address),
-    /// A listener exists, but no readable process holds it.
+    /// A listener exists, but no process whose descriptors this process may read holds its socket.
     #[error(
         "something listens on {addr}, but no process that may be looked into holds its socket; {}, or name its process with --server-pid",
         crate::rights::advice("the server's user")
@@ -55,18 +55,18 @@ pub enum FindError {
     /// The user named a process that does not exist.
     #[error("there is no process {0}; see `ss -ltnp` for who listens where")]
     NoProcess(u32),
-    /// The kernel did not answer over netlink.
+    /// A netlink query to the kernel failed.
     #[error("cannot ask the kernel who listens on {addr}: {source}; name the server's process with --server-pid")]
     Kernel {
         /// Address that was searched for.
         addr: Address,
-        /// Error of the system.
+        /// Error of the netlink query.
         source: std::io::Error,
     },
 }
 
-/// Returns the server whose process the user named: this process and all processes below it. `listen` is the address of
-/// the requests, if it is known.
+/// Returns the server whose process the user named: this process and all processes below it. `listen` is the address
+/// that the requests go to, if it is known.
 pub fn named_server(pid: u32, listen: Option<Address>) -> Result<Found, FindError> {
     parent_of(pid).ok_or(FindError::NoProcess(pid))?;
     let netns_pid = sys::netns::elsewhere(pid).and_then(|other| other.then_some(pid));
@@ -110,8 +110,8 @@ fn of_unix(at: &Address, inodes: &[u32]) -> Result<Found, FindError> {
     }
 }
 
-/// Returns the processes that hold any of these sockets, and their descendants. The result is empty if no process may
-/// be read.
+/// Returns the processes that hold any of these sockets, and their descendants. The result is empty if none of the
+/// processes whose descriptors may be read holds one.
 fn holders(inodes: &[u32]) -> Vec<u32> {
     let proc = Path::new("/proc");
     let parents = parents(proc);
@@ -120,7 +120,7 @@ fn holders(inodes: &[u32]) -> Vec<u32> {
 }
 
 /// Returns the processes that accept connections to `at`, as seen from the network namespace of a process (`None`: the
-/// caller's). The result is empty if they are on another host or may not be read.
+/// caller's). The result is empty if there is no such process on this machine, or if its descriptors may not be read.
 pub(crate) fn who_answers(at: &Address, netns_pid: Option<u32>) -> Vec<u32> {
     let addr = match at {
         Address::Inet(addr) => *addr,
@@ -138,7 +138,7 @@ pub(crate) fn who_answers(at: &Address, netns_pid: Option<u32>) -> Vec<u32> {
 /// Result of searching one network namespace for an address.
 #[derive(Debug)]
 enum NamespaceAnswer {
-    /// Inodes of the listeners, and one bound address.
+    /// Listeners were found: their inodes, and the address that one of them is bound to.
     Listens((Vec<u32>, SocketAddr)),
     /// The address belongs to the namespace, but no listener has it.
     Silent,
@@ -146,7 +146,7 @@ enum NamespaceAnswer {
     Foreign,
 }
 
-/// Searches the network namespace of a process (`None`: the caller's).
+/// Searches the network namespace of a process (`None`: the caller's) for listeners that accept connections to `addr`.
 fn ask(addr: SocketAddr, pid: Option<u32>) -> std::io::Result<NamespaceAnswer> {
     if !addr.ip().is_unspecified() && !rtnl_in(pid)?.is_local(addr.ip())? {
         return Ok(NamespaceAnswer::Foreign);
@@ -158,7 +158,7 @@ fn ask(addr: SocketAddr, pid: Option<u32>) -> std::io::Result<NamespaceAnswer> {
         diag.listeners(v6, Some(addr.port()), |l| {
             if serves(l, addr) {
                 inodes.push(l.inode);
-                // An exact address is a better name than a wildcard.
+                // Prefer an exact address to a wildcard, because it names the server better.
                 bound = Some(l.local).filter(|b| b.ip() == addr.ip()).or(bound).or(Some(l.local));
             }
         })?;
@@ -166,7 +166,7 @@ fn ask(addr: SocketAddr, pid: Option<u32>) -> std::io::Result<NamespaceAnswer> {
     Ok(bound.map_or(NamespaceAnswer::Silent, |bound| NamespaceAnswer::Listens((inodes, bound))))
 }
 
-/// Searches the network namespaces of all processes, one process per namespace.
+/// Searches all network namespaces that some process uses, except the caller's.
 fn elsewhere(addr: SocketAddr) -> Result<Found, FindError> {
     for pid in one_process_a_namespace() {
         if let Ok(NamespaceAnswer::Listens(sockets)) = ask(addr, Some(pid)) {
@@ -198,9 +198,9 @@ fn holders_of(addr: SocketAddr, found: &(Vec<u32>, SocketAddr), netns: Option<u3
     Ok(Found { pids, netns_pid: netns.map(|_| first), listen: Some((*listen).into()) })
 }
 
-/// Returns the holders and their descendants, with two exceptions. A service manager holds a socket that it created for
-/// its service (socket activation), but is not the server. If an ancestor of this process holds the socket, this
-/// process and its children are not the server.
+/// Returns the holders of a socket and their descendants, with two exceptions. A service manager holds a socket that it
+/// created for its service (socket activation). The manager is left out if another process holds the socket, too. For a
+/// service manager, this process and its ancestors, no descendants are added.
 fn family(proc: &Path, parents: &[(u32, u32)], holders: &[u32]) -> Vec<u32> {
     let me = std::process::id();
     let above_me = ancestors(parents, me);
@@ -222,13 +222,13 @@ fn is_manager(proc: &Path, pid: u32) -> bool {
     std::fs::read(proc.join(format!("{pid}/comm"))).is_ok_and(|comm| comm.trim_ascii() == b"systemd")
 }
 
-/// Returns true if a process has one of these sockets open, and false if its descriptors cannot be read.
+/// Returns true if a process has one of these sockets open. Returns false if its descriptors cannot be read.
 fn holds_any(pid: u32, inodes: &[u32]) -> bool {
     sockets_of(pid).any(|found| inodes.contains(&found))
 }
 
-/// Returns true if one of these processes holds a socket, as a server does, or an io_uring that may hold sockets.
-/// Returns `None` if neither was found and the descriptors of some process cannot be read.
+/// Returns true if one of these processes has a socket open, or an io_uring, which may hold sockets. A server has one
+/// of the two. Returns `None` if neither was found and the descriptors of some process cannot be read.
 pub fn holds_sockets(pids: &[u32]) -> Option<bool> {
     let holds = |pid: &u32| -> Option<bool> {
         let links = std::fs::read_dir(format!("/proc/{pid}/fd")).ok()?;

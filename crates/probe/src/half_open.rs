@@ -2,10 +2,10 @@
 
 use crate::text::{hex, lines, words};
 
-/// State number in /proc/net/tcp: TCP_SYN_RECV of linux/net/tcp_states.h.
+/// Number of the state TCP_SYN_RECV in /proc/net/tcp (linux/net/tcp_states.h).
 const SYN_RECV: u64 = 3;
 
-/// Counts connections on all ports that wait for the final acknowledgement of their handshake.
+/// Counts the IPv4 connections on all ports that wait for the final acknowledgement of their handshake.
 pub fn half_open(pid: u32) -> usize {
     counted(&std::fs::read(format!("/proc/{pid}/net/tcp")).unwrap_or_default())
 }

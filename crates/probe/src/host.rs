@@ -9,7 +9,7 @@ use crate::sources::port_range;
 use crate::text::{after, keyed, number};
 use crate::units;
 
-/// Settings that are files of one line: name of the fact, and path.
+/// Settings of the host, one file each: name of the fact, and path of the file.
 const FILES: &[(&str, &str)] = &[
     ("somaxconn", "proc/sys/net/core/somaxconn"),
     ("tcp_syncookies", "proc/sys/net/ipv4/tcp_syncookies"),
@@ -79,8 +79,8 @@ fn cpu_model(cpuinfo: &str) -> String {
         .to_owned()
 }
 
-/// Returns the kind of virtualisation. The CPU flags show whether the machine is virtual, and firmware names show the
-/// product.
+/// Returns the kind of virtualisation, or `None` on a physical machine. A CPU flag shows that the machine is virtual,
+/// and the vendor name in its firmware shows the product.
 fn virtualisation(root: &Path, cpuinfo: &str) -> Option<String> {
     let flags = cpuinfo.lines().find(|line| line.starts_with("flags"));
     let flagged = flags.is_some_and(|line| line.split_whitespace().any(|flag| flag == "hypervisor"));
@@ -94,9 +94,10 @@ fn virtualisation(root: &Path, cpuinfo: &str) -> Option<String> {
     }
 }
 
-/// Returns true if the kernel accounts interrupt time. Reads the kernel's configuration if it is available as text, and
-/// otherwise checks the effect. Without accounting, the sampling tick is itself an interrupt and hardly ever interrupts
-/// another one, so interrupts seem to take no time.
+/// Returns true if the kernel measures the time of interrupts (`CONFIG_IRQ_TIME_ACCOUNTING`), or `None` if this is
+/// unknown. Reads the kernel's configuration if it is available as text. Otherwise, returns false if more than 100,000
+/// interrupts took no time. Without this option, the kernel samples at each clock tick what the CPU does. The tick is
+/// itself an interrupt and hardly ever interrupts another one, so interrupts seem to take no time.
 fn irq_time_accounting(root: &Path) -> Option<bool> {
     let release = std::fs::read_to_string(root.join("proc/sys/kernel/osrelease")).ok()?;
     let release = release.trim();

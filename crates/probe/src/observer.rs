@@ -1,10 +1,10 @@
 //! The observer of a host, which makes all readings on that host during a trial. The observer takes plain data
-//! ([`run::ObserverSpec`]) and returns plain data ([`run::Observed`]), so it works alike in the conductor and in an
-//! agent on another machine.
+//! ([`run::ObserverSpec`]) and returns plain data ([`run::Observed`]). It can therefore run in the conductor (the
+//! process that controls the trials) or in an agent on another machine.
 //!
-//! An [`Observer`] lasts for a run, and a [`Watching`] for a trial. Files stay open between two trials. The first
-//! sample of a new probe opens hundreds of files. Opening these files would occupy a CPU for milliseconds and show in
-//! the trial's percentiles.
+//! An [`Observer`] lasts for a run, and a [`Watching`] for a trial. Files stay open between two trials, because the
+//! first sample of a new probe opens hundreds of files. Opening files during each trial would occupy a CPU for
+//! milliseconds and show in the trial's latency percentiles.
 
 use std::io;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -23,7 +23,8 @@ use crate::{Glance, Probe, SOURCES, Sampler, Scope, WaitSampler};
 pub struct Observer {
     spec: ObserverSpec,
     kept: Arc<Mutex<Option<Probe>>>,
-    /// Program files whose symbols were read. Reading a large file takes a tenth of a second.
+    /// Program files whose symbols were read. They are kept for the next trials, because reading a large file takes a
+    /// tenth of a second.
     images: stacks::Images,
 }
 
@@ -44,7 +45,8 @@ impl Observer {
         &self.spec
     }
 
-    /// Starts to sample the processes of the spec and `more`. Times count from `origin`.
+    /// Starts to sample the processes of the spec and those in `more`, every `interval_s` seconds. Times count from
+    /// `origin`.
     pub fn watch(&self, more: &[u32], interval_s: f64, origin: Origin) -> io::Result<Watching> {
         let mut spec = self.spec.clone();
         spec.processes.extend(more);
@@ -85,7 +87,7 @@ fn scope(spec: &ObserverSpec) -> Scope {
     }
 }
 
-/// Starts a sampler that reads these exporters on the caller's side of the trial (see [`Exporter`]).
+/// Starts a sampler that reads only these exporters, which provide counters of this process (see [`Exporter`]).
 pub fn listen(exporters: Vec<Exporter>, interval_s: f64, origin: Origin) -> io::Result<Sampler> {
     Sampler::start(Probe::exported(exporters), ProcessWatch::default(), interval(interval_s), origin)
 }
@@ -94,7 +96,7 @@ fn interval(seconds: f64) -> Duration {
     Duration::from_secs_f64(seconds.clamp(0.01, 3600.0))
 }
 
-/// An active observer.
+/// An observer during a trial. It samples until [`Watching::finish`].
 pub struct Watching {
     sampler: Sampler,
     waits: Option<WaitSampler>,
@@ -108,7 +110,7 @@ impl Watching {
         self.sampler.edge()
     }
 
-    /// Returns the incidents of the processes so far.
+    /// Returns the incidents so far, such as the end of a process.
     pub fn incidents(&self) -> Vec<Incident> {
         self.sampler.incidents()
     }
@@ -128,7 +130,7 @@ impl Watching {
         Some(Observed { machine: self.machine(), waits, ..seen })
     }
 
-    /// Returns the name of the CPUs that `cpu.*` counts (see [`run::Side::machine`]).
+    /// Returns a name for the CPUs whose time the counters `cpu.*` contain (see [`run::Side::machine`]).
     pub fn machine(&self) -> String {
         processors::machine(&self.observer.spec.processors)
     }

@@ -1,4 +1,4 @@
-//! The probe: reads every source into the writer, never fails, and measures its own cost.
+//! The probe reads every source into the writer, never fails, and measures its own cost.
 
 use run::{CpuUse, Recording};
 
@@ -20,8 +20,8 @@ pub struct Probe {
     cpu_use: Option<CpuUseMeter>,
 }
 
-/// Budget in microseconds for reading an exporter, such as a medium or loadline's own server. The budget of an exporter
-/// is in no table, because the caller provides the exporter.
+/// CPU time that reading an exporter, such as loadline's own server, may take on average per sample, microseconds.
+/// [`SOURCES`] has no row with the budget of an exporter, because the caller provides the exporter.
 const EXPORTER_BUDGET_US: u32 = 200;
 
 /// A source, with the data that decides when it is read next.
@@ -36,7 +36,7 @@ struct Reader {
     cost_us: f64,
     /// Number of periodic samples to skip before the next reading.
     rest: u32,
-    /// Time of the last reading on the monotonic clock.
+    /// Time of the last reading on the monotonic clock; `None` before the first one.
     read_ns: Option<u64>,
 }
 
@@ -51,7 +51,7 @@ impl Probe {
             ..Reader::new(spec.name, spec.budget_us, (spec.open)(&scope, &tree))
         });
         let readers: Vec<Reader> = readers.collect();
-        // The CPU time of processes comes from the running kernel.
+        // Process CPU times are read from the running kernel, so a copied /proc tree cannot give them.
         let cpu_use = (tree.is_live() && wanted("cpu") && wanted("process"))
             .then(|| CpuUseMeter::new(tree.keep("proc/stat"), scope.processors.clone()));
         Self { cpu_use, ..Self::over(tree, readers, scope.processes) }
@@ -68,14 +68,15 @@ impl Probe {
         Self { tree, writer, process_set, readers, effort: Effort::default(), cpu_use: None }
     }
 
-    /// Takes a full sample of every source, including expensive ones, at the edge of a phase. `t_s` is the time of the
-    /// sample in seconds since the origin of the trial. Never fails: a counter that cannot be read becomes an absence.
+    /// Reads every source at the edge of a phase, including expensive ones. Skips only a source whose last reading is
+    /// younger than its `edge_gap_ms`. `t_s` is the time of the sample in seconds since the origin of the trial. Never
+    /// fails: for a counter that cannot be read, the reason is recorded.
     pub fn sample(&mut self, t_s: f64) {
         self.row(t_s, true);
     }
 
-    /// Takes a sample of the series. A source that costs more than its budget is skipped, so that its mean cost stays
-    /// within the budget.
+    /// Takes a sample of the series. A source that costs more than its budget is skipped in some samples, so that its
+    /// mean cost per sample stays within the budget.
     pub fn sample_series(&mut self, t_s: f64) {
         self.row(t_s, false);
     }
@@ -109,11 +110,12 @@ impl Probe {
         self.effort.cpu_us += cpu_us() - begin;
     }
 
-    /// Follows other processes from the next sample on and keeps all other open files. The next trial of this side
-    /// needs this method, because its generator is another process.
+    /// Follows other processes from the next sample on. Files that do not belong to a process stay open. Call this
+    /// before the next trial of this side, because its generator is another process.
     pub fn follow(&mut self, processes: &[u32]) {
         self.process_set = ProcessSet::after(&self.process_set, processes.to_vec());
-        // Values of the previous trial must not appear in the next recording.
+        // The next sample reads every source, because readings of the previous trial do not count for the next
+        // recording.
         self.readers.iter_mut().for_each(|reader| (reader.rest, reader.read_ns) = (0, None));
     }
 
@@ -146,22 +148,23 @@ impl Probe {
         self.writer.take()
     }
 
-    /// Returns the instances `name:pid` of this side's processes so far (since [`Probe::follow`]).
+    /// Returns the processes of this side that were followed so far (since [`Probe::follow`]), as instances `name:pid`.
     pub fn processes(&self) -> Vec<String> {
         self.process_set.instances().map(str::to_owned).collect()
     }
 
-    /// Returns the upstreams of these processes, and the processes that answer there, so far (since [`Probe::follow`]).
+    /// Returns the upstreams of the followed processes so far (since [`Probe::follow`]), with the processes that answer
+    /// there.
     pub fn behind(&self) -> Vec<run::Upstream> {
         self.process_set.behind()
     }
 
-    /// Returns the CPU time of all samples so far in microseconds.
+    /// Returns the CPU time that all samples so far took, microseconds.
     pub fn cost_us(&self) -> f64 {
         self.effort.cpu_us
     }
 
-    /// Returns the number and cost of samples so far.
+    /// Returns the number and cost of the samples so far.
     pub fn effort(&self) -> Effort {
         self.effort
     }
@@ -171,7 +174,7 @@ impl Probe {
         self.readers.iter().map(|r| (r.name, r.cost_us))
     }
 
-    /// Counts samples that came late or not at all.
+    /// Adds to the number of samples that came late or not at all.
     pub(crate) fn add_late(&mut self, late: u64) {
         self.effort.late += late;
     }
@@ -196,9 +199,9 @@ impl Reader {
         rests
     }
 
-    /// Sets the number of samples in the series to skip, so that the mean cost stays within the budget. Full samples
-    /// read more and open files, so they do not change this number. A skipped source stays skipped after an edge. If an
-    /// edge reset the skips, each window would begin with its most expensive sample.
+    /// Sets the number of samples of the series that skip this source, so that its mean cost per sample stays within
+    /// the budget. A full sample (at an edge) costs more, because it reads more and opens files, so it does not change
+    /// this number. If a full sample ended the skipping, each window would begin with its most expensive sample.
     fn pace(&mut self, cost_us: f64, full: bool) {
         self.cost_us = cost_us;
         let over = cost_us / f64::from(self.budget_us);
@@ -228,7 +231,7 @@ mod tests {
         for spec in run::COUNTERS.iter().filter(|c| !run::EXPORTED.contains(&c.object)) {
             let told = r.columns_of(spec.id).next().is_some();
             let explained = r.absent.iter().any(|a| a.counter.as_str() == spec.id);
-            // A counter that is left out when zero may be zero on an idle machine.
+            // These counters are left out if they are zero, which they may be on an idle machine.
             assert!(told || explained || spec.id == "interrupt.count" || spec.id.starts_with("slab."), "{}", spec.id);
         }
         assert!(probe.cost_us() > 0.0 && probe.effort().samples == 3);
@@ -247,7 +250,7 @@ mod tests {
         probe.follow(&[std::process::id()]);
         probe.sample(0.0);
         let r = probe.take();
-        // Children of concurrent tests are children of this process, too.
+        // Concurrent tests start other children of this process, so only the instances of two process IDs are counted.
         let count = |all: Vec<String>, pid: u32| all.into_iter().filter(|p| p.ends_with(&format!(":{pid}"))).count();
         let read = || r.columns_of("process.cpu").map(|column| column.instance.to_string()).collect::<Vec<_>>();
         let me = std::process::id();

@@ -1,8 +1,9 @@
-//! IDs and instance names of this side's processes and of its upstream processes, which other sources use.
+//! IDs and instance names of this side's processes and of its upstreams' processes. The sources of a probe share this
+//! set.
 
 use run::Upstream;
 
-/// The followed processes.
+/// The followed processes of one side, and those of its upstreams.
 #[derive(Debug, Default)]
 pub struct ProcessSet {
     wanted: Vec<u32>,
@@ -20,13 +21,13 @@ impl ProcessSet {
         Self { wanted, ..Self::default() }
     }
 
-    /// Creates a set that replaces the followed processes.
+    /// Creates a set that replaces the followed processes of `before` by `wanted`.
     pub fn after(before: &Self, wanted: Vec<u32>) -> Self {
         Self { wanted, edition: before.edition + 1, ..Self::default() }
     }
 
-    /// Returns a number that changes when the followed processes are replaced. Data about earlier processes must then
-    /// be discarded.
+    /// Returns a number that changes when the followed processes are replaced. Sources must then discard their data
+    /// about the earlier processes.
     pub fn edition(&self) -> u64 {
         self.edition
     }
@@ -41,7 +42,7 @@ impl ProcessSet {
         self.members.push((pid, instance.to_owned()));
     }
 
-    /// Removes an ended process.
+    /// Removes an ended process whose counters were added to the sums over ended processes.
     pub fn forget(&mut self, pid: u32) {
         self.members.retain(|(member, _)| *member != pid);
     }
@@ -51,22 +52,22 @@ impl ProcessSet {
         self.members.iter().chain(&self.members_behind).any(|(p, _)| *p == pid)
     }
 
-    /// Returns the process IDs of all processes so far.
+    /// Returns the process IDs of this side's processes so far.
     pub fn pids(&self) -> impl Iterator<Item = u32> + '_ {
         self.members.iter().map(|(pid, _)| *pid)
     }
 
-    /// Returns the process IDs of all processes so far, and of the upstream processes.
+    /// Returns the process IDs of this side's processes and of the upstream processes so far.
     pub(crate) fn all_pids(&self) -> impl Iterator<Item = u32> + '_ {
         self.members.iter().chain(&self.members_behind).map(|(pid, _)| *pid)
     }
 
-    /// Returns the instances `name:pid` of all processes so far.
+    /// Returns the instances `name:pid` of this side's processes so far.
     pub fn instances(&self) -> impl Iterator<Item = &str> {
         self.members.iter().map(|(_, instance)| instance.as_str())
     }
 
-    /// Adds an upstream address. The processes that answer there are followed, too.
+    /// Adds an upstream. The processes `pids`, which answer there, are followed, too.
     pub fn met(&mut self, behind: Upstream, pids: Vec<u32>) {
         self.wanted_behind.extend(&pids);
         self.met.push((behind, pids));

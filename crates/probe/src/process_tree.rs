@@ -1,4 +1,4 @@
-//! Ancestry of processes from the parent numbers in /proc/PID/stat.
+//! Finds the parents, ancestors and descendants of processes by the parent IDs in /proc/PID/stat.
 
 use std::path::Path;
 
@@ -24,7 +24,8 @@ pub fn started_ticks(pid: u32) -> Option<u64> {
     number(fields.nth(19)?)
 }
 
-/// Returns true if a process is stopped (SIGSTOP), or will be as soon as it runs. Source: proc_pid_status(5).
+/// Returns true if a process is stopped, or will be stopped by a pending SIGSTOP as soon as it runs. Source:
+/// proc_pid_status(5).
 pub fn is_stopped(pid: u32) -> bool {
     let text = std::fs::read_to_string(format!("/proc/{pid}/status")).unwrap_or_default();
     let field = |name: &str| text.lines().find_map(|line| line.strip_prefix(name)).unwrap_or_default().trim();
@@ -32,22 +33,21 @@ pub fn is_stopped(pid: u32) -> bool {
     field("State:").starts_with('T') || pending("SigPnd:") || pending("ShdPnd:")
 }
 
-/// Bit of SIGSTOP (19) in a set of signals.
+/// Bit of SIGSTOP (19) in a signal mask.
 const STOP_SIGNAL_BIT: u64 = 1 << 18;
 
-/// Reads the parent of one process.
 fn parent(proc: &Path, pid: u32) -> Option<u32> {
     let text = std::fs::read(proc.join(format!("{pid}/stat"))).ok()?;
     let (_, mut fields) = stat_fields(&text)?;
     number(fields.nth(1)?).and_then(|n| u32::try_from(n).ok())
 }
 
-/// Returns all processes of this machine below a process, ascending.
+/// Returns the IDs of all descendants of a process of this machine, ascending.
 pub fn descendants_of(pid: u32) -> Vec<u32> {
     descendants(Path::new("/proc"), &[pid])
 }
 
-/// Returns a process of this machine, followed by all processes below it.
+/// Returns the ID of a process of this machine, followed by the IDs of all its descendants.
 pub fn with_descendants(pid: u32) -> Vec<u32> {
     std::iter::once(pid).chain(descendants_of(pid)).collect()
 }

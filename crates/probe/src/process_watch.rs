@@ -1,8 +1,8 @@
 //! Watches whether processes still run. A stopped or ended process changes the meaning of all later figures, so each
-//! incident is recorded with its time.
+//! stop and each end is recorded as an incident with its time.
 //!
-//! Files stay open, so an ended process is not confused with a new process with its ID. A lack of descriptors is never
-//! mistaken for an end. Source: proc_pid_stat(5).
+//! The stat file of each process stays open, so an ended process is not confused with a new process that has its ID. A
+//! shortage of file descriptors is never mistaken for the end of a process. Source: proc_pid_stat(5).
 
 use std::fs::File;
 use std::time::Duration;
@@ -13,7 +13,8 @@ use crate::find::find_server;
 use crate::reread_file::reread;
 use crate::text::stat_fields;
 
-/// Maximum number of incidents. A program that limits the CPU time of others stops them many times a second.
+/// Maximum number of recorded incidents. A program that limits the CPU time of others (such as cpulimit) stops them
+/// many times a second.
 const MAX_INCIDENTS: usize = 256;
 
 /// Interval between checks of the processes.
@@ -35,7 +36,7 @@ struct Process {
     state: State,
 }
 
-/// A watch over the processes of one side.
+/// Watches the processes of one side of a trial (server or load generator).
 #[derive(Debug, Default)]
 pub struct ProcessWatch {
     role: Role,
@@ -58,7 +59,8 @@ impl ProcessWatch {
             runs.then(|| Process { instance: format!("{comm}:{pid}"), stat, state: State::Runs })
         };
         let processes: Vec<Process> = spec.processes.iter().filter_map(&mut open).collect();
-        // A process may have ended between two trials. If the process cannot be read, its end is not certain.
+        // The server may have ended between two trials. A read error other than `NotFound` does not prove that a
+        // process ended.
         let missing = |pid: &u32| match std::fs::read(format!("/proc/{pid}/stat")) {
             Ok(text) => stat_fields(&text).is_some_and(|(_, mut rest)| matches!(rest.next(), Some(b"Z" | b"X"))),
             Err(e) => e.kind() == std::io::ErrorKind::NotFound,
@@ -77,7 +79,7 @@ impl ProcessWatch {
         }
     }
 
-    /// Returns the time of the next check on the monotonic clock. Without processes, there is no next check.
+    /// Returns the time of the next check on the monotonic clock. Without running processes, there is no next check.
     pub(crate) fn due_ns(&self) -> u64 {
         let ended = self.processes.iter().all(|p| p.state == State::Ended);
         if ended { u64::MAX } else { self.next_ns }
@@ -114,7 +116,7 @@ impl ProcessWatch {
         &self.incidents
     }
 
-    /// Returns the incidents. If the server itself ended, the state of the listener is added.
+    /// Returns all incidents. If the server ended and a new one listens on its address, this is added as an incident.
     pub(crate) fn finish(mut self, at_s: f64) -> Vec<Incident> {
         let gone = self.incidents.iter().any(|i| i.kind == IncidentKind::ServerEnded);
         let Some(found) = self.listen.clone().filter(|_| gone).and_then(|addr| find_server(addr).ok()) else {
@@ -166,7 +168,7 @@ impl ProcessWatch {
         self.add(Incident { kind, begin_s: at_s, end_s: None, text });
     }
 
-    /// Adds an incident. The end of the server is always added.
+    /// Adds an incident if the list is not full. The end of the server is always added.
     fn add(&mut self, incident: Incident) {
         if self.incidents.len() < MAX_INCIDENTS || incident.kind == IncidentKind::ServerEnded {
             self.incidents.push(incident);
@@ -174,8 +176,8 @@ impl ProcessWatch {
     }
 }
 
-/// Returns the state of a process. A state that cannot be read changes nothing. A traced process (`t`) stops at each
-/// call and continues, so it does not count as stopped.
+/// Returns the state of a process, or its last known state if the file cannot be read. A traced process (state letter
+/// `t`) stops at each system call and continues, so it does not count as stopped.
 fn seen(process: &Process, incident: Option<usize>, buffer: &mut Vec<u8>) -> State {
     match (look_at(&process.stat, buffer), process.state) {
         (_, State::Ended) | (Ok(Some((_, b'Z' | b'X'))), _) => State::Ended,
@@ -187,7 +189,7 @@ fn seen(process: &Process, incident: Option<usize>, buffer: &mut Vec<u8>) -> Sta
     }
 }
 
-/// Reads name and state letter of a process.
+/// Reads name and state letter of a process. Returns `None` if the text has another format.
 fn look_at(stat: &File, buffer: &mut Vec<u8>) -> std::io::Result<Option<(String, u8)>> {
     let fields = stat_fields(reread(stat, buffer)?);
     Ok(fields.and_then(|(comm, mut rest)| Some((comm, *rest.next()?.first()?))))
@@ -204,7 +206,7 @@ mod tests {
     use super::*;
     use std::process::{Child, Command};
 
-    /// Processes that end with the test.
+    /// `sleep` processes that are killed at the end of the test.
     struct Sleepers(Vec<Child>);
 
     impl Sleepers {
@@ -217,7 +219,7 @@ mod tests {
             ProcessWatch::new(&ObserverSpec { role, processes, ..ObserverSpec::default() })
         }
 
-        /// Sends a signal and waits until the kernel shows one of these state letters.
+        /// Sends a signal and waits until /proc/PID/stat shows one of these state letters.
         fn signal(&self, at: usize, name: &str, letters: &[u8]) {
             let pid = self.0[at].id();
             Command::new("kill").args([format!("-{name}"), pid.to_string()]).status().unwrap();
@@ -268,13 +270,14 @@ mod tests {
         assert_eq!(life.due_ns(), u64::MAX, "nobody is left to look at");
     }
 
-    /// A program such as cpulimit stops the server and lets it go on, for hours.
+    /// A program such as cpulimit stops the server and lets it continue, again and again for hours.
     #[test]
     fn the_number_of_incidents_is_bounded() {
         let sleepers = Sleepers::start(1);
         let mut life = sleepers.life(Role::Server);
         for at in 0..2 * MAX_INCIDENTS {
-            // The test notes a stop of a running process, so the next check notes that the process continued.
+            // The process runs, but the test records that it was stopped. The next check therefore records that it
+            // continued.
             let next = Some(life.incidents.len()).filter(|next| *next < MAX_INCIDENTS);
             life.stopped(0, at as f64);
             life.processes[0].state = State::Stopped(next);

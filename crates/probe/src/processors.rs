@@ -1,5 +1,5 @@
-//! CPUs of a server, treated as if they were its whole host: finds the CPUs to which a server is pinned, and reduces
-//! recordings to these CPUs.
+//! Finds the CPUs to which a server is pinned, and reduces recordings to these CPUs, as if they were the server's whole
+//! host.
 
 use std::path::Path;
 
@@ -7,8 +7,9 @@ use run::Recording;
 
 use crate::text::{after, keyed};
 
-/// Returns the CPUs on which a server's worker processes may run. Workers are the processes without children among
-/// `pids`, because a waiting parent (nginx's master) is usually not pinned. The result is empty if nothing can be read.
+/// Returns the CPUs on which a server's worker processes may run. Workers are the processes in `pids` that have no
+/// child in `pids`. A parent that only waits (nginx's master) is usually not pinned. The result is empty if nothing can
+/// be read.
 pub fn cpus_of(root: &Path, pids: &[u32]) -> Vec<u32> {
     let status = |pid: &u32| std::fs::read(root.join(format!("proc/{pid}/status"))).ok();
     let all: Vec<(u32, Vec<u8>)> = pids.iter().filter_map(|pid| status(pid).map(|text| (*pid, text))).collect();
@@ -24,7 +25,7 @@ pub fn cpus_of(root: &Path, pids: &[u32]) -> Vec<u32> {
     cpus
 }
 
-/// Returns the first CPU of the core that a CPU belongs to; the CPU itself if that cannot be read.
+/// Returns the lowest CPU number of the core that `cpu` belongs to. Returns `cpu` itself if that cannot be read.
 pub fn core_of(cpu: u32) -> u32 {
     let path = format!("/sys/devices/system/cpu/cpu{cpu}/topology/thread_siblings_list");
     let list = std::fs::read_to_string(path).unwrap_or_default();
@@ -41,14 +42,14 @@ fn list_of(text: &str) -> Vec<u32> {
     text.split(',').filter_map(range).flatten().collect()
 }
 
-/// Returns the boot ID of this machine, which is equal in all its namespaces. The result is empty if the kernel has no
-/// boot ID.
+/// Returns the boot ID of this machine, which is equal in all namespaces of the machine. The result is empty if the
+/// kernel has no boot ID.
 pub fn boot_id() -> String {
     std::fs::read_to_string("/proc/sys/kernel/random/boot_id").unwrap_or_default().trim().into()
 }
 
-/// Returns the name of the CPUs that an observer counts: the boot ID of this machine. If some CPUs represent the host,
-/// the name contains these CPUs, too.
+/// Returns a name for the CPUs that an observer counts: the boot ID of this machine. If only some CPUs count as the
+/// host, their numbers follow the boot ID.
 pub(crate) fn machine(cpus: &[u32]) -> String {
     let boot = boot_id();
     let boot = if boot.is_empty() { "this machine" } else { &boot };

@@ -1,6 +1,6 @@
 //! A kernel file that stays open and is read from its start at each sample. pread(2) makes procfs and sysfs produce the
-//! text again without a path look-up. Reading the file of an ended process fails with ESRCH, so a new process with its
-//! ID is never mistaken for it.
+//! text again without a path look-up. Reading the file of an ended process fails with ESRCH, so the ended process is
+//! never confused with a new process that has its ID.
 
 use std::fs::File;
 use std::io;
@@ -32,7 +32,7 @@ pub(crate) fn reread<'b>(file: &File, buffer: &'b mut Vec<u8>) -> io::Result<&'b
     }
 }
 
-/// A path with its file, opened at the first read, and its own buffer.
+/// A file that is opened at the first read, with its path and its own buffer.
 #[derive(Debug)]
 pub(crate) struct RereadFile {
     path: PathBuf,
@@ -45,7 +45,7 @@ impl RereadFile {
         Self { path, file: None, buffer: Vec::new() }
     }
 
-    /// Wraps an open file, for example from another namespace. The path is used in messages.
+    /// Wraps an open file, for example from another namespace. The path is used in error messages.
     pub(crate) fn from_file(path: PathBuf, file: File) -> Self {
         Self { path, file: Some(file), buffer: Vec::new() }
     }
@@ -63,7 +63,7 @@ impl RereadFile {
     }
 }
 
-/// Formats the clause that explains a failed reading.
+/// Returns a clause that explains why a file could not be read.
 pub(crate) fn why(path: &std::path::Path, error: &io::Error) -> String {
     let path = path.display();
     match error.kind() {

@@ -1,10 +1,10 @@
 //! A thread that samples at regular intervals and, on request, exactly at the edges of phases.
 //!
-//! Each sample of the series has a random moment in the first half of its interval. At fixed moments, a server that
-//! works in step with the interval would always be seen in the same state. Intervals begin at absolute times (origin +
-//! k · interval), so a late sample does not delay later ones. `probe.late` counts each missed sample, and each sample
-//! that starts more than half an interval late. Between these samples, the thread reads the CPU time of the host and of
-//! the processes ten times per second ([`crate::cpu_use`]).
+//! Each regular sample is taken at a random moment in the first half of its interval. At fixed moments, a server that
+//! works periodically would always be seen in the same state. Intervals begin at absolute times (origin + k ·
+//! interval), so a late sample does not delay later ones. `probe.late` counts each missed sample, and each sample that
+//! starts more than half an interval late. Between these samples, the thread reads the CPU time of the host and of the
+//! processes ten times per second ([`crate::cpu_use`]).
 
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::thread::JoinHandle;
@@ -17,21 +17,21 @@ use crate::Probe;
 use crate::cpu_use;
 use crate::process_watch::ProcessWatch;
 
-/// Requests to the thread and its answers.
+/// Requests to the sampler's thread, and the thread's answers.
 #[derive(Debug, Default)]
 struct SamplerRequests {
-    /// Number of edges that were requested and that were taken.
+    /// Number of samples at edges that were requested (`asked`) and that were taken (`taken`) so far.
     asked: u64,
     taken: u64,
-    /// Time of the last edge in seconds since the origin.
+    /// Time of the last sample at an edge, in seconds since the origin.
     edge_s: f64,
     stop: bool,
     /// Incidents of the processes so far.
     incidents: Vec<Incident>,
-    /// True if a live view is active, so the next samples are published.
+    /// True once a live view has asked for samples. Each later sample is then published in `shown`.
     looked_at: bool,
     shown: Option<Glance>,
-    /// True if a copy of all samples is requested, and the copy.
+    /// True while a copy of all samples is requested. The thread puts the copy into `copy`.
     copy_wanted: bool,
     copy: Option<Observed>,
 }
@@ -39,13 +39,13 @@ struct SamplerRequests {
 /// The newest samples, for live views during sampling.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Glance {
-    /// The last few samples of the counters that show busy devices.
+    /// The newest samples (at most four) of the counters that show how close resources are to their limits.
     pub recording: Recording,
     /// Instances `name:pid` of the followed processes.
     pub processes: Vec<String>,
 }
 
-/// Counters published for live views: utilisations and distances from limits.
+/// Counters that are published for live views: use and limits of resources.
 const SHOWN_COUNTERS: &[&str] = &[
     "cpu.user",
     "cpu.system",
@@ -71,7 +71,8 @@ const SHOWN_COUNTERS: &[&str] = &[
     "conntrack.entries",
     "conntrack.limit",
 ];
-/// Number of published samples: one more than the intervals over which a figure is computed.
+/// Maximum number of published samples. A live view computes its figures over the three intervals between these
+/// samples.
 const SHOWN_ROWS: usize = 4;
 
 #[derive(Debug, Default)]
@@ -106,7 +107,7 @@ pub struct Ended {
 }
 
 impl Sampler {
-    /// Starts sampling and watching the processes. Times are in seconds since the origin of the trial.
+    /// Starts to take samples and to watch the processes. Times are in seconds since the origin of the trial.
     pub fn start(probe: Probe, life: ProcessWatch, interval: Duration, origin: Origin) -> std::io::Result<Self> {
         let orders = SamplerRequests { incidents: life.incidents().to_vec(), ..SamplerRequests::default() };
         let queue = Arc::new(SamplerQueue { orders: Mutex::new(orders), ..SamplerQueue::default() });
@@ -117,8 +118,8 @@ impl Sampler {
         Ok(Self { queue, thread: Some(thread), origin })
     }
 
-    /// Takes a full sample now. Returns the time of the sample in seconds since the origin, which lies between call and
-    /// return.
+    /// Takes a full sample now. Returns the time of the sample in seconds since the origin. This time lies between the
+    /// call and the return.
     pub fn edge(&self) -> f64 {
         let mut orders = self.queue.lock();
         orders.asked += 1;
@@ -126,7 +127,7 @@ impl Sampler {
         self.queue.changed.notify_all();
         while orders.taken < mine {
             if self.thread.as_ref().is_none_or(JoinHandle::is_finished) {
-                // Only a bug in a source ends the thread, and the caller still needs a time.
+                // Only a bug in a source ends the thread early. The caller needs a time even then.
                 return self.origin.now_s();
             }
             let wait = self.queue.changed.wait_timeout(orders, Duration::from_millis(50));
@@ -140,16 +141,16 @@ impl Sampler {
         self.queue.lock().incidents.clone()
     }
 
-    /// Returns the newest samples, or `None` before the first sample after the first call. After the first call, the
-    /// sampler copies a few figures at each sample.
+    /// Returns the newest samples. From the first call on, the sampler publishes a few counters after each sample. The
+    /// result is therefore `None` until the sample after the first call.
     pub fn glance(&self) -> Option<Glance> {
         let mut orders = self.queue.lock();
         orders.looked_at = true;
         orders.shown.clone()
     }
 
-    /// Copies all samples so far, while sampling continues. The caller adds the machine's name. Returns `None` if the
-    /// thread does not answer.
+    /// Copies all samples so far, while sampling continues. The caller must add the machine's name. Returns `None` if
+    /// the thread has ended.
     pub fn so_far(&self) -> Option<Observed> {
         let mut orders = self.queue.lock();
         orders.copy_wanted = true;
@@ -164,12 +165,13 @@ impl Sampler {
         orders.copy.take()
     }
 
-    /// Stops sampling and returns the recording. No sample is added, so call [`Sampler::edge`] first if one is needed.
+    /// Stops sampling and returns the recording. No sample is taken at the stop; call [`Sampler::edge`] before if one
+    /// is needed.
     pub fn finish(self) -> Recording {
         self.finish_keeping().map(|ended| ended.recording).unwrap_or_default()
     }
 
-    /// Stops as [`Sampler::finish`] does, and returns everything.
+    /// Stops as [`Sampler::finish`] does, and returns all data. Returns `None` if the thread panicked.
     pub fn finish_keeping(mut self) -> Option<Ended> {
         self.stop();
         let (mut probe, life) = self.thread.take()?.join().ok()?;
@@ -189,7 +191,7 @@ impl Drop for Sampler {
     }
 }
 
-/// Data owned by the thread.
+/// State of the sampler's thread.
 struct SamplerThread {
     probe: Probe,
     life: ProcessWatch,
@@ -211,7 +213,7 @@ impl SamplerThread {
             }
             let now = sys::clock::monotonic_ns();
             if orders.taken < orders.asked {
-                // One sample answers all requests so far.
+                // One sample answers all requests for an edge so far.
                 let asked = orders.asked;
                 drop(orders);
                 let t_s = self.origin.now_s();
@@ -326,7 +328,7 @@ mod tests {
         let sampler = sampler(60_000, Origin::after(Duration::ZERO));
         assert_eq!(sampler.glance(), None, "nobody looked yet, so nothing was copied");
         (0..6).for_each(|_| assert!(sampler.edge() >= 0.0));
-        // The copy is made after the edge was answered.
+        // The thread publishes the samples only after `edge` has returned.
         let full = |shown: &Glance| shown.recording.t_s.len() == SHOWN_ROWS;
         let shown = testkit::eventually(|| sampler.glance().filter(full)).recording;
         let recording = sampler.finish();
@@ -346,8 +348,8 @@ mod tests {
         assert_eq!(thread.probe.effort().late, 3);
     }
 
-    /// An earlier version took a sample every 500 ms exactly. That version always saw a server that accepts connections
-    /// every 50 ms in one and the same state.
+    /// An earlier version took a sample exactly every 500 ms. It therefore always saw a server that accepts connections
+    /// every 50 ms in the same state.
     #[test]
     fn moments_are_not_in_step_with_a_periodic_server() {
         let (interval_ns, period_ns) = (500_000_000, 50_000_000);

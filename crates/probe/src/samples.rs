@@ -1,19 +1,19 @@
-//! The values of one counter of one instance, one per row of a recording. When rows are merged, a level (such as memory
-//! in use) keeps its mean and its largest value, and a growing counter keeps its newest value.
+//! The values of one counter of one instance, one per row of a recording. When rows are merged, a level (a gauge such
+//! as memory in use) is averaged, and its largest value is kept as a peak. A growing counter keeps its newest value.
 
 /// Values of one column.
 #[derive(Debug, Default)]
 pub(crate) struct Samples {
     values: Vec<Option<f64>>,
-    /// True for a level, false for a counter that grows.
+    /// True for a level (a gauge), false for a counter that grows.
     is_level: bool,
     first: Option<f64>,
     newest: Newest,
-    /// Peak of each stretch between two edges: number of the stretch, and time and value of its largest merged value.
+    /// Largest merged value of each stretch between two edges: number of the stretch, time in seconds, and value.
     peaks: Vec<(usize, (f64, f64))>,
 }
 
-/// The newest value, and the sum of earlier values in its row.
+/// The newest value, with the sum (`earlier`) and the number (`count`) of the earlier values in its row.
 #[derive(Debug, Default)]
 struct Newest {
     value: Option<f64>,
@@ -43,7 +43,7 @@ impl Samples {
     }
 
     /// Writes a value. If a sample writes a second value, that value replaces the first. If a later sample writes a
-    /// level into the same row, the level is averaged with the earlier ones.
+    /// level into the same row, the row gets the mean of all levels written by its samples.
     pub(crate) fn put(&mut self, at: Place, value: f64) {
         self.first.get_or_insert(value);
         let shares_row = self.values.len() > at.row && self.newest.row == at.row;
@@ -93,8 +93,8 @@ impl Samples {
         self.newest.row = usize::MAX;
     }
 
-    /// Moves the first value of a counter into the preceding row if a newer value takes the row of the first value.
-    /// Without this move, the growth of a process that lives for less than a row would be lost.
+    /// Copies the first value of a counter into the preceding row if a newer value is about to replace it in its own
+    /// row. Otherwise, the growth of a process that lives for less than a row would be lost.
     fn keep_first(&mut self, row: usize) {
         let is_first = !self.is_level && self.first.is_some() && self.values[row] == self.first;
         if let Some(before) = row.checked_sub(1).and_then(|before| self.values.get_mut(before)).filter(|_| is_first) {
@@ -112,12 +112,12 @@ impl Samples {
         }
     }
 
-    /// Returns the peaks that merging rows would have hidden: the time in seconds and the value of each.
+    /// Returns the time in seconds and the value of each peak that a merge of rows averaged away.
     pub(crate) fn peaks(&self) -> impl Iterator<Item = (f64, f64)> + '_ {
         self.peaks.iter().map(|(_, peak)| *peak)
     }
 
-    /// Returns the growth from the first value to the last one.
+    /// Returns the growth from the first value to the newest one, at least 0.
     pub(crate) fn growth(&self) -> f64 {
         self.newest.value.zip(self.first).map_or(0.0, |(last, first)| (last - first).max(0.0))
     }

@@ -1,4 +1,4 @@
-//! Time for which processes ran on a CPU or waited for one, read quickly and cheaply. Source: the kernel's
+//! Time for which processes ran on a CPU or waited for one. Reading this time is cheap. Source: the kernel's
 //! Documentation/scheduler/sched-stats.rst, /proc/PID/task/TID/schedstat.
 
 /// Maximum number of threads that are read, so that a server with thousands of threads takes little time.
@@ -9,7 +9,7 @@ const MAX_THREADS: usize = 256;
 pub struct SchedTimes {
     /// Time on a CPU in nanoseconds.
     pub run_ns: u64,
-    /// Time ready to run without a CPU in nanoseconds.
+    /// Time in which threads were ready to run but had no CPU, nanoseconds.
     pub wait_ns: u64,
 }
 
@@ -22,13 +22,13 @@ impl SchedTimes {
         }
     }
 
-    /// Returns the share of the wanted CPU time that the threads got, or `None` if they wanted none.
+    /// Returns the time on a CPU as a share of the time on a CPU or waiting for one. Returns `None` if no thread ran.
     pub fn speed(&self) -> Option<f64> {
         (self.run_ns > 0).then(|| self.run_ns as f64 / (self.run_ns + self.wait_ns) as f64)
     }
 }
 
-/// Reads the threads of processes. Threads that cannot be read add nothing.
+/// Reads at most [`MAX_THREADS`] threads of these processes. Threads that cannot be read add nothing.
 pub fn sched_times(pids: &[u32]) -> SchedTimes {
     let mut sum = SchedTimes::default();
     let tasks = pids.iter().filter_map(|pid| std::fs::read_dir(format!("/proc/{pid}/task")).ok()).flatten().flatten();

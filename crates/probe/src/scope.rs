@@ -1,4 +1,4 @@
-//! Scope of a probe.
+//! Scope of a probe: whose counters it reads, and where.
 
 use std::path::PathBuf;
 
@@ -7,12 +7,12 @@ use run::Address;
 /// Root folder, processes and sources of a probe.
 #[derive(Clone, Debug)]
 pub struct Scope {
-    /// Folder that contains `proc` and `sys`: `/`, or a captured tree in tests. Netlink and clocks are read only if it
-    /// is `/`, because no captured tree contains them.
+    /// Folder that contains `proc` and `sys`: `/`, or in tests a folder with captured (copied) files. Netlink and
+    /// clocks are read only if the folder is `/`, because captured files do not contain them.
     pub root: PathBuf,
-    /// Process in the network namespace that has the network counters; `None` for the caller's namespace.
+    /// Process whose network namespace the network counters are read from; `None` for the caller's namespace.
     pub netns_pid: Option<u32>,
-    /// Processes of this side. The probe finds and follows the children of these processes.
+    /// Processes of this side (server or load generator). The probe finds and follows their children, too.
     pub processes: Vec<u32>,
     /// Observed listener, whose connections are sampled (on a server's side).
     pub listen: Option<Address>,
@@ -22,7 +22,7 @@ pub struct Scope {
     pub counted: Vec<Address>,
     /// Names of the rows of [`crate::SOURCES`] to read; `None` for all.
     pub sources: Option<Vec<&'static str>>,
-    /// CPUs that represent the host; empty for all.
+    /// CPUs that count as the whole host; empty for all CPUs.
     pub processors: Vec<u32>,
 }
 

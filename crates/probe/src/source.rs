@@ -1,4 +1,4 @@
-//! Row type of the source table, and the trait that reads a source.
+//! Row of the source table, and the trait of a reader.
 
 use crate::Scope;
 use crate::column_writer::ColumnWriter;
@@ -34,7 +34,8 @@ impl SourceSpec {
 
 /// A reader of one source.
 pub trait Source: Send {
-    /// Writes the source's current values into the writer. A missing value becomes an absence. Never fails.
+    /// Writes the source's current values into the writer. For a value that cannot be read, writes the reason
+    /// ([`ColumnWriter::absent`]). Never fails.
     fn sample(&mut self, round: &mut Round<'_>);
 }
 
@@ -42,9 +43,9 @@ pub trait Source: Send {
 pub struct Round<'a> {
     /// Destination of values.
     pub writer: &'a mut ColumnWriter,
-    /// Location of files.
+    /// Access to the files of the host and to netlink.
     pub tree: &'a Tree,
-    /// True at a phase edge, at which every source is read, including expensive ones.
+    /// True at a phase edge, at which expensive sources are read, too.
     pub full: bool,
     /// This side's processes.
     pub process_set: &'a mut ProcessSet,
@@ -52,12 +53,12 @@ pub struct Round<'a> {
     pub effort: Effort,
 }
 
-/// Writes one reason for all counters of a family.
+/// Records one reason why all counters of a family have no values.
 pub(crate) fn none(round: &mut Round<'_>, family: &Family, reason: &str) {
     round.writer.absent_all(family.ids(), "", format_args!("{reason}"));
 }
 
-/// Reason for not reading netlink and clocks with captured files.
+/// Reason why counters from netlink and clocks have no values if the files are captured ones.
 pub(crate) const CAPTURED_TREE: &str = "the files are a captured tree; only the running kernel can be asked this";
 
 /// Number and cost of samples so far.
@@ -67,6 +68,6 @@ pub struct Effort {
     pub cpu_us: f64,
     /// Number of samples taken.
     pub samples: u64,
-    /// Number of samples taken more than half an interval late.
+    /// Number of samples that were missed, or taken more than half an interval late.
     pub late: u64,
 }

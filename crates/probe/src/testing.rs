@@ -1,4 +1,4 @@
-//! Captured trees for tests of sources: files written by hand, read by one source.
+//! Captured trees for tests of sources: a test writes the files, and one source reads them.
 
 use std::path::Path;
 
@@ -6,7 +6,7 @@ use run::{Reading, Recording, Window};
 
 use crate::{Probe, Scope};
 
-/// A folder that acts as the root of a machine.
+/// A folder that acts as the root of a machine's file system.
 pub(crate) struct Tree {
     dir: tempfile::TempDir,
     processes: Vec<u32>,

@@ -1,5 +1,5 @@
-//! Location of the files: the root folder (real or captured), and the network namespace. `/proc/PID/net` shows the
-//! namespace of a process.
+//! Location of the kernel's files: the root folder (the real one, or a folder with captured files), and the network
+//! namespace. `/proc/PID/net` shows the network namespace of the process PID.
 
 use std::ffi::CString;
 use std::fs::File;
@@ -14,7 +14,7 @@ use sys::rtnl::Rtnl;
 use crate::Scope;
 use crate::reread_file::RereadFile;
 
-/// Paths of one scope.
+/// Access to the files and netlink sockets of one scope.
 #[derive(Clone, Debug)]
 pub struct Tree {
     root: PathBuf,
@@ -22,7 +22,7 @@ pub struct Tree {
 }
 
 impl Tree {
-    /// Creates the paths. A process in the caller's own network namespace is ignored.
+    /// Creates the access for a scope. Ignores `netns_pid` if that process is in the caller's own network namespace.
     pub(crate) fn new(scope: &Scope) -> Self {
         let id = |pid: &str| network_id(&scope.root.join("proc").join(pid)).ok();
         let foreign = |pid: &u32| id("self").is_none_or(|ours| id(&pid.to_string()) != Some(ours));
@@ -49,12 +49,12 @@ impl Tree {
         self.root.join(format!("proc/{pid}/{file}"))
     }
 
-    /// Opens a file below the root.
+    /// Returns a file below the root, which is opened at its first read.
     pub(crate) fn keep(&self, below: &str) -> RereadFile {
         RereadFile::new(self.path(below))
     }
 
-    /// Opens a file of `/proc/net` in the observed namespace.
+    /// Returns a file of `/proc/net` for the observed network namespace.
     pub(crate) fn keep_net(&self, file: &str) -> RereadFile {
         match self.netns_pid {
             Some(pid) => RereadFile::new(self.process(pid, &format!("net/{file}"))),
@@ -62,7 +62,8 @@ impl Tree {
         }
     }
 
-    /// Opens a file below `proc/sys/net`. The thread that opens the file determines its namespace.
+    /// Returns a file below `proc/sys/net` for the observed network namespace. Such a file shows the namespace of the
+    /// thread that opens it.
     pub(crate) fn keep_net_sysctl(&self, below: &str) -> RereadFile {
         let path = self.path(&format!("proc/sys/net/{below}"));
         match self.netns_pid.filter(|_| self.is_live()) {
@@ -74,12 +75,12 @@ impl Tree {
         }
     }
 
-    /// Opens a sock_diag socket in the observed namespace.
+    /// Opens a sock_diag socket in the observed network namespace.
     pub(crate) fn diag(&self) -> io::Result<Diag> {
         diag_in(self.netns_pid)
     }
 
-    /// Opens a routing netlink socket in the observed namespace.
+    /// Opens a routing netlink socket in the observed network namespace.
     pub(crate) fn rtnl(&self) -> io::Result<Rtnl> {
         rtnl_in(self.netns_pid)
     }
@@ -97,15 +98,15 @@ pub(crate) fn rtnl_in(pid: Option<u32>) -> io::Result<Rtnl> {
     inside(pid, || Ok(Rtnl::open()?)).or_else(|_| Ok(Rtnl::over(opened(pid, OpenSpec::ROUTE)?)?))
 }
 
-/// Opens a file below `proc/sys/net` for the namespace of a process. Such a file shows the namespace of the thread that
-/// opens it.
+/// Opens a file below `proc/sys/net` for the network namespace of a process. Such a file shows the namespace of the
+/// thread that opens it.
 fn file_in(pid: u32, path: &Path) -> io::Result<File> {
     let name = CString::new(path.as_os_str().as_encoded_bytes())?;
     inside(pid, || File::open(path)).or_else(|_| opened(pid, OpenSpec::File(name)).map(File::from))
 }
 
-/// Opens one descriptor in the namespace of a process, by a child process. Only a child process can enter a user
-/// namespace, because a process with several threads cannot.
+/// Opens one file or socket in the namespaces of a process, by means of a child process. A process with several threads
+/// cannot enter a user namespace, but its child process can.
 fn opened(pid: u32, what: OpenSpec) -> io::Result<OwnedFd> {
     let mut fds = Netns::of_process(pid)?.open(&[what])?;
     fds.pop().ok_or_else(|| io::Error::other("nothing came out of the namespace"))

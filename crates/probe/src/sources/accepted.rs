@@ -1,6 +1,6 @@
-//! Number of accepted and waiting connections of listeners, from sock_diag, which reports each connection. Clients
-//! cannot know which of their connections wait in the accept queue, and the server's own count may be wrong. Source:
-//! sock_diag(7).
+//! Counts, for each listener, the accepted connections and those that wait in the accept queue. sock_diag reports each
+//! connection. Clients cannot know which of their connections wait in the accept queue, and the server's own count may
+//! be wrong. Source: sock_diag(7).
 //!
 //! Only the listeners in the scope are counted. With tens of thousands of connections, a reading takes milliseconds, so
 //! the budget of this source is a tenth of a CPU.
@@ -25,8 +25,8 @@ struct Accepted {
     peers: Peers,
 }
 
-/// Connections by peer address. Each address counts once, because a table that changes while it is read may show a
-/// socket twice.
+/// Peer addresses of the connections. A set holds each address once, because a kernel table that changes while it is
+/// read may show a socket twice.
 #[derive(Debug, Default)]
 struct Peers {
     accepted: HashSet<SocketAddr>,
@@ -60,7 +60,8 @@ impl Source for Accepted {
 }
 
 impl Accepted {
-    /// Reads one listener. An IPv6 listener has the connections of both IP versions as IPv6 sockets.
+    /// Reads the connections of one listener. The connections of an IPv6 listener are IPv6 sockets, even if they use
+    /// IPv4.
     fn ask(&mut self, listener: SocketAddr, tree: &Tree) -> std::io::Result<()> {
         let diag = match &mut self.diag {
             Some(diag) => diag,

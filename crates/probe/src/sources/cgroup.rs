@@ -1,8 +1,9 @@
-//! Quotas and limits of the control groups that hold this side's processes, version 1 and 2. Source:
+//! Quotas and limits of the control groups of this side's processes, in cgroup version 1 and 2. Source:
 //! Documentation/admin-guide/cgroup-v2.rst and cgroup-v1/, scheduler/sched-bwc.rst.
 //!
-//! A limit of any ancestor group applies, too. Quota, periods, throttling, memory limit and its events are therefore
-//! read from the group with the smallest quota or limit. CPU time and memory use are read from the process's own group.
+//! A limit of any ancestor group applies, too. Quota, periods and throttling are therefore read from the group with the
+//! smallest quota, and memory limit and limit events from the group with the smallest memory limit. CPU time and memory
+//! use are read from the process's own group.
 
 use super::cgroup_paths::{Controller, Mount, Version, mounts, resolve};
 use crate::Scope;
@@ -115,8 +116,8 @@ impl Gauge {
 
 impl Group {
     fn new(name: String, slots: Slots, [cpu, cpuacct, memory, pids]: [Option<Controller>; 4]) -> Self {
-        // In version 1, the CPU time may be counted for another group than the one with the quota. Such a CPU time is
-        // left out.
+        // In version 1, a process may be in one group for CPU time (cpuacct) and in another one for the quota (cpu).
+        // The CPU time is then left out.
         let of_group = |c: &&Controller| cpu.as_ref().is_none_or(|cpu| cpu.path() == c.path());
         let time = cpuacct.as_ref().filter(of_group).map(|c| match c.version {
             Version::One => Gauge::new(c.leaf.join("cpuacct.usage"), None, units::ns_us(1.0)),
@@ -150,7 +151,7 @@ impl Group {
         }
     }
 
-    /// Finds the quota and the memory limit that apply. Quota and limit rarely change, so they are read at phase edges.
+    /// Finds the quota and the memory limit that apply. Both rarely change, so they are read only at phase edges.
     fn bind(&mut self, writer: &mut ColumnWriter, full: bool) {
         if !full && self.throttling.is_some() {
             return;
@@ -206,16 +207,16 @@ fn ask(gauge: &mut Option<Gauge>) -> Result<Option<f64>, String> {
     gauge.as_mut().ok_or_else(|| "its controller is not mounted for this group".to_owned())?.read()
 }
 
-/// The CPU quota of a process's control group, and its file.
+/// CPU quota that applies to a process, and the file that sets it.
 #[derive(Clone, Debug, PartialEq)]
 pub struct CpuQuota {
     /// `cpu.max` or `cpu.cfs_quota_us` of the group with the tightest quota.
     pub file: PathBuf,
-    /// Text of the file as read.
+    /// Text of the file without white space at its ends.
     pub text: String,
-    /// CPU time per period in microseconds.
+    /// CPU time that the group may use per period, microseconds.
     pub quota_us: u64,
-    /// Number of CPUs allowed: CPU time per period over the period.
+    /// Number of CPUs that the group may use: `quota_us` divided by the period.
     pub cpus: f64,
     version: Version,
 }
@@ -261,7 +262,7 @@ impl Throttle {
         cpus.map(|cpus| Self { folder, cpus, file })
     }
 
-    /// Returns the number of periods so far, and the number of throttled periods.
+    /// Returns the number of quota periods so far, and how many of them were throttled.
     pub(super) fn periods(&mut self) -> Option<(f64, f64)> {
         let text = self.file.read().ok()?;
         Some((keyed(text, "nr_periods")?, keyed(text, "nr_throttled")?))

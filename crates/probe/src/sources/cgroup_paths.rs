@@ -1,4 +1,4 @@
-//! Paths of a process's control groups in the file system. Source: cgroups(7), proc_pid_mountinfo(5).
+//! Finds the folders of a process's control groups. Source: cgroups(7), proc_pid_mountinfo(5).
 
 use std::path::{Path, PathBuf};
 
@@ -12,7 +12,7 @@ pub(super) enum Version {
     Two,
 }
 
-/// One mounted hierarchy.
+/// One mounted hierarchy of control groups.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Mount {
     version: Version,
@@ -23,7 +23,7 @@ pub(super) struct Mount {
     point: PathBuf,
 }
 
-/// The folder of a group in a hierarchy that has a controller.
+/// Folder of a group in the hierarchy that has a certain controller, such as `cpu`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Controller {
     pub(super) version: Version,
@@ -37,7 +37,7 @@ impl Controller {
         self.leaf.strip_prefix(&self.top).unwrap_or(&self.leaf)
     }
 
-    /// Returns one of two names, depending on the version.
+    /// Returns the name `one` for version 1 and the name `two` for version 2.
     pub(super) fn pick(&self, one: &'static str, two: &'static str) -> &'static str {
         if self.version == Version::One { one } else { two }
     }
@@ -66,7 +66,7 @@ pub(super) struct ProcessGroups {
     pub(super) pids: Option<Controller>,
 }
 
-/// Reads all mounted hierarchies.
+/// Reads all mounted hierarchies of control groups.
 pub(super) fn mounts(tree: &Tree) -> Vec<Mount> {
     let text = std::fs::read(tree.path("proc/self/mountinfo")).unwrap_or_default();
     lines(&text).filter_map(|line| mount(tree, line)).collect()
@@ -115,7 +115,7 @@ fn two(mounts: &[Mount], text: &[u8]) -> Option<Controller> {
     Some(place(mount, &path_of(line)?))
 }
 
-/// Returns the controller at a path below the mount point of a hierarchy.
+/// Returns the folder of the group at `path` in a mounted hierarchy.
 fn place(mount: &Mount, path: &str) -> Controller {
     let below = path.strip_prefix(mount.group.trim_end_matches('/')).unwrap_or(path);
     let leaf = mount.point.join(below.trim_start_matches('/'));

@@ -1,4 +1,4 @@
-//! Control groups in captured trees: one host of version 1, one of version 2.
+//! Tests of control groups with captured files of two hosts: one with version 1 and one with version 2.
 
 use crate::Scope;
 use crate::testing::{Sampled, Tree};

@@ -1,12 +1,13 @@
-//! `tcp_info` over a sample of this side's connections, by sock_diag. Source: tcp(7), linux/tcp.h.
+//! Figures of `tcp_info` over a sample of this side's connections, read by sock_diag. Source: tcp(7), linux/tcp.h.
 //!
 //! The sample consists of the first [`MAX_SAMPLED`] sockets in the kernel's hash table. These sockets are practically
 //! random, because a keyed hash of the addresses orders the table. The kernel filters by port, and closing the netlink
 //! socket ends the kernel's search. The cost therefore does not grow with the number of connections.
 //!
 //! The search takes a millisecond even in an empty table. A sample is therefore kept as long as most of its connections
-//! exist, and the kernel is asked for each of them by its addresses. A partial sample is drawn again at the first phase
-//! edge that comes at least a second later. An empty sample is drawn again at the next edge, or after a second.
+//! exist, and the kernel is asked for each of them by its addresses. A sample with fewer than [`MAX_SAMPLED`]
+//! connections is drawn again at the first phase edge at least a second after its draw. An empty sample is drawn again
+//! at the next edge or after a second, whichever comes first.
 
 use std::io;
 
@@ -39,7 +40,7 @@ const IDS: &[&str] = &[
 ];
 /// Maximum number of connections in one sample.
 const MAX_SAMPLED: usize = 64;
-/// Minimum age of a sample before it is drawn again.
+/// Minimum age of a sample before it is drawn again, nanoseconds. Exceptions: see the module documentation.
 const MIN_REDRAW_AGE_NS: u64 = 1_000_000_000;
 
 struct Connections {
@@ -59,12 +60,12 @@ struct Connections {
 #[derive(Clone, Copy, Debug, Default)]
 struct Sums {
     sampled: usize,
-    /// Sum and number of each figure, in the order of [`IDS`] from `rtt` on.
+    /// Sum of each figure and number of connections that report it, in the order of [`IDS`] from `connection.rtt` on.
     figures: [(f64, usize); 13],
     busy_us: f64,
     rwnd_us: f64,
     sndbuf_us: f64,
-    /// Number of connections whose sender has bytes that TCP does not send yet.
+    /// Number of connections with bytes that the application has written and TCP has not sent yet.
     waiting: usize,
     /// Number of connections whose writer waits for room in the send buffer.
     write_full: usize,
@@ -120,8 +121,8 @@ impl Connections {
             }
             self.sums = Sums::default();
         } else if !round.full && now_ns.saturating_sub(self.drawn_ns) < MIN_REDRAW_AGE_NS {
-            // No connection existed at the edge that began this phase, so the next edge draws a new sample. A search
-            // before the next edge would use up the time of the next samples.
+            // The last search found no connection, and was less than a second ago. A search in each sample would exceed
+            // the budget of this source.
             return Ok(());
         }
         self.drawn_ns = now_ns;
@@ -145,8 +146,8 @@ impl Connections {
     fn draw(&mut self, filter: ConnectionFilter, tree: &Tree) -> io::Result<()> {
         let Self { diag, sums, known, v6: first, .. } = self;
         known.clear();
-        // A dual-stack listener has the connections of both IP versions as IPv6 sockets, so one version has all of
-        // them.
+        // All connections of a dual-stack listener are IPv6 sockets, even those that use IPv4. The search therefore
+        // ends with the first IP version that has connections.
         for v6 in [*first, !*first] {
             let socket = match diag.take() {
                 Some(diag) => diag,
@@ -203,7 +204,7 @@ impl Sums {
         }
     }
 
-    /// Returns the means in the order of [`IDS`].
+    /// Returns the values of the counters in the order of [`IDS`].
     fn values(&self) -> [Option<f64>; IDS.len()] {
         let mut out = [None; IDS.len()];
         out[0] = Some(self.sampled as f64);

@@ -1,8 +1,8 @@
-//! CPUs and the whole host, from /proc/stat. Source: proc_stat(5).
+//! Counters of each CPU and of the whole host, from /proc/stat. Source: proc_stat(5).
 //!
-//! Without CONFIG_IRQ_TIME_ACCOUNTING, the clock tick samples all times except the total of a process. Sampled times
-//! are exact only as a mean over many ticks. The host's fact `irq time accounting` shows whether the kernel has this
-//! option.
+//! Without CONFIG_IRQ_TIME_ACCOUNTING, the kernel samples all CPU times at its clock ticks, except the total CPU time
+//! of a process. A sampled time is accurate only if it covers many ticks. The host's fact `irq time accounting` shows
+//! whether the kernel has this option.
 
 use crate::column_writer::Slots;
 use crate::family::Family;
@@ -56,7 +56,8 @@ impl Source for Cpu {
     }
 }
 
-/// Writes the fields user, nice, system, idle, iowait, irq, softirq and steal. Guest time is part of user.
+/// Writes the fields user, nice, system, idle, iowait, irq, softirq and steal. The field user includes the time of
+/// guests.
 fn put_cpu<'a>(round: &mut Round<'_>, slots: Slots, fields: impl Iterator<Item = &'a [u8]>) {
     let mut ticks = [None; 8];
     for (tick, field) in ticks.iter_mut().zip(fields) {

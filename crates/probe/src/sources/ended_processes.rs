@@ -1,5 +1,5 @@
-//! Ended processes of a side. The busiest ones keep their columns. All others are added up in one instance, so that a
-//! server that starts a process per job can be followed for days.
+//! Ended processes of one side. The busiest ones keep their columns. The counters of all others are added up in one
+//! instance, so that a server that starts a process per job can be followed for days.
 
 use run::ENDED_PROCESSES;
 
@@ -10,8 +10,8 @@ use crate::source::Round;
 
 /// Maximum number of ended processes that keep their columns.
 const MAX_ENDED: usize = 32;
-/// Counters that grow, by their position in the columns of a process: page faults, CPU time, input and output,
-/// instructions, waits.
+/// Growing counters that are added up, each with its group and its position in this group: page faults, CPU time, input
+/// and output, instructions, waits.
 const SUMMED: [(Group, usize); 11] = [
     (Group::Stat, 0),
     (Group::Stat, 1),
@@ -48,7 +48,7 @@ impl Group {
     }
 }
 
-/// Sums of ended processes, and their free columns.
+/// Sums over the ended processes, and columns that new processes can reuse.
 #[derive(Default)]
 pub(super) struct EndedProcesses {
     /// Columns of the sums. The columns are opened when the first process ends.
@@ -60,30 +60,32 @@ pub(super) struct EndedProcesses {
 }
 
 impl EndedProcesses {
-    /// Starts again for other processes, which reuse the columns of the earlier ones.
+    /// Resets the sums when other processes are followed. The columns of the processes in `earlier` become free for
+    /// reuse.
     pub(super) fn begin(&mut self, earlier: Vec<Member>, round: &mut Round<'_>) {
         earlier.into_iter().for_each(|member| self.free(member, round));
         (self.sums, self.is_counted) = ([0.0; SUMMED.len()], false);
     }
 
-    /// Takes the columns of a closed process.
+    /// Takes the columns of a closed process for reuse. Returns `None` if there are none.
     pub(super) fn spare_columns(&mut self) -> Option<Columns> {
         self.spare.pop()
     }
 
-    /// Returns the columns of closed threads.
+    /// Returns the columns of closed threads, for reuse.
     pub(super) fn spare_threads(&mut self) -> &mut Vec<Slots> {
         &mut self.spare_threads
     }
 
-    /// Adds up the least busy ones of the ended processes if there are too many.
+    /// Adds up the least busy ended processes if there are more than [`MAX_ENDED`].
     pub(super) fn merge(&mut self, members: &mut Vec<Member>, round: &mut Round<'_>) {
         let is_ended = |member: &Member| member.ended && !member.behind;
         let ended = members.iter().filter(|member| is_ended(member)).count();
         if ended == 0 && !self.is_counted {
             return;
         }
-        // The first value is 0, so the growth in a window is everything that was added.
+        // The sums start with a row of zeros, before any process is added. Their growth is then everything that was
+        // added.
         let merged = if self.is_counted { ended.saturating_sub(MAX_ENDED) } else { 0 };
         for _ in 0..merged {
             let cpu_us = |member: &Member| round.writer.growth(member.slots.cpu, 0);
@@ -128,7 +130,7 @@ impl EndedProcesses {
         self.free(member, round);
     }
 
-    /// Closes the columns of a process.
+    /// Closes the columns of a process and keeps them for reuse.
     fn free(&mut self, mut member: Member, round: &mut Round<'_>) {
         member.threads.release(&mut 0);
         member.threads.close_least_busy(round.writer, &mut self.spare_threads, 0);

@@ -1,4 +1,4 @@
-//! Counters that no kernel file has and an exporter provides: a medium's traffic, a server's own counts (the objects of
+//! Counters that are in no kernel file and come from an exporter, such as a server's own counts (the objects of
 //! `run::EXPORTED`).
 
 use run::{CounterId, Recording};
@@ -6,7 +6,8 @@ use run::{CounterId, Recording};
 use crate::column_writer::Slots;
 use crate::source::{Round, Source};
 
-/// Function that returns one row. Each column has one value, and a missing value is absent with its reason.
+/// Function that returns the present values of its counters: a recording of one row. A counter without a value is
+/// absent with its reason.
 pub type Exporter = Box<dyn FnMut() -> Recording + Send>;
 
 /// Calls an exporter at each sample.

@@ -22,13 +22,14 @@ const IDS: &[&str] = &[
 ];
 const SPEED: usize = 9;
 /// Maximum number of interfaces. Hosts with many containers have thousands of interfaces, of which the first are
-/// physical.
+/// usually physical.
 const MAX_INTERFACES: usize = 64;
 
 struct Interface {
     file: RereadFile,
     all: Family,
-    /// Speeds from sysfs, read on the first appearance of an interface and at each phase edge.
+    /// Speed of each interface in bytes per second, if known. It is read from sysfs on the first appearance of an
+    /// interface and at each phase edge.
     speeds: Vec<(Vec<u8>, Option<f64>)>,
 }
 

@@ -1,5 +1,5 @@
-//! Interrupts by kind, summed over CPUs: /proc/interrupts and /proc/softirqs. Instances of hardware interrupts are `36
-//! virtio1-req.0` (line and device) or the kernel's own kinds (`LOC`). Source: proc_interrupts(5).
+//! Interrupts by kind, summed over CPUs: /proc/interrupts and /proc/softirqs. The name of a hardware interrupt is `36
+//! virtio1-req.0` (number and device) or, for the kernel's own kinds, a label (`LOC`). Source: proc_interrupts(5).
 
 use crate::Scope;
 use crate::family::Family;

@@ -13,7 +13,7 @@ use crate::source::{CAPTURED_TREE, Round, Source, none};
 use crate::tree::Tree;
 
 const IDS: &[&str] = &["listen.queue", "listen.limit", "listen.drops"];
-/// Maximum number of sockets with one address, which SO_REUSEPORT allows.
+/// Maximum number of listening sockets that are read. SO_REUSEPORT allows many sockets with one address.
 const MAX_SOCKETS: usize = 256;
 
 struct Listeners {
@@ -65,8 +65,8 @@ impl Source for Listeners {
 }
 
 impl Listeners {
-    /// Writes the queue of a unix socket. Such a queue has no drops: a connect to a full queue waits, or fails with
-    /// EAGAIN.
+    /// Writes the accept queue of a unix socket. Such a queue counts no drops: a connect(2) to a full queue waits, or
+    /// fails with EAGAIN.
     fn tell_unix(&mut self, listen: &Address, round: &mut Round<'_>) {
         let (mut waiting, mut limit) = (0, 0);
         for told in &self.unix {
@@ -111,7 +111,7 @@ pub(crate) fn serves(listener: &Listener, addr: SocketAddr) -> bool {
         IpAddr::V4(any) => any.is_unspecified() && wanted.is_ipv4(),
         IpAddr::V6(any) => any.is_unspecified() && (wanted.is_ipv6() || !listener.v6_only),
     };
-    // An unspecified address matches every listener with the port.
+    // An unspecified `addr` matches every listener with its port.
     listener.local.port() == addr.port() && (all || bound == wanted || wanted.is_unspecified())
 }
 

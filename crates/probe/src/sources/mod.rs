@@ -39,7 +39,8 @@ use crate::Scope;
 use crate::source::{Source, SourceSpec};
 use crate::tree::Tree;
 
-/// All sources in the order of reading. Processes come first, because other sources use them.
+/// All sources in the order of reading. The source `process` comes first, because other sources use the processes that
+/// it finds.
 #[rustfmt::skip]
 pub const SOURCES: &[SourceSpec] = &[
     row("process", "processes of this side and their threads: /proc/PID", &["process.*", "thread.*"], 600, process::open),

@@ -1,4 +1,4 @@
-//! The counters of the network stack: /proc/net/snmp and netstat (a line of names, then a line of values) and snmp6
+//! Counters of the network stack, from /proc/net/snmp and netstat (a line of names, then a line of values) and snmp6
 //! (one counter per line). Source: RFC 4293 and RFC 4022 for the names in snmp, net/ipv4/proc.c for the others.
 
 use crate::Scope;
@@ -8,7 +8,7 @@ use crate::source::{Round, Source};
 use crate::text::{lines, value, words};
 use crate::tree::Tree;
 
-/// A field of a file and the counter that it fills.
+/// First word of a field's line, name of the field, and ID of the counter that it fills.
 type Field = (&'static str, &'static str, &'static str);
 
 #[rustfmt::skip]
@@ -54,7 +54,7 @@ const SNMP6: &[Field] = &[
 
 struct Netstat {
     files: [Paired; 2],
-    /// The file snmp6, and the columns of its fields.
+    /// The file snmp6, and the columns of the counters in [`SNMP6`].
     six: (RereadFile, Vec<Slots>),
 }
 
@@ -92,8 +92,8 @@ struct Paired {
     file: RereadFile,
     fields: &'static [Field],
     slots: Vec<Slots>,
-    /// The line of names of each pair, and the columns of its words. The columns are found once, because names keep
-    /// their positions.
+    /// Line of names of each pair, and the column of each name in it. Columns are looked up again only if the line of
+    /// names changes.
     pairs: Vec<(Vec<u8>, Vec<Option<Slots>>)>,
 }
 
@@ -134,7 +134,7 @@ fn absent(writer: &mut ColumnWriter, fields: &'static [Field], reason: &str) {
     }
 }
 
-/// Returns the columns of the words in a line of names.
+/// Returns the column of each name in a line of names; `None` for a name without a counter.
 fn places(fields: &'static [Field], slots: &[Slots], names: &[u8]) -> Vec<Option<Slots>> {
     let mut all = words(names).peekable();
     let prefix = all.peek().copied().unwrap_or_default();

@@ -1,4 +1,4 @@
-//! The probe itself: number and cost of its samples, and the number of late ones.
+//! The probe's own counters: CPU time and number of its samples, and number of late samples.
 
 use crate::Scope;
 use crate::family::Family;

@@ -1,5 +1,5 @@
-//! Number of local ports that a client may use towards one address and port: net/ipv4/ip_local_port_range. Source:
-//! Documentation/networking/ip-sysctl.rst.
+//! Number of local ports that a client may use for connections to one address and port: net/ipv4/ip_local_port_range.
+//! Source: Documentation/networking/ip-sysctl.rst.
 
 use crate::Scope;
 use crate::family::Family;

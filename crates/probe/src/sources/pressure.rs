@@ -1,5 +1,5 @@
-//! Stall times of the whole host: /proc/pressure. Many kernels lack this file or have it disabled (`psi=1` on the
-//! kernel's command line enables it). Source: Documentation/accounting/psi.rst.
+//! Stall times (PSI) of the whole host, from /proc/pressure. Many kernels lack these files or have them disabled
+//! (`psi=1` on the kernel's command line enables it). Source: Documentation/accounting/psi.rst.
 
 use crate::Scope;
 use crate::family::Family;
@@ -8,7 +8,7 @@ use crate::source::{Round, Source};
 use crate::text::{after, value};
 use crate::tree::Tree;
 
-/// Resource and line of each counter.
+/// For each counter, the index of its file in [`FILES`] and the first word of its line.
 const LINES: [(usize, &str); 5] = [(0, "some"), (1, "some"), (1, "full"), (2, "some"), (2, "full")];
 const FILES: [&str; 3] = ["proc/pressure/cpu", "proc/pressure/memory", "proc/pressure/io"];
 const IDS: &[&str] =

@@ -1,8 +1,8 @@
 //! The processes of this side: /proc/PID/{stat,status,io,fd,limits,smaps_rollup}, and their children. Source:
 //! proc_pid_stat(5), proc_pid_status(5), proc_pid_io(5).
 //!
-//! Files stay open, so an ended process is not confused with a new process with its ID. Limits and Pss are read at
-//! phase edges only, because Pss makes the kernel walk the page tables.
+//! Files stay open, so an ended process is not confused with a new process that has its ID. Limits and Pss are read
+//! only at phase edges. Pss is expensive, because the kernel walks the page tables to compute it.
 
 use super::ended_processes::EndedProcesses;
 use super::process_member::{CPU, FDS, INSTRUCTIONS, IO, LIMIT, Member, PSS, STAT, STATUS};
@@ -11,7 +11,7 @@ use crate::Scope;
 use crate::source::{Round, Source};
 use crate::tree::Tree;
 
-/// Maximum number of followed processes. The recording contains a note if there are more.
+/// Maximum number of followed processes. For each further process, the recording contains a reason.
 const MAX_PROCESSES: usize = 256;
 /// Maximum number of threads whose files in /proc (`schedstat`, `status`) stay open between samples, over all
 /// processes.
@@ -69,8 +69,8 @@ impl Source for Processes {
 }
 
 impl Processes {
-    /// Writes the instructions of all processes. If they are not counted for some process, writes nothing, because the
-    /// sum over the other processes would be wrong.
+    /// Writes the number of instructions of each running process. If they cannot be counted for one of these processes,
+    /// writes only the reason, because the sum over the other processes would be wrong.
     fn put_instructions(&self, round: &mut Round<'_>) {
         let running = || self.members.iter().filter(|member| !member.ended);
         let reason = match sys::perf::counts_instructions() {
@@ -83,7 +83,8 @@ impl Processes {
         round.writer.absent_all(INSTRUCTIONS, "", format_args!("{reason}"));
     }
 
-    /// Starts to follow processes of this side or of its upstreams.
+    /// Starts to follow the processes `wanted`. They belong to an upstream if `behind` is true, and otherwise to this
+    /// side.
     fn admit(&mut self, wanted: &mut Vec<u32>, round: &mut Round<'_>, behind: bool) {
         for pid in wanted.drain(..) {
             if round.process_set.holds(pid) {

@@ -30,12 +30,12 @@ pub(super) const FDS: &[&str] = &["process.fds"];
 pub(super) const LIMIT: &[&str] = &["process.fd_limit"];
 pub(super) const PSS: &[&str] = &["process.pss"];
 pub(super) const INSTRUCTIONS: &[&str] = &["process.instructions"];
-/// Maximum resident memory in KiB of a process whose Pss is read. The kernel walks all page tables for Pss and delays
-/// the process.
+/// Maximum resident memory in KiB of a process whose Pss is read. To compute the Pss, the kernel walks all page tables
+/// and delays the process.
 const MAX_PSS_RSS_KIB: f64 = 512.0 * 1024.0;
-/// Maximum number of threads of a process whose instructions are counted. Each thread takes a descriptor.
+/// Maximum number of threads of a process whose instructions are counted. Each counted thread takes a file descriptor.
 const MAX_COUNTED_THREADS: usize = 64;
-/// One process.
+/// One followed process.
 pub(super) struct Member {
     pub(super) pid: u32,
     pub(super) instance: String,
@@ -47,7 +47,7 @@ pub(super) struct Member {
     children: io::Result<File>,
     pub(super) slots: Columns,
     pub(super) threads: Threads,
-    /// Counter of the instructions, where the machine has one.
+    /// Counter of the process's instructions; `None` if they are not counted.
     instructions: Option<InstructionCounter>,
     /// True for a process of an upstream.
     pub(super) behind: bool,
@@ -82,7 +82,7 @@ impl Columns {
         }
     }
 
-    /// Returns all columns with their counters.
+    /// Returns each group of columns with the IDs of its counters.
     pub(super) fn all(&self) -> [(Slots, &'static [&'static str]); 9] {
         let Self { stat, cpu, status, io, fds, limit, pss, instructions, sums } = *self;
         let slots = [stat, cpu, status, io, fds, limit, pss, instructions, sums];
@@ -92,7 +92,8 @@ impl Columns {
 }
 
 impl Member {
-    /// Opens a process. `spare` returns the columns of a closed process, if there are any.
+    /// Opens the files and the columns of a process. `spare` returns the columns of a closed process for reuse, if
+    /// there are any.
     pub(super) fn open(
         round: &mut Round<'_>,
         pid: u32,
@@ -244,8 +245,8 @@ impl Member {
         }
     }
 
-    /// Appends the children of the process: those of its first thread, and at phase edges those of all threads. On
-    /// kernels without `children` files, the children are searched for at phase edges.
+    /// Appends the IDs of child processes: those that the first thread created, and at phase edges also those that
+    /// other threads created. On kernels without `children` files, all descendants are searched for at phase edges.
     pub(super) fn children(&self, round: &mut Round<'_>, buffer: &mut Vec<u8>, into: &mut Vec<u32>) {
         let pids = |text: &[u8], into: &mut Vec<u32>| {
             into.extend(words(text).filter_map(number).filter_map(|pid| u32::try_from(pid).ok()));
@@ -269,8 +270,8 @@ impl Member {
     }
 }
 
-/// Starts to count the instructions of a process of this machine. Returns `None` if the machine or the user cannot
-/// count them.
+/// Starts to count the instructions of a process of this machine. Returns `None` if the machine has no such counter, if
+/// the user may not use it, or if the process has too many threads.
 fn count_instructions(round: &Round<'_>, pid: u32) -> Option<InstructionCounter> {
     if !round.tree.is_live() || !counts_instructions() {
         return None;
@@ -297,8 +298,8 @@ fn put_stat(writer: &mut ColumnWriter, slots: Slots, text: &[u8]) -> Option<u64>
     field[17]
 }
 
-/// Returns the number of open descriptors. Since Linux 6.2, this number is the size of the folder. Older kernels show
-/// 0, so the entries are counted at phase edges only.
+/// Returns the number of open descriptors. Since Linux 6.2, this number is the size of the folder. Older kernels report
+/// the size 0. The entries are then counted at phase edges, and the result is `None` at other samples.
 pub(super) fn descriptors(folder: &Path, live: bool, full: bool) -> io::Result<Option<u64>> {
     let size = std::fs::metadata(folder)?.len();
     if live && size > 0 {
@@ -312,7 +313,7 @@ pub(super) fn open_files_limit(text: &[u8]) -> Option<f64> {
     open_files_limits(text).next().and_then(value)
 }
 
-/// Returns the soft and the hard limit.
+/// Returns the soft and the hard limit on open files.
 fn open_files_limits(text: &[u8]) -> impl Iterator<Item = &[u8]> {
     let line = lines(text).find_map(|line| line.strip_prefix(b"Max open files"));
     line.into_iter().flat_map(words)

@@ -3,7 +3,8 @@
 use crate::sources::process_member::{descriptors, open_files_limit};
 use crate::testing::{Sampled, Tree};
 
-/// Adds a process with one thread, in the format of Linux 6.
+/// Adds the files of a process, in the format of Linux 6, and those of its first thread. `stat` contains the number
+/// `threads`.
 fn add(tree: &Tree, pid: u32, comm: &str, threads: u32) {
     let fields = format!("S 1 {pid} {pid} 0 -1 4194560 10 0 3 0 5 7 0 0 20 0 {threads} 0 900 0 0");
     tree.write(&format!("proc/{pid}/stat"), &format!("{pid} ({comm}) {fields}\n"));
@@ -160,7 +161,8 @@ fn descriptors_of_this_kernel_are_counted_without_listing_them() {
     assert_eq!(open_files_limit(b"Max open files unlimited unlimited files\n"), None);
 }
 
-/// A server that starts a process per job: 600 jobs, each with two threads and 250 µs of CPU time, and one busy job.
+/// A server starts a process with two threads for each of 600 jobs. One job uses 90 ms of CPU time, and every other job
+/// 250 µs.
 #[test]
 fn a_process_per_job_takes_no_more_columns_and_loses_no_cpu_time() {
     let tree = Tree::new(&[]).with_processes(&[1]);

@@ -1,6 +1,7 @@
 //! Kernel memory of sockets: the socket caches in /proc/slabinfo, which only root may read. Source: slabinfo(5).
 //!
-//! The kernel merges caches of equal size. A missing name may be part of another cache and then has no row.
+//! The kernel may merge caches whose objects have equal size. The objects of a missing cache are then counted under the
+//! name of another cache.
 
 use crate::Scope;
 use crate::family::Family;

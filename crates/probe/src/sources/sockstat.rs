@@ -1,5 +1,5 @@
 //! Sockets in use: /proc/net/sockstat and sockstat6. Source: net/ipv4/proc.c, sockstat_seq_show: `orphan`, `alloc` and
-//! `mem` cover the whole host, the others the namespace.
+//! `mem` cover the whole host, and the other fields the network namespace.
 
 use crate::Scope;
 use crate::family::Family;
@@ -45,7 +45,7 @@ impl Source for Sockstat {
     }
 }
 
-/// Returns the word after `name` on the line that begins with `key`.
+/// Returns the number after the word `name` on the line that begins with `key`.
 fn field(text: &[u8], key: &str, name: &str) -> Option<f64> {
     let mut words = after(text, key)?;
     words.find(|word| *word == name.as_bytes())?;

@@ -1,10 +1,11 @@
 //! The threads of one process: /proc/PID/task/TID/schedstat and status. Source: proc_pid_status(5),
 //! Documentation/scheduler/sched-stats.rst.
 //!
-//! The last values of ended threads are kept, so sums only grow. The files of up to [`MAX_OPEN_THREADS`] threads per
-//! process stay open. These threads have their own rows, at most [`MAX_ROWS`]. New threads take over the rows of the
-//! least busy ended threads. Other threads are read at phase edges only. A process with more than
-//! [`MAX_UNOPENED_THREADS`] threads has no sums, because reading all of them would take more than a tenth of a second.
+//! The last counts of ended threads stay in the sums, so a sum of counts only grows. At most [`MAX_OPEN_THREADS`]
+//! threads per process keep their files open, and only these have columns of their own. At most [`MAX_ROWS`] threads of
+//! a process have such columns, including ended ones. New threads reuse the columns of the least busy ended threads.
+//! Threads without open files are read only at phase edges. A process with more than [`MAX_UNOPENED_THREADS`] threads
+//! has no sums, because reading all of them would take more than a tenth of a second.
 
 use std::fs::File;
 use std::path::Path;
@@ -28,11 +29,11 @@ pub(super) const SUMS: &[&str] = &[
 ];
 /// Maximum number of threads per process whose files stay open between samples.
 const MAX_OPEN_THREADS: usize = 64;
-/// Maximum number of threads per process with their own rows, because a server may create one thread per connection.
+/// Maximum number of threads per process with columns of their own. A server may create one thread per connection.
 const MAX_ROWS: usize = 256;
-/// Maximum number of ended threads per process that keep their rows: enough for the threads of a pool.
+/// Maximum number of ended threads per process that keep their columns: enough for the threads of a pool.
 const MAX_ENDED_ROWS: usize = 32;
-/// Maximum number of threads per process whose files do not stay open. These threads are read at phase edges only.
+/// Maximum number of threads per process that are read. Those without open files are read only at phase edges.
 const MAX_UNOPENED_THREADS: usize = 2048;
 
 /// Status of a thread. The status of the first thread is also that of its process.
@@ -50,7 +51,7 @@ pub(super) struct Status {
     pub(super) levels: [Option<f64>; 5],
 }
 
-/// Reads a status file in one pass.
+/// Parses a status file in one pass.
 pub(super) fn status(text: &[u8]) -> Status {
     let mut out = Status::default();
     let (mut voluntary, mut involuntary) = (None, None);
@@ -121,9 +122,9 @@ pub(super) struct Threads {
     retired: Counts,
     /// Columns of ended threads.
     ended: Vec<Slots>,
-    /// Number of living and ended threads with their own rows.
+    /// Number of living and ended threads with columns of their own.
     rows: usize,
-    /// True if there are more threads than listed.
+    /// True if the process has more threads than `list`.
     cut: bool,
 }
 
@@ -139,13 +140,14 @@ pub(super) struct ReadContext<'a> {
     pub(super) full: bool,
     /// Number of further threads whose files may stay open, over all processes.
     pub(super) room: &'a mut usize,
-    /// Columns of threads that are free.
+    /// Columns that new threads can reuse.
     pub(super) spare: &'a mut Vec<Slots>,
     pub(super) buffer: &'a mut Vec<u8>,
 }
 
 impl Threads {
-    /// Reads all threads and writes their rows. Returns the exact CPU time in nanoseconds if all threads were read.
+    /// Reads the threads and writes their columns. Returns the exact CPU time of the process in nanoseconds, including
+    /// ended threads. Returns `None` if some thread was not read.
     pub(super) fn sample(
         &mut self,
         writer: &mut ColumnWriter,
@@ -171,13 +173,13 @@ impl Threads {
         whole.then(|| self.write_sums(writer, sums))
     }
 
-    /// Closes the files of all threads of an ended process. The columns of the process remain.
+    /// Closes the files of all threads of an ended process. The threads keep their columns for now.
     pub(super) fn release(&mut self, room: &mut usize) {
         *room += self.list.iter().filter(|t| t.files.is_some()).count();
         self.ended.extend(self.list.drain(..).filter_map(|t| t.slots));
     }
 
-    /// Closes columns of ended threads, least busy first, until `kept` of them remain.
+    /// Closes the columns of ended threads, least busy first, until the columns of `kept` threads remain.
     pub(super) fn close_least_busy(&mut self, writer: &mut ColumnWriter, spare: &mut Vec<Slots>, kept: usize) {
         if self.ended.len() <= kept {
             return;
@@ -201,7 +203,7 @@ impl Threads {
         self.list.iter().map(|t| t.tid)
     }
 
-    /// Updates the list from the folder of threads. A process with one thread needs no update.
+    /// Updates the list from the folder of threads. A process that had and has only its first thread needs no update.
     fn list_threads(&mut self, context: &mut ReadContext<'_>) {
         let alone = |t: &Thread| t.tid == context.pid;
         if context.count == Some(1) && self.list.len() == 1 && self.list.first().is_some_and(alone) {
@@ -318,7 +320,8 @@ impl Thread {
             writer.reopen(slots, THREAD, &instance);
             slots
         });
-        // The values are whole microseconds. If a server has many threads, their digits fill most of a run's file.
+        // Times are rounded down to whole microseconds. In the run's file of a server with many threads, most of the
+        // text would otherwise be digits of these times.
         writer.put(slots, 0, (self.last.run_ns / 1000) as f64);
         writer.put(slots, 1, (self.last.delay_ns / 1000) as f64);
         writer.put_some(slots, 2, self.status.cpus.map(|(count, _)| f64::from(count)));

@@ -1,5 +1,5 @@
-//! Data on the connections to each upstream, summed by address. A connection that ends keeps its last counts, so the
-//! sums only grow.
+//! Data on the connections to each upstream, summed by address. The last counts of a connection that has ended stay in
+//! the sums, so the sums of segments only grow.
 
 use std::collections::{BTreeMap, HashMap};
 
@@ -10,15 +10,15 @@ use crate::awaits_reply::awaits_reply;
 /// Sums over the connections to one address.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub(super) struct AddressTraffic {
-    /// Number of connections on which the last data was a request.
+    /// Number of connections that await a reply, because their last data was a request.
     pub(super) busy: f64,
-    /// Number of segments with data to the address.
+    /// Number of segments with data that were sent to the address.
     pub(super) data_out: f64,
-    /// Number of segments with data from the address.
+    /// Number of segments with data that were received from the address.
     pub(super) data_in: f64,
 }
 
-/// Traffic of all connections so far.
+/// Counts of data on all connections so far.
 #[derive(Debug, Default)]
 pub(super) struct TrafficCounts {
     /// Last counts of each open connection, by inode.

@@ -1,10 +1,11 @@
-//! Upstreams of the server's processes. sock_diag lists the sockets, and /proc/PID/fd shows their holders. Once a
-//! socket was compared with the server's descriptors, it is not looked up again. A server with ten thousand connections
-//! and a constant pool therefore costs only one search through its descriptors.
+//! Upstreams of the server's processes. sock_diag lists the sockets, and /proc/PID/fd shows their holders. Each socket
+//! is compared with the server's descriptors only once. The descriptors are therefore searched only once if the server
+//! keeps its upstream connections open, even if it has ten thousand client connections.
 //!
-//! A CPU quota may limit an upstream, so the control groups of its processes are read.
+//! A CPU quota may limit an upstream, so the quotas of its processes' control groups are read.
 //!
-//! Sockets are read in the server's network namespace. An upstream may be in any namespace of this machine.
+//! Sockets are listed in the server's network namespace. The processes of an upstream may be in any namespace of this
+//! machine.
 
 use std::collections::{BTreeMap, HashMap, HashSet};
 use std::net::SocketAddr;
@@ -28,23 +29,26 @@ const IDS: &[&str] = &["behind.connections"];
 const QUEUE_IDS: &[&str] = &["behind.queue", "behind.unread"];
 const TRAFFIC_IDS: &[&str] = &["behind.busy", "behind.data_out", "behind.data_in"];
 const QUOTA_IDS: &[&str] = &["behind.cpu_quota", "behind.cpu_periods", "behind.cpu_throttled_periods"];
-/// Maximum number of processes per address whose quotas are read, because workers usually share one.
+/// Maximum number of processes per address whose quotas are read. The workers of a service usually share one quota.
 const MAX_QUOTA_PROCESSES: usize = 16;
 /// Maximum length of a chain of upstreams: the server's upstream, the upstream of that upstream, and so on.
 const MAX_DEPTH: u32 = 3;
-/// Maximum number of addresses.
+/// Maximum number of upstream addresses.
 const MAX_UPSTREAMS: usize = 64;
-/// Maximum number of connections on other ports that are read, because a host may have any number.
+/// Maximum number of connections that are read, without those to the server's own port. A host may have any number of
+/// connections.
 const MAX_ENDS: usize = 16_384;
-/// Maximum number of connections on other ports for which the kernel reports traffic, because each takes a lock.
+/// Maximum number of known connections with which the kernel is asked for the traffic of each. Each report of traffic
+/// takes a lock.
 const MAX_DESCRIBED: usize = 1024;
 
-/// A step of the chain: an address, the processes that listen there, and the preceding step, which connects to it.
+/// One upstream: its address, the processes that listen there, and (in `behind`) what connects to it: the server or
+/// another upstream.
 struct Step {
     to: Address,
     behind: Upstream,
     pids: Vec<u32>,
-    /// Distinct quotas of the step's processes.
+    /// CPU quotas of the upstream's processes, each once.
     throttles: Vec<Throttle>,
 }
 
@@ -62,7 +66,8 @@ struct UpstreamChain {
     stops: Vec<Step>,
     /// Addresses at which the server connects to itself.
     own: HashSet<String>,
-    /// Holder of each socket by inode: an index in the chain (0 is the server), or `None` for other processes.
+    /// Holder of each socket by inode: 0 for the server, n for the upstream at index n - 1 of `stops`, `None` for other
+    /// processes.
     holders: HashMap<u32, Option<usize>>,
 }
 
@@ -120,7 +125,7 @@ struct ConnectionEnd {
 struct Sockets {
     ends: Vec<ConnectionEnd>,
     listeners: Vec<Listener>,
-    /// Unread bytes at the accepting ends, by local address.
+    /// Unread bytes on accepted connections, by local address.
     unread: HashMap<SocketAddr, f64>,
 }
 
@@ -131,7 +136,7 @@ impl UpstreamChain {
             .for_each(|family| none(round, family, why));
     }
 
-    /// Adds the upstreams of earlier trials to a new trial at its first sample.
+    /// Adds the upstreams of earlier trials to the process set of a new trial, at the trial's first sample.
     fn begin(&mut self, round: &mut Round<'_>) {
         let edition = round.process_set.edition();
         if self.edition.replace(edition) != Some(edition) {
@@ -140,7 +145,7 @@ impl UpstreamChain {
         }
     }
 
-    /// Returns the sockets of the server's namespace, without those of its own clients.
+    /// Returns the sockets of the server's network namespace, without those of the server's own clients.
     fn sockets(&mut self, listen: &Address, tree: &Tree) -> std::io::Result<Sockets> {
         let diag = match &mut self.diag {
             Some(diag) => diag,
@@ -172,7 +177,8 @@ impl UpstreamChain {
         Ok(found)
     }
 
-    /// Writes the queues before each upstream of this namespace.
+    /// Writes the number of waiting connections and of unread bytes for each upstream that listens in this network
+    /// namespace.
     fn put_queues(&mut self, sockets: &Sockets, round: &mut Round<'_>) {
         for step in &self.stops {
             let (waiting, unread) = match &step.to {
@@ -217,7 +223,8 @@ impl UpstreamChain {
         }
     }
 
-    /// Finds the holders of the connecting ends, step by step, and writes the number of ends per address.
+    /// Finds the processes that hold the connecting ends, first the server, then each upstream. Writes the number of
+    /// ends per address.
     fn look(&mut self, ends: &[ConnectionEnd], round: &mut Round<'_>) {
         let mut counts: BTreeMap<String, f64> =
             self.stops.iter().map(|stop| (stop.behind.address.clone(), 0.0)).collect();
@@ -233,8 +240,8 @@ impl UpstreamChain {
             }
             at += 1;
         }
-        // If no step holds a socket now, the socket is not looked up again, because the process that creates a socket
-        // keeps it.
+        // A socket that neither the server nor an upstream holds is not looked up again, because a socket stays with
+        // the process that created it.
         for end in ends {
             self.holders.entry(end.inode).or_insert(None);
         }
@@ -246,7 +253,7 @@ impl UpstreamChain {
         self.throttled(round);
     }
 
-    /// Writes the throttling by quotas at each address.
+    /// Writes the CPU quota of each upstream, and the number of its periods and of its throttled periods.
     fn throttled(&mut self, round: &mut Round<'_>) {
         if self.stops.iter().all(|stop| stop.throttles.is_empty()) {
             return none(round, &self.quotas, "nothing behind the server has a CPU quota");
@@ -261,7 +268,7 @@ impl UpstreamChain {
         }
     }
 
-    /// Returns the distinct quotas of processes.
+    /// Returns the CPU quotas of these processes, each once.
     fn throttles(&mut self, pids: &[u32], tree: &Tree) -> Vec<Throttle> {
         let mounts = self.mounts.get_or_insert_with(|| mounts(tree));
         let mut found: Vec<Throttle> = Vec::new();
@@ -280,7 +287,8 @@ impl UpstreamChain {
         self.holders.retain(|inode, _| open.contains(inode));
     }
 
-    /// Assigns to a step the connecting ends that its processes hold. Ends that were looked up before are left out.
+    /// Assigns the connecting ends that are held by the server (`at` is 0) or by an upstream. Ends that were looked up
+    /// before are left out.
     fn claim(&mut self, at: usize, ends: &[ConnectionEnd], round: &mut Round<'_>) {
         let new: HashSet<u32> = ends.iter().map(|end| end.inode).filter(|i| !self.holders.contains_key(i)).collect();
         if new.is_empty() {
@@ -296,8 +304,8 @@ impl UpstreamChain {
         }
     }
 
-    /// Adds an address to which a step is connected as a new step. Addresses that are steps already, or at which the
-    /// server connects to itself, are left out.
+    /// Adds the address `to`, to which the server (`at` is 0) or an upstream is connected, as a new upstream. Known
+    /// upstreams, and addresses at which the server connects to itself, are left out.
     fn meet(&mut self, at: usize, to: &Address, round: &mut Round<'_>) {
         let address = to.to_string();
         let known = self.own.contains(&address) || self.stops.iter().any(|stop| stop.behind.address == address);
@@ -322,8 +330,8 @@ impl UpstreamChain {
     }
 }
 
-/// Returns the connecting ends of unix sockets. The accepting end has the name of the file from which the connection
-/// was accepted.
+/// Returns the connecting ends of unix connections. Only the accepting end has a path: that of the socket that accepted
+/// the connection.
 fn unix_ends(diag: &mut Diag, listen: &Address) -> std::io::Result<Vec<ConnectionEnd>> {
     let mut accepted: Vec<(u32, PathBuf)> = Vec::new();
     diag.unix_pairs(|_, peer, name| {

@@ -1,5 +1,5 @@
-//! System calls in which threads wait, by number on each architecture. Source: arch/x86/entry/syscalls/syscall_64.tbl
-//! and include/uapi/asm-generic/unistd.h of the kernel.
+//! System calls in which threads wait, with their numbers on each architecture. Source:
+//! arch/x86/entry/syscalls/syscall_64.tbl and include/uapi/asm-generic/unistd.h of the kernel.
 
 /// Kind of a system call in which threads wait. The kind determines the meaning of the call's arguments.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -8,7 +8,7 @@ pub(super) enum Call {
     Futex,
     /// `futex_wait(address, value, …)`.
     FutexWait,
-    /// The first argument is a descriptor that is read.
+    /// The first argument is a descriptor that is read or connected.
     Read,
     /// The first argument is a descriptor that is written.
     Write,
@@ -16,19 +16,19 @@ pub(super) enum Call {
     File,
     /// A path is opened, renamed, removed or examined.
     Path,
-    /// Waits for asynchronous reads or writes of files.
+    /// Waits until files were read or written: asynchronous input and output, and msync(2).
     FileEvents,
-    /// `accept`.
+    /// `accept` and `accept4`.
     Accept,
     /// `poll(array, length, …)` and `ppoll`.
     Poll,
     /// `select(highest + 1, …)` and `pselect6`.
     Select,
-    /// Waits on an epoll descriptor or a ring.
+    /// Waits on an epoll descriptor or an io_uring.
     Events,
     /// Sleeps for a fixed time.
     Sleep,
-    /// Waits for a child process.
+    /// Waits for a child process, or creates one.
     Child,
     /// Waits for a lock on a file or for a semaphore of System V.
     FileLock,
@@ -36,7 +36,7 @@ pub(super) enum Call {
     Fcntl,
     /// Waits for a signal.
     Signal,
-    /// Waits for a message of a queue.
+    /// Waits for a message from a message queue (msgrcv, mq_timedreceive).
     Message,
     /// Changes the memory map.
     Memory,
@@ -50,7 +50,7 @@ pub(super) enum Arch {
 }
 
 impl Arch {
-    /// Architecture of this program and of the processes on its host; `None` if the table has no column for it.
+    /// Architecture of this program and of the processes on its host; `None` if [`CALLS`] has no column for it.
     pub(super) const HOST: Option<Self> = if cfg!(target_arch = "x86_64") {
         Some(Self::X86)
     } else if cfg!(target_arch = "aarch64") {
@@ -165,7 +165,7 @@ pub(super) enum Blocked {
     },
 }
 
-/// Parses the file. Source: Documentation/filesystems/proc.rst, proc_pid_syscall(5).
+/// Parses the text of this file. Source: Documentation/filesystems/proc.rst, proc_pid_syscall(5).
 pub(super) fn parse(text: &[u8]) -> Option<Blocked> {
     let mut words = crate::text::words(text);
     let number = match words.next()? {

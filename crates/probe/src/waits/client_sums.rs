@@ -1,9 +1,10 @@
-//! Mean numbers of clients' connections over all rounds, although some rounds do not read them.
+//! Mean numbers of clients' connections over all rounds of the wait sampler. Some rounds do not read the connections.
 
 use run::ClientConnections;
 
-/// Sums over rounds of the counts of a [`super::round::ConnectionSample`]. Between two readings, each count is assumed
-/// to change evenly. Requests and threads are then counted over the same rounds, also while the load grows.
+/// Sums over all rounds of the counts in a [`super::round::ConnectionSample`]. Between two readings, each count is
+/// assumed to change evenly. The means of requests therefore cover the same rounds as the means of threads, even while
+/// the load grows.
 #[derive(Debug, Default)]
 pub(super) struct ClientSums {
     readings: u64,
@@ -30,7 +31,8 @@ impl ClientSums {
         self.last = Some((rounds, counts));
     }
 
-    /// Returns the means over all rounds. The last reading is also used for later rounds.
+    /// Returns the means over `rounds` rounds, or `None` if there was no reading. The last reading is also used for the
+    /// rounds after it.
     pub(super) fn row(&self, rounds: u64) -> Option<ClientConnections> {
         let (rounds_read, last) = self.last?;
         let later = rounds.saturating_sub(rounds_read) as f64;
@@ -57,7 +59,7 @@ mod tests {
     fn requests_that_grow_have_the_mean_of_all_rounds() {
         assert_eq!(mean(&[], 3), None);
         assert_eq!(mean(&[(1, 30.0), (2, 60.0), (3, 90.0)], 3), Some(60.0), "each round has a reading");
-        // 10, 20, 30, 40, 50, 60 in six rounds, of which three have a reading.
+        // The count is 10, 20, 30, 40, 50, 60 in six rounds. Three of these rounds have a reading.
         assert_eq!(mean(&[(1, 10.0), (2, 20.0), (6, 60.0)], 6), Some(35.0));
         assert_eq!(mean(&[(3, 30.0), (4, 40.0)], 6), Some((3.0 * 30.0 + 3.0 * 40.0) / 6.0), "rounds before and after");
     }

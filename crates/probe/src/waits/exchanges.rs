@@ -1,21 +1,23 @@
-//! Requests in progress on a server's connections, from the kernel's counts and times.
+//! Counts the requests in progress on a server's connections, from the kernel's times and counts of segments.
 //!
 //! A connection whose last data came from the client has a request in progress. The kernel keeps the time of the last
-//! data in each direction, in ticks of up to 10 ms. If both times are in one tick, the numbers of segments decide. The
-//! numbers decide only if all requests have the same number of segments, and all responses, too.
+//! data in each direction, in ticks of up to 10 ms. If both times are in one tick, an unacknowledged response shows
+//! that no request is in progress. Otherwise the numbers of segments decide, provided that one number per request and
+//! one per response fit nearly all connections.
 
 use sys::diag::{OtherConnection, Traffic};
 
 use crate::awaits_reply::awaits_reply;
 
-/// Numbers of segments per request and per response that are compared with the counts, in this order.
+/// Numbers of segments per request and per response, in the order in which they are tried.
 const EXCHANGES: [(u64, u64); 7] = [(1, 1), (1, 2), (2, 1), (1, 3), (3, 1), (1, 4), (2, 3)];
-/// Minimum number of responses of a connection for judging its regularity.
+/// Minimum number of responses on a connection that is used to find the numbers of segments.
 const MIN_RESPONSES: u64 = 4;
-/// Minimum share of the connections that must be regular.
+/// Minimum share of these connections that must fit the numbers of segments.
 const MIN_REGULAR: f64 = 0.9;
 
-/// Returns the numbers of connections: open, with a request in progress, uncertain, with unread data, and `queued`.
+/// Returns the number of connections that are open, have a request in progress, are uncertain, and have unread data.
+/// The last element is `queued`.
 pub(super) fn count(connections: &[OtherConnection], queued: f64) -> [f64; 5] {
     let mut counts = [connections.len() as f64, 0.0, 0.0, 0.0, queued];
     let exchange = exchange(connections);
@@ -40,7 +42,7 @@ fn in_progress(traffic: &Traffic, exchange: Option<(u64, u64)>) -> Option<bool> 
         (0, _) => Some(false),
         (_, 0) => Some(true),
         _ if traffic.received_ms_ago != traffic.sent_ms_ago => Some(traffic.received_ms_ago < traffic.sent_ms_ago),
-        // The next request of the client would have acknowledged the response.
+        // A later request of the client would have acknowledged the response, so there is no later request.
         _ if traffic.unacknowledged > 0 => Some(false),
         _ => {
             let (request, response) = exchange?;
@@ -53,8 +55,9 @@ fn in_progress(traffic: &Traffic, exchange: Option<(u64, u64)>) -> Option<bool> 
     }
 }
 
-/// Counts the connections of a process to one peer that await a reply. If times and acknowledgements leave a connection
-/// undecided, the counts of segments decide, provided that they agree with all other connections.
+/// Counts the connections of a process to one peer that await a reply. If times and acknowledgements do not decide
+/// about a connection, its counts of segments do. The counts are used only if they agree with the times on every
+/// connection where both decide, and if there is such a connection.
 pub(super) fn awaiting(connections: &[OtherConnection]) -> f64 {
     let turned: Vec<OtherConnection> = connections.iter().map(turned).collect();
     let exchange = exchange(&turned).filter(|kind| agrees_with_times(&turned, connections, *kind));
@@ -66,7 +69,7 @@ pub(super) fn awaiting(connections: &[OtherConnection]) -> f64 {
     turned.iter().zip(connections).filter(awaits).count() as f64
 }
 
-/// Returns the connection as its other end counts it, with sent and received data exchanged.
+/// Returns the connection as its other end counts it: with the counts of sent and received data exchanged.
 fn turned(connection: &OtherConnection) -> OtherConnection {
     let turn = |t: Traffic| Traffic { data_in: t.data_out, data_out: t.data_in, ..t };
     OtherConnection { traffic: connection.traffic.map(turn), ..*connection }
@@ -90,13 +93,14 @@ fn agrees_with_times(turned: &[OtherConnection], connections: &[OtherConnection]
     !decided.is_empty() && decided.iter().all(|agrees| *agrees)
 }
 
-/// Returns 0 if each request has its response, and `request * response` if one request has none yet. `request` and
-/// `response` are the numbers of segments of each.
+/// Returns 0 if each request has its response, and `request * response` if one request has none yet. Another result
+/// fits neither case. `request` and `response` are the numbers of segments of each.
 fn ahead(traffic: &Traffic, (request, response): (u64, u64)) -> i128 {
     i128::from(response) * i128::from(traffic.data_in) - i128::from(request) * i128::from(traffic.data_out)
 }
 
-/// Returns the segments of a request and of a response, if nearly all connections have exchanges of one kind.
+/// Returns the numbers of segments of a request and of a response, if one pair of [`EXCHANGES`] fits nearly all
+/// connections.
 fn exchange(connections: &[OtherConnection]) -> Option<(u64, u64)> {
     let long = |kind: (u64, u64)| {
         let traffic = connections.iter().filter_map(|c| c.traffic);
@@ -143,7 +147,8 @@ mod tests {
         let waits = |ms_ago| connection(50, 51, ms_ago, 0);
         assert_eq!(awaiting(&[idle((4, 8)), idle((4, 4)), waits((8, 4)), waits((4, 4))]), 2.0);
         assert_eq!(awaiting(&[idle((4, 4)), waits((4, 4))]), 0.0, "no time decides");
-        // The login of this protocol took one segment more.
+        // The login sent one segment more than it received, so the counts of the first connection, which is idle, look
+        // like a request in progress.
         assert_eq!(awaiting(&[waits((4, 8)), waits((4, 4)), waits((4, 4))]), 0.0);
         assert_eq!(awaiting(&[OtherConnection { receive_queue: 9, ..waits((8, 4)) }]), 0.0);
     }

@@ -1,4 +1,5 @@
-//! Kind and owner of the object behind a futex, from its memory and the arguments of the system call.
+//! Finds the kind and the owner of the object (such as a lock) that a futex belongs to. Reads the futex's memory and
+//! the arguments of the system call.
 //!
 //! Source: glibc nptl/pthreadP.h, sysdeps/nptl/bits/thread-shared-types.h (`__pthread_mutex_s`, `__pthread_cond_s`),
 //! nptl/internaltypes.h (`new_sem`); musl src/thread/pthread_mutex_timedlock.c; Rust library/std/src/sys/sync/mutex.
@@ -9,24 +10,24 @@ use run::FutexKind;
 
 /// Number of bytes before the futex that are read, because they contain the number of waiters of a condition variable.
 pub(super) const BYTES_BEFORE: u64 = 8;
-/// Number of bytes read at a futex.
+/// Number of bytes read for a futex, including those before it.
 pub(super) const BYTES: usize = 24;
 
 const FUTEX_WAIT: u64 = 0;
 const FUTEX_LOCK_PI: u64 = 6;
 const FUTEX_WAIT_BITSET: u64 = 9;
 const FUTEX_LOCK_PI2: u64 = 13;
-/// Operation without its flags (FUTEX_PRIVATE_FLAG, FUTEX_CLOCK_REALTIME).
+/// Mask that removes the flags (FUTEX_PRIVATE_FLAG, FUTEX_CLOCK_REALTIME) from an operation.
 const OPERATION: u64 = 0x7f;
-/// Value of a lock with waiters, in glibc, Rust and Go.
+/// Value of a locked futex with waiters, in glibc, Rust and Go.
 const LOCKED_WITH_WAITERS: u32 = 2;
-/// Flag of a waiter in locks of musl, and the value of its locked mutex.
+/// Flag in the locks of musl while threads wait, and the value of a locked mutex of musl.
 const MUSL_WAITERS: u32 = 0x8000_0000;
 const MUSL_LOCKED: u32 = 16;
-/// Thread id in a lock with priority inheritance (FUTEX_TID_MASK).
+/// Mask of the thread ID in a lock with priority inheritance (FUTEX_TID_MASK).
 const PI_OWNER: u32 = 0x3fff_ffff;
 
-/// Arguments of a wait.
+/// Arguments of a futex system call that waits.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Wait {
     pub(super) operation: u64,
@@ -37,11 +38,11 @@ pub(super) struct Wait {
 /// address. The value is the wait of one of the threads, and the number of waiting threads.
 pub(super) type Waits = BTreeMap<(usize, u64), (Wait, u32)>;
 
-/// Reading of one futex.
+/// Kind and owner of a futex, as one reading shows them.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) struct Object {
     pub(super) kind: FutexKind,
-    /// ID of the owning thread in the process's own namespace.
+    /// ID of the owning thread in the process's own PID namespace; `None` if the owner is unknown.
     pub(super) owner: Option<u32>,
 }
 
@@ -61,7 +62,7 @@ pub(super) fn classify(
     match wait.operation & OPERATION {
         FUTEX_LOCK_PI | FUTEX_LOCK_PI2 if is_thread(value & PI_OWNER) => owned(value & PI_OWNER),
         FUTEX_WAIT | FUTEX_WAIT_BITSET if wait.expected == LOCKED_WITH_WAITERS && matches!(value, 1 | 2) => {
-            // `__owner` and `__nusers` of glibc.
+            // In glibc, `after8` is the mutex's `__owner` and `after12` is its `__nusers`.
             if after12 >= 1 && is_thread(after8) { owned(after8) } else { unowned(FutexKind::Mutex) }
         }
         FUTEX_WAIT if wait.expected & MUSL_WAITERS != 0 => match wait.expected & !MUSL_WAITERS {
@@ -75,8 +76,8 @@ pub(super) fn classify(
 }
 
 /// Distinguishes a semaphore from a condition variable. Both store the number of their waiters: a semaphore after the
-/// futex word, a condition variable (times eight) before it. Threads wait for either of the two futexes of a condition
-/// variable.
+/// futex word, a condition variable (times eight) before it. A condition variable has two futexes, and its threads may
+/// wait for either.
 fn shared_wait(expected: u32, (waiters, pair): (u32, u32), [before8, before4, value, after4]: [u32; 4]) -> FutexKind {
     let near = |stored: u32, count: u32| stored >= 1 && stored.abs_diff(count) <= 1;
     let semaphore = expected == 0 && value == 0 && near(after4, waiters);
@@ -114,7 +115,7 @@ mod tests {
         assert_eq!(told(0x80, 0x8000_0010, 3, [0, 0, 0, 0, 0, 0]), (FutexKind::Mutex, None));
         assert_eq!(told(0x80, 0x8000_0068, 3, [0; 6]), (FutexKind::OwnedMutex, Some(104)));
         assert_eq!(told(0x189, 0, 15, [0x31, 0, 0, 15, 0, 0]), (FutexKind::Semaphore, None));
-        // The two groups of a condition variable.
+        // The two groups of waiting threads that a condition variable of glibc has.
         assert_eq!(told(0x189, 0, 4, [4, 32, 0, 0, 0, 0]), (FutexKind::Condition, None));
         assert_eq!(told(0x189, 0, 4, [32, 0, 0, 0, 0, 0]), (FutexKind::Condition, None));
         // A parked thread of Rust, and memory without a recognisable lock.

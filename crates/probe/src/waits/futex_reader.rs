@@ -10,7 +10,7 @@ use super::round::{FutexSample, ThreadSample};
 use super::sockets::Sockets;
 use super::thread_reader::ThreadReader;
 
-/// Maximum number of futexes that are all read. If there are more, futexes with a single waiting thread are skipped.
+/// From this number of futexes on, futexes with a single waiting thread are not read.
 const MAX_LONE_FUTEXES: usize = 64;
 
 /// Reads each futex, and the activity of its owner. `processes` are the processes of the round.
@@ -34,14 +34,14 @@ pub(super) fn read(
     counted.filter_map(read).collect()
 }
 
-/// Returns the reading of the owner's thread if the futex still has this owner after the reading. Otherwise the thread
-/// may have been read before or after it owned the futex.
+/// Returns the reading of the owner's thread if the futex still has this owner after the reading. Otherwise returns
+/// `None`, because the thread may have been read before or after it owned the futex.
 fn owner_if_same(owner: Option<ThreadSample>, again: Option<FutexSample>) -> Option<ThreadSample> {
     let owner_after = again?.owner;
     owner.filter(|thread| owner_after == Some(thread.tid))
 }
 
-/// Reads the memory of a futex.
+/// Reads and classifies the memory of a futex.
 fn read_futex(process: &Process, (index, address): (usize, u64), wait: Wait, waits: &Waits) -> Option<FutexSample> {
     let mut memory = [0; futex::BYTES];
     remote_memory::read(process.pid, address.checked_sub(futex::BYTES_BEFORE)?, &mut memory).ok()?;

@@ -1,4 +1,5 @@
-//! Sums over rounds about each futex: its waiters, its kind, its owner, and the threads that are active meanwhile.
+//! Sums over sampling rounds for each futex: its waiters, its kind, its owner, and the threads that are active
+//! meanwhile.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
@@ -9,7 +10,7 @@ use super::names::{FutexNames, Names};
 use super::round::{FutexSample, Round, ThreadSample, WaitKey};
 use super::rows::{address_text, holder_rows, largest};
 
-/// Maximum number of futexes during the sampling, and of remembered threads.
+/// Maximum numbers of remembered futexes and of remembered threads.
 const MAX_FUTEXES: usize = 4096;
 const MAX_THREADS: usize = 65_536;
 /// Maximum number of users of one futex. A user is a thread that waited for the futex.
@@ -18,7 +19,7 @@ const MAX_USERS: usize = 4096;
 /// hundreds of MB.
 const MAX_ALL_USERS: usize = 1 << 17;
 const MAX_NAMES: usize = 16;
-/// Minimum number of rounds that show a long-lived thread. A thread seen in fewer rounds counts as active at a lock
+/// Minimum number of rounds with a thread that counts as long-lived. A short-lived thread counts as active at a lock
 /// even if no round shows it waiting for that lock. If a server has one thread per request, each thread ends soon after
 /// it held a lock.
 const SHORT_LIFE_ROUNDS: u64 = 4;
@@ -53,9 +54,10 @@ struct FutexSum {
     waiting: f64,
     contended: u64,
     unheld: u64,
-    /// Number of rounds in which each thread that has the name of a user was active while others waited.
+    /// For each thread that has the name of a user: weighted number of rounds in which the thread was active while
+    /// users waited.
     active: BTreeMap<u32, f64>,
-    /// Activity of these threads, in case the owner is never known.
+    /// Number of times that each activity of these threads was seen. It is used if the owner is never known.
     activity: BTreeMap<(ThreadState, WaitKey), u64>,
     kinds: BTreeMap<FutexKind, u64>,
     readings: u64,
@@ -63,16 +65,16 @@ struct FutexSum {
     holders: BTreeMap<(ThreadState, WaitKey), u64>,
 }
 
-/// Sums by process id and address.
+/// Sums for each futex, by process ID and address.
 #[derive(Debug, Default)]
 pub(super) struct FutexSums {
     futexes: BTreeMap<(u32, u64), FutexSum>,
-    /// Number of users and of active threads of all futexes.
+    /// Number of remembered users and active threads, over all futexes.
     users: usize,
 }
 
 impl FutexSums {
-    /// Adds a round.
+    /// Adds the futexes of a round.
     pub(super) fn add(&mut self, round: &Round) {
         for (id, waiting) in round.futex_waiters() {
             let Some(process) = waiting.first().map(|thread| thread.process) else { continue };
@@ -90,7 +92,7 @@ impl FutexSums {
         }
     }
 
-    /// Returns the number of futexes and of their threads.
+    /// Returns the number of remembered futexes, threads, names and activities.
     #[cfg(test)]
     pub(super) fn entries(&self) -> usize {
         let of = |sum: &FutexSum| 1 + sum.users.len() + sum.names.len() + sum.active.len() + sum.activity.len();
@@ -107,8 +109,8 @@ impl FutexSums {
         self.futexes.get(&(pid, address)).is_some_and(FutexSum::is_shared)
     }
 
-    /// Returns the shared futexes, in descending order of waiting threads. `of` returns a process's name and the number
-    /// of rounds that show the process.
+    /// Returns the profiles of the futexes for which at least two threads waited, most waiting threads first. `of`
+    /// returns a process's name and the number of rounds that show the process.
     pub(super) fn rows(
         &self,
         lives: &UserRounds,
@@ -130,15 +132,15 @@ impl FutexSums {
 }
 
 impl FutexSum {
-    /// Returns true if at least two threads waited.
+    /// Returns true if at least two threads waited for the futex.
     fn is_shared(&self) -> bool {
         self.users.len() >= 2
     }
 
-    /// Adds a round. At most `room` more threads may be remembered.
+    /// Adds a round with the threads that wait for this futex. At most `room` more threads may be remembered.
     fn add(&mut self, process: usize, waiting: &[&ThreadSample], round: &Round, room: &mut usize) {
         for thread in waiting {
-            // With two known users, a futex counts as shared.
+            // The first two users are always remembered, because a futex with two users counts as shared.
             let has_room = self.users.len() < 2 || self.users.len() < MAX_USERS && *room > 0;
             if has_room && self.users.insert(thread.tid) {
                 *room = room.saturating_sub(1);
@@ -196,8 +198,8 @@ impl FutexSum {
         }
     }
 
-    /// Returns the kind that most readings show. The memory of a mutex shows no owner while the mutex passes from one
-    /// owner to the next.
+    /// Returns the kind that most readings show. While a mutex passes from one owner to the next, its memory shows no
+    /// owner. If at least half of the readings show an owner, the kind is therefore a mutex with an owner.
     fn kind(&self) -> FutexKind {
         let count = |kind| self.kinds.get(&kind).copied().unwrap_or(0);
         if 2 * self.owned >= self.readings && self.owned > 0 {
@@ -209,8 +211,8 @@ impl FutexSum {
     }
 }
 
-/// Returns the state and the key of a thread. A thread that wants a CPU and got one for less than half of the time is
-/// [`ThreadState::Runnable`].
+/// Returns the state of a thread and what it waits for. A thread that wants a CPU and got one for less than half of the
+/// time is [`ThreadState::Runnable`].
 fn activity(thread: &ThreadSample) -> (ThreadState, WaitKey) {
     let lacks_cpu = thread.state == ThreadState::OnCpu && thread.on_cpu.is_some_and(|part| part < 0.5);
     (if lacks_cpu { ThreadState::Runnable } else { thread.state }, thread.key.clone())

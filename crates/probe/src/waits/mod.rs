@@ -1,10 +1,10 @@
-//! Threads of a server, sampled from /proc: running threads, and the objects for which other threads wait.
+//! Samples the threads of a server from /proc: which threads run, and for which objects the others wait.
 //!
-//! A [`WaitSampler`] reads /proc/PID/task/TID/syscall of each thread, at random times, at a rate whose cost stays below
-//! 1 % of a CPU. The memory of a futex distinguishes a lock from other objects and shows its owner. A descriptor shows
-//! the file for which a thread waits, or by sock_diag the client or peer. A lock that many threads wait for gets the
-//! names of its global variable and of the waiting function, by the crate `stacks`. [`profile`] sums up the rounds, and
-//! reads nothing itself.
+//! In each round, a [`WaitSampler`] reads /proc/PID/task/TID/syscall of the threads. Rounds come at random times, at a
+//! rate whose cost stays below 1 % of a CPU. The memory of a futex distinguishes a lock from other objects and shows
+//! its owner. A descriptor shows the file for which a thread waits. For a socket, sock_diag shows the client or other
+//! peer. If several threads wait for a lock, the crate `stacks` finds the names of its global variable and of the
+//! waiting function. [`profile`] sums up the readings of all rounds, and reads nothing itself.
 
 mod calls;
 mod client_sums;

@@ -7,16 +7,16 @@ use stacks::Frame;
 
 use super::rows::largest;
 
-/// Beginning of HotSpot's functions in which a thread waits to enter a monitor. Source:
+/// Beginning of the name of HotSpot's function in which a thread waits to enter a monitor. Source:
 /// share/runtime/objectMonitor.cpp.
 const JAVA_ENTER: &str = "ObjectMonitor::enter(";
 
 /// Functions through which a Ruby thread waits for the interpreter lock, and also for other events. Source:
 /// thread_pthread.c of Ruby 2.6 to 3.4.
 const RUBY_WAITS: [&str; 2] = ["rb_native_cond_wait", "thread_sched_wait_running_turn"];
-/// Beginnings of Ruby's functions that wait on a condition variable only for the interpreter lock: those that take it,
-/// and those that return from a system call. Threads that sleep, or that wait for a `Mutex` or a `Queue`, have other
-/// functions at this place of the stack.
+/// Beginnings of the names of Ruby's functions that wait on a condition variable only for the interpreter lock: those
+/// that take it, and those that return from a system call. Threads that sleep, or that wait for a `Mutex` or a `Queue`,
+/// have other functions at this place of the stack.
 const RUBY_RETURNS: [&str; 11] = [
     "gvl_acquire",
     "gvl_yield",
@@ -31,15 +31,15 @@ const RUBY_RETURNS: [&str; 11] = [
     "rb_thread_schedule",
 ];
 
-/// Maximum number of distinct groups (process, lock and function) during the sampling.
+/// Maximum number of remembered groups (process, lock and function).
 const MAX_MONITORS: usize = 1024;
 
-/// Sums over stacks, by process, lock and function.
+/// Weighted numbers of stacks of waiting threads, by process, lock and function.
 #[derive(Debug, Default)]
 pub(super) struct MonitorSums(BTreeMap<(String, MonitorKind, String), f64>);
 
 impl MonitorSums {
-    /// Adds the stack of a waiting thread, innermost frame first.
+    /// Adds the stack of a thread, innermost frame first. Stacks that show no such wait are ignored.
     pub(super) fn add(&mut self, process: &str, frames: &[Frame], weight: f64) {
         let Some((kind, function)) = awaited(frames) else { return };
         let id = (process.to_owned(), kind, function);
@@ -48,7 +48,7 @@ impl MonitorSums {
         }
     }
 
-    /// Returns the means over `rounds` readings of all threads, the largest first.
+    /// Returns the mean numbers of waiting threads over `rounds` readings of all threads, the largest first.
     pub(super) fn rows(&self, rounds: u64) -> Vec<MonitorGroup> {
         let row = |((process, kind, function), sum): (&(String, MonitorKind, String), &f64)| MonitorGroup {
             process: process.clone(),
@@ -73,8 +73,8 @@ fn awaited(frames: &[Frame]) -> Option<(MonitorKind, String)> {
     Some((MonitorKind::JavaMonitor, function.unwrap_or_default()))
 }
 
-/// Returns true for a thread of Ruby that waits for the interpreter lock. Stripped libraries name only some of the
-/// functions, so the first known one decides.
+/// Returns true for a thread of Ruby that waits for the interpreter lock. A stripped library names only some of its
+/// functions, so the first named caller of the waiting functions decides.
 fn wants_ruby_lock(frames: &[Frame]) -> bool {
     let mut known = frames.iter().filter_map(|frame| frame.function.as_deref());
     let waits = known.find(|function| function.starts_with("pthread_cond_")).is_some();

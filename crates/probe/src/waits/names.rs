@@ -1,7 +1,7 @@
-//! Names of futexes: the global variable at the address, and the function that waits.
+//! Names of futexes: the global variable at the futex's address, and the function that waits for the futex.
 //!
-//! Opening a process for names costs milliseconds. A futex gets a name only if threads waited for it in several rounds,
-//! and the futex with most waiting threads comes first.
+//! Opening a process to find names costs milliseconds. A futex gets a name only if threads waited for it in several
+//! rounds, and the futex with most waiting threads gets its name first.
 
 use std::cmp::Reverse;
 use std::collections::BTreeMap;
@@ -12,25 +12,26 @@ use sys::remote_memory;
 
 use super::round::{Round, ThreadSample};
 
-/// Number of rounds in which at least two threads waited for a futex before it gets a name.
+/// Minimum number of rounds in which at least two threads waited for a futex before it gets a name.
 const MIN_ROUNDS: u32 = 4;
-/// Number of stacks that are read per futex. The most frequent function gives the name.
+/// Maximum number of stacks that are read per futex. The most frequent function gives the name.
 const STACKS: u32 = 8;
 /// Maximum number of futexes with names.
 const MAX_NAMED: usize = 8;
-/// Maximum number of futexes whose globals are read at the end.
+/// Maximum number of futexes whose global variables are read at the end of the sampling.
 const MAX_GLOBALS: usize = 256;
-/// Maximum number of counted futexes.
+/// Maximum number of futexes whose rounds are counted.
 const MAX_COUNTED: usize = 1024;
 /// Number of bytes of a stack that are copied at once. The rest is read when needed.
 const STACK_BYTES: usize = 4096;
 
-/// Beginnings of the module names whose functions wait on behalf of others: the C library and its threads.
+/// Beginnings of the names of modules whose functions wait on behalf of their callers: the C library and its thread
+/// library.
 const LIBRARIES: [&str; 4] = ["libc.", "libc-", "libpthread", "ld-"];
-/// Name prefixes of functions that wait on behalf of others, in the libraries of Rust and C++.
+/// Name prefixes of functions that wait on behalf of their callers, in the libraries of Rust and C++.
 const WRAPPERS: [&str; 3] = ["std::", "core::", "parking_lot"];
 
-/// Number of innermost frames among which the library's waiting function is sought.
+/// Number of innermost frames in which the waiting function of a library is searched.
 const MAX_LIBRARY_FRAMES: usize = 6;
 
 /// Functions that wait for one kind of object: the beginning of the name, a part of the name, and the kind. Rust's
@@ -85,7 +86,8 @@ impl Names {
         }
     }
 
-    /// Reads one stack for a futex that has too few stacks. Returns true if a stack was read.
+    /// Reads the stack of one waiting thread, for a futex with fewer than [`STACKS`] stacks. Returns true if a stack
+    /// was read.
     pub(super) fn look(&mut self, round: &Round) -> bool {
         let waiting = round.futex_waiters();
         let open = self.futexes.values().filter(|named| named.stacks > 0).count();
@@ -96,7 +98,7 @@ impl Names {
         let wanting = waiting.iter().filter_map(|(id, threads)| Some((stacks_of(id)?, id, threads)));
         // Futexes without any stack come first. Among equals, the one with most waiting threads comes first.
         let next = wanting.min_by_key(|(stacks, _, threads)| (*stacks > 0, Reverse(threads.len())));
-        // Each stack belongs to another thread, so that a single unusual thread does not decide the name.
+        // Successive stacks are those of different threads, so that a single unusual thread does not decide the name.
         let found = next.and_then(|(stacks, id, threads)| Some((*id, *threads.get(stacks as usize % threads.len())?)));
         let Some((id, thread)) = found else { return false };
         self.read(id, thread);
@@ -129,8 +131,8 @@ impl Names {
         }
     }
 
-    /// Reads the global variables of these futexes, in processes that are already open. A lock that spreads its waiters
-    /// over several futexes gets no name from [`Self::look`].
+    /// Finds the global variables at these futexes. A lock that spreads its waiters over several futexes gets no name
+    /// from [`Self::look`].
     pub(super) fn name_globals(&mut self, futexes: impl Iterator<Item = (u32, u64)>) {
         for (pid, address) in futexes.take(MAX_GLOBALS) {
             let named = self.futexes.entry((pid, address)).or_default();
@@ -168,7 +170,7 @@ fn awaited_kind(frames: &[Frame]) -> Option<FutexKind> {
     functions.take(MAX_LIBRARY_FRAMES).find_map(kind_of)
 }
 
-/// Returns the innermost function that is not one of a library for locks, with its file and line.
+/// Returns the innermost function that does not belong to a library of locks, with its file and line.
 fn waiting_function(frames: &[Frame]) -> Option<String> {
     let is_own = |frame: &&Frame| {
         let function = frame.function.as_deref().unwrap_or_default();
@@ -189,7 +191,7 @@ mod tests {
         Frame { function: function.map(Into::into), module: module.into(), file, line }
     }
 
-    /// Returns a round of this process, with so many threads waiting for each of two futexes.
+    /// Returns a round of this process. `waiting` are the numbers of threads that wait for each of two futexes.
     fn round(waiting: [usize; 2]) -> Round {
         let thread = |address| ThreadSample { key: WaitKey::Futex(address), ..ThreadSample::default() };
         let process = ProcessSample { pid: std::process::id(), ..ProcessSample::default() };

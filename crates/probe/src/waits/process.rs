@@ -16,15 +16,15 @@ use super::thread::Thread;
 
 /// Maximum number of sampled threads per process.
 const MAX_THREADS: usize = 4096;
-/// Number of unchanged lists after which threads are listed less often, and the number of rounds per list from then on.
-/// Listing a process's threads takes as long as reading a few of them.
+/// Number of unchanged lists after which the threads are listed less often, and the number of rounds per list from then
+/// on. Listing a process's threads takes as long as reading a few of them.
 const STABLE_LISTS: u32 = 8;
 const LIST_ROUNDS: u64 = 8;
 /// Maximum length of a process's title and of its name, characters.
 const MAX_TITLE_CHARS: usize = 160;
 const MAX_NAME_CHARS: usize = 32;
 
-/// A process.
+/// A sampled process.
 #[derive(Debug)]
 pub(super) struct Process {
     pub(super) pid: u32,
@@ -35,7 +35,7 @@ pub(super) struct Process {
     other_pid_namespace: bool,
     pub(super) threads: BTreeMap<u32, Thread>,
     rounds: u64,
-    /// Number of lists in a row without a change.
+    /// Number of successive lists of the threads without a change.
     stable_lists: u32,
     /// Error of the last thread that could not be read.
     pub(super) refused: Option<io::Error>,
@@ -63,7 +63,8 @@ impl Process {
         })
     }
 
-    /// Updates the list of threads. Returns false if the process ended. A stable list is read in one round of eight.
+    /// Updates the list of threads. Returns false if the process ended. A list that no longer changes is read in only
+    /// one round of eight.
     pub(super) fn list_threads(&mut self) -> bool {
         self.rounds += 1;
         let ended = self.threads.is_empty();
@@ -103,7 +104,7 @@ impl Process {
         }
     }
 
-    /// Returns the thread with an id of the process's own PID namespace.
+    /// Returns the ID of the thread that has the ID `own_id` in the process's own PID namespace.
     pub(super) fn thread_by_own_id(&self, own_id: u32) -> Option<u32> {
         match self.other_pid_namespace {
             false => self.threads.contains_key(&own_id).then_some(own_id),
@@ -124,8 +125,8 @@ impl Process {
 }
 
 /// Returns the title in the bytes of `/proc/PID/cmdline`. A program that states its work in its title, such as
-/// postgres, writes one text. Several arguments are the command line that started the program, and an argument may be a
-/// secret.
+/// postgres, writes one text. Several arguments are the command line that started the program. They are left out,
+/// because an argument may be a secret.
 fn title_in(command_line: &[u8]) -> Option<Arc<str>> {
     let end = command_line.iter().rposition(|byte| *byte != 0)? + 1;
     let text = command_line.get(..end).filter(|text| !text.contains(&0))?;

@@ -1,4 +1,5 @@
-//! Sums over rounds, and the profile made from them. Pure functions: equal rounds give equal profiles.
+//! Sums over sampling rounds, and the profile made from these sums. Nothing else is read, so equal rounds give equal
+//! profiles.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
@@ -14,11 +15,11 @@ use super::rows::{address_text, largest};
 /// Maximum number of distinct groups of threads during the sampling. Further groups are dropped, since a server may
 /// open any number of files.
 const MAX_GROUPS: usize = 4096;
-/// Maximum number of distinct titles.
+/// Maximum number of distinct process titles.
 const MAX_TITLES: usize = 1024;
 /// Maximum number of distinct names of processes. A server may name each process after its job.
 const MAX_PROCESS_NAMES: usize = 1024;
-/// Maximum number of process ids per name. Two IDs are enough to show that a name is not unique.
+/// Maximum number of remembered process IDs per name. Two IDs are enough to show that a name is not unique.
 const MAX_PIDS: usize = 2;
 
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -72,9 +73,9 @@ struct PeerReadings {
 }
 
 impl PeerReadings {
-    /// Adds a reading of all peers, or of some. A peer that is missing in a reading of all peers has no open connection
-    /// any more. Readings before a peer was first seen do not count for that peer, because its process may not have
-    /// been found yet.
+    /// Adds a reading of all peers (if `is_full`) or of some. A peer that is missing in a reading of all peers has no
+    /// open connection any more. Readings before a peer was first seen do not count for that peer, because its process
+    /// may not have been found yet.
     fn add(&mut self, peers: &[PeerSample], is_full: bool) {
         for peer in peers {
             let id = (peer.process.clone(), peer.address.clone());
@@ -213,7 +214,7 @@ impl ProfileSums {
         }
     }
 
-    /// Returns the name of a process, with its id if it is the only one with this name.
+    /// Returns the name of a process, with its ID if only one process has this name.
     pub(super) fn instance(&self, process: &Arc<str>) -> String {
         match self.processes.get(process).map(|sums| &sums.pids) {
             Some(pids) if pids.len() == 1 => format!("{process}:{}", pids.first().copied().unwrap_or_default()),
@@ -221,14 +222,14 @@ impl ProfileSums {
         }
     }
 
-    /// Returns the number of rounds that show a process. A process behind the server may be found late, and earlier
-    /// rounds do not show it.
+    /// Returns the number of rounds that count for a process. A process of an upstream may be found late. The rounds
+    /// before it was found do not count.
     fn rounds_of(&self, process: &Arc<str>) -> u64 {
         let late = self.processes.get(process).filter(|sums| sums.behind).map_or(0, |sums| sums.rounds_before);
         self.rounds.saturating_sub(late).max(1)
     }
 
-    /// Returns `sum` divided by the number of rounds that show the process.
+    /// Returns `sum` divided by the number of rounds that count for the process.
     fn mean_of(&self, process: &Arc<str>, sum: f64) -> f64 {
         sum / self.rounds_of(process) as f64
     }
@@ -269,7 +270,7 @@ impl ProfileSums {
         largest(rows.into_iter().map(row).collect(), |row: &WaitGroup| row.threads)
     }
 
-    /// Returns the titles of processes that change them, or that have several at once.
+    /// Returns the titles of processes, for each process name for which several titles were seen.
     fn title_rows(&self) -> Vec<TitleGroup> {
         let changing = self.processes.iter().filter(|(_, sums)| sums.titles.len() > 1);
         let rows = changing.flat_map(|(process, sums)| {

@@ -34,15 +34,15 @@ pub(super) struct Reader {
     netns_pid: Option<u32>,
     processes: BTreeMap<u32, Process>,
     sockets: Sockets,
-    /// Names of the processes that hold each socket, by inode.
+    /// Name of a process that holds each socket, by inode.
     held: HashMap<u32, Arc<str>>,
-    /// New upstream addresses, and those whose processes were already searched for.
+    /// Upstream addresses whose processes must still be searched, and all upstream addresses so far.
     new_upstreams: Vec<Arc<str>>,
     upstreams: HashSet<Arc<str>>,
     /// First process that answers at each upstream address.
     answers: HashMap<Arc<str>, u32>,
     behind: Vec<u32>,
-    /// Position of the next part, if there are too many threads for one round.
+    /// Position of the first thread that the next round reads, if there are too many threads for one round.
     next: usize,
     buffer: Vec<u8>,
     missing: Vec<String>,
@@ -70,7 +70,7 @@ impl Reader {
         }
     }
 
-    /// Finds new children, and the sockets and listeners of all processes.
+    /// Finds new children, new processes of upstreams, and the sockets and listeners of all processes.
     pub(super) fn find_processes(&mut self) {
         self.find_upstreams();
         let proc = Path::new("/proc");
@@ -114,7 +114,7 @@ impl Reader {
         self.sockets.read_clients()
     }
 
-    /// Reads the connections to peers that are known already, and adds the counts of the clients' connections.
+    /// Reads again the connections to known peers, and adds the counts of the clients' connections.
     pub(super) fn read_peers(&mut self, clients: Option<[f64; 5]>) -> Option<ConnectionSample> {
         let peers = self.sockets.read_peers();
         if peers.is_none() && clients.is_none() {
@@ -125,7 +125,7 @@ impl Reader {
         Some(ConnectionSample { clients, peers, is_full: false })
     }
 
-    /// Adds to each peer the name of the process that answers there.
+    /// Adds to each peer the name of a process that answers there, if one is known.
     fn name_peers(&self, peers: &mut [PeerSample]) {
         for peer in peers {
             let process = self.answers.get(&peer.address).and_then(|pid| self.processes.get(pid));
@@ -133,7 +133,8 @@ impl Reader {
         }
     }
 
-    /// Finds the present sockets of event loops, which may open a connection to an upstream service for each request.
+    /// Finds the present sockets of processes with an event loop (epoll). Such a process may open a connection to an
+    /// upstream for each request.
     fn find_fresh_sockets(&mut self) {
         if self.held.len() > MAX_FRESH_SOCKETS {
             return;
@@ -160,12 +161,12 @@ impl Reader {
         }
     }
 
-    /// Returns true if upstream addresses wait for a search.
+    /// Returns true if there are upstream addresses whose processes were not searched yet.
     pub(super) fn has_new_upstreams(&self) -> bool {
         !self.new_upstreams.is_empty()
     }
 
-    /// Reads the threads.
+    /// Reads the threads of all processes, or the next part of them if there are too many.
     pub(super) fn round(&mut self) -> Round {
         self.processes.retain(|_, process| process.list_threads());
         let all: usize = self.processes.values().map(|p| p.threads.len()).sum();
@@ -187,8 +188,8 @@ impl Reader {
                 }
             }
         }
-        // Processes of upstreams are looked for only now and then. If a server connects to a new upstream in between, a
-        // thread that waits for it already shows its address.
+        // The processes of upstreams are searched only now and then. If the server has connected to a new upstream in
+        // between, the thread that waits for the upstream shows its address at once.
         for thread in &round.threads {
             if let (ThreadState::Peer, WaitKey::Text(address)) = (thread.state, &thread.key) {
                 self.note_upstream(address);

@@ -8,10 +8,10 @@ use crate::rights::advice_for;
 /// this.
 const YAMA: &str = "/proc/sys/kernel/yama/ptrace_scope";
 
-/// Number of processes that a sentence names.
+/// Maximum number of processes that a sentence names.
 const MAX_NAMED: usize = 3;
 
-/// Returns the reason as one sentence.
+/// Returns the reason why the threads of these processes could not be read, as one sentence.
 pub(super) fn refusal(pids: &[u32], error: &io::Error) -> String {
     if error.kind() != io::ErrorKind::PermissionDenied && error.raw_os_error() != Some(sys::Errno::PERM.raw_os_error())
     {

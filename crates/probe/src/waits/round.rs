@@ -1,4 +1,4 @@
-//! Samples of one round, in which each thread is read once.
+//! Data of one round. A round reads each thread once, or the next part of the threads if there are too many.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -13,11 +13,11 @@ pub(super) enum WaitKey {
     None,
     /// Address of a futex.
     Futex(u64),
-    /// Address of a peer, a file, or a system call.
+    /// Address of a peer, or text about a file or a system call.
     Text(Arc<str>),
 }
 
-/// A thread.
+/// A thread, as a round reads it.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(super) struct ThreadSample {
     /// Index in [`Round::processes`].
@@ -27,13 +27,13 @@ pub(super) struct ThreadSample {
     pub(super) name: Arc<str>,
     pub(super) state: ThreadState,
     pub(super) key: WaitKey,
-    /// For a thread that runs or is ready to run: its part of this time on a CPU, if known.
+    /// For a thread that runs or is ready to run: share of this time that it spent on a CPU, if known.
     pub(super) on_cpu: Option<f64>,
     /// For a waiting thread: stack pointer and program counter.
     pub(super) stack: (u64, u64),
 }
 
-/// A process.
+/// A process, as a round reads it.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(super) struct ProcessSample {
     pub(super) pid: u32,
@@ -57,18 +57,18 @@ pub(super) struct FutexSample {
     pub(super) holder: Option<ThreadSample>,
 }
 
-/// Connections at one moment.
+/// Connections of the server's clients and connections to peers, read at one moment.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(super) struct ConnectionSample {
-    /// Accepted connections of the server's clients: open, in progress, uncertain, unread, and in the accept queue.
-    /// `None` if the listener is unknown.
+    /// Numbers of connections of the server's clients: open, with a request in progress, uncertain, with unread data,
+    /// and in the accept queue. `None` if the listener is unknown.
     pub(super) clients: Option<[f64; 5]>,
     pub(super) peers: Vec<PeerSample>,
     /// True if `peers` contains all peers.
     pub(super) is_full: bool,
 }
 
-/// Name of the processes and address of the peer.
+/// Name of the connected processes, and address of the peer.
 pub(super) type PeerId = (Arc<str>, Arc<str>);
 
 /// Connections of the processes with one name to one address.
@@ -83,12 +83,13 @@ pub(super) struct PeerSample {
     pub(super) to: Option<Arc<str>>,
 }
 
-/// One round.
+/// One round of the wait sampler.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(super) struct Round {
     pub(super) processes: Vec<ProcessSample>,
     pub(super) threads: Vec<ThreadSample>,
-    /// Number of threads represented by each sample. The number is above 1 if there are too many threads for one round.
+    /// Number of threads that each [`ThreadSample`] stands for. It is above 1 if there are too many threads for one
+    /// round.
     pub(super) weight: f64,
     pub(super) futexes: Vec<FutexSample>,
     pub(super) connections: Option<ConnectionSample>,

@@ -1,4 +1,4 @@
-//! The thread that samples, at a rate that follows from the measured cost of a round.
+//! Thread that samples the server's threads. Its rate follows from the measured cost of a round.
 
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::thread::JoinHandle;
@@ -14,12 +14,12 @@ use super::reader::Reader;
 use super::round::{ConnectionSample, Round};
 use super::stacks::StackSampler;
 
-/// Part of a CPU that the rounds may use. All parts together are 0.94 % of a CPU, with 0.24 % for the samples of
-/// running threads.
+/// Part of a CPU that the rounds may use. This part, the parts below, and 0.24 % for the samples of running threads are
+/// 0.94 % of a CPU together.
 const ROUND_SHARE: f64 = 0.003;
 /// Part of a CPU that reading all connections may use.
 const CONNECTIONS_SHARE: f64 = 0.001;
-/// Part of a CPU that reading the clients' connections alone may use.
+/// Part of a CPU that reading only the clients' connections may use.
 const CLIENTS_SHARE: f64 = 0.001;
 /// Part of a CPU that the search for processes may use.
 const SEARCH_SHARE: f64 = 0.0005;
@@ -27,8 +27,8 @@ const SEARCH_SHARE: f64 = 0.0005;
 const NAMING_SHARE: f64 = 0.0005;
 /// Part of a CPU that the stacks of waiting threads may use.
 const STACK_SHARE: f64 = 0.001;
-/// Minimum pause between two rounds, nanoseconds. With 100 rounds a second, a wait of 1 % of the time is seen once a
-/// second.
+/// Minimum pause between two rounds, nanoseconds. At 100 rounds a second, a wait that lasts 1 % of the time is seen
+/// about once a second.
 const MIN_ROUND_NS: f64 = 10e6;
 /// Minimum pause between two searches for processes, and between two readings of connections, nanoseconds.
 const MIN_SEARCH_NS: f64 = 1e9;
@@ -44,13 +44,13 @@ const FIRST_STACK_ROUNDS: u32 = 2;
 struct Shared {
     stop: bool,
     profile: WaitProfile,
-    /// True if the profile is requested.
+    /// True while a caller waits for the profile.
     wanted: bool,
     /// Number of window edges so far.
     edges: u32,
 }
 
-/// A sampler of threads.
+/// Samples the threads of a server, on a thread of its own.
 #[derive(Debug)]
 pub struct WaitSampler {
     shared: Arc<(Mutex<Shared>, Condvar)>,
@@ -58,9 +58,9 @@ pub struct WaitSampler {
 }
 
 impl WaitSampler {
-    /// Starts to sample these processes, their children and their upstream services. `netns_pid` is a process of their
-    /// network namespace, if that differs from ours. If `images` (program files already read) are given, stacks are
-    /// sampled and locks get names.
+    /// Starts to sample these processes, their children and their upstream services. `netns_pid` is a process in their
+    /// network namespace, if that differs from the caller's. If `images` (program files already read) are given, stacks
+    /// are sampled and locks get names.
     pub fn start(pids: Vec<u32>, netns_pid: Option<u32>, images: Option<Images>) -> std::io::Result<Self> {
         let shared = Arc::new((Mutex::new(Shared::default()), Condvar::new()));
         let theirs = Arc::clone(&shared);
@@ -126,7 +126,7 @@ impl Paced {
         now_ns >= self.due_ns
     }
 
-    /// Plans the next repetition after a task that took this CPU time.
+    /// Plans the next repetition of a task that took `cost_ns` of CPU time and may use `share` of a CPU.
     fn done(&mut self, now_ns: u64, cost_ns: u64, share: f64, min_ns: f64) {
         let pause_ns = (cost_ns as f64 / share).max(min_ns);
         self.due_ns = now_ns.saturating_add(pause_ns as u64);
@@ -144,7 +144,7 @@ struct Work {
     clients: Paced,
     stacks: Option<StackSampler>,
     stack_round: Paced,
-    /// Rounds with stacks so far.
+    /// Number of rounds with stacks so far.
     stack_rounds: u32,
     poll_due_ns: u64,
     /// Time and CPU time of this thread at the beginning of the profile, and at its end, nanoseconds.
@@ -221,7 +221,8 @@ impl Work {
         let processes = &mut self.names.processes;
         if self.edges == 1 {
             self.sums = ProfileSums::default();
-            // The pause after a reading in the warm-up could outlast a short window, so the pauses end here.
+            // A pause that follows from a reading in the warm-up could outlast a short window, so these pauses end
+            // here.
             (self.connections, self.stack_round) = Default::default();
             if let Some(stacks) = &mut self.stacks {
                 let _ = stacks.poll(processes);
@@ -244,7 +245,7 @@ impl Work {
         }
     }
 
-    /// Reads a name and the stacks of a round's waiting threads, if these tasks are due.
+    /// Reads the names of one futex, and the stacks of the round's waiting threads, if these tasks are due.
     fn add_stacks(&mut self, round: &Round) {
         let Some(stacks) = &mut self.stacks else { return };
         if self.naming.is_due(monotonic_ns()) {
@@ -292,14 +293,14 @@ impl Work {
         clients
     }
 
-    /// Samples all threads once. Returns the CPU time of this round without the tasks that have their own pauses.
+    /// Samples the threads once. Returns the CPU time of this round, without the tasks that have pauses of their own.
     fn round(&mut self) -> u64 {
         if self.search.is_due(monotonic_ns()) {
             self.find_processes();
         }
         let connections = self.read_connections();
         let clients = if connections.is_none() { self.read_clients() } else { None };
-        // This round reads the threads of new upstream services, too, because it counts their requests.
+        // This round counts the requests to new upstreams, so it must read the upstreams' threads, too.
         if self.reader.has_new_upstreams() {
             self.find_processes();
         }
@@ -315,8 +316,8 @@ impl Work {
         cost_ns
     }
 
-    /// Returns the profile. The profile at the end contains the stacks, too. Naming stacks takes too long for each
-    /// update of a live view.
+    /// Returns the profile. Only the profile at the end contains the stacks, because naming them takes too long for
+    /// each update of a live view.
     fn profile(&mut self, is_end: bool) -> WaitProfile {
         let (end_ns, end_cpu_ns) = self.end.unwrap_or_else(now_and_cpu_ns);
         let seconds = (end_ns - self.begin.0) as f64 / 1e9;
@@ -341,7 +342,7 @@ impl Work {
         profile
     }
 
-    /// Returns a random number from 0 to 1 (xorshift64). Rounds at random times do not follow the rhythm of a server.
+    /// Returns a random number from 0 to 1 (xorshift64). At random times, rounds do not follow the rhythm of a server.
     fn random(&mut self) -> f64 {
         self.random ^= self.random << 13;
         self.random ^= self.random >> 7;

@@ -14,16 +14,16 @@ use super::round::{ConnectionSample, PeerId, PeerSample};
 /// Maximum number of connections that are read.
 const MAX_CONNECTIONS: usize = 16_384;
 
-/// Maximum number of connections to peers that each round reads again.
+/// Maximum number of connections to peers that are read again between two dumps.
 const MAX_KNOWN: usize = 32;
 
-/// Sockets of the namespace.
+/// Sockets of a network namespace, as the kernel lists them.
 #[derive(Debug, Default)]
 struct Dump {
     tcp: Vec<OtherConnection>,
     /// Accepted unix sockets.
     unix: Vec<UnixPair>,
-    /// Connections that wait to be accepted.
+    /// Number of connections that wait in the server's accept queues.
     queued: f64,
 }
 
@@ -57,7 +57,7 @@ pub(super) enum SocketUse {
     Peer(Arc<str>),
 }
 
-/// Sockets of a namespace, as last read.
+/// Roles of the sockets of a network namespace, as last read.
 #[derive(Debug, Default)]
 pub(super) struct Sockets {
     netns_pid: Option<u32>,
@@ -67,9 +67,9 @@ pub(super) struct Sockets {
     front: HashSet<(bool, u16)>,
     /// Ports at which any sampled process listens.
     ports: HashSet<u16>,
-    /// Names of addresses, so that each name is stored once.
+    /// Texts of the addresses seen so far, so that each text is stored only once.
     names: HashMap<String, Arc<str>>,
-    /// Connections to peers at the last dump.
+    /// Connections to the peers with few connections, at the last dump. They are read again until the next dump.
     known: Vec<(SocketName, PeerId)>,
 }
 
@@ -78,7 +78,7 @@ impl Sockets {
         Self { netns_pid, ..Self::default() }
     }
 
-    /// Returns the use of a socket, if it is known.
+    /// Returns the role of a socket, if it is known.
     pub(super) fn socket_use(&self, inode: u32) -> Option<&SocketUse> {
         self.uses.get(&inode)
     }
@@ -107,7 +107,7 @@ impl Sockets {
         Ok(())
     }
 
-    /// Reads all connections. `held` has the name of the process that holds each of the server's sockets.
+    /// Reads all connections. `held` gives the name of the process that holds a socket, by the socket's inode.
     pub(super) fn read(&mut self, held: &HashMap<u32, Arc<str>>) -> sys::Result<ConnectionSample> {
         let dump = self.dump()?;
         self.uses.clear();
@@ -138,7 +138,7 @@ impl Sockets {
     }
 
     /// Counts the connections of the server's clients, as [`Sockets::read`] does. The kernel copies no other
-    /// connections, so this reading costs only a part of a full one.
+    /// connections, so this costs only a part of what [`Sockets::read`] costs.
     pub(super) fn read_clients(&mut self) -> Option<[f64; 5]> {
         let (front, mut clients, mut queued) = (self.front.clone(), Vec::new(), 0.0);
         let asked = self.over(|diag| {
@@ -155,7 +155,7 @@ impl Sockets {
         (asked.is_ok() && !front.is_empty()).then(|| exchanges::count(&clients, queued))
     }
 
-    /// Notes the uses of unix sockets, and counts those that lead to peers.
+    /// Records the role of each unix socket, and counts the connections to peers.
     fn unix_peers(&mut self, pairs: Vec<UnixPair>, held: &HashMap<u32, Arc<str>>) -> Vec<PeerSample> {
         let mut peers: BTreeMap<PeerId, f64> = BTreeMap::new();
         for (inode, peer, path) in pairs {
@@ -166,12 +166,12 @@ impl Sockets {
             }
             self.uses.insert(peer, SocketUse::Peer(name));
         }
-        // The kernel keeps no times for unix sockets.
+        // The kernel keeps no times for unix sockets, so it is unknown which connections await a reply.
         let row = |((process, address), open)| PeerSample { process, address, open, busy: f64::NAN, to: None };
         peers.into_iter().map(row).collect()
     }
 
-    /// Dumps the sockets of the namespace.
+    /// Dumps the sockets of the network namespace.
     fn dump(&mut self) -> sys::Result<Dump> {
         let mut found = Dump::default();
         let front = self.front.clone();
@@ -197,7 +197,7 @@ impl Sockets {
         Ok(found)
     }
 
-    /// Keeps the connections to the peers with the fewest connections, as long as there is room.
+    /// Keeps in `known` only connections to the peers with the fewest connections, at most [`MAX_KNOWN`] together.
     fn keep_small_pools(&mut self) {
         let mut sizes: BTreeMap<PeerId, usize> = BTreeMap::new();
         self.known.iter().for_each(|(_, id)| *sizes.entry(id.clone()).or_default() += 1);
@@ -225,7 +225,7 @@ impl Sockets {
         asked.ok().map(|()| sums.rows())
     }
 
-    /// Calls the kernel over a kept socket, which is replaced after an error.
+    /// Calls the kernel over a netlink socket that stays open, and is replaced after an error.
     fn over(&mut self, work: impl FnOnce(&mut Diag) -> sys::Result<()>) -> sys::Result<()> {
         let mut diag = match self.diag.take() {
             Some(diag) => diag,
@@ -257,7 +257,7 @@ mod tests {
         let mut clients: Vec<TcpStream> =
             (0..3).map(|_| TcpStream::connect(server.local_addr().unwrap()).unwrap()).collect();
         let mut accepted: Vec<TcpStream> = (0..3).map(|_| server.accept().unwrap().0).collect();
-        // A connection without data is not in progress.
+        // The third connection has no data, so it has no request in progress.
         clients[..2].iter_mut().for_each(|c| c.write_all(b"GET").unwrap());
         let mut buffer = [0; 3];
         accepted[0].read_exact(&mut buffer).unwrap();

@@ -1,5 +1,5 @@
-//! Stacks of the sampled processes. Those of running threads come from the kernel's perf events, and those of waiting
-//! threads from /proc.
+//! Stacks of the sampled processes. The stacks of running threads come from the kernel's perf events, and the stacks of
+//! waiting threads from /proc.
 
 use std::collections::{HashMap, HashSet};
 
@@ -10,10 +10,10 @@ use super::monitors::MonitorSums;
 use super::round::{ProcessSample, Round, ThreadSample};
 use super::tasks::TaskSums;
 
-/// Maximum number of different stacks of waiting threads that have no names yet.
+/// Maximum number of different stacks of waiting threads that are kept as addresses and named at the end.
 const MAX_WAITING: usize = 1 << 14;
 
-/// Number of ended processes after which the list of followed processes is cleaned up.
+/// Number of ended processes after which they are removed from the set of followed processes.
 const MAX_ENDED: usize = 1024;
 
 /// Maximum number of goroutines of a process that are read in a round. Reading a goroutine takes about as long as
@@ -25,7 +25,7 @@ pub(super) struct StackSampler {
     cpu: CpuStacks,
     followed: HashSet<u32>,
     waiting: HashMap<(u32, Addresses), f64>,
-    /// Stacks of waiting threads and tasks that have their names already.
+    /// Stacks of waiting threads and goroutines whose functions are named already.
     named: StackCounts,
     pub(super) tasks: TaskSums,
     /// Number of rounds with stacks of waiting threads.
@@ -67,7 +67,8 @@ impl StackSampler {
         }
     }
 
-    /// Takes the samples of running threads since the last call. Returns the time of the next call, nanoseconds.
+    /// Takes the samples of running threads since the last call. Returns the time at which the next call is due,
+    /// nanoseconds.
     pub(super) fn poll(&mut self, processes: &mut Processes) -> u64 {
         self.cpu.poll(processes)
     }
@@ -84,7 +85,7 @@ impl StackSampler {
         (self.tasks, self.rounds) = Default::default();
     }
 
-    /// Adds all waiting threads of a round, except for those that wait for requests.
+    /// Adds the stacks of a round's goroutines and waiting threads, except for threads that wait for requests.
     pub(super) fn add(&mut self, round: &Round, processes: &mut Processes) {
         self.rounds += 1;
         for process in &round.processes {
@@ -115,7 +116,8 @@ impl StackSampler {
         }
     }
 
-    /// Names all stacks. Also returns the runtimes' locks that these stacks show.
+    /// Names the functions of all stacks. Also returns the locks of language runtimes for which threads wait, by these
+    /// stacks.
     pub(super) fn profile(&mut self, processes: &mut Processes) -> (StackProfile, Vec<MonitorGroup>) {
         let (mut waiting, mut monitors) = (self.named.clone(), MonitorSums::default());
         for ((pid, stack), weight) in &self.waiting {
@@ -134,7 +136,7 @@ impl StackSampler {
     }
 }
 
-/// Returns the largest sums, each times `factor`.
+/// Returns the stacks with the largest sums. Each sum is multiplied by `factor`.
 fn sums(counts: &StackCounts, factor: f64) -> Vec<StackSum> {
     let sum = |(stack, weight): (&str, f64)| StackSum { stack: stack.into(), weight: weight * factor };
     let mut sums: Vec<StackSum> = counts.stacks().map(sum).collect();

@@ -8,10 +8,10 @@ use stacks::{Frame, Goroutine, Goroutines, StackCounts};
 
 use super::rows::largest;
 
-/// Maximum number of distinct functions during the sampling.
+/// Maximum number of distinct functions per process.
 const MAX_FUNCTIONS: usize = 4096;
 
-/// Functions of Go's runtime in which a goroutine waits, without "internal/" before them.
+/// Functions of Go's runtime in which a goroutine waits, without the prefix "internal/".
 const WAITS: &[(&str, TaskState)] = &[
     ("sync.runtime_SemacquireMutex", TaskState::Lock),
     ("sync.runtime_SemacquireRWMutex", TaskState::Lock),
@@ -23,15 +23,15 @@ const WAITS: &[(&str, TaskState)] = &[
     ("poll.runtime_pollWait", TaskState::Network),
 ];
 
-/// Beginnings of the functions that wait on behalf of others.
+/// Beginnings of the names of functions that wait on behalf of their callers.
 const LIBRARIES: [&str; 4] = ["runtime.", "sync.", "time.", "internal/"];
 
 #[derive(Debug, Default)]
 struct ProcessTasks {
     readings: f64,
-    /// Number of tasks by state and by waiting function, with file and line.
+    /// Number of goroutines by state and by waiting function.
     groups: BTreeMap<(TaskState, Waits), f64>,
-    /// Number of tasks by each function in their stacks, and by state.
+    /// For each function, the number of goroutines with this function in their stacks, by state.
     inside: BTreeMap<Arc<str>, BTreeMap<TaskState, f64>>,
 }
 
@@ -42,13 +42,13 @@ struct Waits {
     text: String,
 }
 
-/// Sums by process.
+/// Sums by process name.
 #[derive(Debug, Default)]
 pub(super) struct TaskSums(BTreeMap<Arc<str>, ProcessTasks>);
 
 impl TaskSums {
-    /// Adds a reading of a process. `stacks` gets the waiting goroutines, except for those that wait for the network,
-    /// which are mostly idle.
+    /// Adds a reading of a process's goroutines. `stacks` gets the stacks of waiting goroutines, except for those that
+    /// wait for the network, which are mostly idle.
     pub(super) fn add(&mut self, process: &Arc<str>, read: &Goroutines, stacks: &mut StackCounts) {
         let sums = self.0.entry(process.clone()).or_default();
         let weight = read.listed_per_read as f64;
@@ -63,7 +63,7 @@ impl TaskSums {
         }
     }
 
-    /// Returns the groups, the largest first.
+    /// Returns the groups of goroutines with equal process, state and function, the largest first.
     pub(super) fn rows(&self, instance: impl Fn(&Arc<str>) -> String) -> Vec<TaskGroup> {
         let rows = self.0.iter().flat_map(|(process, sums)| {
             let process = instance(process);
@@ -106,7 +106,7 @@ impl ProcessTasks {
     }
 }
 
-/// Returns the activity of a goroutine. The innermost known function shows the reason of the wait.
+/// Returns the state of a goroutine. The innermost known function shows the reason of a wait.
 fn state(goroutine: &Goroutine) -> TaskState {
     let frames = match goroutine {
         Goroutine::Running | Goroutine::InCall => return TaskState::Running,
@@ -120,7 +120,7 @@ fn state(goroutine: &Goroutine) -> TaskState {
     frames.iter().find_map(waits).unwrap_or_default()
 }
 
-/// Returns the innermost function outside of Go's libraries for waiting.
+/// Returns the innermost function that does not belong to Go's libraries for waiting.
 fn waiting_function(frames: &[Frame]) -> Waits {
     let is_own = |frame: &&Frame| {
         frame.function.as_deref().is_some_and(|f| !LIBRARIES.iter().any(|library| f.starts_with(library)))

@@ -16,21 +16,21 @@ const MAX_NAME_CHARS: usize = 32;
 /// Number of rounds after which the name is read again, since a thread sets its name after its start.
 const NAME_ROUNDS: u32 = 64;
 
-/// A thread.
+/// A sampled thread.
 #[derive(Debug)]
 pub(super) struct Thread {
     syscall: File,
-    /// The file is opened when the thread is first seen running, because most threads of a server only wait. The inner
-    /// value is `None` if opening the file failed.
+    /// File `schedstat`, opened when the thread is first seen running, because most threads of a server only wait. The
+    /// inner value is `None` if opening the file failed.
     schedstat: Option<Option<File>>,
     pub(super) name: Arc<str>,
     /// Name of the thread's process.
     process: Arc<str>,
     /// ID of the thread in the process's own PID namespace, which may differ from the host's.
     pub(super) own_id: u32,
-    /// Rounds since the start.
+    /// Number of rounds that read the thread.
     age: u32,
-    /// Time on a CPU and time ready to run, nanoseconds, when last read.
+    /// Time on a CPU and time ready to run, nanoseconds, at the last reading.
     times_ns: Option<(u64, u64)>,
     on_cpu: Option<f64>,
 }
@@ -57,7 +57,7 @@ impl Thread {
         })
     }
 
-    /// Reads the thread's activity.
+    /// Reads whether the thread runs, or in which system call it waits.
     pub(super) fn read(
         &mut self,
         folder: impl Fn() -> std::path::PathBuf,
@@ -70,7 +70,8 @@ impl Thread {
         Ok(calls::parse(reread(&self.syscall, buffer)?))
     }
 
-    /// Returns the part of its runnable time that the thread spent on a CPU since the last call, if known.
+    /// Returns the thread's time on a CPU since the last call, as a share of its time running or ready to run, if
+    /// known.
     pub(super) fn on_cpu(&mut self, folder: impl Fn() -> std::path::PathBuf, buffer: &mut Vec<u8>) -> Option<f64> {
         let file = self.schedstat.get_or_insert_with(|| File::open(folder().join("schedstat")).ok());
         let text = reread(file.as_ref()?, buffer).ok()?;
@@ -78,7 +79,8 @@ impl Thread {
         let (run, delay) = (fields.next()??, fields.next()??);
         if let Some((run_before, delay_before)) = self.times_ns.replace((run, delay)) {
             let (ran, waited) = (run.saturating_sub(run_before) as f64, delay.saturating_sub(delay_before) as f64);
-            // The kernel has not yet accounted the time of a thread that ran without a break.
+            // The kernel has not accounted any time yet if the thread ran without a break. The last value, or else 1,
+            // is then used.
             self.on_cpu = if ran + waited > 0.0 { Some(ran / (ran + waited)) } else { self.on_cpu.or(Some(1.0)) };
         }
         self.on_cpu

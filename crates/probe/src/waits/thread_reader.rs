@@ -14,7 +14,7 @@ use super::process::{Process, thread_folder};
 use super::round::{ThreadSample, WaitKey};
 use super::sockets::{SocketUse, Sockets};
 
-/// Maximum length of a file's path in a key.
+/// Maximum length of a file's path in a [`WaitKey`], characters.
 const MAX_PATH_CHARS: usize = 120;
 
 /// Commands of fcntl(2) that wait: F_SETLKW and F_OFD_SETLKW.
@@ -22,7 +22,7 @@ const FCNTL_WAITS: [u64; 2] = [7, 38];
 
 /// Reads the threads of one process.
 pub(super) struct ThreadReader<'a> {
-    /// Position of the process in the round.
+    /// Index of the process in `Round::processes`.
     pub(super) index: usize,
     pub(super) sockets: &'a Sockets,
     pub(super) buffer: &'a mut Vec<u8>,
@@ -89,8 +89,8 @@ impl ThreadReader<'_> {
         (ThreadState::Futex, WaitKey::Futex(address))
     }
 
-    /// Returns the activity of a thread that polls. A poll of one descriptor counts as a wait for this descriptor,
-    /// because client libraries of databases wait in this way.
+    /// Returns the object that a thread waits for in a poll. A poll of one descriptor counts as a wait for this
+    /// descriptor, because client libraries of databases wait in this way.
     fn poll(&mut self, pid: u32, array: u64, length: u64) -> (ThreadState, WaitKey) {
         let mut entry = [0; 8];
         if length != 1 || remote_memory::read(pid, array, &mut entry) != Ok(entry.len()) {
@@ -143,8 +143,8 @@ fn outside_call(folder: &Path) -> ThreadState {
     }
 }
 
-/// Returns the key of a system call that waits for a file's disk, such as "fsync of /var/log/app on sda". The disk is
-/// missing if the file lies on no block device, as in the overlay of a container.
+/// Returns the key of a system call that waits for a file's disk, such as "fsync of /var/log/app on sda". The text
+/// names no disk if the file lies on no block device, as in the overlay of a container.
 fn on_file(name: &str, path: &str, pid: u32, fd: u64) -> WaitKey {
     let device = std::fs::metadata(format!("/proc/{pid}/fd/{fd}")).ok().map(|file| file.dev());
     let disk = device.and_then(|device| disk_name(Path::new("/sys"), device));

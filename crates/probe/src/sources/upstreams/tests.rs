@@ -4,7 +4,8 @@ use std::io::{BufRead as _, BufReader};
 use std::net::TcpListener;
 use std::process::{Child, Command, Stdio};
 
-/// Starts a server with two connections to one address and one to a file, which runs until its input ends.
+/// Starts a server that has two connections to a TCP address and one to a unix socket. The server runs until its
+/// standard input is closed.
 fn server(tcp: SocketAddr, path: &Path) -> (Child, SocketAddr) {
     let code = format!(
         "import socket,sys\na={:?}\nkept=[socket.create_connection(a) for _ in range(2)]\n\
@@ -28,7 +29,7 @@ fn upstreams_of_a_server_are_found_by_its_connections_and_followed() {
     let tcp = TcpListener::bind("127.0.0.1:0").unwrap();
     let at = tcp.local_addr().unwrap();
     let (mut server, listen) = server(at, &path);
-    // A unix connection has a name only after it was accepted.
+    // Before accept(2), sock_diag does not list the accepting end of a unix connection, which has the path.
     let _accepted = unix.accept().unwrap();
     let mut probe = Probe::new(Scope {
         processes: vec![server.id()],

@@ -147,7 +147,7 @@ fn connections_to_a_peer_have_means_a_maximum_and_the_process_there() {
         Round { connections, ..reading }
     };
     let mut rounds = vec![reading(2.0, 2.0, None), reading(4.0, 2.0, Some("db")), part(reading(3.0, 2.0, None))];
-    // Readings of other peers do not count.
+    // A reading that does not include this peer does not count for its means.
     rounds.push(Round { connections: Some(ConnectionSample::default()), ..locked(1) });
     let peers = profile(&rounds).peers;
     let row = PeerConnections {
@@ -196,8 +196,8 @@ fn only_titles_that_change_are_told() {
     assert_eq!((titles[0].title.as_str(), titles.len()), ("UPDATE waiting", 2));
 }
 
-/// A server that forks and names a process for each job, twenty threads each, for twelve hours of one round every four
-/// seconds.
+/// A server forks a process with its own name and twenty threads for each job. For twelve hours, a round every four
+/// seconds reads one job's process.
 #[test]
 fn twelve_hours_of_processes_that_come_and_go_take_no_more_than_four() {
     let (mut sums, mut entries) = (ProfileSums::default(), Vec::new());
