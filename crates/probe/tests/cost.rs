@@ -1,11 +1,11 @@
 //! The cost of observing is recorded, and a sample between edges reads less than a sample at an edge. The tests compare
-//! values within one run. `examples/cost.rs` prints the costs.
+//! values within one run.
 
 use std::net::{TcpListener, TcpStream};
 
 use loadline_probe::{Probe, Scope};
 
-/// Number of connections of the observed server, large enough for the cost of reading all of them to show.
+/// Number of connections of the observed server. It is so large that the cost of reading all of them shows.
 const SOCKETS: usize = 200;
 /// Number of samples of each kind.
 const SAMPLES: u32 = 40;
@@ -27,7 +27,7 @@ fn the_series_reads_less_than_edges_and_every_reading_is_counted() {
         probe.sample_series(f64::from(turn) + 0.5);
     }
     let recording = probe.take();
-    // The test counts readings, because their cost in microseconds varies on a shared machine.
+    // The test counts readings instead of comparing costs, because costs in microseconds vary on a shared machine.
     let everywhere = |c: &&run::Column| c.values.iter().step_by(2).all(Option::is_some);
     let read_at_edges: Vec<_> = recording.columns.iter().filter(everywhere).collect();
     let edges = read_at_edges.len() * SAMPLES as usize;

@@ -1,5 +1,5 @@
-//! The probe on the running kernel: counters that must change do so, and servers are found. Checks are exact counts or
-//! ratios within one run, and never absolute speeds.
+//! Tests of the probe on the running kernel: counters that must change do so, and servers are found. Checks are exact
+//! counts or ratios within one run, and never absolute speeds.
 
 use std::io::{Read, Write};
 use std::net::{TcpListener, TcpStream};
@@ -27,7 +27,7 @@ fn a_busy_thread_shows_in_process_thread_and_cpu_counters() {
         scope.spawn(move || {
             let tid = std::fs::read_link("/proc/thread-self").unwrap();
             tell.send(tid.file_name().unwrap().to_str().unwrap().to_owned()).unwrap();
-            // The first sample comes before the busy loop.
+            // Wait until the first sample was taken before the busy loop starts.
             stopped.recv().unwrap();
             let begin = sys::clock::thread_cpu_ns();
             while sys::clock::thread_cpu_ns() < begin + 200_000_000 {
@@ -84,7 +84,8 @@ fn a_full_accept_queue_shows_at_the_listener_and_in_the_stack() {
     let mut probe = Probe::new(Scope { listen: Some(addr.into()), sources, ..Scope::default() });
     let begin = Instant::now();
     probe.sample(0.0);
-    // Three connections fit into a queue of two. The SYNs of the others are dropped.
+    // Three connections fit into a queue of two, because the kernel takes one more than the limit. The SYNs of the
+    // others are dropped.
     let clients: Vec<_> = (0..8)
         .map(|_| {
             let client = sys::socket::tcp(addr).unwrap();
@@ -97,7 +98,7 @@ fn a_full_accept_queue_shows_at_the_listener_and_in_the_stack() {
     let name = addr.to_string();
     let last = |id: &str| r.column(id, &name).unwrap().values.last().copied().flatten();
     assert_eq!((last("listen.queue"), last("listen.limit")), (Some(3.0), Some(2.0)));
-    // A dropped SYN is repeated after a second.
+    // A dropped SYN is sent again after a second, and may then be dropped again.
     let drops = growth(&r, "listen.drops", &name);
     assert!(drops == 5.0 || drops > 5.0 && begin.elapsed() >= Duration::from_secs(1), "{drops}");
     assert!(growth(&r, "tcp.listen_overflows", "") >= 5.0 && growth(&r, "tcp.listen_drops", "") >= 5.0);

@@ -6,7 +6,8 @@ use std::process::{Command, Stdio};
 use loadline_probe::{FindError, Probe, Scope, find_server};
 use testkit::{ChildProcess, first_line, skip};
 
-/// Python code that listens with a queue of 1. The queue takes two of six connections and keeps them waiting.
+/// Python code that listens with an accept queue of 1. The queue takes two of six connections, and the code never
+/// accepts them.
 const SERVER: &str = "import socket,time\n\
     s=socket.socket()\ns.bind(('198.18.7.2',0))\ns.listen(1)\nkeep=[]\n\
     for i in range(6):\n  c=socket.socket()\n  c.setblocking(False)\n  c.connect_ex(s.getsockname())\n  keep.append(c)\n\
@@ -47,7 +48,7 @@ fn a_server_in_another_namespace_is_found_and_its_counters_are_read() {
         assert!(last("tcp.listen_overflows", "").unwrap() >= 4.0 && last("tcp.passive_opens", "") == Some(2.0));
         assert_eq!(last("connection.sampled", ""), Some(2.0));
         assert_eq!(last("ports.range", ""), Some(10.0));
-        // Each successful connect sent three segments over the loopback interface of that namespace.
+        // Each of the two successful connects sent three segments over the loopback interface of that namespace.
         assert!(last("qdisc.packets", "lo tbf 1:").unwrap() >= 6.0 && last("qdisc.drops", "lo tbf 1:") == Some(0.0));
         assert!(last("qdisc.bytes", "lo tbf 1:").unwrap() >= 6.0 * 52.0);
         let interfaces: Vec<_> = r.columns_of("interface.rx_bytes").map(|c| c.instance.as_str()).collect();

@@ -1,5 +1,5 @@
-//! A sample never fails, whatever the files contain. The test uses this machine's files, truncated, with flipped bits,
-//! and mixed up.
+//! A sample never fails, whatever the files contain. The test reads damaged copies of this machine's files: truncated,
+//! with inserted text, without white space, or with random bytes.
 
 use std::path::Path;
 

@@ -19,7 +19,7 @@ fn an_exhausted_quota_is_visible() {
     let mut probe = Probe::new(Scope { processes: vec![busy.pid()], sources, ..Scope::default() });
     probe.sample(0.0);
     let begin = Instant::now();
-    // The process wants all of the CPU and gets a fifth of each period.
+    // The process wants a whole CPU and gets a fifth of each period.
     let (r, name) = eventually(|| {
         std::thread::sleep(Duration::from_millis(100));
         probe.sample(begin.elapsed().as_secs_f64());
@@ -32,7 +32,7 @@ fn an_exhausted_quota_is_visible() {
         seen.then_some((r, name))
     });
     let told = |id: &str| r.reading(id, &name, Window::ALL).value();
-    // The value is the mean of several equal samples.
+    // The value is the mean of several equal samples, so it may have a rounding error.
     let quota = told("cgroup.cpu_quota");
     assert!(quota.is_some_and(|share| (share - 0.2).abs() < 1e-9), "{quota:?} {:?}", r.absent);
     let (periods, throttled) = (told("cgroup.cpu_periods").unwrap(), told("cgroup.cpu_throttled_periods").unwrap());

@@ -1,5 +1,5 @@
-//! Return addresses: code addresses that follow a call instruction. The unwinder accepts a word on the stack as the end
-//! of a frame only if the word is a return address.
+//! Finds return addresses: code addresses that follow a call instruction. The unwinder accepts a word on the stack as
+//! the end of a frame only if the word is a return address.
 
 use std::collections::HashMap;
 
@@ -7,10 +7,10 @@ use crate::memory::{Live, Memory, Remote};
 use crate::prologue::{Prologue, prologue};
 use crate::space::Space;
 
-/// Maximum number of addresses whose result is kept.
+/// Maximum number of addresses whose result is remembered.
 const MAX_KNOWN: usize = 1 << 16;
 
-/// Kind of call instruction before a return address.
+/// Kind of a call instruction before a return address.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Call {
     /// Calls the function at this address.

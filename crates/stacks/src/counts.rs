@@ -1,4 +1,5 @@
-//! Sums of equal stacks, printed as folded text or as the functions that use the most CPU time themselves.
+//! Adds up equal stacks. The sums can be printed as folded text, or as the functions whose own code uses the most CPU
+//! time.
 
 use std::collections::{BTreeMap, HashMap};
 
@@ -15,7 +16,7 @@ const OTHER: &str = "[other stacks]";
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct StackCounts(BTreeMap<String, f64>);
 
-/// Function with the share of all samples that were taken in its own code, without the functions that it called.
+/// A function, and the share of all samples that were taken in its own code, without the functions that it called.
 #[derive(Clone, Debug, PartialEq)]
 pub struct HotFunction {
     /// Name of the process.
@@ -49,7 +50,7 @@ impl StackCounts {
         *self.0.entry(if known { stack } else { OTHER.to_owned() }).or_default() += weight;
     }
 
-    /// Returns each stack with its sum, in the order of the text.
+    /// Returns each stack with its sum, in the alphabetical order of the folded stacks.
     pub fn stacks(&self) -> impl Iterator<Item = (&str, f64)> {
         self.0.iter().map(|(stack, weight)| (stack.as_str(), *weight))
     }

@@ -1,4 +1,4 @@
-//! Profile of the CPU time of processes: each thread is sampled after a fixed amount of CPU time.
+//! Profile of the CPU time of processes: each thread is sampled after a fixed amount of its CPU time.
 
 mod bursts;
 mod threads;
@@ -60,11 +60,11 @@ pub struct CpuStacks {
     /// Number of samples taken since the events were opened.
     fresh: u64,
     lost: u64,
-    /// Total time for which events were open, nanoseconds, without the present opening.
+    /// Total time for which events were open, nanoseconds, without the present period if they are open now.
     open_ns: u64,
 }
 
-/// Result of sampling.
+/// Profile of the CPU time of the followed processes.
 #[derive(Clone, Debug, Default)]
 pub struct CpuProfile {
     /// Stacks, each with the number of CPUs that it used on average.
@@ -117,7 +117,8 @@ impl CpuStacks {
     }
 
     /// Takes the samples since the last call, and opens or closes the events when their time has come. Returns the time
-    /// of the next call, nanoseconds. If the next call is late on a busy CPU, the kernel's buffer overflows.
+    /// at which the next call is due, nanoseconds. After a late call on a busy CPU, samples are lost, because the
+    /// kernel's buffer overflows.
     pub fn poll(&mut self, processes: &mut Processes) -> u64 {
         self.drain(processes);
         let now_ns = monotonic_ns();
@@ -132,7 +133,8 @@ impl CpuStacks {
         self.state.next_ns(monotonic_ns())
     }
 
-    /// Begins to sample.
+    /// Begins to sample: all processes of the system if this user may do this, and otherwise the followed threads for a
+    /// burst.
     fn begin(&mut self, now_ns: u64) -> State {
         if self.samples_everything() {
             return State::Open { since_ns: now_ns };
@@ -149,14 +151,14 @@ impl CpuStacks {
         let is_burst = matches!(state, State::Burst { .. });
         self.period_ns = if is_burst { burst_period_ns(tids.len()) } else { self.usual_period_ns };
         for tid in tids {
-            // A thread may have ended.
+            // The thread may have ended, so an error is ignored.
             let _ = self.sampler.add(tid, self.period_ns);
         }
         (self.opened_in_ns, self.fresh, self.is_incomplete) = (thread_cpu_ns() - before, 0, false);
         state
     }
 
-    /// Closes the events if they cost more than allowed; otherwise keeps them open.
+    /// Closes the events. If their cost allows events to stay open, opens them again for the present threads.
     fn check(&mut self, now_ns: u64) -> State {
         let cost = self.end(now_ns);
         match cost.allows_always() {
@@ -183,8 +185,8 @@ impl CpuStacks {
         }
     }
 
-    /// Lets the kernel sample all processes, if this user is allowed to. Sampling then adds nothing to the context
-    /// switches of the processes.
+    /// Lets the kernel sample all processes, if this user is allowed to. Such sampling does not slow the context
+    /// switches of the processes down.
     fn samples_everything(&mut self) -> bool {
         self.period_ns = self.usual_period_ns;
         self.everything = self.sampler.add_everything(self.period_ns).is_ok();
@@ -243,7 +245,7 @@ impl CpuStacks {
         self.samples
     }
 
-    /// Returns the profile of all samples so far, with names for their addresses.
+    /// Returns the profile of all samples so far, with the names of the functions.
     pub fn profile(&mut self, processes: &mut Processes) -> CpuProfile {
         self.drain(processes);
         let open_ns = self.open_ns + self.open_since_ns().map_or(0, |since_ns| monotonic_ns() - since_ns);

@@ -18,7 +18,7 @@ const MODULE_TEXT_OFFSET: usize = 8 + 6 * 24 + 3 * 8;
 /// that `.text` also contains C code. The start of the section is then not the start of the Go code.
 const MAX_TEXT_PADDING_BYTES: u64 = 64;
 
-/// Maximum number of steps to decode in one table of values by address.
+/// Maximum number of pairs that are decoded in one table (see [`GoTable::value`]).
 const MAX_STEPS: usize = 100_000;
 
 /// Function of a Go program.
@@ -43,7 +43,8 @@ pub(crate) struct GoTable {
 }
 
 impl GoTable {
-    /// Reads the table of a program; `None` if the program is not written in Go.
+    /// Reads the table of a program. Returns `None` if the program is not written in Go, or if the start of its code is
+    /// unknown.
     pub(crate) fn read(elf: &Elf<'_>) -> Option<Self> {
         let table = elf.section(".gopclntab").or_else(|| elf.section(".data.rel.ro.gopclntab"))?;
         let mut table = Self::parse(table.bytes)?;
@@ -110,8 +111,8 @@ impl GoTable {
         Some(&from[..from.iter().take(2048).position(|b| *b == 0)?])
     }
 
-    /// Decodes one of Go's tables up to the address `target`. The table is a sequence of pairs: the difference of the
-    /// value, and the difference of the address.
+    /// Decodes one of Go's tables up to the address `target`. The table is a sequence of pairs: the change of the
+    /// value, and the distance to the next address.
     fn value(&self, table: u32, entry: u64, target: u64) -> Option<i32> {
         let mut rest = self.bytes.get(self.values.checked_add(table as usize)?..)?;
         let (mut value, mut address) = (-1_i32, entry);
@@ -130,8 +131,8 @@ impl GoTable {
     }
 }
 
-/// Returns the start of Go's code from `runtime.moduledata` as the linker wrote it. In a position-independent program,
-/// the field in the file is 0.
+/// Returns the start of Go's code from `runtime.moduledata` as the linker wrote it. Returns `None` for a
+/// position-independent program, whose file has 0 in this field.
 fn module_text(module: Option<Section>) -> Option<u64> {
     word(&module?.bytes, MODULE_TEXT_OFFSET).filter(|text| *text != 0)
 }

@@ -1,4 +1,4 @@
-//! Goroutines of a process. Waiting goroutines have their stack frames.
+//! Reads the goroutines of a process, and the stacks of those that wait.
 
 use crate::goroutines::{Entry, Goroutine, Goroutines, IN_CALL, RUNNABLE, RUNNING, WAITING};
 use crate::process::Process;

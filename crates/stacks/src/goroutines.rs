@@ -34,7 +34,7 @@ pub(crate) const RUNNING: u32 = 2;
 pub(crate) const IN_CALL: u32 = 3;
 pub(crate) const WAITING: u32 = 4;
 
-/// Bytes of a word.
+/// Size of a word, bytes.
 const WORD: u64 = 8;
 
 /// Activity of a goroutine.
@@ -73,7 +73,7 @@ pub(crate) struct GoRuntime {
     length: u64,
     list: u64,
     status: Option<u64>,
-    /// Position at which the next reading begins.
+    /// Position in the list at which the last reading began. The next reading begins one position later.
     next: u64,
 }
 

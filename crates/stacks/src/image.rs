@@ -38,7 +38,8 @@ impl Image {
         let elf = Elf::parse(&cache)?;
         let mut symbols = Symbols::default();
         elf.symbol_tables(|table, strings| symbols.add(table, strings));
-        // A container often has only the program, while its debug information is on the host.
+        // A container often has only the program, while its debug information is on the host. Both root folders are
+        // searched.
         let debug_file = |id: Vec<u8>| [root, Path::new("/")].into_iter().find_map(|root| debug_file::open(root, &id));
         if let Some(separate) = elf.build_id().and_then(debug_file).filter(is_room_for) {
             files.extend(separate.try_clone().ok());

@@ -1,4 +1,4 @@
-//! Program files that were read, shared by all processes that run them.
+//! Cache of program files that were read, shared by all processes that run these files.
 
 use std::collections::HashMap;
 use std::fs::File;
@@ -17,13 +17,13 @@ const MAX_IMAGES: usize = 512;
 /// Maximum size of the vDSO, the library that the kernel provides. Its usual size is two to four pages.
 const MAX_KERNEL_LIBRARY_BYTES: usize = 1 << 16;
 
-/// Number of bytes at the start of a file that must equal the memory of the process.
+/// Number of bytes at the start of a file's first mapping that must be equal in the file and in the process's memory.
 const COMPARED_BYTES: usize = 512;
 
 /// Files by device, inode and time of the last change. `None` marks a file that is not a program or cannot be read.
 type Cache = HashMap<(u64, u64, u64), Option<Arc<Image>>>;
 
-/// Program files that were read, shared by all processes that run them.
+/// Cache of program files that were read, shared by all processes that run these files.
 #[derive(Clone, Default)]
 pub struct Images(Arc<Mutex<Cache>>);
 
@@ -33,8 +33,8 @@ impl Images {
         Self::default()
     }
 
-    /// Returns the file behind `mapping`, which must be the first mapping of that file in process `pid`. Returns `None`
-    /// if the file was replaced after the process mapped it, or if it is not a program.
+    /// Returns the file that `mapping` maps. `mapping` must be the first mapping of that file in process `pid`. Returns
+    /// `None` if the file was replaced after the process mapped it, or if it is not a program.
     pub(crate) fn get(&self, pid: u32, mapping: &Mapping) -> Option<Arc<Image>> {
         if mapping.path == VDSO {
             return self
@@ -43,7 +43,7 @@ impl Images {
         let root = format!("/proc/{pid}/root");
         let path = Path::new(mapping.path.trim_end_matches(" (deleted)"));
         // The kernel shows the path relative to the root folder of loadline, even for a process with another root
-        // (chroot).
+        // (chroot). Both root folders are therefore tried.
         let roots = [Path::new(&root), Path::new("/")];
         let inside = |root: &Path| Some(open_inside(root, path)?).filter(|file| is_mapped(pid, mapping, file));
         let file = roots.into_iter().find_map(inside).or_else(|| mapped_file(pid, mapping))?;
@@ -85,7 +85,7 @@ fn is_mapped(pid: u32, mapping: &Mapping, file: &File) -> bool {
     read == COMPARED_BYTES && file.read_exact_at(&mut bytes, mapping.offset).is_ok() && memory == bytes
 }
 
-/// Opens the mapped file itself, which may be deleted. The kernel allows this access to root only.
+/// Opens the mapped file itself, even if it was deleted. The kernel allows this access to root only.
 fn mapped_file(pid: u32, mapping: &Mapping) -> Option<File> {
     let path = format!("/proc/{pid}/map_files/{:x}-{:x}", mapping.start, mapping.end);
     let file = File::open(path).ok()?;

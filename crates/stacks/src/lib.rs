@@ -1,5 +1,5 @@
-//! Stacks of threads of other processes, with the names of functions and globals. The crate neither stops a process nor
-//! writes to it.
+//! Reads the stacks of other processes' threads, with the names of functions and global variables. The crate neither
+//! stops a process nor writes to it.
 //!
 //! A [`Process`] unwinds stacks and finds the names of addresses. [`CpuStacks`] samples running code. [`StackCounts`]
 //! adds up stacks and prints them as folded text. Files and memory of another process are untrusted, so the size of

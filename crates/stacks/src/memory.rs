@@ -1,6 +1,6 @@
 //! Memory of another process, read by copying bytes.
 
-/// Bytes of one block that [`Remote`] keeps.
+/// Size of a block that [`Remote`] keeps, bytes.
 const BLOCK_BYTES: u64 = 4096;
 
 /// Maximum number of blocks that [`Remote`] keeps before it drops all of them.

@@ -15,7 +15,7 @@ use crate::root::open_inside;
 /// Largest part of a map that is read. In an hour, a node server writes about 10 MB.
 const MAX_MAP_BYTES: u64 = 64 << 20;
 
-/// Module name of all frames in such code.
+/// Module name of all frames in code that a runtime compiled.
 const MODULE: &str = "jit";
 
 /// Functions of compiled code by their start address.
@@ -26,7 +26,7 @@ pub(crate) struct PerfMap {
 }
 
 impl PerfMap {
-    /// Reads the map of process `pid`, or reads it again if it grew since `self` was read.
+    /// Reads the map of process `pid`, if its size has changed since `self` was read.
     pub(crate) fn refresh(&mut self, pid: u32) {
         let Some(file) = open(pid) else { return };
         let Ok(bytes) = file.metadata().map(|m| m.len()) else { return };

@@ -14,8 +14,8 @@ use crate::registers::Registers;
 use crate::space::Space;
 use crate::unwind::{Addresses, Unwinder};
 
-/// Minimum time between two reads of a process's mappings while stacks cannot be unwound to their end. Reading the
-/// mappings of a large program takes about 0.2 ms, so these reads cost at most 0.1 % of a CPU.
+/// Minimum time between two reads of a process's mappings. They are read again if a stack could not be unwound to its
+/// end. Reading the mappings of a large program takes about 0.2 ms, so these reads cost at most 0.1 % of a CPU.
 const MAPPINGS_KEPT: Duration = Duration::from_millis(200);
 
 /// A global variable of a program.
@@ -119,13 +119,13 @@ impl Process {
         outside.filter(|frame| frame.function.is_some()).chain(python).collect()
     }
 
-    /// Names the addresses of a stack, innermost first.
+    /// Returns the frames for the addresses of a stack, innermost first.
     pub fn frames(&mut self, stack: &Addresses) -> Vec<Frame> {
         let exact = |i: usize, pc: &u64| if i == 0 { *pc } else { pc.saturating_sub(1) };
         stack.addresses.iter().enumerate().map(|(i, pc)| self.frame(exact(i, pc))).collect()
     }
 
-    /// Names the code at `address`.
+    /// Returns the frame for the code at `address`.
     pub fn frame(&mut self, address: u64) -> Frame {
         if let Some((image, at)) = self.space.image(address) {
             return image.frame(at);
@@ -136,7 +136,7 @@ impl Process {
         Frame { function: None, module: self.space.module_name(address), file: None, line: None }
     }
 
-    /// Names the global that covers `address`.
+    /// Returns the global variable that covers `address`.
     pub fn global(&mut self, address: u64) -> Option<Global> {
         let (image, at) = self.space.image(address)?;
         let (name, offset) = image.global(at)?;

@@ -26,7 +26,8 @@ impl Processes {
         Self { images, open: HashMap::new() }
     }
 
-    /// Returns process `pid`. The first call opens the process. Returns `None` if this user may not read the process.
+    /// Returns process `pid`. The first call opens the process. Returns `None` if the process could not be opened, or
+    /// if too many processes are open.
     pub fn get(&mut self, pid: u32) -> Option<&mut Process> {
         if !self.open.contains_key(&pid) && self.open.len() >= MAX_PROCESSES {
             return None;

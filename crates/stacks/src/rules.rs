@@ -25,7 +25,7 @@ enum FrameIndex {
     Built(Vec<(u64, usize)>),
 }
 
-/// Sections with unwinding rules.
+/// Sections of a file with unwinding rules.
 pub(crate) struct UnwindSections {
     eh_frame: Section,
     index: FrameIndex,
@@ -63,7 +63,7 @@ pub(crate) enum Step {
     Caller(Registers),
     /// This frame is the outermost.
     Outermost,
-    /// A register or a word of the stack is needed and not known.
+    /// The caller cannot be computed, because a needed register or stack word is unknown.
     Unknown,
 }
 

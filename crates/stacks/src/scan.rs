@@ -1,7 +1,7 @@
 //! Finds the caller's frame on the stack if no register points to it. For a waiting thread, the kernel does not report
 //! the frame pointer. The size of the function's frame follows from the function's first instructions. The word at the
-//! end of this frame is accepted if it is any return address. A word elsewhere is accepted only if it follows a call of
-//! exactly this function.
+//! end of this frame is accepted if it is any return address. A word elsewhere is accepted only if it is a return
+//! address after a call of exactly this function.
 
 use crate::call_site::CallSites;
 use crate::memory::Memory;
@@ -27,9 +27,9 @@ pub(crate) fn return_slot(
     })
 }
 
-/// Returns the address of the word at the end of the frame that the function's first instructions set up. The word is
-/// the return address if it follows any call instruction. A call through a register also counts, although the called
-/// function is unknown.
+/// Returns the address of the word at the end of the frame that the function's first instructions set up. The word
+/// there counts as the return address if it follows any call instruction, even a call through a register, whose target
+/// is unknown.
 fn frame_end(calls: &mut CallSites, sp: u64, (start, pc): (u64, u64)) -> Option<u64> {
     let prologue = calls.prologue(start).filter(|prologue| pc.wrapping_sub(start) >= prologue.code_bytes)?;
     sp.checked_add(prologue.frame_bytes)

@@ -10,7 +10,7 @@ use crate::names::printable;
 
 const PAGE_BYTES: u64 = 4096;
 
-/// Maximum distance between the first and the last mapping of one file.
+/// Maximum distance between the first and the last mapping of one file, bytes.
 const MAX_MODULE_BYTES: u64 = 1 << 32;
 
 /// A file and its mappings.
@@ -27,7 +27,7 @@ pub(crate) struct Space {
     images: Images,
     maps: Vec<Mapping>,
     modules: Vec<Module>,
-    /// Module of each mapping.
+    /// Index in `modules` of each mapping's file; `None` for other memory.
     owners: Vec<Option<usize>>,
 }
 
@@ -73,7 +73,7 @@ impl Space {
         self.mapping(address).is_some_and(|i| self.maps[i].executable)
     }
 
-    /// Returns true if `address` lies in a mapping of a file.
+    /// Returns true if `address` lies in a mapping of a file, or in the anonymous memory right after one (`.bss`).
     pub(crate) fn is_from_file(&self, address: u64) -> bool {
         self.mapping(address).is_some_and(|i| self.owners[i].is_some())
     }
@@ -97,8 +97,8 @@ impl Space {
         self.modules[module].image.clone()?
     }
 
-    /// Finds a global in the files whose name passes `wanted`. Returns its address in memory and the name of the first
-    /// file that has the global.
+    /// Finds a global variable in the files whose names pass `wanted`. Returns the variable's address in memory and the
+    /// name of the first file that has it.
     pub(crate) fn find_global(&mut self, name: &str, wanted: impl Fn(&str) -> bool) -> Option<(u64, String)> {
         (0..self.modules.len()).find_map(|module| {
             let path = self.maps[self.modules[module].first].path.clone();
@@ -108,8 +108,8 @@ impl Space {
         })
     }
 
-    /// Returns the address of a global of the program itself, if the program was written in Go. The program is the
-    /// first file in memory.
+    /// Returns the address of a global variable of the program itself, if the program was written in Go. The program is
+    /// the first file in memory.
     pub(crate) fn find_go_global(&mut self, name: &str) -> Option<u64> {
         if self.modules.is_empty() {
             return None;

@@ -14,7 +14,7 @@ use crate::space::Space;
 /// Maximum number of frames of a stack. Deeper stacks are cut.
 const MAX_FRAMES: usize = 256;
 
-/// Maximum number of addresses whose rules are kept.
+/// Maximum number of addresses whose unwinding rules are kept.
 const MAX_RULES: usize = 1 << 16;
 
 /// Mask of the bits of a code address. On aarch64, the higher bits may contain a signature of the address.
@@ -30,7 +30,8 @@ pub struct Addresses {
     pub is_complete: bool,
 }
 
-/// Rules for an address, the file that contains them, and the place of this file in memory.
+/// Unwinding rules for an address, the file that contains them, and the difference between an address in memory and the
+/// same address in that file.
 struct Found {
     rules: Arc<Rules>,
     image: Arc<Image>,
@@ -48,7 +49,7 @@ impl Unwinder {
         Self { rules: HashMap::new(), calls: CallSites::new(pid) }
     }
 
-    /// Unwinds a stack whose innermost frame has these registers.
+    /// Unwinds a stack whose innermost frame has these register values.
     pub(crate) fn unwind(&mut self, space: &mut Space, registers: Registers, stack: &mut dyn Memory) -> Addresses {
         let mut found = Addresses::default();
         let (mut frame, mut exact) = (registers, true);
@@ -71,8 +72,9 @@ impl Unwinder {
     }
 
     /// Checks a caller's frame that a step of unwinding found. Returns the frame if it lies above the called frame on
-    /// the stack and its program counter follows a call. The second value is true if a signal interrupted the code at
-    /// the program counter.
+    /// the stack and its program counter is plausible. A program counter is plausible if it is a return address, or if
+    /// a signal interrupted the code there, or if a signal handler returns there. The second value is false for a
+    /// return address.
     fn checked(
         &mut self,
         space: &mut Space,
@@ -151,7 +153,7 @@ impl Unwinder {
         Step::Caller(caller)
     }
 
-    /// Returns the rules for code at `address`.
+    /// Returns the unwinding rules for code at `address`.
     fn find(&mut self, space: &mut Space, address: u64) -> Option<Found> {
         let (image, at) = space.image(address)?;
         if self.rules.len() >= MAX_RULES {
@@ -164,7 +166,7 @@ impl Unwinder {
         Some(Found { rules: rules.clone()?, image, bias: address.wrapping_sub(at) })
     }
 
-    /// Forgets all data that depends on the places of files in memory.
+    /// Forgets all data that depends on the addresses of files in memory.
     pub(crate) fn forget(&mut self, pid: u32) {
         *self = Self::new(pid);
     }

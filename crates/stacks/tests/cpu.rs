@@ -16,7 +16,7 @@ use sys::clock::sleep_until_ns;
 /// runs.
 const SAMPLES: u64 = 60;
 
-/// Maximum time to collect these samples.
+/// Maximum time to collect [`SAMPLES`] samples.
 const PATIENCE: Duration = Duration::from_secs(60);
 
 /// Profiles a program. Returns `None` if the kernel does not allow sampling.
@@ -104,7 +104,7 @@ fn compiled_code_of_node_is_named() {
     if !run(Command::new("node").arg("--version")) {
         return;
     }
-    // node writes a log into its working directory.
+    // node writes a log into its working directory, so it gets a folder of its own.
     let dir = tempfile::tempdir().unwrap();
     // These options turn inlining off, so the called function keeps its own stack frame.
     let options = ["--perf-basic-prof", "--interpreted-frames-native-stack", "--no-turbo-inlining"];

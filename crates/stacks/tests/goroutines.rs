@@ -44,7 +44,7 @@ fn waiting_goroutines_have_their_functions() {
         assert_eq!(through("main.waitForPlace", "runtime.chansend"), 5, "{stacks:#?}");
         assert_eq!(through("main.holdLock", "time.Sleep"), 1, "{stacks:#?}");
         assert_eq!(found.listed_per_read, 1);
-        // Several reads of a part cover the whole list.
+        // Several readings of a part of the list have more goroutines together than one reading of the whole list.
         let parts: usize = (0..8).map(|_| waiting(&process.goroutines(8).unwrap().goroutines).len()).sum();
         assert!(parts > stacks.len(), "{parts} of {}", stacks.len());
     }

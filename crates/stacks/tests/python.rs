@@ -11,7 +11,7 @@ use std::process::Command;
 use common::{Running, has_chain, source};
 use loadline_stacks::Processes;
 
-/// Returns the interpreters of this machine, without the wrapper programs of pyenv.
+/// Returns the Python interpreters (3.8 to 3.13) of this machine, without the wrapper programs of pyenv.
 fn interpreters() -> Vec<PathBuf> {
     let minors = 8..=13;
     let versions = std::env::home_dir().unwrap_or_default().join(".pyenv/versions");

@@ -25,8 +25,8 @@ const HUNTER_LEVEL: f64 = 0.001;
 /// Significance level at which a split of the series becomes a candidate: ten times Hunter's level, as in Hunter and
 /// Otava. The merging step then applies [`LEVEL`].
 const CANDIDATE_LEVEL: f64 = 10.0 * HUNTER_LEVEL;
-/// Number of values in one window. Each split looks only at the values of one window, because its time is proportional
-/// to the square of their number. Otava's window of 50 values hides small changes.
+/// Number of values in one window. A search for a split looks only at the values of one window, because its time grows
+/// with the square of their number. In a window of 50 values, as in Otava, small changes are not found.
 const WINDOW: usize = 200;
 /// Distance from both neighbours above which a value is an outlier, in standard deviations. In a normal distribution,
 /// only 0.3 % of the values are that far from the mean.
@@ -97,7 +97,7 @@ impl Series {
         Self { correlation: correlation(&values), values, center, sums, resolution }
     }
 
-    /// Returns the changes in order.
+    /// Returns the changes in order of time.
     pub fn change_points(&self) -> Vec<ChangePoint> {
         let mut points = self.candidates();
         points.sort_unstable();
@@ -208,8 +208,8 @@ struct Part {
     factor: f64,
 }
 
-/// Returns the variance of the mean of `n` values with a correlation of neighbours (AR(1)), divided by the variance of
-/// one value.
+/// Returns the variance of the mean of `n` values, divided by the variance of one value. Neighbouring values have this
+/// correlation (AR(1)).
 fn mean_variance(n: f64, correlation: f64) -> f64 {
     let rest = 1.0 - correlation;
     ((1.0 + correlation) / rest - 2.0 * correlation * (1.0 - correlation.powf(n)) / (n * rest * rest)) / n

@@ -19,7 +19,7 @@ pub struct Quotient {
 }
 
 impl Quotient {
-    /// Returns the interval of `part / whole`, or `None` if the denominator may be zero.
+    /// Returns the interval of `part / whole`, or `None` if the denominator may be zero or is negative.
     pub fn interval(&self) -> Option<Interval> {
         let (a, b) = (self.part, self.whole);
         let square = b * b - self.whole_variance;

@@ -55,7 +55,8 @@ impl PairDifference {
     }
 }
 
-/// Pairs of alternatives that differ. The alternatives are in ascending order of their estimates.
+/// Result of a test of all pairs: which pairs of alternatives differ. The alternatives are in ascending order of their
+/// estimates.
 #[derive(Clone, Debug, PartialEq)]
 pub struct PairwiseTest {
     differs: Vec<Vec<bool>>,
@@ -85,9 +86,9 @@ impl PairwiseTest {
         self.differs.get(i).and_then(|row| row.get(j)).copied().unwrap_or(false)
     }
 
-    /// Returns the maximum number of pairs that can still be equal at the same time. A pair counts as undecided if any
-    /// pair that encloses it in the order is undecided, which can only make the number larger. Under this rule, the
-    /// maximum is reached by a division into groups of neighbours.
+    /// Returns the maximum number of pairs that can still be equal at the same time. A pair counts as undecided if a
+    /// pair that encloses it is undecided, as (1, 4) encloses (2, 3). This can only make the number larger. Under this
+    /// rule, the maximum is reached by a division into groups of neighbours.
     fn most_equal(&self) -> usize {
         let count = self.differs.len();
         let reach = self.reaches();

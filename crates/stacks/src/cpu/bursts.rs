@@ -2,8 +2,8 @@
 //! bursts.
 //!
 //! An open event slows down each context switch of its thread. 16 threads that answered 70,000 requests per second lost
-//! 17 % of their throughput to events that were always enabled. They lost 6 % to events that were open but disabled
-//! (measured in seven alternating turns).
+//! 17 % of their throughput to events that were always enabled. They lost 6 % to events that were open but disabled.
+//! Both were measured seven times, in alternation.
 
 /// CPU time that the events of a thread add to each of its context switches, nanoseconds. Measured: 130,000 switches
 /// per second took 0.34 of a CPU.
@@ -16,8 +16,8 @@ const SHARE: f64 = 0.0024;
 const BURST_NS: u64 = 10_000_000;
 /// Shortest and longest CPU time between two samples of a thread in a burst, nanoseconds.
 const BURST_PERIODS_NS: (u64, u64) = (200_000, 1_000_000);
-/// Number of samples in a burst for each event, if the threads use all CPUs. A thread that uses less CPU time in a
-/// burst than the time between two samples is never sampled, so this time must be a fraction of the burst.
+/// Number of samples of each event in a burst, if the threads use all CPUs. A thread that uses less CPU time in a burst
+/// than the time between two samples is never sampled, so this time must be a fraction of the burst.
 const SAMPLES_PER_EVENT: u64 = 2;
 /// Time between two reads of the samples of a burst, nanoseconds. The kernel's buffer has room for 15 samples per CPU.
 const BURST_LOOK_NS: u64 = 3_000_000;
@@ -42,7 +42,7 @@ pub(super) enum State {
 pub(super) struct Cost {
     /// Time for which events were open, nanoseconds.
     pub(super) open_ns: u64,
-    /// Context switches of the sampled threads; `None` if the kernel does not count them.
+    /// Number of context switches of the sampled threads; `None` if the kernel does not count them.
     pub(super) switches: Option<u64>,
     pub(super) samples: u64,
     /// CPU time that opening and closing the events took, nanoseconds.
@@ -81,7 +81,8 @@ impl State {
     /// Returns the time at which the samples must be read next, nanoseconds.
     pub(super) fn next_ns(self, now_ns: u64) -> u64 {
         match self {
-            // If there is no process to sample, the events stay closed after this time.
+            // If there is no process to sample, the events stay closed after this time. The next look then comes a
+            // little later, not at once.
             Self::Closed { until_ns } => until_ns.max(now_ns + BURST_LOOK_NS),
             Self::Burst { until_ns, .. } => until_ns.min(now_ns + BURST_LOOK_NS),
             Self::Open { .. } => now_ns + LOOK_NS,

@@ -8,7 +8,7 @@ use crate::frame::Frame;
 use crate::memory::{Memory, Remote};
 use crate::names::printable;
 
-/// Maximum length of a text and of a line table.
+/// Maximum length of a text, characters, and of a line table, bytes.
 const MAX_TEXT_CHARS: u64 = 4096;
 const MAX_TABLE_BYTES: u64 = 1 << 18;
 
@@ -48,7 +48,7 @@ impl Code {
         Some(Self { name: printable(&name), file: printable(&file), first_line, lines: read_bytes(memory, lines)? })
     }
 
-    /// Returns a frame of this code. The frame executes the instruction at `offset`, in bytes.
+    /// Returns a frame that executes the instruction of this code at `offset`, in bytes.
     pub(super) fn frame(&self, format: LineFormat, offset: u64) -> Frame {
         let line = line_at(format, &self.lines, self.first_line, offset);
         Frame {

@@ -18,7 +18,7 @@ pub(super) enum ThreadIdentity {
     Pthread(u64),
 }
 
-/// Form in which a frame stores the instruction that it executes.
+/// Representation of the instruction that a frame executes.
 pub(super) enum Instruction {
     /// A pointer into the code, which begins at this offset of the code object.
     Pointer { code: u64 },
@@ -45,13 +45,13 @@ pub(super) struct CodeFields {
 /// Offsets of fields in one version of Python.
 pub(super) struct Layout {
     minor: u32,
-    /// Offset of the first interpreter in `_PyRuntime`.
+    /// Offset of the pointer to the first interpreter, in `_PyRuntime`.
     pub(super) interpreters: u64,
-    /// Offset of the next interpreter in an interpreter.
+    /// Offset of the pointer to the next interpreter, in an interpreter's structure.
     pub(super) next_interpreter: u64,
-    /// Offset of the first thread in an interpreter.
+    /// Offset of the pointer to the first thread, in an interpreter's structure.
     pub(super) threads: u64,
-    /// Offset of the next thread in a thread.
+    /// Offset of the pointer to the next thread, in a thread's structure.
     pub(super) next_thread: u64,
     pub(super) identity: ThreadIdentity,
     pub(super) chain: FrameChain,
@@ -59,7 +59,7 @@ pub(super) struct Layout {
     pub(super) code: CodeFields,
     instruction: Instruction,
     pub(super) lines: LineFormat,
-    /// Number of bytes before the characters of an ASCII text, and of any other text.
+    /// Number of bytes before the characters of an ASCII text, and before those of any other text.
     pub(super) text: (u64, u64),
 }
 

@@ -1,4 +1,4 @@
-//! Stack frames of CPython, read from the interpreter's memory while the interpreter runs on.
+//! Stack frames of CPython, read from the interpreter's memory while the interpreter continues to run.
 //!
 //! The interpreter keeps a list of its threads at the exported global `_PyRuntime`. Each thread points to a chain of
 //! frames, and each frame to its code object with name, file and lines. A read is not synchronised with the
@@ -39,7 +39,7 @@ pub(crate) struct Python {
 }
 
 impl Python {
-    /// Finds CPython in a process.
+    /// Finds CPython in a process. Returns `None` if the process does not run CPython of a known version.
     pub(crate) fn find(pid: u32, space: &mut Space) -> Option<Self> {
         let mut memory = Remote::new(pid);
         let (runtime, module) = space.find_global("_PyRuntime", has_python)?;
@@ -80,7 +80,8 @@ impl Python {
         }
     }
 
-    /// Reads the frame at an address. The inner `None` means a frame of C code.
+    /// Reads the frame at an address. The inner `None` means a frame of C code, and the outer `None` an unreadable
+    /// frame.
     fn frame(&mut self, at: u64) -> Option<Option<Frame>> {
         let frame = &self.layout.frame;
         if let Some(owner) = frame.owner {

@@ -1,4 +1,4 @@
-//! Finds the interpreter's structure for a thread.
+//! Finds the interpreter's structure of a thread.
 
 use std::collections::HashMap;
 
@@ -19,7 +19,8 @@ const PTHREAD_TID: u64 = 720;
 #[cfg(not(target_arch = "x86_64"))]
 const PTHREAD_TID: u64 = 208;
 
-/// Threads of one process. Process IDs are in the observer's namespace, except in names that contain "inner".
+/// Threads of one process. Process and thread IDs are those of the observer's PID namespace, except in names that
+/// contain "inner".
 pub(super) struct Threads {
     pid: u32,
     runtime: u64,

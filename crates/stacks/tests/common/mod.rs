@@ -1,4 +1,4 @@
-//! Starts the programs of the tests and reads at which places their threads wait.
+//! Starts the test programs and finds where their threads wait.
 #![allow(clippy::unwrap_used, reason = "helpers of tests")]
 
 use std::fs;
@@ -127,7 +127,7 @@ pub(crate) fn named(stacks: &[Vec<Frame>]) -> Vec<String> {
     stacks.iter().flatten().filter_map(|frame| frame.function.as_deref().map(str::to_owned)).collect()
 }
 
-/// Returns the names of the globals at which the futexes lie that threads wait for.
+/// Returns the name of the global variable at each futex that a thread waits for. Other futexes are left out.
 pub(crate) fn lock_name(running: &Running, process: &mut Process) -> Vec<String> {
     running.waits().iter().filter_map(|w| process.global(w.first_argument)).map(|g| g.name.to_string()).collect()
 }

@@ -1,4 +1,5 @@
-// Goroutines that wait in known functions: 7 for a mutex, 5 for a place in a full channel, and the holder sleeps.
+// Goroutines that wait in known functions: 7 for a mutex, 5 to send on a channel without a receiver, and the holder
+// sleeps.
 package main
 
 import (

@@ -1,4 +1,4 @@
-// A program that computes in a known function, also on many goroutines.
+// A program that computes in a known function, on one goroutine.
 package main
 
 import (

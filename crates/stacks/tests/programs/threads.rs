@@ -1,4 +1,4 @@
-// Test program whose threads run known functions: one waits for a lock, one computes.
+// Test program whose threads run known functions: one waits for a lock, one for a condition variable, and one computes.
 use std::io::Read;
 use std::sync::{Condvar, Mutex};
 

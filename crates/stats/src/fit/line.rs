@@ -23,8 +23,8 @@ pub struct Line {
     pub points: usize,
 }
 
-/// Fits a line to `(x, y)` points by least squares. Returns `None` for fewer than 3 finite points or if all x are
-/// equal.
+/// Fits a line to `(x, y)` points by least squares. Returns `None` for fewer than 3 finite points, if all x are equal,
+/// or if a result is not finite.
 pub fn linear(points: &[(f64, f64)]) -> Option<Line> {
     let p: Vec<(f64, f64)> = points.iter().copied().filter(|(x, y)| x.is_finite() && y.is_finite()).collect();
     if p.len() < 3 {

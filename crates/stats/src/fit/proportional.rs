@@ -12,8 +12,8 @@ const ROUNDS: usize = 20;
 /// Minimum expected value, as a share of the mean of `y`. The weight of a row grows as its expected value shrinks, so
 /// the minimum keeps every weight finite.
 const MIN_EXPECTED_SHARE: f64 = 0.05;
-/// Standard deviations beyond which a row gets less weight. The limit is higher than Huber's 1.345 because there are
-/// few rows.
+/// Number of standard deviations beyond which a row gets less weight. The limit is higher than Huber's 1.345 because
+/// there are few rows.
 const OUTLIER_SD: f64 = 2.0;
 /// Factor from the median absolute deviation to the standard deviation of a normal distribution.
 const MAD_TO_SD: f64 = 1.4826;

@@ -7,7 +7,7 @@
 
 use crate::number::median_of_sorted;
 
-/// Standard deviations beyond which a residual gets less weight.
+/// Number of standard deviations beyond which a residual gets less weight.
 const HUBER: f64 = 1.345;
 /// Factor from the median absolute deviation to the standard deviation of a normal distribution.
 const MAD_TO_SD: f64 = 1.4826;
@@ -78,7 +78,7 @@ pub(super) fn weighted(y: &[f64], rows: &[Vec<f64>], weights: &[f64]) -> Option<
     Some(times(&inverse(gram(rows, weights))?, &right))
 }
 
-/// Returns the matrix of the weighted products of each pair of columns.
+/// Returns the matrix of the weighted sums of products of each pair of columns.
 pub(super) fn gram(rows: &[Vec<f64>], weights: &[f64]) -> Vec<Vec<f64>> {
     let columns = rows.first().map_or(0, Vec::len);
     let mut gram = vec![vec![0.0; columns]; columns];
@@ -90,14 +90,14 @@ pub(super) fn gram(rows: &[Vec<f64>], weights: &[f64]) -> Vec<Vec<f64>> {
     gram
 }
 
-/// Returns the sandwich covariance. The influence of each row on the coefficients is combined with the influence of its
-/// neighbours, with Bartlett's weights. A row with a large influence makes its own residual smaller. This effect is
-/// corrected (J. MacKinnon, H. White, *Journal of Econometrics* 29, 1985, third form).
+/// Returns the sandwich covariance of the coefficients. The influence of each row on the coefficients is combined with
+/// the influence of its neighbours, with Bartlett's weights. A row with a large influence makes its own residual
+/// smaller. This effect is corrected (J. MacKinnon, H. White, *Journal of Econometrics* 29, 1985, third form).
 fn covariance(residuals: &[f64], rows: &[Vec<f64>], weights: &[f64], lags: usize) -> Option<Vec<Vec<f64>>> {
     let columns = rows.first()?.len();
-    // A residual beyond Huber's limit has a constant influence, so it adds nothing to the matrix of the fit.
+    // A row whose residual is beyond Huber's limit has a constant influence, so it adds nothing to this matrix.
     let steadying: Vec<f64> = weights.iter().map(|w| f64::from(u8::from(*w >= 1.0))).collect();
-    // If all residuals are beyond the limit, all rows are used instead.
+    // If the remaining rows do not determine all coefficients, all rows are used instead.
     let bread = inverse(gram(rows, &steadying)).or_else(|| inverse(gram(rows, weights)))?;
     let pull = |(row, (r, w)): (&Vec<f64>, (&f64, &f64))| -> Vec<f64> {
         let leverage = dot(row, &times(&bread, row)).clamp(0.0, 0.9);
@@ -157,8 +157,8 @@ pub fn inverse(mut m: Vec<Vec<f64>>) -> Option<Vec<Vec<f64>>> {
 mod tests {
     use super::*;
 
-    /// The data is the speed of a disk: 1 in each time slot without its lever, and about three quarters in each slot in
-    /// which the lever slows it.
+    /// The data is the logarithm of a disk's relative speed. The logarithm is 0 in two of three time slots, and about
+    /// ln 0.75 in each third slot, in which the experiment slows the disk.
     #[test]
     fn rows_that_fit_exactly_do_not_make_all_others_outliers() {
         let on = |t: usize| f64::from(u8::from(t.is_multiple_of(3)));

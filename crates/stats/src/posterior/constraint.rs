@@ -13,8 +13,8 @@ pub struct WindowObservation {
     /// Number of these requests that were late or failed. With a limit on the mean response time, this field is the
     /// number of requests times the mean divided by the limit.
     pub late: f64,
-    /// True if requests were sent at equal intervals. With equal intervals, the
-    /// length of the queue is correlated over a shorter time than with random arrivals.
+    /// True if requests were sent at equal intervals. With equal intervals, the length of the queue is correlated over
+    /// a shorter time than with random arrivals.
     pub equal_gaps: bool,
     /// Begin and end of the window. The queue is empty when the load begins and needs time to grow.
     pub span: Span,
@@ -42,7 +42,7 @@ pub enum ConstraintKind {
     Mean,
 }
 
-/// A limit on one quantity of the windows.
+/// A limit on one quantity that is measured in each window.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Constraint {
     /// Kind of the limited quantity, and its limit.

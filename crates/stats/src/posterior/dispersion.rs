@@ -8,7 +8,8 @@ use super::estimate::CapacityEstimate;
 /// intervals. The dispersion is the number of answers that are worth one independent draw.
 pub(super) const PRIOR_DISPERSION: (f64, f64) = (1.0, 0.3);
 /// Maximum number of draws that a window beyond saturation is worth. The moment at which its queue exceeds the limit
-/// depends on the start of the load and on the server's speed. Both are known only within a few percent of the window.
+/// depends on the start of the load and on the server's speed. Both are known only within a few percent of the window,
+/// so more draws would claim too much certainty.
 const MAX_SATURATED_DRAWS: f64 = 50.0;
 
 /// Returns the number of independent draws that one window is worth, by the prior dispersion.

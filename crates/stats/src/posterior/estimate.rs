@@ -1,4 +1,4 @@
-//! A capacity with its interval.
+//! A capacity estimate: the rate, its interval, and the parameters of the model.
 
 use super::constraint::{Constraint, ConstraintKind};
 

@@ -17,18 +17,18 @@ const STEEPNESS_RANGE: (f64, f64) = (1.5, 3000.0);
 const SATURATION_DISTANCE: [(f64, f64); 2] = [(0.75, 0.05), (0.25, 0.25)];
 
 /// Prior of the variance of the unfinished work, in service times: the median, and the standard deviation of the
-/// logarithm. The variance is 2 for M/M, 1 for M/D, and larger for servers that work in batches or pause. If the limit
-/// is as long as many service times, the share of late answers rises steeply with the rate. Without this prior, windows
-/// that are too short to exceed the limit would also fit a share that hardly rises.
+/// logarithm. The variance is 2 for M/M, 1 for M/D, and larger for servers that work in batches or pause. If the
+/// latency limit equals many service times, the share of late answers rises steeply with the rate. Without this prior,
+/// windows that are too short to exceed the limit would also fit a model in which the share hardly rises.
 const SCATTERS: (f64, f64) = (4.0, 1.5);
 
 /// Standard deviation of the mean speed in the closed loop, divided by that of the speed in a single window. The mean
 /// covers about four saturated steps.
 const STEPS_SHARE: f64 = 0.5;
 
-/// Prior probability that something slowed a window down and no meter noticed it: a garbage collection, a checkpoint,
-/// or another guest of the machine. A disturbance never makes a server faster. A disturbed window therefore shows more
-/// late requests than the capacity predicts, never fewer.
+/// Prior probability that a window was disturbed, and that no counter showed the disturbance: a garbage collection, a
+/// checkpoint, or another guest of the machine. A disturbance never makes a server faster. A disturbed window therefore
+/// shows more late requests than the capacity predicts, never fewer.
 const SPOILED: f64 = 0.05;
 
 /// Capacities and steepnesses of a grid.
@@ -40,7 +40,7 @@ struct Axes {
 }
 
 impl Axes {
-    /// Creates the axes: rates between two logarithms, and all steepnesses.
+    /// Creates the axes: capacities whose logarithms lie in the given range, and all steepnesses.
     fn new((from, to): (f64, f64)) -> Self {
         let step = (to - from) / (RATES - 1) as f64;
         let ratio = (STEEPNESS_RANGE.1 / STEEPNESS_RANGE.0).ln() / (STEEPS - 1) as f64;
@@ -79,7 +79,7 @@ pub(super) struct Grid {
 }
 
 impl Grid {
-    /// Creates a grid with capacities between two logarithms.
+    /// Creates a grid with capacities whose logarithms lie in `span`.
     pub(super) fn new(windows: &[WindowObservation], constraint: &Constraint, span: (f64, f64)) -> Self {
         let axes = Axes::new(span);
         let lines = axes.lines(constraint);
@@ -188,7 +188,7 @@ fn log_sum_normals(densities: [(f64, f64); 2], off: f64) -> f64 {
     densities.map(density).iter().sum::<f64>().max(1e-12).ln()
 }
 
-/// Returns the factor by which the windows scatter more than the prior expects, averaged with the prior factor 1.
+/// Returns the factor by which the variance of the windows exceeds the prior's, averaged with the prior factor 1.
 /// `scaled` is the factor that the dispersions already contain. `thought` is the weight of the prior, as a number of
 /// windows.
 pub(super) fn scatter(

@@ -44,7 +44,8 @@ const PRIOR_WINDOWS: f64 = 8.0;
 /// change slowly, or because the speed of the machine changes. The module [`speed`] accounts for the second cause.
 const DISPERSION_FACTORS: (f64, f64) = (0.2, 1.5);
 
-/// Estimates the capacity from all windows. Returns `None` if no window is valid.
+/// Estimates the capacity from all valid windows. Returns `None` if there is neither a valid window nor a saturation
+/// rate, or if the estimate is not finite.
 pub fn estimate(windows: &[WindowObservation], constraint: &Constraint) -> Option<CapacityEstimate> {
     let sound = |w: &&WindowObservation| w.rate > 0.0 && w.rate.is_finite() && w.answered > 0.0 && w.late >= 0.0;
     let windows: Vec<WindowObservation> = windows.iter().filter(sound).copied().collect();

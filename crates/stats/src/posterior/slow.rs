@@ -33,8 +33,8 @@ pub(super) fn widened(found: CapacityEstimate, constraint: &Constraint) -> Capac
     }
 }
 
-/// Returns the part of a deviation that is more than that of a steady machine. The variances are subtracted, not the
-/// deviations.
+/// Returns the part of a deviation that exceeds the deviation of a steady machine. The variances are subtracted, not
+/// the deviations.
 fn beyond(deviation: f64, steady: f64) -> f64 {
     (deviation * deviation - steady * steady).max(0.0).sqrt()
 }

@@ -3,9 +3,9 @@
 //! Near saturation, any queue behaves like a reflected Brownian motion (heavy traffic: Kingman 1962). At time `t`, the
 //! probability of a wait above `x` is `Q((x + m t) / s) + exp(-2 m x / v) Q((x - m t) / s)` with `s = sqrt(v t)` (J. M.
 //! Harrison, *Brownian Motion and Stochastic Flow Systems*, 1985, section 1.8). Here `m` is the unused share of the
-//! server, `v` the variance per second, and `Q` the upper tail of the normal distribution. With `m > 0` this approaches
-//! the steady state `exp(-2 m x / v)`. With `m < 0` the wait grows by `-m` per second. At 5 % overload, for example,
-//! the wait exceeds 100 ms only after two seconds.
+//! server, `v` the variance per second, and `Q` the upper tail of the normal distribution. With `m > 0` the probability
+//! approaches the steady state `exp(-2 m x / v)`. With `m < 0` the wait grows by `-m` per second. At 5 % overload, for
+//! example, the wait exceeds 100 ms only after two seconds.
 
 use crate::moments::normal_tail;
 
@@ -80,7 +80,7 @@ impl Crossing {
         (growth > 0.0).then(|| Self { mean_s, scatter_s: (variance * mean_s).sqrt() / growth })
     }
 
-    /// Returns the expected time between the crossing and `t_s`, in seconds; 0 if the crossing comes later.
+    /// Returns the expected time from the crossing to `t_s`, in seconds. A crossing after `t_s` counts as 0.
     fn since(&self, t_s: f64) -> f64 {
         let u = (t_s - self.mean_s) / self.scatter_s;
         let density = (-0.5 * u * u).exp() / std::f64::consts::TAU.sqrt();
