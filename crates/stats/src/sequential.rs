@@ -16,12 +16,13 @@ const STEPS: u32 = 200;
 const HALVINGS: u32 = 32;
 /// Largest boundary, in standard deviations. The probability beyond this boundary is negligible.
 const MAX_DEVIATIONS: f64 = 40.0;
-/// Minimum distance of two looks, as a share of the planned data, because the numerical integral fails for very close
-/// looks.
+/// Minimum distance between two looks, as a share of the planned data, because the numerical integral fails for very
+/// close looks.
 const MIN_DISTANCE: f64 = 0.01;
 
-/// Returns the two-sided level of the last of several looks. `shares` are the shares of the planned data at all looks
-/// so far, in order; the planned end is 1. Together, all looks up to the planned end have the level `level`.
+/// Returns the two-sided significance level of the last of several looks. `shares` are the shares of the planned data
+/// at all looks so far, in order; the planned end is 1. Together, all looks up to the planned end have the level
+/// `level`.
 pub fn look_level(level: f64, shares: &[f64]) -> f64 {
     let (mut motion, mut spent, mut last) = (Motion::new(), 0.0, level);
     for share in shares {

@@ -15,7 +15,8 @@ const T95: [f64; 30] = [
 const MAX_TERMS: u32 = 10_000;
 /// Maximum number of steps of the search for a quantile. In practice, fewer steps are enough.
 const MAX_STEPS: u32 = 100;
-/// Relative change at which the continued fraction or the quantile has converged. Rounding errors are about as large.
+/// Relative change at which the continued fraction or the quantile has converged. A smaller change would be lost in
+/// rounding errors.
 const CONVERGED: f64 = 1e-14;
 /// Degrees of freedom above which the normal distribution is used instead.
 const NORMAL_FREEDOM: f64 = 1e5;
@@ -90,8 +91,8 @@ fn beyond(tangent: f64, freedom: f64, whole: f64) -> f64 {
     let half = 0.5 * freedom;
     // Factor in front of the continued fraction: outside^half * inside^(1/2) / B(half, 1/2).
     let front = (-half * square.ln_1p()).exp() * inside.sqrt() / (2.0 * whole);
-    // The fraction converges quickly only on one side of the mean. On the other side, the complement is computed
-    // instead.
+    // The fraction converges quickly only on one side of the mean of the beta distribution. On the other side, the
+    // complement of the probability is computed instead.
     let share = if outside < (half + 1.0) / (half + 2.5) {
         front * beta_fraction(outside, half, 0.5) / half
     } else {

@@ -57,7 +57,7 @@ fn simulated(noise: &Noise, seed: u64, most_steps: usize) -> Simulated {
     let n = random.usize(60..=200);
     let mut steps: Vec<usize> = Vec::new();
     let wanted = if most_steps > 0 { random.usize(1..=most_steps) } else { 0 };
-    // A short series may have no space for the last step.
+    // A short series may have no space for the last step, so the number of attempts is limited.
     for _ in 0..100 {
         let at = random.usize(APART..=n - APART);
         if steps.len() < wanted && steps.iter().all(|step| step.abs_diff(at) >= APART) {
@@ -82,7 +82,7 @@ fn all(kind: usize) -> impl Iterator<Item = Simulated> {
     (0..SERIES).map(move |seed| simulated(&NOISES[kind], 1000 * kind as u64 + seed, 3))
 }
 
-/// A series without a step.
+/// Returns a series without a step.
 fn flat(noise: &Noise, seed: u64) -> Simulated {
     simulated(noise, 77_000 + seed, 0)
 }

@@ -8,7 +8,7 @@ use std::time::Duration;
 /// A blocking stream over TCP or a Unix socket.
 #[derive(Debug)]
 pub enum BlockingStream {
-    /// Stream over TCP.
+    /// A stream over TCP.
     Tcp(TcpStream),
     /// A stream over a Unix socket.
     Unix(UnixStream),

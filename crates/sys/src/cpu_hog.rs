@@ -2,15 +2,15 @@
 //! setpriority(2), close_range(2).
 //!
 //! With autogroups (`/proc/sys/kernel/sched_autogroup_enabled`), all threads of one session share one weight, so all
-//! threads of one process together get half of a contended CPU, whatever their number. Each child therefore leads its
-//! own session.
+//! threads of one process together get half of a CPU that another session uses, too, whatever their number. Each child
+//! therefore leads its own session.
 
 use crate::pass::{Child, fork};
 use crate::{Errno, Result, clock, cpuclock, limits};
 
 /// Nice value that a child sets for itself. Without the privilege to raise its priority, the child keeps the nice value
-/// that it inherited. A lower value would take the CPU from the kernel's own threads (ksoftirqd handles packets at nice
-/// 0).
+/// that it inherited. A value lower than this would take the CPU from the kernel's own threads (ksoftirqd handles
+/// packets at nice 0).
 const NICE: i32 = -5;
 
 /// A child process that uses all of a CPU. The kernel kills the child when the thread that started it ends. Dropping
@@ -65,7 +65,7 @@ fn enter(cpu: u32, parent: u32) -> Result<()> {
         return Err(Errno::SRCH);
     }
     limits::confine_to_cpus(&[cpu])?;
-    // Without privilege or autogroups the child runs with the usual priority.
+    // Errors are ignored: without privilege or autogroups, the child runs with the usual priority.
     let _ = limits::set_nice(NICE);
     let _ = std::fs::write("/proc/self/autogroup", NICE.to_string());
     Ok(())
@@ -92,8 +92,8 @@ mod tests {
         text.rsplit(')').next().unwrap().split_whitespace().map(str::to_owned).collect()
     }
 
-    /// Waits until a child leads its own session. The child asks the kernel to kill it together with its parent before
-    /// it starts the session.
+    /// Waits until a child leads its own session. Before it starts the session, the child has asked the kernel to kill
+    /// it together with its parent.
     fn wait_for_session(pid: u32) {
         testkit::eventually(|| (stat(pid)[3] == pid.to_string()).then_some(()));
     }

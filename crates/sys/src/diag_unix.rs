@@ -39,8 +39,9 @@ pub struct UnixListener {
 }
 
 impl Diag {
-    /// Calls `each` with every stream socket of this network namespace that listens on a file. The inode and the name
-    /// of the file are both compared, because a server may have bound the file by a relative path or a link.
+    /// Calls `each` with every stream socket of this network namespace that listens on a file. A socket also matches if
+    /// its file has the same inode and file name, because a server may have bound the file by a relative path or a
+    /// link.
     pub fn unix_listeners(&mut self, path: &Path, mut each: impl FnMut(&UnixListener)) -> Result<()> {
         let file = std::fs::metadata(path).ok().map(|m| m.ino());
         self.ask(SOCK_DIAG_BY_FAMILY, &request(LISTEN, LISTENER_ATTRIBUTES), |payload| {

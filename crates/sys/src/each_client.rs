@@ -38,7 +38,7 @@ mod tests {
     fn clients_are_served_side_by_side_and_surplus_ones_are_disconnected() {
         let listener = TcpListener::bind("127.0.0.1:0").unwrap();
         let addr = listener.local_addr().unwrap();
-        // Each client is told that it is served, and then held until it leaves.
+        // The server sends one byte to each client that it serves, and waits until the client leaves.
         let serve = |mut client: TcpStream| {
             let _ = client.write_all(b"x");
             let _ = client.read(&mut [0; 1]);

@@ -7,9 +7,9 @@ use std::thread::JoinHandle;
 
 use crate::{clock, limits};
 
-/// Length of each sleep.
+/// Length of each sleep, nanoseconds.
 const SLEEP_NS: u64 = 1_000_000;
-/// Minimum length of a pause. Shorter delays also occur on a healthy machine with a busy scheduler.
+/// Minimum length of a pause, nanoseconds. Shorter delays also occur on a healthy machine with a busy scheduler.
 const MIN_PAUSE_NS: u64 = 2_000_000;
 /// Maximum number of recorded pauses. If more pauses occur, only the longer ones are kept.
 pub const MAX_PAUSES: usize = 10_000;

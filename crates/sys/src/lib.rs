@@ -1,7 +1,8 @@
-//! The only unsafe code of loadline: thin, safe wrappers around kernel interfaces, one file per mechanism.
+//! Thin, safe wrappers around kernel interfaces, one file per mechanism.
 //!
-//! Every other crate forbids unsafe code. In this crate, a comment at each unsafe block says why the block is sound.
-//! The wrappers make no decisions; their callers do.
+//! All unsafe code of loadline is in this crate and in `event-c`, the event API for C. Every other crate forbids unsafe
+//! code. In these two crates, a comment at each unsafe block says why the block is sound. The wrappers make no
+//! decisions; their callers do.
 
 pub mod alloc;
 pub mod block_device;

@@ -92,7 +92,7 @@ pub fn confine_thread(tid: u32, cpus: &[u32]) -> Result<()> {
     sched_setaffinity(Some(thread_id(tid)?), &set)
 }
 
-/// Converts a thread ID into the form that the kernel needs. Refuses 0, which would mean the calling thread.
+/// Checks a thread ID and converts it to the kernel's type. Refuses 0, which would mean the calling thread.
 fn thread_id(tid: u32) -> Result<rustix::process::Pid> {
     i32::try_from(tid).ok().and_then(rustix::process::Pid::from_raw).ok_or(crate::Errno::SRCH)
 }

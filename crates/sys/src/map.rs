@@ -78,7 +78,8 @@ impl Map {
         }
     }
 
-    /// Copies bytes starting at `at` and returns their number.
+    /// Copies bytes of the map from `at` on into `into`, at most to the end of either. Returns the number of copied
+    /// bytes.
     pub fn copy_to(&self, at: usize, into: &mut [u8]) -> usize {
         let n = into.len().min(self.len.saturating_sub(at));
         // SAFETY: `at + n` lies inside the mapping, and `into` is memory of the caller that cannot overlap it.

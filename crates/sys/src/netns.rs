@@ -268,8 +268,8 @@ mod tests {
     use super::*;
     use std::process::Stdio;
 
-    /// Starts a process in a new namespace that ends when its standard input closes. Returns `None` if new namespaces
-    /// are forbidden.
+    /// Starts a process in a new namespace. The process ends when its standard input is closed. Returns `None` if new
+    /// namespaces are forbidden.
     fn holder(user: bool) -> Option<std::process::Child> {
         let mut command = Command::new("cat");
         command.stdin(Stdio::piped()).stdout(Stdio::null());

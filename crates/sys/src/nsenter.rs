@@ -1,4 +1,4 @@
-//! Moving a single thread into another network namespace. Source: setns(2).
+//! Moves a single thread into another network namespace. Source: setns(2).
 
 use std::os::fd::AsFd;
 

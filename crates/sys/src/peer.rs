@@ -54,7 +54,8 @@ impl Peer {
         }
     }
 
-    /// Listens on a unix socket at a path. Fails with EADDRINUSE if the file exists.
+    /// Creates a socket that listens at this address. Fails with EADDRINUSE if the file of the unix socket exists or
+    /// the port is in use.
     pub fn listen(&self, backlog: u32) -> Result<OwnedFd> {
         let fd = self.socket()?;
         match self {

@@ -43,7 +43,7 @@ pub struct Qdisc {
     pub parent: u32,
     /// Number of bytes sent.
     pub bytes: u64,
-    /// Packets sent; a merged packet counts once per segment.
+    /// Number of packets sent. A merged packet counts once per segment.
     pub packets: u32,
     /// Number of bytes that wait in the queue.
     pub backlog: u32,
@@ -51,7 +51,7 @@ pub struct Qdisc {
     pub drops: u32,
     /// Number of times that the rate limit delayed a packet.
     pub overlimits: u32,
-    /// Packets that the driver returned to the queue.
+    /// Number of packets that the driver returned to the queue.
     pub requeues: u32,
 }
 
@@ -65,11 +65,11 @@ impl Qdisc {
 /// Send limits of an `htb` class.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct HtbRate {
-    /// Bits per second.
+    /// Rate limit, bits per second.
     pub bits_per_s: u64,
     /// Size of the burst that is allowed after a pause, as its duration at the limited rate, nanoseconds.
     pub burst_ns: u64,
-    /// Bytes that the class may send per turn.
+    /// Number of bytes that the class may send in one turn of the scheduler.
     pub quantum_bytes: u32,
 }
 

@@ -24,7 +24,8 @@ pub fn kill(pid: u32) -> Result<()> {
     kill_process(valid_pid(pid)?, Signal::KILL)
 }
 
-/// Converts a process ID. Refuses 0, and numbers that would be negative, because kill(2) uses them for process groups.
+/// Checks a process ID and converts it to the kernel's signed type. Refuses 0, and numbers that would be negative,
+/// because kill(2) uses these for process groups.
 fn valid_pid(pid: u32) -> Result<Pid> {
     i32::try_from(pid).ok().filter(|pid| *pid > 0).and_then(Pid::from_raw).ok_or(Errno::SRCH)
 }

@@ -215,7 +215,8 @@ mod tests {
         assert_eq!(all, b"pong!");
     }
 
-    /// In one case the peer closes its socket before a request comes, in the other after it has read one.
+    /// In the first case, the peer closes its socket before the client sends. In the second case, the peer reads the
+    /// sent bytes first.
     #[test]
     fn bytes_that_a_closed_peer_never_read_are_unacknowledged() {
         for read_first in [false, true] {

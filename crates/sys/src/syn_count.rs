@@ -89,7 +89,7 @@ fn filter(port: u16) -> [libc::sock_filter; 14] {
     const JUMP_SET: u16 = 0x45;
     const RETURN: u16 = 0x06;
     let op = |code, k| libc::sock_filter { code, jt: 0, jf: 0, k };
-    // A rejected packet jumps `to_end` instructions ahead, to the last instruction.
+    // For a rejected packet, the filter jumps `to_end` instructions ahead, to the last instruction, which returns 0.
     let unless_equal = |k, to_end| libc::sock_filter { code: JUMP_EQUAL, jt: 0, jf: to_end, k };
     [
         op(LD_W, PACKET_TYPE),

@@ -4,7 +4,7 @@
 
 use crate::clock;
 
-/// Returns the current count.
+/// Returns the current count of the cycle counter.
 #[inline(always)]
 pub fn counts() -> u64 {
     #[cfg(target_arch = "x86_64")]

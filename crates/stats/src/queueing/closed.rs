@@ -1,8 +1,8 @@
-//! Closed networks: a fixed number of clients, each with one request in flight.
+//! Closed queueing networks: a fixed number of clients, each with one request in flight.
 
 use super::{Servers, Station};
 
-/// A closed network in equilibrium.
+/// Solution of a closed queueing network in equilibrium.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Closed {
     /// Throughput in requests per second.
@@ -24,8 +24,8 @@ impl Closed {
     }
 }
 
-/// Solves a network exactly for `clients` (0 gives an empty network). Time and memory grow with the number of clients
-/// times the number of stations. Each station with several servers doubles both.
+/// Solves a queueing network exactly for `clients` clients (0 gives an empty network). Time and memory grow with the
+/// number of clients times the number of stations. Each station with several servers doubles both.
 pub fn closed(stations: &[Station], clients: u32) -> Closed {
     let stations: Vec<Station> = stations.iter().map(|s| s.where_some_wait(clients)).collect();
     let mut family = Family::of(&stations);
@@ -33,9 +33,9 @@ pub fn closed(stations: &[Station], clients: u32) -> Closed {
     family.whole()
 }
 
-/// A network with its variants. Each variant lacks some of the stations with several servers. The probability that such
-/// a station is empty is computed from the throughput of the variant without the station. The alternative, 1 minus the
-/// probabilities of all other states, would lose all digits if there are many servers.
+/// A queueing network with its variants. Each variant lacks some of the stations with several servers. The probability
+/// that such a station is empty is computed from the throughput of the variant without the station. The alternative, 1
+/// minus the probabilities of all other states, would lose all digits if there are many servers.
 struct Family<'s> {
     stations: &'s [Station],
     /// Indices of the stations with several servers.

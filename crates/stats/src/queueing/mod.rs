@@ -20,7 +20,7 @@ pub enum Servers {
     Unlimited,
 }
 
-/// A station of the network, at which a request spends time.
+/// A station of the network, at which a request spends time: a CPU, a disk, or a delay.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Station {
     /// Service time of one request in seconds, at least 0.
@@ -40,7 +40,8 @@ impl Station {
         Self { demand_s, servers: Servers::Unlimited }
     }
 
-    /// Returns the station, or a delay if it has as many servers as there are clients, because no request then waits.
+    /// Returns the station, or a delay if the station has as many servers as there are clients, because no request then
+    /// waits.
     fn where_some_wait(self, clients: u32) -> Self {
         match self.servers {
             Servers::Some(m) if m >= clients.max(1) => Self::delay(self.demand_s),
@@ -48,7 +49,7 @@ impl Station {
         }
     }
 
-    /// Returns the station with all its servers faster by a factor.
+    /// Returns the station with servers that are faster by a factor.
     pub fn faster(self, factor: f64) -> Self {
         Self { demand_s: self.demand_s / factor, ..self }
     }

@@ -1,16 +1,16 @@
-//! Open networks: requests arrive independently of one another.
+//! Open queueing networks: requests arrive independently of one another.
 
 use super::{Servers, Station};
 
-/// Returns the mean response time in seconds at a rate of arrivals per second. Each station is an independent M/M/m
-/// queue (J. Jackson, *Networks of Waiting Lines*, 1957; the wait by Erlang's C formula). The result is infinite if a
-/// station is saturated.
+/// Returns the mean response time of a network in seconds at `rate` arrivals per second. Each station is an independent
+/// M/M/m queue (J. Jackson, *Networks of Waiting Lines*, 1957; the wait by Erlang's C formula). The result is infinite
+/// if a station is saturated.
 pub fn response_s(stations: &[Station], rate: f64) -> f64 {
     stations.iter().map(|station| residence_s(*station, rate)).sum()
 }
 
-/// Maximum number of servers of a station for which the wait is computed. With more servers, the wait is far shorter than
-/// the service up to a utilization of 99.9 %. A stranger's file may name billions.
+/// Maximum number of servers of a station for which the wait is computed. With more servers, the wait is far shorter
+/// than the service up to a utilization of 99.9 %. A file from a third party may name billions of servers.
 const MAX_SERVERS: u32 = 1_000_000;
 
 /// Returns the sum of service and wait at one station in seconds.

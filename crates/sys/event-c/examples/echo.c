@@ -14,7 +14,7 @@ static void echo(int fd)
 {
     char buffer[4096];
     ssize_t n;
-    /* Until it would block: the next event is for what arrives after that. */
+    /* Read until read() would block. The next event is for data that arrives after that. */
     while ((n = read(fd, buffer, sizeof buffer)) > 0)
         if (write(fd, buffer, (size_t)n) != n)
             break;
@@ -50,7 +50,7 @@ int main(int argc, char **argv)
                 continue;
             }
             while (left != 0 && (fd = accept4(listener, NULL, NULL, SOCK_NONBLOCK)) >= 0) {
-                /* The state tells what arrived before; afterwards events do. */
+                /* The state tells what arrived before the declaration. Later arrivals cause events. */
                 if (declare_interest(fd, EVENT_READ, &state) == 0 && (state & EVENT_READ))
                     echo(fd);
                 if (left > 0)

@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use event::{Backend, Event, EventError, EventQueue, Group, Mask, State};
 
-/// One event as C sees it.
+/// One event, in the memory layout of C.
 #[repr(C)]
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[allow(clippy::exhaustive_structs)] // the layout is the interface
@@ -82,7 +82,7 @@ pub unsafe extern "C" fn get_next_event(
     }
 }
 
-/// Declares the interest of every thread in a descriptor, as `include/loadline_event.h` specifies.
+/// Declares the interest of every thread of the process in a descriptor, as `include/loadline_event.h` specifies.
 ///
 /// # Safety
 /// `statemask` is null or points to a writable `int`.
@@ -94,7 +94,8 @@ pub unsafe extern "C" fn declare_processwide_interest(fd: c_int, interestmask: c
     unsafe { give_state(outcome, statemask) }
 }
 
-/// Declares interest of all threads. Each event goes to only one of them, as `include/loadline_event.h` specifies.
+/// Declares the interest of every thread of the process in a descriptor. Each event goes to only one of the threads, as
+/// `include/loadline_event.h` specifies.
 ///
 /// # Safety
 /// `statemask` is null or points to a writable `int`.

@@ -63,7 +63,7 @@ fn socket_name(payload: &[u8]) -> Option<SocketName> {
     Some(SocketName { family: *payload.first()?, id: *payload.get(4..)?.first_chunk()? })
 }
 
-/// Parses a connection of other programs.
+/// Parses a connection in the form of [`Diag::others`](super::Diag::others).
 pub(super) fn other(payload: &[u8]) -> Option<OtherConnection> {
     let (local, remote) = ends_of(payload)?;
     let info = payload.get(72..).and_then(|rest| attributes(rest).find(|(kind, _)| *kind == INFO));

@@ -49,9 +49,9 @@ pub(super) fn bytecode(filter: ConnectionFilter) -> Vec<u8> {
     attribute(REQ_BYTECODE, &program)
 }
 
-/// Builds the attribute with a filter program that rejects all connections with this port at either end. The port must
-/// be greater or less than this one. If the first comparison succeeds, a jump skips the second one. The kernel accepts
-/// a jump only to an instruction that a successful comparison can reach.
+/// Builds the attribute with a filter program that rejects all connections with this port at either end. The program
+/// accepts a port that is greater or less than `port`. If the first comparison succeeds, a jump skips the second one.
+/// The kernel accepts a jump only to an instruction that a successful comparison can reach.
 pub(super) fn excluding_port(port: u16) -> Vec<u8> {
     const JUMP: u8 = 1;
     /// Size of two comparisons of 8 bytes each and the jump of 4 bytes between them.

@@ -84,7 +84,7 @@ pub struct TcpInfo {
     pub peer_window: Option<u32>,
 }
 
-/// An established connection between other programs, as [`super::Diag::others`] describes it.
+/// An established connection, as [`super::Diag::others`] and [`super::Diag::accepted`] describe it.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct OtherConnection {
     /// Local address of the connection.
@@ -114,7 +114,7 @@ pub struct Traffic {
     pub received_ms_ago: u32,
     /// Segments that the peer has not acknowledged.
     pub unacknowledged: u32,
-    /// Milliseconds since the peer last acknowledged new data.
+    /// Milliseconds since the last acknowledgement arrived, even if it acknowledged no new data.
     pub acknowledged_ms_ago: u32,
 }
 

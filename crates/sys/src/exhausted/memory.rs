@@ -8,7 +8,7 @@ use std::path::Path;
 use super::limit::{Limit, groups, number_in};
 use crate::limits;
 
-/// Bytes of a MiB.
+/// Number of bytes in a MiB.
 const MIB: u64 = 1 << 20;
 
 /// Returns a sentence that says that a process or thread cannot get the memory it needs.
@@ -17,8 +17,8 @@ pub(super) fn sentence(needed: u64) -> String {
     tell(all.collect(), needed)
 }
 
-/// Returns the sentence for the limit that leaves least, if it leaves fewer than the needed bytes. Otherwise returns a
-/// general sentence.
+/// Returns the sentence for the limit with the least memory left, if that is less than the needed bytes. Otherwise
+/// returns a general sentence.
 fn tell(limits: Vec<Limit>, needed: u64) -> String {
     let full = limits.iter().filter(|limit| limit.left() < needed).min_by_key(|limit| limit.left());
     full.map_or_else(

@@ -19,7 +19,7 @@ pub(super) fn sentence() -> String {
     tell(of_groups().into_iter().chain(of_user()).chain(of_host()).collect())
 }
 
-/// Returns the sentence for the limit that was reached.
+/// Returns the sentence for the limit that was reached. If none was reached, returns a sentence with the nearest limit.
 fn tell(limits: Vec<Limit>) -> String {
     let nearest = limits.iter().min_by_key(|limit| limit.left());
     match nearest {

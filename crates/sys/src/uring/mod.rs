@@ -41,7 +41,7 @@ pub struct Config {
     pub completions: u32,
     /// Size of the table of registered files; 0 for none. RLIMIT_NOFILE limits the size of the table.
     pub files: u32,
-    /// Number of send slots.
+    /// Number of send slots, the buffers from which the ring sends.
     pub slots: u32,
     /// Size of a send slot in bytes.
     pub slot_bytes: u32,

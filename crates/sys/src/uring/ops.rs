@@ -139,7 +139,8 @@ impl Ring {
         self.push(&entry.user_data(user))
     }
 
-    /// Returns the number of sent bytes that the peer has not acknowledged (tcp(7), SIOCOUTQ).
+    /// Asks for the number of sent bytes that the peer has not acknowledged (tcp(7), SIOCOUTQ). The completion has this
+    /// number as its result.
     pub fn unacknowledged(&mut self, file: File, user: u64) -> Result<()> {
         let entry = on_file!(file, |f| opcode::UringCmd16::new(f, SOCKET_URING_OP_SIOCOUTQ).build());
         self.push(&entry.user_data(user))
