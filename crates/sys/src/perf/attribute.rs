@@ -52,7 +52,7 @@ pub(super) enum Target {
 }
 
 impl Target {
-    /// Returns the number of the thread, as the kernel expects it.
+    /// Returns the thread ID as the kernel expects it: 0 for the calling thread, -1 for all threads.
     fn tid(self) -> libc::pid_t {
         match self {
             Self::Caller => 0,
