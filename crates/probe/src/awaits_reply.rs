@@ -22,8 +22,7 @@ pub(crate) fn awaits_reply(traffic: &Traffic) -> Option<bool> {
     }
 }
 
-/// Returns true if the peer acknowledged data after it last sent data, but within the maximum delay of an
-/// acknowledgement.
+/// Returns true if the peer's last acknowledgement came after the peer's last data, by at most [`MAX_DELAYED_ACK_MS`].
 fn has_late_acknowledgement(traffic: &Traffic) -> bool {
     let later_ms = traffic.received_ms_ago.saturating_sub(traffic.acknowledged_ms_ago);
     later_ms > 0 && later_ms <= MAX_DELAYED_ACK_MS

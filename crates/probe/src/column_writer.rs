@@ -34,8 +34,8 @@ pub struct ColumnWriter {
     edges: usize,
     /// Number of samples since the writer was created, which is also the number of the newest sample.
     sample: u64,
-    /// Number of times that the series was thinned, at most 32. Its last row is complete when it holds 2^`thinned`
-    /// samples, and `open` is the number of samples in this row so far.
+    /// Number of times that the series was thinned, at most 32. The last row of the series is complete when it holds
+    /// 2^`thinned` samples. `open` is the number of samples that this row holds so far.
     thinned: u32,
     open: u64,
     /// Minimum number of rows of the series for the next merge: 5/4 of the rows that the last merge left. A merge that
@@ -57,7 +57,8 @@ const MIN_ROWS: usize = 128;
 const MAX_ABSENCES: usize = 1_000;
 
 impl ColumnWriter {
-    /// Starts the row of a sample at the edge of a phase. This row is always kept.
+    /// Starts the row of a sample at the edge of a phase, such as the start or end of the measured window. This row is
+    /// always kept.
     pub fn begin(&mut self, t_s: f64) {
         self.edges += 1;
         self.open = 0;

@@ -20,13 +20,13 @@ impl Family {
         Self { ids, quiet: false, most: 4096, rows: Vec::new(), next: 0 }
     }
 
-    /// Leaves out instances whose columns contain only zeros.
+    /// Makes the recording leave out instances whose columns contain only zeros.
     pub(crate) const fn quiet(mut self) -> Self {
         self.quiet = true;
         self
     }
 
-    /// Limits the number of instances. Further instances are recorded as absent.
+    /// Limits the number of instances. For each further instance, only the reason of its absence is recorded.
     pub(crate) const fn at_most(mut self, most: usize) -> Self {
         self.most = most;
         self

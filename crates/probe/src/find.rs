@@ -199,8 +199,8 @@ fn holders_of(addr: SocketAddr, found: &(Vec<u32>, SocketAddr), netns: Option<u3
 }
 
 /// Returns the holders of a socket and their descendants, with two exceptions. A service manager holds a socket that it
-/// created for its service (socket activation). The manager is left out if another process holds the socket, too. For a
-/// service manager, this process and its ancestors, no descendants are added.
+/// created for its service (socket activation). The manager is left out if another process holds the socket, too. No
+/// descendants are added for a service manager, for the calling process, or for an ancestor of the calling process.
 fn family(proc: &Path, parents: &[(u32, u32)], holders: &[u32]) -> Vec<u32> {
     let me = std::process::id();
     let above_me = ancestors(parents, me);
@@ -209,7 +209,7 @@ fn family(proc: &Path, parents: &[(u32, u32)], holders: &[u32]) -> Vec<u32> {
     if servers.is_empty() {
         servers = holders.to_vec();
     }
-    // This process, its ancestors and service managers also have children that do not belong to the server.
+    // The calling process, its ancestors and service managers also have children that do not belong to the server.
     let parents_of_more: Vec<u32> =
         servers.iter().copied().filter(|pid| !above_me.contains(pid) && *pid != me && !manager(pid)).collect();
     servers.extend(descendants(proc, &parents_of_more));
@@ -222,7 +222,7 @@ fn is_manager(proc: &Path, pid: u32) -> bool {
     std::fs::read(proc.join(format!("{pid}/comm"))).is_ok_and(|comm| comm.trim_ascii() == b"systemd")
 }
 
-/// Returns true if a process has one of these sockets open. Returns false if its descriptors cannot be read.
+/// Returns true if a process has one of these sockets open. Returns false if the process's descriptors cannot be read.
 fn holds_any(pid: u32, inodes: &[u32]) -> bool {
     sockets_of(pid).any(|found| inodes.contains(&found))
 }

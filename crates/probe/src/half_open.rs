@@ -1,4 +1,4 @@
-//! Half-open TCP connections (IPv4) in the network namespace of a process. Source: proc_pid_net(5).
+//! Counts half-open TCP connections (IPv4) in the network namespace of a process. Source: proc_pid_net(5).
 
 use crate::text::{hex, lines, words};
 

@@ -35,7 +35,7 @@ impl std::fmt::Debug for Observer {
 }
 
 impl Observer {
-    /// Creates an observer for a spec. The call reads nothing yet.
+    /// Creates an observer for a spec. Nothing is read yet.
     pub fn new(spec: ObserverSpec) -> Self {
         Self { spec, kept: Arc::default(), images: stacks::Images::new() }
     }
@@ -69,7 +69,7 @@ impl Observer {
     }
 }
 
-/// Converts a spec to a scope on this machine. Unknown sources are ignored.
+/// Converts an observer's spec into the scope of a probe on this machine. Unknown sources are ignored.
 fn scope(spec: &ObserverSpec) -> Scope {
     let known = |names: &Vec<String>| {
         let wanted = |name: &&'static str| names.iter().any(|n| n == name);
@@ -104,7 +104,7 @@ pub struct Watching {
 }
 
 impl Watching {
-    /// Takes a full sample now and returns its time in seconds since the trial's origin.
+    /// Takes a full sample (of all sources) now. Returns its time in seconds since the trial's origin.
     pub fn edge(&self) -> f64 {
         self.waits.iter().for_each(WaitSampler::edge);
         self.sampler.edge()
@@ -170,7 +170,7 @@ mod tests {
             let edges = (watching.edge(), watching.edge());
             let seen = watching.finish();
             assert!(edges.0 < edges.1 && seen.recording.t_s.contains(&edges.1), "{edges:?}");
-            // Concurrent tests start other children of this process.
+            // Concurrent tests start other children of this process, so only instances with its own ID are counted.
             let me = format!(":{}", std::process::id());
             assert_eq!(seen.processes.iter().filter(|p| p.ends_with(&me)).count(), 1, "{:?}", seen.processes);
             assert!(!seen.machine.is_empty() && seen.incidents.is_empty());

@@ -1,4 +1,4 @@
-//! The probe reads every source into the writer, never fails, and measures its own cost.
+//! Reads every source into the writer. The probe never fails, and measures its own cost.
 
 use run::{CpuUse, Recording};
 
@@ -10,7 +10,8 @@ use crate::source::{Effort, Round, Source};
 use crate::sources::{Exported, Exporter, SOURCES};
 use crate::tree::Tree;
 
-/// Reads the counters of one side. A probe may move between threads, but only one thread at a time may use it.
+/// Reads the counters of one side (server or load generator). A probe may move between threads, but only one thread at
+/// a time may use it.
 pub struct Probe {
     tree: Tree,
     writer: ColumnWriter,
@@ -41,7 +42,7 @@ struct Reader {
 }
 
 impl Probe {
-    /// Creates a probe of one scope. The call reads nothing yet.
+    /// Creates a probe for a scope. Nothing is read yet.
     pub fn new(scope: Scope) -> Self {
         let tree = Tree::new(&scope);
         let wanted = |name: &'static str| scope.sources.as_ref().is_none_or(|names| names.contains(&name));
@@ -68,8 +69,8 @@ impl Probe {
         Self { tree, writer, process_set, readers, effort: Effort::default(), cpu_use: None }
     }
 
-    /// Reads every source at the edge of a phase, including expensive ones. Skips only a source whose last reading is
-    /// younger than its `edge_gap_ms`. `t_s` is the time of the sample in seconds since the origin of the trial. Never
+    /// Reads every source at the edge of a phase, including expensive ones. Skips a source only if it was last read
+    /// less than its `edge_gap_ms` ago. `t_s` is the time of the sample in seconds since the origin of the trial. Never
     /// fails: for a counter that cannot be read, the reason is recorded.
     pub fn sample(&mut self, t_s: f64) {
         self.row(t_s, true);
@@ -256,7 +257,7 @@ mod tests {
         let me = std::process::id();
         assert_eq!((count(probe.processes(), me), count(probe.processes(), child.id())), (1, 0));
         assert_eq!((count(read(), me), count(read(), child.id())), (1, 0));
-        // A process of a concurrent test may end while it is read.
+        // A process of a concurrent test may end while it is read, so reasons about other processes are allowed.
         let ended = format!("process {} ended", child.id());
         assert!(r.absent.iter().all(|a| !a.reason.ends_with(&ended)));
     }

@@ -152,7 +152,7 @@ impl ProcessWatch {
     }
 
     fn ended(&mut self, who: &[String], at_s: f64) {
-        // A generator reports its own end in its report stream, so it needs no incident here.
+        // A generator reports its end itself, so the end needs no incident here.
         if who.is_empty() || self.role == Role::Client {
             return;
         }

@@ -56,8 +56,8 @@ pub(crate) fn machine(cpus: &[u32]) -> String {
     if cpus.is_empty() { boot.into() } else { format!("{boot} CPUs {cpus:?}") }
 }
 
-/// Reduces a recording to some CPUs of the host. `total` becomes the sum over these CPUs, and the number of online CPUs
-/// becomes their number. Counters without a value per CPU (interrupts, context switches) still count the whole machine.
+/// Reduces a recording to some CPUs of the host. `total` becomes the sum over these CPUs, and `cpu.online` becomes the
+/// number of these CPUs. Counters without a value per CPU (interrupts, context switches) still count the whole machine.
 pub(crate) fn only(recording: &mut Recording, cpus: &[u32]) {
     if cpus.is_empty() {
         return;

@@ -213,7 +213,7 @@ impl SamplerThread {
             }
             let now = sys::clock::monotonic_ns();
             if orders.taken < orders.asked {
-                // One sample answers all requests for an edge so far.
+                // One sample answers all requests for edges so far.
                 let asked = orders.asked;
                 drop(orders);
                 let t_s = self.origin.now_s();
@@ -328,7 +328,7 @@ mod tests {
         let sampler = sampler(60_000, Origin::after(Duration::ZERO));
         assert_eq!(sampler.glance(), None, "nobody looked yet, so nothing was copied");
         (0..6).for_each(|_| assert!(sampler.edge() >= 0.0));
-        // The thread publishes the samples only after `edge` has returned.
+        // The thread may publish the samples only after `edge` has returned.
         let full = |shown: &Glance| shown.recording.t_s.len() == SHOWN_ROWS;
         let shown = testkit::eventually(|| sampler.glance().filter(full)).recording;
         let recording = sampler.finish();

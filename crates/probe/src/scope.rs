@@ -18,7 +18,7 @@ pub struct Scope {
     pub listen: Option<Address>,
     /// Target of the sampled connections (on a client's side).
     pub connect: Option<Address>,
-    /// Listeners whose connections are counted.
+    /// Listeners whose accepted and waiting connections are counted.
     pub counted: Vec<Address>,
     /// Names of the rows of [`crate::SOURCES`] to read; `None` for all.
     pub sources: Option<Vec<&'static str>>,

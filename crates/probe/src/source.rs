@@ -13,7 +13,7 @@ pub struct SourceSpec {
     pub name: &'static str,
     /// One-sentence description.
     pub help: &'static str,
-    /// Counters that the source fills: IDs, or all of an object (`cpu.*`).
+    /// Counters that the source fills: their IDs, or a pattern such as `cpu.*` for all counters of an object.
     pub counters: &'static [&'static str],
     /// Maximum mean cost per periodic sample in microseconds of CPU time. A source that costs more is read at phase
     /// edges, and between them only as often as the budget allows.
@@ -41,7 +41,7 @@ pub trait Source: Send {
 
 /// Arguments for one sample of a source.
 pub struct Round<'a> {
-    /// Destination of values.
+    /// Writer that gets the values.
     pub writer: &'a mut ColumnWriter,
     /// Access to the files of the host and to netlink.
     pub tree: &'a Tree,

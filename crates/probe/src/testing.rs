@@ -58,7 +58,7 @@ impl Tree {
     }
 }
 
-/// A recording with short accessors.
+/// A recording with short access functions.
 pub(crate) struct Sampled(pub(crate) Recording);
 
 impl Sampled {

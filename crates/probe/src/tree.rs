@@ -29,7 +29,7 @@ impl Tree {
         Self { root: scope.root.clone(), netns_pid: scope.netns_pid.filter(foreign) }
     }
 
-    /// Returns true if the files are those of the running kernel, so netlink and clocks match them.
+    /// Returns true if the files are those of the running kernel, so that netlink and clocks describe the same machine.
     pub(crate) fn is_live(&self) -> bool {
         self.root == Path::new("/")
     }

@@ -7,7 +7,7 @@ use crate::memory::{Live, Memory, Remote};
 use crate::prologue::{Prologue, prologue};
 use crate::space::Space;
 
-/// Maximum number of addresses whose result is remembered.
+/// Maximum number of addresses whose calls are remembered.
 const MAX_KNOWN: usize = 1 << 16;
 
 /// Kind of a call instruction before a return address.

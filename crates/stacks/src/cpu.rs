@@ -125,7 +125,8 @@ impl CpuStacks {
         self.state = match self.state {
             State::Closed { until_ns } if now_ns >= until_ns && !self.followed.is_empty() => self.begin(now_ns),
             State::Burst { until_ns, .. } if now_ns >= until_ns => self.check(now_ns),
-            // Events of whole CPUs do not slow the sampled threads down, unlike events of threads.
+            // Events of whole CPUs do not slow the sampled threads down, unlike events of threads. Their cost is
+            // therefore not checked.
             state @ State::Open { .. } if self.everything => state,
             State::Open { since_ns } if self.is_incomplete || now_ns >= since_ns + CHECK_NS => self.check(now_ns),
             state => state,

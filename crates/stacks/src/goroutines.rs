@@ -1,4 +1,4 @@
-//! Goroutines of a Go program, read from the memory of its runtime while the program runs on.
+//! Goroutines of a Go program, read from the memory of its runtime while the program continues to run.
 //!
 //! The runtime keeps a list of all goroutines and, for each one that waits, its program counter and stack pointer. The
 //! threads of a Go program do not show where goroutines wait. A read is not synchronised with the runtime, so a stack
@@ -15,7 +15,7 @@ const MAX_LISTED: u64 = 1 << 20;
 /// Offset of `sched` in a goroutine's structure. Before this field come the stack's bounds, two guards and three
 /// pointers.
 const SCHED: u64 = 56;
-/// Fields of `sched`.
+/// Offsets of the stack pointer and the program counter, which are fields of `sched`.
 const SP: u64 = SCHED;
 const PC: u64 = SCHED + 8;
 /// Offsets at which some version of Go keeps the goroutine's status. The goroutine's number follows 8 bytes later.
@@ -123,7 +123,7 @@ impl GoRuntime {
                     && HELPER_ENTRIES.into_iter().any(|entry| number(entry, offset) == Some(HELPER_NUMBER))
             };
             let mut offsets = STATUS_OFFSETS.step_by(WORD as usize).filter(|offset| fits(*offset));
-            // If two offsets fit, the result is ambiguous.
+            // If two offsets fit, none is used, because the result would be ambiguous.
             self.status = offsets.next().filter(|_| offsets.next().is_none());
         }
         self.status

@@ -76,13 +76,13 @@ impl Image {
         Frame { function, module: self.name.clone(), file, line }
     }
 
-    /// Returns the name of the global that covers `address`, and the offset of the address in the global.
+    /// Returns the name of the global variable that covers `address`, and the offset of the address in this variable.
     pub(crate) fn global(&self, address: u64) -> Option<(Arc<str>, u64)> {
         let (start, name) = self.symbols.covering(address, Kind::Object)?;
         Some((names::readable(name), address - start))
     }
 
-    /// Returns the address of the global with exactly this name in the symbol table.
+    /// Returns the address of the global variable with exactly this name in the symbol table.
     pub(crate) fn object(&self, name: &str) -> Option<u64> {
         self.symbols.object(name.as_bytes())
     }

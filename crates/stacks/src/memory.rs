@@ -33,7 +33,8 @@ impl Memory for Live {
     }
 }
 
-/// Memory of a live process. Keeps blocks of 4 KiB, because the frames of a stack mostly lie within a few blocks.
+/// Memory of a live process. Keeps the blocks of 4 KiB that it has read, because the frames of a stack mostly lie
+/// within a few blocks.
 pub(crate) struct Remote {
     pid: u32,
     blocks: Vec<(u64, Box<[u8; BLOCK_BYTES as usize]>)>,

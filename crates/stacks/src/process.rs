@@ -25,7 +25,7 @@ pub struct Global {
     pub name: Arc<str>,
     /// File name of the program or library.
     pub module: Arc<str>,
-    /// Bytes between the start of the global and the address.
+    /// Bytes between the start of the variable and the address.
     pub offset: u64,
 }
 

@@ -1,4 +1,4 @@
-//! Files inside the root folder of a process. In a container, this folder differs from that of loadline.
+//! Opens files inside the root folder of a process. In a container, this folder differs from loadline's root folder.
 
 use std::fs::File;
 use std::path::{Path, PathBuf};

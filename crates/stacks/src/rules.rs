@@ -45,7 +45,7 @@ impl UnwindSections {
     }
 }
 
-/// Rules for one address.
+/// Unwinding rules for one address.
 pub(crate) struct Rules {
     cfa: CfaRule<usize>,
     registers: Vec<(Register, RegisterRule<usize>)>,
@@ -153,7 +153,7 @@ fn bases(section: &Section, text: u64) -> BaseAddresses {
     BaseAddresses::default().set_eh_frame(section.address).set_text(text)
 }
 
-/// All values that the expression of a rule may use.
+/// Values that the expression of a rule may use.
 struct Scope<'a> {
     rules: &'a Rules,
     sections: &'a UnwindSections,

@@ -7,7 +7,7 @@ use object::elf::{SHN_UNDEF, STB_LOCAL, STT_FUNC, STT_GNU_IFUNC, STT_OBJECT, Sym
 /// Maximum number of symbols of one file. Chromium, the largest known program, has 1.2 million symbols.
 const MAX_SYMBOLS: usize = 2_000_000;
 
-/// Number of symbols before an address among which a symbol that covers the address is searched. Symbols rarely
+/// Number of symbols before an address among which a symbol that covers the address is searched for. Symbols rarely
 /// overlap.
 const MAX_OVERLAPS: usize = 16;
 

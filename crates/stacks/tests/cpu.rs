@@ -106,7 +106,8 @@ fn compiled_code_of_node_is_named() {
     }
     // node writes a log into its working directory, so it gets a folder of its own.
     let dir = tempfile::tempdir().unwrap();
-    // These options turn inlining off, so the called function keeps its own stack frame.
+    // The options make node write the map of its compiled code, give interpreted functions stack frames of their own,
+    // and turn inlining off.
     let options = ["--perf-basic-prof", "--interpreted-frames-native-stack", "--no-turbo-inlining"];
     let running = Running::start(Command::new("node").current_dir(dir.path()).args(options).arg(source("threads.js")));
     let profile = profile(&running);

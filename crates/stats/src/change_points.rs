@@ -56,7 +56,7 @@ pub struct Difference {
 pub struct ChangePoint {
     /// Index of the first value after the change.
     pub at: usize,
-    /// Difference of the means before and after the change, each computed up to the neighbouring change.
+    /// Difference of the means before and after the change. Each mean covers the values up to the neighbouring change.
     pub difference: Difference,
 }
 

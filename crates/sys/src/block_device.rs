@@ -4,8 +4,8 @@ use std::path::{Path, PathBuf};
 
 use rustix::fs::{major, minor};
 
-/// Returns the folder of the block device with this number, as in `st_dev`. The folder does not exist if `device` comes
-/// from a file that is not on a block device, such as those of tmpfs.
+/// Returns the folder of the block device with the number `device`, which has the format of `st_dev`. The folder does
+/// not exist if `device` comes from a file that is not on a block device, such as a file on tmpfs.
 pub fn folder(sys: &Path, device: u64) -> PathBuf {
     sys.join(format!("dev/block/{}:{}", major(device), minor(device)))
 }

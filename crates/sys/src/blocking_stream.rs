@@ -15,7 +15,7 @@ pub enum BlockingStream {
 }
 
 impl BlockingStream {
-    /// Sets the maximum time of each read and each write. Fails for a time of zero.
+    /// Sets the maximum time that each read and each write may take. Fails if the time is zero.
     pub fn set_timeout(&self, time: Duration) -> io::Result<()> {
         match self {
             Self::Tcp(stream) => {

@@ -1,8 +1,8 @@
 //! Child processes that use all of one CPU at given times. Source: fork(2), setsid(2), sched(7) (autogroups),
 //! setpriority(2), close_range(2).
 //!
-//! With autogroups (`/proc/sys/kernel/sched_autogroup_enabled`), all threads of one session share one weight, so all
-//! threads of one process together get half of a CPU that another session uses, too, whatever their number. Each child
+//! With autogroups (`/proc/sys/kernel/sched_autogroup_enabled`), all threads of one session share one weight. If two
+//! sessions use one CPU, each session therefore gets half of the CPU, whatever the number of its threads. Each child
 //! therefore leads its own session.
 
 use crate::pass::{Child, fork};
@@ -13,8 +13,8 @@ use crate::{Errno, Result, clock, cpuclock, limits};
 /// packets at nice 0).
 const NICE: i32 = -5;
 
-/// A child process that uses all of a CPU. The kernel kills the child when the thread that started it ends. Dropping
-/// this value kills the child, too.
+/// A child process that uses all of a CPU. The kernel kills the child when the thread that started the child ends.
+/// Dropping this value kills the child, too.
 #[derive(Debug)]
 pub struct CpuHog {
     child: Option<Child>,
@@ -37,7 +37,7 @@ impl CpuHog {
         Ok(Self { child: Some(child), pid })
     }
 
-    /// Returns the CPU time of the child so far, nanoseconds.
+    /// Returns the CPU time that the child has used so far, in nanoseconds.
     pub fn cpu_ns(&self) -> Result<u64> {
         cpuclock::process_cpu_ns(self.pid)
     }

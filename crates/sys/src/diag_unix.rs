@@ -34,14 +34,15 @@ pub struct UnixListener {
     pub inode: u32,
     /// Connections waiting to be accepted.
     pub queue: u32,
-    /// Limit of the accept queue: the smaller of the backlog and somaxconn. The kernel admits one connection more.
+    /// Limit of the accept queue: the smaller of the backlog and somaxconn. The kernel admits one connection beyond
+    /// this limit.
     pub limit: u32,
 }
 
 impl Diag {
-    /// Calls `each` with every stream socket of this network namespace that listens on a file. A socket also matches if
-    /// its file has the same inode and file name, because a server may have bound the file by a relative path or a
-    /// link.
+    /// Calls `each` with every stream socket of this network namespace that listens on the file `path`. A socket also
+    /// matches if inode and name of its file equal those of `path`, because a server may have bound the file by a
+    /// relative path or a link.
     pub fn unix_listeners(&mut self, path: &Path, mut each: impl FnMut(&UnixListener)) -> Result<()> {
         let file = std::fs::metadata(path).ok().map(|m| m.ino());
         self.ask(SOCK_DIAG_BY_FAMILY, &request(LISTEN, LISTENER_ATTRIBUTES), |payload| {

@@ -4,12 +4,13 @@ use std::net::{TcpListener, TcpStream};
 use std::sync::Arc;
 use std::time::Duration;
 
-/// Time until the next accept if no descriptor is left for a client. Without a pause, the loop would keep a CPU busy
-/// until a descriptor is free.
+/// Time until the next accept after a failed accept, for example because no descriptor is left. Without a pause, the
+/// loop would keep a CPU busy until a descriptor is free.
 const NO_DESCRIPTOR: Duration = Duration::from_millis(200);
 
-/// Accepts clients until the program ends, and serves each on a thread of this name. Beyond `max` clients at a time,
-/// further clients are disconnected at once. They are disconnected, too, if no thread can be started.
+/// Accepts clients until the program ends, and serves each client on its own thread, which gets the name `name`. While
+/// `max` clients are connected, each further client is disconnected at once. A client is also disconnected if no thread
+/// can be started for the client.
 pub fn each_client(listener: &TcpListener, name: &str, max: usize, serve: impl Fn(TcpStream) + Clone + Send + 'static) {
     let clients = Arc::new(());
     for client in listener.incoming() {

@@ -1,12 +1,12 @@
-//! Counts Ctrl-C and closed terminals. A program checks the counter between two steps. Source: sigaction(2),
-//! signal-safety(7).
+//! Counts Ctrl-C and closed terminals. A program checks the counter between two steps of its work. Source:
+//! sigaction(2), signal-safety(7).
 
 use std::sync::atomic::{AtomicU32, Ordering};
 
 use crate::{Result, last_errno};
 
 static SIGNALS_SEEN: AtomicU32 = AtomicU32::new(0);
-/// Number of signals that do not end the process; the next one does.
+/// Number of signals that do not end the process. The signal after them ends the process.
 static SIGNALS_SURVIVED: AtomicU32 = AtomicU32::new(2);
 
 /// Returns the number of SIGINT, SIGTERM and SIGHUP signals since [`catch`].

@@ -58,7 +58,8 @@ pub(crate) fn last_errno() -> Errno {
     Errno::from_io_error(&std::io::Error::last_os_error()).unwrap_or(Errno::IO)
 }
 
-/// Converts the return value of a wait into the number of ready descriptors. An interruption by a signal counts as 0.
+/// Converts the return value of a wait into the number of ready descriptors. Returns 0 if a signal interrupted the
+/// wait.
 pub(crate) fn ready(returned: i64) -> Result<usize> {
     match usize::try_from(returned) {
         Ok(n) => Ok(n),

@@ -101,7 +101,7 @@ fn thread_id(tid: u32) -> Result<rustix::process::Pid> {
 /// names the CPUs that cannot be used, and the CPUs of this machine.
 pub fn confine_to_exact_cpus(cpus: &[u32]) -> std::result::Result<(), String> {
     let confined = confine_to_cpus(cpus);
-    // The kernel silently leaves out unavailable CPUs, and fails only if none is available.
+    // The kernel silently leaves out CPUs that are unavailable. The call fails only if no CPU of the list is available.
     let given = confined.and_then(|()| allowed_cpus());
     let missing = match &given {
         Ok(given) => cpus.iter().filter(|cpu| !given.contains(cpu)).collect::<Vec<_>>(),

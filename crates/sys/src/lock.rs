@@ -1,7 +1,7 @@
 //! Exclusive locks on open files. A lock ends with its process, however the process ends. Source: flock(2).
 //!
-//! Files in /proc and in the control group file system can be locked as well: `/proc/PID/stat`, or `cpu.max` of a
-//! control group. All users and all containers of a host see such a lock.
+//! Files in /proc and in the control group file system can be locked, too, for example `/proc/PID/stat` or the
+//! `cpu.max` of a control group. All users and all containers of a host see such a lock.
 
 use std::fs::File;
 

@@ -1,4 +1,4 @@
-//! Memory-mapped files, and private memory with allocated pages. Source: mmap(2).
+//! Memory-mapped files, and private memory. Source: mmap(2).
 //!
 //! If another program shortens a file while it is mapped, an access beyond the new end kills the reader with SIGBUS.
 //! This is how mmap(2) is defined, and this module cannot prevent it.

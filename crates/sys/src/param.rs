@@ -6,7 +6,8 @@ pub const O_DIRECT: i32 = libc::O_DIRECT;
 /// Open flag for a file without a name (open(2)).
 pub const O_TMPFILE: i32 = libc::O_TMPFILE;
 
-/// Returns the clock ticks per second in which the kernel reports times to user space (USER_HZ).
+/// Returns the number of clock ticks per second (USER_HZ). The kernel reports some times to user space as numbers of
+/// these ticks.
 pub fn clock_ticks_per_second() -> u64 {
     rustix::param::clock_ticks_per_second().max(1)
 }

@@ -45,19 +45,19 @@ pub struct Completion {
 }
 
 impl Drop for PollRing {
-    /// Ends all polls immediately. Otherwise the kernel would clean up some milliseconds later. Until then, an armed
-    /// poll keeps its file open, so a listening socket would keep its port.
+    /// Ends all polls immediately. Otherwise the kernel would end the polls some milliseconds later. An armed poll
+    /// keeps its file open, so a listening socket would keep its port for these milliseconds.
     fn drop(&mut self) {
         let limit = types::Timespec::new().sec(1);
         let _ = self.ring.submitter().register_sync_cancel(Some(limit), types::CancelBuilder::any());
-        // The polls release their files when the kernel posts their last completions. The kernel posts them when it is
-        // entered.
+        // The polls release their files when the kernel posts their last completions. The kernel posts these
+        // completions when this process enters the kernel.
         let _ = self.ring.submitter().submit_with_args(0, &types::SubmitArgs::new());
     }
 }
 
 impl PollRing {
-    /// Creates a ring with room for `batch` requests. When there is no room left, the requests are submitted to the
+    /// Creates a ring with room for `batch` requests. When this room is full, the ring submits the requests to the
     /// kernel.
     pub fn new(batch: u32, work: TaskRun) -> Result<Self> {
         let mut builder = IoUring::builder();
@@ -80,7 +80,8 @@ impl PollRing {
         self.push(&opcode::PollAdd::new(types::Fd(fd), events).multi(true).build().user_data(token))
     }
 
-    /// Disarms the poll with this token. The poll may still report completions that happened before.
+    /// Disarms the poll with this token. [`PollRing::reap`] may still return completions that the poll produced
+    /// earlier.
     #[inline]
     pub fn disarm(&mut self, token: u64) -> Result<()> {
         // IORING_OP_POLL_REMOVE is unsuitable: it fails with EALREADY while the poll is about to report, and leaves the
@@ -145,7 +146,8 @@ fn read(entry: &cqueue::Entry) -> Completion {
 
 fn done(outcome: std::io::Result<usize>) -> Result<()> {
     match outcome.map_err(errno) {
-        // A timeout, a signal and a full completion queue are normal: the caller reaps the completions and returns.
+        // A timeout, a signal and a full completion queue are no errors: in all these cases, the caller reaps the
+        // completions next.
         Ok(_) | Err(Errno::TIME | Errno::INTR | Errno::BUSY | Errno::AGAIN) => Ok(()),
         Err(e) => Err(e),
     }

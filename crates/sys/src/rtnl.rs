@@ -1,5 +1,6 @@
 //! Links, queueing disciplines and routes as the kernel reports them (rtnetlink). Source: rtnetlink(7),
-//! linux/rtnetlink.h, linux/pkt_sched.h, linux/gen_stats.h. Everything is read-only except the rate of an `htb` class.
+//! linux/rtnetlink.h, linux/pkt_sched.h, linux/gen_stats.h. This module changes only the rate of an `htb` class, and
+//! reads everything else.
 
 use std::net::IpAddr;
 use std::os::fd::OwnedFd;
@@ -67,9 +68,9 @@ impl Qdisc {
 pub struct HtbRate {
     /// Rate limit, bits per second.
     pub bits_per_s: u64,
-    /// Size of the burst that is allowed after a pause, as its duration at the limited rate, nanoseconds.
+    /// Burst that is allowed after a pause, given as the time that it takes at the limited rate, nanoseconds.
     pub burst_ns: u64,
-    /// Number of bytes that the class may send in one turn of the scheduler.
+    /// Number of bytes that the class may send before the scheduler serves the next class.
     pub quantum_bytes: u32,
 }
 
@@ -143,8 +144,8 @@ impl Rtnl {
     }
 }
 
-/// Encodes `struct tc_htb_opt` (rate, ceiling, bursts of both in ticks, quantum, level, priority), then both rates as
-/// 64-bit numbers.
+/// Encodes `struct tc_htb_opt` (rate, ceiling, the burst of each in ticks, quantum, level, priority). Then encodes rate
+/// and ceiling as 64-bit numbers.
 fn htb_options(rate: &HtbRate) -> Vec<u8> {
     let bytes_per_s = rate.bits_per_s / 8;
     // `struct tc_ratespec`: cell logarithm, link layer, overhead (16 bits), alignment (16), minimum packet (16), rate

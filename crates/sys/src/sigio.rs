@@ -91,7 +91,8 @@ impl Signals {
         if r == 0 { Ok(()) } else { Err(last_errno()) }
     }
 
-    /// Takes one signal, or waits for one for at most `timeout_ns` nanoseconds. Returns `None` if no signal came.
+    /// Takes one signal from the queue. If the queue is empty, waits for a signal for at most `timeout_ns` nanoseconds.
+    /// Returns `None` if no signal came in this time.
     pub fn wait(&self, timeout_ns: u64) -> Result<Option<Signal>> {
         let timeout = crate::timespec(timeout_ns);
         let mut info = std::mem::MaybeUninit::<Info>::zeroed();

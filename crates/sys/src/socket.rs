@@ -29,7 +29,7 @@ pub fn tcp(family_of: SocketAddr) -> Result<OwnedFd> {
     net::socket_with(family, SocketType::STREAM, SocketFlags::NONBLOCK | SocketFlags::CLOEXEC, Some(ipproto::TCP))
 }
 
-/// Binds to a local address; port 0 lets the kernel choose one.
+/// Binds to a local address. If the port is 0, the kernel chooses a port.
 #[inline]
 pub fn bind(fd: impl AsFd, addr: SocketAddr) -> Result<()> {
     net::bind(fd, &addr)
@@ -52,7 +52,7 @@ pub fn connect(fd: impl AsFd, addr: SocketAddr) -> Result<Connect> {
     }
 }
 
-/// Returns a socket to its state before connect(). An explicit binding stays (connect(2), AF_UNSPEC). In the state
+/// Puts a socket back into its state before connect(). An explicit binding stays (connect(2), AF_UNSPEC). In the state
 /// SYN_SENT, neither this call nor close() sends a packet.
 #[inline]
 pub fn disconnect(fd: impl AsFd) -> Result<()> {
@@ -64,8 +64,8 @@ pub fn listen(fd: impl AsFd, backlog: u32) -> Result<()> {
     net::listen(fd, i32::try_from(backlog).unwrap_or(i32::MAX))
 }
 
-/// Takes a connection from the accept queue; the socket is non-blocking and closed on exec. Fails with EAGAIN if none
-/// is waiting.
+/// Takes a connection from the accept queue. The returned socket is non-blocking and closed on exec. Fails with EAGAIN
+/// if no connection is waiting.
 #[inline]
 pub fn accept(fd: impl AsFd) -> Result<OwnedFd> {
     net::accept_with(fd, SocketFlags::NONBLOCK | SocketFlags::CLOEXEC)

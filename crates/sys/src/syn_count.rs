@@ -127,7 +127,7 @@ fn attach(socket: &OwnedFd, code: &[libc::sock_filter]) -> Result<()> {
     if result == 0 { Ok(()) } else { Err(last_errno()) }
 }
 
-/// Lets a packet socket receive one protocol (host byte order) on an interface of its namespace.
+/// Lets a packet socket receive packets of one protocol (host byte order) on an interface of the socket's namespace.
 pub(crate) fn bind(socket: &OwnedFd, interface: &str, protocol: u16) -> Result<()> {
     let index = index(socket, interface)?;
     // SAFETY: all-zero is a valid sockaddr_ll.

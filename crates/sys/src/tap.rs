@@ -17,7 +17,7 @@ const PACKET_IGNORE_OUTGOING: libc::c_int = 23;
 /// into these bytes.
 const QUEUE_BYTES: libc::c_int = 1 << 20;
 
-/// The program's end of an interface. A TAP interface exists as long as this value.
+/// The end of an interface that belongs to the program. A TAP interface exists as long as this value.
 #[derive(Debug)]
 pub struct Tap {
     fd: OwnedFd,
@@ -46,7 +46,7 @@ impl Tap {
     /// makes the interface send frames.
     pub fn on_interface(fd: OwnedFd, name: &str) -> Result<Self> {
         set_int(&fd, libc::SOL_PACKET, PACKET_IGNORE_OUTGOING, 1)?;
-        // Without root, the kernel may allow less and then sets its maximum.
+        // The kernel reduces larger sizes to net.core.rmem_max and net.core.wmem_max.
         set_int(&fd, libc::SOL_SOCKET, libc::SO_RCVBUF, QUEUE_BYTES)?;
         set_int(&fd, libc::SOL_SOCKET, libc::SO_SNDBUF, QUEUE_BYTES)?;
         crate::syn_count::bind(&fd, name, libc::ETH_P_ALL as u16)?;
@@ -79,7 +79,7 @@ pub fn offloads_off(control: BorrowedFd<'_>, name: &str) -> Result<Vec<&'static 
 }
 
 /// Makes the kernel compute the checksums of packets that an interface sends. A veth interface normally leaves the
-/// checksums out, and frames that pass through a program would have none. Parameters and result are as for
+/// checksums out. Frames that pass through a program would then have no checksums. Parameters and result are as for
 /// [`offloads_off`].
 pub fn checksums_by_host(control: BorrowedFd<'_>, name: &str) -> Result<Vec<&'static str>> {
     turn_off(control, name, &CHECKSUMS)

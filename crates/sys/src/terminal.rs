@@ -11,21 +11,21 @@ use rustix::termios::{isatty, tcgetpgrp, tcgetwinsize};
 
 use crate::{Errno, Result, last_errno};
 
-/// Returns the columns of the terminal on standard output. Returns `None` if there is no terminal or its size is
-/// unknown.
+/// Returns the number of columns of the terminal on standard output. Returns `None` if there is no terminal or its size
+/// is unknown.
 pub fn width() -> Option<usize> {
     size().map(|(columns, _)| usize::from(columns))
 }
 
-/// Returns columns and lines of the terminal on standard output. Returns `None` if there is no terminal or its size is
-/// unknown.
+/// Returns the numbers of columns and lines of the terminal on standard output. Returns `None` if there is no terminal
+/// or its size is unknown.
 pub fn size() -> Option<(u16, u16)> {
     let size = tcgetwinsize(rustix::stdio::stdout()).ok()?;
     Some((size.ws_col, size.ws_row)).filter(|(columns, lines)| *columns > 0 && *lines > 0)
 }
 
-/// Makes a write to a closed pipe end this program silently, as commands usually do. By default, a Rust program gets an
-/// error from the write instead.
+/// Makes a write to a closed pipe end this program silently, as is usual for a command. By default, the write returns
+/// an error to a Rust program instead.
 pub fn end_on_closed_pipe() -> Result<()> {
     // SAFETY: SIG_DFL is a valid disposition and no handler of ours is involved.
     let before = unsafe { libc::signal(libc::SIGPIPE, libc::SIG_DFL) };
@@ -33,7 +33,7 @@ pub fn end_on_closed_pipe() -> Result<()> {
 }
 
 /// Returns true if this program is in the terminal's foreground. If a background program changed the terminal, the
-/// kernel would stop it.
+/// kernel would stop the program.
 pub fn in_foreground() -> bool {
     tcgetpgrp(rustix::stdio::stdout()).is_ok_and(|group| group == rustix::process::getpgrp())
 }
@@ -73,8 +73,9 @@ pub struct FullScreen {
 }
 
 impl FullScreen {
-    /// Prepares the terminal on standard output for a full-screen view. If standard input is a terminal too, each key
-    /// arrives at once, not only after a line end. Ctrl-C still raises SIGINT. Fails if another view uses the terminal.
+    /// Prepares the terminal on standard output for a full-screen view. If standard input is a terminal, too, each key
+    /// arrives at once, and not only at the end of a line. Ctrl-C still raises SIGINT. Fails if another view uses the
+    /// terminal.
     pub fn take() -> Result<Self> {
         SAVED.state.compare_exchange(FREE, BUSY, Ordering::AcqRel, Ordering::Relaxed).map_err(|_| Errno::BUSY)?;
         let keys = isatty(rustix::stdio::stdin()) && save_and_set().is_ok();
@@ -97,7 +98,7 @@ impl FullScreen {
         if came && rustix::io::read(stdin, &mut byte).is_ok_and(|n| n == 1) {
             return Some(byte[0]);
         }
-        // A closed terminal always counts as ready, so sleep instead of polling again at once.
+        // A closed terminal always counts as ready. To sleep avoids a loop that polls without a pause.
         if came || !self.keys {
             std::thread::sleep(at_most);
         }

@@ -26,8 +26,8 @@ pub struct Calibration {
     /// Median number of counts between two readings with nothing between them. This number is subtracted from each
     /// timing.
     pub overhead: u64,
-    /// Relative difference between the rates of parts of the calibration, without the fastest and the slowest part.
-    /// Above 0.01, the counter is unreliable.
+    /// Difference between the second-highest and the second-lowest of six measured rates, divided by their mean. Above
+    /// 0.01, the counter is unreliable.
     pub spread: f64,
 }
 
@@ -38,7 +38,8 @@ impl Calibration {
         let mean = pieces.iter().sum::<f64>() / pieces.len() as f64;
         let mut middle = pieces.clone();
         middle.sort_by(f64::total_cmp);
-        // An interruption between two readings makes one part an outlier, so the extreme parts are ignored.
+        // An interruption between two readings makes one rate an outlier, so the highest and the lowest rate are
+        // ignored.
         let spread = (middle[4] - middle[1]) / mean;
         let mut gaps: Vec<u64> = (0..1001)
             .map(|_| {

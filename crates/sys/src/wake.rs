@@ -7,7 +7,7 @@ use rustix::event::{EventfdFlags, eventfd};
 
 use crate::Result;
 
-/// An eventfd, readable from a signal until a reset.
+/// An eventfd. It becomes readable by a signal and stays readable until it is reset.
 #[derive(Debug)]
 pub struct Waker {
     fd: OwnedFd,
@@ -19,7 +19,7 @@ impl Waker {
         Ok(Self { fd: eventfd(0, EventfdFlags::NONBLOCK | EventfdFlags::CLOEXEC)? })
     }
 
-    /// Signals the eventfd. Repeated signals have no further effect.
+    /// Signals the eventfd. Further signals before a reset have no effect.
     pub fn wake(&self) {
         let _ = rustix::io::write(&self.fd, &1_u64.to_ne_bytes());
     }

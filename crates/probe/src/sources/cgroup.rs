@@ -210,7 +210,7 @@ fn ask(gauge: &mut Option<Gauge>) -> Result<Option<f64>, String> {
 /// CPU quota that applies to a process, and the file that sets it.
 #[derive(Clone, Debug, PartialEq)]
 pub struct CpuQuota {
-    /// `cpu.max` or `cpu.cfs_quota_us` of the group with the tightest quota.
+    /// `cpu.max` or `cpu.cfs_quota_us` of the group with the smallest quota.
     pub file: PathBuf,
     /// Text of the file without white space at its ends.
     pub text: String,
@@ -248,7 +248,7 @@ impl CpuQuota {
 pub(super) struct Throttle {
     /// Folder of the group that has the quota.
     pub(super) folder: PathBuf,
-    /// Number of CPUs allowed.
+    /// Number of CPUs that the group may use.
     pub(super) cpus: f64,
     file: RereadFile,
 }

@@ -56,7 +56,7 @@ struct Connections {
     v6: bool,
 }
 
-/// Sums over the connections of a sample. A mean covers the connections that report the figure.
+/// Sums over the connections of a sample. The mean of a figure covers only the connections that report the figure.
 #[derive(Clone, Copy, Debug, Default)]
 struct Sums {
     sampled: usize,

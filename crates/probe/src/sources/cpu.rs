@@ -15,7 +15,7 @@ use crate::{Scope, units};
 const CPU: &[&str] = &["cpu.user", "cpu.system", "cpu.irq", "cpu.softirq", "cpu.iowait", "cpu.steal", "cpu.idle"];
 const HOST: &[&str] =
     &["cpu.online", "system.interrupts", "system.context_switches", "system.forks", "system.running", "system.blocked"];
-/// First words of the lines for [`HOST`], from its second entry on.
+/// First word of the line of each counter in [`HOST`], from the second counter on.
 const KEYS: [&[u8]; 5] = [b"intr", b"ctxt", b"processes", b"procs_running", b"procs_blocked"];
 
 struct Cpu {

@@ -60,7 +60,7 @@ pub(super) struct EndedProcesses {
 }
 
 impl EndedProcesses {
-    /// Resets the sums when other processes are followed. The columns of the processes in `earlier` become free for
+    /// Resets the sums for a new set of followed processes. The columns of the processes in `earlier` become free for
     /// reuse.
     pub(super) fn begin(&mut self, earlier: Vec<Member>, round: &mut Round<'_>) {
         earlier.into_iter().for_each(|member| self.free(member, round));

@@ -58,8 +58,8 @@ impl Source for Interface {
             for (number, word) in field.iter_mut().zip(words(counts)) {
                 *number = value(word);
             }
-            // Receive: bytes packets errs drop fifo frame compressed multicast. Transmit: bytes packets errs drop fifo
-            // colls carrier compressed.
+            // Receive fields: bytes packets errs drop fifo frame compressed multicast. Transmit fields: bytes packets
+            // errs drop fifo colls carrier compressed.
             let rx_drops = field[3].zip(field[4]).map(|(drop, fifo)| drop + fifo);
             let told = [field[0], field[1], field[2], rx_drops, field[8], field[9], field[10], field[11], field[13]];
             for (at, value) in told.into_iter().enumerate() {

@@ -1,4 +1,5 @@
-//! Memory of the host: /proc/meminfo, and swapping from /proc/vmstat. Source: proc_meminfo(5), proc_vmstat(5).
+//! Counters of the host's memory from /proc/meminfo, and of swapping from /proc/vmstat. Source: proc_meminfo(5),
+//! proc_vmstat(5).
 
 use crate::Scope;
 use crate::family::Family;

@@ -282,7 +282,8 @@ fn count_instructions(round: &Round<'_>, pid: u32) -> Option<InstructionCounter>
 }
 
 /// Writes page faults, CPU time and parent from `/proc/PID/stat`, and returns the number of threads. `fields` begins
-/// with field 3 of proc_pid_stat(5), the state: 4 is ppid, 10 minflt, 12 majflt, 14 utime, 15 stime, 20 num_threads.
+/// with field 3 of proc_pid_stat(5), the state. Field 4 is ppid, 10 minflt, 12 majflt, 14 utime, 15 stime, and 20
+/// num_threads.
 fn put_stat(writer: &mut ColumnWriter, slots: Slots, text: &[u8]) -> Option<u64> {
     let (_, fields) = stat_fields(text)?;
     let mut field = [None; 18];

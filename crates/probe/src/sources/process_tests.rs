@@ -3,8 +3,8 @@
 use crate::sources::process_member::{descriptors, open_files_limit};
 use crate::testing::{Sampled, Tree};
 
-/// Adds the files of a process, in the format of Linux 6, and those of its first thread. `stat` contains the number
-/// `threads`.
+/// Adds the files of a process, in the format of Linux 6, and those of its first thread. The file `stat` says that the
+/// process has `threads` threads.
 fn add(tree: &Tree, pid: u32, comm: &str, threads: u32) {
     let fields = format!("S 1 {pid} {pid} 0 -1 4194560 10 0 3 0 5 7 0 0 20 0 {threads} 0 900 0 0");
     tree.write(&format!("proc/{pid}/stat"), &format!("{pid} ({comm}) {fields}\n"));

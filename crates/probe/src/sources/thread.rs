@@ -41,7 +41,7 @@ const MAX_UNOPENED_THREADS: usize = 2048;
 pub(super) struct Status {
     /// State letter: `R`, `S`, `D`, `T`, …
     pub(super) state: u8,
-    /// Number of voluntary and involuntary context switches.
+    /// Numbers of voluntary and of involuntary context switches.
     pub(super) switches: Option<(u64, u64)>,
     /// Number of allowed CPUs, and their mask if all are below 52.
     pub(super) cpus: Option<(u32, Option<u64>)>,
@@ -124,7 +124,7 @@ pub(super) struct Threads {
     ended: Vec<Slots>,
     /// Number of living and ended threads with columns of their own.
     rows: usize,
-    /// True if the process has more threads than `list`.
+    /// True if the process has more threads than `list` contains.
     cut: bool,
 }
 
@@ -334,7 +334,8 @@ fn open(task: &Path, tid: u32) -> Option<(File, File)> {
     Some((File::open(folder.join("status")).ok()?, File::open(folder.join("schedstat")).ok()?))
 }
 
-/// Parses `66011 148785 2`: nanoseconds on a CPU, nanoseconds waiting for one, time slices.
+/// Parses `66011 148785 2` (nanoseconds on a CPU, nanoseconds waiting for one, time slices). Returns the first two
+/// numbers.
 fn schedstat(text: &[u8]) -> Option<(u64, u64)> {
     let mut numbers = words(text).map(number);
     numbers.next().flatten().zip(numbers.next().flatten())

@@ -28,11 +28,11 @@ pub(super) struct TrafficCounts {
 }
 
 impl TrafficCounts {
-    /// Takes the open connections of a sample: inode, address and counts.
+    /// Replaces the open connections by those of a new sample: inode, address and counts.
     pub(super) fn update(&mut self, now: impl Iterator<Item = (u32, String, Traffic)>) {
         let now: HashMap<u32, (String, Traffic)> = now.map(|(inode, to, traffic)| (inode, (to, traffic))).collect();
         for (inode, (address, last)) in self.open.drain() {
-            // The inode may belong to a new connection by now.
+            // The inode may already belong to a new connection.
             let goes_on = now.get(&inode).is_some_and(|(to, next)| *to == address && next.data_out >= last.data_out);
             let sums = self.ended.entry(address).or_default();
             if !goes_on {

@@ -38,8 +38,8 @@ const MAX_UPSTREAMS: usize = 64;
 /// Maximum number of connections that are read, without those to the server's own port. A host may have any number of
 /// connections.
 const MAX_ENDS: usize = 16_384;
-/// Maximum number of known connections with which the kernel is asked for the traffic of each. Each report of traffic
-/// takes a lock.
+/// Maximum number of known connections up to which the kernel is asked for the traffic of each one. Each report of
+/// traffic takes a lock.
 const MAX_DESCRIBED: usize = 1024;
 
 /// One upstream: its address, the processes that listen there, and (in `behind`) what connects to it: the server or

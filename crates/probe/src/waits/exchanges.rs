@@ -13,11 +13,11 @@ use crate::awaits_reply::awaits_reply;
 const EXCHANGES: [(u64, u64); 7] = [(1, 1), (1, 2), (2, 1), (1, 3), (3, 1), (1, 4), (2, 3)];
 /// Minimum number of responses on a connection that is used to find the numbers of segments.
 const MIN_RESPONSES: u64 = 4;
-/// Minimum share of these connections that must fit the numbers of segments.
+/// Minimum share of the connections with [`MIN_RESPONSES`] responses that must fit the numbers of segments.
 const MIN_REGULAR: f64 = 0.9;
 
-/// Returns the number of connections that are open, have a request in progress, are uncertain, and have unread data.
-/// The last element is `queued`.
+/// Returns five numbers: open connections, those with a request in progress, those for which this is uncertain, those
+/// with unread data, and `queued`.
 pub(super) fn count(connections: &[OtherConnection], queued: f64) -> [f64; 5] {
     let mut counts = [connections.len() as f64, 0.0, 0.0, 0.0, queued];
     let exchange = exchange(connections);
@@ -36,7 +36,7 @@ pub(super) fn count(connections: &[OtherConnection], queued: f64) -> [f64; 5] {
     counts
 }
 
-/// Returns true if a request is in progress, or `None` if this is unknown.
+/// Returns true if a request is in progress on a connection, or `None` if this is unknown.
 fn in_progress(traffic: &Traffic, exchange: Option<(u64, u64)>) -> Option<bool> {
     match (traffic.data_in, traffic.data_out) {
         (0, _) => Some(false),
@@ -63,7 +63,7 @@ pub(super) fn awaiting(connections: &[OtherConnection]) -> f64 {
     let exchange = exchange(&turned).filter(|kind| agrees_with_times(&turned, connections, *kind));
     let awaits = |(turned, own): &(&OtherConnection, &OtherConnection)| {
         let by_counts = exchange.is_some_and(|kind| by_counts(turned, kind) == Some(true));
-        // A reply that was not read yet does not keep the connection busy.
+        // A connection does not await a reply that has arrived, even if the process has not read the reply yet.
         own.receive_queue == 0 && own.traffic.is_some_and(|traffic| awaits_reply(&traffic).unwrap_or(by_counts))
     };
     turned.iter().zip(connections).filter(awaits).count() as f64

@@ -39,7 +39,8 @@ const MAX_MONITORS: usize = 1024;
 pub(super) struct MonitorSums(BTreeMap<(String, MonitorKind, String), f64>);
 
 impl MonitorSums {
-    /// Adds the stack of a thread, innermost frame first. Stacks that show no such wait are ignored.
+    /// Adds the stack of a thread, innermost frame first. Ignores a stack that shows no wait for a lock of a language
+    /// runtime.
     pub(super) fn add(&mut self, process: &str, frames: &[Frame], weight: f64) {
         let Some((kind, function)) = awaited(frames) else { return };
         let id = (process.to_owned(), kind, function);
@@ -48,7 +49,8 @@ impl MonitorSums {
         }
     }
 
-    /// Returns the mean numbers of waiting threads over `rounds` readings of all threads, the largest first.
+    /// Returns the mean number of waiting threads of each group over `rounds` readings of all threads, the largest
+    /// first.
     pub(super) fn rows(&self, rounds: u64) -> Vec<MonitorGroup> {
         let row = |((process, kind, function), sum): (&(String, MonitorKind, String), &f64)| MonitorGroup {
             process: process.clone(),

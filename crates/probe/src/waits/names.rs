@@ -22,7 +22,7 @@ const MAX_NAMED: usize = 8;
 const MAX_GLOBALS: usize = 256;
 /// Maximum number of futexes whose rounds are counted.
 const MAX_COUNTED: usize = 1024;
-/// Number of bytes of a stack that are copied at once. The rest is read when needed.
+/// Number of bytes of a stack that are copied in one system call. The rest is read when needed.
 const STACK_BYTES: usize = 4096;
 
 /// Beginnings of the names of modules whose functions wait on behalf of their callers: the C library and its thread
@@ -31,7 +31,7 @@ const LIBRARIES: [&str; 4] = ["libc.", "libc-", "libpthread", "ld-"];
 /// Name prefixes of functions that wait on behalf of their callers, in the libraries of Rust and C++.
 const WRAPPERS: [&str; 3] = ["std::", "core::", "parking_lot"];
 
-/// Number of innermost frames in which the waiting function of a library is searched.
+/// Number of innermost frames among which the waiting function of a library is searched for.
 const MAX_LIBRARY_FRAMES: usize = 6;
 
 /// Functions that wait for one kind of object: the beginning of the name, a part of the name, and the kind. Rust's
@@ -72,12 +72,12 @@ pub(super) struct Names {
 }
 
 impl Names {
-    /// Creates an empty collection that shares program files already read.
+    /// Creates an empty collection that uses the program files in `images`, which were read before.
     pub(super) fn new(images: Images) -> Self {
         Self { processes: Processes::with_images(images), futexes: BTreeMap::new() }
     }
 
-    /// Counts the futexes that at least two threads of a round wait for.
+    /// Counts a round for each futex that at least two threads of the round wait for.
     pub(super) fn count(&mut self, round: &Round) {
         for (id, _) in round.futex_waiters().iter().filter(|(_, threads)| threads.len() >= 2) {
             if self.futexes.len() < MAX_COUNTED || self.futexes.contains_key(id) {

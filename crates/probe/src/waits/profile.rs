@@ -12,8 +12,8 @@ use super::names::Names;
 use super::round::{ConnectionSample, PeerId, PeerSample, ProcessSample, Round, ThreadSample, WaitKey};
 use super::rows::{address_text, largest};
 
-/// Maximum number of distinct groups of threads during the sampling. Further groups are dropped, since a server may
-/// open any number of files.
+/// Maximum number of distinct groups of threads (process, thread name, state and object) during the sampling. Further
+/// groups are dropped, since a server may open any number of files.
 const MAX_GROUPS: usize = 4096;
 /// Maximum number of distinct process titles.
 const MAX_TITLES: usize = 1024;
@@ -34,7 +34,7 @@ struct GroupId {
 
 #[derive(Debug, Default)]
 struct ProcessSums {
-    /// The first ids, at most [`MAX_PIDS`].
+    /// The first process IDs, at most [`MAX_PIDS`].
     pids: BTreeSet<u32>,
     processes: f64,
     threads: f64,

@@ -88,8 +88,8 @@ pub(super) struct PeerSample {
 pub(super) struct Round {
     pub(super) processes: Vec<ProcessSample>,
     pub(super) threads: Vec<ThreadSample>,
-    /// Number of threads that each [`ThreadSample`] stands for. It is above 1 if there are too many threads for one
-    /// round.
+    /// Number of threads that each [`ThreadSample`] stands for. This number is above 1 if there are too many threads
+    /// for one round.
     pub(super) weight: f64,
     pub(super) futexes: Vec<FutexSample>,
     pub(super) connections: Option<ConnectionSample>,

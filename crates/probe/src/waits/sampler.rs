@@ -46,7 +46,7 @@ struct Shared {
     profile: WaitProfile,
     /// True while a caller waits for the profile.
     wanted: bool,
-    /// Number of window edges so far.
+    /// Number of calls of [`WaitSampler::edge`] so far.
     edges: u32,
 }
 

@@ -116,8 +116,8 @@ impl StackSampler {
         }
     }
 
-    /// Names the functions of all stacks. Also returns the locks of language runtimes for which threads wait, by these
-    /// stacks.
+    /// Names the functions of all stacks. Also returns the locks of language runtimes for which threads wait, as their
+    /// stacks show.
     pub(super) fn profile(&mut self, processes: &mut Processes) -> (StackProfile, Vec<MonitorGroup>) {
         let (mut waiting, mut monitors) = (self.named.clone(), MonitorSums::default());
         for ((pid, stack), weight) in &self.waiting {

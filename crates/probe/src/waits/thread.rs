@@ -94,7 +94,7 @@ fn name(folder: &Path, process: &Arc<str>) -> Arc<str> {
     if text.trim_end() == &**process { process.clone() } else { pattern(&text, MAX_NAME_CHARS) }
 }
 
-/// Returns the thread's id in its innermost PID namespace.
+/// Returns the thread's ID in its innermost PID namespace.
 fn own_id(folder: &Path) -> Option<u32> {
     let text = std::fs::read(folder.join("status")).ok()?;
     let last = crate::text::after(&text, "NSpid:")?.last()?;

@@ -1,4 +1,4 @@
-//! Reads the activity of one thread: it runs, or it waits for an object.
+//! Reads the activity of one thread: whether it runs, or which object it waits for.
 
 use std::os::unix::fs::MetadataExt as _;
 use std::path::Path;

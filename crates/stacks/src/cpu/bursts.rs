@@ -3,7 +3,7 @@
 //!
 //! An open event slows down each context switch of its thread. 16 threads that answered 70,000 requests per second lost
 //! 17 % of their throughput to events that were always enabled. They lost 6 % to events that were open but disabled.
-//! Both were measured seven times, in alternation.
+//! Both losses were measured seven times, in alternation.
 
 /// CPU time that the events of a thread add to each of its context switches, nanoseconds. Measured: 130,000 switches
 /// per second took 0.34 of a CPU.
@@ -81,7 +81,7 @@ impl State {
     /// Returns the time at which the samples must be read next, nanoseconds.
     pub(super) fn next_ns(self, now_ns: u64) -> u64 {
         match self {
-            // If there is no process to sample, the events stay closed after this time. The next look then comes a
+            // If there is no process to sample, the events stay closed after this time. The next call is then due a
             // little later, not at once.
             Self::Closed { until_ns } => until_ns.max(now_ns + BURST_LOOK_NS),
             Self::Burst { until_ns, .. } => until_ns.min(now_ns + BURST_LOOK_NS),

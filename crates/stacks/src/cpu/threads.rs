@@ -33,7 +33,7 @@ impl Threads {
         self.threads.iter().map(|thread| thread.tid).collect()
     }
 
-    /// Returns the number of threads that each thread with events represents, 1 or more.
+    /// Returns the number of threads that each thread with events represents, at least 1.
     pub(super) fn of_one(&self) -> f64 {
         if self.threads.is_empty() { 1.0 } else { self.all as f64 / self.threads.len() as f64 }
     }

@@ -106,7 +106,7 @@ impl Python {
     }
 }
 
-/// Returns true for names of files that may contain the interpreter.
+/// Returns true if a file with this name may contain the interpreter.
 fn has_python(file: &str) -> bool {
     file.contains("python") || file.contains("uwsgi")
 }

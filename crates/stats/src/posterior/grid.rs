@@ -23,7 +23,7 @@ const SATURATION_DISTANCE: [(f64, f64); 2] = [(0.75, 0.05), (0.25, 0.25)];
 const SCATTERS: (f64, f64) = (4.0, 1.5);
 
 /// Standard deviation of the mean speed in the closed loop, divided by that of the speed in a single window. The mean
-/// covers about four saturated steps.
+/// covers about four load levels of the closed loop at saturation.
 const STEPS_SHARE: f64 = 0.5;
 
 /// Prior probability that a window was disturbed, and that no counter showed the disturbance: a garbage collection, a
@@ -166,7 +166,7 @@ fn or_spoiled(of_a_draw: &[f64], exact: f64, draws: f64) -> Vec<f64> {
 
 /// Returns the logarithm of the prior of each cell, for each scatter of the speed. All logarithms of the capacity are
 /// equally likely, apart from the priors on the saturation rate and on the variance of the work. The saturation rate is
-/// less certain if the speed scatters, because each step of the closed loop had its own speed.
+/// less certain if the speed scatters, because the machine had another speed at each load level of the closed loop.
 fn priors(constraint: &Constraint, lines: &[Vec<CapacityModel>]) -> Vec<Vec<Vec<f64>>> {
     let scatter =
         |line: &CapacityModel| line.scatter.map_or(0.0, |s| -0.5 * ((s / SCATTERS.0).ln() / SCATTERS.1).powi(2));

@@ -21,9 +21,9 @@ pub struct Span {
 /// Distance from the limit, in standard deviations of the wait. Beyond this distance, the queue counts as steady or as
 /// completely overloaded.
 const DECIDED_SD: f64 = 4.0;
-/// Standard deviations beyond which the tail of the normal distribution counts as 0.
+/// Number of standard deviations beyond which the tail of the normal distribution counts as 0.
 const NEGLIGIBLE_SD: f64 = 6.5;
-/// The time at which the wait exceeds the limit counts as exact if its scatter is below this share of the window.
+/// Maximum scatter, as a share of the window, up to which the time at which the wait exceeds the limit counts as exact.
 const SHARP_CROSSING: f64 = 0.25;
 /// Number of times in a window at which the share of late waits is evaluated if it changes smoothly.
 const POINTS: usize = 4;

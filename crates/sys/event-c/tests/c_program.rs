@@ -71,7 +71,7 @@ fn archive() -> PathBuf {
     let archive = lib.join("libloadline_event_c.a");
     if !archive.exists() {
         // `cargo test` for the whole workspace builds the static library. `cargo test` for this test alone may not
-        // build it.
+        // build the static library.
         let cargo = std::env::var("CARGO").unwrap_or_else(|_| "cargo".into());
         let target = lib.parent().unwrap();
         let mut command = Command::new(cargo);

@@ -11,7 +11,8 @@ pub(super) const SKMEMINFO: u16 = 7;
 const INET: u8 = 2;
 pub(super) const INET6: u8 = 10;
 const TCP: u8 = 6;
-/// Comparisons of a filter program: the local or the remote port is at least, or at most, a value.
+/// Opcodes of comparisons in a filter program. They test whether the local or the remote port is at least, or at most,
+/// a value.
 const LOCAL_AT_LEAST: u8 = 2;
 const LOCAL_AT_MOST: u8 = 3;
 const REMOTE_AT_LEAST: u8 = 4;

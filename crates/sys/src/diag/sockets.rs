@@ -12,9 +12,10 @@ pub struct Listener {
     pub inode: u32,
     /// Connections waiting to be accepted.
     pub queue: u32,
-    /// Limit of the accept queue: the smaller of the backlog and somaxconn. The kernel admits one connection more.
+    /// Limit of the accept queue: the smaller of the backlog and somaxconn. The kernel admits one connection beyond
+    /// this limit.
     pub limit: u32,
-    /// Connection requests dropped at this socket; `None` if the kernel does not report them.
+    /// Number of connection requests dropped at this socket; `None` if the kernel does not report them.
     pub drops: Option<u32>,
     /// True for an IPv6 socket that accepts no IPv4 connections.
     pub v6_only: bool,
@@ -27,9 +28,9 @@ pub struct Connection {
     pub local: SocketAddr,
     /// Remote address of the connection.
     pub remote: SocketAddr,
-    /// Bytes received and not yet read by the program.
+    /// Number of bytes received but not yet read by the program.
     pub receive_queue: u32,
-    /// Bytes written by the program and not yet acknowledged by the peer.
+    /// Number of bytes written by the program but not yet acknowledged by the peer.
     pub send_queue: u32,
     /// True if the send buffer is so full that a writer waits; `None` if the kernel does not report it.
     pub write_full: Option<bool>,
@@ -62,25 +63,25 @@ pub struct TcpInfo {
     pub ato_us: u32,
     /// Maximum segment size that is sent, bytes.
     pub send_mss: u32,
-    /// Segments in flight.
+    /// Number of segments in flight: sent but not acknowledged.
     pub unacked: u32,
     /// Congestion window, segments.
     pub cwnd: u32,
-    /// Segments retransmitted since the connection began.
+    /// Number of segments retransmitted since the connection began.
     pub total_retrans: u32,
-    /// Smallest round-trip time observed (kernel 4.6).
+    /// Smallest observed round-trip time (since kernel 4.6).
     pub min_rtt_us: Option<u32>,
-    /// Latest measured delivery rate in bytes per second (kernel 4.9).
+    /// Latest measured delivery rate in bytes per second (since kernel 4.9).
     pub delivery_rate: Option<u64>,
-    /// Time in which there was data to send (kernel 4.10).
+    /// Time in which the connection had data to send (since kernel 4.10).
     pub busy_us: Option<u64>,
-    /// Part of `busy_us` in which the peer's receive window blocked sending (kernel 4.10).
+    /// Part of `busy_us` in which the peer's receive window blocked sending (since kernel 4.10).
     pub rwnd_limited_us: Option<u64>,
-    /// Part of `busy_us` in which the connection's own send buffer limited sending (kernel 4.10).
+    /// Part of `busy_us` in which the connection's own send buffer limited sending (since kernel 4.10).
     pub sndbuf_limited_us: Option<u64>,
-    /// Bytes that were written and not yet sent (kernel 4.6).
+    /// Number of bytes that the program wrote but the kernel has not yet sent (since kernel 4.6).
     pub unsent: Option<u32>,
-    /// Receive window that the peer last advertised, in bytes (kernel 5.4).
+    /// Receive window that the peer last advertised, in bytes (since kernel 5.4).
     pub peer_window: Option<u32>,
 }
 
@@ -93,26 +94,26 @@ pub struct OtherConnection {
     pub remote: SocketAddr,
     /// Inode of the socket; 0 while the connection waits to be accepted.
     pub inode: u32,
-    /// Bytes that arrived and were not read.
+    /// Number of bytes that arrived but were not yet read by the program.
     pub receive_queue: u32,
-    /// Data in both directions. `None` if it was not requested, or on kernels before 4.6.
+    /// Sent and received data. `None` if the request did not ask for traffic, or on kernels before 4.6.
     pub traffic: Option<Traffic>,
     /// Identity of the socket, for [`super::Diag::other`].
     pub name: SocketName,
 }
 
-/// Data of a connection in both directions, from `struct tcp_info`.
+/// Data that a connection sent and received, from `struct tcp_info`.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Traffic {
-    /// Segments with data sent since the connection began.
+    /// Number of segments with data that were sent since the connection began.
     pub data_out: u32,
-    /// Segments with data received since the connection began.
+    /// Number of segments with data that were received since the connection began.
     pub data_in: u32,
     /// Milliseconds since data was last sent.
     pub sent_ms_ago: u32,
     /// Milliseconds since data last arrived.
     pub received_ms_ago: u32,
-    /// Segments that the peer has not acknowledged.
+    /// Number of sent segments that the peer has not acknowledged.
     pub unacknowledged: u32,
     /// Milliseconds since the last acknowledgement arrived, even if it acknowledged no new data.
     pub acknowledged_ms_ago: u32,
@@ -121,8 +122,8 @@ pub struct Traffic {
 /// Selects the connections of a dump by their ports.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct ConnectionFilter {
-    /// Selects connections with this local port, as a server's connections have.
+    /// Selects a server's connections: those with this local port.
     pub local_port: Option<u16>,
-    /// Selects a client's connections to this remote port.
+    /// Selects a client's connections: those to this remote port.
     pub remote_port: Option<u16>,
 }

@@ -62,7 +62,7 @@ fn requests_and_answers_of_a_connection_are_counted() {
     }
     let told = look();
     assert_eq!((told.data_out, told.data_in), (3, 3));
-    // Times are in ticks of up to 10 ms.
+    // The times in `tcp_info` are multiples of a kernel tick, which is up to 10 ms long.
     thread::sleep(Duration::from_millis(30));
     client.write_all(b"question").unwrap();
     let told = look();
@@ -121,7 +121,7 @@ fn a_dump_of_one_port_returns_its_connections_with_tcp_info() {
     let gone = ours.iter().find(|c| c.remote == clients[4].local_addr().unwrap()).unwrap();
     drop((clients.pop(), accepted.pop()));
     // A concurrent test may have forked a child that has copies of the descriptors until it calls exec. The connection
-    // may therefore end a little after its close.
+    // may therefore end a little later than this test closes it.
     let end = Instant::now() + Duration::from_secs(5);
     while diag.connection(&gone.name).unwrap().is_some() {
         assert!(Instant::now() < end, "a closed connection is still told after 5 s");

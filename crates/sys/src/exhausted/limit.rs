@@ -19,8 +19,8 @@ impl Limit {
     }
 }
 
-/// Returns the control groups of this process, each with all groups above it. In version 1 of control groups, only
-/// those of `controller` are returned.
+/// Returns the control groups of this process, each with all groups above it. In version 1 of control groups, returns
+/// only the groups of `controller`.
 pub(super) fn groups(controller: &str) -> Vec<PathBuf> {
     let groups = fs::read_to_string("/proc/self/cgroup").unwrap_or_default();
     let folders = groups.lines().filter_map(|line| {

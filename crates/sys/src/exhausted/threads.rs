@@ -11,7 +11,7 @@ use crate::limits;
 const ROOMY_PROCESSES: u64 = 1024;
 
 /// Maximum number of processes and threads that are assumed to have ended between the failed start and the reading of
-/// the counts. A load that gives up ends its threads.
+/// the counts. A load generator that fails to start ends its threads, which lowers the counts.
 const ENDED_SINCE: u64 = 64;
 
 /// Returns a sentence that says that no further process or thread can be started.
@@ -19,7 +19,8 @@ pub(super) fn sentence() -> String {
     tell(of_groups().into_iter().chain(of_user()).chain(of_host()).collect())
 }
 
-/// Returns the sentence for the limit that was reached. If none was reached, returns a sentence with the nearest limit.
+/// Returns the sentence for the limit that was reached. If no limit was reached, returns a sentence that names the
+/// nearest limit.
 fn tell(limits: Vec<Limit>) -> String {
     let nearest = limits.iter().min_by_key(|limit| limit.left());
     match nearest {

@@ -9,7 +9,7 @@ use io_uring::types::BufRingEntry;
 use super::memory::Memory;
 use crate::{Errno, Result};
 
-/// Number of the only buffer group of a ring.
+/// Number of the buffer group. A ring has only this group.
 pub(super) const GROUP: u16 = 0;
 
 /// ID of a buffer that the kernel has filled. The program owns the buffer until it returns the buffer to the kernel.

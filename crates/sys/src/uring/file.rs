@@ -9,7 +9,8 @@ pub enum File {
     Fd(std::os::fd::RawFd),
 }
 
-/// Builds an operation for either kind of file. The io_uring crate has one type per kind.
+/// Builds an operation for a registered file or for a descriptor. The io_uring crate has a type of its own for each of
+/// them.
 macro_rules! on_file {
     ($file:expr, |$f:ident| $build:expr) => {
         match $file {

@@ -53,9 +53,9 @@ pub struct Config {
     pub buffer_bytes: u32,
     /// Addresses that connect and bind refer to by number.
     pub addresses: Vec<Peer>,
-    /// True if operations should continue whenever the thread enters or leaves the kernel, not only while it waits for
-    /// completions. A thread that waits in other system calls needs this setting. The kernel then interrupts the thread
-    /// more often.
+    /// True if the kernel should continue operations whenever the thread enters or leaves the kernel, and not only
+    /// while the thread waits for completions. A thread that waits in other system calls needs this setting. With this
+    /// setting, the kernel interrupts the thread more often.
     pub eager: bool,
 }
 
@@ -83,7 +83,7 @@ pub struct Cqe {
     pub user: u64,
     /// Result of the operation, or a negated error number.
     pub result: i32,
-    /// True if a multishot operation continues. If false, the operation has ended and must be restarted.
+    /// True if a multishot operation continues. False means that the operation has ended and must be restarted.
     pub more: bool,
     /// The receive buffer that was filled. The buffer must be returned with [`Buffers::recycle`].
     pub buffer: Option<BufferId>,
@@ -201,7 +201,7 @@ impl Ring {
         }
     }
 
-    /// Takes the available completions. Takes only as many as fit into `into` without growing it.
+    /// Takes the available completions, but only as many as fit into the free capacity of `into`.
     #[inline]
     pub fn reap(&mut self, into: &mut Vec<Cqe>) {
         let room = into.capacity() - into.len();
@@ -219,7 +219,7 @@ impl Ring {
         self.io.submission().cq_overflow()
     }
 
-    /// Queues an entry. If the queue is full, its entries are submitted first.
+    /// Queues an entry. If the queue is full, submits the entries of the queue first.
     #[inline]
     fn push(&mut self, entry: &squeue::Entry) -> Result<()> {
         for _ in 0..2 {
@@ -242,8 +242,8 @@ fn tolerate(e: Errno) -> Result<()> {
 
 impl Drop for Ring {
     fn drop(&mut self) {
-        // Running operations are cancelled before the memory is released. If cancelling fails, the memory is leaked on
-        // purpose.
+        // Cancels running operations before the memory is released. If cancelling fails, the memory is leaked on
+        // purpose, because the kernel may still access it.
         let limit = types::Timespec::new().sec(1);
         let ended = self.io.submitter().register_sync_cancel(Some(limit), types::CancelBuilder::any());
         let quiet = match &ended {

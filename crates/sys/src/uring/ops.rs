@@ -10,15 +10,16 @@ use super::file::File;
 use super::{OpFlags, Ring};
 use crate::{Errno, Result};
 
-/// Option values that entries of the ring point to. The values live as long as the program.
+/// Values of socket options. Entries of the ring point to these values, which live as long as the program.
 static ON: libc::c_int = 1;
 const IP_BIND_ADDRESS_NO_PORT: u32 = 24;
 /// Command for a socket that returns its number of sent bytes without acknowledgement (io_uring.h).
 const SOCKET_URING_OP_SIOCOUTQ: u32 = 1;
 
 impl Ring {
-    /// Returns send slot `slot`, to be filled before [`Ring::send`]. Returns an empty slice for an unknown slot. Wait
-    /// for the completion of a send before overwriting its slot, because the peer would otherwise get wrong data.
+    /// Returns the bytes of send slot `slot`. Fill the slot before [`Ring::send`]. Returns an empty slice for an
+    /// unknown slot. Wait for the completion of a send before overwriting its slot, because the peer would otherwise
+    /// get wrong data.
     #[inline]
     pub fn slot(&mut self, slot: u32) -> &mut [u8] {
         let (at, len) = if slot < self.slot_count { (slot as usize, self.slot_bytes) } else { (0, 0) };
@@ -73,24 +74,24 @@ impl Ring {
         self.push(&entry.flags(op_flags).user_data(user))
     }
 
-    /// Accepts connections until cancelled, with one completion per connection. With `direct`, connections are put into
-    /// the table of registered files, and each result is an index. Without `direct`, each result is a descriptor that
-    /// the caller owns.
+    /// Accepts connections until the operation is cancelled, with one completion per connection. With `direct`,
+    /// connections are put into the table of registered files, and each result is an index. Without `direct`, each
+    /// result is a descriptor that the caller owns.
     pub fn accept_multi(&mut self, file: File, direct: bool, user: u64) -> Result<()> {
         let flags = if direct { 0 } else { libc::SOCK_CLOEXEC };
         let entry = on_file!(file, |f| opcode::AcceptMulti::new(f).allocate_file_index(direct).flags(flags).build());
         self.push(&entry.user_data(user))
     }
 
-    /// Receives repeatedly into the ring's buffers, with one completion per receive. Ends when the peer closes or the
-    /// buffers run out (ENOBUFS).
+    /// Receives repeatedly into the ring's buffers, with one completion per receive. The operation ends when the peer
+    /// closes its sending side or when the ring has no free buffer (ENOBUFS).
     #[inline]
     pub fn recv_multi(&mut self, file: File, user: u64) -> Result<()> {
         let entry = on_file!(file, |f| opcode::RecvMulti::new(f, super::buffers::GROUP).build());
         self.push(&entry.user_data(user))
     }
 
-    /// Sends a part of a send slot. Completes when the socket has taken all bytes.
+    /// Sends a part of a send slot. The operation completes when the socket has taken all bytes.
     #[inline]
     pub fn send(&mut self, file: File, slot: u32, part: Range<usize>, op_flags: OpFlags, user: u64) -> Result<()> {
         let ptr = self.part_of(slot, &part)?;
@@ -133,7 +134,7 @@ impl Ring {
         self.push(&entry.flags(op_flags).user_data(user))
     }
 
-    /// Waits for readiness (poll(2) bits), once or repeatedly until cancelled.
+    /// Waits for readiness (poll(2) bits). With `multi`, waits repeatedly until the operation is cancelled.
     pub fn poll(&mut self, file: File, mask: u32, multi: bool, user: u64) -> Result<()> {
         let entry = on_file!(file, |f| opcode::PollAdd::new(f, mask).multi(multi).build());
         self.push(&entry.user_data(user))

@@ -28,7 +28,8 @@ impl Ring {
         self.push(&entry.flags(op_flags).user_data(user))
     }
 
-    /// Signals an eventfd. An operation that is linked before this one can report its completion in this way.
+    /// Signals an eventfd. If another operation is linked before this operation, the signal reports that the other
+    /// operation has completed.
     #[inline]
     pub fn signal(&mut self, eventfd: File, op_flags: OpFlags, user: u64) -> Result<()> {
         static ONE: u64 = 1;
@@ -57,7 +58,7 @@ impl Ring {
         self.push_send(file, bytes.as_ptr(), bytes.len(), op_flags, user)
     }
 
-    /// Closes a file of either kind.
+    /// Closes a file, whether it is a registered file or a descriptor.
     #[inline]
     pub fn close_file(&mut self, file: File, op_flags: OpFlags, user: u64) -> Result<()> {
         let entry = on_file!(file, |f| opcode::Close::new(f).build());
