@@ -2,8 +2,8 @@
 
 use sys::diag::Traffic;
 
-/// Maximum delay of an acknowledgement (RFC 1122, 4.2.3.2), milliseconds. An acknowledgement after a longer delay
-/// answers a keep-alive probe.
+/// Maximum delay of an acknowledgement (RFC 1122, 4.2.3.2), milliseconds. An acknowledgement that comes later than this
+/// answers a keep-alive probe, and not a request.
 const MAX_DELAYED_ACK_MS: u32 = 500;
 
 /// Returns true if the last data of a client's connection was a request; `None` if this is undecided.

@@ -133,8 +133,8 @@ impl ColumnWriter {
         slots
     }
 
-    /// Writes the value of the counter at index `at` of an instance into the current row. A second write in one sample
-    /// replaces the first.
+    /// Writes the value of the counter at index `at` of an instance into the current row. A second write of the counter
+    /// in one sample replaces the value of the first write.
     pub fn put(&mut self, slots: Slots, at: usize, value: f64) {
         let (Some(page), Some(t_s)) = (self.pages.get_mut(slots.0 + at), self.t_s.last()) else { return };
         let (row, stretch) = (self.t_s.len() - 1, self.edges);

@@ -175,7 +175,7 @@ impl Probe {
         self.readers.iter().map(|r| (r.name, r.cost_us))
     }
 
-    /// Adds to the number of samples that came late or not at all.
+    /// Adds `late` to the number of samples that were taken late or were missed.
     pub(crate) fn add_late(&mut self, late: u64) {
         self.effort.late += late;
     }

@@ -116,7 +116,8 @@ impl ProcessWatch {
         &self.incidents
     }
 
-    /// Returns all incidents. If the server ended and a new one listens on its address, this is added as an incident.
+    /// Returns all incidents. If the server has ended and a new server listens on its address, the incidents include
+    /// the new server.
     pub(crate) fn finish(mut self, at_s: f64) -> Vec<Incident> {
         let gone = self.incidents.iter().any(|i| i.kind == IncidentKind::ServerEnded);
         let Some(found) = self.listen.clone().filter(|_| gone).and_then(|addr| find_server(addr).ok()) else {

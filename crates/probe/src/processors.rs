@@ -25,7 +25,7 @@ pub fn cpus_of(root: &Path, pids: &[u32]) -> Vec<u32> {
     cpus
 }
 
-/// Returns the lowest CPU number of the core that `cpu` belongs to. Returns `cpu` itself if that cannot be read.
+/// Returns the lowest CPU number of the core that `cpu` belongs to. Returns `cpu` itself if the core cannot be read.
 pub fn core_of(cpu: u32) -> u32 {
     let path = format!("/sys/devices/system/cpu/cpu{cpu}/topology/thread_siblings_list");
     let list = std::fs::read_to_string(path).unwrap_or_default();

@@ -165,8 +165,8 @@ impl Sampler {
         orders.copy.take()
     }
 
-    /// Stops sampling and returns the recording. No sample is taken at the stop; call [`Sampler::edge`] before if one
-    /// is needed.
+    /// Stops sampling and returns the recording. No sample is taken at the stop; if a last sample is needed, call
+    /// [`Sampler::edge`] before.
     pub fn finish(self) -> Recording {
         self.finish_keeping().map(|ended| ended.recording).unwrap_or_default()
     }
@@ -270,7 +270,7 @@ impl SamplerThread {
         }
     }
 
-    /// Takes the due sample of the interval that began at `slot`, and returns the begin of the next interval.
+    /// Takes the due sample of the interval that began at `slot`, and returns the start of the next interval.
     fn series(&mut self, slot: u64, due: u64) -> u64 {
         let now = sys::clock::monotonic_ns();
         let behind = now.saturating_sub(due);

@@ -46,7 +46,7 @@ pub enum Goroutine {
     Runnable,
     /// In a system call.
     InCall,
-    /// Waits inside the runtime. Holds the frames, innermost first.
+    /// Waits inside the runtime. The value has the frames of the stack, innermost first.
     Waiting(Vec<Frame>),
 }
 

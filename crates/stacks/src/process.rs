@@ -92,7 +92,8 @@ impl Process {
         stack
     }
 
-    /// Reads the mappings again, at most once in [`MAPPINGS_KEPT`], because a runtime may have mapped new code since.
+    /// Reads the mappings again, at most once in [`MAPPINGS_KEPT`], because a runtime may have mapped new code since
+    /// the last reading.
     fn follow_new_mappings(&mut self) {
         if self.mappings_read.elapsed() < MAPPINGS_KEPT {
             return;

@@ -21,8 +21,8 @@ pub struct Trimmed {
     pub mean: f64,
     /// Number of values after trimming.
     pub left: f64,
-    /// Sum of squared deviations of the winsorized values. In these, each trimmed value is replaced by the nearest
-    /// value that was not trimmed.
+    /// Sum of squared deviations of the winsorized values. In the winsorized values, each trimmed value is replaced by
+    /// the nearest value that was not trimmed.
     pub squares: f64,
 }
 

@@ -159,7 +159,7 @@ impl Connections {
                 if known.len() < MAX_SAMPLED { DumpControl::Continue } else { DumpControl::Stop }
             })?;
             if end == DumpControl::Stop {
-                // The socket still holds the rest of the kernel's answer, so it is closed.
+                // The socket still holds the rest of the kernel's answer, so the socket is closed.
                 *diag = None;
             }
             if !known.is_empty() {

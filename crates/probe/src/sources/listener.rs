@@ -111,7 +111,7 @@ pub(crate) fn serves(listener: &Listener, addr: SocketAddr) -> bool {
         IpAddr::V4(any) => any.is_unspecified() && wanted.is_ipv4(),
         IpAddr::V6(any) => any.is_unspecified() && (wanted.is_ipv6() || !listener.v6_only),
     };
-    // An unspecified `addr` matches every listener with its port.
+    // An unspecified `addr` (0.0.0.0 or ::) matches every listener with the port of `addr`.
     listener.local.port() == addr.port() && (all || bound == wanted || wanted.is_unspecified())
 }
 

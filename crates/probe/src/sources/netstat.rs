@@ -92,8 +92,8 @@ struct Paired {
     file: RereadFile,
     fields: &'static [Field],
     slots: Vec<Slots>,
-    /// Line of names of each pair, and the column of each name in it. Columns are looked up again only if the line of
-    /// names changes.
+    /// Line of names of each pair, and the column of each name in this line. Columns are looked up again only if the
+    /// line of names changes.
     pairs: Vec<(Vec<u8>, Vec<Option<Slots>>)>,
 }
 

@@ -35,8 +35,8 @@ const MAX_QUOTA_PROCESSES: usize = 16;
 const MAX_DEPTH: u32 = 3;
 /// Maximum number of upstream addresses.
 const MAX_UPSTREAMS: usize = 64;
-/// Maximum number of connections that are read, without those to the server's own port. A host may have any number of
-/// connections.
+/// Maximum number of connections that are read, not counting connections to the server's own port. A host may have any
+/// number of connections.
 const MAX_ENDS: usize = 16_384;
 /// Maximum number of known connections up to which the kernel is asked for the traffic of each one. Each report of
 /// traffic takes a lock.
@@ -223,7 +223,7 @@ impl UpstreamChain {
         }
     }
 
-    /// Finds the processes that hold the connecting ends, first the server, then each upstream. Writes the number of
+    /// Finds out which connecting ends the server holds, and then which ends each upstream holds. Writes the number of
     /// ends per address.
     fn look(&mut self, ends: &[ConnectionEnd], round: &mut Round<'_>) {
         let mut counts: BTreeMap<String, f64> =
@@ -287,8 +287,8 @@ impl UpstreamChain {
         self.holders.retain(|inode, _| open.contains(inode));
     }
 
-    /// Assigns the connecting ends that are held by the server (`at` is 0) or by an upstream. Ends that were looked up
-    /// before are left out.
+    /// Assigns to the server (`at` is 0), or to an upstream, the connecting ends that its processes hold. Ends that
+    /// were looked up before are left out.
     fn claim(&mut self, at: usize, ends: &[ConnectionEnd], round: &mut Round<'_>) {
         let new: HashSet<u32> = ends.iter().map(|end| end.inode).filter(|i| !self.holders.contains_key(i)).collect();
         if new.is_empty() {
@@ -330,8 +330,8 @@ impl UpstreamChain {
     }
 }
 
-/// Returns the connecting ends of unix connections. Only the accepting end has a path: that of the socket that accepted
-/// the connection.
+/// Returns the connecting ends of unix connections. Only the accepting end of a connection has a path: the path of the
+/// listener that accepted the connection.
 fn unix_ends(diag: &mut Diag, listen: &Address) -> std::io::Result<Vec<ConnectionEnd>> {
     let mut accepted: Vec<(u32, PathBuf)> = Vec::new();
     diag.unix_pairs(|_, peer, name| {

@@ -2,8 +2,8 @@
 //!
 //! A connection whose last data came from the client has a request in progress. The kernel keeps the time of the last
 //! data in each direction, in ticks of up to 10 ms. If both times are in one tick, an unacknowledged response shows
-//! that no request is in progress. Otherwise the numbers of segments decide, provided that one number per request and
-//! one per response fit nearly all connections.
+//! that no request is in progress. Otherwise the numbers of segments decide, provided that nearly all connections fit
+//! one number of segments per request and one per response.
 
 use sys::diag::{OtherConnection, Traffic};
 
@@ -155,7 +155,8 @@ mod tests {
 
     #[test]
     fn within_one_tick_regular_exchanges_tell() {
-        // Each response has two segments. Two connections have a request in progress, one has half of a response.
+        // Each response has two segments. Two connections have a request in progress, and one connection has half of a
+        // response.
         let all = [
             connection(101, 200, (0, 0), 0),
             connection(51, 100, (4, 4), 0),

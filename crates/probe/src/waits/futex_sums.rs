@@ -19,9 +19,9 @@ const MAX_USERS: usize = 4096;
 /// hundreds of MB.
 const MAX_ALL_USERS: usize = 1 << 17;
 const MAX_NAMES: usize = 16;
-/// Minimum number of rounds with a thread that counts as long-lived. A short-lived thread counts as active at a lock
-/// even if no round shows it waiting for that lock. If a server has one thread per request, each thread ends soon after
-/// it held a lock.
+/// Minimum number of rounds in which a thread must be seen to count as long-lived. A short-lived thread counts as
+/// active at a lock even if no round shows it waiting for that lock. If a server has one thread per request, each
+/// thread ends soon after it held a lock.
 const SHORT_LIFE_ROUNDS: u64 = 4;
 
 /// Number of rounds in which each thread was seen.
@@ -57,7 +57,8 @@ struct FutexSum {
     /// For each thread that has the name of a user: weighted number of rounds in which the thread was active while
     /// users waited.
     active: BTreeMap<u32, f64>,
-    /// Number of times that each activity of these threads was seen. It is used if the owner is never known.
+    /// Number of times that each activity of these threads was seen. These numbers are used if the owner is never
+    /// known.
     activity: BTreeMap<(ThreadState, WaitKey), u64>,
     kinds: BTreeMap<FutexKind, u64>,
     readings: u64,

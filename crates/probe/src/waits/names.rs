@@ -96,7 +96,8 @@ impl Names {
             (named.stacks > 0 || open < MAX_NAMED).then_some(named.stacks)
         };
         let wanting = waiting.iter().filter_map(|(id, threads)| Some((stacks_of(id)?, id, threads)));
-        // Futexes without any stack come first. Among equals, the one with most waiting threads comes first.
+        // Futexes without any stack come first. Within each of the two groups, the futex with most waiting threads
+        // comes first.
         let next = wanting.min_by_key(|(stacks, _, threads)| (*stacks > 0, Reverse(threads.len())));
         // Successive stacks are those of different threads, so that a single unusual thread does not decide the name.
         let found = next.and_then(|(stacks, id, threads)| Some((*id, *threads.get(stacks as usize % threads.len())?)));

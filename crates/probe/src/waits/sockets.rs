@@ -138,7 +138,7 @@ impl Sockets {
     }
 
     /// Counts the connections of the server's clients, as [`Sockets::read`] does. The kernel copies no other
-    /// connections, so this costs only a part of what [`Sockets::read`] costs.
+    /// connections, so this function costs only a part of what [`Sockets::read`] costs.
     pub(super) fn read_clients(&mut self) -> Option<[f64; 5]> {
         let (front, mut clients, mut queued) = (self.front.clone(), Vec::new(), 0.0);
         let asked = self.over(|diag| {

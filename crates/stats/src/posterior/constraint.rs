@@ -16,7 +16,7 @@ pub struct WindowObservation {
     /// True if requests were sent at equal intervals. With equal intervals, the length of the queue is correlated over
     /// a shorter time than with random arrivals.
     pub equal_gaps: bool,
-    /// Begin and end of the window. The queue is empty when the load begins and needs time to grow.
+    /// Start and end of the window. The queue is empty when the load begins and needs time to grow.
     pub span: Span,
 }
 

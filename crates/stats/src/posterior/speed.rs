@@ -69,7 +69,7 @@ pub(super) fn smoothed(kernels: &[Kernel], windows: &[Vec<f64>]) -> Vec<Vec<f64>
 }
 
 /// Products of likelihoods, one per capacity. A product may be too small for a floating-point number, so its logarithm
-/// is kept. The logarithm is taken only when the factor becomes small, not after each multiplication.
+/// is kept. The logarithm is taken only when the number in `now` becomes small, not after each multiplication.
 struct Product {
     ln: Vec<f64>,
     /// Part of the product whose logarithm is not in `ln` yet.

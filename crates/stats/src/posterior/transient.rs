@@ -9,10 +9,10 @@
 
 use crate::moments::normal_tail;
 
-/// Begin and end of a window in seconds since the load began.
+/// Start and end of a window in seconds since the load began.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Span {
-    /// Begin of the window, after the warm-up.
+    /// Start of the window, after the warm-up.
     pub begin_s: f64,
     /// End of the window.
     pub end_s: f64,
@@ -29,8 +29,8 @@ const SHARP_CROSSING: f64 = 0.25;
 const POINTS: usize = 4;
 
 /// Returns the share of a window, 0 to 1, in which the wait exceeds `limit_s`. `spare` is the unused share of the
-/// server, negative beyond saturation. `variance` is the variance of the unfinished work in seconds squared per second.
-/// Returns `None` if the whole window is in the steady state or in an overload.
+/// server, negative beyond saturation. `variance` is the variance of the unfinished work, in seconds squared per
+/// second. Returns `None` if the whole window is in the steady state or in an overload.
 pub(super) fn share_late(spare: f64, limit_s: f64, variance: f64, span: Span) -> Option<f64> {
     let length_s = span.end_s - span.begin_s;
     if !(length_s > 0.0 && limit_s > 0.0 && variance > 0.0) {

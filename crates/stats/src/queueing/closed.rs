@@ -146,7 +146,7 @@ mod tests {
 
     #[test]
     fn equal_stations_have_the_closed_form() {
-        // K equal stations: X(N) = N / (D (N + K - 1)).
+        // The throughput of K equal stations is X(N) = N / (D (N + K - 1)).
         let solution = closed(&[Station::queue(0.01); 3], 7);
         assert!(close(solution.throughput, 7.0 / (0.01 * 9.0)), "{solution:?}");
         assert!(close(solution.at_station.iter().sum(), 7.0));

@@ -42,7 +42,7 @@ mod tests {
         for rate in [1.0, 50.0, 90.0, 99.0] {
             let one = 0.01 / (1.0 - rate * 0.01);
             assert!((response_s(&[Station::queue(0.01)], rate) / one - 1.0).abs() < 1e-12);
-            // M/M/2: S / (1 - rho^2).
+            // The response time of M/M/2 is S / (1 - rho^2).
             let rho: f64 = rate * 0.01;
             let two = Station { demand_s: 0.02, servers: Servers::Some(2) };
             assert!((response_s(&[two], rate) / (0.02 / (1.0 - rho * rho)) - 1.0).abs() < 1e-12);
