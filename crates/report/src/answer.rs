@@ -1,14 +1,14 @@
-//! Forms of answers other than runs: comparisons and predictions.
+//! Renders results other than runs, such as comparisons and predictions, as text, Markdown, HTML or JSON.
 
 use run::Run;
 use serde::Serialize;
 
 use crate::{Doc, FORMS, ReportError, Style};
 
-/// Forms that need only a document.
+/// Output forms that are made from the document alone. (Other forms, such as CSV, need the run, too.)
 const KNOWN: [&str; 3] = ["text", "markdown", "html"];
 
-/// Renders an answer. Text, Markdown and HTML show the document, and JSON shows the answer itself.
+/// Renders a result in an output form. Text, Markdown and HTML show the document `doc`, and JSON shows `answer` itself.
 pub(crate) fn render<T: Serialize>(form: &str, answer: &T, doc: &Doc, style: &Style) -> Result<String, ReportError> {
     if form == "json" {
         return Ok(serde_json::to_string_pretty(answer)

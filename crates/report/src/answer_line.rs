@@ -1,64 +1,64 @@
-//! The answer of a run in a few lines, and the warnings shown with it.
+//! Lines at the top of a report that summarize a run's result, and the warnings that are shown below them.
 
 use crate::tone::Tone;
 
-/// One line of the answer.
+/// One line of the summary: a name, a value and an explanation.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct AnswerLine {
-    /// Name in one or two words.
+    /// Name of the value, in one or two words.
     pub name: String,
-    /// The answer itself.
+    /// The value, as text.
     pub value: String,
-    /// Explanation, which continues the value as one sentence.
+    /// Explanation of the value. Value and explanation together read as one sentence.
     pub detail: String,
     /// Tone of the value, such as good or bad, which decides its colour.
     pub tone: Tone,
-    /// ID of the section with more details, for forms that have links; empty for none.
+    /// ID of the report section with more details, to which output forms with links link; empty for no link.
     pub to: &'static str,
-    /// True if a short form may leave the line out.
+    /// True if a short report may leave out the line.
     pub optional: bool,
-    /// Maximum number of lines in a terminal; `None` for no limit.
+    /// Maximum number of terminal lines that this line may fill when it is wrapped; `None` for no limit.
     pub max_lines: Option<usize>,
 }
 
-/// Reasons to trust the figures less, the most serious first.
+/// Warnings: reasons to trust the figures less, the most serious first.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Warnings {
-    /// Warnings that are shown here.
+    /// Texts of the warnings that are shown.
     pub shown: Vec<String>,
-    /// Number of further warnings.
+    /// Number of warnings that are not shown.
     pub more: usize,
-    /// ID of the section with the other warnings.
+    /// ID of the report section with all warnings; empty for none (the option `-v` shows them).
     pub to: &'static str,
-    /// Maximum number of lines of each warning in a terminal; `None` for no limit.
+    /// Maximum number of terminal lines that each warning may fill when it is wrapped; `None` for no limit.
     pub max_lines: Option<usize>,
 }
 
 impl AnswerLine {
-    /// Creates a line.
+    /// Creates a line with the default tone and without a link.
     pub fn new(name: &str, value: impl Into<String>, detail: impl Into<String>) -> Self {
         Self { name: name.into(), value: value.into(), detail: detail.into(), ..Self::default() }
     }
 
-    /// Returns the line with a link to a section.
+    /// Returns the line with a link to the section with the ID `to`.
     pub fn leading(self, to: &'static str) -> Self {
         Self { to, ..self }
     }
 
-    /// Returns the line with a tone.
+    /// Returns the line with `tone`.
     pub fn toned(self, tone: Tone) -> Self {
         Self { tone, ..self }
     }
 
-    /// Returns the line as one that a short form may leave out.
+    /// Returns the line, marked as one that a short report may leave out.
     pub fn optional(self) -> Self {
         Self { optional: true, ..self }
     }
 }
 
 impl Warnings {
-    /// Hides the last warning that is shown and counts it with the hidden ones, unless it is the only one. Returns true
-    /// if a warning was hidden.
+    /// Hides the last shown warning and adds it to the number of hidden ones, unless it is the only shown warning.
+    /// Returns true if it hid a warning.
     pub fn fold_one(&mut self) -> bool {
         let folds = self.shown.len() > 1;
         if folds {
@@ -68,7 +68,7 @@ impl Warnings {
         folds
     }
 
-    /// Returns the line about the warnings that are not shown; `None` if all of them are.
+    /// Returns the line that counts the hidden warnings; `None` if no warning is hidden.
     pub fn rest(&self) -> Option<String> {
         let plural = if self.more == 1 { "" } else { "s" };
         let place = if self.to.is_empty() { " with -v" } else { ": see Trust" };

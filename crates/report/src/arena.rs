@@ -1,4 +1,4 @@
-//! Comparison of many servers as a document: the best servers, and for each load a table and a chart.
+//! Document that compares many servers: the best servers in the title, and for each load a table and a chart.
 
 use run::{ArenaCell, ArenaNoise, ArenaProfileResult, ArenaRefusalKind, ArenaResult, Estimate};
 
@@ -7,10 +7,10 @@ use crate::plot::{Axis, Hue, Look, Plot, Scale, Series};
 use crate::{Block, Cell, Col, Doc, Item, List, Note, ReportError, Section, Style, Table, Tone, Unit, Weight};
 use run::number::{number, prose::counted, quantity};
 
-/// Maximum number of servers of the best group that the title names.
+/// Maximum number of equally good best servers that the title names.
 const MAX_NAMED: usize = 3;
 
-/// Renders a comparison of many servers: `text`, `markdown`, `html` or `json`.
+/// Renders a comparison of many servers. `form` is `text`, `markdown`, `html` or `json`.
 pub fn render_arena(form: &str, result: &ArenaResult, style: &Style) -> Result<String, ReportError> {
     crate::answer::render(form, result, &document(result), style)
 }
@@ -31,7 +31,7 @@ fn subtitle(result: &ArenaResult) -> String {
     format!("{} · {} · {used} of measuring · seed {}", result.file, crate::words::minute(&result.started), result.seed)
 }
 
-/// Names the best servers of each load.
+/// Returns the title, which names the best servers of each load.
 fn title(result: &ArenaResult) -> String {
     let each: Vec<String> = result.profiles.iter().filter_map(|profile| best(result, profile)).collect();
     if each.is_empty() { "No server got a rank".into() } else { each.join("; ") }
@@ -53,7 +53,7 @@ fn best(result: &ArenaResult, profile: &ArenaProfileResult) -> Option<String> {
     Some(format!("{}: {} {shared} with {cpu} of CPU per request", profile.profile, list(&names)))
 }
 
-/// Joins names as `a, b and c`.
+/// Joins names, for example to `a, b and c`.
 fn list(names: &[&str]) -> String {
     match names {
         [most @ .., last] if !most.is_empty() => format!("{} and {last}", most.join(", ")),
@@ -140,15 +140,15 @@ fn table(cells: &[&ArenaCell]) -> Table {
     Table { columns, rows, notes: notes.into_iter().chain(apart).collect(), sortable: true, ..Table::default() }
 }
 
-/// Names the servers that differ from this server although they are in its group. Servers of earlier rows are left out,
-/// because those rows already name the pair.
+/// Names the servers that differ from this server although they are in its group. Servers in earlier rows (`before`)
+/// are left out, because their rows already name the pair.
 fn apart(cell: &ArenaCell, before: &[&ArenaCell]) -> Option<String> {
     let is_new = |other: &&String| before.iter().all(|cell| cell.entry != **other);
     let others: Vec<&str> = cell.differs_from.iter().filter(is_new).map(String::as_str).collect();
     (!others.is_empty()).then(|| format!("{} differs from {} of its group", cell.entry, list(&others)))
 }
 
-/// Returns the report of a search relative to the page; empty if there is none.
+/// Returns the path of the cell's search report, relative to the page; empty if the cell has none.
 fn report_of(cell: &ArenaCell) -> String {
     let plain = |run: &&String| run.chars().all(|c| c.is_ascii_alphanumeric() || "-_.+/".contains(c));
     cell.run.as_ref().filter(plain).map_or(String::new(), |run| format!("{run}/report.html"))
@@ -163,7 +163,8 @@ fn group(cell: &ArenaCell) -> Cell {
         .map_or_else(|| absent(cell), |group| Cell { sort: Some(f64::from(group)), ..Cell::new(group.to_string()) })
 }
 
-/// Returns the capacity with its interval. The capacity of a bounded search is a lower bound.
+/// Returns the cell with the capacity and its interval. If the search ended at one of its bounds, the capacity is a
+/// lower bound.
 fn capacity(cell: &ArenaCell) -> Cell {
     let Some(capacity) = cell.capacity else { return absent(cell) };
     let is_lower_bound = cell.refused_kind.is_some_and(ArenaRefusalKind::is_lower_bound);

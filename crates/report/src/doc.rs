@@ -1,5 +1,5 @@
-//! The document of a report, independent of its form: sections with blocks. Pages build the document, and forms print
-//! it.
+//! Document of a report, independent of its output form: sections that consist of blocks. The `pages` modules build the
+//! document, and the `forms` modules print it.
 
 use std::collections::HashSet;
 
@@ -7,7 +7,7 @@ use crate::answer_line::{AnswerLine, Warnings};
 use crate::plot::{Bars, Chain, Flame, Intervals, Plot};
 use crate::tone::Tone;
 
-/// A whole report.
+/// Content of a whole report.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Doc {
     /// Result in one line, such as the capacity and its limit.
@@ -16,37 +16,38 @@ pub struct Doc {
     pub subtitle: String,
     /// Sections in reading order.
     pub sections: Vec<Section>,
-    /// True if the answer contains the figures of the title, so a short form needs no title.
+    /// True if the answer section contains the figures of the title, so a short report needs no title.
     pub title_in_answer: bool,
 }
 
 /// A section of a document.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Section {
-    /// Anchor of the section: a word without spaces.
+    /// ID of the section, to which links lead: a word without spaces.
     pub id: String,
     /// Heading; empty for the verdict, which needs none.
     pub title: String,
-    /// Readers who need the section.
+    /// Weight, which says which readers need the section, and therefore which output forms show it.
     pub weight: Weight,
     /// Contents of the section.
     pub blocks: Vec<Block>,
 }
 
-/// Readers who need a section.
+/// Importance of a section: the readers who need it.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Weight {
-    /// All readers, before everything else. If a document has such a section, the brief form shows only this section.
+    /// Needed by all readers, before everything else. If a document has such a section, the brief form shows only it.
     Answer,
-    /// All readers, after the answer. If a document has no answer, the brief form shows these sections, too.
+    /// Needed by all readers, after the answer section. The brief form shows these sections only if the document has no
+    /// answer section.
     First,
-    /// All readers. Shown in every complete form.
+    /// Needed by all readers of a complete report. The brief form does not show it.
     #[default]
     Main,
-    /// Readers of the full report. Not shown in the terminal.
+    /// Needed by readers of the full report. Not shown in the terminal.
     Full,
-    /// Readers who check details. The HTML page hides this part until the reader opens it, and the terminal does not
-    /// show it.
+    /// Needed by readers who check details. The HTML page hides this section until the reader opens it, and the
+    /// terminal does not show it.
     Detail,
 }
 
@@ -55,15 +56,15 @@ pub enum Weight {
 pub enum Block {
     /// A paragraph of sentences.
     Paragraph(String),
-    /// A sentence that readers should notice.
+    /// One sentence that readers should notice.
     Note(Note),
-    /// Lines of the answer.
+    /// Lines that summarize the run's result.
     Answer(Vec<AnswerLine>),
-    /// Reasons to trust the figures less.
+    /// Reasons to trust the report's figures less.
     Warnings(Warnings),
     /// Main figures of the section.
     KeyFigures(Vec<KeyFigure>),
-    /// Evidence of the verdict.
+    /// Evidence for the verdict.
     Evidence(Vec<EvidenceLine>),
     /// A list of short entries.
     List(List),
@@ -71,26 +72,27 @@ pub enum Block {
     Table(Table),
     /// A chart of curves.
     Plot(Box<Plot>),
-    /// A chart of bars, one per device or side.
+    /// A chart of bars, for example one per device, or one per side (client and server).
     Bars(Bars),
-    /// A chart of estimates with intervals and a reference value. A table has the estimates, too.
+    /// A chart of estimates with intervals, and with a reference value. A table of the same section also lists the
+    /// estimates.
     Intervals(Intervals),
     /// Boxes joined by arrows, which show the server and its upstream services.
     Chain(Chain),
-    /// Functions by their share of CPU time or of waiting, with their callers.
+    /// A flame graph: functions by their share of CPU time or of waiting threads, with their callers.
     Flame(Flame),
     /// Small charts side by side, one per counter.
     Multiples(Vec<Plot>),
 }
 
-/// A sentence that readers should notice, with its details.
+/// A sentence that readers should notice, with its tone and a link to details.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Note {
     /// Tone in which the sentence is shown.
     pub tone: Tone,
-    /// Text: a sentence.
+    /// The sentence.
     pub text: String,
-    /// ID of the section with more details, for forms with links; empty for none.
+    /// ID of the section with more details, to which output forms with links link; empty for no link.
     pub to: &'static str,
 }
 
@@ -99,39 +101,39 @@ pub struct Note {
 pub struct KeyFigure {
     /// Name in one word.
     pub name: String,
-    /// Figure with its unit.
+    /// Value with its unit.
     pub value: String,
-    /// Explanation of the figure.
+    /// Explanation of the value.
     pub detail: String,
     /// Tone in which the figure is shown.
     pub tone: Tone,
 }
 
-/// A line of evidence, with value and limit if they are numbers.
+/// A line of evidence, with its value and the limit of the value if both are known.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct EvidenceLine {
     /// Text of the line.
     pub text: String,
-    /// Counter or cost on which the line is based.
+    /// Counter or cost from which the line was derived.
     pub counter: String,
-    /// Side, host and instance.
+    /// Place of the counter: side (client or server), host and instance.
     pub place: String,
     /// Value as text; empty for none.
     pub value: String,
-    /// Limit as text; empty for none.
+    /// Limit of the value, as text; empty for none.
     pub limit: String,
-    /// Value divided by limit, if both are known and comparable.
+    /// Value divided by its limit; `None` if one of them is unknown or if they cannot be compared.
     pub share: Option<f64>,
 }
 
-/// List of entries, each with a term in front.
+/// List of entries, each of which may have a term in front.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct List {
     /// Title of the list.
     pub title: String,
     /// Entries of the list.
     pub items: Vec<Item>,
-    /// Number of entries in a short form, which only counts the other entries.
+    /// Number of entries that a short report shows. It only counts the other entries.
     pub brief: usize,
 }
 
@@ -146,7 +148,7 @@ pub struct Item {
     pub tone: Tone,
 }
 
-/// Rows and columns.
+/// Table with named columns.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Table {
     /// Caption; may be empty.
@@ -155,39 +157,39 @@ pub struct Table {
     pub columns: Vec<Col>,
     /// Rows, each as long as `columns`.
     pub rows: Vec<Vec<Cell>>,
-    /// Sentences below the table, such as reasons of absent values.
+    /// Sentences below the table, such as the reasons for absent values.
     pub notes: Vec<String>,
-    /// Number of rows shown in a terminal, which only counts the other rows. 0 hides the table in the terminal, and
-    /// `None` shows all rows.
+    /// Number of rows shown in a terminal. The terminal only counts the other rows. 0 hides the table in the terminal,
+    /// and `None` shows all rows.
     pub brief: Option<usize>,
-    /// True if a reader can sort the table by each column, in forms that can do so.
+    /// True if readers may sort the table by any column. Only HTML can sort.
     pub sortable: bool,
 }
 
 /// Column of a table.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Col {
-    /// Heading, with the unit unless the cells contain it.
+    /// Heading, with the unit unless each cell contains its unit.
     pub name: String,
     /// True for a column of figures, which is aligned to the right.
     pub right: bool,
-    /// Rank of the column. Rank 0 is always shown. If there is not enough space, columns with the highest ranks are
-    /// left out first. The terminal shows no rank above 4.
+    /// Rank of the column. Columns of rank 0 are always shown. If a line is too narrow, columns with the highest rank
+    /// are left out first. The terminal shows no column with a rank above 4.
     pub rank: u8,
 }
 
 /// A cell of a table.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Cell {
-    /// Contents of the cell.
+    /// Text of the cell.
     pub text: String,
     /// Tone in which the cell is shown.
     pub tone: Tone,
-    /// Details, for forms that can show them on demand.
+    /// Details about the value, for output forms that can show them on demand.
     pub hint: String,
-    /// Page that a form with links opens, relative to this one; empty for none.
+    /// Relative URL that the cell links to, in output forms with links (HTML); empty for no link.
     pub link: String,
-    /// Value by which a sortable table orders this cell; absent to order by the text.
+    /// Value by which a sortable table orders this cell; `None` to order the cell by its text.
     pub sort: Option<f64>,
 }
 
@@ -199,12 +201,12 @@ impl Section {
 }
 
 impl Note {
-    /// Creates a block with a note.
+    /// Creates a block that consists of a note without a link.
     pub fn block(tone: Tone, text: impl Into<String>) -> Block {
         Block::Note(Self { tone, text: text.into(), to: "" })
     }
 
-    /// Creates a block with a note and a link to a section.
+    /// Creates a block that consists of a note with a link to the section with the ID `to`.
     pub fn leading(tone: Tone, text: impl Into<String>, to: &'static str) -> Block {
         Block::Note(Self { tone, text: text.into(), to })
     }
@@ -235,12 +237,12 @@ impl Cell {
         Self { text: text.into(), ..Self::default() }
     }
 
-    /// Creates a cell without a value, with the reason.
+    /// Creates a cell that shows `–` instead of a value, with the reason as its hint.
     pub fn absent(reason: impl Into<String>) -> Self {
         Self { text: "–".into(), tone: Tone::Quiet, hint: reason.into(), ..Self::default() }
     }
 
-    /// Returns the cell with another tone.
+    /// Returns the cell with `tone`.
     pub fn toned(mut self, tone: Tone) -> Self {
         self.tone = tone;
         self
@@ -260,20 +262,20 @@ impl From<&str> for Cell {
 }
 
 impl Table {
-    /// Removes rows from the middle, and adds a note below the table.
+    /// Removes `rows` rows from the middle of the table, and states their number in a note below the table.
     pub fn leave_out(&mut self, rows: usize) {
         let begin = (self.rows.len() - rows.min(self.rows.len())) * 2 / 3;
         let out = self.rows.drain(begin..(begin + rows).min(self.rows.len())).count();
         self.notes.extend((out > 0).then(|| format!("{out} more rows in the full report")));
     }
 
-    /// Removes a column.
+    /// Removes the column at index `at`, with its cells.
     pub fn remove_column(&mut self, at: usize) {
         self.columns.remove(at);
         self.rows.iter_mut().filter(|row| at < row.len()).for_each(|row| drop(row.remove(at)));
     }
 
-    /// Adds the reasons of absent cells below the table, each once.
+    /// Adds the reasons for absent values to the notes below the table, each reason once.
     pub fn explain_absent(&mut self) {
         let mut said: HashSet<String> = self.notes.iter().cloned().collect();
         for cell in self.rows.iter().flatten().filter(|c| !c.hint.is_empty() && c.text == "–") {

@@ -1,11 +1,12 @@
-//! Table cells of figures with intervals.
+//! Table cells for figures with confidence intervals.
 
 use run::number::quantity;
 use run::{ArenaCapacity, Estimate};
 
 use crate::{Cell, Unit};
 
-/// Returns a figure with its interval, if the interval has two ends. A figure with only a lower end is a lower bound.
+/// Returns the cell of a figure. A figure whose interval has both ends is shown with the interval. A figure whose
+/// interval has only a lower end is shown as a lower bound.
 pub(crate) fn estimate_cell(figure: Estimate, unit: Unit) -> Cell {
     let Estimate { value, low, high } = figure;
     let [value_text, low_text, high_text] = [value, low, high].map(|end| quantity(end, unit));
@@ -17,7 +18,7 @@ pub(crate) fn estimate_cell(figure: Estimate, unit: Unit) -> Cell {
     Cell { sort: Some(value), ..Cell::new(text) }
 }
 
-/// Returns a capacity with its interval, or as a lower bound.
+/// Returns the cell of a capacity, with its interval or as a lower bound.
 pub(crate) fn capacity_cell(capacity: ArenaCapacity, is_lower_bound: bool) -> Cell {
     let ArenaCapacity { rate, low, high } = capacity;
     let (low, high) = if is_lower_bound { (rate, f64::NAN) } else { (low, high) };

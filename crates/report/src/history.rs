@@ -1,4 +1,5 @@
-//! A history of runs as a document: the verdict, the changes of each figure, and each figure over time.
+//! Document of a series of runs (`loadline history`): the verdict, the changes of each figure, and a chart of each
+//! figure over time.
 
 use run::{FigureUnit, History, HistoryChange, HistoryFigure, HistorySeries, HistoryValue};
 
@@ -6,27 +7,28 @@ use crate::plot::{Axis, Hue, Look, Mark, Plot, Scale, Series, Spot};
 use crate::{Block, Cell, Col, Doc, Note, ReportError, Section, Style, Table, Tone, Unit, Weight};
 use run::number::{quantity, significant};
 
-/// Maximum number of changes that the title names.
+/// Maximum number of changes in the title.
 const MAX_NAMED: usize = 3;
-/// Maximum number of skipped files, and of series with too few runs, that are named.
+/// Maximum number of skipped files that are named, and of series with too few runs.
 const MAX_LISTED: usize = 5;
 /// Maximum number of runs in a chart.
 const MAX_DRAWN: usize = 1000;
 /// Maximum number of runs in the table of runs.
 const MAX_ROWS: usize = 200;
-/// Maximum length of a label in a table or a chart, characters.
+/// Maximum length of a label in a table or chart, characters.
 const MAX_LABEL: usize = 24;
-/// Share of its range by which the vertical axis of a chart extends beyond the values.
+/// Share of the range of the values by which the vertical axis extends beyond them, at each end.
 const AXIS_MARGIN: f64 = 0.1;
-/// Length of the date in a time such as `2026-11-22T03:09:53Z`, and of the date with hours and minutes.
+/// Number of characters of the date in a time such as `2026-11-22T03:09:53Z`, and of the date with hours and minutes.
 const TIME_LENGTHS: [usize; 2] = [10, 16];
 
-/// Renders a history: `text`, `markdown`, `html` or `json`.
+/// Renders a history. `form` is `text`, `markdown`, `html` or `json`.
 pub fn render_history(form: &str, history: &History, style: &Style) -> Result<String, ReportError> {
     crate::answer::render(form, history, &document(history, form == "html"), style)
 }
 
-/// Returns the document. Only the HTML page lists all runs, because a comment on a pull request would be too long.
+/// Returns the document. Only the HTML page lists all runs, because the list would make a comment on a pull request too
+/// long.
 fn document(history: &History, list_runs: bool) -> Doc {
     let notes = first(history);
     let mut sections = Vec::new();
@@ -45,7 +47,7 @@ fn document(history: &History, list_runs: bool) -> Doc {
     Doc { title: title(history), subtitle: subtitle(history), sections, ..Doc::default() }
 }
 
-/// Returns the conclusion.
+/// Returns the title: the new changes for the worse, and since when they exist.
 fn title(history: &History) -> String {
     let failing: Vec<&HistoryChange> = history.changes.iter().filter(|change| change.fails).collect();
     if history.series.is_empty() {
@@ -120,7 +122,7 @@ fn figure_names(series: &HistorySeries) -> String {
     series.figures.iter().map(|figure| figure.figure.as_str()).collect::<Vec<_>>().join(", ")
 }
 
-/// Returns the label of a change, or its time if the run has none.
+/// Returns the label of the first run after a change, or the start time of this run if it has no label.
 fn place(change: &HistoryChange) -> String {
     if change.label.is_empty() {
         cut(&change.started, TIME_LENGTHS[1]).replace('T', " ")
@@ -133,18 +135,19 @@ fn cut(text: &str, length: usize) -> String {
     text.chars().take(length).collect()
 }
 
-/// Formats a change or an end of its interval in percent, or in percentage points for a share.
+/// Formats a change, or an end of its interval. A change of a share is in percentage points, any other change in
+/// percent.
 fn size(change: &HistoryChange, value: f64) -> String {
     format!("{}{}", signed(value), if is_share(change) { " points" } else { " %" })
 }
 
-/// Formats a share in percent with its sign, without a unit.
+/// Formats a share in percent with its sign, but without `%`.
 fn signed(share: f64) -> String {
     let sign = if share < 0.0 { "-" } else { "+" };
     format!("{sign}{}", significant(100.0 * share.abs()))
 }
 
-/// Returns true for a figure whose change is a difference.
+/// Returns true for a figure that is itself a share. Its change is a difference of two shares, in percentage points.
 fn is_share(change: &HistoryChange) -> bool {
     change.unit == FigureUnit::Share
 }
@@ -187,7 +190,7 @@ fn row(change: &HistoryChange) -> Vec<Cell> {
     ]
 }
 
-/// Returns the first and the last value of each figure, and the number of its changes.
+/// Returns a table with the first value, the last value and the number of changes of each figure.
 fn levels(series: &HistorySeries, changes: &[&HistoryChange]) -> Table {
     let row = |figure: &HistoryFigure| {
         let known: Vec<f64> = figure.values.iter().flatten().map(|value| value.value).collect();
@@ -206,7 +209,8 @@ fn levels(series: &HistorySeries, changes: &[&HistoryChange]) -> Table {
     Table { columns, rows: series.figures.iter().map(row).collect(), ..Table::default() }
 }
 
-/// Returns the chart of one figure: its values with their intervals, the means between changes, and the changes.
+/// Returns the chart of one figure: its values with their intervals, the means between its changes, and a mark at each
+/// change.
 fn plot(series: &HistorySeries, figure: &HistoryFigure, changes: &[&HistoryChange]) -> Plot {
     let begin = series.runs.len().saturating_sub(MAX_DRAWN);
     let drawn = || figure.values.iter().enumerate().skip(begin);
@@ -242,7 +246,7 @@ fn plot(series: &HistorySeries, figure: &HistoryFigure, changes: &[&HistoryChang
     }
 }
 
-/// Returns the vertical axis. The axis does not begin at 0, because a change of 1 % must be visible.
+/// Returns the vertical axis, which does not begin at 0, because a change of 1 % must be visible.
 fn axis(figure: &HistoryFigure, values: &[(f64, f64)]) -> Axis {
     let ends = values.iter().fold(None, |ends: Option<(f64, f64)>, (_, value)| {
         Some(ends.map_or((*value, *value), |(low, high)| (low.min(*value), high.max(*value))))
@@ -253,7 +257,7 @@ fn axis(figure: &HistoryFigure, values: &[(f64, f64)]) -> Axis {
     Axis { from: Some((low - margin).max(0.0)), to: Some(high + margin), ..axis }
 }
 
-/// Returns the means between changes as a line that is interrupted at each change.
+/// Returns the means between changes as a line that is interrupted at each change; empty if the figure has no changes.
 fn means(changes: &[&HistoryChange], begin: usize, end: usize) -> Vec<(f64, f64)> {
     let Some(first) = changes.first() else { return Vec::new() };
     let levels = std::iter::once((0, first.before)).chain(changes.iter().map(|change| (change.at, change.after)));
@@ -267,7 +271,7 @@ fn means(changes: &[&HistoryChange], begin: usize, end: usize) -> Vec<(f64, f64)
         .collect()
 }
 
-/// Returns the table of the last runs, the newest first.
+/// Returns the table of the latest runs, the newest first.
 fn runs(series: &HistorySeries) -> Table {
     let columns =
         [Col::figures("run", 0), Col::words("start (UTC)", 0), Col::words("label", 0), Col::words("directory", 2)];

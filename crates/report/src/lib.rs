@@ -1,8 +1,8 @@
-//! Documents made from runs. The input is a [`run::Run`], and the output is text. The code reads no clock, file or
-//! network, so any old run can be rendered again.
+//! Renders runs as reports. The input is a [`run::Run`], and the output is text. The code reads no clock, file or
+//! network, so an old run can be rendered again at any time.
 //!
-//! Pages ([`PAGES`]) turn a run into a [`Doc`]: sections of blocks, independent of any form. Forms ([`FORMS`]) print a
-//! [`Doc`].
+//! Pages ([`PAGES`]) turn a run into a [`Doc`]: sections of blocks, independent of any output form. Forms ([`FORMS`])
+//! print a [`Doc`].
 
 mod answer;
 mod answer_line;
@@ -42,18 +42,19 @@ pub fn document(run: &run::Run) -> Doc {
     pages::document(run)
 }
 
-/// Returns the answer of a run in at most 12 lines. Without an answer, returns the essential parts of the run in at
-/// most `most` lines: verdict, reasons, advice and trials.
+/// Returns the summary of a run's result in a few lines. For a run without such a summary, returns its essential parts:
+/// verdict, reasons, advice and trials. These have at most `most` lines, as far as leaving out table rows allows.
 pub fn brief(run: &run::Run, style: &Style, most: usize) -> String {
     forms::brief(&document(run), style, most)
 }
 
-/// Returns the capacity and the bottleneck of a search that is still going on; empty for other runs.
+/// Returns summary lines with the capacity and the bottleneck found so far by a search that is still going on; empty
+/// for other runs.
 pub fn so_far(run: &run::Run) -> Vec<AnswerLine> {
     pages::so_far(run)
 }
 
-/// Renders the sampled threads of a run for a terminal, under a first sentence.
+/// Renders what the server's sampled threads did, for a terminal. `headline` is the first line.
 pub fn render_waits(run: &run::Run, headline: &str, style: &Style) -> String {
     let blocks = run.sampled_waits().map(pages::wait_blocks).unwrap_or_default();
     let further = run.findings.waits.iter().skip(1).map(|f| Note::block(Tone::Plain, format!("{}.", f.sentence)));
@@ -64,7 +65,7 @@ pub fn render_waits(run: &run::Run, headline: &str, style: &Style) -> String {
     forms::brief(&Doc { title: headline.into(), sections, ..Doc::default() }, style, usize::MAX)
 }
 
-/// Renders a run in one of the [`FORMS`].
+/// Renders a run in the output form `form`, one of [`FORMS`].
 pub fn render(form: &str, run: &run::Run, style: &Style) -> Result<String, ReportError> {
     let row = FORMS.iter().find(|f| f.name == form).ok_or_else(|| ReportError::UnknownForm {
         asked: form.into(),

@@ -1,5 +1,5 @@
-//! Results of one server with different resources as a document: the cheapest setting, a table, a chart, and the
-//! resources of a container.
+//! Document of `loadline size`, which measures one server with different amounts of resources. It shows the cheapest
+//! setting, a table, a chart, and the resources for a Kubernetes container.
 
 use run::{Estimate, Fit, PodAmounts, SizeGoal, SizeResult, SizeSetting, SizeStep};
 
@@ -8,12 +8,12 @@ use crate::plot::{Axis, Hue, Look, Plot, Scale, Series};
 use crate::{Block, Cell, Col, Doc, Item, List, Note, ReportError, Section, Style, Table, Tone, Unit, Weight};
 use run::number::{number, quantity, significant};
 
-/// Renders the results for several amounts of resources: `text`, `markdown`, `html` or `json`.
+/// Renders the results for several amounts of resources. `form` is `text`, `markdown`, `html` or `json`.
 pub fn render_size(form: &str, result: &SizeResult, style: &Style) -> Result<String, ReportError> {
     crate::answer::render(form, result, &document(result), style)
 }
 
-/// Returns a setting in words: `0.5 CPUs of quota, 2 workers`.
+/// Returns a setting in words, such as `quota 0.5, 2 workers`.
 pub fn setting_words(setting: &SizeSetting) -> String {
     let quota = setting.quota.map(|quota| format!("quota {}", number(quota)));
     let [cpus, workers, replicas] = [(setting.cpus, "CPU"), (setting.workers, "worker"), (setting.replicas, "replica")]
@@ -59,7 +59,7 @@ fn document(result: &SizeResult) -> Doc {
     }
 }
 
-/// Returns amounts in the notation of YAML on one line.
+/// Returns amounts of CPU and memory as a YAML mapping on one line.
 fn amounts(of: &PodAmounts) -> String {
     let memory = of.memory.as_ref().map_or(String::new(), |memory| format!(", memory: \"{memory}\""));
     format!("{{ cpu: \"{}\"{memory} }}", of.cpu)
@@ -81,13 +81,13 @@ fn title(result: &SizeResult) -> String {
     format!("{what}: {}{capacity}", setting_words(&step.setting))
 }
 
-/// Returns the capacity of a setting in words; `None` without a capacity.
+/// Returns the capacity of a setting in words; `None` if it is unknown.
 pub fn capacity_words(step: &SizeStep) -> Option<String> {
     let least = if step.at_least { "at least " } else { "" };
     step.capacity.map(|capacity| format!("{least}{}", quantity(capacity.rate, Unit::PerSecond)))
 }
 
-/// Names the budget with which no search ends too early.
+/// Returns a sentence that names a budget (`--budget`) with which no search should end too early; `None` if none did.
 fn too_short(result: &SizeResult) -> Option<String> {
     let early = result.steps.iter().filter(|step| step.needed_s.is_some()).count();
     let budget_s = result.needed_budget_s?.ceil();
@@ -98,7 +98,7 @@ fn too_short(result: &SizeResult) -> Option<String> {
     ))
 }
 
-/// Names the settings that may be cheaper than the chosen one.
+/// Returns a sentence that names the settings that may be cheaper than the chosen one; `None` if there are none.
 fn may_be_cheaper(result: &SizeResult) -> Option<String> {
     let steps = result.may_be_cheaper.iter().filter_map(|at| result.steps.get(*at));
     let settings: Vec<String> = steps.map(|step| setting_words(&step.setting)).collect();
@@ -163,7 +163,7 @@ fn row(step: &SizeStep, cheapest: bool) -> Vec<Cell> {
     ]
 }
 
-/// Lists the settings whose capacity is a bound or unknown, and the expectations that were not met.
+/// Lists the settings whose capacity is unknown or only a bound, and the expectations that were not met.
 fn limited(result: &SizeResult) -> Option<Block> {
     let reasons = result.steps.iter().flat_map(|step| {
         let missed = step.expected.iter().filter(|one| !one.met);
@@ -175,7 +175,7 @@ fn limited(result: &SizeResult) -> Option<Block> {
     (!items.is_empty()).then(|| Block::List(List { title: "Not enough, or bounded".into(), brief: items.len(), items }))
 }
 
-/// Describes the fitted law.
+/// Describes the fitted Universal Scalability Law.
 fn law_words(law: &Fit) -> String {
     let percent =
         |name: &str| law.coefficients.get(name).map_or("-".into(), |value| format!("{} %", significant(100.0 * value)));
@@ -187,7 +187,8 @@ fn law_words(law: &Fit) -> String {
     )
 }
 
-/// Returns the chart of measured and predicted capacities by CPUs, if the numbers of CPUs differ.
+/// Returns the chart of measured and predicted capacities by number of CPUs; `None` if all settings have the same
+/// number.
 fn chart(result: &SizeResult) -> Option<Block> {
     let points = |of: &dyn Fn(&SizeStep) -> Option<f64>| -> Vec<(f64, f64)> {
         let mut points: Vec<(f64, f64)> =

@@ -1,13 +1,13 @@
-//! Properties of the reader's screen, and errors of forms.
+//! Properties of the reader's terminal, and errors of rendering.
 
-/// Properties of the reader's screen.
+/// Properties of the reader's terminal.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Style {
-    /// Number of columns of the terminal. Fewer than 40 count as 40.
+    /// Number of columns of the terminal. A number below 40 counts as 40.
     pub width: usize,
-    /// True if colours may be used: standard output is a terminal and `NO_COLOR` is not set.
+    /// True if the output may contain colours.
     pub color: bool,
-    /// True if the terminal or the locale has no characters beyond ASCII, so bars consist of `#`.
+    /// True if the terminal or the locale has only ASCII characters. Bars then consist of `#`.
     pub ascii: bool,
 }
 
@@ -20,15 +20,15 @@ impl Default for Style {
 /// An error of rendering a report.
 #[derive(Debug, thiserror::Error)]
 pub enum ReportError {
-    /// Unknown form.
+    /// There is no output form with the requested name.
     #[error("there is no report form {asked:?}; take one of {known}")]
     UnknownForm {
         /// Form that the user requested.
         asked: String,
-        /// Known forms.
+        /// Names of the known forms.
         known: String,
     },
-    /// The run has no stacks to fold.
+    /// The run has no sampled stacks of the server's threads.
     #[error(
         "this run has no stacks of the server's threads; \
          loadline waits --port N --folded FILE samples those of a running server"

@@ -6,11 +6,11 @@ pub enum Tone {
     /// Neutral.
     #[default]
     Plain,
-    /// Good: a limit held, or a check passed.
+    /// Good: a limit is met, or a check passed.
     Good,
     /// Needs attention.
     Warn,
-    /// Bad: a limit or a check failed.
+    /// Bad: a limit is exceeded, or a check failed.
     Bad,
     /// Less important.
     Quiet,

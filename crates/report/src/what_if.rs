@@ -1,4 +1,4 @@
-//! The prediction for other resources or another number of users.
+//! Document of `loadline what-if`: the prediction for other resources or another number of users.
 
 use run::{Estimate, LoadPoint, Resource, WhatIf};
 
@@ -6,7 +6,7 @@ use crate::plot::{Axis, Hue, Look, Mark, Plot, Scale, Series, Spot};
 use crate::{Block, Cell, Col, Doc, Item, KeyFigure, List, ReportError, Section, Style, Table, Tone, Unit, Weight};
 use run::number::{number, prose::counted, quantity};
 
-/// Renders a prediction as text, Markdown, HTML or JSON. `run` is the name of the run.
+/// Renders a prediction as text, Markdown, HTML or JSON. `run` is the name of the run on which the prediction is based.
 pub fn render_what_if(form: &str, answer: &WhatIf, run: &str, style: &Style) -> Result<String, ReportError> {
     crate::answer::render(form, answer, &document(answer, run), style)
 }
@@ -30,7 +30,7 @@ fn document(answer: &WhatIf, run: &str) -> Doc {
     }
 }
 
-/// Returns the change in words.
+/// Returns the changes that the user asked about, in words.
 fn changes(answer: &WhatIf) -> String {
     if answer.changes.is_empty() { "what if".into() } else { format!("what if: {}", answer.changes.join(", ")) }
 }
@@ -50,7 +50,7 @@ fn users(answer: &WhatIf) -> String {
     counted(f64::from(answer.users), "user")
 }
 
-/// Returns the words before a rate that is limited by a resource of which only a lower bound is known.
+/// Returns "at least " before a rate whose limiting resource has only a lower bound; otherwise an empty text.
 fn bound(answer: &WhatIf) -> &'static str {
     if answer.bottleneck.as_ref().is_some_and(|resource| resource.at_least) { "at least " } else { "" }
 }
@@ -99,7 +99,7 @@ fn key_figures(answer: &WhatIf) -> Vec<KeyFigure> {
     figures
 }
 
-/// Returns the rate at which a resource is full.
+/// Returns words for the rate at which a resource is full.
 fn full_at(resource: &Resource) -> String {
     let more = if resource.at_least { " or more" } else { "" };
     format!("at {}{more}", quantity(resource.limit, Unit::PerSecond))
@@ -140,10 +140,11 @@ fn resources(answer: &WhatIf) -> Table {
     Table { columns, rows: answer.resources.iter().map(row).collect(), ..Table::default() }
 }
 
-/// Function that returns a figure of a point of the curve, with the ends of its interval.
+/// Function that returns the predicted value at a point of the curve, and the lower and upper end of its interval.
 type Place = fn(&LoadPoint) -> [f64; 3];
 
-/// Returns one figure by number of users or arrival rate. Finite ends of the figure's interval are added.
+/// Returns the curves of one figure by number of users or arrival rate: its value, and the ends of its interval where
+/// they are finite.
 fn between(answer: &WhatIf, of: Place) -> Vec<Series> {
     let x = |p: &LoadPoint| p.arrivals.unwrap_or(f64::from(p.users));
     let points = |at: usize| answer.curve.iter().map(|p| (x(p), of(p)[at])).filter(|(_, y)| y.is_finite()).collect();

@@ -1,4 +1,4 @@
-//! Small changes to sentences from other crates.
+//! Small changes to the wording of sentences from other crates.
 
 /// Returns the sentence with a capital first letter, unless it begins with a name such as `p99` or `loadline`.
 pub(crate) fn capital(sentence: &str) -> String {

@@ -1,4 +1,4 @@
-//! Tests that no run makes a form panic or fail, whatever its figures, names and gaps are.
+//! Checks that no run makes an output form panic or fail, whatever figures and names it has or lacks.
 
 #![allow(clippy::unwrap_used)]
 

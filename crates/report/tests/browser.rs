@@ -1,5 +1,5 @@
-//! The page in a real browser (headless Chromium). The page must load and have its charts. On a phone and on a desktop,
-//! it must never be wider than the window.
+//! Opens the page in a real browser (headless Chromium). The page must load and have its charts. It must not be wider
+//! than the window, neither on a phone nor on a desktop.
 
 #![allow(clippy::unwrap_used, clippy::panic)]
 
@@ -35,7 +35,7 @@ fn no_page_is_wider_than_its_window() {
             );
         }
     }
-    // This script inspects the pages.
+    // This script runs in the outer page and inspects each page in its frame.
     let look = "<script>onload=()=>{for(let i=0;i<frames.length;i++){const f=frames[i],d=f.document,e=d.documentElement;\
         o.textContent+=`|${f.name} ${e.scrollWidth-e.clientWidth} ${d.querySelectorAll('svg[role]').length}`}}</script>";
     std::fs::write(dir.path().join("all.html"), format!("<pre id=o></pre>{frames}{look}")).unwrap();
@@ -50,7 +50,7 @@ fn no_page_is_wider_than_its_window() {
     }
 }
 
-/// The page allows only its own script; if the script has an effect, the browser has accepted it.
+/// The page allows browsers to run only its own script. An effect of the script shows that the browser accepted it.
 #[test]
 fn the_value_near_the_pointer_is_shown_and_a_link_opens_its_target() {
     if !testkit::has("values near the pointer", "chromium") {
@@ -74,7 +74,8 @@ fn the_value_near_the_pointer_is_shown_and_a_link_opens_its_target() {
     assert!(told.contains("|true|true|true||"), "{told}");
 }
 
-/// The print rules are applied to the screen, so that their effect can be inspected. The browser also prints a PDF.
+/// The test applies the page's print rules to the screen, so that their effect can be inspected. The browser also
+/// prints the page as a PDF.
 #[test]
 fn printed_pages_are_unfolded_and_lack_screen_controls() {
     if !testkit::has("print style", "chromium") {
@@ -103,7 +104,7 @@ fn printed_pages_are_unfolded_and_lack_screen_controls() {
     assert!(bytes.starts_with(b"%PDF-") && pages > 3, "{pages} pages of {} bytes", bytes.len());
 }
 
-/// Returns the text that the inspecting page has written.
+/// Returns the text that the inspecting script wrote into its page.
 fn dump(dir: &std::path::Path) -> String {
     let output = chromium(dir, "--dump-dom", "all.html");
     let dom = String::from_utf8_lossy(&output.stdout).into_owned();
@@ -111,7 +112,7 @@ fn dump(dir: &std::path::Path) -> String {
     dom[begin..].split("</pre>").next().unwrap_or_default().trim().to_string()
 }
 
-/// Runs the browser on a page of a directory.
+/// Runs the browser on a page in `dir`. `task` is the flag that says what to do with the page.
 fn chromium(dir: &std::path::Path, task: &str, page: &str) -> std::process::Output {
     let flags = [
         "--headless",

@@ -1,4 +1,5 @@
-//! Judge makes each decision once: every trial, rate and share that a page names must be one of judge's decisions.
+//! The judge makes each decision once. Checks that every trial, rate and share that a page names comes from the judge's
+//! findings.
 
 #![allow(clippy::unwrap_used)]
 
@@ -11,7 +12,7 @@ use loadline_report::{Block, Doc, Style, Unit, document, number, quantity, rende
 use proptest::prelude::*;
 use run::{Failure, Findings, Run, TlsPlan, TrialKind};
 
-/// Generates a judged run whose trial names occur nowhere else.
+/// Generates a judged run. The names of its trials occur nowhere else in the text.
 fn judged() -> impl Strategy<Value = Run> {
     let kinds = [None, Some(TrialKind::Watched), Some(TrialKind::Sweep), Some(TrialKind::Search)];
     let kind = prop::sample::select(kinds.to_vec());
@@ -30,7 +31,7 @@ fn judged() -> impl Strategy<Value = Run> {
     })
 }
 
-/// Returns the text of the sections with these IDs.
+/// Returns the titles and blocks of the sections with these IDs, as text.
 fn said(doc: &Doc, ids: &[&str]) -> String {
     let sections = doc.sections.iter().filter(|s| ids.contains(&s.id.as_str()));
     sections.map(|s| format!("{} {:?} ", s.title, s.blocks)).collect()
@@ -40,7 +41,7 @@ fn named(text: &str, trials: usize) -> Vec<usize> {
     (0..trials).filter(|i| text.contains(&format!("trial-{i}-of-it"))).collect()
 }
 
-/// Returns the figures before these words, as they are written: rates of requests, or shares.
+/// Returns the figures in a text that end with one of `ends`, as they are written: rates (`/s`) or shares (`%`).
 fn figures(text: &str, ends: &[&str]) -> BTreeSet<String> {
     let words: Vec<&str> = text.split(|c: char| c.is_whitespace() || "\"\\();:~".contains(c)).collect();
     let figure = |i: usize| {
@@ -54,7 +55,7 @@ fn figures(text: &str, ends: &[&str]) -> BTreeSet<String> {
     (0..words.len()).filter_map(figure).collect()
 }
 
-/// Returns figures as [`figures`] does, from all sentences of the findings.
+/// Returns the figures in all sentences of the findings, as [`figures`] returns them.
 fn in_words(found: &Findings, ends: &[&str]) -> BTreeSet<String> {
     fn strings(value: &serde_json::Value, all: &mut String) {
         match value {
@@ -72,7 +73,7 @@ fn in_words(found: &Findings, ends: &[&str]) -> BTreeSet<String> {
 const RATES: &[&str] = &["/s"];
 const SHARES: &[&str] = &["%"];
 
-/// Returns the rates in the findings, as a page writes them.
+/// Returns the rates in the findings, formatted as a page formats them.
 fn rates(run: &Run) -> BTreeSet<String> {
     let found = &run.findings;
     let capacity = found.capacity.iter().flat_map(|c| [Some(c.rate), c.low, c.high, c.failed_at]);
@@ -88,7 +89,7 @@ fn rates(run: &Run) -> BTreeSet<String> {
         found.trust.generator_ceiling,
     ];
     let all = capacity.chain(evidence).chain(offered).chain(good).chain(more).flatten();
-    // If its interval is wide, a capacity is written with two digits.
+    // A capacity with a wide interval is written with two digits.
     let two_digits = |rate: f64| format!("{rate:.1e}").parse().unwrap_or(rate);
     let written = all.flat_map(|rate| {
         [rate, two_digits(rate)].map(|rate| format!("{}/s {}", number(rate), quantity(rate, Unit::PerSecond)))
@@ -98,7 +99,7 @@ fn rates(run: &Run) -> BTreeSet<String> {
     known
 }
 
-/// Returns the shares in the findings, as a page writes them.
+/// Returns the shares in the findings, formatted as a page formats them.
 fn shares(run: &Run) -> BTreeSet<String> {
     let found = &run.findings;
     let trust = &found.trust;
@@ -108,12 +109,12 @@ fn shares(run: &Run) -> BTreeSet<String> {
     let written: Vec<String> = all.into_iter().flatten().map(|share| quantity(share, Unit::Share)).collect();
     let mut known = in_words(found, SHARES);
     known.extend(figures(&written.join(" "), SHARES));
-    // The pages themselves contain "95 % interval".
+    // Pages contain the words "95 % interval" even if the findings have no share of 95 %.
     known.insert("95".into());
     known
 }
 
-/// Returns true if all requests of some tenth of a second, or of some trial, failed.
+/// Returns true if all requests failed in some tenth of a second or in some whole trial.
 fn has_failed_stretch(run: &Run) -> bool {
     run.trials.iter().any(|trial| {
         let measured = &trial.measured;
@@ -125,7 +126,7 @@ fn has_failed_stretch(run: &Run) -> bool {
     })
 }
 
-/// Returns the reason why a run failed, derived only from its trials and its capacity.
+/// Returns the reason for which a run fails, derived only from its trials and its capacity.
 fn failure(run: &Run) -> Option<Failure> {
     let nothing = run.trials.iter().all(|t| t.measured.tally.completed == 0);
     let broken = run.findings.capacity.as_ref().is_some_and(|c| !c.held);
@@ -163,7 +164,8 @@ proptest! {
         let doc = document(&run);
         let headline = if run.findings.capacity.is_some() { doc.title.as_str() } else { "" };
         let ids: &[&str] = match run.trials.iter().any(|trial| trial.kind == TrialKind::Fixed) {
-            // The answer of a load has the figures of its trial.
+            // For a load that the user chose, the answer section shows its trial's figures, which are not in the
+            // findings.
             true => &["verdict", "counters-say", "trust", "capacity"],
             false => &["answer", "verdict", "counters-say", "trust", "capacity"],
         };
@@ -185,7 +187,7 @@ proptest! {
             let printed: Vec<&str> = table.rows.iter().map(|r| r[at].text.as_str()).collect();
             prop_assert_eq!(printed, shares.iter().map(String::as_str).collect::<Vec<_>>());
         }
-        // Runs that only watched have no table of trials.
+        // Runs in which loadline only watched a server have no table of trials.
         let has_table = doc.sections.iter().any(|section| section.id == "trials");
         prop_assert!(has_table || run.trials.iter().all(|trial| trial.kind == TrialKind::Watched));
         let wide = Style { width: 400, color: false, ascii: false };

@@ -1,5 +1,5 @@
-//! Every form of runs that were built by hand, compared with stored texts. After an intended change, inspect the
-//! `.snap.new` files, then run the tests with `INSTA_UPDATE=always`.
+//! Renders runs that were built by hand in every form, and compares the texts with stored ones. After an intended
+//! change, inspect the `.snap.new` files, then run the tests with `INSTA_UPDATE=always`.
 
 #![allow(clippy::unwrap_used, clippy::panic)]
 
@@ -14,12 +14,12 @@ fn made(form: &str, run: &run::Run) -> String {
     render(form, run, &Style::default()).unwrap()
 }
 
-/// Shortens the long histogram data to its beginning.
+/// Cuts each line after 90 characters, because the lines of histogram data are long.
 fn short(text: &str) -> String {
     text.lines().map(|l| l.chars().take(90).collect::<String>() + "\n").collect()
 }
 
-/// Returns markdown without the plan, whose fields belong to other crates.
+/// Returns Markdown without the section about the plan, because other crates determine the plan's fields.
 fn without_plan(text: &str) -> &str {
     text.split("\n## Plan and hosts").next().unwrap_or_default()
 }
@@ -40,7 +40,7 @@ fn the_terminal_shows_the_answer_in_its_first_fifteen_lines() {
     insta::assert_snapshot!("find.txt", text);
 }
 
-/// The brief text must be the answer, and the full text must repeat none of its sentences.
+/// The brief text must be the answer section. Each line of the brief text must occur exactly once in the full text.
 #[test]
 fn the_brief_text_is_the_answer_in_at_most_twelve_lines() {
     let run = common::find();
@@ -70,7 +70,7 @@ fn the_brief_text_of_a_load_has_percentiles_first_and_a_histogram() {
     insta::assert_snapshot!("load.brief.txt", text);
 }
 
-/// A load with repeats has no answer of its own, only a table.
+/// A load with several trials has no answer section, only a table of trials.
 #[test]
 fn the_brief_text_of_many_loads_fits_a_screen() {
     let mut run = common::load();
@@ -113,7 +113,7 @@ fn an_experiment_is_shown_beside_the_published_numbers() {
     assert!(text.contains("FAILED"), "a failed check is said aloud");
 }
 
-/// Trials without requests have no values for the common table of trials.
+/// Trials without requests would have no values in the common table of trials.
 #[test]
 fn timings_of_a_library_have_the_tables_and_charts_of_their_experiment() {
     let mut run = common::experiment();
@@ -127,7 +127,7 @@ fn timings_of_a_library_have_the_tables_and_charts_of_their_experiment() {
     assert!(html.contains(">epoll</text>") && html.contains(">select</text>"));
 }
 
-/// A file may contain anything, such as rows of wrong lengths or curves without points.
+/// A file may contain anything, such as rows of wrong lengths and curves without points.
 #[test]
 fn tables_and_charts_of_any_shape_are_drawn() {
     let mut run = common::experiment();
@@ -140,7 +140,7 @@ fn tables_and_charts_of_any_shape_are_drawn() {
     }
 }
 
-/// The server accepts connections and never answers. Events that did not happen have no time.
+/// The server accepts connections but never answers. No time may be shown for an event that did not happen.
 #[test]
 fn requests_without_answers_have_no_time() {
     let mut run = common::load();
@@ -158,8 +158,8 @@ fn requests_without_answers_have_no_time() {
     }
 }
 
-/// The cause of an aborted run must be its title in every form that has titles, even after successful trials. In this
-/// test, the text of the cause is hostile.
+/// The cause that ended a run must be the title in every form that has titles, even after successful trials. In this
+/// test, the text of the cause contains HTML tags.
 #[test]
 fn the_death_of_a_server_is_the_title_of_every_form() {
     let mut run = common::find();
@@ -172,7 +172,8 @@ fn the_death_of_a_server_is_the_title_of_every_form() {
     let wide = Style { width: 300, color: false, ascii: false };
     let plain = "The server's process <b>x</b>:7 ended (killed by SIGKILL) at 3.0 s";
     let text = render("text", &run, &wide).unwrap();
-    // Only the title may name the cause. The text must not say "Interrupted", because no user interrupted the run.
+    // The cause may be stated only once, in the title. The text must not say "Interrupted", because no user interrupted
+    // the run.
     let told_once = |text: &str| text.matches("killed by SIGKILL").count() == 1;
     assert!(text.starts_with(plain) && text.contains("Ended early") && !text.contains("Interrupted"), "{text}");
     let screen = brief(&run, &wide, 42);
@@ -186,7 +187,7 @@ fn the_death_of_a_server_is_the_title_of_every_form() {
     }
     let read: serde_json::Value = serde_json::from_str(&made("json", &run)).unwrap();
     assert!(read["findings"]["failure"] == "died" && read["interrupted"] == true, "{}", read["findings"]["failure"]);
-    // Without the cause, the capacity is the headline.
+    // In a run without such a cause, the title is the capacity.
     assert!(made("text", &common::find()).starts_with("46,500 requests/s"));
 }
 
@@ -201,14 +202,14 @@ fn a_narrow_terminal_gets_no_line_beyond_its_width() {
     }
 }
 
-/// The page draws the chain of upstreams. Other forms show indented lines.
+/// The HTML page draws the chain of upstream services, and other forms show it as indented lines.
 #[test]
 fn upstreams_are_shown_in_every_form_for_people() {
     let run = common::behind();
     let html = made("html", &run);
     let drawn = html.split("id=\"behind\"").nth(1).unwrap().split("</section>").next().unwrap();
     assert_eq!(drawn.matches("<svg").count(), 2, "one for the page, one for a phone");
-    // The server's own thread is full in this run, too.
+    // In this run, the server's own thread is full, too.
     assert_eq!((drawn.matches("class=\"tip\"").count(), drawn.matches("FULL: one thread</text>").count()), (8, 4));
     assert!(!html.contains("<i>a-process"), "a name is only text");
     let text = made("text", &run);
@@ -243,7 +244,7 @@ fn hostile_names_stay_text() {
     assert!(html.matches("<script").count() == 1 && !html.contains("alert('x')"), "there is one script, which is ours");
 }
 
-/// Returns a run in which every text is the hostile one.
+/// Returns a run in which all names and sentences begin with `text`.
 fn planted(text: &str) -> run::Run {
     fn plant(value: &mut serde_json::Value, text: &str) {
         match value {
@@ -295,7 +296,7 @@ fn the_page_loads_no_other_file() {
     assert!(!colours.contains("fill=\"#") && !colours.contains("stroke=\"#"), "colours come from the style sheet");
 }
 
-/// Each part of the page must have a target for links, and a link to itself.
+/// Each section of the page must have an ID, and a link to itself.
 #[test]
 fn each_section_can_be_linked_to() {
     let html = made("html", &common::find());
@@ -306,7 +307,7 @@ fn each_section_can_be_linked_to() {
     }
 }
 
-/// The browser must run the script whose digest is in the page, and no other script.
+/// The page's policy must allow its own script, by the script's digest, and no other script.
 #[test]
 fn the_page_allows_exactly_its_own_script() {
     let html = made("html", &common::awkward());
@@ -318,8 +319,8 @@ fn the_page_allows_exactly_its_own_script() {
 #[test]
 fn json_is_run_json() {
     let mut run = common::find();
-    // A stored run has figures of 0, and the reasons of absent figures, only if it also has the samples. The counters
-    // of this run have no samples.
+    // The counters of this run have no samples. For such counters, a stored run has no figures of 0 and no reasons for
+    // absent figures.
     let sides = run.trials.iter_mut().flat_map(|trial| [&mut trial.client].into_iter().chain(&mut trial.server));
     let is_stored = |reading: &run::Reading| reading.value().is_some_and(|value| value != 0.0);
     sides.for_each(|side| {
@@ -328,7 +329,7 @@ fn json_is_run_json() {
     });
     let back: run::Run = serde_json::from_str(&made("json", &run)).unwrap();
     assert_eq!(back.trials.len(), run.trials.len());
-    // The values that are not stored are computed again when a run is read.
+    // Values that are not stored are computed again after a run is read.
     let back = common::decided(back);
     assert_eq!(made("markdown", &back), made("markdown", &run));
 }
@@ -387,7 +388,7 @@ fn an_unknown_form_is_refused_with_the_known_ones() {
     assert!(error.to_string().contains("text, html, json"));
 }
 
-/// Writes the pages into a folder, for viewing in a browser.
+/// Writes pages into a folder, so that a developer can view them in a browser.
 #[test]
 #[ignore = "writes pages to look at; run by hand"]
 fn pages_for_viewing_in_a_browser() {

@@ -1,4 +1,5 @@
-//! Display of a load that changes and of a request mix: the timeline with both sides, and a table of classes.
+//! Tests of the report on a load whose rate changes, and on a request mix. They check the charts over time with both
+//! sides, and the table of classes.
 
 #![allow(clippy::unwrap_used)]
 
@@ -11,7 +12,7 @@ fn section(run: &Run, id: &str) -> Section {
     document(run).sections.into_iter().find(|section| section.id == id).unwrap()
 }
 
-/// Returns a trial with a rising rate and three known sections, with both sides on hosts of their own.
+/// Returns a trial whose rate rises, with response times at four moments. Client and server have hosts of their own.
 fn ramp() -> Run {
     let mut run = common::load();
     run.plan.load.stages = vec![Stage { seconds: 4.0, from: 0.0, to: 4000.0 }];
@@ -39,7 +40,7 @@ fn the_timeline_has_offered_completed_percentiles_and_the_cpu_of_both_sides() {
     let Some(Block::Multiples(plots)) = section(&run, "series").blocks.into_iter().next() else { panic!() };
     let plot = |title: &str| plots.iter().find(|plot| plot.title == title).unwrap();
     let line = |plot: &Plot, label: &str| plot.series.iter().find(|s| s.label == label).unwrap().points.clone();
-    // The window begins 1 s after the load, whose rate rises by 1000 every second.
+    // The window begins 1 s after the start of the load, whose rate rises by 1000/s every second.
     let rates = plot("completed requests");
     let offered = line(rates, "offered");
     assert!(offered.iter().all(|(at_s, rate)| (rate - 1000.0 * (1.0 + at_s)).abs() < 1e-6), "{offered:?}");

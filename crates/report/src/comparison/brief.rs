@@ -1,4 +1,4 @@
-//! The conclusion of a comparison for a terminal: one sentence, the deciding figures, and at most two warnings.
+//! Short comparison for a terminal: one sentence with the conclusion, the deciding figures, and at most two warnings.
 
 use run::{ComparedFigure, Comparison, ComparisonOutcome, FigureRole};
 
@@ -6,10 +6,10 @@ use super::{advice, describe, names, remark, sentence, shown, smallest_change, s
 use crate::words::capital;
 use crate::{Block, Doc, Note, Section, Style, Table, Tone, Warnings, Weight};
 
-/// Number of warnings that are shown.
+/// Maximum number of warnings that are shown.
 const MAX_WARNINGS: usize = 2;
 
-/// Renders the conclusion of a comparison for a terminal.
+/// Renders the short comparison for a terminal.
 pub fn brief_comparison(comparison: &Comparison, style: &Style) -> String {
     let mut blocks: Vec<Block> = deciding(comparison).map(Block::Table).into_iter().collect();
     if comparison.outcome == ComparisonOutcome::Undecided {
@@ -28,7 +28,7 @@ fn decides(figure: &ComparedFigure) -> bool {
     figure.role != FigureRole::Listed
 }
 
-/// Returns the table of the figures that decide.
+/// Returns the table of the figures that decide the conclusion.
 fn deciding(comparison: &Comparison) -> Option<Table> {
     let comparisons: Vec<ComparedFigure> = comparison.comparisons.iter().filter(|c| decides(c)).cloned().collect();
     let only = Comparison { comparisons, ..comparison.clone() };
@@ -37,8 +37,8 @@ fn deciding(comparison: &Comparison) -> Option<Table> {
     (!only.comparisons.is_empty()).then(|| Table { notes, ..table(&only) })
 }
 
-/// Returns the weaknesses of the comparison, the most serious first: the death of a server, different conditions,
-/// notes.
+/// Returns the weaknesses of the comparison, the most serious first: the death of the old server, different conditions,
+/// and notes.
 fn warnings(comparison: &Comparison) -> Warnings {
     let died = comparison.deaths.iter().filter(|death| !death.new).map(|death| capital(&describe(death)));
     let differs = comparison.differences.iter().map(|difference| format!("Differs: {difference}"));
@@ -48,7 +48,7 @@ fn warnings(comparison: &Comparison) -> Warnings {
     Warnings { shown, more, ..Warnings::default() }
 }
 
-/// Returns the number of figures that are not shown.
+/// Returns a note with the number of figures that are not shown; `None` if all are shown.
 fn left_out(comparison: &Comparison) -> Option<Block> {
     let left = shown(comparison).filter(|c| !decides(c)).count();
     let plural = if left == 1 { "" } else { "s" };

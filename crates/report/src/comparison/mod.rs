@@ -1,4 +1,5 @@
-//! A comparison as a document: the verdict, differences in the conditions, and one table of all figures.
+//! Document of a comparison: the verdict, differences between the conditions of both sides, and one table of all
+//! figures.
 
 mod brief;
 
@@ -13,7 +14,7 @@ use crate::plot::{Axis, Hue, IntervalRow, Intervals, Look, Plot, Scale, Series};
 use crate::{Block, Cell, Col, Doc, KeyFigure, Note, ReportError, Section, Style, Table, Tone, Unit, Weight};
 use run::number::{count, number, quantity, significant};
 
-/// Renders a comparison: `text`, `markdown`, `html` or `json`.
+/// Renders a comparison. `form` is `text`, `markdown`, `html` or `json`.
 pub fn render_comparison(form: &str, comparison: &Comparison, style: &Style) -> Result<String, ReportError> {
     crate::answer::render(form, comparison, &document(comparison), style)
 }
@@ -48,7 +49,7 @@ fn document(comparison: &Comparison) -> Doc {
     }
 }
 
-/// Returns a sentence about the order of the windows: its seed, the number of pairs, and the time of the decision.
+/// Returns a note about the order of the windows: its seed, the number of pairs, and the time of the decision.
 fn in_turns(turns: &WindowOrder, decided_after_s: Option<f64>) -> Block {
     let pairs = turns.new_first.len();
     let plural = if pairs == 1 { "" } else { "s" };
@@ -58,8 +59,8 @@ fn in_turns(turns: &WindowOrder, decided_after_s: Option<f64>) -> Block {
     Note::block(Tone::Plain, text)
 }
 
-/// Returns a sentence with the smallest change that the comparison would have detected, and with the amount of data
-/// that detects 1 %.
+/// Returns a sentence with the smallest change that the comparison would have detected. If known, it also gives the
+/// amount of data with which a change of 1 % is detected.
 fn smallest_change(comparison: &Comparison) -> Option<String> {
     let (change, figure) = (comparison.smallest_change?, comparison.smallest_change_of.as_ref()?);
     let change = if change >= 1.0 {
@@ -75,14 +76,14 @@ fn smallest_change(comparison: &Comparison) -> Option<String> {
     Some(format!("Smallest change that this comparison shows in 19 of 20 cases: {change} of {figure}{needs}."))
 }
 
-/// Returns the conclusion with the figure that decided it.
+/// Returns the conclusion, with the figure that decided it.
 fn sentence(comparison: &Comparison) -> String {
     let decided = comparison.decided_by.as_ref().filter(|_| !comparison.deaths.iter().any(|death| death.new));
     let figure = decided.and_then(|name| comparison.comparisons.iter().find(|c| c.figure == *name));
     figure.map_or_else(|| title(comparison), |figure| format!("{}: {}", head(comparison), clause(figure)))
 }
 
-/// Returns the conclusion with all figures that decide it.
+/// Returns the conclusion, with all figures that count for it.
 fn title(comparison: &Comparison) -> String {
     if let Some(death) = comparison.deaths.iter().find(|death| death.new) {
         return format!("Regression: {}", describe(death));
@@ -116,8 +117,8 @@ fn deciding(comparison: &Comparison) -> impl Iterator<Item = &ComparedFigure> {
     comparison.comparisons.iter().filter(|c| c.role != FigureRole::Listed)
 }
 
-/// Returns a deciding figure with its change in words: `p50 12 % higher`. Returns only the name if the figure did not
-/// change.
+/// Returns a deciding figure with its change in words, such as `p50 12 % higher`. For an unchanged figure, returns only
+/// its name.
 fn clause(c: &ComparedFigure) -> String {
     if c.word == ComparisonResult::Same {
         return c.figure.clone();
@@ -134,7 +135,8 @@ fn clause(c: &ComparedFigure) -> String {
     }
 }
 
-/// Returns advice to decide the undecided figures, in a time that is practical for the user.
+/// Returns advice on how to decide the undecided figures. If the measurement would take more than an hour, names the
+/// smallest difference that an hour would show.
 fn advice(comparison: &Comparison) -> String {
     let open: Vec<&ComparedFigure> =
         comparison.comparisons.iter().filter(|c| comparison.open.contains(&c.figure)).collect();
@@ -147,17 +149,17 @@ fn advice(comparison: &Comparison) -> String {
     }
 }
 
-/// Returns the length of a measurement that would decide a figure, seconds; `None` if more time does not decide, or if
-/// the length is unknown.
+/// Returns the length of a measurement that would decide a figure, seconds. Returns `None` if a longer measurement does
+/// not decide it, or if the length is unknown.
 fn needed_s(c: &ComparedFigure, comparison: &Comparison) -> Option<f64> {
     let by_time = c.resolution.is_none() && c.more_of != Some(NeededData::Runs) && comparison.measured_s > 0.0;
     c.more.filter(|_| by_time).map(|more| more * comparison.measured_s)
 }
 
-/// Length of a measurement, seconds, from which it is written in hours.
+/// Shortest length of a measurement that is written in hours, seconds.
 const HOURS_S: f64 = 2.0 * 3600.0;
 
-/// Formats the length of a measurement in seconds, whole minutes or hours, rounded up.
+/// Formats the length of a measurement in seconds, minutes or hours, rounded up to a whole number.
 fn length(seconds: f64) -> String {
     if seconds < 100.0 {
         format!("{} s", number(seconds.ceil()))
@@ -168,7 +170,8 @@ fn length(seconds: f64) -> String {
     }
 }
 
-/// Names the smallest change that an hour of measurement would detect; `None` if an hour or less is enough to decide.
+/// Names the smallest change that an hour of measurement would detect; `None` if at most an hour decides the figure, or
+/// if the change is unknown.
 fn untold(c: &ComparedFigure) -> Option<String> {
     let least = c.resolution?;
     let name = if least >= 1.0 {
@@ -179,7 +182,7 @@ fn untold(c: &ComparedFigure) -> Option<String> {
     Some(format!("{name} ({})", name_of(c)))
 }
 
-/// Returns the name of a figure; a cost of the server has a title.
+/// Returns the name of a figure: its title if it has one (costs of the server have one), otherwise its ID.
 fn name_of(c: &ComparedFigure) -> &str {
     if c.title.is_empty() { &c.figure } else { &c.title }
 }
@@ -201,7 +204,7 @@ fn decided(comparison: &Comparison) -> String {
     format!("decided by {figure}: {ratio}")
 }
 
-/// Returns the word that the screen shows for a result. Files have the ID `not-enough` for an undecided result.
+/// Returns the word that the screen shows for a result. (In files, an undecided result has the ID `not-enough`.)
 fn word(word: ComparisonResult) -> &'static str {
     if word == ComparisonResult::NotEnough { "undecided" } else { word.name() }
 }
@@ -214,7 +217,8 @@ fn tone(word: ComparisonResult) -> Tone {
     }
 }
 
-/// Ratio from which a change is written as a factor, because "+641,452 %" is meaningless to a reader.
+/// Smallest ratio that is written as a factor instead of a percentage. A large percentage such as "+641,452 %" would
+/// mean nothing to a reader.
 const TIMES: f64 = 2.0;
 
 fn percent(ratio: f64) -> String {
@@ -226,7 +230,7 @@ fn percent(ratio: f64) -> String {
     }
 }
 
-/// Formats a change with its interval. All three numbers have one unit: percent, a factor, or percentage points.
+/// Formats a change with its interval. Value and interval have one unit: percent, a factor, or percentage points.
 fn change(c: &ComparedFigure) -> String {
     if let Some(apart) = c.difference {
         return format!("{} points ({} to {})", points(apart.value), points(apart.low), points(apart.high));
@@ -246,7 +250,7 @@ fn change(c: &ComparedFigure) -> String {
     }
 }
 
-/// Formats a difference of shares in percentage points, with two significant digits.
+/// Formats a difference between two shares in percentage points, with about two significant digits.
 fn points(share: f64) -> String {
     let points = 100.0 * share;
     let digits = if points.abs() >= 1.0 || points == 0.0 { 1 } else { 1 - points.abs().log10().floor() as i32 };
@@ -255,7 +259,8 @@ fn points(share: f64) -> String {
     format!("{}{}", if points < 0.0 { "-" } else { "+" }, significant(rounded))
 }
 
-/// Returns the chart of ratios with intervals. Figures without an interval are only in the table.
+/// Returns the chart of the ratios (new over old) and their intervals. It leaves out figures without an interval, which
+/// are only in the table.
 fn intervals(comparison: &Comparison) -> Option<Block> {
     let row = |c: &ComparedFigure| {
         let (low, high) = c.low.zip(c.high)?;
@@ -278,7 +283,7 @@ fn intervals(comparison: &Comparison) -> Option<Block> {
     })
 }
 
-/// Returns both curves: throughput by number of clients, and all percentiles of the response time.
+/// Returns the charts of both sides: throughput by number of clients, and all percentiles of the response time.
 fn curves(comparison: &Comparison) -> Vec<Block> {
     let both = |points: &[CurvePoint]| {
         let of = |side: fn(&CurvePoint) -> f64| points.iter().map(|p| (p.at, side(p))).collect();
@@ -308,7 +313,8 @@ fn curves(comparison: &Comparison) -> Vec<Block> {
     plots.into_iter().flatten().map(|plot| Block::Plot(Box::new(plot))).collect()
 }
 
-/// Returns the figures to show. Of the many costs, only those that differ are shown.
+/// Returns the figures to show. Of the figures beside the main ones (`beside`, such as costs), only those that changed
+/// are shown.
 fn shown(comparison: &Comparison) -> impl Iterator<Item = &ComparedFigure> {
     let differs = |c: &ComparedFigure| matches!(c.word, ComparisonResult::Faster | ComparisonResult::Slower);
     comparison.comparisons.iter().filter(move |c| !c.beside || differs(c))
@@ -324,10 +330,10 @@ fn table(comparison: &Comparison) -> Table {
     table
 }
 
-/// Place of the column with the data that would decide an undecided figure.
+/// Index of the column with the data that would decide an undecided figure.
 const NEEDS: usize = 5;
 
-/// Returns the columns. A terminal of 80 columns has no space for the last two.
+/// Returns the columns of the table. A terminal of 80 columns has no space for the last two.
 fn columns() -> [Col; 7] {
     [
         Col::words("figure", 0),
@@ -340,7 +346,7 @@ fn columns() -> [Col; 7] {
     ]
 }
 
-/// Returns notes: advice for the undecided figures, and remarks on single figures.
+/// Returns the notes below the table: advice for the undecided figures, and remarks on single figures.
 fn notes(comparison: &Comparison) -> Vec<String> {
     let open = |of: NeededData| {
         let needs = |c: &ComparedFigure| c.more.is_some() && c.resolution.is_none();
@@ -366,13 +372,13 @@ fn notes(comparison: &Comparison) -> Vec<String> {
         .collect()
 }
 
-/// Returns the remark on a figure.
+/// Returns the remark on a figure, after the figure's name; `None` for a figure without a remark.
 fn remark(c: &ComparedFigure) -> Option<String> {
     Some(format!("{}: {}", name_of(c), c.said.as_ref()?))
 }
 
-/// Formats the old (0) or new (1) value of a figure. A share is formatted in percent. If requests had no response yet,
-/// the share is a lower bound.
+/// Formats the value of a figure on side 0 (old) or 1 (new). A share is formatted in percent. If some requests still
+/// had no response, the share is marked as a lower bound.
 fn value(c: &ComparedFigure, side: usize) -> String {
     let value = [c.old, c.new][side];
     if c.difference.is_none() {
@@ -381,7 +387,8 @@ fn value(c: &ComparedFigure, side: usize) -> String {
     format!("{}{}", if c.open[side] > 0 { "≥" } else { "" }, quantity(value, Unit::Share))
 }
 
-/// Returns a sentence with the number of requests that had no response yet, which the failed share does not count.
+/// Returns a sentence with the number of requests that had no response at the end. The share of failed requests does
+/// not count them.
 fn still_open(c: &ComparedFigure) -> Option<String> {
     let side = |at: usize| format!("{} of the {} server", count(c.open[at]), ["old", "new"][at]);
     let sides: Vec<String> = [0, 1].into_iter().filter(|at| c.open[*at] > 0).map(side).collect();
@@ -403,7 +410,8 @@ fn row(c: &ComparedFigure, comparison: &Comparison) -> Vec<Cell> {
     ]
 }
 
-/// Returns the length of a measurement or the number of runs that would decide an undecided figure; empty for others.
+/// Returns the length of the measurement that would decide an undecided figure, or the factor of time or runs; empty
+/// for other figures.
 fn needs(c: &ComparedFigure, comparison: &Comparison) -> String {
     let of = if c.more_of == Some(NeededData::Runs) { "runs" } else { "the time" };
     let times = c.more.filter(|more| *more > 1.0 && c.resolution.is_none());

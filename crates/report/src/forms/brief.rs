@@ -1,26 +1,28 @@
-//! The brief form for the end of a command: the answer in a few lines, or the first sections of a run without an
-//! answer.
+//! Brief form, printed at the end of a command: the answer section in a few lines. For a run without an answer section,
+//! it prints the first sections.
 
 use super::text::Page;
 use crate::{Block, Doc, Style, Weight};
 
-/// Maximum number of lines of an answer. The command prints two more lines about the place of the report.
+/// Maximum number of lines of the answer section. The command then prints two more lines, which name the place of the
+/// full report.
 const ANSWER_LINES: usize = 12;
-/// Maximum number of terminal lines to which one long line of the answer is cut: first, and if the answer is still too
-/// long.
+/// Maximum numbers of terminal lines for one long line of the answer section. The second number is used if the section
+/// is still too long after lines were cut to the first.
 const MANY_LINES: usize = 3;
 const FEW_LINES: usize = 2;
-/// Number of rows of a table that are always kept.
+/// Number of rows that each table keeps, however little space there is.
 const ROWS: usize = 6;
 
-/// Renders the answer, or without an answer the first sections in at most `most` lines.
+/// Renders the answer section. For a document without one, renders the first sections in at most `most` lines, as far
+/// as leaving out table rows allows.
 pub(super) fn brief(doc: &Doc, style: &Style, most: usize) -> String {
     let has_answer = doc.sections.iter().any(|section| section.weight == Weight::Answer);
     if has_answer { answer(doc, style) } else { first_sections(doc, style, most) }
 }
 
-/// Renders the answer. If the answer of a search is too long, lines are left out or cut, the least important ones
-/// first.
+/// Renders the answer section. If it is too long, lines are left out or cut, the least important ones first. An answer
+/// section with bars or a table is never shortened.
 fn answer(doc: &Doc, style: &Style) -> String {
     let mut doc = doc.clone();
     doc.subtitle.clear();
@@ -30,20 +32,20 @@ fn answer(doc: &Doc, style: &Style) -> String {
     if blocks(&mut doc).any(|block| matches!(block, Block::Bars(_) | Block::Table(_))) {
         return Page::of(&doc, style, Weight::Answer).text();
     }
-    // Less is lost by leaving out a minor line, or by counting a warning instead of showing it, than by cutting a
-    // sentence.
+    // A cut sentence loses more than an omitted minor line or a warning that is only counted, so sentences are cut last
+    // within each round.
     for shorten in [leave_out, cut_to_many, fold_warning, cut_to_few] {
         while Page::of(&doc, style, Weight::Answer).height() > ANSWER_LINES && shorten(&mut doc) {}
     }
     Page::of(&doc, style, Weight::Answer).text()
 }
 
-/// Returns the blocks of the answer.
+/// Returns the blocks of the answer section.
 fn blocks(doc: &mut Doc) -> impl Iterator<Item = &mut Block> {
     doc.sections.iter_mut().filter(|section| section.weight == Weight::Answer).flat_map(|section| &mut section.blocks)
 }
 
-/// Removes the last line of the answer that may be left out. Returns false if no line may be left out.
+/// Removes the last line of the answer section that may be left out. Returns false if there is no such line.
 fn leave_out(doc: &mut Doc) -> bool {
     blocks(doc).any(|block| match block {
         Block::Answer(lines) => lines.iter().rposition(|line| line.optional).map(|at| lines.remove(at)).is_some(),
@@ -51,7 +53,7 @@ fn leave_out(doc: &mut Doc) -> bool {
     })
 }
 
-/// Hides a warning and counts it among the other hidden warnings.
+/// Hides a warning and adds it to the number of hidden warnings. Returns false if no warning can be hidden.
 fn fold_warning(doc: &mut Doc) -> bool {
     blocks(doc).any(|block| if let Block::Warnings(warnings) = block { warnings.fold_one() } else { false })
 }
@@ -90,7 +92,7 @@ fn first_sections(doc: &Doc, style: &Style, most: usize) -> String {
     for table in
         sections.flat_map(|s| &mut s.blocks).filter_map(|b| if let Block::Table(t) = b { Some(t) } else { None })
     {
-        // An additional line states how many rows are missing.
+        // The note about the removed rows takes one line itself, so one more row is removed.
         table.leave_out((over + 1).min(table.rows.len().saturating_sub(ROWS)));
     }
     Page::of(&doc, style, Weight::First).text()

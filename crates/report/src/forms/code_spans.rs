@@ -1,9 +1,9 @@
-//! Commands and names within sentences, between backticks.
+//! Finds commands and names between backticks in sentences.
 
 /// Part of a sentence.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Piece<'a> {
-    /// Words outside of backticks.
+    /// Text outside of backticks.
     Words(&'a str),
     /// Text between two backticks.
     Code(&'a str),
@@ -22,7 +22,7 @@ pub(super) fn code_spans(text: &str) -> Vec<Piece<'_>> {
     pieces
 }
 
-/// Returns the positions of the next two backticks with code between them.
+/// Returns the byte positions of the next two single backticks; the text between them is code.
 fn next_span(text: &str) -> Option<(usize, usize)> {
     let bytes = text.as_bytes();
     let single = |at: &usize| {

@@ -1,5 +1,5 @@
-//! The CSV form: one row per trial. The columns and their order are stable, and new columns are added at the end. Costs
-//! per request come last, with one column per cost and side that any trial has. A missing figure is an empty field.
+//! CSV form: one row per trial. The order of columns is stable, and later versions add columns at the end. Each cost
+//! per request that any trial has gets one column per side (client or server). A missing figure is an empty field.
 
 use std::collections::BTreeSet;
 
@@ -58,7 +58,7 @@ fn class_columns(class: &str) -> Vec<String> {
     counts.chain([rate]).chain(PARTS.iter().map(|(part, _)| format!("class_{class}_response_{part}_us"))).collect()
 }
 
-/// Returns the figures of a class in one trial, or empty fields.
+/// Returns the figures of a request class in one trial, or empty fields if the trial lacks the class.
 fn class_figures(trial: &Trial, class: &str) -> Vec<String> {
     let Some(class) = trial.classes.iter().find(|c| c.name == class) else {
         return vec![String::new(); CLASS_COUNTS.len() + 1 + PARTS.len()];
@@ -71,7 +71,7 @@ fn class_figures(trial: &Trial, class: &str) -> Vec<String> {
 
 type Column = (&'static str, fn(usize, &Trial) -> String);
 
-/// Columns before the figures.
+/// Columns that precede the figures.
 const COLUMNS: &[Column] = &[
     ("trial", |i, _| (i + 1).to_string()),
     ("label", |_, t| clean(&t.label)),
@@ -97,19 +97,20 @@ const PARTS: &[Part] = &[
 
 type Bound = (&'static str, fn(&Summary) -> String);
 
-/// Number of requests that were never answered, and the figures that are only lower bounds for that reason.
+/// Columns about requests that were never answered: their number, and the names of the figures that are only lower
+/// bounds because of them.
 const BOUNDS: &[Bound] = &[
     ("unanswered", |s| s.unanswered.to_string()),
     ("at_least", |s| s.at_least.iter().map(SummaryFigure::name).collect::<Vec<_>>().join(" ")),
 ];
 
-/// Returns the figures of a summary, or empty fields if nothing was counted.
+/// Returns the figures of a distribution, or empty fields if it has no values.
 fn figures(summary: &Summary) -> Vec<String> {
     let counted = summary.count > 0;
     PARTS.iter().map(|(_, get)| if counted { machine(get(summary)) } else { String::new() }).collect()
 }
 
-/// Returns side, id and unit of every cost that any trial has.
+/// Returns the side, ID and unit of every cost per request that any trial has.
 fn costs(run: &Run) -> BTreeSet<(&'static str, String, FigureUnit)> {
     let of = |(name, side): (&'static str, &'_ Side)| {
         side.costs.iter().map(|(id, cost)| (name, id.clone(), cost.unit)).collect::<Vec<_>>()
@@ -123,7 +124,8 @@ fn cost(trial: &Trial, side: &str, id: &str) -> String {
     value.map_or_else(String::new, machine)
 }
 
-/// Returns the name of a cost's column, such as `server_cpu_user_us_per_request`. All values of a cost have one unit.
+/// Returns the column name of a cost per request, such as `server_cpu_user_us_per_request`. The name contains the unit,
+/// because all values of a cost have one unit.
 fn cost_name(side: &str, id: &str, unit: FigureUnit) -> String {
     let plain = |c: char| if c.is_alphanumeric() || c == '_' { c } else { '_' };
     let unit = if unit == FigureUnit::Bytes { "bytes" } else { unit.symbol() };
@@ -166,8 +168,8 @@ pub(super) fn snake(name: &str) -> String {
     out
 }
 
-/// Formats a record according to RFC 4180, but ends it with a line feed only. A text that looks like a formula gets a
-/// leading apostrophe.
+/// Appends a record as RFC 4180 requires, except that it ends with a line feed only. A field that looks like a formula
+/// gets a leading apostrophe, so spreadsheets do not run it.
 fn push(out: &mut String, fields: Vec<String>) {
     let field = |f: String| {
         let risky = f.starts_with(['=', '@', '\t']) || (f.starts_with(['+', '-']) && f.parse::<f64>().is_err());

@@ -1,5 +1,5 @@
-//! The figures of a trial for programs, in one list for all forms. The figures are in the order of the CSV columns,
-//! which is stable: new figures are added at the end.
+//! Figures of a trial for output forms that programs read (CSV and OpenMetrics), in one list for all of them. The
+//! figures are in the order of the CSV columns.
 
 use run::{ClassPart, Run, Side, Summary, Trial};
 
@@ -7,14 +7,14 @@ use run::{ClassPart, Run, Side, Summary, Trial};
 pub(super) struct Figure {
     /// Column of the CSV, with the unit in its name.
     pub(super) column: &'static str,
-    /// Name of the OpenMetrics family, without `loadline_trial_`.
+    /// Name of the OpenMetrics metric family, without the prefix `loadline_trial_`.
     pub(super) family: &'static str,
     /// Description in one sentence.
     pub(super) help: &'static str,
     pub(super) of: Of,
 }
 
-/// Kind of figure, with its value.
+/// Type of a figure, with the function that returns its value.
 pub(super) enum Of {
     /// Count over the whole trial.
     Count(fn(&Trial) -> u64),
@@ -30,7 +30,7 @@ const fn level(column: &'static str, family: &'static str, help: &'static str, o
     Figure { column, family, help, of: Of::Level(of) }
 }
 
-/// Counts and rates.
+/// Counts and rates of a trial.
 #[rustfmt::skip]
 pub(super) const FIGURES: &[Figure] = &[
     count("attempted", "connects_attempted", "Connections tried.", |t| t.tally.attempted),
@@ -51,7 +51,8 @@ pub(super) const FIGURES: &[Figure] = &[
     level("concurrency", "concurrency", "Mean number of requests in flight.", |t| t.rates.concurrency),
 ];
 
-/// Counts added later. The added counts are the last columns of the CSV.
+/// Counts that were added in later versions. Their columns are at the end of the CSV, so the older columns keep their
+/// places.
 #[rustfmt::skip]
 const LATER_FIGURES: &[Figure] = &[
     count("unprocessed_resent", "unprocessed_resent", "Requests that the server left unprocessed behind an announced close, each sent again.", |t| t.tally.unprocessed),
@@ -61,7 +62,7 @@ const LATER_FIGURES: &[Figure] = &[
     count("unasked_messages", "unasked_messages", "Messages of the server that no request asked for.", |t| t.tally.unasked_messages),
 ];
 
-/// Figures of streams of events in the measured window, which only runs with streams have.
+/// Figures of event streams in the measured window. Only runs that request streams have them.
 #[rustfmt::skip]
 const STREAM_FIGURES: &[Figure] = &[
     level("events_per_s", "event_rate", "Events of streams per second.", |t| t.events as f64 / t.measured.length_s),
@@ -70,16 +71,17 @@ const STREAM_FIGURES: &[Figure] = &[
     level("streams_broken", "streams_broken", "Streams that began and ended early.", |t| t.streams_broken as f64),
 ];
 
-/// Returns the figures of a run that were added later.
+/// Returns the figures whose columns are at the end of the CSV: counts that were added in later versions, and the
+/// figures of event streams, if the run has any.
 pub(super) fn later_figures(run: &Run) -> impl Iterator<Item = &'static Figure> {
     let of_streams = run.plan.load.stream.as_ref().map_or(&[][..], |_| STREAM_FIGURES);
     LATER_FIGURES.iter().chain(of_streams)
 }
 
-/// A distribution of times: name, description and figures.
+/// A distribution of times: its name, its description, and the function that returns its summary.
 pub(super) type Times = (&'static str, &'static str, fn(&Trial) -> &Summary);
 
-/// Times of requests and connections.
+/// Distributions of times that every run has.
 const TIMES: &[Times] = &[
     ("response", "Response time from the intended start.", |t| &t.latency_us),
     ("service", "Service time from the actual send.", |t| &t.service_us),
@@ -88,27 +90,27 @@ const TIMES: &[Times] = &[
     ("connect", "Connect time.", |t| &t.connect_us),
 ];
 
-/// Handshake times, which exist only for connections with a handshake.
+/// Handshake times. Only runs with handshakes, for example of TLS, have them.
 const HANDSHAKE: Times =
     ("handshake", "Time from a connection to one that is ready for requests.", |t| &t.handshake_us);
 
-/// Times to the first byte, which runs of earlier versions lack.
+/// Times to the first byte. Runs of earlier versions lack them.
 const FIRST_BYTE: Times = ("first_byte", "Time to the first byte from the intended start.", |t| &t.first_byte_us);
 
-/// Times of streams of events, which only runs with streams have.
+/// Times of event streams. Only runs that request streams have them.
 const STREAM_TIMES: &[Times] = &[
     ("first_event", "Time to the first event of a stream from the intended start.", |t| &t.first_event_us),
     ("gap", "Time between an event of a stream and the next one.", |t| &t.gap_us),
 ];
 
-/// Returns the recorded sides of a trial, with their names.
+/// Returns the sides (client and server) of a trial that were recorded, with their names.
 pub(super) fn sides(trial: &Trial) -> impl Iterator<Item = (&'static str, &Side)> {
     [("client", Some(&trial.client)), ("server", trial.server.as_ref())]
         .into_iter()
         .filter_map(|(name, side)| Some((name, side?)))
 }
 
-/// Returns the distributions of a run.
+/// Returns the distributions of times that a run has.
 pub(super) fn times(run: &Run) -> impl Iterator<Item = &'static Times> {
     let handshakes = run.trials.iter().any(|t| !t.handshake_us.is_empty());
     let first_bytes = run.trials.iter().any(|t| !t.first_byte_us.is_empty());
@@ -116,7 +118,7 @@ pub(super) fn times(run: &Run) -> impl Iterator<Item = &'static Times> {
     TIMES.iter().chain(handshakes.then_some(&HANDSHAKE)).chain(first_bytes.then_some(&FIRST_BYTE)).chain(of_streams)
 }
 
-/// A count of a request class: name, description and value.
+/// A count of a request class: its name, its description, and the function that returns it.
 pub(super) type ClassCount = (&'static str, &'static str, fn(&ClassPart) -> u64);
 
 /// Counts of each class of a request mix, over the whole trial.

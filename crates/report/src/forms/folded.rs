@@ -1,5 +1,5 @@
-//! Folded stacks, the text that flame graph tools read: a stack and a weight per line. Weights are thousandths of a CPU
-//! or of a waiting thread. The first frame of a stack distinguishes the two.
+//! Folded stacks, the text format that flame graph tools read: one line per stack, with a weight. A weight is a number
+//! of CPUs or of waiting threads, times 1000. The first frame of each stack (`cpu` or `waiting`) says which.
 
 use run::{Run, StackSum};
 

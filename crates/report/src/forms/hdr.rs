@@ -1,6 +1,6 @@
-//! The HdrHistogram log: one line per histogram, tagged with trial and histogram. Values are in nanoseconds. Histograms
-//! are V2 compressed, the only encoding that all readers accept. Times are seconds of measurement since the first
-//! trial.
+//! HdrHistogram log: one line per histogram, tagged with the trial and the histogram's name. Values are in nanoseconds.
+//! The histograms use the compressed V2 encoding, because all readers accept it. The time of a line is the sum of the
+//! measured windows of all earlier trials, in seconds.
 //!
 //! Format: the interval log of HdrHistogram, written by the `hdrhistogram` crate.
 
@@ -36,7 +36,7 @@ pub(super) fn make(_: &Doc, run: &Run, _: &Style) -> Result<String, ReportError>
     String::from_utf8(bytes).map_err(|e| broken(e.to_string()))
 }
 
-/// Removes characters that end a tag or a comment.
+/// Replaces each character that could end a tag or a comment by `_`.
 fn word(text: &str) -> String {
     let kept = |c: char| if c.is_alphanumeric() || matches!(c, '.' | '_' | ':' | '-' | '+') { c } else { '_' };
     text.chars().map(kept).collect()

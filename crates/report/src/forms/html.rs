@@ -1,6 +1,6 @@
-//! The HTML form: one file with styles and charts. The page needs neither a network nor a script; a short script only
-//! shows the value nearest to the pointer. Colours follow the reader's choice of light or dark mode. Charts are laid
-//! out twice, for the page and for a phone.
+//! HTML form: one file with its styles and charts. The page needs no network, and is complete without scripts. A short
+//! script shows the chart value nearest to the pointer, and sorts tables. Colours follow the reader's choice of light
+//! or dark mode. Each chart is drawn twice: for a wide page and for a phone.
 
 use askama::Template;
 use base64::Engine as _;
@@ -21,7 +21,7 @@ struct Page<'a> {
     version: &'a str,
     style: &'static str,
     script: &'static str,
-    /// Hash of the only script that a browser runs on this page.
+    /// Hash of the page's script. The page allows browsers to run only the script with this hash.
     script_hash: String,
     sections: Vec<Shown<'a>>,
 }
@@ -30,12 +30,13 @@ struct Page<'a> {
 struct Shown<'a> {
     section: &'a Section,
     folded: bool,
-    /// True for the first section with a title on a long page; the table of contents is placed before it.
+    /// True for the first section with a title, if the page has a table of contents. The template places the table of
+    /// contents before this section.
     before_is_toc: bool,
     body: String,
 }
 
-/// Minimum number of titled sections for a table of contents.
+/// Minimum number of titled sections with which a page gets a table of contents.
 const MIN_CONTENTS: usize = 6;
 
 #[derive(Template)]
@@ -45,7 +46,8 @@ struct Words<'a> {
 }
 
 impl Words<'_> {
-    /// Returns the number of visible entries of a list. Hiding only one or two entries would save no space.
+    /// Returns the number of list entries that are visible at first. If only one or two entries would be hidden, all
+    /// are visible, because hiding them would save no space.
     fn shown(&self, list: &crate::List) -> usize {
         let open = list.brief.max(3) + 1;
         if list.items.len() <= open + 2 { list.items.len() } else { open }
@@ -58,7 +60,7 @@ struct Figure<'a> {
     title: &'a str,
     caption: &'a str,
     wide: bool,
-    /// Charts for the page and for a phone, or one chart for both.
+    /// Charts as (screen, SVG): one for the page and one for a phone, or one for both.
     charts: Vec<(&'static str, String)>,
 }
 
@@ -75,7 +77,7 @@ pub(super) fn make(doc: &Doc, run: &Run, _: &Style) -> Result<String, ReportErro
     let script = include_str!("../../templates/page.js");
     let script_hash = format!("sha256-{}", STANDARD.encode(Sha256::digest(script)));
     let page = filled(&Page { doc, version: &run.version, style, script, script_hash, sections })?;
-    // Names may come from a server, so invisible characters are escaped.
+    // Names may come from a server, so characters that could hide or reorder text are escaped.
     let lines: Vec<_> = page.split('\n').map(run::visible).collect();
     Ok(lines.join("\n") + "\n")
 }
@@ -84,7 +86,7 @@ fn filled(template: &impl Template) -> Result<String, ReportError> {
     template.render().map_err(|e| ReportError::Broken { form: "html", message: e.to_string() })
 }
 
-/// Renders the blocks of a section. Consecutive charts share a grid.
+/// Renders the blocks of a section. Consecutive charts are placed in one grid.
 fn body(blocks: &[Block]) -> Result<String, ReportError> {
     let mut out = String::new();
     let mut in_grid = false;
@@ -171,17 +173,18 @@ pub(super) fn tone(tone: &Tone) -> &'static str {
     }
 }
 
-/// Returns the width of an evidence bar in percent.
+/// Returns the length of an evidence bar, percent of the full length.
 fn percent(share: &f64) -> String {
     format!("{:.0}", (share * 100.0).clamp(0.0, 100.0))
 }
 
-/// Returns a sentence as HTML: escaped, with its commands as code, and with no-break spaces before units.
+/// Returns a sentence as HTML: escaped, with its commands as `<code>`, and with no-break spaces between numbers and
+/// units.
 pub(super) fn prose(text: &str) -> String {
     html(text, glue)
 }
 
-/// Returns the text of a cell as HTML: escaped, with its commands as code.
+/// Returns the text of a cell as HTML: escaped, with its commands as `<code>`.
 pub(super) fn cell(text: &str) -> String {
     html(text, str::to_owned)
 }
@@ -194,7 +197,8 @@ fn html(text: &str, words: impl Fn(&str) -> String) -> String {
     code_spans(text).into_iter().map(piece).collect()
 }
 
-/// Returns escaped words whose flags, such as `--p50`, do not break at the end of a line.
+/// Returns the text with each flag, such as `--p50`, in an element that does not break at the end of a line. The text
+/// must already be escaped.
 fn whole_flags(escaped: &str) -> String {
     let is_of_flag = |c: char| c.is_ascii_alphanumeric() || c == '-';
     let mut parts = escaped.split(" --");
@@ -206,7 +210,7 @@ fn whole_flags(escaped: &str) -> String {
     out
 }
 
-/// Returns a text without the backticks around its commands, for output without markup.
+/// Returns a text without the backticks around its commands, for output forms without markup.
 pub(super) fn unmarked(text: &str) -> String {
     let bare = |piece| match piece {
         Piece::Words(text) | Piece::Code(text) => text,
@@ -214,7 +218,7 @@ pub(super) fn unmarked(text: &str) -> String {
     code_spans(text).into_iter().map(bare).collect()
 }
 
-/// Returns the text with a no-break space between each figure and its unit.
+/// Returns the text with a no-break space between each number and its unit.
 pub(super) fn glue(text: &str) -> String {
     const UNITS: &[&str] = &["%", "s", "ms", "us", "µs", "ns", "B", "kB", "MB", "GB", "KiB", "MiB", "cpu"];
     let mut out = String::with_capacity(text.len());

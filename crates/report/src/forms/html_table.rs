@@ -1,7 +1,7 @@
-//! Tables of the HTML form, on a wide page and on a phone. A table that fits stays unchanged. A table of a few columns
-//! is stacked: each row becomes a card, and each figure has its heading. Any other table scrolls in its own box, while
-//! its first column stays visible. The page must work without a script, so the width of a table is estimated from its
-//! texts.
+//! Tables of the HTML form, on a wide page and on a phone. A table that fits on a phone is shown as it is. Otherwise, a
+//! table with few columns is stacked on a phone: each row becomes a card, in which each cell has its heading. Any other
+//! table scrolls sideways in its own box, while its first column stays visible. The page must work without scripts, so
+//! this module estimates the width of a table from its texts.
 
 use askama::Template;
 
@@ -10,14 +10,14 @@ use crate::Table;
 /// Number of characters per line on a phone (390 px) and on the widest page.
 const PHONE: usize = 54;
 const PAGE: usize = 176;
-/// Gap between two columns, and maximum width of a column of words before it wraps, in characters.
+/// Gap between two columns, and width at which a column of words wraps, in characters.
 const GAP: usize = 3;
 const WORDS: usize = 24;
-/// Maximum number of columns of a card, and of a card without sentences.
+/// Maximum number of columns of a table that becomes cards: with sentences, and without sentences.
 const STACKED: usize = 5;
 const STACKED_FIGURES: usize = 7;
 
-/// Way in which a table is shown on a screen that is too narrow for it.
+/// Layout of a table on screens that are too narrow for it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Room {
     Fits,
@@ -33,7 +33,7 @@ enum Room {
 pub(super) struct TableHtml<'a> {
     table: &'a Table,
     room: Room,
-    /// Column that names the row. This column needs no heading in a card.
+    /// Index of the column that names the row. This column needs no heading in a card.
     name: Option<usize>,
 }
 
@@ -59,7 +59,7 @@ impl<'a> TableHtml<'a> {
         matches!(self.room, Room::Wide | Room::Wider)
     }
 
-    /// Returns the heading of a cell in a card; empty if it needs none.
+    /// Returns the heading of a cell in a card; empty if the cell needs no heading.
     fn label(&self, column: &usize) -> &'a str {
         let needed = self.room == Room::Stacked && self.name != Some(*column);
         self.table.columns.get(*column).filter(|_| needed).map_or("", |c| c.name.as_str())
@@ -68,7 +68,7 @@ impl<'a> TableHtml<'a> {
 
 fn room(table: &Table) -> Room {
     let cells = |c: usize| table.rows.iter().filter_map(move |r| r.get(c)).map(|cell| cell.text.chars().count());
-    // Headings wrap between words.
+    // Headings wrap between words, so only their longest word counts.
     let head = |c: usize| table.columns[c].name.split(' ').map(|word| word.chars().count()).max();
     let widest = |c: usize| cells(c).chain(head(c)).max().unwrap_or(0);
     let asks = |c: usize| GAP + if table.columns[c].right { widest(c) } else { widest(c).min(WORDS) };
@@ -100,7 +100,8 @@ mod tests {
         assert_eq!(room(&of(words(5), long)), Room::Stacked);
         assert_eq!(room(&of(words(7), "eleven char")), Room::Stacked);
         assert_eq!(room(&of(words(8), "eleven char")), Room::Wide);
-        // A click on a heading sorts the table, so a sortable table keeps its headings.
+        // Readers sort a table by clicking its headings, which cards do not have. So a sortable table does not become
+        // cards.
         let sortable = Table { sortable: true, ..of(words(7), "eleven char") };
         assert_eq!(room(&sortable), Room::Wide);
         assert_eq!(room(&of(words(12), long)), Room::Wider);

@@ -1,4 +1,4 @@
-//! The JSON form: run.json as in the run's directory.
+//! JSON form: the content of `run.json`, as in the run's directory.
 
 use run::Run;
 
@@ -9,8 +9,8 @@ pub(super) fn make(_: &Doc, run: &Run, _: &Style) -> Result<String, ReportError>
     Ok(escaped(&serde_json::to_string_pretty(run).map_err(broken)?) + "\n")
 }
 
-/// Writes invisible characters of a JSON text as escapes such as `\u202e`. Invisible characters occur only inside
-/// strings, and JSON readers restore them.
+/// Replaces invisible characters in a JSON text by escapes such as `\u202e`. Invisible characters occur only inside
+/// JSON strings, where JSON readers turn the escapes back into the characters.
 fn escaped(json: &str) -> String {
     let mut out = String::with_capacity(json.len());
     for c in json.chars() {

@@ -1,4 +1,4 @@
-//! The Markdown form (tables with pipes), for issues, wikis and the generated pages of the project.
+//! Markdown form, for issues, wikis and the project's generated documentation. Tables are written with pipes.
 
 use run::Run;
 
@@ -16,7 +16,7 @@ pub(super) fn make(doc: &Doc, _: &Run, _: &Style) -> Result<String, ReportError>
     Ok(out)
 }
 
-/// Renders a table of words in Markdown, for generated pages.
+/// Renders a table of text cells in Markdown, for generated pages.
 pub fn markdown_table(columns: &[&str], rows: &[Vec<String>]) -> String {
     let line = |cells: Vec<String>| format!("| {} |\n", cells.join(" | "));
     let mut out = line(columns.iter().map(|c| escape(c)).collect());
@@ -86,7 +86,7 @@ fn block(block: &Block) -> String {
                 |(i, step): &(usize, usize)| format!("{}- {}\n", "  ".repeat(*step), escape(&chain.links[*i].told()));
             format!("{}\n\n{}", escape(&chain.title), chain.order().iter().map(line).collect::<String>())
         }
-        // Curves are only in the HTML form. Tables contain the points of the curves.
+        // Curves are shown only in the HTML form. Their points are also in tables.
         Block::Plot(_) | Block::Multiples(_) | Block::Intervals(_) => String::new(),
         Block::Flame(flame) if flame.has_table => String::new(),
         Block::Flame(flame) => {
@@ -115,11 +115,12 @@ fn table(table: &Table) -> String {
     out
 }
 
-/// Escapes a text for Markdown, so that it contains no markup except code, no HTML, and no ends of cells or lines.
+/// Escapes a text for Markdown. The result contains no markup except code, no HTML, and nothing that ends a table cell
+/// or a line.
 fn escape(text: &str) -> String {
     let piece = |piece| match piece {
         Piece::Words(words) => escape_words(words),
-        // Within code, only the bar between table cells has a meaning.
+        // Within code, only the pipe needs an escape, because it would end the table cell.
         Piece::Code(code) => format!("`{}`", code.replace('|', "\\|")),
     };
     code_spans(&clean(text)).into_iter().map(piece).collect()

@@ -1,6 +1,7 @@
-//! The forms of a report, one file each.
+//! Output forms of a report, one file each.
 //!
-//! To add a form, write a file with `fn make(&Doc, &Run, &Style) -> Result<String, ReportError>` and add a row.
+//! To add a form, write a file with `fn make(&Doc, &Run, &Style) -> Result<String, ReportError>`, and add a row to
+//! [`FORMS`].
 
 mod brief;
 mod code_spans;
@@ -27,26 +28,26 @@ pub use markdown::markdown_table;
 pub use openmetrics::{SideNow, openmetrics_now};
 pub use wrap::wrap;
 
-/// A row of [`FORMS`].
+/// An output form: a row of [`FORMS`].
 #[derive(Clone, Copy, Debug)]
 pub struct Form {
     /// Name of the form, as in `--form NAME`.
     pub name: &'static str,
-    /// File name extension.
+    /// File name extension, without the dot.
     pub extension: &'static str,
-    /// Purpose in one sentence.
+    /// Purpose of the form, as a phrase.
     pub help: &'static str,
-    /// Renders the form.
+    /// Function that renders the form.
     pub make: fn(&Doc, &Run, &Style) -> Result<String, ReportError>,
 }
 
-/// Renders the brief text for the end of a command. The text is the answer; without an answer, it is the first sections
-/// in at most `most` lines, as far as leaving out table rows allows.
+/// Renders the brief text for the end of a command: the answer section. For a document without one, renders the first
+/// sections in at most `most` lines, as far as leaving out table rows allows.
 pub(crate) fn brief(doc: &Doc, style: &Style, most: usize) -> String {
     brief::brief(doc, style, most)
 }
 
-/// All output forms, with their names for `loadline report`.
+/// All output forms of `loadline report`.
 pub const FORMS: &[Form] = &[
     Form { name: "text", extension: "txt", help: "for a terminal of any width: the verdict first", make: text::make },
     Form {

@@ -1,7 +1,7 @@
-//! OpenMetrics 1.0 text exposition. The text uses base units (seconds, bytes), keeps families together, and ends with
-//! `# EOF`.
+//! OpenMetrics 1.0 text exposition. As OpenMetrics requires, it uses base units (seconds, bytes), keeps the samples of
+//! a metric family together, and ends with `# EOF`.
 //!
-//! Counts of a trial are counters, times are summaries, and everything else is a gauge.
+//! Counts of a trial are counters, distributions of times are summaries, and everything else is a gauge.
 
 use std::fmt::Write as _;
 
@@ -40,23 +40,24 @@ pub(super) fn make(_: &Doc, run: &Run, _: &Style) -> Result<String, ReportError>
     Ok(out.0 + "# EOF\n")
 }
 
-/// State of a side during its load. Unknown figures are absent.
+/// Current figures of a side (client or server) while the load runs. Unknown figures are `None`.
 #[derive(Clone, Debug, Default)]
 pub struct SideNow {
     /// Role of the side: `client` or `server`.
     pub role: &'static str,
-    /// Shares of the host's CPU time by kind, 0 to 1.
+    /// Shares of the host's CPU time by kind of use, 0 to 1.
     pub cpu: Option<Vec<(&'static str, f64)>>,
-    /// CPU time of the side's processes, in CPUs.
+    /// CPU time that the side's processes use, in CPUs.
     pub processes_cpus: Option<f64>,
-    /// Resident memory of the side's processes in bytes.
+    /// Resident memory of the side's processes, bytes.
     pub memory_bytes: Option<f64>,
-    /// Open file descriptors of the side's processes.
+    /// Number of open file descriptors of the side's processes.
     pub descriptors: Option<f64>,
 }
 
-/// Renders the known figures of the current trial, with the metric names that a finished run has. `number` counts
-/// trials from 1. A watched server has no figures of requests.
+/// Renders the known figures of the trial that is running, with the same metric names as for a finished run. `number`
+/// is the trial's number, counted from 1. With `only_watched` (loadline sends no requests itself), figures of requests
+/// are left out.
 pub fn openmetrics_now(number: usize, trial: &Trial, sides: &[SideNow], only_watched: bool) -> String {
     let mut out = Exposition(String::new());
     let labels = labels(number.saturating_sub(1), trial);
@@ -79,10 +80,10 @@ pub fn openmetrics_now(number: usize, trial: &Trial, sides: &[SideNow], only_wat
     out.0 + "# EOF\n"
 }
 
-/// Family of a side's levels: name, description and value.
+/// A gauge of a side: name, description, and the function that returns its value.
 type Level = (&'static str, &'static str, fn(&SideNow) -> Option<f64>);
 
-/// Families that are known during a trial.
+/// Metric families whose values are known while a trial runs.
 const KNOWN_BY_THEN: &[&str] = &["requests_sent", "requests_completed", "completed_rate", "concurrency"];
 const ERRORS_HELP: &str = "Failures by kind.";
 
@@ -93,7 +94,7 @@ fn findings(run: &Run, out: &mut Exposition) {
     out.sample("loadline_run_info", &text_labels(&about), 1.0);
     out.family("loadline_interrupted", "gauge", "1 when the run was ended early.");
     out.sample("loadline_interrupted", "", f64::from(u8::from(run.interrupted)));
-    // If the user chose the load, no capacity is shown, because no other load was tried.
+    // If the user chose the load, no capacity is written, because no other load was tried.
     let searched = found.capacity.as_ref().filter(|_| found.state != Some(LoadState::Requested));
     if let Some(capacity) = searched {
         out.family("loadline_capacity_rate", "gauge", "Highest completed rate that holds the objective, per second.");
@@ -138,7 +139,7 @@ fn errors(run: &Run, out: &mut Exposition) {
     run.trials.iter().enumerate().for_each(|(i, trial)| out.errors(&labels(i, trial), trial));
 }
 
-/// Writes the figures of each class of a request mix, and nothing for a single class.
+/// Writes the figures of each request class. Writes nothing if the load has no classes.
 fn classes(run: &Run, out: &mut Exposition) {
     if run.trials.iter().all(|t| t.classes.is_empty()) {
         return;
@@ -187,7 +188,8 @@ impl Exposition {
         let _ = writeln!(self.0, "# HELP {name} {help}");
     }
 
-    /// Writes a sample. NaN is left out, because a scraper could mistake it for a measured value.
+    /// Writes a sample. A value that is not finite is left out, because a scraper could mistake it for a measured
+    /// value.
     fn sample(&mut self, name: &str, labels: &str, value: f64) {
         if value.is_finite() {
             let labels = if labels.is_empty() { String::new() } else { format!("{{{labels}}}") };
@@ -208,7 +210,7 @@ impl Exposition {
         }
     }
 
-    /// Writes the current use of both sides.
+    /// Writes the current CPU, memory and descriptor figures of each side.
     fn sides(&mut self, labels: &str, sides: &[SideNow]) {
         let name = "loadline_trial_cpu_share";
         self.family(name, "gauge", "Share of the CPU time of a side's host by kind, 0 to 1.");
@@ -241,7 +243,7 @@ impl Exposition {
             let labels = format!("{labels},quantile=\"{q}\"");
             match s.figure(figure).exact() {
                 Some(us) => self.sample(name, &labels, us / 1e6),
-                // A request that was never answered counts as longer than any time.
+                // An unanswered request counts as longer than any time, so a quantile that falls on it is infinite.
                 None => drop(writeln!(self.0, "{name}{{{labels}}} +Inf")),
             }
         }
@@ -262,7 +264,7 @@ fn text_labels(pairs: &[(&str, &str)]) -> String {
 }
 
 fn escape(text: &str) -> String {
-    // OpenMetrics has its own escape for line ends.
+    // Line ends have their own escape in OpenMetrics, so they must be kept here.
     let lines: Vec<_> = text.split('\n').map(run::visible).collect();
     lines.join("\n").replace('\\', "\\\\").replace('"', "\\\"").replace('\n', "\\n")
 }

@@ -1,4 +1,4 @@
-//! Colours of the terminal.
+//! Colours of texts in a terminal.
 
 use crate::{Style, Tone};
 
@@ -12,7 +12,7 @@ pub(super) fn code(tone: Tone) -> &'static str {
     }
 }
 
-/// Returns the text in a colour, if the terminal supports colours.
+/// Returns the text with an escape sequence for the colour `code`, if the style allows colours.
 pub(super) fn paint(text: &str, code: &str, style: &Style) -> String {
     if !style.color || code.is_empty() || text.trim().is_empty() {
         return text.into();

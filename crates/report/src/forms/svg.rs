@@ -1,4 +1,5 @@
-//! Flame graphs of the server's threads as one picture, for use outside our pages and their style sheet.
+//! Flame graphs of the server's threads as one SVG picture. The picture contains its styles, so it can be used without
+//! loadline's pages.
 
 use run::Run;
 

@@ -1,5 +1,5 @@
-//! The terminal form, printed at the end of a command. The verdict comes first. Tables leave out columns before their
-//! lines break.
+//! Text form for a terminal. The verdict comes first. If a table is too wide, it leaves out columns before any line
+//! would break.
 
 use run::Run;
 
@@ -11,7 +11,7 @@ use crate::{
 };
 use run::number::quantity;
 
-/// Width of the names in front of figures and lists.
+/// Width of the column with names, left of figures and lists, characters.
 const GUTTER: usize = 12;
 
 pub(super) fn make(doc: &Doc, _: &Run, style: &Style) -> Result<String, ReportError> {
@@ -21,7 +21,7 @@ pub(super) fn make(doc: &Doc, _: &Run, style: &Style) -> Result<String, ReportEr
 pub(super) struct Page {
     style: Style,
     lines: Vec<String>,
-    /// Weight of the least important sections that are shown.
+    /// Lowest importance of the sections that are shown.
     weight: Weight,
 }
 
@@ -35,7 +35,7 @@ impl Page {
         page
     }
 
-    /// Returns the number of lines.
+    /// Returns the number of printed lines.
     pub(super) fn height(&self) -> usize {
         self.lines.len()
     }
@@ -45,7 +45,7 @@ impl Page {
     }
 
     fn section(&mut self, section: &Section) {
-        // The parts of the brief answer have no empty line between them.
+        // The sections of the brief answer are not separated by empty lines.
         if !self.lines.is_empty() && (self.weight > Weight::Answer || section.id == "answer") {
             self.lines.push(String::new());
         }
@@ -83,7 +83,7 @@ impl Page {
             }
             Block::Bars(bars) => self.bars(bars),
             Block::Chain(chain) => self.chain(chain),
-            // Curves are only in the HTML form.
+            // Curves are shown only in the HTML form.
             Block::Plot(_) | Block::Multiples(_) | Block::Intervals(_) => {}
             Block::Flame(flame) if flame.has_table => {}
             Block::Flame(flame) => {
@@ -93,7 +93,7 @@ impl Page {
         }
     }
 
-    /// Prints a line of the answer: the value in bold, and the detail behind it.
+    /// Prints a line of the summary: the name, the value in bold, and the explanation.
     fn answer(&mut self, line: &AnswerLine) {
         let (value, detail) = (clean(&line.value), clean(&line.detail));
         let text = [value.as_str(), detail.as_str()].map(str::trim).join(" ");
@@ -103,7 +103,7 @@ impl Page {
         for (i, told) in lines.iter().enumerate() {
             let name = gutter(if i == 0 { &line.name } else { "" });
             let (strong, plain) = told.split_at(told.char_indices().nth(bold).map_or(told.len(), |(at, _)| at));
-            // The space at the end of the line counts, too.
+            // The space at which the line was broken also belongs to the value's text.
             bold = bold.saturating_sub(told.chars().count() + 1);
             self.lines.push(format!("{}{}{plain}", self.paint(&name, "2"), self.paint(strong, tone)));
         }
@@ -139,7 +139,8 @@ impl Page {
         const BRIEF: usize = 3;
         let mut said = "";
         for (i, line) in lines.iter().take(BRIEF).enumerate() {
-            // The place is printed only if it differs from the previous line's.
+            // The place is printed only if it differs from the place of the line before, and if the text does not
+            // contain it.
             let known = line.place.is_empty() || line.place == said || line.text.contains(&line.place);
             let place = if known { String::new() } else { format!(" [{}]", line.place) };
             said = &line.place;
@@ -173,7 +174,7 @@ impl Page {
         }
     }
 
-    /// Prints the number of entries that were left out.
+    /// Prints a line with the number of entries that were left out; nothing if all are shown.
     fn rest(&mut self, all: usize, shown: usize, one: &str, many: &str) {
         if all > shown {
             let left = all - shown;
@@ -197,11 +198,12 @@ impl Page {
         }
     }
 
-    /// Prints one line per box, indented by step. A box whose resource is full is highlighted.
+    /// Prints one line per box, indented by its distance from the first box. A box whose resource is full is
+    /// highlighted.
     fn chain(&mut self, chain: &Chain) {
         self.wrapped("", "", &chain.title, "2");
         for (i, step) in chain.order() {
-            // A terminal has no space for deeper indentation.
+            // A terminal has no space for an indentation of more than six steps.
             let inwards = "  ".repeat(step.min(6));
             let (first, next) = (format!("{inwards}{}", if step > 0 { "-> " } else { "" }), format!("{inwards}   "));
             let link = &chain.links[i];
@@ -228,19 +230,21 @@ impl Page {
     }
 }
 
-/// Returns a bar of a length in characters, with eighths of a character if the terminal has such characters.
+/// Returns a bar of `length` characters, in steps of an eighth of a character. A terminal without such characters gets
+/// a bar of whole `#`.
 fn bar(length: f64, ascii: bool) -> String {
     const EIGHTHS: [&str; 8] = ["", "▏", "▎", "▍", "▌", "▋", "▊", "▉"];
     if ascii {
         return "#".repeat(length.round() as usize);
     }
     let eighths = (length * 8.0).round() as usize;
-    // A small value above zero must stay visible.
+    // A small value above zero must stay visible, so its bar has at least one eighth of a character.
     let eighths = if length > 0.0 { eighths.max(1) } else { 0 };
     "█".repeat(eighths / 8) + EIGHTHS[eighths % 8]
 }
 
-/// Cuts lines of one sentence after the last whole part that fits, or in the last line.
+/// Cuts the wrapped lines of a sentence to at most `most` lines. The last line is cut after its last complete clause,
+/// or else after a whole word.
 fn cut_lines(mut lines: Vec<String>, most: Option<usize>) -> Vec<String> {
     let Some(most) = most.filter(|most| lines.len() > *most) else { return lines };
     lines.truncate(most.max(1));

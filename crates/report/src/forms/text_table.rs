@@ -1,6 +1,5 @@
-//! Tables in a terminal: figures are aligned to the right, and sentences wrap in their column. If there is not enough
-//! space, columns with the highest rank are left out first, and the first column of words last. An extra line names the
-//! columns that were left out.
+//! Tables in a terminal. Figures are aligned to the right, and sentences wrap in their column. If there is not enough
+//! space, columns with the highest rank are left out first. An extra line names the columns that were left out.
 
 use std::ops::Range;
 
@@ -10,16 +9,16 @@ use super::paint::{code, paint};
 use super::wrap::{cut, wrap};
 use crate::{Style, Table, Tone};
 
-/// Maximum rank of columns in the terminal.
+/// Maximum rank of the columns that a terminal shows.
 const TERMINAL_RANK: u8 = 4;
-/// Minimum and maximum width of a column of words, and the gap between columns.
+/// Minimum width of a column of words, maximum width of any column, and gap between columns, in characters.
 const MIN_WIDTH: usize = 8;
 const MOST: usize = 60;
 const GAP: usize = 2;
-/// Maximum number of lines of a cell of words.
+/// Maximum number of lines of a cell of words, or of a heading.
 const LINES: usize = 3;
 
-/// Returns the lines of a table. With `whole`, the last line lists the columns that were left out.
+/// Returns the printed lines of a table. With `whole`, a line lists the columns that were left out.
 pub(super) fn table(table: &Table, style: &Style, whole: bool) -> Vec<String> {
     let mut lines = Vec::new();
     if !table.caption.is_empty() {
@@ -48,31 +47,32 @@ pub(super) fn table(table: &Table, style: &Style, whole: bool) -> Vec<String> {
     lines
 }
 
-/// Number of rows that are laid out together, to limit memory.
+/// Number of rows that are laid out together. Laying out all rows of a long table at once would need much memory.
 const AT_ONCE: usize = 1000;
 
-/// Widths of columns. The widths depend on the contents of all rows, or are fixed if the rows are laid out in several
-/// parts.
+/// Widths of the columns. With `fixed`, they are exact, so parts of a table that are laid out separately line up.
+/// Otherwise the layout may adapt them to the cells.
 #[derive(Clone, Copy)]
 struct Widths<'a> {
     least: &'a [usize],
     fixed: bool,
 }
 
-/// A printed line and the index of its row; `None` for the heading.
+/// A printed line, and the index of the table row that it belongs to; `None` for the heading.
 struct Line {
     text: String,
     row: Option<usize>,
 }
 
-/// Lays out heading and rows in columns. Words that do not fit wrap, because a cut sentence is useless.
+/// Lays out the heading and rows in columns. Cells of words that do not fit are wrapped, because a cut sentence is
+/// useless.
 fn grid(table: &Table, shown: &[usize], of: Widths<'_>, rows: Range<usize>) -> Vec<Line> {
     let widths = of.least;
     let mut grid = Grid::new();
     grid.load_style(presets::NOTHING).set_content_arrangement(ContentArrangement::Disabled);
     let heads: Vec<Vec<String>> = shown.iter().zip(widths).map(|(c, w)| piece(&table.columns[*c].name, *w)).collect();
     let tall = heads.iter().map(Vec::len).max().unwrap_or(1);
-    // The last line of every heading must be directly above the figures.
+    // All headings must end on the line directly above the figures, so short headings get empty lines on top.
     let mut belongs = Vec::new();
     if rows.start == 0 {
         grid.set_header(heads.iter().map(|lines| "\n".repeat(tall - lines.len()) + &lines.join("\n")));
@@ -98,8 +98,8 @@ fn grid(table: &Table, shown: &[usize], of: Widths<'_>, rows: Range<usize>) -> V
     texts.zip(belongs).map(|(text, row)| Line { text, row }).collect()
 }
 
-/// Returns the lines of a cell: wrapped if needed, and cut after the last allowed line. A single long word is cut at
-/// once.
+/// Returns the lines of a cell. The text is wrapped, and cut in the last allowed line. A text with a word that is too
+/// long for a line is cut to one line.
 fn piece(text: &str, width: usize) -> Vec<String> {
     if text.split_whitespace().any(|word| word.chars().count() > width) {
         return vec![cut(text, width)];
@@ -112,14 +112,14 @@ fn piece(text: &str, width: usize) -> Vec<String> {
     lines
 }
 
-/// Returns the minimum width in which a heading fits into the lines of a cell without cutting a word.
+/// Returns the minimum column width with which a heading fits into [`LINES`] lines without cutting a word.
 fn folded(name: &str) -> usize {
     let longest = name.split_whitespace().map(|word| word.chars().count()).max().unwrap_or(0);
     let enough = (longest.max(MIN_WIDTH)..MOST).find(|width| wrap(name, *width).len() <= LINES);
     enough.unwrap_or(MOST).min(name.chars().count())
 }
 
-/// Returns the strongest tone of a row, which determines its colour.
+/// Returns the most serious tone among the cells of a row. The row is printed in the colour of this tone.
 fn row_tone(table: &Table, row: usize) -> Tone {
     let cells = table.rows.get(row).into_iter().flatten();
     let loud = |t: &Tone| match t {
@@ -131,8 +131,8 @@ fn row_tone(table: &Table, row: usize) -> Tone {
     cells.map(|c| c.tone).max_by_key(loud).filter(|t| *t != Tone::Quiet).unwrap_or_default()
 }
 
-/// Returns the columns that fit with their widths, and the names of those that were left out. Before a column is left
-/// out, headings of figures are wrapped.
+/// Returns the indices of the columns that fit, their widths, and the names of the columns that were left out. Headings
+/// of figures are wrapped before any column is left out.
 fn choose(table: &Table, width: usize) -> (Vec<usize>, Vec<usize>, Vec<String>) {
     let natural = |c: usize, head: usize| {
         let cells = table.rows.iter().filter_map(|r| r.get(c)).map(|cell| cell.text.chars().count());
@@ -153,7 +153,7 @@ fn choose(table: &Table, width: usize) -> (Vec<usize>, Vec<usize>, Vec<String>) 
             widths.remove(place);
             continue;
         }
-        // No more columns can be left out, so the widest column of words becomes narrower.
+        // No column may be left out by rank any more, so the widest column of words becomes narrower.
         let words = (0..shown.len()).filter(|i| !table.columns[shown[*i]].right && widths[*i] > MIN_WIDTH);
         match words.max_by_key(|i| widths[*i]) {
             Some(widest) => widths[widest] -= 1,

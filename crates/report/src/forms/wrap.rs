@@ -1,13 +1,12 @@
-//! Wrapping of text into lines of a given width. Invisible characters are escaped, because names may come from a
-//! server.
+//! Wraps text into lines of a given width. Invisible characters are escaped, because names may come from a server.
 
 /// Escapes invisible characters and line ends.
 pub(super) fn clean(text: &str) -> String {
     run::visible(text).into_owned()
 }
 
-/// Wraps a text at spaces into lines of at most `width` characters, but not between a number and its `%`. A word that
-/// is longer than a line is broken.
+/// Wraps a text at spaces into lines of at most `width` characters (at least 8). A number and its `%` stay on one line.
+/// A word that is longer than a line is broken.
 pub fn wrap(text: &str, width: usize) -> Vec<String> {
     let width = width.max(8);
     let mut lines = vec![String::new()];
@@ -50,8 +49,8 @@ fn words(text: &str) -> Vec<String> {
     words
 }
 
-/// Cuts a text to a number of characters. The cut comes after a whole word, unless this would lose more than half of
-/// these characters.
+/// Cuts a text to at most `width` characters. The cut comes after a whole word, unless it would then lose more than
+/// half of these characters.
 pub(super) fn cut(text: &str, width: usize) -> String {
     let text = clean(text);
     if text.chars().count() <= width {

@@ -1,4 +1,4 @@
-//! Addresses of the server, side by side, if connections took turns among several.
+//! Table of the server's addresses, side by side, if the connections took turns among several addresses.
 
 use run::{AddressPart, Run, SummaryFigure, Trial};
 

@@ -1,4 +1,4 @@
-//! The answer of a search or an experiment in a few lines: the rate, its limit, the test of this limit, and advice.
+//! Summary of a search or an experiment in a few lines: the rate, what limits it, how the limit was tested, and advice.
 
 use run::{Capacity, Failure, OwnLimit, ProofOutcome, Run, TrialKind, UsersFinding, WaitCause, WaitsFor};
 
@@ -19,7 +19,7 @@ pub(super) fn sections(run: &Run) -> Vec<Section> {
     vec![Section::new("answer", "", Weight::Answer, blocks)]
 }
 
-/// Returns the end of the answer, which a page shows below its main chart: stages of the load, the next command, and
+/// Returns the end of the summary, which a page shows below its main chart: stages of the load, the next command, and
 /// warnings.
 pub(super) fn end(run: &Run) -> Vec<Section> {
     let mut blocks = if is_of_search(run) { Vec::new() } else { load::end_of_answer(run) };
@@ -37,7 +37,7 @@ fn lines(run: &Run) -> Vec<AnswerLine> {
     [capacity(run), beyond].into_iter().flatten().chain(streams::of_search(run)).chain(rest).collect()
 }
 
-/// Returns the capacity and the bottleneck of a search.
+/// Returns the lines with the capacity and the bottleneck of a search.
 pub(crate) fn so_far(run: &Run) -> Vec<AnswerLine> {
     let Some(found) = searched(run) else { return Vec::new() };
     let mut capacity = capacity(run);
@@ -47,7 +47,7 @@ pub(crate) fn so_far(run: &Run) -> Vec<AnswerLine> {
     [capacity, limited_by(run)].into_iter().flatten().collect()
 }
 
-/// Returns the capacity as a rate or in users.
+/// Returns the line with the capacity, as a rate or as a number of users.
 fn capacity(run: &Run) -> Option<AnswerLine> {
     let found = searched(run);
     run.findings.users.as_ref().map(|users| of_users(run, users)).or_else(|| found.map(|c| of_rate(run, c)))
@@ -62,8 +62,7 @@ fn of_rate(run: &Run, c: &Capacity) -> AnswerLine {
         .toned(tone)
 }
 
-/// Returns the results of loads above the capacity; if there are none, the reason why the capacity is only a lower
-/// bound.
+/// Returns the line with the results of loads above the capacity, and the reason if the capacity is only a lower bound.
 fn beyond(run: &Run, c: &Capacity) -> Option<AnswerLine> {
     let bound = c.own_limit.as_ref().map(own_limit);
     let bound = bound.or_else(|| c.at_least.then(|| ended_early(run, c)));
@@ -75,7 +74,7 @@ fn beyond(run: &Run, c: &Capacity) -> Option<AnswerLine> {
     (!parts.is_empty()).then(|| if is_bound { line } else { line.optional() })
 }
 
-/// Says which loads a search did not try, and the budget for them.
+/// Says which loads a search did not try, and which budget (`--budget`) would suffice to try them.
 fn ended_early(run: &Run, c: &Capacity) -> String {
     let budget = c.needed_s.map_or("a longer --budget".into(), |s| format!("--budget {:.0}s", s.ceil()));
     match (run.findings.failure, c.failed_at) {
@@ -85,7 +84,7 @@ fn ended_early(run: &Run, c: &Capacity) -> String {
     }
 }
 
-/// Returns the rate at which the objective failed, and the limit that was broken.
+/// Returns the rate at which the objective failed, and the limit that was exceeded.
 fn failure(c: &Capacity) -> Option<String> {
     let rate = quantity(c.failed_at?, Unit::PerSecond);
     Some(match &c.failed_why {
@@ -94,7 +93,7 @@ fn failure(c: &Capacity) -> Option<String> {
     })
 }
 
-/// Describes the limit of the load itself, and names the flag that raises it.
+/// Describes a limit of the load generator itself (its number of connections), and names the flag that raises it.
 fn own_limit(limit: &OwnLimit) -> String {
     format!(
         "at {} all {} connections of the load were in use, {} per request as without load: raise --connections",
@@ -104,7 +103,7 @@ fn own_limit(limit: &OwnLimit) -> String {
     )
 }
 
-/// Returns the highest rate of good answers of any trial, if it is not the capacity.
+/// Returns the highest rate of good answers in any trial, if it is above the capacity.
 fn peak(run: &Run) -> Option<String> {
     let (trial, rate) = answered::beyond(run)?;
     let rate = quantity(rate, Unit::PerSecond);
@@ -114,8 +113,8 @@ fn peak(run: &Run) -> Option<String> {
     })
 }
 
-/// Returns the capacity in users or in open streams: the largest number that held the objective, and the smallest that
-/// did not.
+/// Returns the line with the capacity in users or in open streams. It states the largest number that met the objective,
+/// and the smallest number that did not.
 fn of_users(run: &Run, users: &UsersFinding) -> AnswerLine {
     let objective = searched(run).map_or(String::new(), |c| format!(" with {}", c.objective));
     let mean = quantity(users.think.mean_ms * 1e3, Unit::Micros);
@@ -145,13 +144,13 @@ fn of_users(run: &Run, users: &UsersFinding) -> AnswerLine {
     .toned(tone)
 }
 
-/// Returns the line about the object of the server's waits: an upstream service, or a lock or other object of its
-/// threads.
+/// Returns the line about what the server waits for: an upstream service, or a lock or other object that its threads
+/// wait for.
 fn seen(run: &Run) -> Option<AnswerLine> {
     let chain = run.findings.bottleneck.waits_for.as_ref().map(|waits| chain(run, waits));
     let threads = || {
         let said = &run.findings.bottleneck.sentence;
-        // The verdict already names the thread that computes.
+        // The verdict already names the thread that uses the CPU.
         let is_named = run.findings.bottleneck.id == "server-single-thread";
         let first = run.findings.waits.first().filter(|first| !said.contains(&first.sentence))?;
         if is_named && first.cause == WaitCause::SerialCpu {
@@ -162,12 +161,12 @@ fn seen(run: &Run) -> Option<AnswerLine> {
     chain.or_else(threads).map(AnswerLine::optional)
 }
 
-/// Returns the path from the client to the upstream service that the server waits for.
+/// Returns the line with the path from the client to the upstream service that the server waits for.
 fn chain(run: &Run, waits: &WaitsFor) -> AnswerLine {
     let mut path = vec![waits.address.clone()];
     let found = |address: &str| run.findings.behind.iter().find(|load| load.behind.address == address);
     let mut before = found(&waits.address).map(|load| load.behind.from.clone());
-    // In a damaged file, upstream services may form a circle.
+    // In a damaged file, upstream services may connect to each other in a circle.
     while let Some(from) = before.filter(|from| !from.is_empty() && !path.contains(from)) {
         before = found(&from).map(|load| load.behind.from.clone());
         path.push(from);
@@ -178,7 +177,7 @@ fn chain(run: &Run, waits: &WaitsFor) -> AnswerLine {
     AnswerLine::new("Chain", "", format!("{}{processes}", path.join(" -> "))).leading("behind")
 }
 
-/// Returns the outcome of the experiment.
+/// Returns the line with the outcome of the experiment on the verdict.
 fn tested(run: &Run) -> Option<AnswerLine> {
     let proof = run.findings.proof.as_ref()?;
     if proof.outcome == ProofOutcome::NotTested {
@@ -293,7 +292,7 @@ mod tests {
         );
     }
 
-    /// A damaged file may name services that wait for each other.
+    /// A damaged file may contain services that connect to each other in a circle.
     #[test]
     fn the_chain_leads_from_the_client_to_the_service_even_in_a_circle() {
         let mut run = found();

@@ -1,14 +1,14 @@
-//! Tests for the kind of answer that a run has, if any. All pages use these functions, so that they agree on the
-//! contents of the answer.
+//! Functions that tell which kind of answer (summary of the result) a run has, if any, and that return its parts. All
+//! pages use these functions, so they agree about the contents of the answer.
 
 use run::{Capacity, LoadState, Outcome, Run, Trial, TrialKind};
 
-/// Returns true if the run has an answer of its own, so other pages do not repeat its sentences.
+/// Returns true if the report has a summary of the run's result, so other pages do not repeat its sentences.
 pub(super) fn has_answer(run: &Run) -> bool {
     is_of_search(run) || single(run).is_some()
 }
 
-/// Returns true if the answer contains the figures of the title.
+/// Returns true if the summary contains the figures of the title.
 pub(super) fn has_title(run: &Run) -> bool {
     match is_of_search(run) {
         true => searched(run).is_some_and(|c| c.held || c.rate > 0.0),
@@ -16,26 +16,26 @@ pub(super) fn has_title(run: &Run) -> bool {
     }
 }
 
-/// Returns true if the answer comes from a search or an experiment on the verdict.
+/// Returns true if the run is a search, or has an experiment on the verdict.
 pub(super) fn is_of_search(run: &Run) -> bool {
     let found = &run.findings;
     let measured = !run.trials.is_empty() && run.plan.experiment().is_none();
     measured && (searched(run).is_some() || found.users.is_some() || found.proof.is_some())
 }
 
-/// Returns the capacity of a search. A load that the user chose has no capacity.
+/// Returns the capacity that a search found; `None` for a load that the user chose, which has no capacity.
 pub(super) fn searched(run: &Run) -> Option<&Capacity> {
     run.findings.capacity.as_ref().filter(|_| !asked(run))
 }
 
-/// Returns true if the run has a verdict.
+/// Returns true if the run has a verdict, or a result (users, capacity or knee) that needs one.
 pub(super) fn is_judged(run: &Run) -> bool {
     let found = &run.findings;
     let has_figures = found.users.is_some() || searched(run).is_some() || found.knee.is_some();
     has_figures || !found.bottleneck.sentence.is_empty() || !found.bottleneck.evidence.is_empty()
 }
 
-/// Returns the trial with the highest rate of good answers, and this rate, if it is not the capacity.
+/// Returns the trial with the highest rate of good answers, and this rate; `None` if this rate is the capacity.
 pub(super) fn beyond(run: &Run) -> Option<(&Trial, f64)> {
     let place = run.findings.picks.beyond?;
     run.trials.get(place).zip(run.findings.outcomes.get(place)?.good_rate)
@@ -46,12 +46,12 @@ pub(super) fn asked(run: &Run) -> bool {
     run.findings.state == Some(LoadState::Requested)
 }
 
-/// Returns the loads that the user chose, with their outcomes.
+/// Returns the trials of the load that the user chose, with their outcomes.
 pub(super) fn of_load(run: &Run) -> impl Iterator<Item = (&Trial, Outcome)> {
     run.outcomes().filter(|(trial, _)| trial.kind == TrialKind::Fixed)
 }
 
-/// Returns the load that the user chose, if it is the only one. Several loads are shown in a table.
+/// Returns the trial of the load that the user chose, if there is only one. (Several trials are shown in a table.)
 pub(super) fn single(run: &Run) -> Option<(&Trial, Outcome)> {
     let mut fixed = of_load(run).filter(|_| run.plan.experiment().is_none());
     fixed.next().filter(|_| fixed.next().is_none())

@@ -1,4 +1,4 @@
-//! The argument of the verdict, step by step.
+//! Reasoning that leads to the verdict, step by step.
 
 use run::Run;
 

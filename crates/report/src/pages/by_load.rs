@@ -1,7 +1,7 @@
-//! The main chart of a search: response time against load, with the objective and the interval of the capacity.
+//! Main chart of a search: response time against load, with the objective and the interval of the capacity.
 //!
-//! Each window is a dot. The lines are the rising curves that fit the windows best, because a response time cannot fall
-//! when the load grows. A line from window to window would only show noise.
+//! Each window is a dot. The lines are the best-fitting curves that never fall, because the response time should not
+//! fall when the load grows. A line from dot to dot would mostly show noise.
 
 use run::{Capacity, Run, SummaryFigure, Trial, TrialKind};
 
@@ -11,9 +11,9 @@ use crate::plot::{Axis, Band, Hue, Look, Mark, Plot, Scale, Series, Spot, rising
 use crate::{Block, Section, Unit, Weight};
 use run::number::number;
 
-/// Minimum number of windows for a chart.
+/// Minimum number of windows with which a chart is drawn.
 const MIN_WINDOWS: usize = 2;
-/// Free space beside the windows, as a share of their range of loads.
+/// Free space at each side of the windows, as a share of the range of their loads.
 const MARGIN: f64 = 0.06;
 
 pub(super) fn sections(run: &Run) -> Vec<Section> {
@@ -24,8 +24,8 @@ pub(super) fn sections(run: &Run) -> Vec<Section> {
     chart.map(|plot| Section::new("by-load", "", Weight::Full, vec![Block::Plot(Box::new(plot))])).into_iter().collect()
 }
 
-/// Returns the chart by offered rate. Windows of deliberate overload are left out, because all others would then be too
-/// close together.
+/// Returns the chart by offered rate. It leaves out windows of deliberate overload, because all other windows would
+/// then be drawn too close together.
 fn open_loop(run: &Run) -> Option<Plot> {
     let windows = pick::of(run, &[TrialKind::Search]);
     let points = Windows::new(&windows, |t| t.rates.offered_rate)?;
@@ -42,7 +42,7 @@ fn open_loop(run: &Run) -> Option<Plot> {
     })
 }
 
-/// Returns the chart by number of users, with the capacity in users.
+/// Returns the chart by number of users or open streams, with the capacity as such a number.
 fn users(run: &Run) -> Option<Plot> {
     let found = run.findings.users.as_ref()?.capacity.as_ref();
     let windows = pick::of(run, &[TrialKind::Sweep]);
@@ -58,7 +58,7 @@ fn users(run: &Run) -> Option<Plot> {
     })
 }
 
-/// Returns the chart by number of requests in flight, for a search that tried closed loops only.
+/// Returns the chart by number of requests in flight, for a search that tried only closed loops.
 fn closed_loop(run: &Run) -> Option<Plot> {
     let windows = pick::of(run, &[TrialKind::Sweep]);
     let points = Windows::new(&windows, pick::concurrency)?;
@@ -71,7 +71,7 @@ fn closed_loop(run: &Run) -> Option<Plot> {
     })
 }
 
-/// Loads of the windows with their percentiles, in the order of the load.
+/// Percentiles of the windows, each with the window's load, in ascending order of the load.
 struct Windows {
     p50: Vec<(f64, f64)>,
     p99: Vec<(f64, f64)>,
@@ -79,7 +79,7 @@ struct Windows {
 }
 
 impl Windows {
-    /// Collects windows with response times; `None` if there are too few.
+    /// Collects the windows that have response times; `None` if there are fewer than [`MIN_WINDOWS`].
     fn new(trials: &[&Trial], load: impl Fn(&Trial) -> f64) -> Option<Self> {
         let mut timed: Vec<(f64, &Trial)> = trials.iter().map(|t| (load(t), *t)).collect();
         timed.retain(|(load, t)| load.is_finite() && *load > 0.0 && t.latency_us.count > 0);
@@ -97,7 +97,7 @@ impl Windows {
         [self.loads.first(), self.loads.last()].map(|end| end.copied().unwrap_or(1.0))
     }
 
-    /// Returns an axis from the lowest to the highest load, which also includes the ends of an interval.
+    /// Returns `axis` from the lowest to the highest load, extended so that it also shows the interval `ends`.
     fn around(&self, axis: Axis, ends: Option<(f64, f64)>) -> Axis {
         let [low, high] = self.range();
         let (low, high) = ends.map_or((low, high), |(from, to)| (low.min(from), high.max(to)));
@@ -105,7 +105,7 @@ impl Windows {
         Axis { from: Some((low - free).max(0.0)), to: Some(high + free), ..axis }
     }
 
-    /// Returns words about windows whose 99th percentile is only a lower bound, which has no dot.
+    /// Returns words about the windows whose 99th percentile is only a lower bound. Such a percentile has no dot.
     fn bounded(&self) -> String {
         let loads: Vec<String> = self.p99.iter().filter(|(_, us)| us.is_nan()).map(|(load, _)| number(*load)).collect();
         if loads.is_empty() { String::new() } else { format!("; at {}, p99 is only a lower bound", loads.join(", ")) }

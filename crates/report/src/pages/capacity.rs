@@ -1,4 +1,5 @@
-//! The open-loop search: response time and throughput by offered rate, below and beyond the objective.
+//! Charts of the open-loop search: response time and throughput by offered rate, at rates that meet the objective and
+//! at rates that do not.
 
 use run::{Capacity, Run, SummaryFigure, Trial, TrialKind};
 
@@ -91,7 +92,8 @@ fn offered_axis() -> Axis {
     Axis::new("offered requests per second", Unit::Plain, Scale::Linear)
 }
 
-/// Returns the limits of the objective on the response time, in the colours of their percentiles.
+/// Returns marks for the objective's limits on the response time. The limits on p50 and p99 have the colours of these
+/// percentiles.
 pub(super) fn objectives(run: &Run) -> Vec<Mark> {
     let limits = &run.findings.limits;
     let named = [
@@ -104,7 +106,7 @@ pub(super) fn objectives(run: &Run) -> Vec<Mark> {
     named.into_iter().filter_map(|(name, us, hue)| Some(mark(name, us?, hue))).collect()
 }
 
-/// Returns true if the open loop found the capacity.
+/// Returns true if the capacity was found in an open loop.
 pub(super) fn in_open_loop(run: &Run) -> bool {
     run.picked(|p| p.at_capacity).is_some_and(|t| t.kind == TrialKind::Search)
 }
@@ -118,7 +120,7 @@ fn no_capacity(run: &Run) -> String {
 
 fn marks(run: &Run) -> Vec<Mark> {
     let found = |c: &Capacity| Mark::new(Spot::X(c.rate), format!("capacity {}/s", rate::rate(c)), Hue::Alarm);
-    // The axis shows offered rates, so it cannot show a capacity that a closed loop found.
+    // The axis shows offered rates, so a capacity from a closed loop has no place on it.
     let shown = run.findings.capacity.as_ref().filter(|_| in_open_loop(run));
     shown.map(found).into_iter().collect()
 }

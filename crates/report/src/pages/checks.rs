@@ -1,4 +1,4 @@
-//! Conclusions of an experiment, and its checks. Failed checks are highlighted.
+//! Conclusions and checks of an experiment. Failed checks are highlighted.
 
 use run::{Check, Run};
 
@@ -25,7 +25,7 @@ fn checks(checks: &[Check]) -> Section {
         0 => Note::block(Tone::Good, format!("All {} checks held.", checks.len())),
         n => Note::block(Tone::Bad, format!("{n} of {} checks failed.", checks.len())),
     };
-    // The result is the first column, because a phone shows the first columns.
+    // The result is the first column, because a phone shows only the first columns at once.
     let columns =
         vec![Col::figures("held", 0), Col::words("claim", 0), Col::figures("came out", 0), Col::figures("wanted", 0)];
     let table = Table { columns, rows: checks.iter().map(row).collect(), ..Table::default() };
@@ -43,7 +43,8 @@ fn row(check: &Check) -> Vec<Cell> {
     ]
 }
 
-/// Formats three digits, or more if three would hide the distance from 1. An R² of 0.9996 must not look like 1.
+/// Formats a number with three digits, or with more if three digits would round it to 1. An R² of 0.9996 must not look
+/// like 1.
 fn precise(v: f64) -> String {
     let near_one = (0.99..1.01).contains(&v) && v != 1.0;
     match format!("{v:.5}") {

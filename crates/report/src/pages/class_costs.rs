@@ -1,11 +1,11 @@
-//! The server's cost per request of each class, as estimates with intervals, and the most expensive class.
+//! Costs per request of each request class on the server, as estimates with intervals, and the most expensive class.
 
 use run::{ClassCosts, ClassFinding, Run};
 
 use crate::{Block, Cell, Col, Note, Table, Tone, Unit};
 use run::number::quantity;
 
-/// Returns the table and its sentence, or nothing without estimates.
+/// Returns the table and the sentence about the most expensive class; nothing if there are no estimates.
 pub(super) fn blocks(run: &Run) -> Vec<Block> {
     let Some(costs) = &run.findings.class_costs else { return Vec::new() };
     let found = &run.findings.classes;
@@ -41,7 +41,8 @@ fn row(class: &ClassFinding) -> Option<Vec<Cell>> {
     ])
 }
 
-/// Names the class with the most CPU time on the server, or states that the intervals overlap.
+/// Returns a sentence that names the class that uses most of the server's CPU time. The sentence also says if the
+/// intervals overlap.
 fn dearest(found: &[ClassFinding], costs: &ClassCosts) -> Option<String> {
     let class = found.get(costs.dearest?)?;
     let share = |share: Option<f64>| quantity(share.unwrap_or(f64::NAN), Unit::Share);
@@ -56,7 +57,7 @@ fn dearest(found: &[ClassFinding], costs: &ClassCosts) -> Option<String> {
     })
 }
 
-/// Returns the text as a sentence with a capital letter and a full stop.
+/// Returns the text as a sentence: with a capital first letter and a full stop.
 fn sentence_of(how: &str) -> String {
     let mut chars = how.chars();
     let first = chars.next().map(|c| c.to_uppercase().to_string()).unwrap_or_default();

@@ -1,4 +1,4 @@
-//! Classes of a request mix, side by side: their results, and the first class that breaks the objective.
+//! Results of the classes of a request mix, side by side, and the class that breaks the objective first.
 
 use run::{Breach, BreachKind, ClassFinding, Run, SummaryFigure, TimeFigure};
 
@@ -69,20 +69,20 @@ fn row(run: &Run, class: &ClassFinding) -> Vec<Cell> {
     ]
 }
 
-/// Returns the load at which a class broke the objective, and the exceeded limit.
+/// Returns the load at which a class broke the objective, and the limit that it exceeded.
 fn fails(run: &Run, class: &ClassFinding) -> Option<(String, Breach)> {
     let trial = run.trials.get(class.failing?)?;
     Some((pick::name(trial), class.breach?))
 }
 
-/// Names the class that fails first.
+/// Returns a sentence that names the class that breaks the objective first.
 fn first(run: &Run, found: &[ClassFinding]) -> Option<String> {
     let class = found.iter().find(|class| class.first_to_fail)?;
     let (at, breach) = fails(run, class)?;
     Some(format!("{} is the first to fail, at {at}: {}.", class.name, how(&breach)))
 }
 
-/// Describes an exceeded limit with its figure.
+/// Describes an exceeded limit, with the measured value.
 fn how(breach: &Breach) -> String {
     let value = breach.value.unwrap_or(f64::NAN);
     let share = || quantity(value, Unit::Share);

@@ -1,5 +1,6 @@
-//! The cost of one request on both sides: CPU time split into its parts, and a table of all other costs. IDs are those
-//! of judge's `COSTS`: `cpu_…` covers the whole host, and `process_…` the side's own processes.
+//! Cost of one request on both sides (client and server): CPU time split into its parts, and a table of all other
+//! costs. The cost IDs are defined by `COSTS` of the `judge` crate. `cpu_…` covers the whole host, and `process_…` only
+//! the side's processes.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -11,7 +12,7 @@ use run::number::quantity;
 
 /// Name of the server in rows and columns.
 const SERVER: &str = "server";
-/// Number of rows of the table in the terminal.
+/// Maximum number of rows of the table in a terminal.
 const BRIEF: usize = 8;
 
 pub(super) fn sections(run: &Run) -> Vec<Section> {
@@ -50,9 +51,10 @@ const HOST: &[Part] = &[
     ("cpu_softirq_us", "softirq", Hue::Third),
     ("cpu_irq_us", "irq", Hue::Fourth),
 ];
-/// Parts of the CPU time of a side's processes. They are counted in ticks, and only their sum is known exactly.
+/// Parts of the CPU time of a side's processes. The kernel counts these parts in clock ticks, so only their sum is
+/// known exactly.
 const PROCESS: &[Part] = &[("process_user_us", "user", Hue::Main), ("process_system_us", "system", Hue::Second)];
-/// Exact CPU time of a side's processes.
+/// CPU time of a side's processes, which is known exactly.
 const PROCESS_SUM: Part = ("process_cpu_us", "user and system", Hue::Quiet);
 
 fn bars(shown: &[&Trial]) -> Bars {
@@ -82,7 +84,8 @@ fn bars(shown: &[&Trial]) -> Bars {
     Bars { title, caption: caption.into(), unit: Unit::Micros, rows, full: None, wide: true, terminal_only: false }
 }
 
-/// Returns the bar of a side's processes. The ticks only divide the exact time.
+/// Returns the bar of a side's processes. Its length is the exact CPU time. The counts of ticks only decide how the bar
+/// is split into user and system time.
 fn of_processes(label: String, side: &Side) -> Option<BarRow> {
     let parts = bar(label.clone(), side, PROCESS).filter(|parts| parts.sum() > 0.0);
     let Some(exact) = bar(label, side, &[PROCESS_SUM]) else { return parts };
@@ -104,14 +107,14 @@ fn sides(trial: &Trial) -> Vec<(&'static str, &Side)> {
     server.into_iter().chain([("client", &trial.client)]).collect()
 }
 
-/// Description of each cost by its ID.
+/// Description of each cost, by the ID of the cost.
 type Names = BTreeMap<String, &'static str>;
 
-/// Returns the table of the costs on which most verdicts depend, or of all others.
+/// Returns the table of the costs on which most verdicts depend, or with `first` false, the table of all other costs.
 fn table(shown: &[&Trial], names: &Names, first: bool) -> Table {
     let mut columns = vec![Col::words("cost", 0)];
     let mut sources: Vec<&Side> = Vec::new();
-    // The saturated trial comes first, because the verdict is about this trial.
+    // The saturated trial comes first, because the verdict is about it.
     for (i, trial) in shown.iter().rev().enumerate() {
         for (name, side) in sides(trial).into_iter().filter(|(_, s)| !s.costs.is_empty()) {
             let rank = if i == 0 { 0 } else { 5 };
@@ -131,7 +134,7 @@ fn table(shown: &[&Trial], names: &Names, first: bool) -> Table {
     table
 }
 
-/// Costs on which most verdicts depend, in this order. Other costs follow by name.
+/// IDs of the costs on which most verdicts depend, in the order of the table.
 const FIRST: &[&str] = &[
     "process_cpu_us",
     "cpu_us",
@@ -152,7 +155,7 @@ const FIRST: &[&str] = &[
     "segments_again",
 ];
 
-/// Returns the row of a cost, or `None` if no side has a value.
+/// Returns the table row of a cost; `None` if no side has a value.
 fn row(id: &str, names: &Names, sources: &[&Side]) -> Option<Vec<Cell>> {
     let known = |s: &&Side| s.costs.get(id).is_some_and(|c| c.per_request.value().is_some());
     if !sources.iter().any(known) {

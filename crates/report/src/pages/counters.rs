@@ -1,4 +1,5 @@
-//! Charts of counters over time at saturation, because means hide details, and a table of all counters in the window.
+//! Charts of counters over time at saturation, because means hide details. A table shows all counters in the measured
+//! window.
 
 use std::collections::BTreeSet;
 
@@ -34,8 +35,8 @@ pub(super) fn sections(run: &Run) -> Vec<Section> {
     sections
 }
 
-/// Counters that get a chart if they change, with its title and the unit of its curve. The growth of a time per second
-/// is a number of CPUs or threads, or a share.
+/// Counters that get a chart if they are ever above 0: the counter, the title, and the unit of the curve. A cumulative
+/// time is drawn as its growth per second: a number of CPUs or threads, or a share of the time.
 const CHOSEN: &[(&str, &str, &str)] = &[
     ("cpu.user", "host CPUs, user", "CPUs"),
     ("cpu.system", "host CPUs, kernel", "CPUs"),
@@ -59,7 +60,7 @@ const CHOSEN: &[(&str, &str, &str)] = &[
     ("pressure.cpu_some", "some thread waits for a CPU", "share of the time"),
 ];
 
-/// Returns the chart of the completed rate, with the offered rate if that changed.
+/// Returns the chart of the completed rate over time. If the offered rate changed, the chart shows it, too.
 pub(super) fn completed(run: &Run, trial: &Trial) -> Option<Plot> {
     let (stages, by_hand) = (&run.plan.load.stages, &trial.by_hand);
     let changes = !stages.is_empty() || !by_hand.is_empty();
@@ -88,7 +89,7 @@ pub(super) fn completed(run: &Run, trial: &Trial) -> Option<Plot> {
     })
 }
 
-/// Returns the chart of response-time percentiles in parts of the window.
+/// Returns the chart of percentiles of the response time over the measured window.
 pub(super) fn times(trial: &Trial) -> Option<Plot> {
     let line = |name: &str, hue, of: fn(&Moment) -> Option<f64>| {
         Series::new(name, Look::Line, hue, over_window(trial, of).map(|(at_s, us)| (at_s, us / 1e6)).collect())
@@ -103,7 +104,7 @@ pub(super) fn times(trial: &Trial) -> Option<Plot> {
     })
 }
 
-/// Returns the chart of the share of failed requests, if any failed.
+/// Returns the chart of the share of failed requests over time; `None` if no request failed.
 fn failures(trial: &Trial) -> Option<Plot> {
     let points: Vec<(f64, f64)> = over_window(trial, Moment::failed_share).collect();
     let any = points.len() > 2 && points.iter().any(|(_, share)| *share > 0.0);
@@ -136,7 +137,7 @@ fn over_time(trial: &Trial, id: &str, (title, unit): (&str, &str)) -> Option<Plo
         series.extend(line("client", Hue::Second, &trial.client, trial, spec));
     }
     let moves = series.iter().flat_map(|s| &s.points).any(|p| p.1 > 0.0);
-    // The legend is needed to distinguish the two sides.
+    // With two curves, the legend tells the two sides apart, so the caption need not name them.
     let who = match (shared, series.as_slice()) {
         (true, _) => "; both sides".to_string(),
         (_, [only]) => format!("; {}", only.label),
@@ -152,8 +153,8 @@ fn over_time(trial: &Trial, id: &str, (title, unit): (&str, &str)) -> Option<Plo
     })
 }
 
-/// Returns the curve of a side: growth per second for a cumulative counter, the value for a gauge. Two points show no
-/// course.
+/// Returns the curve of a side (client or server). A cumulative counter is drawn as its growth per second, and a gauge
+/// as its value. Returns `None` for fewer than three points, which show no trend.
 fn line(label: &str, hue: Hue, side: &Side, trial: &Trial, spec: &CounterSpec) -> Option<Series> {
     let window = trial.measured.window;
     let inside = side.over_time(spec.id).into_iter().filter(|(t_s, _)| window.holds(*t_s));
@@ -172,7 +173,8 @@ fn growth((from_s, from): (f64, f64), (to_s, to): (f64, f64)) -> Option<(f64, f6
     (rate.is_finite() && rate >= 0.0).then_some(((from_s + to_s) / 2.0, rate))
 }
 
-/// Microseconds per second are converted to CPUs, or to shares of a device.
+/// Returns the unit of a counter's axis. Growth in microseconds per second is a plain number: of CPUs, or a share of
+/// the time.
 const fn axis_unit(kind: Kind, unit: run::Unit) -> Unit {
     match (kind, unit) {
         (_, run::Unit::Bytes) => Unit::Bytes,

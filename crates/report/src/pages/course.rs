@@ -1,14 +1,15 @@
-//! Section about a load whose rate changed: the highest rate at which the server kept up, and each stage.
+//! Section about a load whose rate changed: the highest rate at which the server met the objective, and each stage of
+//! the load.
 
 use run::{CourseFinding, CoursePart};
 
 use crate::{AnswerLine, Cell, Col, Table, Tone, Unit};
 use run::number::{number, quantity, span};
 
-/// Maximum number of stages on the screen.
+/// Maximum number of stages in a terminal.
 const SHOWN: usize = 10;
 
-/// Returns the result as the start of a headline.
+/// Returns the result as the beginning of a headline.
 pub(super) fn headline(course: &CourseFinding) -> String {
     let rate = |rate: f64| quantity(rate, Unit::PerSecond);
     match (course.held_rate, failure(course)) {
@@ -19,8 +20,9 @@ pub(super) fn headline(course: &CourseFinding) -> String {
     }
 }
 
-/// Returns the words before the held rate. A ramp fails somewhere within a part, so its held rate is the start of the
-/// last part that held, which is a lower bound. The rate of a step is exact.
+/// Returns the words before the highest rate that met the objective. A ramp is judged in parts, and fails somewhere
+/// within a part. The highest good rate is then the first rate of the last good part, which is a lower bound. The rate
+/// of a constant stage is exact.
 fn bound(course: &CourseFinding) -> &'static str {
     let is_step = |part: &CoursePart| part.from == part.to && Some(part.from) == course.held_rate;
     if course.failed.is_none() || course.parts.iter().any(is_step) { "" } else { "at least " }
@@ -38,7 +40,7 @@ fn offered(part: &CoursePart) -> String {
     if from == to { format!("{from}/s") } else { format!("{from} to {to}/s") }
 }
 
-/// Returns the answer's line about a load whose rate changed.
+/// Returns the summary line of a load whose rate changed.
 pub(super) fn line(course: &CourseFinding) -> AnswerLine {
     let held = |rate| format!("to {}{}:", bound(course), quantity(rate, Unit::PerSecond));
     let value = course.held_rate.map_or("no rate:".into(), held);
@@ -47,7 +49,8 @@ pub(super) fn line(course: &CourseFinding) -> AnswerLine {
     AnswerLine::new("Held", value, detail).toned(tone)
 }
 
-/// Returns the cells of offered, completed and good requests per second in the table of trials.
+/// Returns the cells with the ranges of offered and completed requests per second, for the table of trials. The third
+/// cell (good requests) is empty, with the reason.
 pub(super) fn rates(course: &CourseFinding) -> [Cell; 3] {
     let range = |rates: &mut dyn Iterator<Item = f64>| {
         let (least, most) = rates.fold((f64::INFINITY, 0.0), |(a, b), rate| (rate.min(a), rate.max(b)));
@@ -58,7 +61,7 @@ pub(super) fn rates(course: &CourseFinding) -> [Cell; 3] {
     [offered, completed, Cell::absent("the rate changed, so a mean would describe no stage")]
 }
 
-/// Returns one row for each stage, or for each part of a ramp.
+/// Returns the table with one row per constant stage or part of a ramp.
 pub(super) fn table(course: &CourseFinding) -> Table {
     let columns = vec![
         Col::words("at", 1),
@@ -71,7 +74,7 @@ pub(super) fn table(course: &CourseFinding) -> Table {
     let rows: Vec<Vec<Cell>> = course.parts.iter().map(row).collect();
     let brief = (rows.len() > SHOWN).then_some(SHOWN);
     let mut table = Table { columns, rows, brief, ..Table::default() };
-    // Only parts of a second or longer have these figures.
+    // Parts that are shorter than a second lack these figures, so a column may have no values at all.
     let is_any = |has: fn(&CoursePart) -> bool| course.parts.iter().any(has);
     let columns = [(4, is_any(|part| part.failed_share.is_some())), (3, is_any(|part| p99(part).is_some()))];
     for (column, is_shown) in columns {
@@ -82,7 +85,8 @@ pub(super) fn table(course: &CourseFinding) -> Table {
     table
 }
 
-/// Returns the upper bound of the 99th percentile. If requests were not answered, only a lower bound is known.
+/// Returns the cell with an upper bound of the 99th percentile. If some requests were never answered, only a lower
+/// bound is known.
 fn p99(part: &CoursePart) -> Option<Cell> {
     let unknown = |text| Cell { hint: "requests of some seconds were not answered".into(), ..Cell::new(text) };
     Some(match (part.p99_us.map(|us| quantity(us, Unit::Micros)), part.p99_at_least) {
@@ -120,7 +124,7 @@ mod tests {
         assert_eq!((text(None, true).as_deref(), text(None, false)), (Some("unknown"), None));
     }
 
-    /// The table says that the part from 660/s to 800/s held.
+    /// The table says that the part from 660/s to 800/s met the objective.
     #[test]
     fn the_held_rate_of_a_ramp_is_a_lower_bound() {
         let breach = run::Breach { kind: run::BreachKind::P99, value: None, limit: None, at_least: false };

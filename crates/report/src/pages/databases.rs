@@ -1,4 +1,4 @@
-//! Databases behind the server, by the activity of their sessions or by their commands.
+//! Databases that the server uses, by the activity of their sessions or by their commands.
 
 use run::number::prose::counted;
 use run::number::{number, quantity};
@@ -6,10 +6,10 @@ use run::{CommandSum, DatabaseProfile, SessionGroup, SessionState};
 
 use crate::{Block, Cell, Col, Note, Table, Tone, Unit};
 
-/// Number of rows in the terminal.
+/// Maximum number of rows of a table in a terminal.
 const BRIEF_ROWS: usize = 8;
 
-/// Returns the notes and the table of a database.
+/// Returns the notes about missing data and the table of a database.
 pub(crate) fn blocks(database: &DatabaseProfile) -> Vec<Block> {
     let missing = database.missing.iter().map(|why| Note::block(Tone::Warn, format!("{why}.")));
     missing.chain((database.samples > 0).then(|| Block::Table(table(database)))).collect()

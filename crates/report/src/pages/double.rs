@@ -1,4 +1,4 @@
-//! The resources needed to double the capacity.
+//! Table of the resources that are needed to double the capacity.
 
 use run::{ResourceNeed, Run};
 

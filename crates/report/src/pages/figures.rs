@@ -1,5 +1,5 @@
-//! The tables and charts of an experiment. Published points are hollow marks. A table has the published and the
-//! measured values.
+//! Tables and charts of an experiment. Charts show published values as hollow points, and a table compares them with
+//! the measured values.
 
 use run::{Chart, ChartAxis, ChartSeries, ExperimentReport, ResultTable, Run};
 
@@ -7,9 +7,10 @@ use crate::plot::{Axis, Hue, Look, Mark, Plot, Scale, Series, Spot};
 use crate::{Block, Cell, Col, Section, Table, Weight};
 use run::number::{Unit, number, quantity};
 
-/// Number of trials above which charts are shown before tables.
+/// Maximum number of trials with which tables are shown before charts.
 const LONG: usize = 60;
-/// Number of lines above which a chart takes the whole width of the page.
+/// Maximum number of lines of a chart that takes half the width of the page. A chart with more lines takes the whole
+/// width.
 const MAX_LINES_OF_NARROW: usize = 6;
 
 pub(super) fn sections(run: &Run) -> Vec<Section> {
@@ -21,7 +22,7 @@ pub(super) fn sections(run: &Run) -> Vec<Section> {
     }
     if !shown.charts.is_empty() {
         let figures = Section::new("figures", "Figures", Weight::Full, plots(&shown.charts));
-        // With many trials, readers would have to scroll through hundreds of rows to find the charts.
+        // With many trials, readers would have to scroll past hundreds of rows to find the charts.
         let at = if run.trials.len() > LONG { 0 } else { sections.len() };
         sections.insert(at, figures);
     }
@@ -33,12 +34,12 @@ pub(super) fn sections(run: &Run) -> Vec<Section> {
     sections
 }
 
-/// Returns true if the page has its own table of the trials.
+/// Returns true if the experiment has its own table of the trials.
 pub(super) fn has_table(run: &Run) -> bool {
     run.findings.experiment.as_ref().is_some_and(|shown| !shown.tables.is_empty())
 }
 
-/// Returns true if the trials concern several servers, each with its own verdict in its row.
+/// Returns true if the trials measure several servers, and each row of the table shows a verdict of its own.
 pub(super) fn judged_by_row(run: &Run) -> bool {
     run.findings.experiment.as_ref().is_some_and(|shown: &ExperimentReport| shown.judged_by_trial)
 }
@@ -46,7 +47,7 @@ pub(super) fn judged_by_row(run: &Run) -> bool {
 fn table(table: &ResultTable) -> Table {
     let column = |c: &run::ResultColumn| Col { name: c.name.clone(), right: c.numeric, rank: c.rank };
     let cell = |text: &Option<String>| text.as_ref().map_or_else(|| Cell::absent(table.absent.clone()), Cell::new);
-    // A damaged file may have rows of any length.
+    // In a damaged file, rows may be shorter or longer than the list of columns.
     let row = |cells: &Vec<Option<String>>| {
         (0..table.columns.len()).map(|i| cells.get(i).map_or_else(Cell::default, cell)).collect()
     };
@@ -61,7 +62,7 @@ fn table(table: &ResultTable) -> Table {
 
 fn plots(charts: &[Chart]) -> Vec<Block> {
     let mut plots: Vec<Plot> = charts.iter().map(plot).collect();
-    // If the number of charts is odd, the last one takes the whole row.
+    // Narrow charts are shown two per row. If their number is odd, the last one takes the whole row.
     let odd = plots.iter().filter(|p| !p.wide).count() % 2 == 1;
     if let Some(last) = plots.iter_mut().rev().find(|p| !p.wide) {
         last.wide = odd;
@@ -86,7 +87,7 @@ fn plot(chart: &Chart) -> Plot {
     }
 }
 
-/// Returns published points in the colour of the corresponding measured line.
+/// Returns published points as hollow marks in the colour of the measured line with the same name.
 fn hollow(theirs: &ChartSeries, ours: &[Series]) -> Series {
     let name = &theirs.name;
     let hue = ours.iter().find(|s| s.label == *name).map_or(Hue::Quiet, |s| s.hue);
@@ -102,7 +103,7 @@ fn scale(axis: &ChartAxis) -> Scale {
     if axis.logarithmic { Scale::Log } else { Scale::Linear }
 }
 
-/// Returns every published point with the measured value at the same x.
+/// Returns one row for each published point of a chart, with the measured value at the same x.
 fn beside(chart: &Chart) -> Vec<Vec<Cell>> {
     let of_series = |theirs: &ChartSeries| {
         let line = chart.series.iter().find(|s| s.name == theirs.name || theirs.name.is_empty());
@@ -125,8 +126,8 @@ fn cells(chart: &Chart, series: &str, (x, theirs): (f64, f64), ours: Option<f64>
     ]
 }
 
-/// Returns the measured value at an x. The value is that of a point within 2 % of `x`, or lies on the straight line
-/// between the two nearest points.
+/// Returns the measured value at an x: the value of a point within 2 % of `x`, or else a value on the straight line
+/// between its two neighbours. Returns `None` beyond the measured points.
 fn at(points: &[(f64, f64)], x: f64, scale: Scale) -> Option<f64> {
     let near = points.iter().find(|p| (p.0 - x).abs() <= x.abs() * 0.02);
     let place = |x: f64| if scale == Scale::Log { x.ln() } else { x };
@@ -138,7 +139,7 @@ fn at(points: &[(f64, f64)], x: f64, scale: Scale) -> Option<f64> {
     near.map(|p| p.1).or_else(between)
 }
 
-/// Returns the table of published numbers with the measured ones.
+/// Returns the table that compares published with measured numbers.
 fn comparison(rows: Vec<Vec<Cell>>) -> Table {
     let columns = vec![
         Col::words("quantity", 0),

@@ -1,15 +1,15 @@
-//! Reasons of the first failures of a load, in the server's own words if it gave a reason.
+//! Reasons for the first failures of a load. If the server gave a reason, its own words are shown.
 
 use run::number::quantity;
 use run::{FailureKind, FirstFailure, Trial};
 
 use crate::Unit;
 
-/// Maximum number of reasons of failures that the line "Errors" shows.
+/// Maximum number of failure reasons in the summary line "Errors".
 const MAX_SHOWN: usize = 2;
 
-/// Returns a sentence for each of the first failures with a reason: `first 503 at 412 ms: "no backend"`. A kind of
-/// failure is left out if all of its requests were sent again.
+/// Returns a sentence for each of the first failures that has a reason, such as `first 503 at 412 ms: "no backend"`. A
+/// kind of failure that is not counted, because all its requests were sent again, is left out.
 pub(super) fn sentences(trial: &Trial) -> Vec<String> {
     let is_counted = |kind: &FailureKind| match kind {
         FailureKind::Error(kind) => trial.tally.errors.0.contains_key(kind),
@@ -46,7 +46,7 @@ mod tests {
                 first(status("404"), 0.1, ""),
                 first(status(""), 0.5, "\"-LOADING\""),
                 first(FailureKind::Error(ErrorKind::ShortResponse), 3.0, "code 1011"),
-                // The requests of this kind were sent again, so no failure of this kind was counted.
+                // All requests with this failure were sent again, so the failure was not counted.
                 first(FailureKind::Error(ErrorKind::Reset), 0.3, "code 1001"),
             ],
             tally: run::Tally { errors: run::Errors([(ErrorKind::ShortResponse, 1)].into()), ..run::Tally::default() },

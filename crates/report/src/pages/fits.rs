@@ -11,7 +11,7 @@ pub(super) fn sections(run: &Run) -> Vec<Section> {
     if rows.is_empty() {
         return Vec::new();
     }
-    // In an experiment, fits are its purpose; in a search, they are only a tool.
+    // An experiment measures in order to fit curves. In a search, a fit is only a tool.
     let weight = if run.plan.experiment().is_some() { Weight::Main } else { Weight::Full };
     let columns = vec![
         Col::words("fit", 0),
@@ -27,7 +27,8 @@ pub(super) fn sections(run: &Run) -> Vec<Section> {
     vec![Section::new("fits", "Fitted curves", weight, vec![Block::Table(table)])]
 }
 
-/// Returns one row per coefficient with the curve's name. The first row also has the figures of the whole curve.
+/// Returns one row per coefficient, which begins with the curve's name. The first row also has the figures of the whole
+/// curve.
 fn rows(name: &str, fit: &Fit) -> Vec<Vec<Cell>> {
     let row = |(i, (coefficient, value)): (usize, (&String, &f64))| {
         let interval = fit.intervals.get(coefficient);
@@ -50,7 +51,7 @@ fn rows(name: &str, fit: &Fit) -> Vec<Vec<Cell>> {
     fit.coefficients.iter().enumerate().map(row).collect()
 }
 
-/// Formats R² with more digits near 1, because three digits would turn 0.9996 into 1.
+/// Formats R² with five digits after the point, because three digits would turn 0.9996 into 1.
 fn quality(r2: f64) -> String {
     if r2.is_finite() { format!("{r2:.5}") } else { "n/a".into() }
 }

@@ -1,4 +1,5 @@
-//! Generator hosts, side by side: their shares of the load, their utilisation and their packet losses.
+//! Hosts that generate the load, side by side: their shares of the load, their CPU utilisation and their
+//! retransmissions.
 
 use run::{HostFinding, HostLoad, Run, Trial};
 

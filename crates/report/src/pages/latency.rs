@@ -1,5 +1,5 @@
-//! The chart of whole distributions of response times by percentile. Each further nine of a percentile (90, 99, 99.9)
-//! has the same width on the axis.
+//! Chart of whole response time distributions by percentile. On its axis, each further nine (from 90 % to 99 %, from 99
+//! % to 99.9 %) takes the same width.
 
 use run::{Hist, LoadState, Run, Summary, SummaryFigure, Trial};
 
@@ -22,7 +22,7 @@ pub(super) fn sections(run: &Run) -> Vec<Section> {
     vec![Section::new("latency", "Response time in full", Weight::Full, blocks)]
 }
 
-/// Returns the main trials, each once: unloaded, at the capacity (or else the decisive one), and beyond the capacity.
+/// Returns the main trials, each once: unloaded, at the capacity (or else under the main load), and overloaded.
 fn chosen(run: &Run) -> Vec<(&'static str, &Trial)> {
     let state = run.findings.state.map_or("loaded", LoadState::word);
     let word = if run.findings.picks.at_capacity.is_some() { "at capacity" } else { state };
@@ -38,7 +38,7 @@ fn chosen(run: &Run) -> Vec<(&'static str, &Trial)> {
     chosen
 }
 
-/// Returns the distribution of one trial; `None` without a histogram.
+/// Returns the chart of one trial's distribution; `None` if the trial has no histogram.
 pub(super) fn curve_of(trial: &Trial) -> Option<Plot> {
     Some(curves(&[("all requests", trial)])).filter(|plot| !plot.series.is_empty())
 }
@@ -62,8 +62,9 @@ fn curves(shown: &[(&'static str, &Trial)]) -> Plot {
     }
 }
 
-/// Returns the curve up to the last request. With n requests, the curve ends at the share 1 - 1/n. If a share of the
-/// requests was never answered, the curve ends below that share.
+/// Returns the points of the curve, as (share of requests, response time). With n requests, the curve ends at the share
+/// 1 - 0.5/n, because a share of 1 has no place on the axis. If some requests were never answered, all shares are
+/// scaled down accordingly.
 fn curve(hist: &Hist, unanswered: f64) -> Vec<(f64, f64)> {
     let most = 1.0 - 0.5 / hist.len().max(1) as f64;
     hist.curve_us().into_iter().map(|(q, us)| (q.min(most) * (1.0 - unanswered), us)).collect()

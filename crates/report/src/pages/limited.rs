@@ -1,4 +1,4 @@
-//! The lines of an answer about the limit: its name, and advice.
+//! Lines of the summary that name the bottleneck and give advice.
 
 use run::Run;
 
@@ -6,7 +6,7 @@ use super::answered::{is_judged, is_of_search};
 use crate::{AnswerLine, Tone, Unit};
 use run::number::quantity;
 
-/// Returns the verdict's sentence with the word for its confidence.
+/// Returns the line that names the bottleneck, with a word for the confidence.
 pub(super) fn limited_by(run: &Run) -> Option<AnswerLine> {
     let found = &run.findings.bottleneck;
     let meaning = run::bottleneck(&found.id).map_or("", |b| b.meaning);
@@ -20,13 +20,14 @@ pub(super) fn limited_by(run: &Run) -> Option<AnswerLine> {
     is_judged(run).then(|| AnswerLine::new("Limited by", value, sentence).toned(tone).leading("verdict"))
 }
 
-/// Returns true if the line "Limited by" of a search already states this observation.
+/// Returns true if the line "Limited by" of a search already contains this observation.
 pub(super) fn is_stated(run: &Run, observation: &str) -> bool {
     let text = observation.strip_prefix("sampled threads: ").unwrap_or(observation);
     is_of_search(run) && is_judged(run) && !text.is_empty() && run.findings.bottleneck.sentence.contains(text)
 }
 
-/// Returns the first advice. For a verdict without advice, returns the data that it lacks.
+/// Returns the line with the first piece of advice. If the bottleneck is unknown and there is no advice, the line names
+/// missing data instead.
 pub(super) fn advice(run: &Run) -> Option<AnswerLine> {
     let found = &run.findings.bottleneck;
     let first = found.advice.first().or_else(|| found.missing.first().filter(|_| found.id == "unknown"));

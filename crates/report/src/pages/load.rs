@@ -1,5 +1,5 @@
-//! The result of `load`: the main figures of a load that the user chose. The page shows no capacity, since no other
-//! load was tried.
+//! Result of `loadline load`: the main figures of a load that the user chose. The page shows no capacity, because no
+//! other load was tried.
 
 use run::{Breach, BreachKind, Intensity, Outcome, Run, Summary, SummaryFigure, Trial};
 
@@ -9,13 +9,13 @@ use super::{course, cpus, first_failures, limited, rate, server_acts, spread, st
 use crate::{AnswerLine, Block, KeyFigure, Note, Section, Tone, Unit, Weight};
 use run::number::{count, number, prose::counted, quantity};
 
-/// Returns the counts of a single load. The main figures are already part of the answer.
+/// Returns the section with the counts of a single load. The summary contains the main figures already.
 pub(super) fn sections(run: &Run) -> Vec<Section> {
     let Some((trial, _)) = single(run) else { return Vec::new() };
     vec![Section::new("load", "", Weight::First, vec![Block::KeyFigures(vec![counts(trial)])])]
 }
 
-/// Returns the answer of a single load: percentiles first, then rate, errors, CPU of both sides, and the verdict.
+/// Returns the summary of a single load: percentiles first, then rate, errors, CPU time of both sides, and the verdict.
 pub(super) fn answer(run: &Run) -> Option<Vec<Block>> {
     let (trial, outcome) = single(run)?;
     let changed = run.findings.course.as_ref();
@@ -26,7 +26,7 @@ pub(super) fn answer(run: &Run) -> Option<Vec<Block>> {
     let rate = changed.map_or_else(|| completed(run, trial, outcome), course::line);
     let lines =
         [Some(rate), Some(errors(trial, outcome)), cpus::line(run, trial), objective(run, outcome), acts(trial)];
-    // If no advice is shown, a command that the user can run next takes its place.
+    // If the verdict's advice is not shown, the summary ends with the next command to run instead (`end_of_answer`).
     let is_advised = is_known(run) || trial.server.is_none() || outcome.good_rate.is_none_or(|rate| rate <= 0.0);
     let is_advised = is_advised || outcome.breach.is_some_and(|breach| breach.kind == BreachKind::Errors);
     let verdict = [limited::limited_by(run), limited::advice(run).filter(|_| is_advised)];
@@ -34,7 +34,7 @@ pub(super) fn answer(run: &Run) -> Option<Vec<Block>> {
     Some(blocks)
 }
 
-/// Returns the stages of a single load, and the command that finds the limit.
+/// Returns the table of the stages of a single load, and the command that finds the bottleneck.
 pub(super) fn end_of_answer(run: &Run) -> Vec<Block> {
     let stages = run.findings.course.as_ref().map(|changed| Block::Table(course::table(changed)));
     let next = Note::block(Tone::Plain, format!("To learn why: `loadline find{}`", target(run)));
@@ -46,7 +46,7 @@ fn is_known(run: &Run) -> bool {
     !matches!(run.findings.bottleneck.id.as_str(), "unknown" | "not-saturated" | "")
 }
 
-/// Returns the target as an argument of a shell command, after a space; empty for the embedded server.
+/// Returns the target's URL as an argument of a shell command, after a space; empty for the embedded server.
 fn target(run: &Run) -> String {
     let url = &run.plan.target.url;
     let is_plain = |c: char| c.is_ascii_alphanumeric() || "-_./:@%+,=[]".contains(c);
@@ -57,8 +57,8 @@ fn target(run: &Run) -> String {
     }
 }
 
-/// Returns the headline of a load: failures first, then the rates at which the server kept up, then percentiles; `None`
-/// for a search.
+/// Returns the headline of a load that the user chose; `None` for a search. A broken limit comes first, then the rates
+/// that met the objective (if the rate changed), or the percentiles and the completed rate.
 pub(super) fn title(run: &Run) -> Option<String> {
     let all: Vec<(&Trial, Outcome)> = of_load(run).filter(|_| asked(run)).collect();
     let (trial, first) = all.first()?;
@@ -75,7 +75,7 @@ pub(super) fn title(run: &Run) -> Option<String> {
     let times = format!("p50 {}, p99 {}", times(SummaryFigure::P50), times(SummaryFigure::P99));
     let repeats = if all.len() > 1 { format!(" in {} repeats", all.len()) } else { String::new() };
     let rest = match &run.findings.course {
-        // Percentiles of all rates together describe none of them.
+        // If the rate changed, percentiles over the whole load would describe none of its rates.
         Some(changed) => course::headline(changed),
         None => {
             let rates = range(all.iter().filter_map(|(_, outcome)| outcome.good_rate), number);
@@ -90,14 +90,14 @@ pub(super) fn title(run: &Run) -> Option<String> {
     })
 }
 
-/// Writes the smallest and the largest value.
+/// Formats the smallest and the largest value; only one of them if both read the same.
 fn range(values: impl Iterator<Item = f64> + Clone, write: impl Fn(f64) -> String) -> String {
     let [least, most] = [values.clone().fold(f64::INFINITY, f64::min), values.fold(0.0, f64::max)].map(write);
     if least == most { least } else { format!("{least} to {most}") }
 }
 
-/// Returns the broken limit with which a headline begins. If the rate changes, another sentence gives the highest rate
-/// at which the server kept up.
+/// Returns words about the exceeded limit, with which a headline begins. If the rate changes, another sentence gives
+/// the highest rate at which the server kept up.
 fn broken(breach: &Breach, trial: &Trial, changed: bool) -> Option<String> {
     let value = breach.value.map(|value| quantity(value, Unit::Share))?;
     match breach.kind {
@@ -112,8 +112,8 @@ fn broken(breach: &Breach, trial: &Trial, changed: bool) -> Option<String> {
     }
 }
 
-/// Returns the limits on the response time that the user set, with the result for each of them. A broken limit of
-/// errors is also shown, since it decides the exit status.
+/// Returns the line with the limits on times that the user set, and whether all of them are met. An exceeded limit on
+/// errors is always named, because it decides the exit status.
 fn objective(run: &Run, outcome: Outcome) -> Option<AnswerLine> {
     let asked = &run.plan.objective;
     let limits = [("p50", asked.p50_us), ("mean", asked.mean_us), ("p99", asked.p99_us), ("p99.9", asked.p99_9_us)];
@@ -147,7 +147,7 @@ fn completed(run: &Run, trial: &Trial, outcome: Outcome) -> AnswerLine {
     AnswerLine::new("Completed", format!("{} {}", number(rates.completed_rate), rate::unit(run)), detail)
 }
 
-/// Returns the percentiles, and the moment from which response times count.
+/// Returns the line with percentiles of the response time. It also says from which moment response times count.
 fn latency(trial: &Trial, new_connections: bool) -> AnswerLine {
     let response = &trial.latency_us;
     if response.count == 0 {
@@ -172,8 +172,9 @@ fn latency(trial: &Trial, new_connections: bool) -> AnswerLine {
     AnswerLine::new("Latency", told, format!("({since})")).leading("latency")
 }
 
-/// Returns the percentiles of the time to the first byte, and the mean time from the first byte to the last. Returns
-/// `None` without such times, or if the percentiles read like those of the last byte, as with short answers.
+/// Returns the line with percentiles of the time to the first byte, and with the mean time from the first byte to the
+/// last. Returns `None` if there are no such times, or if the percentiles equal those of the response time, as with
+/// short answers.
 fn first_byte(trial: &Trial) -> Option<AnswerLine> {
     let (first, last) = (&trial.first_byte_us, &trial.latency_us);
     let told = |times| percentiles(times, &[SummaryFigure::P50, SummaryFigure::P99, SummaryFigure::P999]);
@@ -184,7 +185,7 @@ fn first_byte(trial: &Trial) -> Option<AnswerLine> {
     Some(AnswerLine::new("First byte", told(first), format!("(then {transfer} on average to the last byte)")))
 }
 
-/// Returns the number of requests and of connections.
+/// Returns the numbers of requests and of connections.
 fn counts(trial: &Trial) -> KeyFigure {
     let tally = &trial.tally;
     let detail = format!(
@@ -196,14 +197,14 @@ fn counts(trial: &Trial) -> KeyFigure {
     KeyFigure { name: "Requests".into(), value: count(tally.completed), detail, tone: Tone::Plain }
 }
 
-/// Returns a line about the server's actions without a request, such as closing connections.
+/// Returns the line about what the server did without a request, such as closing connections.
 fn acts(trial: &Trial) -> Option<AnswerLine> {
     let told = server_acts::sentences(trial).join("; ");
     (!told.is_empty()).then(|| AnswerLine::new("Note", "", told))
 }
 
-/// Returns the medians of connect and handshake; they are part of the response time if each request has its own
-/// connection.
+/// Returns the medians of the times for connect and handshake. If each request has its own connection, these times are
+/// part of the response time.
 fn connecting(trial: &Trial) -> String {
     let part = |name: &str, times: &Summary| match times.count {
         0 => String::new(),
@@ -212,8 +213,8 @@ fn connecting(trial: &Trial) -> String {
     format!("{}{}", part("with connect", &trial.connect_us), part("handshake", &trial.handshake_us))
 }
 
-/// Returns the share of failed requests in the measured window, which the objective limits, and their number in the
-/// whole load.
+/// Returns the line about errors: the share of failed requests in the measured window, and the number of failures in
+/// the whole load. The objective limits this share.
 fn errors(trial: &Trial, outcome: Outcome) -> AnswerLine {
     let tally = &trial.tally;
     let unanswered = tally.error_count().saturating_add(tally.unanswered);
@@ -231,7 +232,7 @@ fn errors(trial: &Trial, outcome: Outcome) -> AnswerLine {
     let refused =
         refused.map(|hist| format!("refusals took {} (median)", quantity(hist.quantile_us(0.5), Unit::Micros)));
     let first = first_failures::sentences(trial);
-    // A screen may cut the end of the line, so the server's own words come early.
+    // A terminal may cut the end of the line, so the server's own words come early.
     let detail: Vec<String> = [of_which].into_iter().chain(first).chain(failures).chain(refused).collect();
     AnswerLine::new("Errors", quantity(share, Unit::Share), detail.join("; ")).toned(Tone::Bad)
 }
@@ -242,7 +243,8 @@ mod tests {
 
     use super::*;
 
-    /// The number is for the whole load, and the objective is only for the window, so both must say what they refer to.
+    /// The number of failures counts the whole load, but the share counts only the measured window, so the text must
+    /// name both bases.
     #[test]
     fn the_share_of_errors_and_their_number_name_their_bases() {
         let mut trial = Trial::default();
@@ -261,7 +263,7 @@ mod tests {
         assert_eq!(errors(&Trial::default(), Outcome::default()).value, "none");
     }
 
-    /// Each answer of the window is refused.
+    /// Every answer in the measured window has an unexpected status.
     #[test]
     fn refusals_are_no_completion_and_their_words_come_before_the_counts() {
         let mut trial = Trial::default();

@@ -1,7 +1,7 @@
-//! The pages of a report, one file each. A page builds sections from a run, or none if the run has no data for it.
+//! Pages of a report, one file each. A page builds sections from a run. It builds none if the run has no data for it.
 //!
-//! To add a page, write a file with `fn sections(&Run) -> Vec<Section>` and add a row at its place in the reading
-//! order.
+//! To add a page, write a file with `fn sections(&Run) -> Vec<Section>`, and add a row to [`PAGES`], which is in
+//! reading order.
 
 mod addresses;
 mod answer;
@@ -62,14 +62,14 @@ use run::{Certainty, Run};
 use crate::{Block, Doc, Section, Unit};
 use run::number::{number, prose::counted, quantity, span};
 
-/// A row of [`PAGES`].
+/// A page: a row of [`PAGES`].
 #[derive(Clone, Copy, Debug)]
 pub struct Page {
     /// Name of the page.
     pub name: &'static str,
-    /// Contents in one sentence.
+    /// Contents of the page, as a phrase.
     pub help: &'static str,
-    /// Builds the sections of the page; none if the run has no data for it.
+    /// Function that builds the sections of the page; none if the run has no data for it.
     pub sections: fn(&Run) -> Vec<Section>,
 }
 
@@ -146,7 +146,7 @@ pub const PAGES: &[Page] = &[
     Page { name: "plan", help: "the plan and the hosts", sections: plan::sections },
 ];
 
-/// Returns the document with all pages that have contents.
+/// Returns the document, which consists of the sections of all pages.
 pub(crate) fn document(run: &Run) -> Doc {
     let mut sections: Vec<Section> = PAGES.iter().flat_map(|page| (page.sections)(run)).collect();
     remove_dead_links(&mut sections);
@@ -158,7 +158,7 @@ pub(crate) fn document(run: &Run) -> Doc {
     }
 }
 
-/// Removes links in the answer to sections that this run does not have.
+/// Removes links from summary lines to sections that this document does not have.
 fn remove_dead_links(sections: &mut [Section]) {
     let ids: Vec<String> = sections.iter().map(|section| section.id.clone()).collect();
     let is_dead = |to: &str| !ids.iter().any(|id| id == to);
@@ -169,7 +169,7 @@ fn remove_dead_links(sections: &mut [Section]) {
     }
 }
 
-/// Returns the result in one line.
+/// Returns the title: the result in one line.
 fn title(run: &Run) -> String {
     let found = &run.findings;
     if run.trials.is_empty() {
@@ -182,7 +182,7 @@ fn title(run: &Run) -> String {
         let stops = match found.bottleneck.id.as_str() {
             "unknown" | "not-saturated" | "" => String::new(),
             _ if figures::judged_by_row(run) => String::new(),
-            // If the verdict is only a guess, the headline does not name it.
+            // The headline does not name a bottleneck that is only a guess.
             id if found.bottleneck.sureness >= Certainty::Likely => format!("limited by {id}; "),
             _ => String::new(),
         };
@@ -225,7 +225,7 @@ fn title(run: &Run) -> String {
     }
 }
 
-/// Returns the bottleneck as the end of a headline; empty if none is known.
+/// Returns the bottleneck as the end of a headline; empty if no bottleneck is known.
 fn limited_by(run: &Run) -> String {
     let found = &run.findings.bottleneck;
     match found.id.as_str() {
@@ -234,7 +234,7 @@ fn limited_by(run: &Run) -> String {
     }
 }
 
-/// Returns the word before an uncertain verdict in a headline.
+/// Returns the word that precedes an uncertain verdict in a headline.
 fn hedge(sureness: Certainty) -> &'static str {
     match sureness {
         Certainty::Sure | Certainty::Likely => "",
@@ -243,7 +243,7 @@ fn hedge(sureness: Certainty) -> &'static str {
     }
 }
 
-/// Describes the failure that ended a run, and the measurements until then.
+/// Describes the failure that ended a run early, and the capacity measured until then.
 fn died(run: &Run) -> Option<String> {
     let (trial, incident) = run.ended_by()?;
     let mut text = incident.text.clone();
@@ -258,7 +258,7 @@ fn subtitle(run: &Run) -> String {
     let mut parts = vec![command(run)];
     if !run.trials.is_empty() {
         let trials = if run.trials.len() == 1 { "trial" } else { "trials" };
-        // Counters from another tool have no duration.
+        // A run that was made from another tool's counters has no duration.
         let took =
             if run.elapsed_s > 0.0 { format!(" in {}", quantity(run.elapsed_s, Unit::Seconds)) } else { String::new() };
         parts.push(format!("{} {trials}{took}", run.trials.len()));

@@ -1,5 +1,6 @@
-//! The main charts of a single load: response times, and the completed rate over time, with the offered rate if that
-//! changed. For a short load, response times over time are not known; their distribution is shown instead.
+//! Main charts of a single load: response times over time, and the completed rate over time. If the offered rate
+//! changed, the chart shows it, too. For a short load, response times over time are not known, so their distribution is
+//! shown instead.
 
 use run::{Run, Trial};
 
@@ -11,7 +12,7 @@ pub(super) fn sections(run: &Run) -> Vec<Section> {
     let rate = counters::completed(run, trial).map(rate);
     let times = counters::times(trial).map(|plot| Plot { title: "Response time".into(), ..plot });
     let times = times.or_else(|| latency::curve_of(trial));
-    // A constant load is about its response times, and a changing one about the rate that the server keeps up with.
+    // The most important chart comes first: the response times of a constant load, or the rates of a changing one.
     let [first, second] = if run.findings.course.is_none() { [times, rate] } else { [rate, times] };
     let charts = [(first, false), (second, true)].into_iter().filter_map(|(plot, low)| Some((plot?, low)));
     let blocks: Vec<Block> = charts
@@ -21,13 +22,14 @@ pub(super) fn sections(run: &Run) -> Vec<Section> {
     if blocks.is_empty() { Vec::new() } else { vec![Section::new("over-time", "", Weight::Full, blocks)] }
 }
 
-/// Returns a time axis that covers the measured window, so that charts have one scale. Other axes stay as they are.
+/// Returns a time axis that covers the measured window, so all charts have one time scale. Other axes are returned
+/// unchanged.
 fn of_window(axis: Axis, trial: &Trial) -> Axis {
     let end_s = Some(trial.measured.length_s).filter(|s| *s > 0.0);
     if axis.unit == Unit::Seconds { Axis { from: Some(0.0), to: end_s, ..axis } } else { axis }
 }
 
-/// Maximum number of points of a line. With more points, noise would hide the trend of the line.
+/// Maximum number of points of a line. The noise of more points would hide the trend.
 const MAX_POINTS: usize = 240;
 
 fn rate(plot: Plot) -> Plot {
@@ -41,7 +43,7 @@ fn rate(plot: Plot) -> Plot {
     }
 }
 
-/// Returns the means of neighbouring points, at most [`MAX_POINTS`].
+/// Returns at most [`MAX_POINTS`] points, each of which is the mean of neighbouring points.
 fn means(points: &[(f64, f64)]) -> Vec<(f64, f64)> {
     let mean = |few: &[(f64, f64)]| {
         let n = few.len() as f64;

@@ -1,27 +1,28 @@
-//! Selection and names of trials. The findings (`run::Picks`) state which trials decide.
+//! Selects trials for pages, and names them. The findings (`run::Picks`) state which trials are the important ones.
 
 use run::{Intensity, Run, Trial, TrialKind};
 
 use crate::plot::Look;
 use run::number::{count, number};
 
-/// Returns trials of some kinds, in the order of the run.
+/// Returns the trials of the given kinds, in the order of the run.
 pub(super) fn of<'a>(run: &'a Run, kinds: &[TrialKind]) -> Vec<&'a Trial> {
     run.trials.iter().filter(|t| kinds.contains(&t.kind)).collect()
 }
 
-/// Returns the style in which these trials are drawn. A line through several repeats would zigzag.
+/// Returns the style in which these trials are drawn. Repeats are drawn as dots only, because a line through them would
+/// zigzag.
 pub(super) fn look(trials: &[&Trial]) -> Look {
     if trials.iter().any(|t| t.repeat > 0) { Look::Dots } else { Look::LineDots }
 }
 
-/// Returns the measured number of requests in flight; without one, the planned number.
+/// Returns the measured mean number of requests in flight. If this is unknown, returns the planned number.
 pub(super) fn concurrency(trial: &Trial) -> f64 {
     let measured = trial.rates.concurrency;
     if measured.is_finite() && measured > 0.0 { measured } else { asked(trial).unwrap_or(f64::NAN) }
 }
 
-/// Returns the planned concurrency of a closed loop.
+/// Returns the planned number of requests in flight; `None` for a load without a fixed number.
 pub(super) fn asked(trial: &Trial) -> Option<f64> {
     trial.intensity.in_flight()
 }
@@ -39,7 +40,7 @@ pub(super) fn name(trial: &Trial) -> String {
     }
 }
 
-/// Returns the concurrency of a load as a figure and its unit: `16` `connections`.
+/// Returns the intensity of a load as a number and its unit, such as `16` and `connections`.
 pub(super) fn in_flight(trial: &Trial) -> [String; 2] {
     match &trial.intensity {
         Intensity::Closed { connections: n, .. } => connections(f64::from(*n)),
@@ -48,7 +49,7 @@ pub(super) fn in_flight(trial: &Trial) -> [String; 2] {
     }
 }
 
-/// Returns a number of connections as a figure and its unit.
+/// Returns a number of connections as text, and its unit.
 pub(super) fn connections(n: f64) -> [String; 2] {
     [number(n), if n == 1.0 { "connection" } else { "connections" }.into()]
 }

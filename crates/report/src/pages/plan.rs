@@ -1,4 +1,4 @@
-//! The plan, the hosts and the notes of a run.
+//! Plan, hosts and notes of a run.
 
 use run::{HostInfo, Run};
 use serde_json::Value;
@@ -23,9 +23,9 @@ pub(super) fn sections(run: &Run) -> Vec<Section> {
     sections
 }
 
-/// Returns the notes of the run and of its trials. Each note appears once, with its trials.
+/// Returns the notes of the run and of its trials. Each text appears once, with the names of its trials.
 fn notes(run: &Run) -> Vec<String> {
-    // Warnings are shown in other sections.
+    // Warnings are left out, because other sections show them.
     let notes = run.notes.iter().filter(|note| !note.is_warning);
     let mut told: Vec<(String, Vec<String>)> = notes.map(|n| (n.text.clone(), Vec::new())).collect();
     for trial in &run.trials {
@@ -49,12 +49,12 @@ fn say(text: &str, trials: &[String], all: usize) -> String {
     }
 }
 
-/// Returns the plan as dotted names and values, as in a TOML file.
+/// Returns the plan as pairs of a dotted name and a value, as in a TOML file.
 fn plan(run: &Run) -> Vec<(String, String)> {
     let mut out = Vec::new();
     let mut plan = run.plan.clone();
     plan.load.stages.clear();
-    // A request set has its own table.
+    // The request set is too long for this table. Another section shows it.
     if let Some(set) = plan.load.requests.take() {
         out.push(("load.requests".into(), format!("{} from {}", set.count(), set.from)));
     }

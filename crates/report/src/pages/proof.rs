@@ -1,4 +1,4 @@
-//! The experiment that tests the verdict: the prediction, the measurement, and the resources that explain throughput.
+//! Experiment that tests the verdict: the prediction, the measurement, and the resources that explain the throughput.
 
 use run::{
     Effect, Elasticity, ElasticityBasis, Estimate, Proof, ProofOutcome, ProofTrial, Run, Steadiness, UnusedLever,
@@ -27,13 +27,13 @@ pub(super) fn sections(run: &Run) -> Vec<Section> {
     vec![Section::new("proof", "Proof", Weight::Main, blocks)]
 }
 
-/// Returns the experiment's line in the verdict.
+/// Returns the experiment's outcome as a main figure of the verdict section.
 pub(super) fn key_figure(proof: &Proof) -> KeyFigure {
     let tone = if proof.outcome == ProofOutcome::Refuted { Tone::Warn } else { Tone::Plain };
     KeyFigure { name: "Proof".into(), value: word(proof).into(), detail: capital(&proof.why), tone }
 }
 
-/// Returns the word for the outcome.
+/// Returns the word for the outcome of the experiment.
 pub(super) fn word(proof: &Proof) -> &'static str {
     match proof.outcome {
         ProofOutcome::Proven => "proven",
@@ -52,7 +52,7 @@ fn tone(outcome: ProofOutcome) -> Tone {
     }
 }
 
-/// Returns the table of predictions and measurements.
+/// Returns the table of predicted and measured effects.
 fn effects(proof: &Proof) -> Option<Block> {
     let row = |name: &str, e: &Effect| {
         let interval = match e.low < e.high {
@@ -85,8 +85,8 @@ fn effects(proof: &Proof) -> Option<Block> {
     (!rows.is_empty()).then(|| Block::Table(Table { columns, rows, ..Table::default() }))
 }
 
-/// Returns the table of the load with and without each lever. The table lists the levers that took turns; at an offered
-/// rate, it lists all levers.
+/// Returns the table that compares the load with and without a lever (a way to slow a resource). For throughput, it
+/// lists the levers that took turns with the plain load; at an offered rate, it lists all levers.
 fn in_turns(proof: &Proof) -> Option<Block> {
     let row = |e: &Effect| {
         vec![
@@ -104,7 +104,7 @@ fn in_turns(proof: &Proof) -> Option<Block> {
     (!rows.is_empty()).then(|| Block::Table(Table { columns, rows, ..Table::default() }))
 }
 
-/// Returns the levers that were not tried, with the reasons.
+/// Returns the table of the levers that were not tried, with the reasons.
 fn untried(proof: &Proof) -> Option<Block> {
     let row = |u: &UnusedLever| vec![Cell::new(u.lever.clone()), Cell::new(u.why.clone())];
     let columns = vec![Col::words("not tried", 0), Col::words("why", 0)];
@@ -112,14 +112,14 @@ fn untried(proof: &Proof) -> Option<Block> {
     (!rows.is_empty()).then(|| Block::Table(Table { columns, rows, ..Table::default() }))
 }
 
-/// Share of a resource, or the remainder.
+/// Share that one resource explains, or the remainder that no tested resource explains.
 struct Part<'a> {
     name: &'a str,
     estimate: Estimate,
     basis: ElasticityBasis,
 }
 
-/// Returns every resource and the remainder.
+/// Returns the part of every resource, and the remainder.
 fn parts(proof: &Proof) -> Vec<Part<'_>> {
     let part = |e| Part { name: "untested", estimate: e, basis: ElasticityBasis::Measured };
     let levers = proof.parts().map(|e| Part { name: &e.lever, estimate: e.estimate, basis: e.basis });
@@ -137,7 +137,7 @@ fn part_row(part: &Part<'_>) -> Vec<Cell> {
     vec![Cell::new(part.name), Cell::new(value), Cell::new(format!("{} to {}", number(e.low), number(e.high)))]
 }
 
-/// Returns the table of the elasticities that are not parts of the whole: of the number of CPUs, and of the load.
+/// Returns the table of the elasticities that are not parts of the whole, such as that of the number of CPUs.
 fn other_elasticities(proof: &Proof) -> Option<Block> {
     let row = |e: &Elasticity| part_row(&Part { name: &e.lever, estimate: e.estimate, basis: e.basis });
     let rows: Vec<Vec<Cell>> = proof.elasticities.iter().filter(|e| !e.is_part()).map(row).collect();
@@ -145,7 +145,8 @@ fn other_elasticities(proof: &Proof) -> Option<Block> {
     (!rows.is_empty()).then(|| Block::Table(Table { columns, rows, ..Table::default() }))
 }
 
-/// Returns elasticities and the remainder as bars, with intervals. The bars add up to 1.
+/// Returns the share that each resource explains and the remainder, as a table with intervals and as bars. The shares
+/// add up to 1.
 fn shares(proof: &Proof) -> Vec<Block> {
     let parts = parts(proof);
     if parts.is_empty() {
@@ -171,16 +172,16 @@ fn shares(proof: &Proof) -> Vec<Block> {
     };
     let columns = vec![Col::words("resource", 0), Col::figures(figure, 0), Col::figures("95 % interval", 0)];
     let table = Table { columns, rows: parts.iter().map(part_row).collect(), ..Table::default() };
-    // The bars come last, next to the chart of the slots.
+    // The bars come last, so they are next to the other chart.
     std::iter::once(Block::Table(table)).chain(other_elasticities(proof)).chain([Block::Bars(bars)]).collect()
 }
 
-/// Returns a chart with each slot's throughput over the share of the resource that the main lever took away, and the
-/// prediction.
+/// Returns the chart of throughput against the share of the resource that the main lever took away. Each point is one
+/// slot (a fraction of a second), and a dashed line shows the prediction.
 fn dose_response(proof: &Proof, trial: &ProofTrial) -> Option<Block> {
     let main = &proof.measured.as_ref()?.lever;
     let lever = trial.levers.iter().find(|l| l.lever == *main)?;
-    // At an offered rate, all slots have the same dose, so there is no curve to draw.
+    // At an offered rate, the lever takes away the same share in all its slots, so there is no curve to draw.
     let elasticity =
         proof.elasticities.iter().filter(|_| proof.of.is_throughput()).find(|e| e.lever == *main)?.estimate.value;
     let slots = lever.speed.iter().zip(&trial.completed_rate).filter(|(s, r)| s.is_finite() && r.is_finite());
@@ -216,7 +217,7 @@ fn afterwards(proof: &Proof, trial: &ProofTrial) -> Option<Block> {
     Some(Block::Paragraph(text))
 }
 
-/// Describes changes of throughput that the levers did not cause.
+/// Describes changes of throughput that were not caused by the levers.
 fn steadied(steadiness: &Steadiness) -> String {
     let told = |e: &Estimate| format!("{} ({} to {})", number(e.value), number(e.low), number(e.high));
     let back = steadiness.back.as_ref().zip(steadiness.is_back).map(|(back, is_back)| {

@@ -1,10 +1,10 @@
-//! The capacity as text, with as many digits as its interval allows.
+//! Capacity as text, with as many digits as its interval justifies.
 
 use run::number::number;
 use run::{Capacity, Run};
 
-/// Width of the 95 % interval, as a share of the rate, above which a third digit would be noise. A third digit changes
-/// the rate by at most 1 %.
+/// Largest width of the 95 % interval, as a share of the rate, with which three digits are shown. With a wider
+/// interval, the third digit would be noise, since it changes the rate by at most 1 %.
 const MAX_WIDTH_OF_THREE_DIGITS: f64 = 0.1;
 
 /// Returns the unit of rates in a run, such as `requests/s`.
@@ -12,7 +12,8 @@ pub(super) fn unit(run: &Run) -> String {
     format!("{}/s", run.plan.load.protocol.requests_word())
 }
 
-/// Returns the capacity with its interval; if only a bound is known, returns the bound.
+/// Returns the capacity with its interval. If only a bound is known, returns the bound; without any good rate, returns
+/// "unknown".
 pub(super) fn capacity(c: &Capacity, unit: &str) -> String {
     let rate = format!("{} {unit}", rate(c));
     match (c.held, c.at_least) {
@@ -23,17 +24,17 @@ pub(super) fn capacity(c: &Capacity, unit: &str) -> String {
     }
 }
 
-/// Returns the source of a capacity that no open loop held.
+/// Returns words about a capacity from a closed loop; `None` if an open loop found the capacity.
 pub(super) fn source(c: &Capacity) -> Option<String> {
     c.closed_loop.filter(|_| c.held).map(|source| source.words())
 }
 
-/// Returns the rate alone, without a unit.
+/// Returns the rate as text, without a unit.
 pub(super) fn rate(c: &Capacity) -> String {
     rounded(c, c.rate)
 }
 
-/// Returns the 95 % interval in brackets; empty if the windows give none.
+/// Returns the 95 % interval in brackets; empty if the capacity has none.
 fn interval(c: &Capacity) -> String {
     let ends = c.low.zip(c.high);
     ends.map_or(String::new(), |(low, high)| format!(" ({} to {})", rounded(c, low), rounded(c, high)))

@@ -1,12 +1,13 @@
-//! Sentences about actions of the server without a request: connections that it closed, and messages that nobody
-//! requested.
+//! Sentences about what the server did without a request, such as closing connections or sending messages that no
+//! request asked for.
 
 use run::number::{count, number, prose::counted, prose::percent, quantity};
 use run::{EndsTogether, ErrorKind, FailureKind, Intensity, SilentCloses, Tally, Trial};
 
 use crate::Unit;
 
-/// Returns one sentence for each kind of event that the server caused without a request.
+/// Returns one sentence for each kind of event that the server caused without a request. Two kinds concern requests
+/// that were sent again or redirected.
 pub(super) fn sentences(trial: &Trial) -> Vec<String> {
     let tally = &trial.tally;
     let unprocessed = (tally.unprocessed > 0).then(|| {
@@ -41,21 +42,21 @@ pub(super) fn sentences(trial: &Trial) -> Vec<String> {
     all.into_iter().flatten().collect()
 }
 
-/// Returns the reason of the first failure of a kind.
+/// Returns the reason that was recorded for the first failure of a kind.
 fn reason(trial: &Trial, kind: ErrorKind) -> Option<&str> {
     let first = trial.first_failures.iter().find(|first| first.kind == FailureKind::Error(kind))?;
     Some(first.reason.as_str()).filter(|reason| !reason.is_empty())
 }
 
-/// Returns the number of commands that nodes of a Redis cluster redirected.
+/// Returns a sentence with the number of commands that nodes of a Redis cluster redirected.
 fn cluster_redirects(tally: &Tally) -> Option<String> {
     let kinds = [(tally.moved, "MOVED"), (tally.asked, "ASK")].into_iter().filter(|(n, _)| *n > 0);
     let kinds: Vec<String> = kinds.map(|(n, kind)| format!("{} {kind}", count(n))).collect();
     (!kinds.is_empty()).then(|| format!("the cluster redirected commands: {}; each was sent again", kinds.join(", ")))
 }
 
-/// Returns the number of redirects among the expected answers. If every answer is one, the test request has already
-/// said so.
+/// Returns a sentence with the number of redirects among the expected answers. Returns `None` if every answer is a
+/// redirect, because a note about the test request already says so.
 fn redirects(tally: &Tally) -> Option<String> {
     let refused = tally.unexpected_statuses.iter().filter(|(status, _)| status.starts_with('3'));
     let refused = refused.fold(0, |sum: u64, (_, n)| sum.saturating_add(*n));
@@ -70,7 +71,8 @@ fn redirects(tally: &Tally) -> Option<String> {
     })
 }
 
-/// Describes a server that closed idle connections, none of which just had a request under way.
+/// Describes a server that closed idle connections. Returns `None` if it closed any connection just when a request was
+/// sent, because another sentence describes this.
 fn idle_closes(trial: &Trial) -> Option<String> {
     let closed = Some(trial.tally.closed_by_server).filter(|n| *n > 0 && trial.tally.keep_alive_races == 0)?;
     let idle = trial.closes_idle_after_s.filter(|_| trial.ended_together.is_none())?;
@@ -82,7 +84,7 @@ fn idle_closes(trial: &Trial) -> Option<String> {
     ))
 }
 
-/// Returns the answer with which the server closed the first idle connection.
+/// Returns the message with which the server closed the first idle connection.
 fn said(trial: &Trial) -> String {
     reason(trial, ErrorKind::KeepAliveRace).map_or_else(String::new, |words| format!(" {words}"))
 }
@@ -109,7 +111,7 @@ fn together(ends: &EndsTogether, refused: u64) -> String {
 /// Describes a server that closes connections without announcing it.
 fn unannounced(trial: &Trial) -> Option<String> {
     Some(match trial.silent_closes()? {
-        // The sentence about the races names these closes.
+        // The sentence about keep-alive races already mentions these closes.
         SilentCloses::AtRandom(_) if trial.tally.resent > 0 => return None,
         SilentCloses::AfterAnswers(_) if trial.tally.keep_alive_races > 0 => return None,
         SilentCloses::AtRandom(share) => format!(
@@ -126,10 +128,10 @@ fn unannounced(trial: &Trial) -> Option<String> {
     })
 }
 
-/// Advice about a server that closes connections without announcing it.
+/// Advice if the server closes connections without announcing it.
 const ANNOUNCE: &str = "send `Connection: close` from the server, or measure with --new-connections";
 
-/// Returns the words for a number of answers.
+/// Returns words for a number of answers.
 fn some(answers: f64) -> String {
     if answers < 1.5 { "each answer".into() } else { format!("about {} answers", number(answers)) }
 }
@@ -158,7 +160,8 @@ fn thinks(trial: &Trial) -> bool {
     matches!(&trial.intensity, Intensity::Closed { think, .. } if think.mean_ms > 0.0)
 }
 
-/// Returns the number of answers after which the server closes each connection. With a think time, the idle time decides.
+/// Returns the number of answers after which the server closes each connection. Returns `None` if the clients think
+/// between requests, because the server then closes connections by their idle time.
 fn closes_after_answers(trial: &Trial) -> Option<f64> {
     match trial.silent_closes()? {
         SilentCloses::AfterAnswers(answers) if !thinks(trial) => Some(answers),
@@ -166,7 +169,7 @@ fn closes_after_answers(trial: &Trial) -> Option<f64> {
     }
 }
 
-/// Returns the reason for which the server closes connections on which a request may just have been sent.
+/// Explains why the server closes connections on which a request may just have been sent.
 fn without_announcement(trial: &Trial) -> String {
     let pause = if thinks(trial) { "the think time" } else { "the time between two requests of a connection" };
     match (closes_after_answers(trial), trial.closes_idle_after_s) {
@@ -186,7 +189,7 @@ mod tests {
 
     use super::*;
 
-    /// The server ends each connection after one or seven answers, without `Connection: close`.
+    /// The server closes each connection after one or seven answers, without sending `Connection: close`.
     #[test]
     fn silent_closes_after_some_answers_are_named() {
         let said = |connected, completed, lost, refused| {
@@ -217,7 +220,7 @@ mod tests {
         assert!(sentences(&restarted).is_empty(), "each client lost one connection");
     }
 
-    /// The server drops each tenth request at random, so a connection has 9 answers on average and up to 60.
+    /// The server drops a tenth of the requests at random. A connection then has 9 answers on average, and up to 60.
     #[test]
     fn a_server_that_drops_requests_at_random_has_no_number_of_answers() {
         let dropping = |answers: &[u64]| {
@@ -245,7 +248,8 @@ mod tests {
         assert!(said[0].contains("refused 50 connects, so it went away") && !said[0].contains("563 ms"), "{said:?}");
     }
 
-    /// A server behind a load balancer restarted, so no connect was refused.
+    /// A server behind a load balancer restarted. The load balancer accepted connections meanwhile, so no connect was
+    /// refused.
     #[test]
     fn a_restart_without_refused_connects_is_no_timeout() {
         let ended_together = Some(EndsTogether {
@@ -268,7 +272,7 @@ mod tests {
         );
     }
 
-    /// The server answers 200 at first and redirects to its login page later.
+    /// The server first answers with status 200, and later redirects to its login page.
     #[test]
     fn redirects_that_begin_during_the_load_are_counted() {
         let said = |redirects: u64, unexpected: u64| {

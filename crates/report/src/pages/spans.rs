@@ -1,4 +1,5 @@
-//! Self time of the server's spans, under the lightest and under the shown load.
+//! Self time of the server's spans (steps of its traced requests), under the lightest load and under the load that the
+//! pages show.
 
 use run::number::{count, quantity};
 use run::{Run, SpanProfile, SpanSum, Trial};
@@ -6,7 +7,7 @@ use run::{Run, SpanProfile, SpanSum, Trial};
 use super::pick;
 use crate::{Block, Cell, Col, Note, Section, Table, Tone, Unit, Weight};
 
-/// Maximum number of rows in the table of spans. Each row is one span name.
+/// Maximum number of rows of the table of spans. Each row is one span name.
 const MAX_SHOWN: usize = 12;
 
 pub(super) fn sections(run: &Run) -> Vec<Section> {

@@ -1,16 +1,17 @@
-//! The histogram of response times in a terminal: a few ranges of equal ratio.
+//! Histogram of response times for a terminal: a few ranges, whose ends have equal ratios.
 
 use run::{Hist, Trial};
 
 use crate::{BarRow, Bars, Hue, Segment, Unit};
 use run::number::quantity;
 
-/// Number of ranges. With their labels, the ranges need eight lines of a terminal.
+/// Number of ranges, without the range of the slowest requests. With that range, the histogram needs eight lines of a
+/// terminal.
 const RANGES: i32 = 7;
-/// Share of the requests in all ranges except the last one, which holds the slowest requests.
+/// Share of the requests in all ranges except the last range, which contains the slowest requests.
 const BODY: f64 = 0.999;
 
-/// Returns one bar per range of response times; `None` if no response time was measured.
+/// Returns one bar per range of response times; `None` if the trial has no histogram of response times.
 pub(super) fn histogram(trial: &Trial) -> Option<Bars> {
     let hist = trial.histograms.get("response").filter(|hist| !hist.is_empty())?;
     let edges = edges(hist);
@@ -27,7 +28,7 @@ pub(super) fn histogram(trial: &Trial) -> Option<Bars> {
     Some(Bars { title: "Requests by latency".into(), unit: Unit::Share, rows, terminal_only: true, ..Bars::default() })
 }
 
-/// Returns the upper ends of the ranges, microseconds, rounded to two digits.
+/// Returns the upper ends of the ranges, in microseconds, rounded to two digits.
 fn edges(hist: &Hist) -> Vec<f64> {
     let (low, high) = (hist.quantile_us(0.0).max(1e-3), hist.quantile_us(BODY).max(1e-3));
     let exact = |i: i32| low * (high / low).powf(f64::from(i) / f64::from(RANGES));

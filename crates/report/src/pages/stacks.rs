@@ -1,4 +1,4 @@
-//! Stacks of the server's threads: functions by CPU time and by waiting, as flame graphs.
+//! Stacks of the server's threads: flame graphs of functions by CPU time and by waiting.
 
 use run::{HotFunction, Run, StackProfile, StackSum};
 
@@ -7,7 +7,7 @@ use crate::{Block, Col, Section, Table, Unit, Weight};
 use run::number::prose::counted;
 use run::number::quantity;
 
-/// Number of functions in the table, and in the terminal.
+/// Maximum number of functions in the table, and of table rows in a terminal.
 const ROWS: usize = 12;
 const BRIEF_ROWS: usize = 5;
 
@@ -20,7 +20,7 @@ pub(super) fn sections(run: &Run) -> Vec<Section> {
     vec![Section::new("stacks", "Functions of the server", Weight::Full, blocks)]
 }
 
-/// Returns the table and the flame graphs of the stacks.
+/// Returns the table and the flame graphs of a profile.
 pub(crate) fn blocks(profile: &StackProfile, hot: &[HotFunction]) -> Vec<Block> {
     let mut blocks = Vec::new();
     if !hot.is_empty() {
@@ -30,7 +30,7 @@ pub(crate) fn blocks(profile: &StackProfile, hot: &[HotFunction]) -> Vec<Block> 
                   that it called. Outer functions that all stacks share are left out.";
     let waiting = "Mean number of threads that waited in each function, without idle threads.";
     let largest = hot.iter().find(|function| function.inclusive.is_some()).or(hot.first());
-    // The share of few samples is inexact, so the title names their number.
+    // A share from few samples is inexact, so the title states the number of samples.
     let samples = counted(profile.cpu_samples as f64, "sample");
     let title =
         largest.map_or_else(|| "CPU time by function".into(), |function| format!("{} ({samples})", title(function)));
@@ -50,7 +50,7 @@ fn flame(title: String, caption: &str) -> Flame {
     Flame { title, caption: caption.into(), ..Flame::default() }
 }
 
-/// Adds the stacks to a graph. Returns nothing for a graph without stacks.
+/// Adds stacks to a flame graph. Returns `None` if there are no stacks.
 fn with_stacks(flame: Flame, sums: &[StackSum]) -> Option<Block> {
     let stacks: Vec<(String, f64)> = sums.iter().map(|sum| (sum.stack.clone(), sum.weight)).collect();
     (!stacks.is_empty()).then_some(Block::Flame(Flame { stacks, ..flame }))

@@ -1,4 +1,4 @@
-//! Unexpected statuses of responses, with their meaning.
+//! Unexpected response statuses, with their meanings.
 
 use run::Tally;
 use run::number::count;
@@ -6,8 +6,8 @@ use run::number::count;
 /// Maximum number of statuses that are named.
 const NAMED: usize = 4;
 
-/// Returns a text for each unexpected status, the most frequent first: `12 of status 429 (Too Many Requests: a rate
-/// limit)`.
+/// Returns a text for each unexpected status, the most frequent first. An example is `12 of status 429 (Too Many
+/// Requests: a rate limit)`.
 pub(super) fn each(tally: &Tally) -> Vec<String> {
     let mut known: Vec<(&String, u64)> = tally.unexpected_statuses.iter().map(|(status, n)| (status, *n)).collect();
     known.sort_by_key(|(_, n)| std::cmp::Reverse(*n));
@@ -19,7 +19,7 @@ pub(super) fn each(tally: &Tally) -> Vec<String> {
     texts.chain((rest > 0).then(|| format!("{} {rest_name}", count(rest)))).collect()
 }
 
-/// Returns the status of most failures, if it explains at least half of them.
+/// Returns the most frequent unexpected status, if it accounts for at least half of all failures.
 pub(super) fn main(tally: &Tally) -> Option<String> {
     let failed = tally.error_count() + tally.unexpected_status + tally.unanswered;
     let (status, n) = tally.unexpected_statuses.iter().max_by_key(|(_, n)| **n)?;

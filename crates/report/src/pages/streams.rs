@@ -1,4 +1,5 @@
-//! Answers that are streams of events: time to the first event, gaps, rates, and streams that stalled or broke.
+//! Answers that are streams of events: time to the first event, gaps between events, rates, and streams that stalled or
+//! broke.
 
 use run::number::{number, prose::counted, quantity};
 use run::{Run, StreamPlan, SummaryFigure, Trial};
@@ -6,16 +7,17 @@ use run::{Run, StreamPlan, SummaryFigure, Trial};
 use super::times::percentiles;
 use crate::{AnswerLine, Tone, Unit};
 
-/// Word for a client of a search for users.
+/// Word for one client, in a search for the maximum number of users.
 pub(super) const USER: &str = "user";
 
-/// Returns the word for a client of a search for users. Without a think time, a client always has one open stream.
+/// Returns the report's word for one client, in a search for the maximum number of users. Clients without a think time
+/// always have one open stream each, so they are called "open stream".
 pub(super) fn user_word(run: &Run) -> &'static str {
     let thinks = run.findings.users.as_ref().is_some_and(|users| users.think.mean_ms > 0.0);
     if run.plan.load.stream.is_some() && !thinks { "open stream" } else { USER }
 }
 
-/// Returns the lines of a load's streams; none if its answers are no streams.
+/// Returns the lines about the streams of a load; none if its answers are not streams.
 pub(super) fn lines(run: &Run, trial: &Trial) -> Vec<AnswerLine> {
     let Some(stream) = &run.plan.load.stream else { return Vec::new() };
     if trial.events == 0 {
@@ -30,7 +32,7 @@ pub(super) fn lines(run: &Run, trial: &Trial) -> Vec<AnswerLine> {
     times.chain([counts(stream, trial)]).chain(signs(run)).collect()
 }
 
-/// Returns the lines of the load that shows the capacity of a search.
+/// Returns the lines about the streams of the load at which a search found the capacity.
 pub(super) fn of_search(run: &Run) -> Vec<AnswerLine> {
     let (picks, trials) = (&run.findings.picks, &run.trials);
     let users = run.findings.users.as_ref().and_then(|users| users.held);
@@ -40,7 +42,7 @@ pub(super) fn of_search(run: &Run) -> Vec<AnswerLine> {
     chosen.map(|trial| lines(run, trial)).unwrap_or_default()
 }
 
-/// Returns the signs in the streams of a run.
+/// Returns the lines about signs of trouble that the judge found in the streams of a run.
 fn signs(run: &Run) -> impl Iterator<Item = AnswerLine> {
     run.findings.streams.iter().map(|sign| AnswerLine::new("Streams", "", sign.sentence.clone()).toned(Tone::Warn))
 }

@@ -1,5 +1,7 @@
-//! The closed-loop sweep: throughput and response time by concurrency. The charts show the bounds of operational
-//! analysis (X <= min(N/R1, Xmax), R >= max(R1, N/Xmax)), the knee N*, and the fit of the Universal Scalability Law.
+//! Charts of the closed-loop sweep (loads with more and more clients): throughput and response time by concurrency. The
+//! charts show the bounds of operational analysis (X <= min(N/R1, Xmax), R >= max(R1, N/Xmax)), the knee N*, and the
+//! fit of the Universal Scalability Law. N is the number of requests in flight, R1 the response time with one, and Xmax
+//! the highest throughput.
 
 use run::{Knee, Run, SummaryFigure, Trial, TrialKind, usl_rate};
 
@@ -98,7 +100,7 @@ fn measured(label: &str, hue: Hue, steps: &[&Trial], value: impl Fn(&Trial) -> f
     Series::new(label, pick::look(steps), hue, points)
 }
 
-/// Returns a formula as a dashed line.
+/// Returns the dashed line of a formula, from the lowest to the highest concurrency.
 fn curve(label: &str, low: f64, high: f64, formula: impl Fn(f64) -> f64) -> Series {
     const POINTS: i32 = 160;
     let at = |i: i32| low * (high / low).powf(f64::from(i) / f64::from(POINTS));
@@ -106,7 +108,7 @@ fn curve(label: &str, low: f64, high: f64, formula: impl Fn(f64) -> f64) -> Seri
     Series::new(label, Look::Dashed, Hue::Quiet, points)
 }
 
-/// Returns the lowest and highest concurrency above zero.
+/// Returns the lowest and the highest concurrency above zero.
 fn ends(steps: &[&Trial]) -> (f64, f64) {
     let values = || steps.iter().map(|t| pick::concurrency(t)).filter(|n| n.is_finite() && *n > 0.0);
     (values().reduce(f64::min).unwrap_or(1.0), values().reduce(f64::max).unwrap_or(1.0))

@@ -1,11 +1,11 @@
-//! Response times as text. A lower bound is marked as such.
+//! Times as text. A lower bound is marked as a lower bound.
 
 use run::{Summary, SummaryFigure, TimeFigure};
 
 use crate::{Cell, Unit};
 use run::number::quantity;
 
-/// Returns a time for a narrow column: `12.3 ms`, `≥50 ms`, or `n/a`.
+/// Formats a time for a narrow column: `12.3 ms`, `≥50 ms` for a lower bound, or `n/a`.
 pub fn short_time(found: TimeFigure) -> String {
     match found {
         TimeFigure::Exact(us) => quantity(us, Unit::Micros),
@@ -14,7 +14,7 @@ pub fn short_time(found: TimeFigure) -> String {
     }
 }
 
-/// Returns a time for a sentence: `12.3 ms`, `at least 50 ms`, or `unknown`.
+/// Formats a time for a sentence: `12.3 ms`, `at least 50 ms` for a lower bound, or `unknown`.
 pub(super) fn time_in_words(found: TimeFigure) -> String {
     match found {
         TimeFigure::Exact(us) => quantity(us, Unit::Micros),
@@ -23,13 +23,13 @@ pub(super) fn time_in_words(found: TimeFigure) -> String {
     }
 }
 
-/// Writes figures of a time with their names: `p50 1.2 ms, p99 3.4 ms`.
+/// Formats figures of a distribution of times with their names, such as `p50 1.2 ms, p99 3.4 ms`.
 pub(super) fn percentiles(times: &Summary, figures: &[SummaryFigure]) -> String {
     let one = |figure: &SummaryFigure| format!("{} {}", figure.label(), time_in_words(times.figure(*figure)));
     figures.iter().map(one).collect::<Vec<_>>().join(", ")
 }
 
-/// Returns the cell of a figure. The hint of a lower bound says why the value is unknown.
+/// Returns the table cell of a figure. The hint of a lower bound says why the exact value is unknown.
 pub(super) fn cell(summary: &Summary, figure: SummaryFigure) -> Cell {
     let found = summary.figure(figure);
     let cell = Cell::new(short_time(found));
@@ -45,7 +45,7 @@ pub(super) fn cell(summary: &Summary, figure: SummaryFigure) -> Cell {
     Cell { hint, ..cell }
 }
 
-/// Returns a figure for a chart. A chart leaves out lower bounds.
+/// Returns a figure for a chart, microseconds. Returns NaN for a lower bound, which a chart does not show.
 pub(super) fn known(summary: &Summary, figure: SummaryFigure) -> f64 {
     summary.figure(figure).exact().unwrap_or(f64::NAN)
 }

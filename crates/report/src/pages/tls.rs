@@ -1,4 +1,4 @@
-//! The cost of TLS: CPU time of a handshake on both sides, and the bytes on the wire compared with the bytes of the
+//! Cost of TLS: CPU time of a handshake on both sides, and the bytes on the wire compared with the bytes of the
 //! answers.
 
 use run::{CpuEstimate, HandshakeCost, Run, Trial};
@@ -53,8 +53,8 @@ fn time(told: CpuEstimate) -> String {
     format!("{}{}", us(told.us), within.unwrap_or_default())
 }
 
-/// Returns the bytes on the wire per answer and the answer's share of them, or `None` if the protocol has no separate
-/// answers.
+/// Returns the bytes on the wire per answer, compared with the bytes of the answer itself. Returns `None` if the
+/// protocol does not count the bytes of answers.
 fn wire(trial: &Trial) -> Option<Vec<Cell>> {
     let tally = &trial.measured.tally;
     if tally.answer_bytes == 0 || tally.completed == 0 {

@@ -1,4 +1,4 @@
-//! Slowest requests with a trace context, whose IDs lead to the server's own traces.
+//! Slowest requests that carried a trace context. Their trace IDs lead to the server's own traces.
 
 use run::number::quantity;
 use run::{Run, TracedRequest, Trial};
@@ -6,7 +6,7 @@ use run::{Run, TracedRequest, Trial};
 use super::pick;
 use crate::{Block, Cell, Col, Section, Table, Tone, Unit, Weight};
 
-/// Maximum number of requests that are shown; run.json has more.
+/// Maximum number of requests in the table. `run.json` contains more of them.
 const MAX_SHOWN: usize = 10;
 
 pub(super) fn sections(run: &Run) -> Vec<Section> {

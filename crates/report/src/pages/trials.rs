@@ -1,5 +1,4 @@
-//! The table of trials, with one row per operating point. The terminal shows the main columns, and the HTML page all of
-//! them.
+//! Table of the trials, with one row per trial. A terminal shows the main columns, and the HTML page shows all columns.
 
 use run::{BreachKind, Device, Outcome, Run, SummaryFigure, Tally, Trial, TrialKind};
 
@@ -8,8 +7,8 @@ use crate::{Block, Cell, Col, Section, Table, Tone, Unit, Weight};
 use run::number::{count, number, quantity};
 
 pub(super) fn sections(run: &Run) -> Vec<Section> {
-    // Trials that time a library or only watch a server have no requests. The figures of trials that time a library are
-    // in the experiment's own table.
+    // Trials that time a library, and trials that only watch a server, have no requests. For trials that time a
+    // library, the experiment has its own table.
     let timed_alone = figures::has_table(run) && run.trials.iter().all(|t| t.tally.attempted + t.tally.sent == 0);
     let only_watched = run.trials.iter().all(|t| t.kind == TrialKind::Watched);
     if run.trials.is_empty() || timed_alone || only_watched {
@@ -21,13 +20,13 @@ pub(super) fn sections(run: &Run) -> Vec<Section> {
     leave_out_the_usual(&mut table);
     table.explain_absent();
     let title = if run.trials.len() == 1 { "Trial" } else { "Trials" };
-    // An experiment has its own table.
+    // If the experiment has its own table of the trials, this table is less important.
     let weight = if figures::has_table(run) { Weight::Full } else { Weight::First };
     vec![Section::new("trials", title, weight, vec![Block::Table(table)])]
 }
 
-/// Leaves out columns without information: a goodput that equals the completed rate, and a column that names no window
-/// before which the rate had not settled.
+/// Removes columns that say nothing. These are a goodput column that equals the completed rate, and a column about
+/// settled rates if no row says "no".
 fn leave_out_the_usual(table: &mut Table) {
     let place = |table: &Table, name: &str| table.columns.iter().position(|column| column.name == name);
     let (goodput, completed) = (place(table, "goodput/s"), place(table, "completed/s"));
@@ -43,7 +42,7 @@ fn leave_out_the_usual(table: &mut Table) {
     }
 }
 
-/// Column that says if the completed rate had settled before the measured window.
+/// Name of the column that says whether the completed rate was stable before the measured window.
 const SETTLED: &str = "rate settled";
 
 fn columns() -> Vec<Col> {
@@ -92,8 +91,8 @@ fn row(run: &Run, (trial, outcome): (&Trial, Outcome), busiest: Option<&Device>)
     ]
 }
 
-/// Returns the cell of a percentile. The cell is red if the percentile exceeds its limit, and shows the probability
-/// that the limit holds.
+/// Returns the cell of the 99th percentile. The cell is marked if the percentile exceeds its limit. Its hint gives the
+/// probability that the trial meets the objective.
 fn late(outcome: Outcome, cell: Cell) -> Cell {
     let broken = outcome.breach.is_some_and(|b| matches!(b.kind, BreachKind::P99 | BreachKind::Unanswered));
     let cell = if broken { cell.toned(Tone::Warn) } else { cell };
@@ -106,7 +105,7 @@ fn late(outcome: Outcome, cell: Cell) -> Cell {
     }
 }
 
-/// Returns the share of failed requests as the objective counts them, with details on demand.
+/// Returns the cell with the share of failed requests, as the objective counts them. Its hint lists the failures.
 fn errors(trial: &Trial, outcome: Outcome) -> Cell {
     let hint = failures(&trial.tally);
     match outcome.failed_share {
@@ -118,7 +117,7 @@ fn errors(trial: &Trial, outcome: Outcome) -> Cell {
     }
 }
 
-/// Returns the failures of a whole trial by kind.
+/// Lists the failures of a whole trial by kind.
 pub(super) fn failures(tally: &Tally) -> String {
     let kinds = tally.errors.0.iter().map(|(kind, n)| (*n, kind.words()));
     let extra = [(tally.unanswered, "unanswered"), (tally.phantom, "of connections without any answer")];
@@ -136,7 +135,8 @@ fn of_device(busiest: Option<&Device>) -> Cell {
     }
 }
 
-/// Returns the busiest device of a trial by judge's ranking, for example `server thread 97 %`.
+/// Returns the busiest device of a trial and its utilisation, for example `server thread 97 %`. `ranked` begins with
+/// the busiest device.
 pub fn busiest_device(ranked: &[Device]) -> Option<String> {
     ranked.first().map(|d| format!("{} {}", d.short(), quantity(d.busy, Unit::Share)))
 }

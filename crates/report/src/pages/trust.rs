@@ -1,4 +1,4 @@
-//! The page about the reliability of the figures.
+//! Page that tells how reliable the figures are.
 
 use run::{Run, TimeSpent};
 
@@ -65,7 +65,7 @@ fn figures(run: &Run) -> Vec<KeyFigure> {
     figures
 }
 
-/// Describes the use of the run's time outside of the windows.
+/// Describes how the run spent its time outside of measured windows.
 fn rest(spent: &TimeSpent) -> String {
     let parts = [
         ("warm-ups", spent.settle_s),

@@ -1,4 +1,4 @@
-//! Utilisation of each device at saturation, with one bar per device.
+//! Chart of each device's utilisation at saturation, with one bar per device.
 
 use run::{LoadState, Run};
 

@@ -1,4 +1,5 @@
-//! The reasons of the verdict: knee, evidence, margin, further advice, and the next bottleneck.
+//! Reasons for the verdict: the knee of the throughput curve, evidence, margins, further advice, and the next
+//! bottleneck.
 
 use run::{Bottleneck, Run};
 
@@ -8,13 +9,13 @@ use crate::words::capital;
 use crate::{Block, EvidenceLine, Item, KeyFigure, List, Section, Tone, Unit, Weight};
 use run::number::{number, quantity};
 
-/// Returns the verdict of a search or a load.
+/// Returns the verdict section of a search or of a load that the user chose.
 pub(super) fn sections(run: &Run) -> Vec<Section> {
     if run.plan.experiment().is_some() { Vec::new() } else { judged(run, "") }
 }
 
-/// Returns the verdict of an experiment, which follows the experiment's own conclusions. Returns none if no request was
-/// sent, or if the table of trials shows a verdict per trial.
+/// Returns the verdict section of an experiment, which follows the experiment's own conclusions. Returns nothing if no
+/// request was sent, or if the table of trials shows a verdict per trial.
 pub(super) fn of_experiment(run: &Run) -> Vec<Section> {
     let together = run.plan.experiment().is_some() && run.sent_requests() && !figures::judged_by_row(run);
     if together { judged(run, "What the counters say") } else { Vec::new() }
@@ -30,7 +31,7 @@ fn judged(run: &Run, title: &str) -> Vec<Section> {
     if blocks.is_empty() { Vec::new() } else { vec![Section::new("verdict", title, Weight::First, blocks)] }
 }
 
-/// Returns the figures of the verdict that the answer does not contain.
+/// Returns the main figures of the verdict that the summary does not contain.
 fn key_figures(run: &Run) -> Vec<KeyFigure> {
     let found = &run.findings;
     let in_answer = answered::is_of_search(run);
@@ -81,13 +82,13 @@ fn bottleneck(found: &Bottleneck) -> KeyFigure {
     }
 }
 
-/// Returns ` (95 % sure)`; empty for a verdict that names no cause.
+/// Returns the confidence as text, such as ` (95 % sure)`; empty for a confidence of 0.
 fn sure(confidence: f64) -> String {
     if confidence > 0.0 { format!(" ({} sure)", quantity(confidence, Unit::Share)) } else { String::new() }
 }
 
-/// Returns the evidence and the advice that follows from it, without evidence that the answer already states. If
-/// `advised` is true, the page's answer already contains the first advice.
+/// Returns the evidence, the advice and other lists. It leaves out evidence that the summary already states. If
+/// `advised` is true, the summary already contains the first advice.
 fn reasons(run: &Run, advised: bool) -> Vec<Block> {
     let found = &run.findings.bottleneck;
     let lines: Vec<EvidenceLine> =
@@ -111,7 +112,7 @@ fn reasons(run: &Run, advised: bool) -> Vec<Block> {
     blocks
 }
 
-/// Returns the signal that is closest to its threshold, and the verdict beyond it.
+/// Returns a sentence about the first margin: a signal close to its threshold, and the verdict beyond the threshold.
 fn closest(found: &Bottleneck) -> Option<String> {
     let margin = found.margins.first()?;
     let interval = if margin.low < margin.high {

@@ -1,4 +1,4 @@
-//! Threads of the server, grouped by what they do or wait for.
+//! Threads of the server, grouped by what they do or what they wait for.
 
 use run::{Run, TaskGroup, TaskState, ThreadState, TitleGroup, WaitGroup, WaitProfile};
 
@@ -7,7 +7,7 @@ use super::limited::is_stated;
 use crate::{Block, Cell, Col, Item, List, Note, Section, Table, Tone, Unit, Weight};
 use run::number::{number, prose::counted, quantity};
 
-/// Number of rows in the terminal.
+/// Maximum number of rows of a table in a terminal.
 const BRIEF_ROWS: usize = 12;
 
 pub(super) fn sections(run: &Run) -> Vec<Section> {
@@ -22,7 +22,7 @@ pub(super) fn sections(run: &Run) -> Vec<Section> {
     vec![Section::new("waits", "Threads of the server", Weight::Main, blocks)]
 }
 
-/// Returns the tables of a profile.
+/// Returns the tables and notes of a profile of sampled threads.
 pub(crate) fn blocks(profile: &WaitProfile) -> Vec<Block> {
     let mut blocks: Vec<Block> = profile.missing.iter().map(|why| Note::block(Tone::Warn, format!("{why}."))).collect();
     if profile.rounds > 0 {
@@ -74,7 +74,7 @@ fn row(group: &WaitGroup) -> Vec<Cell> {
     ]
 }
 
-/// Returns the goroutines as a table.
+/// Returns the table of the goroutines.
 fn tasks(groups: &[TaskGroup]) -> Table {
     let row = |group: &TaskGroup| -> Vec<Cell> {
         vec![
@@ -97,7 +97,7 @@ fn tasks(groups: &[TaskGroup]) -> Table {
     }
 }
 
-/// Returns the activity of a task in words.
+/// Returns words for what a goroutine does or waits for.
 const fn task_activity(state: TaskState) -> &'static str {
     match state {
         TaskState::Running => "running",
@@ -117,7 +117,7 @@ fn titles(groups: &[TitleGroup]) -> List {
     List { title: "Titles of processes".into(), items: groups.iter().map(item).collect(), brief: BRIEF_ROWS }
 }
 
-/// Returns an activity in words.
+/// Returns words for what a thread does or waits for.
 fn activity(state: ThreadState, key: &str) -> String {
     let with = |words: &str| if key.is_empty() { words.to_string() } else { format!("{words} {key}") };
     match state {

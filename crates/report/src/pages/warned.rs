@@ -1,4 +1,4 @@
-//! Facts that readers must know before they trust the figures: results of expectations, an interrupt, and warnings.
+//! Facts that readers must know before they trust the figures: unmet expectations, an interruption, and warnings.
 
 use run::Run;
 
@@ -6,10 +6,10 @@ use super::answered;
 use crate::words::capital;
 use crate::{Block, Note, Section, Tone, Warnings, Weight};
 
-/// Number of warnings shown with the answer; the page about trust has the others.
+/// Number of warnings that the summary shows. The section about trust shows the other warnings.
 pub(super) const FIRST_WARNINGS: usize = 2;
 
-/// Returns the section of a run without an answer. If the run has an answer, the answer contains these blocks.
+/// Returns the section of a run without a summary. In a run with a summary, the summary contains these blocks.
 pub(super) fn sections(run: &Run) -> Vec<Section> {
     let blocks: Vec<Block> = alerts(run).into_iter().chain(warnings(run)).collect();
     if blocks.is_empty() || answered::has_answer(run) {
@@ -18,14 +18,14 @@ pub(super) fn sections(run: &Run) -> Vec<Section> {
     vec![Section::new("warnings", "", Weight::First, blocks)]
 }
 
-/// Returns the results of expectations, and the notes about a run that is not complete.
+/// Returns the results of the user's expectations, and notes about a run that is not complete.
 pub(super) fn alerts(run: &Run) -> Vec<Block> {
     let mut blocks = Vec::new();
     if run.trials.is_empty() {
         blocks.push(Note::block(Tone::Bad, "No trial was finished, so there is nothing to judge."));
     }
     if run.interrupted {
-        // The title already contains the cause of the run's end.
+        // If a failure ended the run, the title already names this failure.
         let text = match run.ended_by() {
             Some(_) => "Ended early: nothing was measured after that.",
             None => "Interrupted: only a part was measured.",
@@ -47,7 +47,7 @@ pub(super) fn alerts(run: &Run) -> Vec<Block> {
 }
 
 /// Returns all warnings, the most serious first: facts about the target, then reasons to trust the figures less.
-/// Warnings that are already part of the verdict are left out.
+/// Warnings that the verdict's sentence already contains are left out.
 pub(super) fn all(run: &Run) -> Vec<&String> {
     let verdict = &run.findings.bottleneck.sentence;
     let is_stated = |text: &str| verdict.contains(text) || !verdict.is_empty() && text.contains(verdict.as_str());
@@ -55,7 +55,7 @@ pub(super) fn all(run: &Run) -> Vec<&String> {
     of_target.chain(&run.findings.trust.warnings).filter(|text| !is_stated(text)).collect()
 }
 
-/// Returns the most serious warnings, and the number of other warnings.
+/// Returns the block with the most serious warnings and the number of other warnings; `None` if there are no warnings.
 pub(super) fn warnings(run: &Run) -> Option<Block> {
     let warned = all(run);
     let shown = warned.iter().take(FIRST_WARNINGS).map(|text| capital(text)).collect();

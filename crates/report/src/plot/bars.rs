@@ -1,5 +1,5 @@
-//! Horizontal bars: the name in front, stacked segments, and the sum at the end. One legend explains the names of the
-//! segments.
+//! Draws horizontal bars: the name on the left, stacked segments, and the sum at the end. One legend explains the
+//! segments of all bars.
 
 use std::fmt::Write as _;
 
@@ -10,22 +10,23 @@ use run::number::quantity;
 const ROW: f64 = 26.0;
 const BAR: f64 = 15.0;
 
-/// Returns the height, and the SVG elements inside the chart.
+/// Returns the chart's height, pixels, and its SVG elements.
 pub(super) fn body(bars: &Bars, frame: Frame) -> (f64, String) {
     let mut out = String::new();
     let top = key(bars, frame, &mut out);
     let sums: Vec<String> = bars.rows.iter().map(|r| quantity(r.sum(), bars.unit)).collect();
     let widest = |texts: &mut dyn Iterator<Item = &str>| texts.map(width).fold(0.0, f64::max);
-    // Bold names may be wider than estimated.
+    // Bold names may be wider than the estimate for normal text.
     let names = widest(&mut bars.rows.iter().map(|r| r.label.as_str())) * 1.08 + 10.0;
-    // On a phone, long names are above their bars.
+    // On a phone, long names are written above their bars.
     let above = frame.narrow() && names > frame.width * 0.36;
     let left = if above { 0.0 } else { names.min(frame.width * 0.42) };
     let high = if above { ROW + 16.0 } else { ROW };
     let right = widest(&mut sums.iter().map(String::as_str)) + 12.0;
     let room = (frame.width - left - right).max(20.0);
     let longest = bars.rows.iter().map(super::BarRow::sum).fold(0.0, f64::max);
-    // The full length of a bar stands for a limit. Larger values extend the scale, so that bars stay within the frame.
+    // `bars.full` is the value of a full bar, a limit. Larger values extend the scale, so that their bars stay within
+    // the frame.
     let full = bars.full.filter(|f| *f > 0.0).map_or(longest, |f| f.max(longest));
     if let Some(limit) = bars.full.filter(|f| *f > 0.0 && full > 0.0) {
         let x = left + room * limit / full;
@@ -76,7 +77,7 @@ fn segments(parts: &[Segment], bars: &Bars, at: (f64, f64), scale: f64, out: &mu
     x
 }
 
-/// Draws the legend if segments have different names. Returns the top of the bars.
+/// Draws the legend if segments have different names. Returns the vertical position of the first bar, pixels.
 fn key(bars: &Bars, frame: Frame, out: &mut String) -> f64 {
     let mut names: Vec<&Segment> = Vec::new();
     for part in bars.rows.iter().flat_map(|r| &r.segments) {

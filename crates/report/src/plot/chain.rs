@@ -1,17 +1,17 @@
-//! A chain of boxes joined by arrows, independent of the form in which it is drawn. Each arrow leads from a client to
-//! an upstream service. Boxes show the utilisation of each service, and the share of the throughput that it explains.
+//! A chain of services, independent of its output form: boxes joined by arrows. Each arrow leads from a client to the
+//! service that it uses. Boxes show the utilisation of each service, and the share of the throughput that it explains.
 
 use run::Estimate;
 use run::number::{Unit, quantity};
 
-/// Boxes and arrows.
+/// A chart of services as boxes joined by arrows.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Chain {
     /// Title: the result as a sentence.
     pub title: String,
     /// Caption, which says how the figures were measured.
     pub caption: String,
-    /// Boxes, each after the one from which its arrow comes.
+    /// Boxes, each after the box from which its arrow comes.
     pub links: Vec<Link>,
 }
 
@@ -20,26 +20,28 @@ pub struct Chain {
 pub struct Link {
     /// Name of the service.
     pub name: String,
-    /// Process of the service; may be empty.
+    /// Processes of the service; may be empty.
     pub who: String,
-    /// Index of the box from which the arrow comes; `None` for the first box.
+    /// Index of the box from which the arrow to this box comes; `None` if no arrow leads to it.
     pub from: Option<usize>,
-    /// Number and unit written at the arrow: `8` `connections`; may be empty.
+    /// Number of connections and its unit, written at the arrow, such as `8` and `connections`; may be empty.
     pub joined: [String; 2],
-    /// Busiest device and its utilisation, 0 to 1; `None` if not observed.
+    /// Name and utilisation (0 to 1) of the service's busiest device; `None` if not observed.
     pub busy: Option<(String, f64)>,
-    /// Share of the throughput that the service explains: name and estimate; `None` if not measured.
+    /// Share of the throughput that the service explains: the name of this figure, and its estimate; `None` if not
+    /// measured.
     pub follows: Option<(&'static str, Estimate)>,
-    /// Device that is full; empty for none.
+    /// Words for the device that is full, such as `one thread`; empty for none.
     pub full: String,
 }
 
 impl Chain {
-    /// Returns the boxes in reading order with their depth. Each box is followed by the boxes to which it leads.
+    /// Returns the indices of the boxes in reading order, each with its depth. After each box come the boxes to which
+    /// its arrows lead.
     pub(crate) fn order(&self) -> Vec<(usize, usize)> {
         let mut order: Vec<(usize, usize)> = Vec::new();
         for (i, link) in self.links.iter().enumerate() {
-            // If no earlier box leads to a box, it starts a new chain.
+            // A box starts a new chain if no earlier box leads to it.
             let parent = link.from.and_then(|from| order.iter().position(|(at, _)| *at == from));
             let Some(parent) = parent else {
                 order.push((i, 0));
@@ -54,7 +56,7 @@ impl Chain {
 }
 
 impl Link {
-    /// Describes the box as text.
+    /// Describes the service and its figures as text.
     pub(crate) fn told(&self) -> String {
         let who = if self.who.is_empty() { String::new() } else { format!(" ({})", self.who) };
         let joined = self.joined.join(" ");
@@ -96,7 +98,7 @@ pub(super) mod tests {
         Link { name: name.into(), from, joined: ["8".into(), "connections".into()], ..Link::default() }
     }
 
-    /// Returns a client, a server, an application with a database upstream, and a cache.
+    /// Returns a client and a server with two upstream services: an application, which uses a database, and a cache.
     pub(in crate::plot) fn chain() -> Chain {
         let links = vec![
             link("client", None),

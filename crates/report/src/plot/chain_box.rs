@@ -1,4 +1,4 @@
-//! One box of a chain: name, process, utilisation, and explained share of throughput.
+//! Draws one box of a chain: name, process, utilisation, and explained share of throughput.
 
 use std::fmt::Write as _;
 
@@ -10,20 +10,20 @@ use run::number::{Unit, quantity};
 const LINE: f64 = 17.0;
 /// Height of a line with a gauge below it.
 const GAUGED: f64 = 29.0;
-/// Padding of a box.
+/// Distance between the edge of a box and its contents.
 const INSIDE: f64 = 10.0;
 const GAUGE: f64 = 5.0;
-/// Share of the estimated width that a name may take, because fonts may be wider than estimated.
+/// Factor for the width of a text. Fonts may be wider than estimated, so a text may use only this share of its line.
 const FONTS: f64 = 0.84;
 
-/// Returns the height of a box.
+/// Returns the height of a box, pixels.
 pub(super) fn height(link: &Link) -> f64 {
     let lines = [!link.who.is_empty(), !link.full.is_empty()].into_iter().filter(|said| *said).count() as f64;
     let gauges = f64::from(u8::from(link.busy.is_some()) + u8::from(link.follows.is_some()));
     INSIDE + LINE * (1.0 + lines) + GAUGED * gauges + LINE * (2.0 - gauges) + 6.0
 }
 
-/// Draws the box with its upper left corner at a point.
+/// Draws the box with its upper left corner at (`x`, `y`).
 pub(super) fn link_box(link: &Link, (x, y): (f64, f64), wide: f64) -> String {
     let kind = match (&link.busy, link.full.as_str()) {
         (_, full) if !full.is_empty() => " full",
@@ -48,7 +48,7 @@ pub(super) fn link_box(link: &Link, (x, y): (f64, f64), wide: f64) -> String {
     out
 }
 
-/// State of drawing the inside of a box, from the next line on.
+/// Position of the next line inside a box, while the box is drawn.
 struct Inside<'a> {
     x: f64,
     y: f64,
@@ -63,7 +63,8 @@ impl Inside<'_> {
         let _ = write!(self.out, "<text class=\"{class}\" x=\"{:.1}\" y=\"{:.1}\">{text}</text>", self.x, self.y - 4.0);
     }
 
-    /// Draws a name on the left, a figure on the right and an empty gauge below. Returns the height of the gauge.
+    /// Draws a name on the left, a figure on the right, and an empty gauge (horizontal bar) below them. Returns the
+    /// vertical position of the gauge.
     fn gauge(&mut self, name: &str, figure: &str) -> f64 {
         self.text(name, "t q");
         let (right, base) = (self.x + self.wide, self.y - 4.0);
@@ -78,7 +79,7 @@ impl Inside<'_> {
         at
     }
 
-    /// Draws a part of a gauge between two shares.
+    /// Draws the part of a gauge between two shares of its width.
     fn bar(&mut self, class: &str, (y, high): (f64, f64), (from, to): (f64, f64)) {
         let (x, wide) = (self.x + from * self.wide, ((to - from) * self.wide).max(0.6));
         let _ = write!(
@@ -102,7 +103,7 @@ impl Inside<'_> {
     }
 }
 
-/// Limits a share to the gauge.
+/// Limits a share to the range of a gauge, 0 to 1.
 fn of_one(share: f64) -> f64 {
     if share.is_finite() { share.clamp(0.0, 1.0) } else { 0.0 }
 }

@@ -1,26 +1,26 @@
-//! Draws a chain as SVG. If there is enough space, the boxes are next to each other, with one column per step. If there
-//! is too little space, the boxes are below each other, indented by step.
+//! Draws a chain of services as SVG. If there is enough space, boxes of equal depth form a column, and the columns are
+//! side by side. Otherwise, the boxes are one below the other, indented by their depth.
 
 use super::Frame;
 use super::chain::{Chain, Link};
 use super::chain_box::{height, link_box};
 use super::labels::{cut, escape};
 
-/// Minimum width of a box, which its figures need.
+/// Minimum width of a box. Its figures need this width.
 const MIN_BOX_WIDTH: f64 = 195.0;
-/// Maximum useful width of a box.
+/// Maximum width of a box in a column.
 const MAX_BOX_WIDTH: f64 = 300.0;
-/// Gap for an arrow with its two texts, and gap between two boxes of a column.
+/// Gap between two columns, which contains an arrow with its two texts, and gap between two boxes of a column.
 const ACROSS: f64 = 86.0;
 const BETWEEN: f64 = 28.0;
-/// Indent per step for boxes below one another.
+/// Indentation per level of depth, if boxes are one below the other.
 const IN: f64 = 18.0;
 /// Distance from the top of a box to the point where arrows end.
 const MEETS: f64 = 24.0;
 /// Length of an arrowhead.
 const HEAD: f64 = 7.0;
 
-/// Position of a box.
+/// Position and width of a box.
 #[derive(Clone, Copy)]
 struct Place {
     x: f64,
@@ -28,7 +28,7 @@ struct Place {
     wide: f64,
 }
 
-/// Returns the height, and the SVG elements inside the chart.
+/// Returns the chart's height, pixels, and its SVG elements.
 pub(super) fn body(chain: &Chain, frame: Frame) -> (f64, String) {
     let order = chain.order();
     let steps = order.iter().map(|(_, step)| *step).max().unwrap_or(0) as f64;
@@ -56,13 +56,13 @@ fn arrow((path, (x, y)): (String, (f64, f64))) -> String {
     format!("<path class=\"base\" d=\"{path}\"/><path class=\"tip\" d=\"M{x:.1} {y:.1}l-{HEAD} -4v8Z\"/>")
 }
 
-/// Places one column per step. If a box leads to several boxes, the first is beside it, and the others are below that
-/// one.
+/// Places the boxes in one column per depth. If a box leads to several boxes, the first of them is beside it, and the
+/// others are below this first one.
 fn columns(chain: &Chain, order: &[(usize, usize)], wide: f64) -> (Vec<Place>, f64) {
     let mut places = vec![Place { x: 0.0, y: 1.0, wide }; chain.links.len()];
     let (mut top, mut bottom, mut last) = (1.0_f64, 0.0_f64, None);
     for (i, step) in order {
-        // A new row begins below all boxes so far.
+        // A box that is not deeper than the box before begins a new row, below all boxes placed so far.
         if last.is_some_and(|last| *step <= last) {
             top = bottom + BETWEEN;
         }
@@ -73,7 +73,7 @@ fn columns(chain: &Chain, order: &[(usize, usize)], wide: f64) -> (Vec<Place>, f
     (places, bottom + 2.0)
 }
 
-/// Places the boxes below one another.
+/// Places the boxes one below the other.
 fn rows(chain: &Chain, order: &[(usize, usize)], width: f64) -> (Vec<Place>, f64) {
     let mut places = vec![Place { x: 0.0, y: 1.0, wide: width }; chain.links.len()];
     let deepest = order.iter().map(|(_, step)| *step).max().unwrap_or(0).max(1) as f64;
@@ -87,7 +87,7 @@ fn rows(chain: &Chain, order: &[(usize, usize)], width: f64) -> (Vec<Place>, f64
     (places, y - BETWEEN + 2.0)
 }
 
-/// Returns the path of an arrow between columns, and its tip.
+/// Returns the path of an arrow between two columns, and the point of its tip.
 fn across(from: Place, to: Place) -> (String, (f64, f64)) {
     let (right, y) = (from.x + from.wide, to.y + MEETS);
     let trunk = right + 8.0;
@@ -95,13 +95,13 @@ fn across(from: Place, to: Place) -> (String, (f64, f64)) {
     (path, (to.x, y))
 }
 
-/// Returns the path of an arrow to a box further below, and its tip.
+/// Returns the path of an arrow to a box further below, and the point of its tip.
 fn down(from: Place, high: f64, to: Place) -> (String, (f64, f64)) {
     let (x, y) = ((from.x + to.x) / 2.0, to.y + MEETS);
     (format!("M{x:.1} {:.1}V{y:.1}H{:.1}", from.y + high, to.x - HEAD), (to.x, y))
 }
 
-/// Draws the number above the arrow and its unit below.
+/// Draws the number of connections above the arrow, and its unit below the arrow.
 fn above_and_below(link: &Link, to: Place) -> String {
     let middle = to.x - (ACROSS - 8.0) / 2.0;
     let text = |y: f64, text: &str| {
@@ -112,7 +112,7 @@ fn above_and_below(link: &Link, to: Place) -> String {
     text(to.y + MEETS - 6.0, count) + &text(to.y + MEETS + 15.0, of)
 }
 
-/// Draws number and unit of the connections above the box.
+/// Draws the number of connections with its unit above the box.
 fn over(link: &Link, to: Place) -> String {
     let text = escape(&cut(&link.joined.join(" "), to.wide));
     format!("<text class=\"t q\" x=\"{:.1}\" y=\"{:.1}\">{text}</text>", to.x + 2.0, to.y - 8.0)

@@ -1,4 +1,4 @@
-//! A flame graph, independent of its form: stacks of functions with their weights, added up to a tree.
+//! A flame graph, independent of its output form: stacks of functions with their weights, which are added up to a tree.
 
 use run::number::quantity;
 
@@ -6,13 +6,14 @@ use crate::Unit;
 
 use super::Hue;
 
-/// Maximum number of frames of a stack that are drawn. Deeper frames count for the frame at this depth.
+/// Maximum number of frames of a stack that are drawn. The weight of deeper frames counts as own weight of the frame at
+/// this depth.
 const MAX_DEPTH: usize = 48;
 
-/// Number of functions in forms without pictures.
+/// Maximum number of functions that output forms without pictures list.
 const MAX_LINES: usize = 8;
 
-/// Share of a frame's weight that its only callee must have, so that the frame counts as shared by all stacks.
+/// Share of a frame's weight above which its only callee counts as common to all stacks.
 const SHARED_PART: f64 = 0.995;
 
 /// A flame graph.
@@ -22,28 +23,30 @@ pub struct Flame {
     pub title: String,
     /// Caption, which says how the stacks were measured.
     pub caption: String,
-    /// Unit of the weights.
+    /// Unit of the stacks' weights.
     pub unit: Unit,
-    /// Colour.
+    /// Colour of the boxes.
     pub hue: Hue,
-    /// True if a table beside the graph has the hottest functions. Forms without pictures then leave the graph out.
+    /// True if a table beside the graph contains the hottest functions. Output forms without pictures then leave out
+    /// the graph.
     pub has_table: bool,
-    /// Stacks with their weights: a process, then functions from the outermost to the innermost, with `;` between.
+    /// Stacks with their weights. A stack is a process and its functions, from the outermost to the innermost,
+    /// separated by `;`.
     pub stacks: Vec<(String, f64)>,
 }
 
-/// A frame of the tree.
+/// A frame of the tree: a function, as called by its parent frame.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Node<'a> {
     pub(super) name: &'a str,
     pub(super) weight: f64,
-    /// Weight of stacks that end here.
+    /// Weight of the stacks that end in this frame.
     pub(super) own: f64,
     pub(super) callees: Vec<Node<'a>>,
 }
 
 impl Flame {
-    /// Adds up the stacks. The root has no name; its callees are the processes.
+    /// Adds up the stacks to a tree. The root has no name, and its callees are the processes.
     pub(super) fn tree(&self) -> Node<'_> {
         let mut root = Node::default();
         for (stack, weight) in self.stacks.iter().filter(|(_, weight)| weight.is_finite() && *weight > 0.0) {
@@ -60,13 +63,15 @@ impl Flame {
         root
     }
 
-    /// Returns the functions with the largest own shares as text, one per line, for forms without pictures.
+    /// Returns the functions in which most of the weight ends, as text, one per line, for output forms without
+    /// pictures.
     pub(crate) fn lines(&self) -> impl Iterator<Item = String> {
         let line = |(name, share): (String, f64)| format!("{} {name}", quantity(share, Unit::Share));
         self.hottest(MAX_LINES).into_iter().map(line)
     }
 
-    /// Returns the functions with the largest own shares, at most `count`.
+    /// Returns at most `count` functions, each with the share of the weight of stacks that end in it, in descending
+    /// order of the share.
     pub(crate) fn hottest(&self, count: usize) -> Vec<(String, f64)> {
         let mut own = std::collections::BTreeMap::<&str, f64>::new();
         for (stack, weight) in &self.stacks {
@@ -90,7 +95,7 @@ impl<'a> Node<'a> {
         &mut self.callees[at]
     }
 
-    /// Leaves out outer functions that all stacks of a process have in common, such as `main`.
+    /// Removes outer functions that are common to all stacks of a process, such as `main`.
     fn skip_shared(&mut self) {
         while let [only] = &mut self.callees[..]
             && only.weight > SHARED_PART * self.weight

@@ -1,5 +1,5 @@
-//! Draws a flame graph as SVG: one box per function, below the function that called it. The width of a box is the
-//! function's share of the weight.
+//! Draws a flame graph as SVG: one box per function, below the box of its caller. The width of a box is proportional to
+//! the weight of the stacks that contain it.
 
 use std::fmt::Write as _;
 
@@ -9,18 +9,18 @@ use super::Frame;
 use super::flame::{Flame, Node};
 use super::labels::{cut, escape, width};
 
-/// Height of a row with its gap.
+/// Height of a row of boxes, including the gap to the next row.
 const ROW: f64 = 19.0;
-/// Minimum width of a box. Narrower boxes are left out, with their callees.
+/// Minimum width of a box. Narrower boxes are not drawn, nor are their callees.
 const MIN_WIDTH: f64 = 1.5;
-/// Minimum width of a box with a name.
+/// Minimum width of a box that shows its function's name.
 const MIN_LABEL_WIDTH: f64 = 30.0;
-/// Distance of a name from the box's edge.
+/// Distance between a name and the left edge of its box.
 const INSET: f64 = 4.0;
-/// Number of shades, so that neighbours differ.
+/// Number of shades of the colour. Neighbouring boxes mostly have different shades.
 const SHADES: u32 = 4;
 
-/// Returns the height, and the SVG elements inside the chart.
+/// Returns the chart's height, pixels, and its SVG elements.
 pub(super) fn body(flame: &Flame, frame: Frame) -> (f64, String) {
     let root = flame.tree();
     let mut drawn =
@@ -77,7 +77,8 @@ impl Drawn<'_> {
     }
 }
 
-/// Shortens a name to a width: without its arguments first, then to its last part, then cut.
+/// Shortens a function name to `room` pixels. It first removes the arguments, then all but the last part of the path,
+/// and then cuts the rest.
 fn label(name: &str, room: f64) -> String {
     let bare = name.split('(').next().filter(|bare| !bare.is_empty()).unwrap_or(name);
     if width(name) <= room {
@@ -89,7 +90,8 @@ fn label(name: &str, room: f64) -> String {
     cut(bare.rsplit("::").next().filter(|last| !last.is_empty()).unwrap_or(bare), room)
 }
 
-/// Returns a number for a name that does not change between charts.
+/// Returns the shade of a function, a number derived from its name. A function therefore has the same shade in all
+/// charts.
 fn shade(name: &str) -> u32 {
     name.bytes().fold(7_u32, |sum, byte| sum.wrapping_mul(31).wrapping_add(u32::from(byte))) % SHADES
 }

@@ -1,29 +1,30 @@
-//! The size of a chart on the page.
+//! Sizes of charts on a page.
 
-/// Size of a chart. A chart is laid out separately for each size, so that its text has a constant size.
+/// Size of a chart. A chart is drawn separately for each size, instead of being scaled, so its text always has the same
+/// size.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Frame {
     /// Width in CSS pixels.
     pub width: f64,
-    /// Height in CSS pixels. Bars and long legends may need more.
+    /// Height in CSS pixels. Charts of bars choose their own height, and long legends make a chart higher.
     pub height: f64,
-    /// True to leave out names and axis labels, which the caption contains.
+    /// True if the chart leaves out the names of lines and axes.
     pub small: bool,
 }
 
 impl Frame {
-    /// Size of the whole page.
+    /// Size of a chart that takes the whole width of the page.
     pub const WIDE: Self = Self { width: 1126.0, height: 360.0, small: false };
-    /// Size of one of two charts over the whole page that share a screen.
+    /// Size of a low chart over the whole width of the page. Two of them fit on one screen.
     pub const LOW: Self = Self { width: 1126.0, height: 190.0, small: false };
-    /// Size of half the page.
+    /// Size of a chart that takes half the width of the page.
     pub const HALF: Self = Self { width: 538.0, height: 320.0, small: false };
-    /// Size of a phone.
+    /// Size of a chart on a phone.
     pub const NARROW: Self = Self { width: 350.0, height: 290.0, small: false };
     /// Size of one of many small charts.
     pub const SMALL: Self = Self { width: 244.0, height: 110.0, small: true };
 
-    /// Returns true if labels at the ends of lines would take too much of the width.
+    /// Returns true if the frame is too narrow for labels at the ends of lines.
     pub(super) fn narrow(self) -> bool {
         self.width < 400.0
     }

@@ -1,5 +1,5 @@
-//! Ratios with their intervals, one below the other, on a logarithmic scale around a reference ratio. A very long
-//! interval is cut at the edge and ends with an arrow.
+//! Chart of ratios with their intervals, one below the other, on a logarithmic scale around a reference value. An
+//! interval that is too long is cut at the edge, and an arrow marks the cut.
 
 use std::fmt::Write as _;
 
@@ -9,7 +9,7 @@ use run::number::{Unit, quantity};
 
 const ROW: f64 = 26.0;
 const FOOT: f64 = 22.0;
-/// Maximum ratio between the edge of the chart and the reference.
+/// Maximum ratio between the value at the right edge of the chart and the reference value.
 const FARTHEST: f64 = 2.0;
 
 /// A chart of ratios with intervals.
@@ -21,7 +21,7 @@ pub struct Intervals {
     pub caption: String,
     /// Unit of the values.
     pub unit: Unit,
-    /// Reference value, drawn as a vertical line; like all values, it must be positive.
+    /// Reference value, drawn as a vertical line. It must be positive, like all values of the chart.
     pub against: f64,
     /// Rows from top to bottom.
     pub rows: Vec<IntervalRow>,
@@ -30,20 +30,20 @@ pub struct Intervals {
 /// An estimate with its interval.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct IntervalRow {
-    /// Name, written in front.
+    /// Name of the estimate, written on the left.
     pub label: String,
     /// Value of the estimate.
     pub value: f64,
-    /// Lower end of the interval; equal to the value if there is none.
+    /// Lower end of the interval; equals `value` if there is no interval.
     pub low: f64,
-    /// Upper end of the interval.
+    /// Upper end of the interval; equals `value` if there is no interval.
     pub high: f64,
     /// Colour in the chart.
     pub hue: Hue,
 }
 
-/// Layout of the rows: names on the left, values on the right, and between them a logarithmic scale with the reference
-/// in its middle.
+/// Layout of the rows: names on the left, values on the right, and between them a logarithmic scale. The reference
+/// value is in the middle of the scale.
 struct Scale {
     left: f64,
     room: f64,
@@ -71,7 +71,7 @@ impl Scale {
     }
 }
 
-/// Returns the height, and the SVG elements inside the chart.
+/// Returns the chart's height, pixels, and its SVG elements.
 pub(super) fn body(chart: &Intervals, frame: Frame) -> (f64, String) {
     let values: Vec<String> = chart.rows.iter().map(|r| quantity(r.value, chart.unit)).collect();
     let scale = Scale::of(chart, &values, frame);
@@ -86,7 +86,7 @@ pub(super) fn body(chart: &Intervals, frame: Frame) -> (f64, String) {
     (bottom + FOOT, out)
 }
 
-/// Draws a row: name, interval as a bar, estimate as a dot, and value.
+/// Draws a row: the name, the interval as a bar, the estimate as a dot, and the value as text.
 fn estimate(out: &mut String, scale: &Scale, row: &IntervalRow, (value, interval): (&str, &str), y: f64) {
     let (class, x) = (row.hue.class(), |v| scale.x(v));
     let _ = write!(
@@ -108,7 +108,7 @@ fn estimate(out: &mut String, scale: &Scale, row: &IntervalRow, (value, interval
     );
 }
 
-/// Draws arrows if an interval continues beyond the edge.
+/// Draws an arrow at each end where the interval continues beyond the edge.
 fn arrows(out: &mut String, scale: &Scale, row: &IntervalRow, y: f64) {
     let (class, top, bottom) = (row.hue.class(), y - 5.0, y + 5.0);
     let ends = [(scale.log(row.low) < -scale.far, row.low, -6.0), (scale.log(row.high) > scale.far, row.high, 6.0)];
@@ -119,7 +119,7 @@ fn arrows(out: &mut String, scale: &Scale, row: &IntervalRow, y: f64) {
     }
 }
 
-/// Draws the values at the middle and at both edges.
+/// Draws the labels of the scale: the values in its middle and at both edges.
 fn foot(out: &mut String, scale: &Scale, unit: Unit, y: f64) {
     let far = scale.far.exp();
     for (x, anchor, value) in [

@@ -1,6 +1,6 @@
-//! Text inside charts: its width, the distance between labels, and SVG escapes.
+//! Text inside charts: estimates of its width, distances between labels, and escapes for SVG.
 
-/// Estimates the width of a text in pixels at a font size of 12 px; the estimate is more often too large than too
+/// Estimates the width of a text at a font size of 12 px, in pixels. The estimate is more often too large than too
 /// small.
 pub(super) fn width(text: &str) -> f64 {
     text.chars()
@@ -15,7 +15,7 @@ pub(super) fn width(text: &str) -> f64 {
         .sum()
 }
 
-/// Cuts a text to a width in pixels.
+/// Cuts a text to a width of `pixels`.
 pub(super) fn cut(text: &str, pixels: f64) -> String {
     if width(text) <= pixels {
         return text.into();
@@ -31,8 +31,8 @@ pub(super) fn cut(text: &str, pixels: f64) -> String {
     format!("{}…", out.trim_end())
 }
 
-/// Moves heights apart so that they are at least `gap` apart, by as little as possible. The heights stay between `from`
-/// and `to` if they fit.
+/// Moves positions until neighbours are at least `gap` apart. All positions stay between `from` and `to` if there is
+/// enough space.
 pub(super) fn spread(wanted: &[f64], gap: f64, from: f64, to: f64) -> Vec<f64> {
     let mut order: Vec<usize> = (0..wanted.len()).collect();
     order.sort_by(|a, b| wanted[*a].total_cmp(&wanted[*b]));
@@ -50,7 +50,7 @@ pub(super) fn spread(wanted: &[f64], gap: f64, from: f64, to: f64) -> Vec<f64> {
     places
 }
 
-/// Escapes a text for SVG content or attributes.
+/// Escapes a text for use in SVG content or attributes.
 pub(crate) fn escape(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
     for c in run::visible(text).chars() {

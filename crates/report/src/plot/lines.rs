@@ -1,4 +1,4 @@
-//! Curves and points in a frame: light grid, ticks, series, marks, and names at the ends of lines.
+//! Draws curves and points in a frame, with a light grid, ticks, marks, and names at the ends of lines.
 
 use std::collections::BTreeSet;
 use std::fmt::Write as _;
@@ -9,20 +9,21 @@ use super::scale::{Tick, View};
 use super::{Frame, Look, Plot, Scale, Series, Spot};
 use run::number::quantity;
 
-/// Distance between lines of text.
+/// Distance between two lines of text.
 const LINE: f64 = 15.0;
-/// Top of the frame if there is no legend, and top of a small chart, which has no axis name either.
+/// Vertical position of the frame's top if the chart has no legend, and in a small chart, which has no axis name
+/// either.
 const KEYLESS_TOP: f64 = 28.0;
 const SMALL_TOP: f64 = 6.0;
-/// Maximum number of points of a line with dots.
+/// Maximum number of points of a line that is drawn with its points. A longer line is drawn without points.
 const MAX_DOTS: usize = 80;
-/// Maximum number of hover values of a line without dots.
+/// Maximum number of points of a line without dots that show their values when the pointer is over them.
 const MAX_HOVER_VALUES: usize = 48;
-/// Maximum number of points of a series without a line that show their values on hover. A series with more points is
-/// drawn as one path.
+/// Maximum number of points of a series without a line that show their values when the pointer is over them. A series
+/// with more points is drawn as one path, without values.
 const MAX_POINTS: usize = 400;
 
-/// Inner rectangle and the two axes.
+/// Inner rectangle of the chart, in pixels, and its two axes.
 struct Area {
     left: f64,
     right: f64,
@@ -32,7 +33,8 @@ struct Area {
     y: View,
 }
 
-/// Returns the height and the elements of a plot. A long legend makes the plot higher instead of squeezing its curves.
+/// Returns the chart's height, pixels, and its SVG elements. A long legend makes the chart higher instead of squeezing
+/// its curves.
 pub(super) fn body(plot: &Plot, frame: Frame) -> (f64, String) {
     let mut out = String::new();
     let named: Vec<&Series> = plot.series.iter().filter(|s| !s.label.is_empty() && !s.points.is_empty()).collect();
@@ -46,7 +48,7 @@ pub(super) fn body(plot: &Plot, frame: Frame) -> (f64, String) {
     let y_ticks = y.ticks(&plot.y, most_y);
     let left = y_ticks.iter().map(|t| width(&t.label)).fold(0.0, f64::max).min(frame.width * 0.3) + 8.0;
     let right = frame.width - margin;
-    // Powers of two have short labels.
+    // Labels of powers of two are short, so they need less space.
     let apart = if plot.x.scale == Scale::Log2 { 40.0 } else { 62.0 };
     let most_x = ((right - left) / apart).clamp(2.0, 12.0) as usize;
     let xs = plot.series.iter().flat_map(|s| s.points.iter().map(|p| p.0));
@@ -54,8 +56,8 @@ pub(super) fn body(plot: &Plot, frame: Frame) -> (f64, String) {
     let area = Area { left, right, top, bottom, x, y };
     bands(plot, &area, &mut out);
     grid(plot, frame, &area, &y_ticks, &area.x.ticks(&plot.x, most_x), &mut out);
-    // Published points are drawn first. If a published point equals a measured one, its ring is still visible around
-    // the dot.
+    // Published points are drawn first, because their rings are larger than dots. If a published point equals a
+    // measured one, its ring is visible around the dot.
     let (under, over): (Vec<&Series>, Vec<&Series>) = plot.series.iter().partition(|s| s.look == Look::Hollow);
     under.into_iter().chain(over).for_each(|s| draw(s, plot, &area, &mut out));
     let mut taken = taken(plot, frame, &area);
@@ -66,8 +68,8 @@ pub(super) fn body(plot: &Plot, frame: Frame) -> (f64, String) {
     (height, out)
 }
 
-/// Returns the values that the vertical axis must show. Bounds, fits, and marks far away from all measurements may lie
-/// outside the frame.
+/// Returns the values that the vertical axis must include. Dashed lines (bounds and fits), and marks far above all
+/// measurements, may lie outside the frame.
 fn heights(plot: &Plot) -> impl Iterator<Item = f64> + '_ {
     let measured = || {
         let solid = plot.series.iter().filter(|s| s.look != Look::Dashed);
@@ -87,8 +89,8 @@ fn end_margin(named: &[&Series], frame: Frame) -> f64 {
     (widest + 16.0).min(frame.width * 0.3).max(18.0)
 }
 
-/// Draws the name of the vertical axis, and the legend if the names do not fit at the lines. Returns the top of the
-/// frame.
+/// Draws the name of the vertical axis, and the legend for the series in `key`. Returns the vertical position of the
+/// frame's top.
 fn header(plot: &Plot, frame: Frame, key: &[&Series], out: &mut String) -> f64 {
     let (mut x, mut y) = (0.0, 12.0);
     if !frame.small {
@@ -188,7 +190,8 @@ fn draw(series: &Series, plot: &Plot, area: &Area, out: &mut String) {
     if !matches!(series.look, Look::Dots | Look::Hollow) {
         let path = path(series, area);
         let dashed = dashes(series.look);
-        // An inner SVG element limits the drawing to the frame; IDs would not be unique on the page.
+        // An inner SVG element clips the line to the frame. A clip path would need an ID, which might not be unique on
+        // the page.
         let (x, y, w, h) =
             (area.left, area.top - 2.0, (area.right - area.left).max(1.0), (area.bottom - area.top + 4.0).max(1.0));
         let _ = write!(
@@ -214,8 +217,8 @@ fn draw(series: &Series, plot: &Plot, area: &Area, out: &mut String) {
     }
 }
 
-/// Draws many points as one path of dots. If several points share a pixel, only one is drawn, which limits the length
-/// of the path.
+/// Draws many points as one path of dots. Of several points on one pixel, only one is drawn, which limits the length of
+/// the path.
 fn cloud(series: &Series, area: &Area, out: &mut String) {
     let visible = |p: &(f64, f64)| Some((area.x.inside(p.0)?.round() as i32, area.y.inside(p.1)?.round() as i32));
     let dots: BTreeSet<(i32, i32)> = series.points.iter().filter_map(visible).collect();
@@ -223,13 +226,14 @@ fn cloud(series: &Series, area: &Area, out: &mut String) {
     let _ = write!(out, "<path class=\"cloud {}\" d=\"{path}\"/>", series.hue.class());
 }
 
-/// Describes a point as text.
+/// Describes a point as text, for the hover value.
 fn told(series: &Series, plot: &Plot, (x, y): (f64, f64)) -> String {
     let name = if series.label.is_empty() { String::new() } else { format!("{}: ", series.label) };
     format!("{name}{} at {}", quantity(y, plot.y.unit), quantity(x, plot.x.unit))
 }
 
-/// Draws evenly chosen points of a line without dots, which show their values on hover.
+/// Draws invisible points on a line, evenly chosen among its points. They show their values when the pointer is over
+/// them.
 fn hits(series: &Series, plot: &Plot, area: &Area, out: &mut String) {
     let every = series.points.len().div_ceil(MAX_HOVER_VALUES).max(1);
     for point in series.points.iter().step_by(every) {
@@ -241,7 +245,7 @@ fn hits(series: &Series, plot: &Plot, area: &Area, out: &mut String) {
     }
 }
 
-/// Returns the CSS class of a line that is not solid.
+/// Returns the CSS class that makes a line dashed; empty for a solid line.
 const fn dashes(look: Look) -> &'static str {
     match look {
         Look::Dashed => " dash",
@@ -277,7 +281,7 @@ fn path(series: &Series, area: &Area) -> String {
     out
 }
 
-/// Returns the lines and points that labels must not cover.
+/// Returns the places of lines and points, which labels must not cover.
 fn taken(plot: &Plot, frame: Frame, area: &Area) -> Taken {
     let mut taken = Taken::new([area.left, area.top - 12.0, frame.width, area.bottom]);
     for series in &plot.series {
@@ -331,7 +335,7 @@ fn marks(plot: &Plot, area: &Area, taken: &mut Taken, out: &mut String) {
     }
 }
 
-/// Returns candidate positions to the right and to the left of an x, at several heights.
+/// Returns candidate positions for a label, to the right and to the left of `x`, at several heights.
 fn sides(x: f64, gap: f64, heights: &[f64]) -> Vec<Place> {
     let pair = |y: &f64| [Place { x: x + gap, y: *y, end: false }, Place { x: x - gap, y: *y, end: true }];
     heights.iter().flat_map(pair).collect()
@@ -346,8 +350,8 @@ fn text_at(label: &str, at: Place, hue: &str, out: &mut String) {
     );
 }
 
-/// Draws names at the last visible point of each line: beside the frame if the line reaches its edge, otherwise at the
-/// end of the line.
+/// Draws the name of each line at its last visible point. The name is beside the frame if the line reaches the frame's
+/// right edge, and otherwise inside the frame, next to this point.
 fn end_labels(named: &[&Series], area: &Area, frame: Frame, taken: &mut Taken, out: &mut String) {
     let mut edge: Vec<(&Series, f64)> = Vec::new();
     for series in named {

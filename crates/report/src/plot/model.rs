@@ -1,4 +1,4 @@
-//! The contents of charts, independent of their form.
+//! Contents of charts, independent of their output form.
 
 use run::number::Unit;
 
@@ -15,13 +15,13 @@ pub struct Plot {
     pub y: Axis,
     /// Curves and points.
     pub series: Vec<Series>,
-    /// Marked positions.
+    /// Positions that are marked with a text.
     pub marks: Vec<Mark>,
     /// Shaded ranges of x.
     pub bands: Vec<Band>,
-    /// True to take the whole width of the page.
+    /// True if the chart takes the whole width of the page.
     pub wide: bool,
-    /// True for a chart that leaves room for another one on the first screen.
+    /// True for a chart of less height, so that two of them fit on one screen.
     pub low: bool,
 }
 
@@ -34,9 +34,10 @@ pub struct Axis {
     pub unit: Unit,
     /// Scale of the axis.
     pub scale: Scale,
-    /// First value; `None` to use the data (linear axes start at 0).
+    /// Value at the beginning of the axis; `None` to use the smallest value of the data. (A linear axis then starts at
+    /// 0 or lower.)
     pub from: Option<f64>,
-    /// Last value; `None` to use the data.
+    /// Value at the end of the axis; `None` to use the largest value of the data.
     pub to: Option<f64>,
 }
 
@@ -46,20 +47,20 @@ pub enum Scale {
     /// A linear scale.
     #[default]
     Linear,
-    /// Logarithmic, with ticks at 1, 2, 5, 10, ….
+    /// Logarithmic scale with ticks at 1, 2, 5, 10, and so on.
     Log,
-    /// Logarithmic, with ticks at powers of two.
+    /// Logarithmic scale with ticks at powers of two.
     Log2,
-    /// For shares near 1: 90 %, 99 % and 99.9 % have equal distances.
+    /// Scale for shares near 1: the distance from 90 % to 99 % equals the distance from 99 % to 99.9 %.
     Nines,
 }
 
-/// A curve or a cloud of points.
+/// A curve, or a set of points.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Series {
-    /// Name of the series, written at the end of the curve.
+    /// Name of the series, written at the end of the curve or in a legend.
     pub label: String,
-    /// Points in the order of x. NaN interrupts the line.
+    /// Points (x, y) in ascending order of x. NaN interrupts the line.
     pub points: Vec<(f64, f64)>,
     /// Style in which the series is drawn.
     pub look: Look,
@@ -73,20 +74,20 @@ pub enum Look {
     /// Measured points joined by a line.
     #[default]
     LineDots,
-    /// Measured points as squares, joined by long dashes. This style is used after the sixth line, where colours
-    /// repeat.
+    /// Measured points as squares, joined by a line of long dashes. From the seventh line on, colours repeat, so lines
+    /// have this style instead.
     LineSquares,
-    /// Line without points, for many samples.
+    /// Line without marks at its points, for many samples.
     Line,
     /// Points without a line.
     Dots,
-    /// Thin dashes, for a bound or a fit.
+    /// Line of thin dashes, for a bound or a fit.
     Dashed,
-    /// Hollow points, for published figures.
+    /// Rings, for published values.
     Hollow,
 }
 
-/// Colours by role. The page's style sheet defines these colours for light and dark mode.
+/// Colours of series by their role in the chart. The page's style sheet defines each colour for light and dark mode.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Hue {
     /// Main series of a chart.
@@ -94,22 +95,22 @@ pub enum Hue {
     Main,
     /// Second series of a chart.
     Second,
-    /// Further series.
+    /// Third series of a chart.
     Third,
-    /// Further series.
+    /// Fourth series of a chart.
     Fourth,
-    /// Further series.
+    /// Fifth series of a chart.
     Fifth,
-    /// Further series.
+    /// Sixth series of a chart.
     Sixth,
     /// Bounds, fits and published figures.
     Quiet,
-    /// Limit or failure.
+    /// A limit or a failure.
     Alarm,
 }
 
 impl Hue {
-    /// Returns the colour of the n-th series of equal importance.
+    /// Returns the colour of series number `n`, counted from 0. Colours repeat after six series.
     pub const fn nth(n: usize) -> Self {
         match n % 6 {
             0 => Self::Main,
@@ -121,7 +122,7 @@ impl Hue {
         }
     }
 
-    /// Returns the CSS class in the style sheet.
+    /// Returns the CSS class of the colour.
     pub const fn class(self) -> &'static str {
         match self {
             Self::Main => "h1",
@@ -141,7 +142,7 @@ impl Hue {
 pub struct Mark {
     /// Position of the mark.
     pub at: Spot,
-    /// Text at the mark or range.
+    /// Text at the mark.
     pub label: String,
     /// Colour in the chart.
     pub hue: Hue,
@@ -154,7 +155,7 @@ pub enum Spot {
     X(f64),
     /// Horizontal line at y.
     Y(f64),
-    /// A point within a ring.
+    /// Ring around a point (x, y).
     Point(f64, f64),
 }
 
@@ -165,7 +166,7 @@ pub struct Band {
     pub from: f64,
     /// Last x of the range.
     pub to: f64,
-    /// Text at the mark or range.
+    /// Text inside the range.
     pub label: String,
     /// Colour in the chart.
     pub hue: Hue,
@@ -182,26 +183,26 @@ pub struct Bars {
     pub unit: Unit,
     /// Bars from top to bottom.
     pub rows: Vec<BarRow>,
-    /// Value of a full bar; `None` to use the value of the longest bar.
+    /// Value of a bar of full length, such as a limit; `None` to use the longest bar.
     pub full: Option<f64>,
-    /// True to take the whole width of the page.
+    /// True if the chart takes the whole width of the page.
     pub wide: bool,
-    /// True if only the terminal shows the bars, because other forms have a chart or a table of the figures.
+    /// True if only the terminal shows the bars, because other output forms have a chart or a table of these figures.
     pub terminal_only: bool,
 }
 
 /// One bar of a chart.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct BarRow {
-    /// Name of the bar, written in front.
+    /// Name of the bar, written on the left.
     pub label: String,
     /// Segments of the bar. The sum of the segments is written at the end of the bar.
     pub segments: Vec<Segment>,
-    /// True to emphasise the bar.
+    /// True if the bar is emphasised.
     pub strong: bool,
 }
 
-/// Segment of a bar.
+/// Segment of a bar, such as the part of CPU time in user code.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Segment {
     /// Name of the segment. One legend above all bars explains the names.
@@ -220,22 +221,22 @@ impl BarRow {
 }
 
 impl Look {
-    /// Returns the style of the n-th measured line. Together with the colours of [`Hue::nth`], the first twelve lines
-    /// all look different.
+    /// Returns the style of measured line number `n`, counted from 0. Together with the colours of [`Hue::nth`], the
+    /// first twelve lines all look different.
     pub const fn nth(n: usize) -> Self {
         if n % 12 < 6 { Self::LineDots } else { Self::LineSquares }
     }
 }
 
 impl Series {
-    /// Creates a series. Other fields are set with struct update syntax.
+    /// Creates a series.
     pub fn new(label: impl Into<String>, look: Look, hue: Hue, points: Vec<(f64, f64)>) -> Self {
         Self { label: label.into(), points, look, hue }
     }
 }
 
 impl Axis {
-    /// Creates an axis with the range of its data.
+    /// Creates an axis whose range is chosen from the data.
     pub fn new(label: impl Into<String>, unit: Unit, scale: Scale) -> Self {
         Self { label: label.into(), unit, scale, from: None, to: None }
     }

@@ -1,19 +1,19 @@
-//! Placement of labels inside a frame. A label takes the candidate position at which it covers the fewest lines and
-//! other labels.
+//! Places labels inside the frame of a chart. A label gets the candidate position at which it covers the fewest lines
+//! and other labels.
 
 use super::labels::width;
 
 /// Height of a line of text.
 const LINE: f64 = 14.0;
 
-/// A position for a text.
+/// A candidate position of a text.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) struct Place {
     /// Horizontal position of the text's beginning or end, pixels.
     pub(super) x: f64,
-    /// Vertical position of the text's base line, pixels.
+    /// Vertical position of the text's baseline, pixels.
     pub(super) y: f64,
-    /// True if the text ends at `x` instead of beginning there.
+    /// True if the text ends at `x`; false if it begins there.
     pub(super) end: bool,
 }
 
@@ -23,27 +23,27 @@ impl Place {
         [x, self.y - LINE + 3.0, x + wide, self.y + 3.0]
     }
 
-    /// Returns the value of SVG's `text-anchor`.
+    /// Returns the value of the SVG attribute `text-anchor`.
     pub(super) const fn anchor(self) -> &'static str {
         if self.end { "end" } else { "start" }
     }
 }
 
-/// Occupied parts of the frame.
+/// Parts of the frame that lines and labels already occupy.
 pub(super) struct Taken {
-    /// Left, top, right, bottom of the area for labels.
+    /// Area in which labels may be placed: left, top, right, bottom.
     room: [f64; 4],
     points: Vec<(f64, f64)>,
     rects: Vec<[f64; 4]>,
 }
 
 impl Taken {
-    /// Creates an empty frame.
+    /// Creates the state for an empty frame.
     pub(super) const fn new(room: [f64; 4]) -> Self {
         Self { room, points: Vec::new(), rects: Vec::new() }
     }
 
-    /// Adds a line, which labels will avoid.
+    /// Adds a line that labels should not cover.
     pub(super) fn line(&mut self, points: &[(f64, f64)]) {
         const STEP: f64 = 5.0;
         for pair in points.windows(2) {
@@ -54,7 +54,8 @@ impl Taken {
         }
     }
 
-    /// Takes the best of several positions for a text. Of equally good positions, the first is taken.
+    /// Chooses the best of several positions for a text, and marks this position as occupied. Of equally good
+    /// positions, the first is chosen.
     pub(super) fn best(&mut self, text: &str, places: &[Place]) -> Option<Place> {
         let wide = width(text);
         let costs = places.iter().map(|p| self.cost(p.rect(wide)));

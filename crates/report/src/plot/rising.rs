@@ -1,8 +1,8 @@
-//! The rising curve that is closest to a set of points: pool adjacent violators (Ayer et al., 1955), on the logarithm
-//! of y.
+//! Computes the rising curve that is closest to a set of points, by the pool-adjacent-violators algorithm (Ayer et al.,
+//! 1955) on the logarithm of y.
 
-/// Returns the best-fitting curve that never falls, through points in the order of x. Points without a positive y are
-/// left out.
+/// Returns the best-fitting curve that never falls. `points` must be in ascending order of x. Points whose y is not
+/// positive are left out.
 pub(crate) fn rising(points: &[(f64, f64)]) -> Vec<(f64, f64)> {
     let mut pools: Vec<Pool> = Vec::new();
     for (x, y) in points.iter().filter(|(x, y)| x.is_finite() && y.is_finite() && *y > 0.0) {
@@ -15,7 +15,7 @@ pub(crate) fn rising(points: &[(f64, f64)]) -> Vec<(f64, f64)> {
     pools.iter().flat_map(|pool| [(pool.from, pool.mean().exp()), (pool.to, pool.mean().exp())]).collect()
 }
 
-/// Neighbouring points with one common value.
+/// Neighbouring points that share one value of the curve.
 struct Pool {
     from: f64,
     to: f64,

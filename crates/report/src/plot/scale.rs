@@ -1,21 +1,22 @@
-//! Mapping of values to pixels, and choice of ticks: 1-2-5 steps, decades, powers of two, nines.
+//! Maps values to pixels, and chooses ticks: steps of 1, 2 and 5, powers of ten or of two, or nines (90 %, 99 %, 99.9
+//! %).
 
 use super::{Axis, Scale};
 use run::number::{Unit, quantity, significant};
 
-/// An axis with its range and its position on the page.
+/// Range of an axis, and the part of the page that it takes.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct View {
     scale: Scale,
-    /// Ends of the transformed range.
+    /// Ends of the range, transformed by the scale (for example to logarithms).
     low: f64,
     high: f64,
-    /// Pixel positions of these ends.
+    /// Pixel positions of the two ends.
     begin: f64,
     end: f64,
 }
 
-/// A tick with its position and label.
+/// A tick of an axis: its value and its label.
 #[derive(Clone, Debug)]
 pub(super) struct Tick {
     pub(super) value: f64,
@@ -42,8 +43,8 @@ impl Scale {
 }
 
 impl View {
-    /// Returns the view of an axis over its data. With `round`, which is the number of ticks that fit, a linear range
-    /// ends at a tick. Without `round`, the range ends where the data ends.
+    /// Returns the view of an axis over the values of its data. `round` is the number of ticks that fit. With `round`,
+    /// a linear range is extended to a tick. Without `round`, it ends where the data ends.
     pub(super) fn new(
         axis: &Axis,
         values: impl Iterator<Item = f64>,
@@ -65,7 +66,7 @@ impl View {
         Self { scale, low: scale.forward(low), high: scale.forward(high), begin: pixels.0, end: pixels.1 }
     }
 
-    /// Returns the pixel position of a value, or `None` if the scale cannot show it.
+    /// Returns the pixel position of a value; `None` if the scale cannot show the value.
     pub(super) fn at(&self, value: f64) -> Option<f64> {
         if !self.scale.can_show(value) {
             return None;
@@ -73,17 +74,17 @@ impl View {
         let span = self.high - self.low;
         let share = if span > 0.0 { (self.scale.forward(value) - self.low) / span } else { 0.5 };
         let place = self.begin + share * (self.end - self.begin);
-        // SVG renderers keep coordinates in single precision.
+        // SVG renderers store coordinates in single precision, so very large ones are limited.
         place.is_finite().then(|| place.clamp(-1e5, 1e5))
     }
 
-    /// Returns the pixel position of a value inside the range.
+    /// Returns the pixel position of a value; `None` if the value is outside the range.
     pub(super) fn inside(&self, value: f64) -> Option<f64> {
         let (from, to) = (self.begin.min(self.end), self.begin.max(self.end));
         self.at(value).filter(|p| (from - 0.5..=to + 0.5).contains(p))
     }
 
-    /// Returns the ticks of this view.
+    /// Returns the ticks of the axis. `most` is about the maximum number of ticks.
     pub(super) fn ticks(&self, axis: &Axis, most: usize) -> Vec<Tick> {
         let values = match self.scale {
             Scale::Linear => linear(self.low, self.high, step(axis, (self.high - self.low) / most.max(1) as f64), most),
@@ -100,14 +101,14 @@ impl View {
     }
 }
 
-/// Rounds a range outwards, so that the data ends inside the frame.
+/// Extends a range, so that the outermost points do not lie on the frame.
 fn widen(axis: &Axis, low: f64, high: f64, round: Option<usize>) -> (f64, f64) {
     let (low, high) = match axis.scale {
         Scale::Linear if round.is_none() && high > 0.0 => (if axis.from.is_none() { low.min(0.0) } else { low }, high),
         Scale::Linear => {
             let ticks = round.unwrap_or(5);
             let low = if axis.from.is_none() { low.min(0.0) } else { low };
-            // Above the highest point, there must be space for a label.
+            // Leaves space for a label above the highest point.
             let high = if axis.to.is_none() && high > 0.0 { high * 1.03 } else { high };
             let span = if high > low { high - low } else { high.abs().max(1.0) };
             let step = step(axis, span / ticks.max(1) as f64);
@@ -122,7 +123,7 @@ fn widen(axis: &Axis, low: f64, high: f64, round: Option<usize>) -> (f64, f64) {
     (axis.from.filter(|v| axis.scale.can_show(*v)).unwrap_or(low), axis.to.filter(|v| *v > low).unwrap_or(high))
 }
 
-/// Returns the smallest 1-2-5 step that is not below a length.
+/// Returns the smallest step that is at least `length` and that is 1, 2 or 5 times a power of ten.
 fn step_125(length: f64) -> f64 {
     if !(length.is_finite() && length > 0.0) {
         return 1.0;
@@ -133,8 +134,8 @@ fn step_125(length: f64) -> f64 {
     factor * decade
 }
 
-/// Returns the step of a linear axis: a power of two for sizes, whole minutes or hours for long times, otherwise a
-/// 1-2-5 step.
+/// Returns the distance between the ticks of a linear axis, at least about `length`. Sizes get a power of two, and long
+/// times get minutes, hours or days. Other units get 1, 2 or 5 times a power of ten.
 fn step(axis: &Axis, length: f64) -> f64 {
     let two = length.max(1.0).log2().ceil().exp2();
     match axis.unit {
@@ -144,8 +145,8 @@ fn step(axis: &Axis, length: f64) -> f64 {
     }
 }
 
-/// Returns the smallest step of minutes, hours or days that is not below three quarters of a length. Labels such as `3
-/// h` are short, so more of them fit.
+/// Returns the smallest step of minutes, hours or days that is at least three quarters of `length_s`. A smaller step
+/// than `length_s` is allowed because labels such as `3 h` are short.
 fn time_step(length_s: f64) -> f64 {
     const MINUTES: [f64; 12] = [1.0, 2.0, 5.0, 10.0, 15.0, 30.0, 60.0, 120.0, 180.0, 360.0, 720.0, 1440.0];
     let minutes = MINUTES.into_iter().find(|minutes| length_s * 0.75 <= minutes * 60.0 * 1.000_001);
@@ -157,14 +158,16 @@ fn linear(low: f64, high: f64, step: f64, most: usize) -> Vec<f64> {
     (0..=most + 2).map(|i| (first + i as f64) * step).take_while(|v| *v <= high + step * 1e-6).collect()
 }
 
-/// Minimum number of ticks of a logarithmic axis. A shorter axis has ticks in equal steps.
+/// Minimum number of ticks of a logarithmic axis. An axis that spans less than a power of ten and would have fewer
+/// ticks gets ticks in equal steps.
 const MIN_LOG_TICKS: usize = 3;
 
 fn decades(low: f64, high: f64, most: usize) -> Vec<f64> {
     let (from, to) = (low.log10().floor().max(-300.0) as i32, high.log10().ceil().min(300.0) as i32);
     let count = (high / low).log10();
     let whole = (from..=to).filter(|e| (low..=high).contains(&10f64.powi(*e))).count();
-    // One or two powers of ten hardly show the scale, so labels between the powers are added.
+    // Only one or two labels would not show that the scale is logarithmic, so labels between the powers of ten are
+    // added.
     let is_sparse = whole < 2 || whole < MIN_LOG_TICKS && 3 * whole <= most + 1;
     let factors: &[f64] = if count * 3.0 <= most as f64 || is_sparse { &[1.0, 2.0, 5.0] } else { &[1.0] };
     let skip = ((count / most.max(1) as f64).ceil() as usize).max(1);

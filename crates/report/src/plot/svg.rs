@@ -1,20 +1,20 @@
-//! The SVG element around a chart.
+//! Renders each chart as an SVG element with a title and a description.
 
 use std::fmt::Write as _;
 
 use super::labels::escape;
 use super::{Bars, Chain, Flame, Frame, Intervals, Plot, bars, chain_drawn, flame_drawn, intervals, lines};
 
-/// Number of functions that the description of a flame graph names.
+/// Maximum number of functions that the description of a flame graph names.
 const DESCRIBED_FUNCTIONS: usize = 5;
 
-/// Renders a chart as one SVG element. The style sheet contains its colours and fonts.
+/// Renders a chart of curves as one SVG element. Its colours and fonts come from the page's style sheet.
 pub fn plot_svg(plot: &Plot, frame: Frame) -> String {
     let (height, body) = lines::body(plot, frame);
     wrap(frame.width, height, &plot.title, &describe(plot), &body)
 }
 
-/// Renders bars as one SVG element.
+/// Renders a chart of bars as one SVG element.
 pub fn bars_svg(bars: &Bars, frame: Frame) -> String {
     let (height, body) = bars::body(bars, frame);
     let told: Vec<String> =
@@ -22,14 +22,14 @@ pub fn bars_svg(bars: &Bars, frame: Frame) -> String {
     wrap(frame.width, height, &bars.title, &told.join("; "), &body)
 }
 
-/// Renders estimates with intervals as one SVG element.
+/// Renders a chart of estimates with intervals as one SVG element.
 pub fn intervals_svg(chart: &Intervals, frame: Frame) -> String {
     let (height, body) = intervals::body(chart, frame);
     let told = chart.rows.iter().map(|row| format!("{} {}", row.label, intervals::between(row, chart.unit)));
     wrap(frame.width, height, &chart.title, &told.collect::<Vec<_>>().join("; "), &body)
 }
 
-/// Renders a chain as one SVG element.
+/// Renders a chain of services as one SVG element.
 pub fn chain_svg(drawn: &Chain, frame: Frame) -> String {
     let (height, body) = chain_drawn::body(drawn, frame);
     let told: Vec<String> = drawn.order().iter().map(|(i, _)| drawn.links[*i].told()).collect();
@@ -44,17 +44,17 @@ pub fn flame_svg(flame: &Flame, frame: Frame) -> String {
     wrap(frame.width, height, &flame.title, &told.collect::<Vec<_>>().join("; "), &body)
 }
 
-/// Styles of a picture outside the page. The colours are those of the report's style sheet.
+/// Styles of a picture that is used outside of loadline's pages. The colours are those of the report's style sheet.
 const PICTURE_STYLE: &str = "svg{--card:#fff;--ink:#1d2127;--h1:#1d62b0;--h2:#c8560b}\
     @media (prefers-color-scheme:dark){svg{--card:#1b1f25;--ink:#e7e9ec;--h1:#6fb1f5;--h2:#f5964f}}\
     text{font:12px system-ui,sans-serif;fill:var(--ink)}.title{font-size:15px;font-weight:600}.card{fill:var(--card)}\
     .fl{stroke:var(--card);stroke-width:.6}.h1{fill:var(--h1)}.h2{fill:var(--h2)}\
     .s0{fill-opacity:.2}.s1{fill-opacity:.28}.s2{fill-opacity:.36}.s3{fill-opacity:.44}";
-/// Margin around a picture, and height of a title with its gaps.
+/// Margin around a picture, and height of a title with the gaps around it.
 const PICTURE_MARGIN: f64 = 14.0;
 const PICTURE_TITLE: f64 = 30.0;
 
-/// Renders flame graphs below one another as one picture, with its own styles.
+/// Renders flame graphs, one below the other, as one SVG picture with its own styles.
 pub(crate) fn flame_picture(flames: &[&Flame]) -> String {
     let (frame, mut y, mut graphs) = (Frame::WIDE, 0.0, String::new());
     for flame in flames {
@@ -85,7 +85,7 @@ fn wrap(width: f64, height: f64, title: &str, told: &str, body: &str) -> String 
     )
 }
 
-/// Describes a chart for screen readers: the first, last and highest point of each series.
+/// Describes a chart for screen readers: the first, last and highest point of each named series.
 fn describe(plot: &Plot) -> String {
     let mut out = format!("{} against {}.", plot.y.label, plot.x.label);
     for series in plot.series.iter().filter(|s| !s.label.is_empty()) {

@@ -1,11 +1,11 @@
-//! Answers of `arena`.
+//! Tests of the report that `loadline arena` prints.
 
 use loadline_report::{Style, render_arena};
 use run::{ArenaCapacity, ArenaCell, ArenaNoise, ArenaProfileResult, ArenaRefusalKind, ArenaResult, Estimate};
 
 use crate::{HOSTILE, WIDE};
 
-/// A comparison of four servers: two share the first group, and the last two have no rank.
+/// Returns a comparison of four servers: two share the best group, and the other two have no rank.
 fn arena() -> ArenaResult {
     let estimate = |value: f64| Some(Estimate { value, low: 0.98 * value, high: 1.02 * value });
     let cell = |entry: &str, cpu: f64| ArenaCell {

@@ -1,4 +1,4 @@
-//! Answers of `compare`.
+//! Tests of the report that `loadline compare` prints.
 
 use loadline_report::{Style, brief_comparison, render_comparison};
 use run::{
@@ -28,8 +28,7 @@ fn both(at: f64, old: f64, new: f64) -> CurvePoint {
     CurvePoint { at, old, new }
 }
 
-/// A comparison with a new server that takes 5 % more CPU time per request. For the rates, the comparison shows no
-/// difference.
+/// Returns a comparison in which the new server takes 5 % more CPU time per request. The rates are undecided.
 fn slower() -> Comparison {
     let open = ComparedFigure { more: Some(3.2), ..figure("rate", (0.99, 0.95, 1.04), ComparisonResult::NotEnough) };
     let beside = ComparedFigure {
@@ -57,8 +56,8 @@ fn slower() -> Comparison {
     }
 }
 
-/// Failures, a missing capacity, and undecided figures are described in words. The text must not show any of them as a
-/// speed.
+/// Failures, a missing capacity, and undecided figures are described in words. The text must not show them as changes
+/// of speed.
 #[test]
 fn failures_a_missing_capacity_and_undecided_figures_are_described() {
     let said = Some("the new server held the objective at no tried rate (p99 was 30 ms)".to_string());
@@ -117,7 +116,8 @@ fn a_comparison_shows_its_verdict_and_the_interval_of_each_figure() {
     }
 }
 
-/// The brief form has one sentence with the deciding figure, the deciding figures, and at most two warnings.
+/// The brief form consists of one sentence with the deciding figure, the table of the deciding figures, and at most two
+/// warnings.
 #[test]
 fn a_brief_comparison_is_one_sentence_and_the_figures_that_decide() {
     let listed =
@@ -135,7 +135,7 @@ fn a_brief_comparison_is_one_sentence_and_the_figures_that_decide() {
     assert!(text.starts_with("Regression: the new server ended at 0.9 s\n"), "{text}");
 }
 
-/// In a terminal of 80 columns, each row is one line, and all numbers of a change have one unit.
+/// In a terminal of 80 columns, each row fits on one line. The change and the ends of its interval have one unit.
 #[test]
 fn a_row_fits_into_80_columns_and_a_change_has_one_unit() {
     let cpu = figure("server CPU per request", (1.62, 0.74, 2.4), ComparisonResult::NotEnough);
@@ -159,8 +159,8 @@ fn a_row_fits_into_80_columns_and_a_change_has_one_unit() {
     assert!(render_comparison("text", &comparison, &WIDE).unwrap().contains("57 s"));
 }
 
-/// The title must name the conclusion and its figures. A huge change must be written as a factor, and a server that
-/// died must come first.
+/// The title must name the conclusion and the figures on which it is based. A huge change must be written as a factor.
+/// If a server died, the title must begin with this.
 #[test]
 fn the_title_names_the_conclusion_and_the_figures_behind_it() {
     let with = |outcome, verdict, comparisons, open: &[&str]| Comparison {

@@ -1,4 +1,4 @@
-//! Answers of `history`.
+//! Tests of the report that `loadline history` prints.
 
 use loadline_report::render_history;
 

@@ -1,5 +1,5 @@
-//! Answers of `compare`, `what-if`, `arena`, `size` and `history`, in the forms that people read. The forms must show
-//! intervals and the verdict, and hostile names must stay text.
+//! Tests of the reports of `compare`, `what-if`, `arena`, `size` and `history`, in the forms that people read. The
+//! reports must show the verdict and intervals, and names must have no effect beyond their text.
 
 #![allow(clippy::unwrap_used, clippy::panic)]
 
@@ -15,16 +15,16 @@ mod what_if;
 use loadline_report::Style;
 use run::Estimate;
 
-/// A hostile name that tries to run as a script and to reverse the following text.
+/// Name that tries to run as a script, to change the terminal's colour, and to reverse the text after it.
 pub(crate) const HOSTILE: &str = "old<script>alert('x')</script>|\u{1b}[31m\u{202e}";
-/// Style wide enough for a table without line breaks within cells.
+/// Style of a terminal that is wide enough for whole tables, so no cell needs a line break.
 pub(crate) const WIDE: Style = Style { width: 300, color: false, ascii: false };
 
 pub(crate) fn estimate(value: f64, low: f64, high: f64) -> Estimate {
     Estimate { value, low, high }
 }
 
-/// Returns the text of a page without tags, as a browser shows it.
+/// Returns the text of a page without its tags.
 pub(crate) fn shown(html: &str) -> String {
     let body = html.split_once("<body").unwrap().1.replace("<span class=\"flag\">", "").replace("</span>", "");
     let text: Vec<&str> = body.split('<').filter_map(|part| Some(part.split_once('>')?.1)).collect();
@@ -41,7 +41,8 @@ pub(crate) fn all_in(text: &str, wanted: &[&str], form: &str) {
     }
 }
 
-/// Checks that names contain no tag, no escape sequence and no character that changes the text direction.
+/// Checks that the text contains no escape sequence and no character that changes the text direction. In HTML, names
+/// must also form no tag.
 pub(crate) fn harmless(form: &str, text: &str) {
     assert!(!text.contains('\u{1b}') && !text.contains('\u{202e}'), "{form} lets an escape through");
     if form == "html" {

@@ -1,11 +1,11 @@
-//! Answers of `what-if`.
+//! Tests of the report that `loadline what-if` prints.
 
 use loadline_report::render_what_if;
 use run::{Change, LoadPoint, Resource, WhatIf};
 
 use crate::{HOSTILE, WIDE, all_in, charts, estimate, harmless, shown};
 
-/// A `what-if` for four CPUs instead of two, with 64 users.
+/// Returns a prediction for four CPUs instead of two, with 64 users.
 fn doubled() -> WhatIf {
     let resource = |id: &str, device: &str, (limit, low, high): (f64, f64, f64), utilization| {
         let (id, device) = (id.to_string(), device.to_string());
@@ -64,7 +64,8 @@ fn a_what_if_draws_its_curves_between_the_ends_of_their_intervals() {
     all_in(&html, &[ends, "upper end: 990 at 1 to 7,870 at 64", "lower end: 4.6 ms at 1", "upper end: 5.5 ms"], "html");
 }
 
-/// Requests arrive faster than they are served. The response time grows without end, so no number must be shown for it.
+/// Requests arrive faster than the server can handle them, so the response time grows without limit. No number may be
+/// shown for it.
 #[test]
 fn a_what_if_of_too_many_arrivals_has_no_response_time() {
     let without_end = f64::INFINITY;
@@ -79,7 +80,8 @@ fn a_what_if_of_too_many_arrivals_has_no_response_time() {
     assert!(!html.contains("NaN") && !text.contains("inf"), "{text}");
 }
 
-/// The run used little of the CPUs, and a request costs more under a light load.
+/// The run used only a small part of the CPUs. A request may cost more CPU time under such a light load, so the
+/// predicted limits are lower bounds.
 #[test]
 fn a_what_if_after_a_light_load_gives_lower_bounds() {
     let mut answer = doubled();

@@ -1,11 +1,11 @@
-//! Runs with arbitrary figures, names and gaps.
+//! Generates runs with arbitrary figures and names, in which parts may be missing.
 
 #![allow(dead_code, unreachable_pub)]
 
 use proptest::prelude::*;
 use run::*;
 
-/// Generates arbitrary figures, including impossible ones.
+/// Generates arbitrary figures, including impossible ones such as NaN or negative rates.
 pub fn figure() -> impl Strategy<Value = f64> {
     prop_oneof![
         4 => 0.0..1e7f64,
@@ -42,7 +42,7 @@ pub fn trial() -> impl Strategy<Value = Trial> {
             let mut hist = Hist::new();
             durations.iter().for_each(|ns| hist.record_ns(*ns));
             let intensity = if open {
-                // The rate is always a number, because a plan is checked before it runs.
+                // The rate is always a finite number, because a plan is checked before it runs.
                 let rate = if f[0].is_finite() { f[0] } else { 1.0 };
                 Intensity::Open { rate, arrival: Arrival::Poisson, max_connections: connections, pipeline: 1 }
             } else {
@@ -100,7 +100,7 @@ fn class(i: usize, completed: u64) -> ClassPart {
     ClassPart { name: format!("class {i}"), total: measured, measured, response, ..ClassPart::default() }
 }
 
-/// Generates the counts of a window in which some answers were refusals, some requests failed, and some were never
+/// Generates the counts of a window. Some answers have an unexpected status, some requests fail, and some are never
 /// answered.
 pub fn counts() -> impl Strategy<Value = Tally> {
     let few = || prop_oneof![3 => Just(0u64), 1 => 0u64..50];

@@ -1,11 +1,11 @@
-//! An experiment with tables and charts.
+//! A run of an experiment with tables and charts.
 
 use run::*;
 
 use super::trials::filled;
 use super::{decided, find};
 
-/// Returns an experiment: one to five clients on a slow medium, with the published shape.
+/// Returns a run of an experiment: one to five clients on a slow network, with results like the published ones.
 pub fn experiment() -> Run {
     let rates = [198.2, 371.0, 468.9, 509.3, 513.8];
     let step = |(i, x): (usize, &f64)| {
@@ -44,7 +44,7 @@ pub fn experiment() -> Run {
     decided(run)
 }
 
-/// Returns a table with growths, a chart with published points, and a chart with two lines and a marked height.
+/// Returns a table with growths, a chart with published points, and a chart with two lines and a marked value.
 fn shown(rates: &[f64; 5]) -> ExperimentReport {
     let row = |(i, x): (usize, &f64)| {
         let growth =

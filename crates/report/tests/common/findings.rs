@@ -1,4 +1,4 @@
-//! Findings of a server with one full thread.
+//! Findings about a server whose only thread is full.
 
 use std::collections::BTreeMap;
 

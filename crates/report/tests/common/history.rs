@@ -1,10 +1,10 @@
-//! A history built by hand: forty runs whose CPU time per request grew by 5 % at the 33rd.
+//! A series of forty runs, built by hand. The CPU time per request grows by 5 % at run 33.
 
 use run::{
     FigureUnit, History, HistoryChange, HistoryFigure, HistoryRun, HistorySeries, HistoryValue, SkippedRun, SmallSeries,
 };
 
-/// Returns the history; `label` names the first run after the change.
+/// Returns the series of runs. `label` is the label of the first run after the change.
 pub fn history(label: &str) -> History {
     let runs = (0..40).map(|at| HistoryRun {
         run: format!("runs/{at}"),

@@ -1,4 +1,4 @@
-//! Runs built by hand: one that looks like a real `find`, and unusual ones.
+//! Runs built by hand: one like a real run of `loadline find`, and unusual ones.
 
 #![allow(dead_code, unreachable_pub, unused_imports, clippy::unwrap_used)]
 
@@ -18,8 +18,8 @@ use findings::findings;
 pub use odd::{awkward, behind};
 use trials::{overload, search, sweep};
 
-/// Returns the run with judge's decisions, such as the deciding trials and their results. The run's sentences stay as
-/// planted.
+/// Returns the run with the judge's decisions, such as the important trials and the outcome of each trial. The
+/// sentences of the run's findings are not changed.
 pub fn decided(mut run: Run) -> Run {
     let mut judged = run.clone();
     judge::judge(&mut judged);
@@ -29,7 +29,8 @@ pub fn decided(mut run: Run) -> Run {
     run
 }
 
-/// Returns a `find` of a server with one full thread: sweep, search, overload, with recordings of both sides.
+/// Returns a run of `loadline find` on a server with one full thread. It has sweep, search and overload trials, with
+/// counters of both sides.
 pub fn find() -> Run {
     let mut trials: Vec<Trial> = [1, 2, 4, 8, 16, 32, 64, 128].into_iter().map(sweep).collect();
     trials
@@ -72,7 +73,7 @@ fn host() -> HostInfo {
     }
 }
 
-/// Returns a server whose threads ran this stack.
+/// Returns a server whose sampled threads had the stack `stack`.
 pub fn with_stack(stack: &str) -> Side {
     let cpu = vec![run::StackSum { stack: stack.into(), weight: 1.0 }];
     let stacks = run::StackProfile { cpu_samples: 1, cpu, ..run::StackProfile::default() };
@@ -80,7 +81,7 @@ pub fn with_stack(stack: &str) -> Side {
     Side { waits: Some(Box::new(waits)), ..Side::default() }
 }
 
-/// Returns a load with one fixed intensity and no access to the server's side.
+/// Returns a run of a load with one fixed intensity. The server was not observed.
 pub fn load() -> Run {
     let mut trial = sweep(16);
     trial.kind = TrialKind::Fixed;

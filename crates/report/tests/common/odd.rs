@@ -1,4 +1,4 @@
-//! Unusual runs: hostile and missing values, and long chains of upstreams.
+//! Unusual runs: with hostile or missing values, and with a long chain of upstream services.
 
 use std::collections::BTreeMap;
 
@@ -6,7 +6,7 @@ use run::*;
 
 use super::{decided, find, with_stack};
 
-/// Returns a run with a chain of upstreams, whose names are long and hostile.
+/// Returns a run with a chain of upstream services. Their names are long, and some contain HTML tags.
 pub fn behind() -> Run {
     let load = |address: String, from: &str, depth, limit| run::UpstreamLoad {
         behind: run::Upstream {
@@ -41,7 +41,7 @@ pub fn behind() -> Run {
     run
 }
 
-/// Returns a run with every unusual feature.
+/// Returns a run with hostile names, impossible figures and empty trials.
 pub fn awkward() -> Run {
     let hostile = "<script>alert('x')</script> & \"quotes\" | pipe \u{1b}[31m\n=cmd()".to_string();
     let long = "a-very-long-name-without-any-space-".repeat(8);

@@ -1,4 +1,4 @@
-//! Trials of a server with one full thread.
+//! Trials of a server whose only thread is full.
 
 use std::collections::BTreeMap;
 
@@ -46,7 +46,7 @@ pub fn overload(offered: f64) -> Trial {
     t
 }
 
-/// Returns a trial of two seconds with this throughput and mean response time, and with counters of both sides.
+/// Returns a trial of two seconds with the given throughput and mean response time, and with counters of both sides.
 pub fn filled(rate: f64, mean_us: f64, tail: f64) -> Trial {
     let hist = hist(mean_us, tail, 20_000);
     let n = (rate * 2.0) as u64;
@@ -79,7 +79,7 @@ pub fn filled(rate: f64, mean_us: f64, tail: f64) -> Trial {
     }
 }
 
-/// Returns the throughput of the modelled server with `n` clients, in requests per second.
+/// Returns the throughput of the modelled server with `n` clients, requests per second.
 fn rate(n: f64) -> f64 {
     15_200.0 * n / (1.0 + 0.29 * (n - 1.0) + 0.0004 * n * (n - 1.0))
 }
@@ -151,7 +151,7 @@ fn side(role: &str, process: &str, busy: f64, rate: f64) -> Side {
     }
 }
 
-/// Stacks of a web server that compresses.
+/// Returns sampled stacks, mostly of a web server that compresses its answers.
 fn sampled() -> run::WaitProfile {
     let sum = |stack: &str, weight| run::StackSum { stack: stack.into(), weight };
     let worker = "nginx;_start;main;ngx_worker_process_cycle";

@@ -1,13 +1,13 @@
-//! The drawing of the chain of upstreams. The drawing shows the first few services, and each full service with the path
-//! to it.
+//! Drawing of the chain of upstream services. It shows the first few services, and each full service with the path to
+//! it.
 
 use super::stop::Stop;
 use crate::plot::{Chain, Link};
 
-/// Maximum number of boxes in the drawing. The table lists all services.
+/// Maximum number of boxes in the drawing. (The table below it lists all services.)
 const MAX_BOXES: usize = 12;
 
-/// Returns the drawing of these services.
+/// Returns the drawing of the services in `stops`.
 pub(super) fn chain(stops: &[Stop], figure: &'static str, caption: String) -> Chain {
     let kept = kept(stops);
     let place = |at: usize| kept.iter().position(|kept| *kept == at);
@@ -35,7 +35,7 @@ fn title(stops: &[Stop]) -> String {
     }
 }
 
-/// Returns the indices of the services to draw, in order.
+/// Returns the indices of the services to draw, in ascending order.
 fn kept(stops: &[Stop]) -> Vec<usize> {
     let mut leads: Vec<bool> = stops.iter().map(|stop| !stop.full.is_empty()).collect();
     for at in (0..stops.len()).rev().filter(|at| leads[*at]).collect::<Vec<_>>() {
@@ -46,14 +46,15 @@ fn kept(stops: &[Stop]) -> Vec<usize> {
         }
     }
     let mut order: Vec<usize> = (0..stops.len()).collect();
-    // Services whose predecessor is shown come before the others. Within both groups, the order stays the same.
+    // If there are too many services, the client, the server, and the services on a path to a full one are drawn first.
+    // Within both groups, services with a lower index come first.
     order.sort_by_key(|at| (*at > 1 && !leads[*at], *at));
     order.truncate(MAX_BOXES);
     order.sort_unstable();
     order
 }
 
-/// Returns the first process and the number of the others.
+/// Returns the name of the first process, and the number of other processes.
 pub(super) fn who(processes: &[String]) -> String {
     match processes {
         [] => String::new(),

@@ -1,4 +1,4 @@
-//! The chain from the client through the server to its upstream services: the utilisation of each service, and the
+//! Chain from the client through the server to its upstream services. It shows the utilisation of each service, and the
 //! share of the throughput that it explains.
 
 mod drawn;
@@ -35,7 +35,7 @@ fn unwatched(run: &Run) -> Option<Block> {
     some.then(|| Note::block(Tone::Plain, text))
 }
 
-/// Returns the table of all services. In a terminal, the chain itself contains these figures.
+/// Returns the table of all services. A terminal hides the table, because the chain above it shows these figures.
 fn table(stops: &[Stop], figure: &str) -> Table {
     let columns = vec![
         Col::words("at", 0),

@@ -1,31 +1,32 @@
-//! The figures of each service in the chain: client, server and upstreams.
+//! Figures of each service in the chain: the client, the server and the upstream services.
 
 use run::{Device, Estimate, ProofMetric, Run, Side, UpstreamLimit, UpstreamLoad};
 
 use super::super::cpus::cpus;
 use super::super::pick;
 
-/// A service in the chain. Unknown figures are absent.
+/// A service in the chain. Unknown figures are `None`.
 #[derive(Default)]
 pub(super) struct Stop {
     /// Name of the service: `client`, `server` or an address.
     pub(super) at: String,
     pub(super) processes: Vec<String>,
-    /// Index of the service from which its connections come; `None` for the client.
+    /// Index of the service whose processes open the connections to this service; `None` for the client.
     pub(super) from: Option<usize>,
-    /// Number and unit of the connections to the service.
+    /// Number of connections to the service as text, and its unit. (For the server under an offered rate, a rate and
+    /// its unit.)
     pub(super) connections: [String; 2],
     pub(super) cpu_used: Option<f64>,
     pub(super) cpu_allowed: Option<f64>,
     pub(super) busiest_thread: Option<f64>,
-    /// Busiest device and its utilisation.
+    /// Name and utilisation of the service's busiest device.
     pub(super) busy: Option<(String, f64)>,
     pub(super) follows: Option<Estimate>,
-    /// Device that is full; empty for none.
+    /// Words for the device that is full, such as `one thread`; empty for none.
     pub(super) full: &'static str,
 }
 
-/// Returns all services, each after the one from which its connections come.
+/// Returns all services. Each service comes after the service that connects to it.
 pub(super) fn stops(run: &Run) -> Vec<Stop> {
     let Some(trial) = run.picked(|picks| picks.shown) else { return Vec::new() };
     let mut stops = vec![end(run, "client", &trial.client, CLIENT)];
@@ -41,7 +42,8 @@ pub(super) fn stops(run: &Run) -> Vec<Stop> {
     stops
 }
 
-/// Levers that slow only the client, or only the server. The largest share of these levers counts for that service.
+/// Levers (ways to slow a resource in the experiment) that slow only the client, or only the server. The largest share
+/// of throughput that one of them explains is shown for this service.
 const CLIENT: &[&str] = &["client-cpu"];
 const SERVER: &[&str] = &["server-cpu", "quota", "worker"];
 
@@ -61,17 +63,17 @@ fn end(run: &Run, name: &str, side: &Side, levers: &[&str]) -> Stop {
     }
 }
 
-/// Returns the name of a kind of device. For a thread, returns `thread`, its own name.
+/// Returns the name of a kind of device, except that a thread is called `thread`, the second argument.
 fn named(kind: &'static str, thread: &'static str) -> &'static str {
     if kind == "thread" { thread } else { kind }
 }
 
-/// Returns the busiest device of this side alone.
+/// Returns the busiest device of a side (client or server).
 fn busiest<'a>(run: &'a Run, side: &str) -> Option<&'a Device> {
     run.findings.devices.get(run.findings.picks.shown?)?.iter().find(|device| device.side == side)
 }
 
-/// Returns an upstream as a service of the chain.
+/// Returns an upstream service as a service of the chain.
 fn stop(run: &Run, load: &UpstreamLoad) -> Stop {
     let waited_for = run.findings.bottleneck.waits_for.as_ref().is_some_and(|w| w.address == load.behind.address);
     let lever = match load.limit {
@@ -93,7 +95,8 @@ fn stop(run: &Run, load: &UpstreamLoad) -> Stop {
     }
 }
 
-/// Returns the busiest device of an upstream, or the full one if there is one.
+/// Returns the name and utilisation of an upstream's busiest device. If one of its devices is full, returns this
+/// device.
 fn busy(load: &UpstreamLoad) -> Option<(String, f64)> {
     let cpus = load.cpu_used.zip(load.cpu_allowed).filter(|(_, allowed)| *allowed > 0.0);
     let cpus = cpus.map(|(used, allowed)| ("CPUs".to_string(), used / allowed));
@@ -116,13 +119,13 @@ fn full(limit: UpstreamLimit) -> &'static str {
     }
 }
 
-/// Returns the experiment's estimate for a lever.
+/// Returns the latest estimate of the experiment for a lever.
 fn found(run: &Run, lever: &str) -> Option<Estimate> {
     let all = run.findings.proof.iter().flat_map(|proof| &proof.elasticities);
     all.filter(|e| e.lever == lever).map(|e| e.estimate).next_back()
 }
 
-/// Returns the name of the experiment's estimates.
+/// Returns the name of the experiment's estimates: `elasticity` if it observed throughput, otherwise `share`.
 pub(super) fn figure(run: &Run) -> &'static str {
     match run.findings.proof.as_ref().map(|proof| proof.of) {
         None | Some(ProofMetric::Throughput) => "elasticity",
