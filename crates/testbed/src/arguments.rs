@@ -1,19 +1,20 @@
-//! Parses the text of a medium (`NAME`, `NAME:VALUE`, `NAME:key=value,key=value`) and its units.
+//! Parses the text that describes a medium (a simulated network), and its units. The forms are `NAME`, `NAME:VALUE` and
+//! `NAME:key=value,key=value`.
 
 use std::collections::BTreeMap;
 
-/// Name of a medium and its arguments. Each argument can be taken once.
+/// Name and arguments of a medium. Callers take out the arguments that they know; an argument that is left is an error.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Arguments {
     /// Name of the medium.
     pub(crate) name: String,
-    /// Argument without a key, if there is one.
+    /// Argument without a key; `None` if there is none or if it was taken.
     plain: Option<String>,
     named: BTreeMap<String, String>,
 }
 
 impl Arguments {
-    /// Splits the text of a medium into its name and arguments.
+    /// Splits the text into the medium's name and arguments.
     pub(crate) fn parse(text: &str) -> Result<Self, String> {
         let (name, rest) = text.split_once([':', ' ']).unwrap_or((text, ""));
         let mut arguments = Self { name: name.trim().to_ascii_lowercase(), ..Self::default() };
@@ -29,18 +30,18 @@ impl Arguments {
         Ok(arguments)
     }
 
-    /// Takes the argument without a key.
+    /// Takes out the argument without a key.
     pub(crate) fn take_plain(&mut self) -> Option<String> {
         self.plain.take()
     }
 
-    /// Takes a named argument and parses its value with `read`.
+    /// Takes out the argument `key`, and parses its value with `read`.
     pub(crate) fn take<T>(&mut self, key: &str, read: fn(&str) -> Option<T>) -> Result<Option<T>, String> {
         let Some(text) = self.named.remove(key) else { return Ok(None) };
         read(&text).map(Some).ok_or_else(|| format!("{key}={text} cannot be read"))
     }
 
-    /// Returns an error if an argument is left that was not taken.
+    /// Returns an error if an argument was not taken.
     pub(crate) fn finish(self) -> Result<(), String> {
         match self.named.into_keys().next().or(self.plain) {
             Some(left) => Err(format!("it has no argument {left:?}")),
@@ -49,7 +50,7 @@ impl Arguments {
     }
 }
 
-/// Parses a rate in bits per second: `10M`, `1.5g`, `64kbit`, `9600`.
+/// Parses a rate, such as `10M`, `1.5g`, `64kbit` or `9600`. Returns bits per second, from 1,000 to 10^12.
 pub(crate) fn rate(text: &str) -> Option<u64> {
     let text = text.to_ascii_lowercase();
     let text = text.strip_suffix("bit/s").or(text.strip_suffix("bit")).or(text.strip_suffix("bps")).unwrap_or(&text);
@@ -63,7 +64,7 @@ pub(crate) fn rate(text: &str) -> Option<u64> {
     (1000.0..=1e12).contains(&bits).then_some(bits as u64)
 }
 
-/// Parses a time and returns nanoseconds: `50ms`, `0.2s`, `10us`. A number without a unit counts as milliseconds.
+/// Parses a time, such as `50ms`, `0.2s` or `10us`. Returns nanoseconds. A number without a unit means milliseconds.
 pub(crate) fn time_ns(text: &str) -> Option<u64> {
     let (digits, factor) = [("us", 1e3), ("ms", 1e6), ("s", 1e9)]
         .iter()
@@ -73,7 +74,7 @@ pub(crate) fn time_ns(text: &str) -> Option<u64> {
     (0.0..=60e9).contains(&ns).then_some(ns as u64)
 }
 
-/// Parses a share from 0 to 1: `2%`, `0.02`.
+/// Parses a share from 0 to 1, such as `2%` or `0.02`.
 pub(crate) fn share(text: &str) -> Option<f64> {
     let share = match text.strip_suffix('%') {
         Some(percent) => percent.trim().parse::<f64>().ok()? / 100.0,

@@ -1,19 +1,19 @@
-//! Errors of a testbed. Each error text says which action failed, why, and what to do.
+//! Errors of testbeds. Each error text says which action failed and why, and most also say what to do.
 
 use std::io;
 
 /// Reason why a testbed could not be created or used.
 #[derive(Debug, thiserror::Error)]
 pub enum TestbedError {
-    /// The text of a medium is invalid.
+    /// The text that describes a medium (a simulated network) is invalid.
     #[error("{text:?} is not a medium: {why}; `loadline list media` shows them all")]
     Medium {
         /// The invalid text.
         text: String,
-        /// Reason why the value is invalid.
+        /// Reason why the text is invalid.
         why: String,
     },
-    /// The spec describes a testbed that cannot be built.
+    /// The description ([`Spec`](crate::Spec)) is of a testbed that cannot be built.
     #[error("the testbed cannot be built: {0}")]
     Spec(String),
     /// The caller may not create network namespaces.
@@ -24,27 +24,27 @@ pub enum TestbedError {
     /// A required program could not be started.
     #[error("cannot start {program}: {source}; install {package}")]
     Program {
-        /// Program that failed.
+        /// Name of the program.
         program: &'static str,
         /// Debian package that contains the program.
         package: &'static str,
         /// Error of the operating system.
         source: io::Error,
     },
-    /// A step of building the testbed was refused.
+    /// The kernel or a program refused a step of building the testbed.
     #[error("cannot {what}: {message}; {advice}")]
     Setup {
-        /// The refused step.
+        /// The step, as words that follow "cannot".
         what: String,
-        /// Error message of the program or kernel.
+        /// Error message of the kernel or of the program.
         message: String,
         /// Advice to the user.
         advice: &'static str,
     },
-    /// The rate of a medium cannot be changed.
+    /// The rate of the medium cannot be changed.
     #[error("the medium cannot be slowed: {0}")]
     Speed(String),
-    /// The host does not exist.
+    /// There is no host with this name.
     #[error("there is no host {name:?}; this testbed has {known}")]
     Host {
         /// Name that the caller asked for.
@@ -52,12 +52,12 @@ pub enum TestbedError {
         /// Names of all hosts, for the error message.
         known: String,
     },
-    /// A named testbed was not found, or could not be created.
+    /// An operation on a named testbed failed, for example because there is no such testbed.
     #[error("testbed {name:?}: {message}")]
     Named {
         /// Name of the testbed.
         name: String,
-        /// Cause and advice.
+        /// Cause of the failure, and advice.
         message: String,
     },
 }

@@ -1,6 +1,6 @@
-//! A process that keeps one network namespace alive. When its standard input ends, it kills all other processes in its
-//! namespace and exits. Its input is a pipe, and only its creator has the other end. When the creator ends, even by a
-//! crash, all processes in the namespace therefore end, too.
+//! A shell process that keeps a network namespace alive. When its standard input ends, it kills all other processes in
+//! the namespace and exits. Its standard input is a pipe whose other end only its creator has. If the creator ends,
+//! even by a crash, all processes in the namespace therefore end, too.
 
 use std::process::{Child, Command, Stdio};
 
@@ -12,7 +12,7 @@ use crate::error::{Result, TestbedError};
 const KEEPER_SCRIPT: &str = r#"trap '' INT TERM HUP; cat; while :; do left=; for p in /proc/[0-9]*; do i=${p#/proc/}
 [ "$i" = $$ ] || { [ "$p/ns/net" -ef /proc/$$/ns/net ] && kill -9 "$i" && left=1; }; done 2>/dev/null; [ "$left" ] || exit 0; sleep 0.02; done"#;
 
-/// A namespace and the process that keeps it alive.
+/// A network namespace, and the process that keeps it alive. Dropping this value ends all processes in the namespace.
 #[derive(Debug)]
 pub(crate) struct Holder {
     child: Child,
@@ -20,8 +20,7 @@ pub(crate) struct Holder {
 }
 
 impl Holder {
-    /// Creates a new network namespace. If the caller lacks the rights, the network namespace is created inside a new
-    /// user namespace.
+    /// Creates a network namespace. If the caller may not create one, it is created inside a new user namespace.
     pub(crate) fn first() -> Result<Self> {
         match Self::spawn(|c| netns::unshare(c, false)) {
             Ok(holder) => Ok(holder),
@@ -32,7 +31,7 @@ impl Holder {
         }
     }
 
-    /// Creates another network namespace in the user namespace of this holder.
+    /// Creates another network namespace, owned by the same user namespace as this one.
     pub(crate) fn another(&self) -> Result<Self> {
         Self::spawn(|c| {
             self.netns.enter(c);
@@ -56,7 +55,7 @@ impl Holder {
         }
     }
 
-    /// Returns the process ID of the keeping process.
+    /// Returns the ID of the process that keeps the namespace alive.
     pub(crate) fn pid(&self) -> u32 {
         self.child.id()
     }
@@ -66,17 +65,17 @@ impl Drop for Holder {
     fn drop(&mut self) {
         drop(self.child.stdin.take());
         let _ = self.child.wait();
-        // Normally no process is left. If the keeping process was killed, it could not end the others.
+        // Usually no process is left here. But if the keeping process was killed, it could not end the others.
         end_all_in(&self.netns);
     }
 }
 
-/// Kills all processes in a namespace.
+/// Kills all processes in a network namespace.
 fn end_all_in(netns: &Netns) {
     let pids = std::fs::read_dir("/proc").into_iter().flatten().flatten();
     let pids = pids.filter_map(|entry| entry.file_name().to_str()?.parse::<i32>().ok());
     for pid in pids.filter(|pid| netns.holds(*pid as u32)).filter_map(rustix::process::Pid::from_raw) {
-        // The process may have ended by itself.
+        // The process may have ended meanwhile, so an error is ignored.
         let _ = rustix::process::kill_process(pid, rustix::process::Signal::KILL);
     }
 }

@@ -1,5 +1,6 @@
-//! Test hosts and media on one machine, without root. The hosts are network namespaces. A shared wire, a switch or a
-//! long line joins them. The hosts run real programs on the real network stack, so only the medium is simulated.
+//! Testbeds: simulated hosts and networks on one machine, without root. Each host is a network namespace. A medium
+//! joins the hosts: a shared wire, a switch or a long line. Hosts run real programs on the kernel's real network stack,
+//! so only the medium is simulated.
 //!
 //! ```no_run
 //! use loadline_testbed::{Spec, Testbed};

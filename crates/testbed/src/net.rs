@@ -1,4 +1,4 @@
-//! The namespaces of one testbed before a medium joins them: one for the medium, and one for each host.
+//! Network namespaces of a testbed: one for the medium, and one for each host.
 
 use std::net::Ipv4Addr;
 use std::os::fd::{AsFd as _, OwnedFd};
@@ -11,7 +11,7 @@ use crate::forward::Port;
 use crate::holder::Holder;
 use crate::tools;
 
-/// Maximum number of hosts of one testbed.
+/// Maximum number of hosts in a testbed.
 pub(crate) const MAX_HOSTS: usize = 64;
 
 /// One host of the testbed.
@@ -19,7 +19,8 @@ pub(crate) const MAX_HOSTS: usize = 64;
 pub(crate) struct Host {
     pub(crate) name: String,
     pub(crate) address: Ipv4Addr,
-    /// The host's own namespace; `None` if all hosts share the medium's namespace.
+    /// The host's own namespace, with the process that keeps it alive; `None` if all hosts share the medium's
+    /// namespace.
     holder: Option<Holder>,
 }
 
@@ -27,13 +28,13 @@ pub(crate) struct Host {
 #[derive(Debug)]
 pub(crate) struct Net {
     pub(crate) hosts: Vec<Host>,
-    /// Process that keeps the medium's namespace. Fields are dropped in order, so the hosts are dropped before this
-    /// field.
+    /// The medium's namespace, with the process that keeps it alive. Fields are dropped in the order of their
+    /// declaration, so the hosts are dropped before it.
     pub(crate) middle: Holder,
 }
 
 impl Net {
-    /// Creates the namespaces. If `apart` is true, each host gets its own namespace.
+    /// Creates the namespaces. If `apart` is true, each host gets its own namespace; otherwise all hosts share one.
     pub(crate) fn new(names: &[String], apart: bool) -> Result<Self> {
         check_names(names)?;
         let middle = Holder::first()?;
@@ -48,7 +49,7 @@ impl Net {
         Ok(Self { hosts, middle })
     }
 
-    /// Returns the index of a host.
+    /// Returns the index of the host with this name.
     pub(crate) fn index(&self, host: &str) -> Result<usize> {
         let known = || self.hosts.iter().map(|h| h.name.as_str()).collect::<Vec<_>>().join(", ");
         let at = self.hosts.iter().position(|h| h.name == host);
@@ -60,7 +61,7 @@ impl Net {
         self.holder(host).map_or(&self.middle.netns, |h| &h.netns)
     }
 
-    /// Returns the process ID of the process that keeps the host's namespace.
+    /// Returns the ID of the process that keeps the host's namespace alive.
     pub(crate) fn pid(&self, host: usize) -> u32 {
         self.holder(host).map_or_else(|| self.middle.pid(), Holder::pid)
     }
@@ -69,8 +70,8 @@ impl Net {
         self.hosts.get(host)?.holder.as_ref()
     }
 
-    /// Gives every host's `eth0` its address and the hardware addresses of all other hosts. The medium then carries
-    /// only the load: no address resolution and no IPv6 traffic.
+    /// Assigns an address to the interface `eth0` of each host, and tells each host the hardware addresses of all
+    /// others. The medium then carries only the load, without address resolution and IPv6 traffic.
     pub(crate) fn address_hosts(&self) -> Result<()> {
         for (index, host) in self.hosts.iter().enumerate() {
             let mut script = String::from("link set lo up\n");
@@ -85,14 +86,14 @@ impl Net {
         Ok(())
     }
 
-    /// Waits until the links of all hosts and of the medium are active. A frame that is sent earlier is lost. The hosts
-    /// cannot notice this, because they need no address resolution.
+    /// Waits until the network links of all hosts and of the medium are active. A link that is not active loses frames.
+    /// The hosts cannot notice this, because they need no address resolution.
     pub(crate) fn wait_for_links(&self) -> Result<()> {
         tools::wait_for_links(&self.middle.netns)?;
         (0..self.hosts.len()).try_for_each(|host| tools::wait_for_links(self.netns(host)))
     }
 
-    /// Turns off the offloads that make an interface's packets larger than those on a real wire.
+    /// Turns off the offloads because of which an interface would send larger packets than a real wire can carry.
     pub(crate) fn real_packets(netns: &Netns, interfaces: &[String]) -> Result<()> {
         let control = netns.open(&[OpenSpec::CONTROL]).map_err(setup("open a socket in a namespace", ""))?;
         let Some(control) = control.first() else { return Ok(()) };
@@ -104,11 +105,11 @@ impl Net {
         Ok(())
     }
 
-    /// Gives every host an interface `eth0` with an address. The forwarder gets the frames of these interfaces. Returns
-    /// the forwarder's ends of the interfaces and the kind of interface.
+    /// Gives each host an interface `eth0` with an address, whose frames go through the forwarder. Returns the
+    /// forwarder's ends of the interfaces, and the type of the interfaces.
     pub(crate) fn forwarded(&self) -> Result<(Vec<Port>, &'static str)> {
-        // If users may not open the TAP device, a veth pair replaces it. The forwarder then reads the other end of the
-        // pair.
+        // If this user may not open the TAP device, the hosts get veth pairs instead. The forwarder reads the other
+        // ends of these pairs.
         match self.netns(0).open(&[OpenSpec::tun()]) {
             Ok(_) => Ok((self.taps()?, "TAP interfaces")),
             Err(_) => Ok((self.cables()?, "packet sockets on veth pairs")),
@@ -141,7 +142,8 @@ impl Net {
         Ok(ports)
     }
 
-    /// Builds the commands for one veth pair per host: `eth0` in the host, `portN` in the medium's namespace.
+    /// Returns the `ip` commands that create one veth pair per host. The pair's ends are `eth0` in the host, and
+    /// `portN` in the medium's namespace.
     pub(crate) fn cable_script(&self) -> String {
         let cable = |host: usize| {
             let (port, mac, pid) = (port_name(host), mac_text(host), self.pid(host));
@@ -153,7 +155,7 @@ impl Net {
         (0..self.hosts.len()).map(cable).collect()
     }
 
-    /// Makes a host send every packet as a frame of its own, with checksums, as on a real wire.
+    /// Makes a host send each packet as a separate frame with a checksum, as on a real wire.
     fn whole_frames(&self, host: usize) -> Result<()> {
         Self::real_packets(self.netns(host), &["eth0".into()])?;
         let control = one(self.netns(host), OpenSpec::CONTROL, "")?;
@@ -168,7 +170,7 @@ impl Net {
     }
 }
 
-/// Returns the name of a host's port in the medium's namespace.
+/// Returns the name of the port, in the medium's namespace, that leads to a host.
 pub(crate) fn port_name(host: usize) -> String {
     format!("port{}", host + 1)
 }
@@ -178,7 +180,7 @@ fn one(netns: &Netns, want: OpenSpec, advice: &'static str) -> Result<OwnedFd> {
     fds.pop().ok_or_else(|| TestbedError::Spec("no descriptor came out of a namespace".into()))
 }
 
-/// Returns the hardware address of a host. The address is a locally administered one.
+/// Returns the hardware (MAC) address of a host, from the range for locally administered addresses.
 pub(crate) fn mac(host: usize) -> [u8; 6] {
     [2, 0, 0, 0, 0x77, host as u8 + 1]
 }

@@ -1,7 +1,7 @@
-//! Chooses the CPUs on which the kernel receives packets for a host. Between namespaces, the kernel receives packets on
-//! the sender's CPU. Receiving for a server would then use its clients' CPU time. Receive packet steering moves this
-//! work to the receiver's CPUs. Source: Documentation/networking/scaling.rst, Documentation/admin-guide/sysctl/net.rst
-//! (rps_default_mask).
+//! Chooses the CPUs on which the kernel processes the packets that a host receives. Between namespaces, the kernel does
+//! this receive work on the sender's CPU. The packets for a server would then cost CPU time of its clients. Receive
+//! packet steering moves the work to CPUs of the receiver. Source: Documentation/networking/scaling.rst,
+//! Documentation/admin-guide/sysctl/net.rst (rps_default_mask).
 
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
@@ -12,19 +12,20 @@ use crate::error::Result;
 use crate::net::Net;
 use crate::tools;
 
-/// File with the CPU mask for new interfaces of a namespace. The root user of a namespace may write this file, but may
-/// not write the file `rps_cpus` of an interface.
+/// File with the CPU mask that new interfaces of a network namespace get. The root user of a namespace may write this
+/// file, but may not write the file `rps_cpus` of an interface.
 const DEFAULT_MASK_FILE: &str = "/proc/sys/net/core/rps_default_mask";
 
-/// Script that sets the CPU mask of one interface. For this, the script mounts the sysfs of the host's namespace.
+/// Shell script that sets the CPU mask of a host's interface. To reach the interface's file, it first mounts sysfs as
+/// the host's namespace sees it.
 const SET_MASK_SCRIPT: &str =
     r#"mount -t sysfs sysfs /sys && printf %s "$1" > /sys/class/net/eth0/queues/rx-0/rps_cpus"#;
 
-/// Result of moving the receive work of a host to its CPUs: the mechanism that was used, for notes. The error says why
-/// the work was not moved.
+/// Name of the mechanism that moves the receive work of a host to its CPUs, for notes; or the reason why the work was
+/// not moved.
 pub type Steered = std::result::Result<&'static str, String>;
 
-/// A host of a testbed that is being created. The kernel will receive the host's packets on chosen CPUs.
+/// A host of a testbed under construction, and the CPUs that will do its receive work.
 pub(crate) struct Receiver<'a> {
     host: &'a str,
     netns: &'a Netns,
@@ -32,7 +33,7 @@ pub(crate) struct Receiver<'a> {
     asked: bool,
 }
 
-/// Sets the CPU masks for future interfaces. Call this function before the hosts have any interface.
+/// Sets the CPU masks that future interfaces of the hosts get. Must be called before the hosts have an interface.
 pub(crate) fn ask<'a>(wanted: &'a BTreeMap<String, Vec<u32>>, net: &'a Net) -> Result<Vec<Receiver<'a>>> {
     let receiver = |(host, cpus): (&'a String, &Vec<u32>)| {
         let netns = net.netns(net.index(host)?);
@@ -48,8 +49,8 @@ impl<'a> Receiver<'a> {
         Self { host, netns, mask, asked }
     }
 
-    /// Returns the result. Call this function once the interface exists. If the kernel refused the mask for future
-    /// interfaces, this function sets the mask of the interface, which requires root.
+    /// Returns the host's name and the result. Must be called when the host's interface exists. If the kernel refused
+    /// the mask for future interfaces, sets the mask of the existing interface, for which root is required.
     pub(crate) fn settle(self) -> (String, Steered) {
         let steered = match self.asked {
             true => Ok("rps_default_mask of its namespace"),
@@ -71,7 +72,7 @@ impl<'a> Receiver<'a> {
     }
 }
 
-/// Formats a set of CPUs as the kernel reads it: words of 32 bits, highest first.
+/// Formats a set of CPUs in the kernel's format: hexadecimal words of 32 bits, the highest first.
 fn mask(cpus: &[u32]) -> String {
     let words = cpus.iter().max().map_or(1, |cpu| cpu / 32 + 1);
     let mut text = String::new();

@@ -1,4 +1,4 @@
-//! A testbed that was built: addresses of its hosts, programs started in them, and counters of the medium.
+//! A complete testbed: its hosts with their addresses, programs started in the hosts, and counters of the medium.
 
 use std::collections::BTreeMap;
 use std::net::IpAddr;
@@ -17,28 +17,31 @@ use crate::tools;
 /// Description of a testbed to build.
 #[derive(Clone, Debug, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
 pub struct Spec {
-    /// Names of the hosts, in order. Each host gets its own address.
+    /// Names of the hosts, in order. Each host has its own IP address.
     pub hosts: Vec<String>,
-    /// Medium that joins the hosts, as parsed by [`Medium::parse`].
+    /// Text that describes the medium that joins the hosts, as [`Medium::parse`] accepts it.
     pub medium: String,
-    /// For each host, the CPUs that do the kernel's receive work, as the interrupts of a network card would. If a host
-    /// has no entry, the sender's CPU does this work. [`Testbed::steered`] tells whether the kernel accepted the CPUs.
+    /// CPUs that do the kernel's receive work for each host, as if they handled the interrupts of a network card. If a
+    /// host has no entry, the sender's CPU does this work. [`Testbed::steered`] tells whether the kernel accepted the
+    /// CPUs.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub receives_on: BTreeMap<String, Vec<u32>>,
 }
 
 impl Spec {
-    /// Describes a server and `clients` clients (`client1`, `client2`, …) on a medium.
+    /// Describes a testbed with a server and `clients` clients. The hosts are called `server`, `client1`, `client2` and
+    /// so on.
     pub fn server_and_clients(clients: usize, medium: &str) -> Self {
         let hosts = std::iter::once("server".to_string()).chain((1..=clients).map(|n| format!("client{n}")));
         Self { hosts: hosts.collect(), medium: medium.into(), receives_on: BTreeMap::new() }
     }
 }
 
-/// Hosts (network namespaces) joined by a medium. The hosts end when this value is dropped or its process ends for any
-/// reason. Every program started in the hosts ends with them.
+/// Hosts (network namespaces) that are joined by a medium. The hosts, and all programs started in them, end when this
+/// value is dropped, or when its process ends for any reason.
 pub struct Testbed {
-    /// This field comes first, so it is dropped first: a forwarder then releases the interfaces of the hosts.
+    /// Medium that joins the hosts. It is the first field, so it is dropped first. A forwarder then releases the hosts'
+    /// interfaces before the hosts end.
     medium: Arc<dyn BuiltMedium>,
     medium_text: String,
     medium_spec: &'static MediumSpec,
@@ -54,7 +57,7 @@ impl std::fmt::Debug for Testbed {
 }
 
 impl Testbed {
-    /// Builds a testbed. Without root, its namespaces are created inside a new user namespace.
+    /// Builds a testbed. If the caller is not root, the network namespaces are created inside a new user namespace.
     pub fn build(spec: &Spec) -> Result<Self> {
         let medium = Medium::parse(&spec.medium)?;
         let net = Net::new(&spec.hosts, medium.hosts_apart())?;
@@ -83,25 +86,25 @@ impl Testbed {
         Ok(self.net.hosts[at].address.into())
     }
 
-    /// Returns the ID of a process that stays in the host's namespace as long as the testbed lives. `/proc/PID/net`
-    /// shows the host's network.
+    /// Returns the ID of a process that is in the host's network namespace as long as the testbed exists.
+    /// `/proc/PID/net` shows the host's network.
     pub fn netns_pid(&self, host: &str) -> Result<u32> {
         Ok(self.net.pid(self.net.index(host)?))
     }
 
-    /// Returns the network namespace of a host, for starting programs in it.
+    /// Returns the network namespace of a host, so that programs can be started in it.
     pub fn netns(&self, host: &str) -> Result<Netns> {
         Ok(self.net.netns(self.net.index(host)?).clone())
     }
 
-    /// Builds a command that will run in a host.
+    /// Returns a command that runs `program` in a host.
     pub fn command(&self, host: &str, program: impl AsRef<std::ffi::OsStr>) -> Result<Command> {
         let mut command = Command::new(program);
         self.net.netns(self.net.index(host)?).enter(&mut command);
         Ok(command)
     }
 
-    /// Sets a network sysctl of a host: `sysctl("server", "net.ipv4.tcp_syncookies", "0")`.
+    /// Sets a network sysctl of a host. Example: `sysctl("server", "net.ipv4.tcp_syncookies", "0")`.
     pub fn sysctl(&self, host: &str, key: &str, value: &str) -> Result<()> {
         let path = format!("/proc/sys/{}", key.replace('.', "/"));
         let advice = "the name may be wrong, or this setting is not one of a namespace";
@@ -109,51 +112,52 @@ impl Testbed {
         written.map_err(setup(format!("set {key} to {value} in {host}"), advice))
     }
 
-    /// Returns how the receive work of a host was moved to the CPUs of the spec, or why it was not. Returns `None` if
-    /// the spec names no CPUs.
+    /// Returns the mechanism that moved a host's receive work to the CPUs of the spec, or the reason why the work was
+    /// not moved. Returns `None` if the spec names no CPUs for the host.
     pub fn steered(&self, host: &str) -> Option<&Steered> {
         self.steered.get(host)
     }
 
-    /// Returns the text of the medium that joins the hosts, as requested.
+    /// Returns the text that describes the medium, as in the spec.
     pub fn medium(&self) -> &str {
         &self.medium_text
     }
 
-    /// Returns the row of the medium in [`MEDIA`](crate::MEDIA).
+    /// Returns the medium's row in [`MEDIA`](crate::MEDIA).
     pub fn medium_spec(&self) -> &'static MediumSpec {
         self.medium_spec
     }
 
-    /// Returns true if every host has its own namespace.
+    /// Returns true if each host has its own network namespace.
     pub fn hosts_apart(&self) -> bool {
         self.hosts_apart
     }
 
-    /// Describes in one sentence how the medium is implemented.
+    /// Describes the medium's implementation in one sentence.
     pub fn made_of(&self) -> String {
         self.medium.made_of()
     }
 
-    /// Returns the amount of traffic that a medium in the kernel passes without delay after a pause, as microseconds of
-    /// wire time. The kernel's timer may be late by this time. Returns 0 if every frame takes the full time that its
-    /// rate requires.
+    /// Returns the amount of traffic that may pass without delay after a pause, as the time that the wire would take
+    /// for it (microseconds). A medium in the kernel has such an allowance, because the kernel's timer may be late by
+    /// this time. Returns 0 if each frame always takes the time that its rate requires.
     pub fn catches_up_us(&self) -> u64 {
         self.medium.catches_up_us()
     }
 
-    /// Returns a handle that changes the medium's rate from any thread. The handle does not keep the testbed alive.
+    /// Returns a handle that can change the medium's rate from any thread. The handle does not keep the testbed alive.
     pub fn speed(&self) -> MediumSpeed {
         MediumSpeed(Arc::downgrade(&self.medium))
     }
 
-    /// Returns a handle that reads the medium's counters from any thread. The handle does not keep the testbed alive.
+    /// Returns a handle that can read the medium's counters from any thread. The handle does not keep the testbed
+    /// alive.
     pub fn gauge(&self) -> MediumGauge {
         MediumGauge(Arc::downgrade(&self.medium))
     }
 }
 
-/// Handle that changes the rate of a medium.
+/// Handle that can change the rate of a medium.
 #[derive(Clone)]
 pub struct MediumSpeed(Weak<dyn BuiltMedium>);
 
@@ -164,10 +168,10 @@ impl std::fmt::Debug for MediumSpeed {
 }
 
 impl MediumSpeed {
-    /// Minimum rate of a slowed medium, as a share of its full rate.
+    /// Lowest rate to which a medium can be slowed, as a share of its full rate.
     const MIN_SHARE: f64 = 0.01;
 
-    /// Sets every wire of the medium to this share of its full rate, from now on.
+    /// Sets every wire of the medium to a share of its full rate, from now on.
     pub fn set(&self, share: f64) -> Result<()> {
         if !(Self::MIN_SHARE..=1.0).contains(&share) {
             return Err(TestbedError::Speed(format!(
@@ -180,7 +184,7 @@ impl MediumSpeed {
     }
 }
 
-/// Handle that reads a medium's counters.
+/// Handle that can read the counters of a medium.
 #[derive(Clone)]
 pub struct MediumGauge(Weak<dyn BuiltMedium>);
 
@@ -191,8 +195,8 @@ impl std::fmt::Debug for MediumGauge {
 }
 
 impl MediumGauge {
-    /// Adds one sample to a recording: the counters `medium.*`, with one instance per wire. After the end of the
-    /// testbed, the sample has no values.
+    /// Adds one sample to `recording`: the counters `medium.*`, with one instance per wire. If the testbed has ended,
+    /// the sample has no values.
     pub fn sample(&self, t_s: f64, recording: &mut Recording) {
         let rows = recording.t_s.len();
         recording.t_s.push(t_s);

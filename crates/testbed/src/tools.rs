@@ -1,4 +1,4 @@
-//! Runs `ip` and `tc` of iproute2 inside a namespace, with a list of commands on standard input.
+//! Runs the programs `ip` and `tc` (iproute2) inside a namespace. They read their commands from standard input.
 
 use std::io::Write as _;
 use std::process::{Command, Stdio};
@@ -11,7 +11,8 @@ use crate::error::{Result, TestbedError};
 const ADVICE: &str =
     "the kernel may lack this piece (bridge, veth, ifb, packet sockets, sch_htb, act_mirred): load its module";
 
-/// Maximum wait until a link is active. The kernel updates the states of links at most once per second (`linkwatch`).
+/// Maximum time to wait until a link is active. The kernel updates the states of links at most once per second
+/// (`linkwatch`).
 const LINKS_UP_WITHIN: Duration = Duration::from_secs(10);
 const LINK_POLL_INTERVAL: Duration = Duration::from_millis(2);
 
@@ -25,7 +26,7 @@ pub(crate) fn tc(netns: &Netns, commands: &str) -> Result<()> {
     batch("tc", netns, commands)
 }
 
-/// Waits until all interfaces that are set to "up" carry frames. The kernel activates a link a moment after the
+/// Waits until all interfaces that are set to "up" can carry frames. The kernel activates a link a moment after the
 /// command, and drops frames until then.
 pub(crate) fn wait_for_links(netns: &Netns) -> Result<()> {
     let begin = Instant::now();
@@ -42,7 +43,7 @@ pub(crate) fn wait_for_links(netns: &Netns) -> Result<()> {
     }
 }
 
-/// Returns a table of the interfaces that are set to "up".
+/// Returns the table of the interfaces that are set to "up", as `ip` prints it.
 fn listed(netns: &Netns) -> Result<String> {
     let mut command = tool("ip");
     command.args(["-br", "link", "show", "up"]);
@@ -51,14 +52,14 @@ fn listed(netns: &Netns) -> Result<String> {
     Ok(String::from_utf8_lossy(&command.output().map_err(missing)?.stdout).into_owned())
 }
 
-/// Returns the names of the interfaces whose state in a table is down.
+/// Returns the names of the interfaces that are down according to a table of [`listed`].
 fn links_down(table: &str) -> Vec<String> {
     let words = table.lines().map(|line| line.split_whitespace().collect::<Vec<_>>());
     let down = words.filter(|words| words.get(1).is_some_and(|state| state.ends_with("DOWN")));
     down.map(|words| words[0].to_owned()).collect()
 }
 
-/// Writes a value into a file of `/proc/sys`, as the namespace sees it.
+/// Writes a text into a file of `/proc/sys`, as the namespace sees this file.
 pub(crate) fn write(netns: &Netns, path: &str, value: &str) -> std::io::Result<()> {
     let mut command = Command::new("/bin/sh");
     command.args(["-c", r#"printf %s "$2" > "$1""#, "sh", path, value]);
@@ -77,7 +78,7 @@ fn batch(program: &'static str, netns: &Netns, commands: &str) -> Result<()> {
     netns.enter(&mut command);
     let mut child = command.spawn().map_err(missing)?;
     if let Some(mut input) = child.stdin.take() {
-        // If the tool no longer reads, it has failed. Its error output is read below.
+        // An error means that the program has already ended. Its error output, which is read below, says why.
         let _ = input.write_all(commands.as_bytes());
     }
     let output = child.wait_with_output().map_err(missing)?;
@@ -88,14 +89,15 @@ fn batch(program: &'static str, netns: &Netns, commands: &str) -> Result<()> {
     Err(TestbedError::Setup { what: explain(program, commands, &words), message: words.trim().into(), advice: ADVICE })
 }
 
-/// Returns a text that names the failed command. Tools report the number of its line.
+/// Returns a text that names the command that failed. The program's error output (`words`) contains its line number.
 fn explain(program: &str, commands: &str, words: &str) -> String {
     let line = words.split("-:").nth(1).and_then(|rest| rest.split_whitespace().next()?.parse::<usize>().ok());
     let failed = line.and_then(|n| commands.lines().nth(n.checked_sub(1)?)).unwrap_or("(unnamed line)");
     format!("run `{program} {failed}`")
 }
 
-/// Builds the command for a tool that many systems install in sbin. PATH may lack this directory.
+/// Returns a command for a program that many systems install in `/sbin` or `/usr/sbin`. PATH may lack these
+/// directories.
 pub(crate) fn tool(program: &str) -> Command {
     let found = ["/usr/sbin", "/sbin", "/usr/bin", "/bin"]
         .iter()

@@ -1,5 +1,5 @@
-//! Checks that a testbed needs no root, starts programs in its hosts, and leaves nothing behind when it is dropped or
-//! its creator is killed.
+//! Checks that a testbed needs no root rights and can start programs in its hosts. It must leave nothing behind when it
+//! is dropped, or when its creator is killed.
 #![allow(clippy::unwrap_used, clippy::panic)]
 
 mod common;
@@ -13,7 +13,7 @@ use testkit::{eventually, skip};
 
 const ROLE: &str = "LOADLINE_TESTBED_TEST_ROLE";
 
-/// Returns the processes in the network namespace with this inode.
+/// Returns the IDs of the processes in the network namespace with this inode.
 fn inside(inode: u64) -> Vec<u32> {
     use std::os::unix::fs::MetadataExt as _;
     let pids = std::fs::read_dir("/proc").unwrap().filter_map(|e| e.unwrap().file_name().to_str()?.parse().ok());
@@ -59,7 +59,7 @@ fn nothing_is_left_after_the_creator_is_killed() {
     gone(&inodes);
 }
 
-/// Builds and uses every medium as a user without any privilege.
+/// Builds and uses every medium as a user without root rights.
 #[test]
 fn no_root_is_needed() {
     let mut child = this_test("the_other_end", &[(ROLE, "use")], is_root().then_some(NOBODY));
@@ -73,7 +73,7 @@ fn no_root_is_needed() {
     }
 }
 
-/// Code of the child processes that the tests above start. In a normal test run, this test does nothing.
+/// Code of the child processes that the tests above start. In a normal test run, this function does nothing.
 #[test]
 fn the_other_end() {
     match std::env::var(ROLE).as_deref() {
@@ -106,7 +106,7 @@ fn use_all() {
     println!("all media used by uid {}", rustix::process::geteuid().as_raw());
 }
 
-/// Sends one message from client1 to the server over sockets opened in the hosts.
+/// Sends a message from `client1` to `server`, through sockets that were opened in these hosts.
 fn exchange(bed: &Testbed) {
     let udp = |host: &str| {
         let want = sys::netns::OpenSpec::Socket { family: 2, kind: 2, protocol: 0 };

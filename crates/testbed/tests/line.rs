@@ -1,5 +1,5 @@
 //! Checks that a long line has the requested delay, rate, loss and reordering. Both ends are sockets of this process in
-//! two hosts, so one clock measures both.
+//! two hosts, so all times are from one clock.
 #![allow(clippy::unwrap_used, clippy::panic)]
 
 mod common;
@@ -12,17 +12,17 @@ use loadline_testbed::{Spec, Testbed};
 use sys::netns::OpenSpec;
 use testkit::alone;
 
-/// Maximum wait for a datagram that must arrive.
+/// Maximum time to wait for a datagram that must arrive.
 const ARRIVAL_TIMEOUT: Duration = Duration::from_secs(5);
-/// Maximum number of datagrams that are sent and not received yet. The buffers between both ends have space for all of
+/// Maximum number of datagrams that are sent but not yet received. The buffers along the way have space for all of
 /// them.
 const MAX_UNDER_WAY: u32 = 128;
 
-/// Number of datagrams in the rate test, and the maximum number that are sent and not received yet.
+/// Number of datagrams in the rate test, and maximum number of them that are sent but not yet received.
 const BURST: u32 = 2000;
 const AHEAD: u32 = 400;
 
-/// Opens a UDP socket of this process in a host.
+/// Opens a UDP socket, owned by this process, in the namespace of a host.
 fn udp(bed: &Testbed, host: &str) -> UdpSocket {
     let want = OpenSpec::Socket { family: 2, kind: 2, protocol: 0 };
     let fd = bed.netns(host).unwrap().open(&[want]).unwrap().pop().unwrap();
@@ -32,7 +32,7 @@ fn udp(bed: &Testbed, host: &str) -> UdpSocket {
     socket
 }
 
-/// Builds a long line between two hosts, with a socket at each end.
+/// Builds a testbed with a long line between two hosts. Also returns a socket at each end of the line.
 fn line(test: &str, medium: &str) -> Option<(Testbed, UdpSocket, UdpSocket)> {
     let bed = bed(test, &Spec::server_and_clients(1, medium))?;
     let (server, client) = (udp(&bed, "server"), udp(&bed, "client1"));
@@ -63,13 +63,14 @@ fn each_direction_has_the_requested_delay() {
             begin.elapsed().as_secs_f64() * 1e3
         })
         .collect();
-    // If a process loses its CPU, it reads late, but never early. The shortest round trip is therefore exact.
+    // A process that loses its CPU receives a datagram late, but never early. The shortest round trip is therefore the
+    // most exact.
     near("least round trip, ms", trips.into_iter().fold(f64::MAX, f64::min), 40.0);
 }
 
-/// Sends numbered datagrams, with only a few under way at a time. Returns their numbers in the order of arrival. If
-/// `loses` is true, the line loses some datagrams but reorders none. A datagram that arrives then shows that no earlier
-/// one is still under way.
+/// Sends datagrams with the numbers from 0 to `count`, at most [`MAX_UNDER_WAY`] ahead of the receiver. Returns the
+/// numbers in the order in which they arrived. `loses` says that the line loses datagrams but does not reorder them.
+/// Each datagram that arrives then shows that all earlier ones have arrived or are lost.
 fn numbered(count: u32, loses: bool, server: &UdpSocket, client: &UdpSocket) -> Vec<u32> {
     let mut got: Vec<u32> = Vec::new();
     for n in 0..count {
@@ -79,13 +80,13 @@ fn numbered(count: u32, loses: bool, server: &UdpSocket, client: &UdpSocket) -> 
             assert!(receive(server, &mut got), "nothing arrived for {ARRIVAL_TIMEOUT:?}");
         }
     }
-    // The last datagrams may be lost, too.
+    // The last datagrams may be lost. In this case, nothing arrives any more.
     server.set_read_timeout(Some(if loses { Duration::from_secs(1) } else { ARRIVAL_TIMEOUT })).unwrap();
     while got.len() < count as usize && receive(server, &mut got) {}
     got
 }
 
-/// Waits for one numbered datagram. Returns false if none arrived.
+/// Waits for one numbered datagram, and appends its number to `got`. Returns false if none arrives in time.
 fn receive(server: &UdpSocket, got: &mut Vec<u32>) -> bool {
     let mut bytes = [0; 4];
     let came = server.recv(&mut bytes).is_ok_and(|n| n == 4);
@@ -117,7 +118,7 @@ fn the_requested_share_of_frames_is_reordered() {
     let Some((_bed, server, client)) = line("overtaking_happens", medium) else { return };
     let got = numbered(40_000, false, &server, &client);
     assert_eq!(got.len(), 40_000);
-    // A frame that arrives before a frame that was sent earlier has overtaken it.
+    // A datagram has overtaken others if it arrived before a datagram that was sent earlier.
     let (mut lowest, mut overtakers) = (u32::MAX, 0.0);
     for n in got.into_iter().rev() {
         overtakers += f64::from(u8::from(n > lowest));
@@ -132,8 +133,8 @@ fn datagrams_arrive_at_the_rate_of_the_line() {
     let Some((_bed, server, client)) = line("the_rate_holds", "wan:rate=20M,queue=4000000") else { return };
     let (begin, mut payload, mut buffer) = (Instant::now(), [0_u8; 1400], [0; 2000]);
     let (mut sent, mut came) = (0, Vec::new());
-    // With this many frames under way, the line stays full even while this thread has no CPU. A socket that is read
-    // late drops datagrams. The numbers in the datagrams still show how many have passed the line.
+    // So many frames are on their way that the line stays full even while this thread has no CPU. If the socket is read
+    // late, it drops datagrams. The numbers of the received datagrams still show how many frames have passed the line.
     while came.last().is_none_or(|(n, _)| n + 1 < BURST) {
         while sent < BURST.min(came.last().map_or(0, |(n, _)| n + 1) + AHEAD) {
             payload[..4].copy_from_slice(&u32::to_be_bytes(sent));
@@ -145,8 +146,8 @@ fn datagrams_arrive_at_the_rate_of_the_line() {
         }
         came.push((u32::from_be_bytes(buffer[..4].try_into().unwrap()), begin.elapsed().as_secs_f64()));
     }
-    // Late reading makes the line seem slower, but never faster. The fastest datagrams of each quarter therefore show
-    // the true rate.
+    // Late reading can make the line seem slower, but not faster. The datagrams of each quarter that arrived earliest,
+    // relative to their numbers, therefore show the true rate.
     let datagram_s = (1400.0 + 66.0) * 8.0 / 20e6;
     let lateness = |(n, at): &(u32, f64)| at - f64::from(*n) * datagram_s;
     let timely = |from: u32, to: u32| {

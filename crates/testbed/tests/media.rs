@@ -1,5 +1,5 @@
-//! Checks the media with iperf3. The throughput must equal the rate minus the protocol overhead, with one client and
-//! with five, in one direction and in both.
+//! Checks the throughput of the media with iperf3. It must equal the medium's rate minus the protocol overhead, with
+//! one client and with five, in one direction and in both.
 #![allow(clippy::unwrap_used, clippy::panic)]
 
 mod common;
@@ -13,8 +13,8 @@ use run::{Recording, Window};
 use sys::hiccups::HiccupMeter;
 use testkit::has;
 
-/// Share of payload in a TCP bulk transfer on a shared Ethernet. Two segments of 1448 bytes (1538 on the wire) share
-/// the wire with one acknowledgement (90 bytes).
+/// Share of payload in the traffic of a TCP bulk transfer on a shared Ethernet. Each acknowledgement (90 bytes on the
+/// wire) follows two segments of 1448 bytes (1538 on the wire).
 const TCP_SHARE: f64 = 2.0 * 1448.0 / (2.0 * 1538.0 + 90.0);
 
 fn near(what: &str, value: f64, limit: f64) {
@@ -27,17 +27,17 @@ fn within(what: &str, value: f64, limit: f64, share: f64) {
     assert!(off.abs() <= share, "{what}: {value} is {:.1} % off {limit}", off * 100.0);
 }
 
-/// Share of payload in a TCP bulk transfer if acknowledgements have a wire of their own.
+/// Share of payload in the traffic of a TCP bulk transfer whose acknowledgements use another wire.
 const TCP_SHARE_DUPLEX: f64 = 1448.0 / 1538.0;
 
-/// Expected throughput of a medium.
+/// A medium and the throughput that it must have.
 struct Claim {
     medium: &'static str,
-    /// Rate of the full wire in Mbit/s.
+    /// Rate of the wire that the test fills, Mbit/s.
     rate: f64,
-    /// Name of the full wire; empty if there is only one wire.
+    /// Name of the wire that the test fills; empty if the medium has only one wire.
     wire: &'static str,
-    /// Share of payload in the wire's rate.
+    /// Share of payload in the traffic on this wire.
     share: f64,
 }
 
@@ -45,15 +45,15 @@ const fn one_wire(medium: &'static str, rate: f64) -> Claim {
     Claim { medium, rate, wire: "", share: TCP_SHARE }
 }
 
-/// A switch on which all clients share the port that leads to the server.
+/// A switch. All clients send to the server, so they share the rate of the server's port.
 const SWITCH: Claim = Claim { medium: "switch:50M", rate: 50.0, wire: "switch to server", share: TCP_SHARE_DUPLEX };
 
-/// Makes the tests run one at a time. Each test keeps a wire full, and two tests at the same time would compete for
-/// CPUs.
+/// Lock that makes the tests run one at a time. Each test fills a wire, and tests that run at the same time would
+/// compete for CPUs.
 static ONE_AT_A_TIME: Mutex<()> = Mutex::new(());
 
-/// Length of each period of the measurement in seconds. If the machine stalls, the wire is idle for one or two periods,
-/// which does not change the median over all periods.
+/// Length of each period of the measurement (seconds), and number of periods. If the machine stalls, the wire is idle
+/// in one or two periods. This does not change the median over all periods.
 const STRETCH_S: f64 = 0.25;
 const STRETCHES: usize = 12;
 
@@ -62,7 +62,8 @@ fn middle(mut list: Vec<f64>) -> f64 {
     list[list.len() / 2]
 }
 
-/// Loads a shared wire with clients. Compares the wire's utilisation and share of payload with the calculated values.
+/// Fills a wire with the traffic of `clients` clients, in one direction or in both. Compares the wire's rate, its
+/// utilisation and its share of payload with the calculated values.
 fn shared(test: &str, claim: &Claim, clients: usize, both: bool) {
     if !has(test, "iperf3") {
         return;
@@ -73,8 +74,8 @@ fn shared(test: &str, claim: &Claim, clients: usize, both: bool) {
     let ports: Vec<u16> = (0..clients as u16).map(|n| 5201 + n).collect();
     let servers: Vec<_> = ports.iter().map(|port| iperf_server(&bed, "server", *port)).collect();
     ports.iter().for_each(|port| await_listener(&bed, "server", *port));
-    // All TCP windows together fit into the queue. A lost segment would delay bytes, and iperf3 would count these bytes
-    // in a later period.
+    // The TCP windows are so small that all of them together fit into the queue, so no segment is lost. After a loss,
+    // iperf3 would count the delayed bytes in a later period.
     let window = if both { "12K" } else { "24K" };
     let extra: &[&str] = if both { &["-t", "6", "-w", window, "--bidir"] } else { &["-t", "6", "-w", window] };
     let started: Vec<_> =
@@ -101,8 +102,9 @@ fn shared(test: &str, claim: &Claim, clients: usize, both: bool) {
     };
     near(&format!("{test} wire Mbit/s"), a_second("medium.bytes") * 8.0 / 1e6, claim.rate);
     near(&format!("{test} busy share"), a_second("medium.busy") / 1e6, 1.0);
-    // iperf3 reports the bytes of each quarter of a second, or of a longer interval if the machine stalled. If an
-    // interval is only partly inside the measurement, a proportional part of its bytes counts.
+    // iperf3 reports the bytes of each quarter of a second, or of a longer interval if the machine stalls. If an
+    // interval is only partly inside the measurement, a proportional part of its bytes is counted. A stall makes this
+    // inexact, so the tolerance grows with the longest stall.
     let stood_s = meter.end().iter().map(|pause| pause.ns() as f64 / 1e9).fold(0.0, f64::max);
     let share = 0.03 + stood_s / (STRETCHES as f64 * STRETCH_S);
     within(&format!("{test} user's share"), user_bytes / grown("medium.bytes", Window::ALL), claim.share, share);

@@ -1,5 +1,5 @@
-//! Checks that a slowed medium has its reduced rate, and afterwards its full rate again, in the kernel and in user
-//! space.
+//! Checks that a slowed medium has its reduced rate, and later its full rate again. The test covers media in the kernel
+//! and in user space.
 #![allow(clippy::unwrap_used, clippy::panic)]
 
 mod common;
@@ -11,12 +11,12 @@ use loadline_testbed::{Spec, Testbed};
 use run::Recording;
 use testkit::has;
 
-/// Length of one measuring period.
+/// Length of each measured period.
 const STRETCH: Duration = Duration::from_millis(300);
-/// Number of periods with the full rate. As many periods with half of the rate alternate with them.
+/// Number of periods at full rate. They alternate with the same number of periods at half of the rate.
 const STRETCHES: usize = 10;
 
-/// Returns the rate at which the busiest wire carried bytes during one period, Mbit/s.
+/// Returns the rate of the busiest wire in one period, Mbit/s.
 fn stretch(bed: &Testbed) -> f64 {
     let mut recording = Recording::default();
     let begin = Instant::now();
@@ -32,13 +32,14 @@ fn middle(mut list: Vec<f64>) -> f64 {
     list[list.len() / 2]
 }
 
-/// Returns two ratios: the rate of `medium` at half speed divided by its full rate, and its full rate after the slow
-/// periods divided by that before them.
+/// Returns two ratios for a medium. The first is its rate at half speed, divided by its full rate. The second is its
+/// full rate in the second half of the test, divided by that in the first half.
 fn shares(test: &str, medium: &str) -> Option<[f64; 2]> {
     let bed = bed(test, &Spec::server_and_clients(1, medium))?;
     let _server = iperf_server(&bed, "server", 5201);
     await_listener(&bed, "server", 5201);
-    // Datagrams are sent at twice the rate of the wire. Unlike TCP, they do not adapt to its rate.
+    // The client sends datagrams at twice the rate of the wire. TCP would adapt to the wire's rate, but datagrams do
+    // not.
     let _client = iperf_client(&bed, "client1", "server", 5201, &["-u", "-b", "20M", "-t", "12"]);
     std::thread::sleep(Duration::from_millis(1500));
     let speed = bed.speed();
@@ -82,7 +83,7 @@ fn a_switch_is_slowed() {
 
 #[test]
 fn a_long_line_is_slowed() {
-    // Frames that wait when the rate changes keep their times, so only a few may wait.
+    // Frames that wait while the rate changes keep their times. The queue is short, so only few frames wait.
     slows("a_long_line_is_slowed", "wan:rate=10M,delay=1ms,queue=20000");
 }
 

@@ -1,5 +1,5 @@
-//! Checks that the CPU named in the spec receives a host's packets, with root and without. The kernel counts the
-//! packets of each CPU.
+//! Checks that a host's packets are received on the CPU that the spec names, with root rights and without. The kernel
+//! counts the packets that each CPU receives.
 #![allow(clippy::unwrap_used, clippy::panic)]
 
 mod common;
@@ -12,13 +12,13 @@ use loadline_testbed::Spec;
 use sys::netns::OpenSpec;
 use testkit::skip;
 
-/// Number of packets to send, far more than the other packets that one CPU receives meanwhile.
+/// Number of packets to send. It is far larger than the number of other packets that a CPU receives during the test.
 const PACKETS: u64 = 20_000;
-/// Number of packets between two pauses. A CPU's queue has room for more.
+/// Number of packets between two pauses. The queue of a CPU has space for more than this number.
 const PACKETS_PER_TURN: u64 = 200;
 
-/// Returns the number of packets that reached a CPU since boot, from /proc/net/softnet_stat. Its first column counts
-/// processed packets, the second one packets dropped by a full queue. The thirteenth column is the CPU's number.
+/// Returns the number of packets that a CPU has received since boot, from `/proc/net/softnet_stat`. Column 1 of this
+/// file counts the processed packets, column 2 the packets dropped by a full queue, and column 13 is the CPU's number.
 fn taken_in(cpu: u32) -> u64 {
     let text = std::fs::read_to_string("/proc/net/softnet_stat").unwrap();
     let rows = text.lines().map(|line| line.split_whitespace().map(|v| u64::from_str_radix(v, 16).unwrap()));
@@ -47,13 +47,13 @@ fn packets_are_received_on_the_cpu_of_their_host() {
     let before = taken_in(there);
     let server = (bed.address("server").unwrap(), 9);
     for n in 0..PACKETS {
-        // No program listens, so a send may report that the previous datagram was refused.
+        // No program listens on the port, so sending may report an error about the previous datagram.
         let _ = socket.send_to(&[0], server);
         if n % PACKETS_PER_TURN == 0 {
             std::thread::sleep(Duration::from_millis(1));
         }
     }
-    // The last packets may still wait in their CPU's queue.
+    // The last packets may still wait in the CPU's queue.
     let grown = testkit::eventually(|| Some(taken_in(there) - before).filter(|grown| *grown >= PACKETS));
     println!("{grown} packets on processor {there}");
     drop(bed);

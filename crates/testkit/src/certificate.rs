@@ -1,11 +1,11 @@
-//! A self-signed certificate for the peers of TLS tests.
+//! Self-signed certificate for servers and clients of TLS tests.
 
 use std::path::Path;
 use std::process::{Command, Stdio};
 
-/// Creates `cert` and `key` in a folder with openssl. The certificate is for `localhost` and valid for two days. The
-/// files are readable even for a server that drops its root rights. Callers must check [`has`](crate::has) for openssl
-/// first.
+/// Creates the files `cert` and `key` in a folder, with openssl. The certificate is for `localhost` and is valid for
+/// two days. All users can read the files, because a server may drop its root rights. Callers must check first that
+/// openssl is installed ([`has`](crate::has)).
 pub fn self_signed(dir: &Path) {
     let mut command = Command::new("openssl");
     command.args([

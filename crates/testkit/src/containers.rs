@@ -1,5 +1,5 @@
-//! Containers that hold only the static program from `make dist`. The containers run HTTP servers on this machine's
-//! network. Other containers on the machine are not touched.
+//! Containers that contain only the static program from `make dist`. Each container runs an HTTP server on this
+//! machine's network. Other containers of the machine are not touched.
 
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
@@ -10,28 +10,28 @@ use tempfile::TempDir;
 use crate::process::{PATIENCE, seen_within};
 use crate::{ChildProcess, SetupError, free_port, installed, is_root};
 
-/// Returns the statically linked program from the same build as `own`. `make test` and `make bench` build this program
-/// first.
+/// Returns the statically linked loadline program in the target directory of `own`. `make test` and `make bench` build
+/// it first.
 pub fn static_program(own: &Path) -> Result<PathBuf, SetupError> {
     let target = own.ancestors().find(|dir| dir.join("CACHEDIR.TAG").exists());
     let program = target.map(|target| target.join("dist/loadline")).filter(|program| program.exists());
     program.ok_or_else(|| SetupError::Missing("no static program in target/dist; make it with: make dist".into()))
 }
 
-/// A container that runs as long as this value lives.
+/// A container, which is removed when this value is dropped.
 pub struct Container {
     /// Name of the container in its engine.
     pub name: String,
     /// Address on which the container's server listens.
     pub listen: String,
-    /// Value of `--via` that enters the container.
+    /// Value of loadline's option `--via` with which commands run in the container.
     pub via: String,
-    /// Environment variables that the engine needs.
+    /// Environment variables that the container engine needs.
     environment: Vec<(&'static str, PathBuf)>,
     remove: Vec<String>,
-    /// Further options of the container's server.
+    /// Further options of `loadline serve`, for the container's server.
     options: Vec<String>,
-    /// Process that holds the container, if the engine has no daemon.
+    /// Process that runs the container; `None` if the engine has a daemon or detaches the container.
     engine: Option<ChildProcess>,
     dir: TempDir,
 }
@@ -42,7 +42,7 @@ impl Container {
         Self::of_podman_with(program, &[])
     }
 
-    /// Starts a container with podman, whose server has these further options.
+    /// Starts a container with podman. `options` are further options of its server.
     pub fn of_podman_with(program: &Path, options: &[&str]) -> Result<Self, SetupError> {
         let mut made = Self::made("podman", program)?;
         made.options = options.iter().map(|option| (*option).into()).collect();
@@ -59,7 +59,8 @@ impl Container {
         made.listening("podman")
     }
 
-    /// Starts a container with a low-level runtime (`runc` or `crun`), as docker and kubectl use.
+    /// Starts a container with a low-level runtime (`runc` or `crun`). Docker and Kubernetes run containers with such
+    /// runtimes, too.
     pub fn of_runtime(runtime: &str, program: &Path) -> Result<Self, SetupError> {
         let mut made = Self::made(runtime, program)?;
         std::fs::create_dir(made.root().join("proc")).unwrap();
@@ -81,7 +82,7 @@ impl Container {
         made.listening(runtime)
     }
 
-    /// Creates the container's files without starting it.
+    /// Creates the container's files, but does not start it.
     fn made(engine: &str, program: &Path) -> Result<Self, SetupError> {
         installed(&[engine])?;
         if !is_root() {
@@ -91,7 +92,7 @@ impl Container {
         std::fs::create_dir(dir.path().join("root")).unwrap();
         std::fs::copy(program, dir.path().join("root/loadline")).unwrap();
         Ok(Self {
-            // The process ID keeps the name unique if other users run these tests on this machine.
+            // The process ID makes the name unique if several users run these tests on this machine.
             name: format!("loadline-test-{engine}-{}", std::process::id()),
             listen: format!("127.0.0.1:{}", free_port()),
             via: engine.into(),
@@ -116,13 +117,13 @@ impl Container {
         self.environment.extend(podman_configuration(self.dir.path()));
     }
 
-    /// Adds the environment variables with which a command finds the container's engine.
+    /// Adds the environment variables with which the command's engine finds the container.
     pub fn within(&self, mut command: Command) -> Command {
         command.envs(self.environment.iter().map(|(name, file)| (name, file)));
         command
     }
 
-    /// Returns a value of `--via` that works without these environment variables.
+    /// Returns a value of `--via` that works even if these environment variables are not set.
     pub fn via_alone(&self) -> String {
         let set: String = self.environment.iter().map(|(name, file)| format!("{name}={} ", file.display())).collect();
         match set.is_empty() {
@@ -131,7 +132,7 @@ impl Container {
         }
     }
 
-    /// Waits until the container's server listens.
+    /// Waits until the container's server accepts connections.
     fn listening(mut self, engine: &str) -> Result<Self, SetupError> {
         let up = seen_within(PATIENCE, || match std::net::TcpStream::connect(&self.listen) {
             Ok(_) => Some(true),
@@ -153,12 +154,12 @@ impl Drop for Container {
     }
 }
 
-/// Writes podman's configuration, which places its storage in this folder. Returns the environment variables that name
-/// this configuration.
+/// Writes a configuration for podman that stores everything in `dir`. Returns the environment variables that lead
+/// podman to the configuration.
 pub fn podman_configuration(dir: &Path) -> Vec<(&'static str, PathBuf)> {
     let d = dir.display();
     let storage = format!("[storage]\ndriver = \"vfs\"\nrunroot = \"{d}/run\"\ngraphroot = \"{d}/graph\"\n");
-    // Podman's default limits are too high for some machines.
+    // Some machines do not allow limits as high as podman's defaults.
     let limits = "default_ulimits = [\"nofile=1024:1024\", \"nproc=1000:1000\"]";
     let engine =
         format!("runtime = \"runc\"\ncgroup_manager = \"cgroupfs\"\nlock_type = \"file\"\ntmp_dir = \"{d}/tmp\"");
@@ -174,7 +175,8 @@ pub fn podman_configuration(dir: &Path) -> Vec<(&'static str, PathBuf)> {
     texts.map(write).into()
 }
 
-/// A podman image that holds only the static program, as `/loadline`. The image exists as long as this value lives.
+/// A podman image that contains only the static program, as `/loadline`. Podman's storage, with the image, is removed
+/// when this value is dropped.
 pub struct PodmanImage {
     /// Name of the image.
     pub name: String,
@@ -183,7 +185,7 @@ pub struct PodmanImage {
 }
 
 impl PodmanImage {
-    /// Makes the image.
+    /// Creates an image that contains `program`.
     pub fn of(program: &Path) -> Result<Self, SetupError> {
         installed(&["podman", "runc", "tar"])?;
         if !is_root() {
@@ -209,7 +211,7 @@ impl PodmanImage {
         Ok(image)
     }
 
-    /// Adds the environment variables with which a command finds the image.
+    /// Adds the environment variables with which podman finds the image.
     pub fn within(&self, mut command: Command) -> Command {
         command.envs(self.environment.iter().map(|(name, file)| (name, file)));
         command

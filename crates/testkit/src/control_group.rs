@@ -1,4 +1,4 @@
-//! Control groups with a limit, version 1 or 2.
+//! Control groups (cgroups) with a limit, for version 1 or version 2 of the kernel's interface.
 
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
@@ -6,12 +6,12 @@ use std::sync::atomic::{AtomicU32, Ordering};
 
 static MADE: AtomicU32 = AtomicU32::new(0);
 
-/// A control group. The group's processes must end before this value is dropped.
+/// A control group, which is removed when this value is dropped. The group's processes must end before.
 pub struct ControlGroup(PathBuf);
 
 impl ControlGroup {
-    /// Creates a group of a controller, with limits for version 1 (`one`) and version 2 (`two`). Skips the test if
-    /// creating or entering a group is not allowed.
+    /// Creates a group under `controller`. `one` and `two` are the limits, as files and values, for cgroup version 1
+    /// and version 2. Skips the test if the process may not create or enter such a group.
     #[track_caller]
     pub fn make(test: &str, controller: &str, one: &[(&str, &str)], two: &[(&str, &str)]) -> Option<Self> {
         let made = Self::try_make(controller, one, two);
@@ -21,7 +21,7 @@ impl ControlGroup {
         made
     }
 
-    /// Creates a group with a quota of one fifth of a CPU.
+    /// Creates a group with a CPU quota of one fifth of a CPU.
     #[track_caller]
     pub fn fifth_of_a_processor(test: &str) -> Option<Self> {
         let one = [("cpu.cfs_period_us", "50000"), ("cpu.cfs_quota_us", "10000")];
@@ -41,13 +41,13 @@ impl ControlGroup {
         (set && entered.is_ok_and(|s| s.success())).then_some(group)
     }
 
-    /// Returns the group's current CPU quota.
+    /// Returns the text of the file that contains the group's CPU quota.
     pub fn cpu_quota(&self) -> String {
         let read = |file: &str| std::fs::read_to_string(self.0.join(file)).ok();
         read("cpu.max").or_else(|| read("cpu.cfs_quota_us")).expect("a group of the cpu controller")
     }
 
-    /// Returns a command whose process starts in the group.
+    /// Returns a command that runs `program` in the group.
     pub fn command(&self, program: &Path) -> Command {
         let mut command = Command::new("sh");
         command.args(["-c", "echo $$ >\"$0/cgroup.procs\" || exit 1; exec \"$@\""]).arg(&self.0).arg(program);
@@ -57,7 +57,7 @@ impl ControlGroup {
 
 impl Drop for ControlGroup {
     fn drop(&mut self) {
-        // The kernel removes an ended process from its group a moment later.
+        // The kernel needs a moment to remove an ended process from its group, and only an empty group can be removed.
         for _ in 0..100 {
             if std::fs::remove_dir(&self.0).is_ok() {
                 return;

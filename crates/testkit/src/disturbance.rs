@@ -1,13 +1,13 @@
-//! CPU time of other programs during a test. The value is read from /proc, independently of loadline.
+//! CPU time that other programs use during a test. It is read from /proc by this module, independently of loadline.
 
 use std::time::Instant;
 
-/// Clock ticks per second of /proc/stat, which are 100 for user space on every Linux.
+/// Clock ticks per second in /proc/stat. The kernel shows user space 100 ticks per second on all common architectures.
 const TICKS_PER_S: f64 = 100.0;
-/// CPU use of other programs, in CPUs, above which a measurement counts as disturbed.
+/// CPU time of other programs, in CPUs, above which they disturb a measurement.
 const DISTURBING_CPUS: f64 = 0.25;
 
-/// A measurement of the CPU time of all programs that this test did not start.
+/// Measurement of the CPU time that programs other than this test and its child processes use.
 #[derive(Debug)]
 pub struct OtherPrograms {
     begin: Instant,
@@ -21,7 +21,7 @@ impl OtherPrograms {
         Self { begin: Instant::now(), machine_ticks: machine_ticks(), own_ticks: own_ticks(std::process::id()) }
     }
 
-    /// Returns the mean number of CPUs that other programs used since the start of the measurement.
+    /// Returns the CPU time that other programs used on average since the start of the measurement, in CPUs.
     pub fn cpus(&self) -> f64 {
         let machine = machine_ticks().saturating_sub(self.machine_ticks);
         let own = own_ticks(std::process::id()).saturating_sub(self.own_ticks);
@@ -30,8 +30,8 @@ impl OtherPrograms {
         others / TICKS_PER_S / self.begin.elapsed().as_secs_f64()
     }
 
-    /// Returns true if the test had the machine to itself. Returns false, and prints that a check is skipped, if other
-    /// programs disturbed the test.
+    /// Returns true if other programs did not disturb the test. If they did, prints that a check is skipped, and
+    /// returns false.
     #[track_caller]
     pub fn stayed_away(&self, test: &str) -> bool {
         let cpus = self.cpus();
@@ -42,15 +42,15 @@ impl OtherPrograms {
     }
 }
 
-/// Returns the CPU time in ticks of all programs: user, nice and system time of /proc/stat. Time in interrupts belongs
-/// to no program and is left out.
+/// Returns the CPU time of all programs, in clock ticks: the user, nice and system time of /proc/stat. Time in
+/// interrupts is left out, because it belongs to no program.
 fn machine_ticks() -> u64 {
     let stat = std::fs::read_to_string("/proc/stat").unwrap_or_default();
     let fields = stat.lines().next().unwrap_or_default().split_whitespace().skip(1);
     fields.take(3).filter_map(|ticks| ticks.parse::<u64>().ok()).sum()
 }
 
-/// Returns the CPU time in ticks of a process, its ended children and its running descendants.
+/// Returns the CPU time of a process, its ended children and its running descendants, in clock ticks.
 fn own_ticks(process: u32) -> u64 {
     ticks(process) + crate::children(process).into_iter().map(own_ticks).sum::<u64>()
 }

@@ -1,12 +1,12 @@
-//! Servers that return or report the requests that they received.
+//! HTTP servers that return the requests that they received, or pass them to the test.
 
 use std::io::{Read as _, Write as _};
 use std::net::{SocketAddr, TcpListener};
 use std::sync::mpsc::{Receiver, channel};
 use std::sync::{Arc, Mutex};
 
-/// Starts a server that stores the last request and returns it as the response body. `status` is the status line,
-/// optionally followed by headers.
+/// Starts a server that returns each request as the response body, and stores the last request. `status` is the status
+/// line without the version, optionally followed by header lines.
 pub fn echoing(status: &str) -> (SocketAddr, Arc<Mutex<String>>) {
     let status = status.to_string();
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
@@ -21,8 +21,8 @@ pub fn echoing(status: &str) -> (SocketAddr, Arc<Mutex<String>>) {
                     let said = String::from_utf8_lossy(&piece[..n]).into_owned();
                     let head = format!("HTTP/1.1 {status}\r\nContent-Length: {}\r\n\r\n", said.len());
                     let answer = head + &said;
-                    // The request is stored before the response is sent, because the client may check it right
-                    // afterwards.
+                    // The request is stored before the response is sent, because the test may look at the stored
+                    // request as soon as it has the response.
                     *kept.lock().unwrap() = said;
                     if stream.write_all(answer.as_bytes()).is_err() {
                         return;
@@ -34,7 +34,7 @@ pub fn echoing(status: &str) -> (SocketAddr, Arc<Mutex<String>>) {
     (addr, asked)
 }
 
-/// Starts a server that reports each request, and answers it with status 200 and the body `ok`.
+/// Starts a server that sends each request to the returned channel, and answers with status 200 and the body `ok`.
 pub fn reporting() -> (SocketAddr, Receiver<String>) {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let (addr, (told, requests)) = (listener.local_addr().unwrap(), channel());

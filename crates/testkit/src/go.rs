@@ -1,4 +1,4 @@
-//! Go programs as peers of tests: the servers and clients in `peers/go`, built as one program.
+//! Servers and clients in Go that tests use as peers (`peers/go`). They are built as one program.
 
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -6,11 +6,11 @@ use std::time::{Duration, SystemTime};
 
 use crate::{program, skip};
 
-/// Pauses in seconds between attempts to download packages, because a registry may fail temporarily.
+/// Pauses between attempts to download packages, seconds. A package registry may be unavailable for a short time.
 const PAUSES_S: [u64; 6] = [1, 2, 4, 8, 15, 0];
 
-/// Builds the Go program once for all tests, and again after its source has changed. Skips the test without Go or its
-/// packages. A compile error fails the test.
+/// Returns the path of the Go program. Builds it if it is missing or older than its source. Skips the test if Go or the
+/// packages are missing. A compile error fails the test.
 #[track_caller]
 pub fn go_peers(test: &str) -> Option<PathBuf> {
     let Some(go) = program("go") else {
@@ -21,7 +21,7 @@ pub fn go_peers(test: &str) -> Option<PathBuf> {
     let own = std::env::current_exe().unwrap();
     let dir = own.ancestors().nth(3).unwrap().join("peers");
     std::fs::create_dir_all(&dir).unwrap();
-    // Several test programs may build the Go program at the same time.
+    // Several test programs may want to build the Go program at the same time.
     let lock = std::fs::File::create(dir.join("lock")).unwrap();
     rustix::fs::flock(&lock, rustix::fs::FlockOperation::LockExclusive).unwrap();
     let built = dir.join("go-peers");
@@ -41,7 +41,7 @@ pub fn go_peers(test: &str) -> Option<PathBuf> {
 
 fn in_source(go: &Path, source: &Path) -> Command {
     let mut command = Command::new(go);
-    // The build uses the installed Go and the pinned packages.
+    // The build must use the installed Go, and not download another version.
     command.current_dir(source).env("GOTOOLCHAIN", "local").env_remove("GOFLAGS");
     command
 }
@@ -59,7 +59,7 @@ fn fetched(go: &Path, source: &Path) -> Result<(), String> {
     Err(why)
 }
 
-/// Returns the modification time of a file, or the epoch if the file is missing.
+/// Returns the modification time of a file; the Unix epoch if the file is missing.
 fn changed(file: &Path) -> SystemTime {
     std::fs::metadata(file).and_then(|meta| meta.modified()).unwrap_or(SystemTime::UNIX_EPOCH)
 }

@@ -1,10 +1,11 @@
-//! Shared code of all tests and of `make bench`. The released program does not use this crate.
+//! Code that all tests and `make bench` share. The released program does not use this crate.
 //!
-//! - [`skip`] reports that the machine lacks a requirement. This function prints a `SKIP` line, or fails the test if
-//!   `LOADLINE_REQUIRE=all`.
-//! - [`VirtualServer`] has a known capacity in virtual time, for tests of the search. This server runs the generator's
-//!   own worker, arrivals and sessions against a queueing model. [`queueing`] has the formulas of known capacities.
-//! - Servers are real programs on free ports. Dropping a server's value ends the server by its process ID.
+//! - [`skip`] reports that the machine lacks a requirement of a test. It prints a `SKIP` line, or fails the test if the
+//!   environment has `LOADLINE_REQUIRE=all`.
+//! - [`VirtualServer`] is a server with a known capacity in virtual (simulated) time, for tests of the search. It runs
+//!   the generator's own worker, arrivals and sessions against a queueing model. [`queueing`] has the formulas of the
+//!   known capacities.
+//! - Other servers are real programs on free ports. A server ends when the value that represents it is dropped.
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "helpers of tests")]
 
 mod alone;
@@ -61,7 +62,8 @@ pub use two_hosts::{Server, TwoHosts};
 #[cfg(feature = "virtual-server")]
 pub use virtual_server::{Drift, Neighbour, Pauses, VirtualServer};
 
-/// Returns the path of the program of the crate under test. Works only in tests of that crate.
+/// Returns the path of the loadline program that cargo built for the running test. Works only in tests of the `cli`
+/// crate.
 #[macro_export]
 macro_rules! binary {
     () => {
@@ -69,8 +71,8 @@ macro_rules! binary {
     };
 }
 
-/// Checks the requirements of a speed test and returns `(guard, binary)`: a lock and the release binary. The machine
-/// must have two CPUs. Skips the test if something is missing.
+/// Checks the requirements of a speed test, and returns a lock and the path of the release build. The test skips itself
+/// if the machine has fewer than two CPUs, or if the release build is missing.
 #[macro_export]
 macro_rules! alone_with_release {
     ($name:expr) => {{

@@ -9,9 +9,9 @@ use serde_json::Value;
 use crate::process::{children, peak_kib};
 use crate::{Running, free_port};
 
-/// Returns the release build of `loadline`. `own` is the binary built with the test profile, in the same target
-/// directory. Verdicts on live servers depend on the relative speed of generator and server, so they need the release
-/// build from `make test`. Skips the test if the release build is missing.
+/// Returns the path of the release build of loadline. `own` is the path of the test build, in the same target
+/// directory. Tests of verdicts on live servers need the release build, because a verdict depends on the relative speed
+/// of generator and server. Skips the test if the release build is missing; `make test` builds it first.
 #[track_caller]
 pub fn release_binary(test: &str, own: &Path) -> Option<PathBuf> {
     let release = own.parent()?.parent()?.join("release/loadline");
@@ -21,14 +21,14 @@ pub fn release_binary(test: &str, own: &Path) -> Option<PathBuf> {
     Some(release).filter(|path| path.exists())
 }
 
-/// Starts `loadline serve http` on CPU `cpu` with these options.
+/// Starts `loadline serve http` with these options on CPU `cpu`.
 pub fn serve(binary: &Path, cpu: u32, options: &[&str]) -> Running {
     let mut command = Command::new("taskset");
     command.args(["-c", &cpu.to_string()]).arg(binary).args(["serve", "http"]).args(options);
     served(command)
 }
 
-/// Starts a server command. Adds `--listen` with a free address.
+/// Starts the server that `command` describes, with the additional option `--listen` and a free address.
 pub fn served(mut command: Command) -> Running {
     let port = free_port();
     command.args(["--listen", &format!("127.0.0.1:{port}")]);
@@ -40,7 +40,7 @@ pub fn loadline(binary: &Path, args: &[&str]) -> Output {
     Command::new(binary).args(args).stdin(Stdio::null()).output().unwrap()
 }
 
-/// Returns the error output of a command line that loadline must reject without measuring.
+/// Runs loadline with arguments that it must reject without measuring (exit status 2). Returns its error output.
 #[track_caller]
 pub fn refused(binary: &Path, args: &[&str]) -> String {
     let output = loadline(binary, args);
@@ -55,7 +55,7 @@ pub fn json(binary: &Path, args: &[&str]) -> Value {
     json_of(Command::new(binary).args(args))
 }
 
-/// Runs a command that ends with loadline and `--json`, and parses its output.
+/// Runs a command whose last part is a loadline command line, with `--json` added, and parses its output.
 #[track_caller]
 pub fn json_of(command: &mut Command) -> Value {
     let output = command.arg("--json").stdin(Stdio::null()).output().unwrap();
@@ -65,17 +65,17 @@ pub fn json_of(command: &mut Command) -> Value {
     })
 }
 
-/// A run of loadline whose processes were observed.
+/// A run of loadline, and what was observed about its processes.
 pub struct Watched {
-    /// The run as printed, or the error output of a failed run.
+    /// The run as printed by loadline; the parse error if it printed none.
     pub run: Result<Value, String>,
-    /// Maximum memory in KiB of loadline or of one of its generators.
+    /// Highest memory use (RSS) of any process among loadline and its generators, KiB.
     pub peak_kib: u64,
-    /// Maximum number of generator processes at a time.
+    /// Maximum number of generator processes that ran at the same time.
     pub generators: usize,
 }
 
-/// Runs loadline with `--json`. Observes the memory of loadline and of its generator processes.
+/// Runs loadline with `--json`. Meanwhile, observes the memory of loadline and of its generator processes.
 #[track_caller]
 pub fn watched(binary: &Path, args: &[&str]) -> Watched {
     let mut command = Command::new(binary);
@@ -94,12 +94,12 @@ pub fn watched(binary: &Path, args: &[&str]) -> Watched {
     Watched { run, peak_kib: peak, generators }
 }
 
-/// Returns the ID of a run's bottleneck.
+/// Returns the ID of a run's bottleneck; `none` if the run has no verdict.
 pub fn bottleneck(run: &Value) -> &str {
     run["findings"]["bottleneck"]["id"].as_str().unwrap_or("none")
 }
 
-/// Returns the verdict with its evidence, for messages of failed tests.
+/// Returns the verdict with its evidence and a summary of the trials, for messages of failed tests.
 pub fn verdict(run: &Value) -> String {
     let trials = run["trials"].as_array().into_iter().flatten();
     let trials: Vec<String> = trials.map(trial).collect();
@@ -112,7 +112,7 @@ fn trial(trial: &Value) -> String {
     format!("{}: {rate:.0}/s p99 {p99:.0} us errors {}", trial["label"], trial["errors"])
 }
 
-/// Returns the counter samples of a side of a trial, `client` or `server`, with one column for each counter and
+/// Returns the counter samples of one side (`client` or `server`) of a trial. They have one column for each counter and
 /// instance.
 #[track_caller]
 pub fn recording(run: &Value, trial: usize, side: &str) -> Value {
@@ -122,17 +122,17 @@ pub fn recording(run: &Value, trial: usize, side: &str) -> Value {
     side.map_or(Value::Null, |side| serde_json::to_value(&side.recording).unwrap())
 }
 
-/// Converts a JSON value to a number. Anything but a number becomes NaN.
+/// Returns a JSON value as a number; NaN if it is not a number.
 pub fn num(value: &Value) -> f64 {
     value.as_f64().unwrap_or(f64::NAN)
 }
 
-/// Returns the number of responses with this status in the first trial.
+/// Returns the number of responses with a status in the first trial.
 pub fn status(run: &Value, name: &str) -> u64 {
     run["trials"][0]["status"][name].as_u64().unwrap_or(0)
 }
 
-/// Returns the sum of a count over all trials.
+/// Returns the sum of a count, such as `completed`, over all trials.
 pub fn total(run: &Value, count: &str) -> u64 {
     run["trials"].as_array().map_or(0, |t| t.iter().filter_map(|t| t[count].as_u64()).sum())
 }

@@ -1,16 +1,16 @@
-//! Logs that servers of other projects write.
+//! Reads the logs of servers of other projects.
 
 use std::path::Path;
 
 use crate::{Running, eventually};
 
-/// Returns the text of a log once it has this many lines. A missing file counts as empty.
+/// Waits until a log has at least `lines` lines, and returns its text. A missing file counts as empty.
 #[track_caller]
 pub fn logged(log: &Path, lines: usize) -> String {
     eventually(|| Some(std::fs::read_to_string(log).unwrap_or_default()).filter(|text| text.lines().count() >= lines))
 }
 
-/// Waits until nginx's log has this many lines, returns their fields, and starts a new log.
+/// Waits until nginx's log has at least `lines` lines. Returns the fields of each line, and empties the log.
 #[track_caller]
 pub fn logged_by_nginx(nginx: &Running, log: &Path, lines: u64) -> Vec<Vec<String>> {
     let text = logged(log, lines as usize);

@@ -1,11 +1,12 @@
-//! A login sequence of two requests. POST /login returns a token in its body, another token in a header, and a cookie.
-//! GET /me needs both tokens and the cookie.
+//! A login sequence of two requests. The answer to POST /login contains a token in its body, another token in a header,
+//! and a cookie. GET /me must contain both tokens and the cookie.
 
 use std::collections::BTreeMap;
 
 use serde_json::Value;
 
-/// Returns the request set. `body` is the body of the login, and `more` are further lines of the second request.
+/// Returns the request set in TOML. `body` is the body of the login request, and `more` are further lines of the second
+/// request.
 pub fn login_sequence(body: &str, more: &str) -> String {
     format!(
         r#"
@@ -33,7 +34,8 @@ pub fn completed_by_class(run: &Value) -> BTreeMap<String, u64> {
     all.map(|c| (c["name"].as_str().unwrap().to_owned(), c["total"]["completed"].as_u64().unwrap())).collect()
 }
 
-/// Checks that each login has its GET /me. A connection may end after its login, and one login precedes the load.
+/// Checks that each login was followed by a GET /me. Two exceptions are allowed: one login per connection, because the
+/// connection may end in between, and the one login before the load.
 #[track_caller]
 pub fn assert_logged_in(run: &Value, connections: u64) {
     let counts = completed_by_class(run);

@@ -1,22 +1,22 @@
-//! Requirements of tests on the machine.
+//! Requirements of tests that a machine may lack.
 
 use std::fmt::Display;
 use std::path::{Path, PathBuf};
 
-/// Returns true if every requirement must be met (`LOADLINE_REQUIRE=all`, as in CI).
+/// Returns true if the machine must meet every requirement (`LOADLINE_REQUIRE=all`, as in CI).
 pub fn required() -> bool {
     std::env::var("LOADLINE_REQUIRE").is_ok_and(|v| v == "all")
 }
 
-/// Reports that a test, or a part of one, is skipped, and what the machine lacks. Fails the test if every requirement
-/// must be met. Must not be used for errors of the program under test.
+/// Reports that a test, or a part of one, is skipped, and which requirement the machine lacks. Fails the test if the
+/// machine must meet every requirement. Must not be used for errors of the program under test.
 #[track_caller]
 pub fn skip(test: &str, lacks: impl Display) {
     assert!(!required(), "{test} cannot run although LOADLINE_REQUIRE=all: {lacks}");
     println!("SKIP {test}: {lacks}");
 }
 
-/// Reason why something that a test or a benchmark needs is not available.
+/// Reason why something that a test or a benchmark needs could not be set up.
 #[derive(Debug)]
 pub enum SetupError {
     /// The machine lacks a requirement.
@@ -26,7 +26,7 @@ pub enum SetupError {
 }
 
 impl SetupError {
-    /// Returns the reason for a program that is not installed.
+    /// Returns the error that the program `name` is not installed.
     pub fn program(name: &str) -> Self {
         Self::Missing(format!("{name} is not installed"))
     }
@@ -41,7 +41,8 @@ impl Display for SetupError {
 
 impl std::error::Error for SetupError {}
 
-/// Returns the value. Skips the test if the machine lacks a requirement, and fails the test after a failed setup.
+/// Returns the value. Skips the test and returns `None` if the machine lacks a requirement, and fails the test if the
+/// setup failed.
 #[track_caller]
 pub fn or_skip<T>(test: &str, made: Result<T, SetupError>) -> Option<T> {
     match made {
@@ -54,7 +55,7 @@ pub fn or_skip<T>(test: &str, made: Result<T, SetupError>) -> Option<T> {
     }
 }
 
-/// Checks that programs are installed.
+/// Checks that these programs are installed.
 pub fn installed(names: &[&str]) -> Result<(), SetupError> {
     names.iter().find(|name| program(name).is_none()).map_or(Ok(()), |name| Err(SetupError::program(name)))
 }
@@ -64,20 +65,20 @@ pub fn is_root() -> bool {
     std::fs::metadata("/proc/self").is_ok_and(|own| std::os::unix::fs::MetadataExt::uid(&own) == 0)
 }
 
-/// Finds a program in PATH and in Debian's folders for servers.
+/// Finds a program in the folders of PATH, or in `/usr/sbin` or `/sbin`, where Debian installs servers.
 pub fn program(name: &str) -> Option<PathBuf> {
     let path = std::env::var("PATH").unwrap_or_default() + ":/usr/sbin:/sbin";
     path.split(':').map(|dir| Path::new(dir).join(name)).find(|p| p.is_file())
 }
 
-/// Returns true if a program is installed. If the program is missing, skips the test.
+/// Returns true if a program is installed. Otherwise, skips the test and returns false.
 #[track_caller]
 pub fn has(test: &str, name: &str) -> bool {
     or_skip(test, installed(&[name])).is_some()
 }
 
-/// Finds a Python with this module. Skips the test if no Python has the module. Debian's modules work only with
-/// Debian's python3, even if another one comes first in PATH.
+/// Finds a Python that has a module. Skips the test if no Python has it. Debian's python3 is tried first, because
+/// Debian's modules work only with it, even if PATH has another python3 first.
 #[track_caller]
 pub fn python_with(test: &str, module: &str) -> Option<PathBuf> {
     let has = |python: &PathBuf| {
@@ -91,7 +92,8 @@ pub fn python_with(test: &str, module: &str) -> Option<PathBuf> {
     found
 }
 
-/// Returns true if client and server can have separate CPUs. Otherwise, skips the test.
+/// Returns true if there are two CPUs, so client and server can have one each. Otherwise, skips the test and returns
+/// false.
 #[track_caller]
 pub fn two_processors(test: &str) -> bool {
     let there = std::thread::available_parallelism().is_ok_and(|n| n.get() >= 2);
@@ -101,14 +103,14 @@ pub fn two_processors(test: &str) -> bool {
     there
 }
 
-/// Returns true unless loadline's error output shows that this machine cannot create a testbed. Otherwise, skips the
-/// test.
+/// Returns true unless loadline's error output `said` shows that this machine cannot create a testbed. In that case,
+/// skips the test and returns false.
 #[track_caller]
 pub fn has_testbed(test: &str, said: &str) -> bool {
     or_skip(test, testbed(said)).is_some()
 }
 
-/// Returns an error if the output shows that this machine cannot create a testbed.
+/// Returns an error if loadline's error output shows that this machine cannot create a testbed.
 pub(crate) fn testbed(said: &str) -> Result<(), SetupError> {
     let lacks = ["cannot make a network namespace", "install iproute2"].iter().any(|words| said.contains(words));
     if lacks { Err(SetupError::Missing(said.into())) } else { Ok(()) }

@@ -1,4 +1,4 @@
-//! Helpers for tests with several hosts: nginx on one host, the arguments of a command, and parts of a run.
+//! Helpers for tests with several hosts: nginx on one of them, loadline's arguments for them, and parts of the run.
 
 use std::path::Path;
 use std::process::{Output, Stdio};
@@ -8,7 +8,7 @@ use std::time::Duration;
 use crate::{ChildProcess, SshHosts, eventually, has, program};
 use serde_json::Value;
 
-/// nginx on the host `server`. nginx's access log is `log`, with the line `OK 200` per request.
+/// nginx on the host `server`. Its access log has the line `OK 200` for each successful request.
 pub struct Nginx {
     _held: ChildProcess,
     /// URL of nginx's front page.
@@ -40,36 +40,37 @@ impl Nginx {
         Some(Self { _held: held, url: format!("http://{address}:8080/"), log: hosts.path("access") })
     }
 
-    /// Waits until the log has `at_least` answers, then a moment longer. Returns the number of answers.
+    /// Waits until the log has at least `at_least` lines, then for a short while. Returns the number of lines.
     pub fn logged(&self, at_least: u64) -> u64 {
         eventually(|| (self.lines() >= at_least).then_some(()));
         std::thread::sleep(Duration::from_millis(300));
         self.lines()
     }
 
-    /// Returns the number of complete lines in the log, one per answer.
+    /// Returns the number of complete `OK 200` lines in the log.
     fn lines(&self) -> u64 {
         let log = std::fs::read_to_string(&self.log).unwrap_or_default();
         log.lines().filter(|line| *line == "OK 200").count() as u64
     }
 }
 
-/// Creates the hosts and starts nginx on one, with a lock on the machine. Returns `None` if this machine cannot create
-/// the hosts.
+/// Creates the hosts, and starts nginx on the host `server`. Also returns a lock, so no other measuring test runs
+/// meanwhile. Returns `None` if this machine lacks what the hosts or nginx need.
 pub fn nginx_hosts(test: &str, binary: &Path, medium: &str) -> Option<(SshHosts, Nginx, MutexGuard<'static, ()>)> {
     let alone = crate::alone();
     let (hosts, nginx) = shared_nginx_hosts(test, binary, medium)?;
     Some((hosts, nginx, alone))
 }
 
-/// Creates the hosts and starts nginx on one. Other tests may run meanwhile, because the caller measures no speed.
+/// Creates the hosts, and starts nginx on the host `server`. Other measuring tests may run at the same time, so callers
+/// must not measure speed.
 pub fn shared_nginx_hosts(test: &str, binary: &Path, medium: &str) -> Option<(SshHosts, Nginx)> {
     let hosts = SshHosts::make(test, binary, medium, &["conductor", "server", "a", "b"])?;
     let nginx = Nginx::start(test, &hosts)?;
     Some((hosts, nginx))
 }
 
-/// Returns the output of a command. Fails if the command panicked.
+/// Returns the standard output and the error output of a command. Fails the test if the command panicked.
 #[track_caller]
 pub fn said(output: &Output) -> String {
     let text = String::from_utf8_lossy(&output.stdout).into_owned() + &String::from_utf8_lossy(&output.stderr);
@@ -78,7 +79,7 @@ pub fn said(output: &Output) -> String {
 }
 
 /// Returns the arguments of loadline: `command`, `url`, the options for the hosts, and `more`. The load generators run
-/// on the hosts a and b, and the server's host is observed.
+/// on the hosts `a` and `b`, and the server's host is observed. `engine` is the value of `--via`.
 pub fn args<'a>(binary: &'a Path, command: &'a str, url: &'a str, engine: &'a str, more: &[&'a str]) -> Vec<&'a str> {
     let mut args = vec![command, url, "--client-hosts", "a,b", "--server-host", "server", "--via", engine];
     args.extend(["--agent-path", binary.to_str().unwrap(), "--at-rest", "100ms"]);
@@ -86,7 +87,7 @@ pub fn args<'a>(binary: &'a Path, command: &'a str, url: &'a str, engine: &'a st
     args
 }
 
-/// Returns the text under `key` of each entry of a list.
+/// Returns the texts under `key` in the entries of a list.
 pub fn names(list: &Value, key: &str) -> Vec<String> {
     list.as_array().into_iter().flatten().filter_map(|one| one[key].as_str().map(str::to_string)).collect()
 }
@@ -105,15 +106,14 @@ pub fn notes(trial: &Value) -> Vec<String> {
     trial["notes"].as_array().into_iter().flatten().filter_map(|note| note.as_str().map(str::to_string)).collect()
 }
 
-/// Returns the names of the hosts that generated load in the first trial.
+/// Returns the names of the hosts that generated the load of the first trial.
 pub fn names_of_loads(run: &Value) -> Vec<String> {
     names(&run["trials"][0]["host_loads"], "host")
 }
 
-/// Returns the process ID of the conducting loadline, which this test started.
+/// Returns the process ID of the loadline process that controls the agents. This test has started it.
 ///
-/// # Panics
-/// Panics if no conducting loadline runs.
+/// Panics if there is no such process.
 pub fn conductor(hosts: &SshHosts) -> u32 {
     let out = hosts.path("out").display().to_string();
     let is_it = |pid: &u32| {
@@ -123,8 +123,8 @@ pub fn conductor(hosts: &SshHosts) -> u32 {
     crate::children(std::process::id()).into_iter().find(is_it).unwrap()
 }
 
-/// Finds the entry of a list whose text under `key` is `is`, and returns the entry's text under `then`. Returns an
-/// empty string if there is no such entry.
+/// Finds the first entry of a list in which `key` has the value `is`, and returns the text under `then` in this entry.
+/// Returns an empty text if there is no such entry.
 pub fn names_where(list: &Value, key: &str, is: &str, then: &str) -> String {
     let found = list.as_array().into_iter().flatten().find(|one| one[key] == is);
     found.and_then(|one| one[then].as_str()).unwrap_or_default().into()

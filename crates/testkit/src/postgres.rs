@@ -1,5 +1,5 @@
-//! A PostgreSQL server for a test, and PgBouncer in front of it. Both run as user nobody if the test runs as root, because
-//! they refuse to run as root.
+//! A PostgreSQL server for tests, and PgBouncer in front of it. Both refuse to run as root. If the test runs as root,
+//! they run as the user `nobody`.
 
 use std::os::unix::process::CommandExt as _;
 use std::path::{Path, PathBuf};
@@ -9,31 +9,31 @@ use tempfile::TempDir;
 
 use crate::{ChildProcess, eventually, free_port, is_root, program, skip};
 
-/// User without rights.
+/// User ID of `nobody`, a user without special rights.
 pub const NOBODY: u32 = 65534;
 
-/// Logins: `watcher` needs a password, and every other user is trusted.
+/// Access rules of the server: the user `watcher` needs a password over TCP, and all other users need none.
 const ACCESS: &str =
     "local all all trust\nhost all watcher 127.0.0.1/32 scram-sha-256\nhost all all 127.0.0.1/32 trust\n";
 
-/// A PostgreSQL server with the user and the database `postgres`. Dropping this value ends the server and removes its
-/// files.
+/// A PostgreSQL server with the user `postgres` and the database `postgres`. It ends, and its files are removed, when
+/// this value is dropped.
 pub struct Postgres {
     server: ChildProcess,
-    /// Folder of the data, the unix socket and other files.
+    /// Folder that contains the data, the Unix socket and other files.
     pub dir: TempDir,
-    /// TCP port on 127.0.0.1, and number of the unix socket.
+    /// TCP port on 127.0.0.1. It is also the number in the name of the Unix socket.
     pub port: u16,
 }
 
-/// Returns the path of a program of PostgreSQL, which distributions store outside of PATH.
+/// Finds a program of PostgreSQL. Distributions install these programs in folders outside of PATH.
 pub fn postgres_program(name: &str) -> Option<PathBuf> {
     let versions = std::fs::read_dir("/usr/lib/postgresql").into_iter().flatten();
     let mut in_versions = versions.filter_map(|version| Some(version.ok()?.path().join("bin").join(name)));
     in_versions.find(|path| path.is_file()).or_else(|| program(name))
 }
 
-/// Returns a command for a program that must not run as root.
+/// Returns a command for a program that must not run as root. If the test runs as root, the program runs as `nobody`.
 fn as_nobody(program: &Path, dir: &Path) -> Command {
     let mut command = Command::new(program);
     if is_root() {
@@ -43,7 +43,7 @@ fn as_nobody(program: &Path, dir: &Path) -> Command {
     command
 }
 
-/// Creates a folder that belongs to the user of the server.
+/// Creates a folder that belongs to the user as which the server runs.
 fn folder() -> TempDir {
     let dir = tempfile::tempdir().unwrap();
     if is_root() {
@@ -53,7 +53,8 @@ fn folder() -> TempDir {
 }
 
 impl Postgres {
-    /// Starts a server with these settings (`name=value`). Prints SKIP and returns `None` if PostgreSQL is not installed.
+    /// Starts a server with these settings (`name=value`). Skips the test and returns `None` if PostgreSQL is not
+    /// installed.
     pub fn start(test: &str, settings: &[&str]) -> Option<Self> {
         let started = Self::try_start(settings);
         if started.is_none() {
@@ -62,7 +63,7 @@ impl Postgres {
         started
     }
 
-    /// Starts a server with these settings; returns `None` if PostgreSQL is not installed.
+    /// Starts a server with these settings (`name=value`). Returns `None` if PostgreSQL is not installed.
     pub fn try_start(settings: &[&str]) -> Option<Self> {
         let (initdb, postgres) = (postgres_program("initdb")?, postgres_program("postgres")?);
         let (dir, port) = (folder(), free_port());
@@ -75,7 +76,7 @@ impl Postgres {
         server.arg("-D").arg(&data).args(["-h", "127.0.0.1", "-p", &port.to_string(), "-k"]).arg(dir.path());
         server.args(settings.iter().flat_map(|setting| ["-c", setting]));
         let started = Self { server: ChildProcess::listening(&mut server, port), dir, port };
-        // A server that listens may still refuse logins, because it is starting up.
+        // While it starts up, a server already listens but refuses logins.
         eventually(|| started.run("SELECT 1").status.success().then_some(()));
         Some(started)
     }
@@ -90,7 +91,7 @@ impl Postgres {
         format!("postgres://postgres@127.0.0.1:{}/postgres", self.port)
     }
 
-    /// Runs statements, and returns the rows of the last one.
+    /// Runs SQL statements, and returns the rows that they print.
     pub fn psql(&self, statements: &str) -> String {
         let output = self.run(statements);
         assert!(output.status.success(), "{statements}: {}", String::from_utf8_lossy(&output.stderr));
@@ -104,7 +105,8 @@ impl Postgres {
         command.stdout(Stdio::piped()).stderr(Stdio::piped()).output().unwrap()
     }
 
-    /// Starts PgBouncer in front of the server, with this number of connections to it. Returns its process and port.
+    /// Starts PgBouncer in front of the server. `connections` is the size of its pool of connections to the server.
+    /// Returns PgBouncer's process and port. Skips the test and returns `None` if PgBouncer is not installed.
     pub fn pgbouncer(&self, test: &str, connections: u32) -> Option<(ChildProcess, u16)> {
         let Some(pgbouncer) = program("pgbouncer") else {
             skip(test, "pgbouncer is not installed");

@@ -1,4 +1,4 @@
-//! Processes that end with the test, even if the test fails.
+//! Processes that end with their test, even if the test fails.
 
 use std::io::{BufRead as _, BufReader};
 use std::net::{SocketAddr, TcpStream};
@@ -10,14 +10,15 @@ use std::time::{Duration, Instant};
 use rustix::net;
 use tempfile::TempDir;
 
-/// Lowest port used by tests.
+/// Lowest port that tests use.
 const LOWEST: u32 = 12_000;
 
-/// Maximum wait for an event that must occur, far longer than a busy machine needs.
+/// Maximum time to wait for an event that must occur. The time is far longer than even a busy machine needs.
 pub(crate) const PATIENCE: Duration = Duration::from_secs(20);
 
-/// Returns a port that was free a moment ago, below the kernel's range of ephemeral ports. An ephemeral port could
-/// become the local port of another test's connection. A client could even connect to itself while no program listens.
+/// Returns a port that was free a moment ago. The port is below the kernel's range of ephemeral ports. An ephemeral
+/// port could become the local port of another test's connection. A client that connects to an ephemeral port on which
+/// no program listens could even connect to itself.
 pub fn free_port() -> u16 {
     static NEXT: AtomicU32 = AtomicU32::new(0);
     let range = std::fs::read_to_string("/proc/sys/net/ipv4/ip_local_port_range").unwrap_or_default();
@@ -30,8 +31,9 @@ pub fn free_port() -> u16 {
     (0..1_000).find_map(|_| free(NEXT.fetch_add(1, Ordering::Relaxed))).expect("none of 1,000 ports is free")
 }
 
-/// Binds a socket to a port without listening. A process started by another thread inherits a copy of the socket until
-/// it executes its program. Code that waits for a server must not mistake the copy for the server.
+/// Binds a socket to a port of 127.0.0.1 without listening. A process that another thread starts at this moment
+/// inherits a copy of the socket until it executes its program. Since the copy does not listen, code that waits for a
+/// server cannot mistake the copy for the server.
 fn bound(port: u16) -> rustix::io::Result<OwnedFd> {
     let fd = net::socket_with(net::AddressFamily::INET, net::SocketType::STREAM, net::SocketFlags::CLOEXEC, None)?;
     net::sockopt::set_socket_reuseaddr(&fd, true)?;
@@ -39,8 +41,8 @@ fn bound(port: u16) -> rustix::io::Result<OwnedFd> {
     Ok(fd)
 }
 
-/// Returns an address of this machine that refuses all connections while the socket lives. The socket is bound, so that
-/// no other program gets the port, but does not listen.
+/// Returns an address of this machine that refuses all connections until the returned socket is dropped. The socket is
+/// bound, so no other program gets its port, but it does not listen.
 pub fn refusing() -> (OwnedFd, SocketAddr) {
     let fd = bound(0).expect("a port of the kernel's choice");
     let at =
@@ -48,19 +50,19 @@ pub fn refusing() -> (OwnedFd, SocketAddr) {
     (fd, at)
 }
 
-/// Polls until `look` returns a value, at most for [`PATIENCE`].
+/// Calls `look` repeatedly until it returns a value, and returns this value. Fails the test after [`PATIENCE`].
 #[track_caller]
 pub fn eventually<T>(look: impl FnMut() -> Option<T>) -> T {
     eventually_within(PATIENCE, look)
 }
 
-/// Polls until `look` returns a value, at most for `patience`.
+/// Calls `look` repeatedly until it returns a value, and returns this value. Fails the test after `patience`.
 #[track_caller]
 pub fn eventually_within<T>(patience: Duration, look: impl FnMut() -> Option<T>) -> T {
     seen_within(patience, look).unwrap_or_else(|| panic!("waited {patience:?} in vain"))
 }
 
-/// Polls until `look` returns a value. Returns `None` after `patience`.
+/// Calls `look` repeatedly until it returns a value, and returns this value. Returns `None` after `patience`.
 pub(crate) fn seen_within<T>(patience: Duration, mut look: impl FnMut() -> Option<T>) -> Option<T> {
     let until = Instant::now() + patience;
     loop {
@@ -72,18 +74,19 @@ pub(crate) fn seen_within<T>(patience: Duration, mut look: impl FnMut() -> Optio
     }
 }
 
-/// Sends a signal by name (`TERM`, `STOP`, …) to one process.
+/// Sends a signal to a process. `name` is the signal's name, such as `TERM` or `STOP`. Fails the test if the process
+/// does not exist.
 #[track_caller]
 pub fn signal(pid: u32, name: &str) {
     assert!(signalled(pid, name), "no signal {name} to {pid}");
 }
 
-/// Sends a signal to a process that may have ended. Returns true if the process existed.
+/// Sends a signal to a process that may have ended already. Returns true if the process existed.
 pub fn signalled(pid: u32, name: &str) -> bool {
     Command::new("kill").args([&format!("-{name}"), &pid.to_string()]).status().unwrap().success()
 }
 
-/// Kills several processes with one call, because some may end when others do.
+/// Kills several processes with one call. One call is needed because some of them may end when others do.
 #[track_caller]
 pub fn kill(pids: &[u32]) {
     let mut command = Command::new("kill");
@@ -92,21 +95,22 @@ pub fn kill(pids: &[u32]) {
     assert!(!pids.is_empty() && said.lines().all(|line| line.contains("No such process")), "{pids:?}: {said}");
 }
 
-/// Returns the start time of a process in clock ticks since boot, or 0 after its end.
+/// Returns the start time of a process, in clock ticks since boot; 0 if the process has ended.
 pub(crate) fn started(pid: u32) -> u64 {
     let stat = std::fs::read_to_string(format!("/proc/{pid}/stat")).unwrap_or_default();
-    // The start time is field 22. The second field is a name in parentheses, which may contain any character.
+    // The start time is field 22 of the line. Field 2 is a name in parentheses that may contain any character, so the
+    // fields are counted from its end.
     stat.rsplit(')').next().and_then(|rest| rest.split_whitespace().nth(19)?.parse().ok()).unwrap_or(0)
 }
 
-/// Returns the child processes of a process.
+/// Returns the process IDs of a process's children.
 pub fn children(pid: u32) -> Vec<u32> {
     let tasks = std::fs::read_dir(format!("/proc/{pid}/task")).into_iter().flatten().flatten();
     let listed = tasks.filter_map(|task| std::fs::read_to_string(task.path().join("children")).ok());
     listed.flat_map(|list| list.split_whitespace().filter_map(|pid| pid.parse().ok()).collect::<Vec<_>>()).collect()
 }
 
-/// Returns the peak memory of a process in KiB, or 0 after its end.
+/// Returns the highest memory use (RSS) of a process so far, KiB; 0 if the process has ended.
 pub fn peak_kib(pid: u32) -> u64 {
     let status = std::fs::read_to_string(format!("/proc/{pid}/status")).unwrap_or_default();
     let line = status.lines().find_map(|line| line.strip_prefix("VmHWM:"));
@@ -114,7 +118,7 @@ pub fn peak_kib(pid: u32) -> u64 {
 }
 
 /// A child process that ends when this value is dropped. The process first gets SIGTERM, so that it can end its own
-/// children. A process that does not end is killed, and so are children that it leaves.
+/// children. After three seconds it is killed, and so are children that it leaves behind.
 pub struct ChildProcess(pub Child);
 
 impl ChildProcess {
@@ -123,7 +127,7 @@ impl ChildProcess {
         Self(command.spawn().unwrap_or_else(|e| panic!("{command:?}: {e}")))
     }
 
-    /// Starts a server and waits until it listens on a loopback port.
+    /// Starts a server, and waits until it listens on `port` of 127.0.0.1.
     pub fn listening(command: &mut Command, port: u16) -> Self {
         let mut held = Self::start(command);
         eventually(|| {
@@ -146,7 +150,7 @@ impl ChildProcess {
 
 impl Drop for ChildProcess {
     fn drop(&mut self) {
-        // Once the process was waited for, another process may have its ID.
+        // If `runs` has found that the process ended, its ID may already belong to another process.
         if !self.runs() {
             return;
         }
@@ -166,7 +170,7 @@ impl Drop for ChildProcess {
     }
 }
 
-/// Reads the first line that a child prints. Returns an empty string if the child ended without one.
+/// Reads the first line that a child process prints. Returns an empty text if the child ends without printing a line.
 pub fn first_line(child: &mut Child) -> String {
     let mut line = String::new();
     let stdout = child.stdout.take().expect("standard output is a pipe");
@@ -174,13 +178,15 @@ pub fn first_line(child: &mut Child) -> String {
     line.trim().to_owned()
 }
 
-/// Starts a Python script that prints its listening address as the first line. Returns `None` without Python.
+/// Starts a server written in Python. The script must print its listening address as its first line. Returns `None` if
+/// Python is not installed.
 pub fn script_server(code: &str) -> Option<(ChildProcess, SocketAddr)> {
     Some(python_server(&crate::program("python3")?, code, &[]))
 }
 
-/// Returns a script for [`script_server`] with one request loop. The Python code `begin` runs once, and `each` runs
-/// before every response. In the code, `requests` is the number of requests and `asked` is the received data.
+/// Returns a script for [`script_server`] that handles all connections in one loop. The Python code `begin` runs once,
+/// and `each` runs before every response. In `each`, `requests` is the number of requests so far, and `asked` is the
+/// received data.
 pub fn one_loop(begin: &str, each: &str) -> String {
     let each: String = each.trim().lines().map(|line| format!("            {line}\n")).collect();
     format!(
@@ -211,7 +217,7 @@ while True:
     )
 }
 
-/// Starts a script as [`script_server`] does, with a given Python and arguments.
+/// Starts a script as [`script_server`] does, with the Python `python` and with arguments.
 pub fn python_server(python: &std::path::Path, code: &str, args: &[&str]) -> (ChildProcess, SocketAddr) {
     let mut server = ChildProcess::start(Command::new(python).args(["-c", code]).args(args).stdout(Stdio::piped()));
     let addr = first_line(&mut server.0);
@@ -223,7 +229,7 @@ pub struct Running {
     held: ChildProcess,
     /// Address on which the server listens.
     pub addr: SocketAddr,
-    /// Directory with the server's files.
+    /// Directory that contains the server's files.
     pub dir: TempDir,
 }
 
@@ -241,22 +247,22 @@ impl Running {
         self.held.pid()
     }
 
-    /// Sends a signal by name to the server.
+    /// Sends a signal to the server. `name` is the signal's name, such as `TERM`.
     pub fn signal(&self, name: &str) {
         signal(self.pid(), name);
     }
 }
 
-/// A busy loop on one CPU.
+/// A process with an endless loop, which keeps one CPU busy until this value is dropped.
 pub struct Hog(#[allow(dead_code, reason = "ends when dropped")] ChildProcess);
 
 impl Hog {
-    /// Starts this many busy loops on CPU `cpu`.
+    /// Starts `loops` busy loops on CPU `cpu`.
     pub fn on(cpu: u32, loops: usize) -> Vec<Self> {
         (0..loops).map(|_| Self::with(Command::new("taskset"), cpu)).collect()
     }
 
-    /// Starts this many busy loops on CPU `cpu`, with the highest priority that a nice value gives.
+    /// Starts `loops` busy loops on CPU `cpu`, at the highest priority that a nice value gives (-20).
     pub fn urgent_on(cpu: u32, loops: usize) -> Vec<Self> {
         let one = || {
             let mut command = Command::new("nice");

@@ -1,8 +1,8 @@
-//! Queues with a known capacity for an objective. Each formula names its source. Times are in seconds, rates in
-//! requests per second.
+//! Formulas for queues whose capacity for an objective is known. Each formula names its source. Times are in seconds,
+//! and rates in requests per second.
 
-/// Returns the highest rate below `top` for which `holds` is true, to one part in 10^9. If `holds` is true for a rate,
-/// it must also be true for all lower rates.
+/// Returns the highest rate below `top` for which `holds` returns true, with an error of at most `top` × 10^-9. If
+/// `holds` is true for a rate, it must also be true for all lower rates.
 pub fn highest(top: f64, holds: impl Fn(f64) -> bool) -> f64 {
     let (mut low, mut high) = (0.0, top);
     while high - low > top * 1e-9 {
@@ -12,28 +12,30 @@ pub fn highest(top: f64, holds: impl Fn(f64) -> bool) -> f64 {
     low
 }
 
-/// Returns the rate at which the `share` quantile of the response time of M/M/1 is `limit_s`. The response time is
-/// exponential with rate `mu - lambda` (Kleinrock, Queueing Systems I, 1975, section 5.7), so its quantile is `-ln(1 -
-/// share) / (mu - lambda)`.
+/// Returns the rate at which the `share` quantile of the response time of an M/M/1 queue is `limit_s`. The response
+/// time is exponential with rate `mu - lambda` (Kleinrock, Queueing Systems I, 1975, section 5.7). Its quantile is
+/// therefore `-ln(1 - share) / (mu - lambda)`.
 pub fn mm1_capacity(mu: f64, share: f64, limit_s: f64) -> f64 {
     (mu + (1.0 - share).ln() / limit_s).max(0.0)
 }
 
-/// Returns the probability that an arrival waits (Erlang C), for `servers` servers and `load` = arrival rate times mean
-/// service time. Source: Erlang 1917, computed by the numerically stable recursion of Erlang B.
+/// Returns the probability that an arrival has to wait (Erlang C). `servers` is the number of servers, and `load` is
+/// the arrival rate times the mean service time. Source: Erlang 1917, computed by the numerically stable recursion of
+/// Erlang B.
 pub fn erlang_c(servers: u32, load: f64) -> f64 {
     let blocked = (1..=servers).fold(1.0, |b, n| load * b / (f64::from(n) + load * b));
     let c = f64::from(servers);
     c * blocked / (c - load * (1.0 - blocked))
 }
 
-/// Returns the share of requests that take longer than `t_s` in M/M/c. The wait is 0 with probability `1 - C`,
-/// otherwise exponential with rate `c mu - lambda`. The service time is added (Gross and Harris, Fundamentals of
-/// Queueing Theory, section 2.3).
+/// Returns the share of requests that take longer than `t_s` in an M/M/c queue. With C from Erlang C, the wait is 0
+/// with probability `1 - C`, and otherwise exponential with rate `c mu - lambda`. The response time is the wait plus
+/// the service time (Gross and Harris, Fundamentals of Queueing Theory, section 2.3).
 pub fn mmc_tail(servers: u32, mu: f64, lambda: f64, t_s: f64) -> f64 {
     let (waits, spare) = (erlang_c(servers, lambda / mu), f64::from(servers) * mu - lambda);
     let service = (-mu * t_s).exp();
-    // Sum of an exponential wait and an exponential service. Equal rates are a special case.
+    // Probability that the sum of an exponential wait and an exponential service time exceeds `t_s`. If their rates are
+    // equal, the general formula would divide by zero.
     let both = match (spare - mu).abs() < 1e-9 * mu {
         true => service * (1.0 + mu * t_s),
         false => (spare * service - mu * (-spare * t_s).exp()) / (spare - mu),
@@ -41,10 +43,11 @@ pub fn mmc_tail(servers: u32, mu: f64, lambda: f64, t_s: f64) -> f64 {
     (1.0 - waits) * service + waits * both
 }
 
-/// Returns the share of requests that take longer than `t_s` in a closed M/M/1 with exponential think times (machine
-/// repairman). An arrival sees the queue of a system with one user fewer (Sevcik and Mitrani, J. ACM 28 (1981)). In
-/// that system, `j` users are at the server with probability proportional to `(n)_j r^j`, with `r` = service time /
-/// think time. With `j` users ahead, the response time is Erlang with `j + 1` stages.
+/// Returns the share of requests that take longer than `t_s` in a closed M/M/1 queue whose users think for exponential
+/// times (machine repairman model). An arriving user sees the queue that a system with one user fewer has (Sevcik and
+/// Mitrani, J. ACM 28, 1981). In that system with `n` users, `j` users are at the server with a probability
+/// proportional to `n! / (n - j)! r^j`. Here, `r` is the service time divided by the think time. With `j` users ahead,
+/// the response time has an Erlang distribution with `j + 1` stages.
 pub fn users_tail(users: u32, think_s: f64, service_s: f64, t_s: f64) -> f64 {
     let (others, ratio, x) = (users.saturating_sub(1), service_s / think_s, t_s / service_s);
     let (mut weight, mut stage, mut tail, mut whole, mut late) = (1.0, (-x).exp(), (-x).exp(), 0.0, 0.0);
@@ -57,9 +60,10 @@ pub fn users_tail(users: u32, think_s: f64, service_s: f64, t_s: f64) -> f64 {
     late / whole
 }
 
-/// Returns the share of requests that take longer than `t_s` in M/D/1 with service time `service_s`. Source: Erlang
-/// 1909; Crommelin 1932: `P(wait <= x) = (1 - rho) sum over k from 0 to x/D of exp(lambda (x - k D)) (-lambda (x - k
-/// D))^k / k!`. The terms alternate, so the sum is accurate only for waits up to about twenty service times.
+/// Returns the share of requests that take longer than `t_s` in an M/D/1 queue with the service time `service_s`.
+/// Source (Erlang 1909; Crommelin 1932): `P(wait <= x) = (1 - rho) sum over k from 0 to x/D of exp(lambda (x - k D))
+/// (-lambda (x - k D))^k / k!`. The terms alternate in sign, so the sum is accurate only for waits up to about twenty
+/// service times.
 pub fn md1_tail(service_s: f64, lambda: f64, t_s: f64) -> f64 {
     let wait_s = t_s - service_s;
     if wait_s < 0.0 {
@@ -74,21 +78,22 @@ pub fn md1_tail(service_s: f64, lambda: f64, t_s: f64) -> f64 {
     (1.0 - (1.0 - lambda * service_s) * within).clamp(0.0, 1.0)
 }
 
-/// Returns the rate of evenly spaced arrivals at which the `share` quantile of the response time of D/M/1 is `limit_s`.
-/// The response time is exponential with rate `mu (1 - sigma)`, where `sigma = exp(-mu (1 - sigma) / lambda)`
-/// (Kleinrock, Queueing Systems I, 1975, section 6.4). So `mu (1 - sigma)` follows from the quantile, and the rate from
-/// `sigma`.
+/// Returns the rate of evenly spaced arrivals at which the `share` quantile of the response time of a D/M/1 queue is
+/// `limit_s`. The response time is exponential with rate `mu (1 - sigma)`, where `sigma = exp(-mu (1 - sigma) /
+/// lambda)` (Kleinrock, Queueing Systems I, 1975, section 6.4). The quantile determines `mu (1 - sigma)`, and `sigma`
+/// then determines the rate.
 pub fn dm1_capacity(mu: f64, share: f64, limit_s: f64) -> f64 {
     let decay = -(1.0 - share).ln() / limit_s;
     decay / -(1.0 - decay / mu).ln()
 }
 
-/// Returns the share of Poisson arrivals that a token bucket refuses. The missing tokens are the unfinished work of an
-/// M/D/1 queue with room for `burst` requests, so a refusal is an arrival at a full queue. The loss of M/D/1/K follows
-/// from its embedded chain (Gross and Harris, section 5.1.7). `load` is the arrival rate divided by the bucket's rate.
+/// Returns the share of Poisson arrivals that a token bucket refuses. The tokens missing from the bucket behave like
+/// the unfinished work of an M/D/1 queue with room for `burst` requests. A refused request corresponds to an arrival at
+/// the full queue. The share of such arrivals (the loss of M/D/1/K) follows from the queue's embedded Markov chain
+/// (Gross and Harris, section 5.1.7). `load` is the arrival rate divided by the bucket's rate.
 pub fn bucket_refuses(burst: u32, load: f64) -> f64 {
-    // Computes the probabilities of n arrivals during one service, then the weights of the chain relative to an empty
-    // queue.
+    // `arrivals` are the probabilities of n arrivals during one service time. `weights` are the probabilities of the
+    // chain's states, relative to that of an empty queue.
     let arrivals: Vec<f64> =
         (0..=burst).scan((-load).exp(), |p, n| Some(std::mem::replace(p, *p * load / f64::from(n + 1)))).collect();
     let mut weights = vec![1.0];
@@ -117,7 +122,7 @@ mod tests {
 
     #[test]
     fn erlang_c_equals_published_tables() {
-        // Checks the formula for two servers: 2 rho^2 / (1 + rho).
+        // With two servers, the formula is 2 rho^2 / (1 + rho), which is 1/3 for rho = 1/2.
         assert!((erlang_c(2, 1.0) - 1.0 / 3.0).abs() < 1e-12);
         assert!((erlang_c(1, 0.3) - 0.3).abs() < 1e-12);
     }
@@ -133,8 +138,8 @@ mod tests {
 
     #[test]
     fn one_token_refuses_as_erlang_b_and_many_tokens_refuse_only_the_excess() {
-        // With room for one request, the queue is full for a share rho / (1 + rho) of the time, for any distribution of
-        // service times.
+        // With room for one request, the queue is full for a share load / (1 + load) of the time, whatever the
+        // distribution of the service times.
         assert!((bucket_refuses(1, 0.5) - 1.0 / 3.0).abs() < 1e-12);
         assert!((bucket_refuses(200, 2.0) - 0.5).abs() < 1e-6);
         assert!(bucket_refuses(50, 0.5) < 1e-9);

@@ -1,5 +1,5 @@
-//! Hosts with an sshd each. The hosts are network namespaces of a testbed, with their own host keys, user key and
-//! configurations. The machine's own ssh configuration is not touched.
+//! Hosts with an sshd each. The hosts are network namespaces of a testbed (network simulated on this machine). They
+//! have their own host keys, user key and configurations. The machine's own ssh configuration is not touched.
 
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};
@@ -11,10 +11,10 @@ use tempfile::TempDir;
 use crate::need::testbed;
 use crate::{ChildProcess, ControlGroup, SetupError, eventually, has, installed, is_root, or_skip, program};
 
-/// Number of concurrent logins that an sshd accepts. With more logins, sshd may refuse connections.
+/// Number of concurrent logins that an sshd accepts. If there are more, sshd may refuse connections.
 const AT_ONCE: u32 = 10;
 
-/// A testbed whose hosts can be reached by ssh. The testbed ends when this value is dropped.
+/// A testbed whose hosts can be reached by ssh. The testbed is removed when this value is dropped.
 pub struct SshHosts {
     binary: PathBuf,
     dir: TempDir,
@@ -23,14 +23,15 @@ pub struct SshHosts {
 }
 
 impl SshHosts {
-    /// Creates hosts on a medium, all but the first with an sshd. Skips the test if this machine cannot create the
-    /// hosts.
+    /// Creates hosts that are joined by `medium` (a simulated network). All hosts except the first get an sshd. Skips
+    /// the test if this machine cannot create the hosts.
     #[track_caller]
     pub fn make(test: &str, binary: &Path, medium: &str, hosts: &[&str]) -> Option<Self> {
         Self::make_with(test, binary, medium, hosts, &[])
     }
 
-    /// Creates hosts as [`SshHosts::make`] does. The programs of some hosts start in control groups.
+    /// Creates hosts as [`SshHosts::make`] does. `groups` assigns hosts to control groups, in which their programs
+    /// start.
     #[track_caller]
     pub fn make_with(
         test: &str,
@@ -44,22 +45,22 @@ impl SshHosts {
         }
         let mut made = Self::bare(test, binary, medium, hosts)?;
         made.keys(hosts);
-        // sshd requires this empty folder.
+        // sshd requires that this empty folder exists.
         std::fs::create_dir_all("/run/sshd").unwrap();
-        // loadline runs on the first host, which needs no sshd.
+        // loadline runs on the first host, and it connects to the others by ssh.
         for host in &hosts[1..] {
             made.daemon(host, groups.iter().find(|(name, _)| name == host).map(|(_, group)| *group));
         }
         Some(made)
     }
 
-    /// Creates the hosts without sshd.
+    /// Creates the hosts without sshd. Skips the test if this machine cannot create them.
     #[track_caller]
     pub fn bare(test: &str, binary: &Path, medium: &str, hosts: &[&str]) -> Option<Self> {
         or_skip(test, Self::bare_where_possible(binary, medium, hosts))
     }
 
-    /// Creates the hosts without sshd, outside of tests.
+    /// Creates the hosts without sshd, for callers outside of tests.
     pub fn bare_where_possible(binary: &Path, medium: &str, hosts: &[&str]) -> Result<Self, SetupError> {
         installed(&["ip"])?;
         if !is_root() {
@@ -139,7 +140,7 @@ impl SshHosts {
         self.await_listening(host, 22);
     }
 
-    /// Waits until a program listens on a port of a host.
+    /// Waits until a program listens on a TCP port of a host.
     #[track_caller]
     pub fn await_listening(&self, host: &str, port: u16) {
         let at = format!(":{port}");
@@ -150,18 +151,18 @@ impl SshHosts {
         });
     }
 
-    /// Returns the path of a file in the directory that the hosts share.
+    /// Returns the path of the file `name` in the directory that all hosts share.
     pub fn path(&self, name: &str) -> PathBuf {
         self.dir.path().join(name)
     }
 
-    /// Returns the address of a host.
+    /// Returns the IP address of a host.
     pub fn address(&self, host: &str) -> &str {
         let found = self.addresses.iter().find(|(name, ..)| name == host);
         found.map(|(_, address, _)| address.as_str()).unwrap()
     }
 
-    /// Returns the name of a host in ssh's configuration.
+    /// Adds another name of a host to ssh's configuration, and returns this name.
     pub fn alias(&self, host: &str, number: usize) -> String {
         let name = format!("{host}-{number}");
         let line = format!("Host {name}\n HostName {}\n", self.address(host));
@@ -170,26 +171,26 @@ impl SshHosts {
         name
     }
 
-    /// Returns the value of `--via` for these hosts.
+    /// Returns the value of loadline's option `--via` for these hosts.
     pub fn engine(&self) -> String {
         format!("ssh -F {} {{host}}", self.path("config").display())
     }
 
-    /// Returns a command that runs a program on a host.
+    /// Returns a command that runs `program` on a host.
     pub fn inside(&self, host: &str, program: &Path) -> Command {
         let mut command = self.command("testbed");
         command.args(["exec", "lan", host, "--"]).arg(program);
         command
     }
 
-    /// Returns the process IDs of the loadline agents on a host, in the order of their start.
+    /// Returns the process IDs of the loadline agents on a host, in the order in which they started.
     pub fn agents(&self, host: &str) -> Vec<u32> {
         let mut agents = self.processes(host, |line| line.ends_with(b"\0agent\0") && !line.contains(&b' '));
         agents.sort_by_cached_key(|pid| (crate::process::started(*pid), *pid));
         agents
     }
 
-    /// Returns the IDs of the processes on a host whose command line satisfies `is`.
+    /// Returns the IDs of the processes on a host for whose command line `is` returns true.
     pub fn processes(&self, host: &str, is: impl Fn(&[u8]) -> bool) -> Vec<u32> {
         let holder = self.addresses.iter().find(|(name, ..)| name == host).unwrap().2;
         let namespace = |pid: u32| std::fs::read_link(format!("/proc/{pid}/ns/net")).ok();
@@ -203,32 +204,32 @@ impl SshHosts {
         pids.filter(found).collect()
     }
 
-    /// Returns the process IDs of the sessions of a host's sshd.
+    /// Returns the IDs of the processes that a host's sshd has started for its sessions.
     pub fn sessions(&self, host: &str) -> Vec<u32> {
         let at = self.addresses.iter().position(|(name, ..)| name == host).unwrap();
-        // `testbed exec` replaces itself with the program, so the daemon's process is sshd itself.
+        // `testbed exec` is replaced by the program that it executes, so the daemon's process is sshd itself.
         crate::children(self.daemons[at - 1].pid())
     }
 
-    /// Turns the network link of a host off or on.
+    /// Turns the network interface of a host on or off.
     pub fn line(&self, host: &str, up: bool) {
         let state = if up { "up" } else { "down" };
         let mut command = self.inside(host, &program("ip").unwrap());
         assert!(command.args(["link", "set", "eth0", state]).status().unwrap().success());
     }
 
-    /// Runs loadline on a host, calls `during` once the load has started, and waits for the end. Returns the run and
-    /// the output. Checks that the agents end shortly afterwards.
+    /// Runs loadline on a host, calls `during` after loadline was started, and waits until loadline ends. Returns the
+    /// run and the output.
     pub fn run(&self, host: &str, args: &[&str], during: impl FnOnce(&Self)) -> (Value, Output) {
         self.run_as(self.inside(host, &self.binary), args, during)
     }
 
-    /// Returns the program under test.
+    /// Returns the path of the loadline program under test.
     pub fn binary(&self) -> &Path {
         &self.binary
     }
 
-    /// Runs a command that ends with loadline, as [`SshHosts::run`] does.
+    /// Runs a command whose last part is loadline, as [`SshHosts::run`] does.
     pub fn run_as(&self, mut command: Command, args: &[&str], during: impl FnOnce(&Self)) -> (Value, Output) {
         let out = self.path("out");
         command.args(args).arg("--out").arg(&out).arg("--force");
@@ -239,13 +240,13 @@ impl SshHosts {
         (run.unwrap_or_default(), output)
     }
 
-    /// Waits until a host has at least this many agents.
+    /// Waits until a host has at least `at_least` agents, and returns their process IDs.
     #[track_caller]
     pub fn await_agents(&self, host: &str, at_least: usize) -> Vec<u32> {
         eventually(|| Some(self.agents(host)).filter(|pids| pids.len() >= at_least))
     }
 
-    /// Waits until no agent is left on a host.
+    /// Waits until no agent runs on a host any more. Fails the test after 19 seconds.
     #[track_caller]
     pub fn await_no_agents(&self, host: &str) {
         let begin = Instant::now();

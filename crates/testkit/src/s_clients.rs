@@ -1,4 +1,5 @@
-//! Shared code for tests of S-Clients: a slow server, the load, and checks of every run.
+//! Code that tests of S-Clients share: a slow server, the load, and checks of every run. (S-Clients open connections at
+//! a fixed rate, whatever the server does.)
 
 use std::path::Path;
 use std::process::Command;
@@ -7,21 +8,22 @@ use serde_json::Value;
 
 use crate::{has, num, program, skip, verdict};
 
-/// Options of a server with a short queue that handles 200 requests per second.
+/// Options of a server that handles 200 requests per second and has a short listen queue.
 pub const SLOW: [&str; 6] = ["--backlog", "16", "--option", "work_us=5000", "--option", "work_by=loops"];
-/// Number of descriptors, called D in the paper on S-Clients.
+/// Number of descriptors, called D in the paper that introduced S-Clients.
 pub const D: &str = "50";
-/// Connect timeout, called T in the paper on S-Clients.
+/// Connect timeout, called T in the paper that introduced S-Clients.
 pub const T: &str = "100ms";
-/// Offered connection attempts per second: D / T.
+/// Connection attempts that the load offers per second: D / T.
 pub const OFFERED: f64 = 500.0;
 
-/// Returns a command for a load of S-Clients with timeout T that lasts 2 s, including the warm-up.
+/// Returns a command for a load of S-Clients with the connect timeout [`T`]. The load lasts 2 s, including a warm-up of
+/// 300 ms.
 pub fn load(binary: &Path, url: &str, descriptors: &str, more: &[&str]) -> Command {
     load_of(binary, url, descriptors, ("1700ms", more))
 }
 
-/// Returns a command for the same load with another duration.
+/// Returns a command for the load of [`load`], but with another duration.
 pub fn load_of(binary: &Path, url: &str, descriptors: &str, (duration, more): (&str, &[&str])) -> Command {
     let mut command = Command::new(binary);
     command.args(["load", url, "--s-clients", descriptors, "--connect-timeout", T, "--warmup", "300ms"]);
@@ -29,14 +31,15 @@ pub fn load_of(binary: &Path, url: &str, descriptors: &str, (duration, more): (&
     command
 }
 
-/// Checks that the run offered at least D / T attempts per second and never sent more than it offered.
+/// Checks that the run offered at least `offered` connection attempts per second, and sent at most as many as it
+/// offered.
 pub fn honest(run: &Value, offered: f64) {
     let trial = &run["trials"][0];
     assert!(num(&trial["offered_rate"]) >= 0.999 * offered, "offered {} of {offered}", trial["offered_rate"]);
     assert!(num(&trial["sent_rate"]) <= 1.001 * num(&trial["offered_rate"]), "{}", verdict(run));
 }
 
-/// Returns the kinds of incidents in the first trial.
+/// Returns the kinds of the incidents in the first trial.
 pub fn incidents(run: &Value) -> Vec<&str> {
     let list = run["trials"][0]["incidents"].as_array();
     list.map_or(Vec::new(), |list| list.iter().filter_map(|i| i["kind"].as_str()).collect())
@@ -47,8 +50,8 @@ pub fn error(run: &Value, kind: &str) -> u64 {
     run["trials"][0]["errors"][kind].as_u64().unwrap_or(0)
 }
 
-/// Returns a command that runs a script in its own network namespace, with the binary as `"$1"`. Skips the test if
-/// namespaces are not allowed.
+/// Returns a command that runs a shell script in its own network namespace. In the script, `"$1"` is the binary. Skips
+/// the test if network namespaces are not allowed.
 #[track_caller]
 pub fn in_a_namespace(test: &str, binary: &Path, script: &str) -> Option<Command> {
     if !has(test, "unshare") || !has(test, "ip") {
@@ -66,7 +69,8 @@ pub fn in_a_namespace(test: &str, binary: &Path, script: &str) -> Option<Command
     Some(namespace(&format!("ip link set lo up; sysctl -qw net.ipv4.tcp_syncookies=0; {script}")))
 }
 
-/// Shell code that starts the slow server on port 80 and waits for it. `$server` is the server's process ID.
+/// Shell code that starts the slow server on port 80 and waits until it listens. Afterwards, `$server` is the server's
+/// process ID.
 pub const SERVE: &str = "\"$1\" serve http --listen 127.0.0.1:80 --backlog 16 --option work_us=5000 --option work_by=loops \
                      >/dev/null 2>&1 & server=$!; \
                      until ss -Hltn | grep -q :80; do sleep 0.02; done; ";

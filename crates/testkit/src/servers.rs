@@ -1,4 +1,4 @@
-//! Servers of other projects. Each server runs on a free port and has a file of 1294 bytes at `/file`.
+//! Web servers of other projects. Each server runs on a free port, and answers `/file` with 1294 bytes.
 
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -7,10 +7,10 @@ use tempfile::TempDir;
 
 use crate::{Running, free_port, program};
 
-/// Size of `/file` in bytes. With headers, the response fits into one TCP segment.
+/// Size of `/file`, bytes. The response with its headers fits into one TCP segment.
 const FILE_BYTES: usize = 1294;
 
-/// Creates a directory with the file, readable for workers without root rights.
+/// Creates the directory with the file. All users can read it, because a server's workers may run without root rights.
 fn root() -> TempDir {
     let dir = tempfile::tempdir().unwrap();
     std::fs::write(dir.path().join("file"), vec![b'x'; FILE_BYTES]).unwrap();
@@ -22,13 +22,15 @@ fn open_to_all(dir: &Path) {
     assert!(Command::new("chmod").arg("755").arg(dir).status().unwrap().success());
 }
 
-/// Starts nginx with one worker on CPU `cpu` and an access log (`OK 200` per request). `location` and `http` are
-/// additional directives. Returns `None` if nginx is not installed.
+/// Starts nginx with one worker on CPU `cpu`. Its access log has the line `OK 200` for each successful request.
+/// `location` and `http` are additional directives for these blocks of the configuration. Returns `None` if nginx is
+/// not installed.
 pub fn nginx(cpu: u32, location: &str, http: &str) -> Option<Running> {
     nginx_workers((1, &cpu.to_string()), location, http)
 }
 
-/// Starts nginx with several workers on a list of CPUs. Connections are spread over the workers.
+/// Starts nginx with several workers on a list of CPUs. The kernel distributes connections among the workers. Returns
+/// `None` if nginx is not installed.
 pub fn nginx_workers((workers, cpus): (u32, &str), location: &str, http: &str) -> Option<Running> {
     let (nginx, port, dir) = (program("nginx")?, free_port(), root());
     let d = dir.path();
@@ -48,13 +50,13 @@ pub fn nginx_workers((workers, cpus): (u32, &str), location: &str, http: &str) -
     Some(Running::start(command, port, dir))
 }
 
-/// Starts Apache httpd with the event worker and an unbuffered log (`OK 200` per request). Returns `None` if Apache is
-/// not installed.
+/// Starts Apache httpd with the event module. Its access log is not buffered, and has the line `OK 200` for each
+/// successful request. Returns `None` if Apache is not installed.
 pub fn apache() -> Option<Running> {
     apache_with_log("OK %>s")
 }
 
-/// Starts Apache with a log in this format. The log is the file `access` in its directory.
+/// Starts Apache with the log format `format`. The log is the file `access` in the server's directory.
 pub fn apache_with_log(format: &str) -> Option<Running> {
     let (apache, port, dir) = (program("apache2")?, free_port(), root());
     let modules = PathBuf::from("/usr/lib/apache2/modules");
@@ -73,8 +75,9 @@ pub fn apache_with_log(format: &str) -> Option<Running> {
     modules.exists().then(|| Running::start(command, port, dir))
 }
 
-/// Starts Python's http.server with an unbuffered log (`" 200 ` per request). This server has one thread per connection
-/// and a listen queue of five. Returns `None` if Python is not installed.
+/// Starts Python's http.server. It has one thread per connection and a listen queue of five. Its log, the file
+/// `access`, is not buffered, and a line with `" 200 ` means a successful request. Returns `None` if Python is not
+/// installed.
 pub fn python() -> Option<Running> {
     let (python, port, dir) = (program("python3")?, free_port(), root());
     let mut command = Command::new("sh");

@@ -1,5 +1,5 @@
-//! A Slurm cluster on hosts of a testbed: munged and slurmctld on the first host, and a slurmd on each node. The
-//! machine's own Slurm is not touched.
+//! A Slurm cluster on hosts of a testbed: munged, slurmctld on the conductor, and a slurmd on each node. The machine's
+//! own Slurm is not touched.
 
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};
@@ -10,15 +10,15 @@ use serde_json::Value;
 use crate::process::seen_within;
 use crate::{ChildProcess, SetupError, SshHosts, eventually, installed, or_skip, program};
 
-/// Programs that a Slurm cluster needs.
+/// Programs without which no Slurm cluster can be started.
 const PROGRAMS: [&str; 6] = ["munged", "slurmctld", "slurmd", "salloc", "sinfo", "unshare"];
 
-/// Maximum wait for Slurm's daemons, which check each other only every few seconds.
+/// Maximum time to wait for Slurm's daemons. The daemons check each other only every few seconds.
 const PATIENCE: Duration = Duration::from_secs(60);
 
 /// A Slurm cluster on hosts of a testbed.
 pub struct Slurm {
-    // Daemons, in the order in which they are ended.
+    // The fields are dropped in this order, so the daemons end in this order.
     slurmds: Vec<(String, ChildProcess)>,
     _slurmctld: ChildProcess,
     _munged: ChildProcess,
@@ -29,13 +29,14 @@ pub struct Slurm {
 }
 
 impl Slurm {
-    /// Starts the cluster. The first host is the conductor. Skips the test if this machine cannot create the hosts.
+    /// Starts the cluster. `conductor` is the host on which slurmctld and loadline run. Skips the test if this machine
+    /// cannot run a cluster.
     #[track_caller]
     pub fn start(test: &str, hosts: SshHosts, conductor: &str, nodes: &[&str]) -> Option<Self> {
         or_skip(test, Self::where_possible(hosts, conductor, nodes))
     }
 
-    /// Starts the cluster outside of tests.
+    /// Starts the cluster, for callers outside of tests.
     pub fn where_possible(hosts: SshHosts, conductor: &str, nodes: &[&str]) -> Result<Self, SetupError> {
         installed(&PROGRAMS)?;
         let dir = hosts.path("slurm");
@@ -52,13 +53,13 @@ impl Slurm {
         Ok(made)
     }
 
-    /// Waits until this many nodes are idle. After a job ends, its nodes stay allocated until Slurm notices the end.
+    /// Waits until `nodes` nodes are idle. After a job has ended, its nodes stay allocated until Slurm notices its end.
     #[track_caller]
     pub fn await_idle(&self, nodes: usize) {
         self.idle(nodes).unwrap();
     }
 
-    /// Waits for idle nodes outside of tests.
+    /// Waits until `nodes` nodes are idle, for callers outside of tests.
     pub fn idle(&self, nodes: usize) -> Result<(), SetupError> {
         let mut last = String::new();
         let idle = seen_within(PATIENCE, || {
@@ -77,19 +78,19 @@ impl Slurm {
         command
     }
 
-    /// Returns the process ID of a node's slurmd.
+    /// Returns the process ID of the slurmd of a node.
     pub fn daemon(&self, node: &str) -> u32 {
         self.slurmds.iter().find(|(name, _)| name == node).unwrap().1.pid()
     }
 
-    /// Restarts a node's slurmd after it was killed.
+    /// Starts the slurmd of a node again, for example after it was killed.
     pub fn start_daemon(&mut self, node: &str) {
         self.slurmds.retain(|(name, _)| name != node);
         let started = slurmd(&self.hosts, &self.config, node);
         self.slurmds.push((node.into(), started));
     }
 
-    /// Runs loadline in an allocation of nodes, calls `during` meanwhile, and waits for the end.
+    /// Runs loadline in an allocation of `nodes` nodes, calls `during` meanwhile, and waits until loadline ends.
     pub fn run(&self, nodes: usize, args: &[&str], during: impl FnOnce(&SshHosts)) -> (Value, Output) {
         let mut command = self.command("salloc");
         command.args(["-Q", "--oversubscribe", "-N", &nodes.to_string()]).arg(self.hosts.binary());
@@ -97,7 +98,7 @@ impl Slurm {
     }
 }
 
-/// Starts a daemon on a host of the testbed, with its own host name and in the namespaces of that host.
+/// Starts a daemon on a host of the testbed, in the host's namespaces and with the host's name.
 fn daemon(hosts: &SshHosts, host: &str, line: &str) -> ChildProcess {
     let mut command = hosts.inside(host, &program("unshare").unwrap());
     command.args(["--uts", "sh", "-c", &format!("hostname {host}; exec {line}")]);

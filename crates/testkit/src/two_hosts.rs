@@ -1,4 +1,4 @@
-//! Two hosts of a testbed, `server` and `client1`, joined by a medium. Needs no root.
+//! A testbed with two hosts, `server` and `client1`, which are joined by a simulated network. It needs no root rights.
 
 use std::cell::Cell;
 use std::io::{BufRead as _, BufReader};
@@ -11,17 +11,18 @@ use crate::{has_testbed, json_of};
 
 const SERVER: &str = "10.77.0.1";
 
-/// The two hosts, which end when this value is dropped.
+/// The testbed with the two hosts. It is removed when this value is dropped.
 pub struct TwoHosts {
     binary: PathBuf,
     dir: tempfile::TempDir,
-    /// Port of the next server. Each server gets a new port, because the kernel closes an io_uring and its listening
-    /// socket shortly after the process ends.
+    /// Port of the next server. Each server gets a new port. The kernel closes an io_uring, and the listening socket in
+    /// it, only some time after the process has ended.
     port: Cell<u16>,
 }
 
 impl TwoHosts {
-    /// Creates the hosts. Skips the test if this machine has no testbed.
+    /// Creates the hosts, joined by `medium` (a simulated network). Skips the test if this machine cannot create a
+    /// testbed.
     pub fn up(test: &str, binary: &Path, medium: &str) -> Option<Self> {
         let way = Self { binary: binary.into(), dir: tempfile::tempdir().unwrap(), port: Cell::new(8080) };
         let output = way.testbed(&["up", "way", "--medium", medium]).output().unwrap();
@@ -42,19 +43,20 @@ impl TwoHosts {
         command
     }
 
-    /// Sets the maximum buffer size of connections that a host opens or accepts from now on.
+    /// Sets the maximum buffer size of connections that a host opens or accepts from now on. `setting` is `tcp_rmem` or
+    /// `tcp_wmem`.
     pub fn small_buffers(&self, host: &str, setting: &str, bytes: u32) {
         self.shell(host, &format!("echo 4096 {bytes} {bytes} >/proc/sys/net/ipv4/{setting}"));
     }
 
-    /// Runs a line of shell on a host.
+    /// Runs a shell command on a host. Fails the test if the command fails.
     #[track_caller]
     pub fn shell(&self, host: &str, line: &str) {
         let output = self.inside(host, Path::new("/bin/sh")).args(["-c", line]).output().unwrap();
         assert!(output.status.success(), "{line}: {}", said(&output));
     }
 
-    /// Returns the current rate of each wire in bytes per second.
+    /// Returns the current rate of each link of the simulated network, bytes per second.
     pub fn rates(&self) -> Vec<f64> {
         let output = self.testbed(&["status", "way", "--json"]).output().unwrap();
         let status: Value = serde_json::from_slice(&output.stdout).unwrap();
@@ -63,7 +65,7 @@ impl TwoHosts {
         rates.map(|column| column["values"][0].as_f64().unwrap()).collect()
     }
 
-    /// Starts `serve http` with these flags.
+    /// Starts `loadline serve http` with these flags on the host `server`.
     pub fn serve(&self, flags: &[&str]) -> Server {
         let mut command = self.inside("server", Path::new("/bin/sh"));
         command.args(["-c", "echo $$; exec \"$@\"", "sh"]).arg(&self.binary);
@@ -76,14 +78,15 @@ impl TwoHosts {
         Server { child, pid, addr }
     }
 
-    /// Runs a loadline command on `client1` against a server with these flags.
+    /// Starts a server with the flags `server`, runs the loadline command `what` against it on `client1`, and returns
+    /// the run.
     #[track_caller]
     pub fn run(&self, what: &str, server: &[&str], more: &[&str]) -> Value {
         let server = self.serve(server);
         json_of(&mut self.client(what, &server, more))
     }
 
-    /// Returns a loadline command on `client1` against a server.
+    /// Returns the loadline command `what` with its target `server`, to run on `client1`.
     pub fn client(&self, what: &str, server: &Server, more: &[&str]) -> Command {
         let mut command = self.inside("client1", &self.binary);
         let url = format!("http://{}/", server.addr);
@@ -92,7 +95,7 @@ impl TwoHosts {
     }
 }
 
-/// A server on a host, which ends when this value is dropped.
+/// A server on the host `server`. It ends when this value is dropped.
 pub struct Server {
     child: Child,
     pid: String,

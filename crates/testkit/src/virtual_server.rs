@@ -1,34 +1,35 @@
-//! A server in virtual time, for tests of the search. A run of half a minute takes a fraction of a second, and equal
-//! seeds give equal runs.
+//! A server in virtual (simulated) time, for tests of the search. A run of half a minute takes a fraction of a second
+//! of real time, and equal seeds give equal runs.
 
 use lab::search::Conductor;
 use lab::{LabError, Point};
 use load::{SimServer, simulate};
 use run::{Cost, FigureUnit, LoadPlan, Objective, Plan, Protocol, Reading, Run, Side, Steady, TENTH_S, Trial, Window};
 
-/// Time in seconds of a trial besides warm-up and window, unless the test sets another: starting agents and a short
-/// drain.
+/// Default duration of a trial's other parts than warm-up and window (starting agents, and a short drain), seconds.
 const AROUND_A_TRIAL_S: f64 = 0.08;
-/// Time for which pauses are generated, as a multiple of the search's budget. No search takes longer.
+/// Period for which pauses are generated, as a multiple of the search's budget. No search takes longer than this
+/// period.
 const BUDGETS: f64 = 3.0;
 
-/// Share of the CPUs that other programs take on a quiet machine.
+/// Share of the CPUs that other programs use on a quiet machine.
 const USUAL_SHARE: f64 = 0.03;
-/// Standard deviation of a measured share of the CPUs in a tenth of a second. The kernel counts CPU time in ticks, so
-/// short measurements scatter.
+/// Standard deviation of the share of the CPUs as measured over a tenth of a second. The kernel counts CPU time in
+/// ticks, so short measurements vary.
 const TICKS_SD: f64 = 0.03;
 
-/// Pauses of a machine, as on a shared host. The pauses start at Poisson times and have exponential lengths.
+/// Random pauses of the whole machine, as on a shared host. They start at the times of a Poisson process, and their
+/// lengths are exponentially distributed.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Pauses {
-    /// Pauses per second.
+    /// Mean number of pauses per second.
     pub rate: f64,
-    /// Mean length of a pause in seconds.
+    /// Mean length of a pause, seconds.
     pub mean_s: f64,
 }
 
 impl Pauses {
-    /// Returns start and end of each pause until `until_s`, in order and without overlap.
+    /// Returns the start and the end of each pause until `until_s`. The pauses are in order and do not overlap.
     fn times(self, seed: u64, until_s: f64) -> Vec<(f64, f64)> {
         let mut random = fastrand::Rng::with_seed(seed ^ 0x0070_a5e5);
         let mut exponential = |mean: f64| -(1.0 - random.f64()).ln() * mean;
@@ -41,32 +42,32 @@ impl Pauses {
     }
 }
 
-/// Random changes in the speed of a machine, as on a host whose guests share its caches. The logarithm of the speed is
-/// an Ornstein-Uhlenbeck process.
+/// Random changes of a machine's speed, as on a host whose virtual machines share its caches. The logarithm of the
+/// speed is an Ornstein-Uhlenbeck process.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Drift {
     /// Standard deviation of the logarithm of the speed.
     pub sd: f64,
-    /// Correlation time in seconds, after which the correlation of the process has fallen to 1/e.
+    /// Correlation time, seconds. Two speeds at this distance in time have a correlation of 1/e.
     pub forgets_s: f64,
 }
 
-/// A program that takes CPU time beside the server for a while.
+/// A program that uses the server's CPU for a while, in turns with the server.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Neighbour {
-    /// Start in seconds since the begin of the run.
+    /// Start of the program, seconds since the start of the run.
     pub begin_s: f64,
-    /// Length in seconds.
+    /// Running time of the program, seconds.
     pub length_s: f64,
     /// Share of the server's speed that the program takes, 0 to 1.
     pub share: f64,
 }
 
 impl Neighbour {
-    /// Length of a turn of the server and of a turn of this program together, seconds.
+    /// Duration of one turn of the program plus one turn of the server, seconds.
     const TURNS_S: f64 = 0.006;
 
-    /// Returns the times in which the program runs and the server waits, in order.
+    /// Returns the periods, in order, in which the program runs and the server waits for the CPU.
     fn turns(self) -> Vec<(f64, f64)> {
         let begin_s = |turn: u32| self.begin_s + Self::TURNS_S * f64::from(turn);
         let turns = (self.length_s / Self::TURNS_S) as u32;
@@ -74,41 +75,43 @@ impl Neighbour {
     }
 }
 
-/// A queueing model of a server, and the run of a search against it.
+/// A queueing model of a server, and the run of a search that tests this server.
 #[derive(Clone, Debug)]
 pub struct VirtualServer {
-    /// The model. Each trial sets the seed and the stalls (the pauses) of this model.
+    /// The model. Its seed, its stalls (pauses) and its service time are replaced in each trial.
     pub server: SimServer,
     run: Run,
     load: LoadPlan,
     pauses: Vec<(f64, f64)>,
-    /// Stalls of the server alone, which the meter of the machine's pauses does not notice.
+    /// Stalls that stop only the server. The observer of the machine's pauses does not notice them.
     stalls: Vec<(f64, f64)>,
     neighbours: Vec<Neighbour>,
     drift: Option<Drift>,
-    /// Standard deviation of the logarithm of the measured CPU time per request, besides the machine's speed. `None`
-    /// measures no CPU time.
+    /// Standard deviation of the logarithm of the measured CPU time per request, in addition to changes of the
+    /// machine's speed. `None` if no CPU time is measured.
     cpu_noise: Option<f64>,
-    /// Seconds that are added to the search's time at the end of the sweep.
+    /// Time that the search gets in addition at the end of the sweep, seconds.
     unused_s: f64,
     without_proof: bool,
-    /// Time of each trial besides warm-up and window, seconds.
+    /// Duration of each trial's other parts than warm-up and window, seconds.
     around_s: f64,
-    /// Response time of the first request, seconds. `None` means that the first request takes the usual service time.
+    /// Response time of the test request, seconds; `None` if the test request takes the model's service time.
     first_s: Option<f64>,
-    /// Logarithm of the current speed, the time at which it was drawn, and the random generator for later speeds.
+    /// Logarithm of the current speed, the time at which it was drawn, and the random generator that draws the next
+    /// speed.
     speed: (f64, f64, fastrand::Rng),
     now_s: f64,
-    /// Time that is not counted as the search's own, seconds.
+    /// Time that does not count as used by the search, seconds.
     left_out_s: f64,
     seed: u64,
 }
 
 impl VirtualServer {
-    /// Creates a server for a plan's budget, objective and limits. `seed` determines arrivals, service times and
-    /// pauses.
+    /// Creates a server for a search with the budget, the objective and the limits of `plan`. `seed` determines
+    /// arrivals, service times and pauses.
     pub fn new(server: SimServer, plan: Plan, seed: u64) -> Self {
-        // A server that refuses requests needs a protocol with a status. Other models run faster without a protocol.
+        // A model that refuses requests needs a protocol with statuses. Other models use the simplest protocol, which
+        // is faster to simulate.
         let protocol = match server.limit {
             Some(_) => plan.load.protocol.clone(),
             None => Protocol::Echo { message_bytes: 1 },
@@ -136,28 +139,30 @@ impl VirtualServer {
         }
     }
 
-    /// Adds pauses of the machine.
+    /// Adds pauses of the whole machine.
     #[must_use]
     pub fn paused(mut self, pauses: Pauses) -> Self {
         self.pauses = pauses.times(self.seed, BUDGETS * self.run.plan.search.budget_s);
         self
     }
 
-    /// Adds a stall of the server alone, which the meter of the machine's pauses does not notice.
+    /// Adds a stall that stops only the server. The observer of the machine's pauses does not notice it.
     #[must_use]
     pub fn stalled(mut self, begin_s: f64, length_s: f64) -> Self {
         self.stalls.push((begin_s, begin_s + length_s));
         self
     }
 
-    /// Adds many stalls of the server, in order, as by another program that takes the CPU from time to time.
+    /// Adds stalls of the server, which must be in order. They act like another program that uses the CPU from time to
+    /// time.
     #[must_use]
     pub fn disturbed(mut self, stalls: &[(f64, f64)]) -> Self {
         self.stalls.extend_from_slice(stalls);
         self
     }
 
-    /// Adds programs that take CPU time from the server. The observers notice them.
+    /// Adds programs that use the server's CPU. The trials record the CPU time of other programs, so the search can
+    /// notice these programs.
     #[must_use]
     pub fn beside(mut self, neighbours: &[Neighbour]) -> Self {
         self.neighbours.extend_from_slice(neighbours);
@@ -165,8 +170,8 @@ impl VirtualServer {
         self
     }
 
-    /// Returns the share of the CPUs that other programs take in each tenth of a second of a load that begins at
-    /// `begin_s` seconds of the run. The kernel counts in ticks, so that a value is off by some percent.
+    /// Returns the share of the CPUs that other programs use, for each tenth of a second of a load. The load begins at
+    /// `begin_s` seconds of the run. Each value has a random error of some percent, like a measured one.
     fn others(&self, begin_s: f64, length_s: f64) -> Vec<f64> {
         let mut random = fastrand::Rng::with_seed(self.trial_seed() ^ 0x07e2);
         let of_tenth = |tenth: u32| {
@@ -178,22 +183,22 @@ impl VirtualServer {
         (0..(length_s / TENTH_S + 0.5) as u32).map(of_tenth).collect()
     }
 
-    /// Gives the search also the time of the final experiment, as `find` does if no experiment fits.
+    /// Gives the search the time that the final experiment would take, as `find` does if it makes no experiment.
     #[must_use]
     pub fn without_proof(mut self) -> Self {
         self.without_proof = true;
         self
     }
 
-    /// Sets the response time of the test request, which other programs may delay.
+    /// Sets the response time of the test request, seconds. On a real machine, other programs may delay it.
     #[must_use]
     pub fn answering_first_in(mut self, seconds: f64) -> Self {
         self.first_s = Some(seconds);
         self
     }
 
-    /// Sets how long each trial takes besides its warm-up and its window, seconds. On a busy machine, this time is long
-    /// because agents start slowly.
+    /// Sets the duration of each trial's other parts than warm-up and window, seconds. On a busy machine, they take
+    /// long, because agents start slowly.
     #[must_use]
     pub fn starting_agents_in(mut self, seconds: f64) -> Self {
         self.around_s = seconds;
@@ -205,21 +210,22 @@ impl VirtualServer {
         self.seed
     }
 
-    /// Adds speed changes of the machine between trials.
+    /// Adds changes of the machine's speed between trials.
     #[must_use]
     pub fn drifting(mut self, drift: Drift) -> Self {
         self.drift = Some(drift);
         self
     }
 
-    /// Adds the CPU time of the server per request: its service time, with this noise per trial.
+    /// Adds measurements of the server's CPU time per request. It equals the service time, with a random error per
+    /// trial. `noise` is the standard deviation of its logarithm.
     #[must_use]
     pub fn with_cpu_time(mut self, noise: f64) -> Self {
         self.cpu_noise = Some(noise);
         self
     }
 
-    /// Returns the server's side of a trial with this service time.
+    /// Returns the server's side of a trial with this service time; `None` if no CPU time is measured.
     fn server_side(&self, service_ns: u64) -> Option<Side> {
         let mut random = fastrand::Rng::with_seed(self.trial_seed() ^ 0xc057);
         let us = service_ns as f64 / 1e3 * (self.cpu_noise? * normal(&mut random)).exp();
@@ -228,7 +234,7 @@ impl VirtualServer {
         Some(Side { costs, ..Side::default() })
     }
 
-    /// Returns a worker's service time at the machine's current speed in nanoseconds.
+    /// Draws the machine's speed for the next trial. Returns the resulting service time, nanoseconds.
     fn service_ns(&mut self) -> u64 {
         let Some(drift) = self.drift else { return self.server.service_ns };
         let (ln, since_s, random) = &mut self.speed;
@@ -238,10 +244,10 @@ impl VirtualServer {
         (self.server.service_ns as f64 * (-*ln).exp()) as u64
     }
 
-    /// Searches for the capacity as the command `find` does, and judges the run.
+    /// Searches for the capacity as `loadline find` does, and judges the run.
     pub fn find(mut self) -> Result<Run, LabError> {
         let response_s = self.first_s.unwrap_or(self.server.service_ns as f64 / 1e9);
-        // The command `find` reserves a part of the budget for its final experiment.
+        // `loadline find` reserves a part of the budget for its final experiment.
         let (budget, proof_s) = lab::search::Budget::with_proof(self.run().plan.search.budget_s, response_s);
         self.unused_s = if self.without_proof { proof_s } else { 0.0 };
         lab::search::capacity(&mut self, budget, response_s)?;
@@ -250,7 +256,7 @@ impl VirtualServer {
         Ok(self.run)
     }
 
-    /// Searches for the capacity as a number of users with the plan's think time.
+    /// Searches for the largest number of users, with the plan's think time, and judges the run.
     pub fn find_users(mut self) -> Result<Run, LabError> {
         let response_s = self.server.service_ns as f64 / 1e9;
         let budget = lab::search::Budget::new(self.run().plan.search.budget_s);
@@ -260,9 +266,9 @@ impl VirtualServer {
         Ok(self.run)
     }
 
-    /// Runs one trial without a search.
+    /// Simulates one trial, without a search.
     pub fn conduct(&mut self, plan: &LoadPlan, point: &Point) -> Result<Trial, LabError> {
-        // The warm-up has its minimum length, which is the worst case.
+        // The warm-up gets its minimum length, which is the worst case for the search.
         let plan = &LoadPlan { warmup_s: plan.warmup_s.min(plan.least_warmup_s), ..plan.clone() };
         let service_ns = self.service_ns();
         let server =
@@ -279,7 +285,7 @@ impl VirtualServer {
         if !self.neighbours.is_empty() {
             trial.measured.others = others;
         }
-        // The meter of a virtual host's pauses detects every pause that a real meter would detect.
+        // A real observer detects pauses of about 2 ms or more. The observer here detects all of them.
         trial.measured.pauses =
             pauses.into_iter().filter(|p| p.length_s() >= 0.002 && p.begin_s < window.end_s).collect();
         trial.steady =
@@ -287,20 +293,20 @@ impl VirtualServer {
         Ok(trial)
     }
 
-    /// Returns the seed of a trial. Service times differ in each trial, and arrivals follow the plan's seed, as in a
-    /// live run.
+    /// Returns the seed of the next trial, which determines its service times. Arrivals depend only on the plan's seed,
+    /// as in a real run.
     fn trial_seed(&self) -> u64 {
         self.seed.wrapping_mul(1_000_003).wrapping_add(self.run.trials.len() as u64)
     }
 
-    /// Returns the future pauses and stalls, relative to the start of the next trial.
+    /// Returns the pauses and stalls that have not ended, with times relative to the start of the next trial.
     fn stalls_ns(&self) -> Vec<(u64, u64)> {
         let mut all = [self.pauses.as_slice(), &self.stalls].concat();
         all.sort_by(|a, b| a.0.total_cmp(&b.0));
         self.ahead_ns(&all)
     }
 
-    /// Returns the future times, relative to the start of the next trial.
+    /// Returns the periods that have not ended, with times relative to the start of the next trial, nanoseconds.
     fn ahead_ns(&self, times: &[(f64, f64)]) -> Vec<(u64, u64)> {
         let ahead = |at: f64| ((at - self.now_s).max(0.0) * 1e9) as u64;
         let to_come = times.iter().filter(|(_, end)| *end > self.now_s);
@@ -308,7 +314,7 @@ impl VirtualServer {
     }
 }
 
-/// Returns a standard normal random number (G. E. P. Box and M. E. Muller, 1958).
+/// Returns a random number with the standard normal distribution (G. E. P. Box and M. E. Muller, 1958).
 fn normal(random: &mut fastrand::Rng) -> f64 {
     let (u, v) = (1.0 - random.f64(), random.f64());
     (-2.0 * u.ln()).sqrt() * (std::f64::consts::TAU * v).cos()

@@ -1,9 +1,9 @@
-//! Checks that the files of a crate do not depend on each other in a cycle. Code that two files share belongs in a
-//! third file, on which both depend.
+//! Checks that the source files of a crate do not depend on each other in a cycle. Code that two files share belongs in
+//! a third file, on which both depend.
 //!
-//! The check reads the sources as text. The check looks for paths that begin with `crate`, `self`, `super` or the name
-//! of a module, outside of tests. A re-exported name (`pub use`) counts as a dependency on its definition, which may be
-//! in another crate.
+//! The check reads the sources as text. It looks for paths outside of tests that begin with `crate`, `self`, `super` or
+//! the name of a module. A name that is re-exported (`pub use`) counts as a dependency on the file that defines it. If
+//! another crate defines it, it counts as no dependency.
 
 #![allow(clippy::unwrap_used)]
 
@@ -16,7 +16,7 @@ type Module = Vec<String>;
 #[derive(Default)]
 struct Crate {
     texts: BTreeMap<Module, String>,
-    /// Re-exports of each module: the name, and the original path.
+    /// Re-exports of each module, as (name, path of the definition).
     passed_on: BTreeMap<Module, BTreeMap<String, Vec<String>>>,
 }
 
@@ -48,7 +48,8 @@ impl Crate {
         }
     }
 
-    /// Returns the module to which a path in `module` leads.
+    /// Returns the module in which the definition at `path` is, as seen from `module`; `None` for a path into another
+    /// crate.
     fn target(&self, module: &[String], path: &[String], depth: u32) -> Option<Module> {
         let (mut at, mut rest) = match path.first()?.as_str() {
             "crate" => (Vec::new(), &path[1..]),
@@ -73,7 +74,7 @@ impl Crate {
         }
     }
 
-    /// Returns the dependencies of each module.
+    /// Returns the modules on which each module depends.
     fn arrows(&self) -> BTreeMap<&Module, BTreeSet<Module>> {
         let of = |(module, text)| -> (&Module, BTreeSet<Module>) {
             let (module, text): (&Module, &String) = (module, text);
@@ -84,7 +85,7 @@ impl Crate {
         self.texts.iter().map(of).collect()
     }
 
-    /// Returns the modules that depend on themselves, directly or indirectly.
+    /// Returns the modules that depend on themselves, directly or through other modules.
     fn in_cycles(&self) -> Vec<String> {
         let arrows = self.arrows();
         let reached = |from: &Module| {
@@ -98,7 +99,7 @@ impl Crate {
     }
 }
 
-/// Returns the code without comments, strings and tests.
+/// Returns source code without its comments, its unit tests and the contents of its strings.
 fn code(text: &str) -> String {
     let text = text.split("#[cfg(test)]\nmod tests {").next().unwrap_or_default();
     let lines = text.lines().map(|line| line.split("//").next().unwrap_or_default());
@@ -107,7 +108,7 @@ fn code(text: &str) -> String {
     quoted.split('"').step_by(2).collect::<Vec<_>>().join("\"\"")
 }
 
-/// Returns every `use` of a file: true for a re-export, and the paths in it.
+/// Returns the paths of every `use` statement in a source text. The flag is true for a re-export.
 fn uses(text: &str) -> Vec<(bool, Vec<Vec<String>>)> {
     let statement = |at: usize| {
         let line = text[..at].rfind('\n').map_or(0, |n| n + 1);
@@ -120,7 +121,7 @@ fn uses(text: &str) -> Vec<(bool, Vec<Vec<String>>)> {
     text.match_indices("use ").filter_map(|(at, _)| statement(at)).collect()
 }
 
-/// Returns the paths in a `use` tree.
+/// Returns the paths that a `use` tree imports.
 fn paths(tree: &str) -> Vec<Vec<String>> {
     let tree = tree.trim();
     let Some((before, inside)) = tree.split_once('{') else {
@@ -143,7 +144,7 @@ fn paths(tree: &str) -> Vec<Vec<String>> {
     parts.map(|path| [&before[..], &path].concat()).collect()
 }
 
-/// Returns the paths used within the code.
+/// Returns the paths that a source text uses outside of `use` statements.
 fn inline(text: &str) -> Vec<Vec<String>> {
     let words = text.lines().filter(|line| !line.trim_start().contains("use "));
     let words = words.flat_map(|line| line.split(|c: char| !(c.is_alphanumeric() || c == '_' || c == ':')));
@@ -156,7 +157,7 @@ fn sources() -> Vec<PathBuf> {
     let inside = |dir: &Path| -> Vec<PathBuf> {
         std::fs::read_dir(dir).unwrap().map(|entry| entry.unwrap().path()).filter(|path| path.is_dir()).collect()
     };
-    // A crate may be inside the folder of another crate, as the C interface of the event API is.
+    // A crate may be inside the folder of another crate. The C interface of the event API is one.
     let all = inside(&crates).into_iter().flat_map(|dir| inside(&dir).into_iter().chain([dir]).collect::<Vec<_>>());
     all.filter(|dir| dir.join("Cargo.toml").is_file()).map(|dir| dir.join("src")).filter(|src| src.is_dir()).collect()
 }

@@ -1,4 +1,5 @@
-//! Checks that all crates have the metadata of a published crate, and that a package holds all files that it needs.
+//! Checks that all crates have the metadata that a crate registry requires, and that their packages contain all files
+//! that they need.
 
 #![allow(clippy::unwrap_used)]
 
@@ -27,7 +28,7 @@ fn words(list: &Value) -> Vec<&str> {
     list.as_array().unwrap().iter().filter_map(Value::as_str).collect()
 }
 
-/// Returns the faults in a package's metadata that a registry would refuse.
+/// Returns the faults in a package's metadata because of which a registry would refuse it.
 fn faults(package: &Value) -> Vec<String> {
     let text = |field: &str| package[field].as_str().unwrap_or_default();
     let mut faults = Vec::new();
@@ -67,7 +68,7 @@ fn a_fault_is_found() {
     assert_eq!(faults(&package).len(), 4, "{:?}", faults(&package));
 }
 
-/// A file outside of the crate's folder would be missing in the published package.
+/// A published package does not contain files outside of the crate's folder, so code must not include such files.
 #[test]
 fn a_package_holds_every_file_that_its_code_includes() {
     let mut included = 0;
@@ -94,7 +95,8 @@ fn a_package_holds_every_file_that_its_code_includes() {
     assert!(included > 10, "only {included} included files were found");
 }
 
-/// Returns a path without `..`. Links stay, because a package holds the file at the link's place.
+/// Returns a path without its `..` components. Symbolic links are not resolved, because a package stores a linked file
+/// at the place of the link.
 fn without_dots(path: &Path) -> PathBuf {
     path.components().fold(PathBuf::new(), |mut short, part| {
         if part == std::path::Component::ParentDir {
@@ -106,7 +108,7 @@ fn without_dots(path: &Path) -> PathBuf {
     })
 }
 
-/// Returns the files that a source includes.
+/// Returns the paths that a source text includes with `include_str!` or `include_bytes!`.
 fn files_in(source: &str) -> impl Iterator<Item = &str> {
     let of = |name: &'static str| source.split(name).skip(1).filter_map(|rest| rest.split('"').next());
     of("include_str!(\"").chain(of("include_bytes!(\""))

@@ -1,8 +1,9 @@
-//! The thread that moves frames. The thread reads frames from hosts and asks the [`Relay`] when each frame arrives.
-//! Frames wait in a timer heap until their arrival time. Then they go to their host.
+//! The forwarder: a thread that moves frames between the hosts of a testbed. It reads frames from the hosts, and asks
+//! the [`Relay`] (a model of the medium) when each frame arrives. Frames wait in a timer heap until their arrival time,
+//! and then go to their hosts.
 //!
-//! The thread switches frames by their destination address. A frame to a group address goes to every other host, but
-//! uses the medium only once.
+//! The thread switches frames by their destination address. A frame to a group address goes to all other hosts, but
+//! takes time on the medium only once.
 
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
@@ -17,26 +18,27 @@ use sys::{Errno, clock, limits};
 
 use super::{Counts, Fate, Relay};
 
-/// Maximum size of a frame in bytes: header, VLAN tag and an MTU of 9000.
+/// Maximum size of a frame, bytes: the header, a VLAN tag, and an MTU of 9000.
 const MAX_FRAME_BYTES: usize = 9216;
-/// Maximum number of frames taken from one host before the other hosts have their turn.
+/// Maximum number of frames that are read from one host before the other hosts are read.
 const MAX_FRAMES_PER_TURN: usize = 32;
-/// Maximum sleep of the thread in nanoseconds. The thread therefore notices a request to stop within this time.
+/// Maximum time for which the thread sleeps, nanoseconds. The thread therefore notices within this time that it must
+/// stop.
 const MAX_SLEEP_NS: u64 = 50_000_000;
 
-/// The forwarder's end of one host's interface.
+/// The forwarder's end of a host's network interface.
 #[derive(Debug)]
 pub(crate) struct Port {
     pub(crate) tap: Tap,
     pub(crate) mac: [u8; 6],
 }
 
-/// The running forwarder. Dropping this value stops the forwarder.
+/// A running forwarder. It stops when this value is dropped.
 pub(crate) struct Engine {
     shared: Arc<Shared>,
-    /// Full rate in bits per second; `None` means no limit.
+    /// Full rate of the medium, bits per second; `None` if the medium has no rate limit.
     bits_per_s: Option<u64>,
-    /// Current rate in bits per second.
+    /// Current rate of the medium, bits per second; 0 if the medium has no rate limit.
     now: AtomicU64,
     thread: Option<JoinHandle<()>>,
 }
@@ -60,7 +62,8 @@ struct ForwardLoop {
     number: u64,
 }
 
-/// A frame and its arrival time. Frames with equal arrival times are ordered by their number.
+/// A frame that is on its way, with its arrival time. Frames that arrive at the same time are delivered in the order of
+/// `number`.
 #[derive(PartialEq, Eq, PartialOrd, Ord)]
 struct DueFrame {
     at_ns: u64,
@@ -69,7 +72,7 @@ struct DueFrame {
 }
 
 impl Engine {
-    /// Starts the forwarder thread for a relay. `bits_per_s` is the full rate of the medium.
+    /// Starts the forwarder's thread. `relay` models the medium, and `bits_per_s` is the medium's full rate.
     pub(crate) fn start(ports: Vec<Port>, relay: Box<dyn Relay>, bits_per_s: Option<u64>) -> io::Result<Self> {
         let epoll = Epoll::new()?;
         for (token, port) in ports.iter().enumerate() {
@@ -87,12 +90,12 @@ impl Engine {
         Ok(Self { shared, bits_per_s, now: AtomicU64::new(bits_per_s.unwrap_or(0)), thread: Some(thread) })
     }
 
-    /// Returns the current rate in bits per second; `None` means no limit.
+    /// Returns the current rate of the medium, bits per second; `None` if the medium has no rate limit.
     pub(crate) fn bits_per_s(&self) -> Option<u64> {
         self.bits_per_s.map(|_| self.now.load(Relaxed))
     }
 
-    /// Sets the rate of the medium to this share of its full rate, beginning with the next frame.
+    /// Sets the rate of the medium to a share of its full rate. The new rate applies from the next frame on.
     pub(crate) fn set_speed(&self, share: f64) -> Result<(), String> {
         let full = self.bits_per_s.ok_or("it has no rate that could be changed")?;
         let bits_per_s = ((full as f64 * share) as u64).max(1);
@@ -101,7 +104,7 @@ impl Engine {
         Ok(())
     }
 
-    /// Returns the counts of the medium so far.
+    /// Returns the counts of the medium since its creation.
     pub(crate) fn counts(&self) -> Counts {
         self.shared.relay().counts(clock::monotonic_ns())
     }
@@ -118,8 +121,8 @@ impl Drop for Engine {
 
 impl ForwardLoop {
     fn run(&mut self, epoll: &Epoll) {
-        // Without exact timers, every frame would be 50 µs late. Without a high priority, a busy host would slow the
-        // medium down. The forwarder works even if the kernel refuses both.
+        // With inexact timers, every frame would be about 50 µs late. With normal priority, a busy host would slow the
+        // medium down. The forwarder works even if the kernel refuses both settings.
         let _ = limits::exact_timers();
         let _ = limits::set_nice(-15);
         let mut events = Events::with_capacity(64);
@@ -135,14 +138,14 @@ impl ForwardLoop {
         }
     }
 
-    /// Returns the time until the next frame is due.
+    /// Returns the time until the thread has to do something next, at most [`MAX_SLEEP_NS`], nanoseconds.
     fn sleep_ns(&self, now: u64) -> u64 {
         let due = self.heap.peek().map(|Reverse(due)| due.at_ns);
         let turn = self.relay().wakes_ns();
         due.into_iter().chain(turn).min().map_or(MAX_SLEEP_NS, |at| at.saturating_sub(now)).min(MAX_SLEEP_NS)
     }
 
-    /// Passes every frame whose arrival time has come to its host. Returns the current time.
+    /// Delivers all frames whose arrival time has come. Returns the current time.
     fn deliver(&mut self) -> u64 {
         let mut now = clock::monotonic_ns();
         self.settle(now);
@@ -155,7 +158,7 @@ impl ForwardLoop {
         now
     }
 
-    /// Gives arrival times to waiting frames whose turn has come. The relay decides when this is.
+    /// Asks the relay which waiting frames may now be sent, and schedules their arrivals.
     fn settle(&mut self, now: u64) {
         loop {
             let Some((slot, at_ns)) = self.relay().settle(now) else { return };
@@ -168,7 +171,7 @@ impl ForwardLoop {
         self.heap.push(Reverse(DueFrame { at_ns, number: self.number, slot }));
     }
 
-    /// Passes a frame to its host. If the host's interface is down, the frame is lost, as on a real wire.
+    /// Delivers a frame. If the interface of the receiving host is down, the frame is lost, as on a real wire.
     fn hand_over(&mut self, slot: usize) {
         if let Some(frame) = self.frames.get(slot) {
             for (at, port) in self.ports.iter().enumerate() {
@@ -191,7 +194,8 @@ impl ForwardLoop {
         }
     }
 
-    /// Accepts a frame from a host. A frame for several hosts is offered to the relay only once.
+    /// Passes a frame from a host to the relay. A frame for several hosts is passed only once. A frame to an unknown
+    /// host, or to its own sender, is dropped.
     fn accept(&mut self, from: usize, bytes: &[u8]) {
         let group = bytes[0] & 1 == 1;
         let to = self.ports.iter().position(|port| bytes[..6] == port.mac);
@@ -212,14 +216,14 @@ impl ForwardLoop {
     }
 }
 
-/// Frames that have not arrived yet. Their buffers are reused.
+/// Buffers of the frames that have not arrived yet. Buffers are used again for later frames.
 #[derive(Default)]
 struct Slots {
     frames: Vec<Frame>,
     free: Vec<usize>,
 }
 
-/// A frame that has not arrived yet. If `to` is `None`, the frame is for all hosts except its sender.
+/// A frame that has not arrived yet. If `to` is `None`, the frame goes to all hosts except its sender.
 #[derive(Default)]
 struct Frame {
     bytes: Vec<u8>,

@@ -1,8 +1,8 @@
-//! One shared half-duplex wire. All stations take turns at sending, one frame each.
+//! Model of one half-duplex wire that all stations (hosts) share. Stations take turns at sending, one frame per turn.
 //!
-//! Each station has its own queue, as on an Ethernet. A station with one short frame therefore waits no longer for its
-//! turn than a station with many frames. The wire has no collisions and no back-off, so it reaches its full rate under
-//! any load.
+//! Each station has its own queue, as on an Ethernet. A station with one short frame therefore does not have to wait
+//! until a station with many frames has sent all of them. The model has no collisions and no back-off, so the wire
+//! reaches its full rate under any load.
 
 use std::collections::VecDeque;
 
@@ -15,14 +15,14 @@ pub(crate) struct Hub {
     bits_per_s: u64,
     limit_bytes: u64,
     stations: Vec<Station>,
-    /// Index of the station that sent last.
+    /// Index of the station that sent the latest frame.
     turn: usize,
     free_ns: u64,
     busy_ns: u64,
     counts: Counts,
 }
 
-/// Frames of one station that wait for the wire.
+/// Frames of one station that wait until the wire is free.
 #[derive(Debug, Default)]
 struct Station {
     waiting: VecDeque<Waiting>,
@@ -37,7 +37,8 @@ struct Waiting {
 }
 
 impl Hub {
-    /// Creates a wire of this rate. At most `limit_bytes` bytes of each station can wait for the wire.
+    /// Creates a wire with this rate for `stations` stations. `limit_bytes` is the maximum number of bytes that wait in
+    /// each station's queue.
     pub(crate) fn new(bits_per_s: u64, limit_bytes: u64, stations: usize) -> Self {
         let stations = (0..stations).map(|_| Station::default()).collect();
         Self { bits_per_s, limit_bytes, stations, turn: 0, free_ns: 0, busy_ns: 0, counts: Counts::default() }
@@ -47,7 +48,8 @@ impl Hub {
         self.stations.iter().filter_map(|s| s.waiting.front().map(|w| w.since_ns))
     }
 
-    /// Returns the next station that may send, among the stations that have a waiting frame at this time.
+    /// Returns the station that sends next at time `at_ns`: the first one, after the station that sent last, that has a
+    /// waiting frame.
     fn next_station(&self, at_ns: u64) -> Option<usize> {
         let count = self.stations.len();
         let order = (1..=count).map(|step| (self.turn + step) % count);
@@ -111,7 +113,7 @@ mod tests {
         let mut hub = Hub::new(10_000_000, 192_000, 2);
         waits(&mut hub, 0, 0, 1514, 7);
         waits(&mut hub, 0, 1, 42, 8);
-        // The first turn goes to the station that did not send last.
+        // The station that did not send the latest frame has the first turn.
         assert_eq!(hub.settle(0), Some((8, 84 * 800)));
         assert_eq!(hub.settle(0), None, "the wire is in use");
         assert_eq!(hub.wakes_ns(), Some(84 * 800));

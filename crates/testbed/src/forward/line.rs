@@ -1,8 +1,9 @@
-//! A long line between every pair of hosts. Each direction has a rate, a delay, jitter, loss and reordering.
+//! Model of a long line (WAN) between every pair of hosts. Each direction has a rate, a delay, jitter, loss and
+//! reordering.
 //!
-//! Each frame passes these steps: it may be lost, it waits for the line's rate, and it travels for `delay` ± `jitter`
-//! (uniformly distributed). Frames stay in order, except for a share `reorder` of them. As in netem, these frames
-//! travel without delay. For a given sequence of frames, all decisions follow from a seed.
+//! A frame may be lost. Otherwise it waits until the line's rate allows it to be sent, and then travels for `delay` ±
+//! `jitter` (uniformly distributed). Frames stay in order, except for a share `reorder` of them. As in netem, these
+//! frames travel without delay. All random decisions depend only on the seed and the sequence of frames.
 
 use super::queue::Serialiser;
 use super::usage::wire_bytes;
@@ -11,17 +12,17 @@ use super::{Counts, Fate, Relay};
 /// Parameters of a line.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) struct LinePlan {
-    /// One-way delay in nanoseconds.
+    /// One-way delay, nanoseconds.
     pub(crate) delay_ns: u64,
     /// Maximum deviation from the delay, nanoseconds.
     pub(crate) jitter_ns: u64,
-    /// Share of frames that are lost.
+    /// Share of the frames that are lost, 0 to 1.
     pub(crate) loss: f64,
-    /// Share of frames that travel without delay and so overtake others.
+    /// Share of the frames that travel without delay and can thereby overtake other frames, 0 to 1.
     pub(crate) reorder: f64,
-    /// Rate of each host's line in bits per second, per direction; `None` means no limit.
+    /// Rate of each host's line per direction, bits per second; `None` for no limit.
     pub(crate) bits_per_s: Option<u64>,
-    /// Maximum number of bytes that wait in one direction of a line.
+    /// Maximum number of bytes that wait in the queue of each line and direction.
     pub(crate) limit_bytes: u64,
     /// Seed of all random decisions.
     pub(crate) seed: u64,
@@ -31,7 +32,7 @@ pub(crate) struct LinePlan {
 #[derive(Debug)]
 pub(crate) struct Line {
     plan: LinePlan,
-    /// The outgoing direction of each host's line.
+    /// Outgoing direction of each host's line.
     ways: Vec<Way>,
     counts: Counts,
 }
@@ -44,7 +45,7 @@ struct Way {
 }
 
 impl Line {
-    /// Creates lines for `hosts` hosts.
+    /// Creates the lines of `hosts` hosts.
     pub(crate) fn new(plan: LinePlan, hosts: usize) -> Self {
         let way = |host: usize| Way {
             rate: plan.bits_per_s.map(|rate| Serialiser::new(rate, plan.limit_bytes)),
@@ -56,7 +57,8 @@ impl Line {
 }
 
 impl Line {
-    /// Returns the arrival time of a frame, or `None` if the frame is lost or the queue is full.
+    /// Returns the arrival time of a frame, nanoseconds. Returns `None` if the frame is lost, or if the queue has no
+    /// space for it.
     fn travel(&mut self, now_ns: u64, from: usize, bytes: usize) -> Option<u64> {
         let (plan, way) = (&self.plan, self.ways.get_mut(from)?);
         let (lost, overtakes, swing) = (way.random.f64(), way.random.f64(), way.random.f64());
@@ -142,7 +144,7 @@ mod tests {
     #[test]
     fn jitter_is_centred_on_the_delay_and_stays_in_its_range() {
         let mut line = Line::new(LinePlan { jitter_ns: 5_000_000, ..PLAN }, 2);
-        // The frames are so far apart that none has to wait for an earlier one.
+        // The frames are so far apart in time that no frame has to wait for an earlier one.
         let travel: Vec<u64> =
             (0..20_000_u64).map(|i| line.travel(i * 1_000_000_000, 0, 100).unwrap() - i * 1_000_000_000).collect();
         assert!(travel.iter().all(|t| (15_000_000..=25_000_000).contains(t)));

@@ -1,17 +1,17 @@
-//! A queue of limited size in front of a sender with a fixed rate. Bytes are sent one after the other. The queue stores
-//! the times and sizes of frames, not their content.
+//! Model of a queue of limited size, and of the sender that sends its bytes at a fixed rate. The model stores the times
+//! and sizes of frames, not their contents.
 
 use std::collections::VecDeque;
 
 use super::usage::{Counts, wire_bytes};
 
-/// The queue and the sender of a wire, or of one direction of a line.
+/// Queue and sender of a wire, or of one direction of a line.
 #[derive(Debug)]
 pub(crate) struct Serialiser {
     bits_per_s: u64,
     limit_bytes: u64,
     free_ns: u64,
-    /// Frames whose sending has not ended: the time at which it ends, and the size in bytes.
+    /// Frames that are not completely sent: the time at which the sending ends, and the size in bytes.
     waiting: VecDeque<(u64, u32)>,
     queued: u64,
     busy_ns: u64,
@@ -22,17 +22,18 @@ impl Serialiser {
         Self { bits_per_s, limit_bytes, free_ns: 0, waiting: VecDeque::new(), queued: 0, busy_ns: 0 }
     }
 
-    /// Changes the rate for frames that are appended later. Frames that already wait keep their times.
+    /// Changes the rate for frames that are appended from now on. Frames in the queue keep their times.
     pub(crate) fn set_rate(&mut self, bits_per_s: u64) {
         self.bits_per_s = bits_per_s;
     }
 
-    /// Returns the time that sending this many bytes takes, nanoseconds.
+    /// Returns the time that the sender needs for this many bytes, nanoseconds.
     pub(crate) fn time_ns(&self, bytes: usize) -> u64 {
         (bytes as u64 * 8).saturating_mul(1_000_000_000) / self.bits_per_s
     }
 
-    /// Appends a frame. Returns the time at which its last bit is sent, or `None` if the queue is full.
+    /// Appends a frame. Returns the time at which its last bit is sent, nanoseconds; `None` if the queue has no space
+    /// for it.
     pub(crate) fn push(&mut self, now_ns: u64, frame: usize, counts: &mut Counts) -> Option<u64> {
         self.forget(now_ns);
         let bytes = wire_bytes(frame);
@@ -50,14 +51,14 @@ impl Serialiser {
         Some(self.free_ns)
     }
 
-    /// Returns the number of bytes that are not sent at this time.
+    /// Returns the number of bytes of the frames that are not completely sent at `now_ns`.
     pub(crate) fn queued(&mut self, now_ns: u64) -> u64 {
         self.forget(now_ns);
         self.queued
     }
 
-    /// Returns the total time for which the wire was in use until this time, nanoseconds. The time that waiting frames
-    /// will take later does not count.
+    /// Returns the total time for which the sender was busy until `now_ns`, nanoseconds. The time for frames that are
+    /// still waiting is not included.
     pub(crate) fn busy_ns(&self, now_ns: u64) -> u64 {
         self.busy_ns - self.free_ns.saturating_sub(now_ns)
     }

@@ -1,4 +1,4 @@
-//! The medium `loopback`: the hosts share the loopback interface of one namespace.
+//! The medium `loopback`: all hosts are in one network namespace and share its loopback interface.
 
 use super::medium::{BuiltMedium, MediumPlan, Wire};
 use crate::arguments::Arguments;

@@ -1,4 +1,5 @@
-//! Media that join hosts. Each kind has a file, and each medium has a row in a table.
+//! Media (simulated networks) that join the hosts of a testbed. Each type of medium has a file, and each medium has a
+//! row in [`MEDIA`].
 
 mod loopback;
 mod medium;
@@ -62,7 +63,7 @@ pub struct Medium {
 }
 
 impl Medium {
-    /// Parses a medium's text: `ethernet10`, `switch:100M`, `wan:delay=50ms,loss=1%`.
+    /// Parses the text that describes a medium, such as `ethernet10`, `switch:100M` or `wan:delay=50ms,loss=1%`.
     pub fn parse(text: &str) -> Result<Self> {
         let wrong = |why: String| TestbedError::Medium { text: text.into(), why };
         let mut arguments = Arguments::parse(text).map_err(wrong)?;
@@ -80,7 +81,7 @@ impl Medium {
         &self.text
     }
 
-    /// Returns the row of the medium in [`MEDIA`].
+    /// Returns the medium's row in [`MEDIA`].
     pub fn spec(&self) -> &'static MediumSpec {
         self.spec
     }

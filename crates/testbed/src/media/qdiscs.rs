@@ -1,5 +1,5 @@
-//! Wires that the kernel implements: counters and rates of a namespace's queueing disciplines. The counts include the
-//! bytes that Ethernet adds, because a size table (stab) adds them before the rate is applied.
+//! Wires that the kernel simulates: the counters and rates of a namespace's queueing disciplines (qdiscs). Byte counts
+//! include the bytes that Ethernet adds. A size table (stab) adds them before the rate is applied.
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
@@ -10,16 +10,17 @@ use super::medium::Wire;
 use crate::error::{Result, setup};
 use crate::forward::Counts;
 
-/// Maximum lateness of the kernel's timer at which the wire still reaches its full rate, in microseconds of wire time.
-/// After a pause, this much traffic passes without delay. `htb` sends a whole frame and then waits until it has enough
-/// tokens again. This time may therefore be shorter than a frame takes. `tbf` would need tokens for a whole frame.
+/// Maximum lateness of the kernel's timer with which the wire still reaches its full rate, microseconds. After a pause,
+/// as much traffic passes without delay as the wire sends in this time. `htb` sends a whole frame, and then waits until
+/// it has enough tokens again. With `htb`, this time may therefore be shorter than the time for one frame. `tbf` would
+/// need enough tokens for a whole frame in advance.
 pub(super) const MAX_LATENESS_US: u64 = 400;
-/// Maximum size of a frame on the wire in bytes. A class sends this many bytes per turn.
+/// Maximum size of a frame on the wire, bytes. Each class sends this many bytes per turn.
 pub(super) const MAX_FRAME_BYTES: u32 = 1538;
-/// Minor number of the `htb` class for the wire, under the handle `1:`.
+/// Minor number of the wire's `htb` class, which has the major number 1.
 pub(super) const WIRE_CLASS: u16 = 0xfff;
 
-/// Access to the queueing disciplines of one namespace.
+/// Netlink access to the queueing disciplines of one namespace.
 pub(super) struct Qdiscs {
     route: Mutex<Rtnl>,
 }
@@ -39,7 +40,7 @@ impl Qdiscs {
     }
 }
 
-/// One wire: the root `htb` of an interface.
+/// A wire, implemented by the root `htb` of a network interface.
 pub(super) struct KernelWire {
     name: String,
     interface: String,
@@ -48,7 +49,8 @@ pub(super) struct KernelWire {
     now: Mutex<RatePeriod>,
 }
 
-/// A period with a constant rate: the rate, and the bytes and the busy time of the wire before the period.
+/// A period in which the wire has a constant rate. Besides the rate, it stores the wire's total bytes and busy time at
+/// the start of the period.
 #[derive(Clone, Copy)]
 struct RatePeriod {
     bits_per_s: u64,
@@ -57,7 +59,8 @@ struct RatePeriod {
 }
 
 impl RatePeriod {
-    /// Returns the total time for which the wire was in use until it had carried `bytes` bytes, nanoseconds.
+    /// Returns the total busy time of the wire when its total is `bytes`, nanoseconds. `bytes` must be reached within
+    /// this period.
     fn busy_ns(&self, bytes: u64) -> u64 {
         let since = u128::from(bytes.saturating_sub(self.bytes)) * 8_000_000_000 / u128::from(self.bits_per_s);
         self.busy_ns + since as u64
@@ -65,7 +68,7 @@ impl RatePeriod {
 }
 
 impl KernelWire {
-    /// Creates the wire for the frames that leave through an interface.
+    /// Creates the wire for the frames that leave through `interface`.
     pub(super) fn new(name: String, interface: &str, qdiscs: &Arc<Qdiscs>, bits_per_s: u64) -> Self {
         let now = Mutex::new(RatePeriod { bits_per_s, bytes: 0, busy_ns: 0 });
         Self { name, interface: interface.into(), qdiscs: Arc::clone(qdiscs), bits_per_s, now }
@@ -86,7 +89,7 @@ impl KernelWire {
         Wire { name: self.name.clone(), bits_per_s: Some(now.bits_per_s), counts }
     }
 
-    /// Sets the wire to this share of its full rate.
+    /// Sets the wire's rate to a share of its full rate.
     pub(super) fn set_speed(&self, share: f64) -> Result<(), String> {
         let mut now = self.period();
         let (index, root) = self.read()?;
@@ -102,7 +105,7 @@ impl KernelWire {
         self.now.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Returns the number of the wire's interface, and the counters of its root `htb`.
+    /// Returns the index of the wire's interface, and the counters of the interface's root `htb`.
     fn read(&self) -> Result<(u32, Qdisc), String> {
         let mut route = self.qdiscs.route();
         let (mut index, mut root) = (None, None);

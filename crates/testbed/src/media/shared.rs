@@ -1,13 +1,14 @@
-//! One shared half-duplex wire (`ethernet10`, `hub100`).
+//! One half-duplex wire that all hosts share (`ethernet10`, `hub100`).
 //!
-//! In the kernel, a bridge joins the hosts. The input of each port is redirected to one ifb interface. The `htb` of
-//! this interface sends at the wire's rate, and the frames return to the bridge. All hosts and both directions
-//! therefore share one sender with a limited rate. If the kernel lacks ifb or a part of tc, a hub in user space is used
-//! instead. Neither implementation has collisions.
+//! In the kernel, a bridge joins the hosts. The frames that enter each port are redirected to one `ifb` interface. The
+//! `htb` of this interface sends them at the wire's rate, and they return to the bridge. All hosts and both directions
+//! therefore share one sender with a limited rate. If the kernel lacks `ifb` or a part of `tc`, a hub in user space
+//! takes over. Neither implementation simulates collisions.
 //!
-//! The stations take turns, as on an Ethernet, and each has its own queue. In a common queue, a request would wait
-//! behind all answers that were sent before it. All clients of a closed loop would then send together and wait
-//! together, and the wire would be idle while the server works. Five clients would use only 79 % of the wire.
+//! The stations (hosts) take turns, as on an Ethernet, and each has its own queue. In a common queue, a request would
+//! wait behind all answers that were sent before it. All clients of a closed loop would then send at about the same
+//! time, and later wait at the same time. The wire would be idle while the server works. Five clients would use only 79
+//! % of the wire.
 
 use std::fmt::Write as _;
 use std::sync::Arc;
@@ -20,8 +21,8 @@ use crate::forward::{Engine, FRAMING_BYTES, Hub};
 use crate::net::{Net, port_name};
 use crate::tools;
 
-/// Maximum number of bytes of one station that wait for the wire. At 10 Mbit/s, a queue for more than 1 s would hide
-/// losses, but there must be space for one TCP window of a client.
+/// Maximum number of bytes in each station's queue. At 10 Mbit/s, a queue of more than about 1 s would hide losses. But
+/// the queue must have space for a whole TCP window of a client.
 const LIMIT_BYTES: u64 = 192_000;
 
 #[derive(Debug)]
@@ -38,7 +39,7 @@ struct Kernel {
 struct UserSpace {
     name: &'static str,
     engine: Engine,
-    /// Kind of the interfaces from which the hub reads frames and to which it writes them.
+    /// Type of the interfaces from which the hub reads frames and to which it writes them.
     ends: &'static str,
     why: String,
 }
@@ -69,8 +70,8 @@ impl MediumPlan for Shared {
 }
 
 impl Shared {
-    /// Creates the interface through which all frames pass. This step comes first, because a kernel may lack the
-    /// required features.
+    /// Creates the `ifb` interface through which all frames pass. This is the first step, because it fails if the
+    /// kernel lacks a feature.
     fn serialiser(&self, net: &Net) -> Result<()> {
         tools::ip(&net.middle.netns, "link add ifb0 type ifb\nlink set ifb0 up\n")?;
         tools::tc(&net.middle.netns, &stations(self.bits_per_s, net.hosts.len()))
@@ -132,13 +133,13 @@ impl BuiltMedium for UserSpace {
     }
 }
 
-/// Returns the names of the bridge's ports in the medium's namespace.
+/// Returns the names of the bridge's ports, which are in the medium's namespace.
 pub(super) fn ports(net: &Net) -> Vec<String> {
     (0..net.hosts.len()).map(port_name).collect()
 }
 
-/// Joins all hosts by one bridge and assigns their addresses. Offloads are turned off, so all packets are as small as
-/// on a real wire.
+/// Joins all hosts by a bridge, and assigns their addresses. Offloads are turned off, so packets are not larger than on
+/// a real wire.
 pub(super) fn bridge(net: &Net) -> Result<()> {
     let mut script =
         String::from("link add bridge0 type bridge mcast_snooping 0\nlink set bridge0 addrgenmode none up\n");
@@ -152,7 +153,8 @@ pub(super) fn bridge(net: &Net) -> Result<()> {
     (0..net.hosts.len()).try_for_each(|host| Net::real_packets(net.netns(host), &["eth0".into()]))
 }
 
-/// Builds the commands that limit all traffic leaving `dev` to one rate, including the bytes that Ethernet adds.
+/// Returns the `tc` commands that limit the traffic leaving `dev` to a rate. The rate includes the bytes that Ethernet
+/// adds.
 pub(super) fn rate(dev: &str, bits_per_s: u64) -> String {
     let burst = bits_per_s / 8 * MAX_LATENESS_US / 1_000_000;
     format!(
@@ -163,9 +165,9 @@ pub(super) fn rate(dev: &str, bits_per_s: u64) -> String {
     )
 }
 
-/// Builds the commands for a wire with one class per station. The sender's hardware address selects the class. The
-/// stations take turns of one frame of maximum size. The rate of each class is almost 0, so a station borrows its whole
-/// rate from the wire.
+/// Returns the `tc` commands for a wire with one `htb` class per station. The sender's hardware address selects the
+/// class. The stations take turns, each with one frame of maximum size. The rate of each class is almost 0, so stations
+/// borrow nearly all their rate from the wire.
 fn stations(bits_per_s: u64, hosts: usize) -> String {
     let mut script = rate("ifb0", bits_per_s);
     script.truncate(script.find("qdisc add dev ifb0 parent").unwrap_or(script.len()));

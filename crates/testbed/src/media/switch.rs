@@ -1,5 +1,5 @@
-//! A switch: full duplex, with one rate for each direction of each port. The kernel implements the switch as a bridge
-//! with an `htb` on both ends of each cable.
+//! A full-duplex switch with a rate limit for each direction of each port. The kernel simulates it with a bridge, and
+//! with an `htb` at both ends of each cable.
 
 use std::sync::Arc;
 
@@ -16,7 +16,7 @@ struct Switch {
     bits_per_s: Option<u64>,
 }
 
-/// Wires in both directions of every port. Empty if the switch has no rate.
+/// Wires of a switch: two directions per port; empty if the switch has no rate.
 struct Running(Vec<KernelWire>);
 
 pub(super) fn plan(arguments: &mut Arguments) -> Result<Box<dyn MediumPlan>, String> {
@@ -54,7 +54,7 @@ impl BuiltMedium for Running {
     fn set_speed(&self, share: f64) -> Result<(), String> {
         match self.0.is_empty() {
             true => Err(NO_RATE.into()),
-            // After an error, the other wires are still changed, because they could otherwise stay slow.
+            // After an error, the remaining wires are still set. Otherwise they could stay slow.
             false => self.0.iter().map(|wire| wire.set_speed(share)).fold(Ok(()), Result::and),
         }
     }

@@ -1,4 +1,4 @@
-//! Finds the named testbed that joins two processes.
+//! Finds the named testbed whose medium joins two processes.
 
 use std::path::{Path, PathBuf};
 use std::time::Duration;
@@ -10,27 +10,27 @@ use super::socket::{KeeperReply, ask, names, socket_of};
 use super::status::{HostStatus, Status, status_within};
 use crate::media::Medium;
 
-/// Maximum wait for an answer of the keeper during a run. The keeper is the process that keeps the testbed alive.
+/// Maximum time to wait for an answer of the keeper (the process that keeps the testbed alive) while a load runs.
 const ANSWER_TIMEOUT: Duration = Duration::from_secs(1);
 
-/// A named testbed in which two processes are on different hosts.
+/// The medium of a named testbed that joins two processes on different hosts.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Joining {
     /// Name of the testbed.
     pub name: String,
-    /// The two hosts.
+    /// Names of the two hosts.
     pub hosts: [String; 2],
-    /// Text of the medium that joins the hosts, as the user requested it.
+    /// Text that describes the medium, as the user entered it.
     pub medium: String,
-    /// Description of the implementation of the medium.
+    /// Description of the medium's implementation.
     pub made_of: String,
     /// True if all hosts and both directions share one wire.
     pub shared_wire: bool,
     socket: PathBuf,
 }
 
-/// Finds the testbed of this user that joins two processes. Returns `None` if both processes are on one host, or if
-/// they are not in the same testbed.
+/// Finds this user's testbed in which both processes run, on different hosts. `here` and `there` are process IDs.
+/// Returns `None` if both processes are on one host, or if no testbed contains both.
 pub fn joining(here: u32, there: u32) -> Option<Joining> {
     let ends = [Netns::of_process(here).ok()?, Netns::of_process(there).ok()?];
     if ends[0].id() == ends[1].id() {
@@ -53,7 +53,7 @@ impl Joining {
         &self.socket
     }
 
-    /// Takes one sample of the medium's counters. If the keeper does not answer, the result is empty.
+    /// Takes one sample of the medium's counters; empty if the keeper does not answer.
     pub fn sample(&self) -> Recording {
         match ask(&self.socket, "status", ANSWER_TIMEOUT) {
             KeeperReply::Answer(text) => serde_json::from_str(&text).map(|s: Status| s.medium_use).unwrap_or_default(),

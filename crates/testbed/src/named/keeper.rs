@@ -1,4 +1,4 @@
-//! The process that keeps a testbed alive and answers requests about it.
+//! The keeper: the process that keeps a testbed alive and answers requests about it.
 
 use std::io::{BufRead as _, BufReader, Read as _, Write as _};
 use std::os::unix::fs::{DirBuilderExt as _, MetadataExt as _};
@@ -14,8 +14,8 @@ use super::status::{HostStatus, Status};
 use crate::error::Result;
 use crate::testbed::{Spec, Testbed};
 
-/// Creates a testbed and keeps it alive until [`down`]. Calls `ready` once the testbed is usable. Returns after the
-/// testbed has ended.
+/// Creates a testbed, and keeps it alive until [`down`] is called for it. Calls `ready` as soon as the testbed can be
+/// used. Returns after the testbed has ended.
 pub fn keep(name: &str, spec: &Spec, ready: impl FnOnce(&Status)) -> Result<()> {
     let path = socket_of(name)?;
     let listener = listen(name, &path)?;
@@ -24,13 +24,13 @@ pub fn keep(name: &str, spec: &Spec, ready: impl FnOnce(&Status)) -> Result<()> 
         ready(&status_of(name, &bed, began));
         serve(&listener, name, &bed, began)
     });
-    // The testbed has ended. Clients that wait for the end notice that the socket is gone.
+    // The testbed has ended. Removing the socket shows this to the clients that wait for the end.
     clear(&path);
     outcome.map(drop)
 }
 
-/// Answers requests until one asks to end the testbed. Returns the connection of this request, which must stay open
-/// until the testbed is gone.
+/// Answers requests until one asks to end the testbed. Returns the connection of this request. The caller must keep it
+/// open until the testbed has ended.
 fn serve(listener: &UnixListener, name: &str, bed: &Testbed, began: Instant) -> Option<UnixStream> {
     let slowed = SlowingServer::new(bed.speed());
     for stream in listener.incoming() {
@@ -45,7 +45,7 @@ fn serve(listener: &UnixListener, name: &str, bed: &Testbed, began: Instant) -> 
             Some(SLOW_REQUEST) => slowed.hold(stream, word),
             _ => {
                 let text = serde_json::to_string(&status_of(name, bed, began)).unwrap_or_default();
-                // A client may leave without reading the answer, so errors are ignored.
+                // The client may have gone, so an error is ignored.
                 let _ = stream.write_all(text.as_bytes());
             }
         }
@@ -86,10 +86,10 @@ fn listen(name: &str, path: &Path) -> Result<UnixListener> {
     if UnixStream::connect(path).is_ok() {
         return Err(fail(name, "it is up already; choose another name, or take it down first"));
     }
-    // A keeper that was killed has left this file.
+    // If an earlier keeper was killed, its socket file still exists.
     let _ = std::fs::remove_file(path);
     match UnixListener::bind(path) {
-        // Meanwhile, another process has removed the last other testbed and the directory with it.
+        // Another keeper has meanwhile ended, and has removed the directory, which was empty.
         Err(e) if e.kind() == std::io::ErrorKind::NotFound => {
             make()?;
             UnixListener::bind(path).map_err(refuse)

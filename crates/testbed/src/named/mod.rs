@@ -1,6 +1,6 @@
-//! Testbeds that other programs can use by name. A keeper process keeps the testbed alive and listens on a unix socket.
-//! A client can request the status, slow the medium while its connection lasts, or end the testbed. If the keeper is
-//! killed, only the file of its socket remains. The next command with this testbed's name removes the file.
+//! Testbeds that other programs can use by name. A keeper process keeps the testbed alive, and listens on a Unix
+//! socket. Clients can request the status, slow the medium while their connection lasts, or end the testbed. If the
+//! keeper is killed, its socket file remains. The next command for this testbed removes the file.
 
 mod joining;
 mod keeper;

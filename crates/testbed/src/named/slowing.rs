@@ -1,7 +1,8 @@
-//! Slows the medium for a client as long as its connection to the keeper lasts.
+//! Slows the medium for a client, as long as the client's connection to the keeper (the process that keeps the testbed
+//! alive) lasts.
 //!
-//! The keeper restores the full rate of the medium when the connection ends for any reason, or when the client is
-//! silent for too long. A medium is therefore not slowed for long after its client has ended.
+//! The keeper restores the medium's full rate when the connection ends for any reason, or when the client sends nothing
+//! for too long. A medium therefore does not stay slow after its client has ended.
 
 use std::io::{BufRead as _, BufReader, Read as _, Write as _};
 use std::net::Shutdown;
@@ -14,20 +15,20 @@ use std::time::Duration;
 use crate::error::{Result, TestbedError};
 use crate::testbed::MediumSpeed;
 
-/// First word of a request to slow the medium. The second word is the share of the full rate.
+/// First word of a request to slow the medium. A share of the full rate follows it.
 pub(super) const SLOW_REQUEST: &str = "slow";
-/// Maximum length in bytes of a request to a keeper.
+/// Maximum length of a request to a keeper, bytes.
 pub(super) const MAX_REQUEST_BYTES: u64 = 64;
-/// Answer of the keeper once the medium has the requested rate.
+/// Answer of the keeper as soon as the medium has the requested rate.
 const DONE_ANSWER: &str = "done";
-/// Maximum length in bytes of a keeper's answer.
+/// Maximum length of a keeper's answer, bytes.
 const MAX_ANSWER_BYTES: u64 = 1024;
-/// Maximum time between two requests of a client. After this time, the keeper restores the full rate.
+/// Maximum time between two requests of a client. If it passes, the keeper restores the full rate.
 const MAX_SILENCE: Duration = Duration::from_secs(20);
-/// Maximum wait for a keeper's answer.
+/// Maximum time to wait for a keeper's answer.
 const ANSWER_TIMEOUT: Duration = Duration::from_secs(5);
 
-/// The keeper's side of slowing the medium. Serves one client at a time.
+/// The keeper's side of slowing the medium. It serves one client at a time.
 pub(super) struct SlowingServer {
     speed: MediumSpeed,
     held: Arc<AtomicBool>,
@@ -38,21 +39,22 @@ impl SlowingServer {
         Self { speed, held: Arc::new(AtomicBool::new(false)) }
     }
 
-    /// Executes a request and all later requests on its connection, in a thread. Other connections to the keeper are
-    /// served meanwhile.
+    /// Executes a request, and all later requests of its connection, in a new thread. Meanwhile, the keeper can serve
+    /// other connections.
     pub(super) fn hold(&self, mut stream: UnixStream, word: String) {
         if self.held.swap(true, Ordering::AcqRel) {
-            // A client may leave without reading the answer.
+            // The client may have gone, so an error is ignored.
             let _ = stream.write_all(b"another experiment slows it at this moment\n");
             return;
         }
         let holder = RateHold { speed: self.speed.clone(), held: Arc::clone(&self.held) };
-        // If no thread can be started, the connection ends here, and the medium keeps its full rate.
+        // If the thread cannot be started, `holder` and `stream` are dropped here. The connection then ends, and the
+        // medium has its full rate.
         let _ = std::thread::Builder::new().name("slowed".into()).spawn(move || holder.obey(&stream, word));
     }
 }
 
-/// Restores the full rate of the medium on drop.
+/// A client's control of the medium's rate. Dropping it restores the full rate.
 struct RateHold {
     speed: MediumSpeed,
     held: Arc<AtomicBool>,
@@ -86,21 +88,21 @@ impl RateHold {
 
 impl Drop for RateHold {
     fn drop(&mut self) {
-        // A medium without a rate has nothing to restore.
+        // Setting the rate fails for a medium without a rate, but there is then nothing to restore.
         let _ = self.speed.set(1.0);
         self.held.store(false, Ordering::Release);
     }
 }
 
-/// The client's side: a medium that can be slowed until this value is dropped.
+/// The client's side: control of the medium's rate. Dropping it restores the full rate.
 #[derive(Debug)]
 pub struct MediumSlowdown {
     stream: UnixStream,
 }
 
 impl MediumSlowdown {
-    /// Takes control of the medium of a testbed, given the socket of its keeper. At first, the medium keeps its full
-    /// rate. The error says why the medium cannot be slowed.
+    /// Takes control of a testbed's medium. `socket` is the socket of the testbed's keeper. The medium keeps its full
+    /// rate at first. Returns an error if the medium cannot be slowed.
     pub fn begin(socket: &Path) -> Result<Self> {
         let reach = |e: std::io::Error| TestbedError::Speed(format!("its keeper cannot be reached: {e}"));
         let stream = UnixStream::connect(socket).map_err(reach)?;
@@ -110,7 +112,7 @@ impl MediumSlowdown {
         Ok(slowing)
     }
 
-    /// Sets every wire of the medium to this share of its rate.
+    /// Sets every wire of the medium to a share of its full rate.
     pub fn set(&mut self, share: f64) -> Result<()> {
         let lost = |e: std::io::Error| TestbedError::Speed(format!("its keeper does not answer: {e}"));
         self.stream.write_all(format!("{SLOW_REQUEST} {share}\n").as_bytes()).map_err(lost)?;
@@ -126,7 +128,8 @@ impl MediumSlowdown {
 
 impl Drop for MediumSlowdown {
     fn drop(&mut self) {
-        // The keeper ends the connection once it has restored the full rate. If this fails, nothing more can be done.
+        // The keeper closes the connection as soon as it has restored the full rate, so reading waits for this moment.
+        // An error cannot be handled here, so it is ignored.
         let _ = self.stream.shutdown(Shutdown::Write);
         let _ = self.stream.read(&mut [0; 1]);
     }

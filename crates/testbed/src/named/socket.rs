@@ -1,4 +1,4 @@
-//! Unix sockets of keepers, and requests to them.
+//! Unix sockets of keepers (the processes that keep named testbeds alive), and requests to keepers.
 
 use std::io::{Read as _, Write as _};
 use std::os::unix::net::UnixStream;
@@ -7,10 +7,10 @@ use std::time::Duration;
 
 use crate::error::{Result, TestbedError};
 
-/// Maximum wait for a keeper's answer.
+/// Maximum time to wait for each part of a keeper's answer.
 pub(super) const ANSWER_TIMEOUT: Duration = Duration::from_secs(10);
 
-/// Returns the directory of the sockets. Only the current user may access the directory.
+/// Returns the directory of the sockets. Each user has a different one.
 fn directory() -> PathBuf {
     let uid = outside(
         rustix::process::geteuid().as_raw(),
@@ -24,8 +24,8 @@ fn directory() -> PathBuf {
     base.join("testbeds")
 }
 
-/// Returns the user's ID outside the user namespace. In a host of a testbed that was created without root, the user
-/// appears as root.
+/// Returns the ID that the user has outside of the user namespace. Inside a host of a testbed that was created without
+/// root, the user's ID is 0. `map` is the content of `/proc/self/uid_map`.
 fn outside(uid: u32, map: &str) -> u32 {
     let ranges = map.lines().filter_map(|line| {
         let mut words = line.split_whitespace().filter_map(|word| word.parse::<u32>().ok());
@@ -58,9 +58,9 @@ pub fn names() -> Vec<String> {
     names
 }
 
-/// Removes a socket, and its directories if they are then empty.
+/// Removes a socket file, and its two parent directories if they are empty afterwards.
 pub(super) fn clear(path: &Path) {
-    // Directories that are missing or not empty are left as they are.
+    // Errors are ignored: files or directories may be missing, and directories may contain other sockets.
     let _ = std::fs::remove_file(path);
     path.ancestors().skip(1).take(2).for_each(|directory| drop(std::fs::remove_dir(directory)));
 }
@@ -69,13 +69,13 @@ pub(super) fn clear(path: &Path) {
 pub(super) enum KeeperReply {
     /// Answer to the request.
     Answer(String),
-    /// The keeper listens but does not answer. Contains the keeper's process ID, if known.
+    /// A keeper accepts connections but does not answer. The value is its process ID, if known.
     Silence(Option<u32>),
-    /// No keeper listens.
+    /// No process listens on the socket.
     Nobody,
 }
 
-/// Sends a word to a keeper. Waits for at most `patience` for each part of the answer.
+/// Sends a request to a keeper, and reads its answer. Waits at most `patience` for each part of the answer.
 pub(super) fn ask(path: &Path, word: &str, patience: Duration) -> KeeperReply {
     let Ok(mut stream) = UnixStream::connect(path) else { return KeeperReply::Nobody };
     let keeper = rustix::net::sockopt::socket_peercred(&stream).ok().map(|peer| peer.pid.as_raw_nonzero().get() as u32);

@@ -9,18 +9,18 @@ use serde::{Deserialize, Serialize};
 use super::socket::{ANSWER_TIMEOUT, KeeperReply, ask, clear, fail, socket_of};
 use crate::error::Result;
 
-/// Status of a testbed, as its keeper reports it.
+/// Status of a named testbed, as its keeper (the process that keeps it alive) reports it.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Status {
     /// Name of the testbed.
     pub name: String,
-    /// Text of the medium that joins the hosts, as the user requested it.
+    /// Text that describes the medium, as the user entered it.
     pub medium: String,
-    /// Description of how the medium is implemented.
+    /// Description of the medium's implementation.
     pub made_of: String,
     /// Process ID of the keeper.
     pub keeper: u32,
-    /// Seconds since the testbed was created.
+    /// Time since the testbed was created, seconds.
     pub age_s: f64,
     /// Status of each host.
     pub hosts: Vec<HostStatus>,
@@ -33,18 +33,19 @@ pub struct Status {
 pub struct HostStatus {
     /// Name of the host.
     pub name: String,
-    /// Address of the host on the medium.
+    /// IP address of the host on the medium.
     pub address: IpAddr,
-    /// Process ID of a process in the host's namespace.
+    /// ID of a process in the host's network namespace.
     pub netns_pid: u32,
 }
 
-/// Returns the status of a named testbed, or `None` if there is no such testbed.
+/// Returns the status of a named testbed; `None` if there is no testbed with this name.
 pub fn status(name: &str) -> Result<Option<Status>> {
     status_within(name, ANSWER_TIMEOUT)
 }
 
-/// Returns the status of a named testbed. Waits for at most `patience` for each part of the answer.
+/// Returns the status of a named testbed; `None` if there is no testbed with this name. Waits at most `patience` for
+/// each part of the answer.
 pub(super) fn status_within(name: &str, patience: Duration) -> Result<Option<Status>> {
     let path = socket_of(name)?;
     let text = match ask(&path, "status", patience) {

@@ -1,4 +1,4 @@
-//! Operations on a named testbed for other programs: creating it, running programs in it, and ending it.
+//! Operations on a named testbed, for other programs: creating it, running programs in its hosts, and ending it.
 
 use std::io::{BufRead as _, BufReader, Read as _};
 use std::path::Path;
@@ -11,8 +11,9 @@ use super::socket::{ANSWER_TIMEOUT, KeeperReply, ask, clear, fail, socket_of};
 use super::status::{Status, status};
 use crate::error::{Result, TestbedError};
 
-/// Starts a keeper in the background and returns the status of its testbed. The keeper is `program` with `arguments`.
-/// It must call [`keep`] and print one line when the testbed is usable.
+/// Creates a named testbed by starting its keeper (the process that keeps it alive) in the background. Returns the
+/// testbed's status. The keeper is the program `program` with `arguments`. It must call [`keep`], and print a line as
+/// soon as the testbed can be used.
 pub fn up(name: &str, program: &Path, arguments: &[String]) -> Result<Status> {
     socket_of(name)?;
     let mut command = Command::new(program);
@@ -26,7 +27,7 @@ pub fn up(name: &str, program: &Path, arguments: &[String]) -> Result<Status> {
     }
     let mut words = String::new();
     if let Some(mut error) = child.stderr.take() {
-        // If the error output cannot be read, only the exit status is known.
+        // An error is ignored, because the exit status is enough to know that the keeper failed.
         let _ = error.read_to_string(&mut words);
     }
     let _ = child.wait();
@@ -34,7 +35,7 @@ pub fn up(name: &str, program: &Path, arguments: &[String]) -> Result<Status> {
     Err(fail(name, if words.is_empty() { "its keeper ended without a word" } else { words }))
 }
 
-/// Builds a command that will run in a host of a named testbed.
+/// Returns a command that runs `program` in a host of a named testbed.
 pub fn command(name: &str, host: &str, program: &str) -> Result<Command> {
     let known = status(name)?.ok_or_else(|| fail(name, "it is not up; `loadline testbed up` makes it"))?;
     let Some(found) = known.hosts.iter().find(|h| h.name == host) else {
@@ -47,7 +48,8 @@ pub fn command(name: &str, host: &str, program: &str) -> Result<Command> {
     Ok(command)
 }
 
-/// Ends a testbed with every program in it, and waits until nothing is left. Returns false if there was no testbed.
+/// Ends a testbed and every program in it, and waits until all have ended. Returns false if there is no testbed with
+/// this name.
 pub fn down(name: &str) -> Result<bool> {
     let path = socket_of(name)?;
     let heard = ask(&path, "status", ANSWER_TIMEOUT);
@@ -65,7 +67,7 @@ pub fn down(name: &str) -> Result<bool> {
         KeeperReply::Silence(keeper) => *keeper,
         KeeperReply::Nobody => None,
     };
-    // This keeper does not answer. When its process is killed, its namespaces end, too.
+    // If the keeper did not answer, it is killed. Its namespaces then end, too.
     stuck.into_iter().for_each(end_process);
     clear(&path);
     for (pid, netns) in left {
@@ -80,12 +82,12 @@ pub fn down(name: &str) -> Result<bool> {
     Ok(!matches!(heard, KeeperReply::Nobody))
 }
 
-/// Returns the process IDs of the processes that keep the hosts' namespaces.
+/// Returns the IDs of the processes that keep the hosts' namespaces alive.
 fn holders(status: &Status) -> Vec<u32> {
     status.hosts.iter().map(|host| host.netns_pid).collect()
 }
 
-/// Returns the children of a process, if the kernel lists them (proc_pid_task(5)).
+/// Returns the process IDs of a process's children; empty if the kernel does not list them (proc_pid_task(5)).
 fn children(pid: u32) -> Vec<u32> {
     let tasks = std::fs::read_dir(format!("/proc/{pid}/task")).into_iter().flatten().flatten();
     let told = tasks.filter_map(|task| std::fs::read_to_string(task.path().join("children")).ok());
@@ -94,7 +96,7 @@ fn children(pid: u32) -> Vec<u32> {
 
 fn end_process(pid: u32) {
     if let Some(pid) = i32::try_from(pid).ok().and_then(rustix::process::Pid::from_raw) {
-        // The process may have ended by itself.
+        // The process may have ended meanwhile, so an error is ignored.
         let _ = rustix::process::kill_process(pid, rustix::process::Signal::KILL);
     }
 }

@@ -1,5 +1,5 @@
-//! Helpers of the tests with real testbeds: building a testbed, iperf3, and repeating a test of this program as another
-//! user.
+//! Helpers for tests with real testbeds. They build a testbed, run iperf3, and run a test of this program again as
+//! another user.
 #![allow(dead_code, clippy::unwrap_used, clippy::panic, clippy::expect_used)]
 
 use std::io::BufRead as _;
@@ -10,8 +10,8 @@ use std::time::{Duration, Instant};
 use loadline_testbed::{Spec, Testbed, TestbedError};
 use testkit::skip;
 
-/// Builds a testbed. If this machine cannot have a testbed, prints what is missing and returns `None`. Any other error
-/// fails the test.
+/// Builds a testbed. If this machine lacks what a testbed needs, prints what is missing and returns `None`. Any other
+/// error fails the test.
 pub(crate) fn bed(test: &str, spec: &Spec) -> Option<Testbed> {
     use TestbedError::{Namespace, Program, Setup};
     match Testbed::build(spec) {
@@ -24,14 +24,14 @@ pub(crate) fn bed(test: &str, spec: &Spec) -> Option<Testbed> {
     }
 }
 
-/// Starts one iperf3 server for one client and records its interval lines.
+/// Starts an iperf3 server on a host, which serves one client. Records the lines about intervals that it prints.
 pub(crate) fn iperf_server(bed: &Testbed, host: &str, port: u16) -> Meter {
     let mut command = bed.command(host, "iperf3").unwrap();
     command.args(["-s", "-1", "-p", &port.to_string()]);
     Meter::start(command)
 }
 
-/// Starts one iperf3 client.
+/// Starts an iperf3 client on a host.
 pub(crate) fn iperf_client(bed: &Testbed, host: &str, server: &str, port: u16, extra: &[&str]) -> Meter {
     let address = bed.address(server).unwrap().to_string();
     let mut command = bed.command(host, "iperf3").unwrap();
@@ -39,8 +39,8 @@ pub(crate) fn iperf_client(bed: &Testbed, host: &str, server: &str, port: u16, e
     Meter::start(command)
 }
 
-/// An iperf3 process and the times of its interval lines. With these times, the throughput of several processes can be
-/// added up over one period.
+/// An iperf3 process, and the times at which it printed its lines about intervals. With these times, the throughput of
+/// several processes in one period can be added up.
 pub(crate) struct Meter {
     child: Child,
     reader: std::thread::JoinHandle<Vec<(Instant, f64, String)>>,
@@ -60,8 +60,8 @@ impl Meter {
         Self { child, reader }
     }
 
-    /// Waits for the end of iperf3. Returns the bytes between two times, according to the interval lines that contain
-    /// `tag`.
+    /// Waits until iperf3 ends. Returns the number of bytes that were transferred between two times, according to the
+    /// lines about intervals that contain `tag`.
     pub(crate) fn bytes(mut self, begin: Instant, end: Instant, tag: &str) -> f64 {
         self.child.wait().unwrap();
         let lines = self.reader.join().unwrap();
@@ -76,8 +76,8 @@ impl Meter {
     }
 }
 
-/// Returns the bytes in an interval line such as `[  5]   0.25-0.50   sec   279 KBytes  9.15 Mbits/sec`. Ignores lines
-/// with the final sums.
+/// Returns the number of bytes in an interval line, such as `[ 5] 0.25-0.50 sec 279 KBytes 9.15 Mbits/sec`. Returns
+/// `None` for other lines, and for the final sums.
 fn interval_bytes(line: &str) -> Option<f64> {
     let words: Vec<&str> = line.split_whitespace().collect();
     let at = words.iter().position(|w| *w == "sec")?;
@@ -92,23 +92,23 @@ fn interval_bytes(line: &str) -> Option<f64> {
     if long { None } else { Some(words.get(at + 1)?.parse::<f64>().ok()? * factor) }
 }
 
-/// Waits until a program listens on a port of a host.
+/// Waits until a program listens on a TCP port of a host.
 pub(crate) fn await_listener(bed: &Testbed, host: &str, port: u16) {
     let table = format!("/proc/{}/net/tcp6", bed.netns_pid(host).unwrap());
     let needle = format!(":{port:04X} 00000000000000000000000000000000:0000 0A");
     testkit::eventually(|| std::fs::read_to_string(&table).unwrap().contains(&needle).then_some(()));
 }
 
-/// A user without any privilege.
+/// ID of a user without any rights.
 pub(crate) const NOBODY: u32 = 65_534;
 
 pub(crate) fn is_root() -> bool {
     rustix::process::geteuid().is_root()
 }
 
-/// A copy of this test program in a directory that other users may read, so another user can run it. Another process
-/// makes the copy. Otherwise a child forked by a test that runs at the same time could keep the copy open for writing,
-/// and such a file cannot be executed. Dropping this value removes the file.
+/// A copy of this test program in a directory that all users can read, so another user can run it. It is removed when
+/// this value is dropped. The copy is made by a separate process (`cp`). If this process wrote the file, a child that
+/// another test forks at this moment could keep it open for writing. The kernel does not execute such a file.
 pub(crate) struct Copy(pub(crate) std::path::PathBuf);
 
 impl Copy {
@@ -125,7 +125,7 @@ impl Drop for Copy {
     }
 }
 
-/// Runs one test of this program in another process, as another user if requested.
+/// Runs one test of this program in another process, as the user `uid` if it is given.
 pub(crate) fn this_test(name: &str, env: &[(&str, &str)], uid: Option<u32>) -> Child {
     let unique = format!("{name}-{}", env.iter().map(|(_, value)| *value).collect::<String>());
     let copy = Copy::new(&unique);
@@ -140,8 +140,8 @@ pub(crate) fn this_test(name: &str, env: &[(&str, &str)], uid: Option<u32>) -> C
     child
 }
 
-/// Repeats a test of this program as a user without privilege. Does nothing if this user has no privilege, because the
-/// test itself has then already run without privilege.
+/// Runs a test of this program again as a user without rights. Does nothing if the current user is not root, because
+/// the test has then already run without root rights.
 pub(crate) fn again_without_root(test: &str, measured: &str) {
     if !is_root() {
         return println!("{measured} runs without root here anyway");

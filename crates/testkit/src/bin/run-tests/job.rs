@@ -1,18 +1,18 @@
-//! One test, run in its own process.
+//! Runs one test in its own process.
 
 use std::io::{self, Read as _, Seek as _};
 use std::path::PathBuf;
 use std::process::{Command, ExitStatus};
 use std::time::{Duration, Instant};
 
-/// Seconds after which a test counts as hung and is killed.
+/// Seconds after which a test is considered hung and is killed.
 const MAX_TEST_S: &str = "300";
 /// Exit status of `timeout` after it killed the program.
 const TIMED_OUT: i32 = 124;
 
 /// A test to run.
 pub(crate) struct Job {
-    /// Name of the test program: `crate` for unit tests, `crate/target` for others.
+    /// Name of the test program: `CRATE` for unit tests, `CRATE/TARGET` for integration tests.
     pub(crate) program: String,
     /// Cargo target of the test.
     pub(crate) target: String,
@@ -24,22 +24,22 @@ pub(crate) struct Job {
 
 /// Result of a test.
 pub(crate) struct Outcome {
-    /// Names of the test program and of the test.
+    /// Name of the test program and name of the test, separated by a space.
     pub(crate) name: String,
     pub(crate) took: Duration,
-    /// Reason for the failure, with the output; `None` for success.
+    /// Reason for the failure, with the test's output; `None` if the test passed.
     pub(crate) failure: Option<String>,
-    /// `SKIP` lines of the test. Each line states what the machine lacks.
+    /// `SKIP` lines that the test printed. Each line states which requirement the machine lacks.
     pub(crate) skips: Vec<String>,
 }
 
 impl Job {
-    /// Returns the names of the test program and of the test.
+    /// Returns the name of the test program and the name of the test, separated by a space.
     pub(crate) fn name(&self) -> String {
         format!("{} {}", self.program, self.test)
     }
 
-    /// Runs the test until it ends.
+    /// Runs the test, and waits until it ends.
     pub(crate) fn run(self) -> Outcome {
         let started = Instant::now();
         let ended = self.end();
@@ -55,13 +55,13 @@ impl Job {
             Ok(status) => Some(status.to_string()),
             Err(error) => Some(format!("cannot start it: {error}")),
         };
-        // The test harness does not end its own line, so a `SKIP` may follow on that line.
+        // The test harness prints `test NAME ...` without a line end, so a `SKIP` may follow on the same line.
         let skips = text.lines().filter_map(|line| line.find("SKIP ").map(|at| line[at..].to_owned())).collect();
         Outcome { name, took, failure: why.map(|why| format!("{why}\n{text}")), skips }
     }
 
-    /// Runs the test, and returns its status and its output. The output goes to a file, because a pipe would stay open
-    /// as long as a process left behind by the test runs.
+    /// Runs the test, and returns its exit status and its output. The output goes to a file. A pipe would stay open as
+    /// long as any process that the test left behind.
     fn end(&self) -> io::Result<(ExitStatus, String)> {
         let mut output = tempfile::tempfile()?;
         let status = Command::new("timeout")

@@ -2,11 +2,11 @@
 //!
 //! Usage: run-tests --since EPOCH_S --skip TARGETS LIST [TARGET...]
 //!
-//! LIST is the output of `cargo test --no-run --message-format=json`. Twice as many tests as there are CPUs run side by
-//! side, because most tests wait for timers. Tests of the TARGETs at the end of the command line measure, so they run
-//! one at a time after all others. EPOCH_S is the start of the whole command in seconds since 1970. The summary states
-//! the time since then, including the build. The time of each test is written to LIST.times, and the next run begins
-//! with the longest tests. The TARGETS of `--skip`, separated by commas, are left out.
+//! LIST is the output of `cargo test --no-run --message-format=json`. Tests run in parallel, twice as many as there are
+//! CPUs, because most tests wait for timers. The tests of each TARGET measure, so they run one at a time after all other
+//! tests. EPOCH_S is the start of the whole command, in seconds since 1970. The summary states the time since then, which
+//! includes the build. The time of each test is written to LIST.times, and the next run begins with the tests that took
+//! longest. TARGETS are the names of targets to leave out, separated by commas.
 #![allow(clippy::print_stdout, clippy::print_stderr, reason = "a program for the terminal")]
 
 mod job;
@@ -55,7 +55,7 @@ fn usage() -> ExitCode {
     ExitCode::from(2)
 }
 
-/// Runs jobs, `workers` at a time, and prints each failure when it occurs.
+/// Runs jobs, `workers` at a time. Prints each failure as soon as the test has failed.
 fn run(jobs: Vec<Job>, workers: usize) -> Vec<Outcome> {
     let queue = Mutex::new(VecDeque::from(jobs));
     let outcomes = Mutex::new(Vec::new());

@@ -1,10 +1,10 @@
-//! Output for developers: failures at once, and slow, skipped and failed tests at the end.
+//! Prints results for developers: each failure at once, and at the end the slow, skipped and failed tests.
 
 use std::time::{Duration, SystemTime};
 
 use crate::job::Outcome;
 
-/// Number of slowest tests to list.
+/// Number of slow tests to list.
 const SLOWEST: usize = 10;
 
 /// Prints a failed test with its output.
@@ -26,8 +26,8 @@ fn slowest_first(outcomes: &[Outcome]) -> Vec<&Outcome> {
     sorted
 }
 
-/// Prints the slowest tests, the requirements that the machine lacked, the failed tests and the totals. `since` is the
-/// start of the whole command, counted from 1970.
+/// Prints the slowest tests, the reasons for skipped tests, the failed tests and the totals. `took` is the time that
+/// the tests took. `since` is the start of the whole command, as time since 1970.
 pub(crate) fn print(outcomes: &[Outcome], took: Duration, since: Duration) {
     println!("\nSlowest tests:");
     for outcome in slowest_first(outcomes).iter().take(SLOWEST) {
