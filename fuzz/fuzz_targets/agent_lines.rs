@@ -1,5 +1,6 @@
-//! Reads any text as lines between conductor and agent. No line may cause a panic. A line that was read must be read
-//! the same after it was written again, and parts of any content must add up.
+//! Reads any text as messages between the conductor (the main process) and its agents. No line may cause a panic. After
+//! a report was read, it must be possible to write it and to read it again. It must also be possible to merge the parts
+//! that agents report.
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;

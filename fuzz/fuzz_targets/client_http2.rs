@@ -1,4 +1,5 @@
-//! Any bytes sent by a server of h2c://: no panic, and equal outcomes however the bytes are split.
+//! Feeds a client of h2c:// with random bytes instead of a server's. The client must not panic. Its results must not
+//! depend on where the bytes are split into reads.
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;

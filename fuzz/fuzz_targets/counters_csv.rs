@@ -1,4 +1,5 @@
-//! Any text as collected counters: no panic, and what is read can be judged and drawn.
+//! Reads any text as a CSV file of collected counters. Nothing may panic. A run made from counters that were read must
+//! be possible to judge and to render.
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;

@@ -1,4 +1,5 @@
-//! Any bytes as HTTP/1.1 requests: no panic, every byte read once, and the same answers however the bytes are split.
+//! Reads random bytes as HTTP/1.1 requests. The parser must not panic, and each step must consume bytes. The server's
+//! answers must not depend on where the bytes are split into reads.
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;

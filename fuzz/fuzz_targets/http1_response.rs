@@ -1,4 +1,5 @@
-//! Any bytes as an HTTP/1.1 response: no panic, and the same outcome however the bytes are split.
+//! Reads random bytes as HTTP/1.1 responses. The client must not panic. Its results must not depend on where the bytes
+//! are split into reads.
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;

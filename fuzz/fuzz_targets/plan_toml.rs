@@ -1,4 +1,5 @@
-//! Any text as a plan or a workload: no panic, and a plan that is accepted can be written down and read again.
+//! Reads any text as a plan or as a workload. Nothing may panic. A plan that passes its check can be written and read
+//! again.
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;

@@ -1,4 +1,5 @@
-//! Any text as run.json: no panic; a run that loads can be saved and loaded again, judged and rendered.
+//! Reads any text as `run.json`. Nothing may panic. A run that was read can be written, read again, judged and
+//! rendered.
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;

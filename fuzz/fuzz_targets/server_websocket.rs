@@ -1,4 +1,5 @@
-//! Any bytes sent by a client of `serve ws`: no panic, and equal outcomes however the bytes are split.
+//! Feeds the server of `serve ws` with random bytes instead of a client's. The server must not panic. Its results must
+//! not depend on where the bytes are split into reads.
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;

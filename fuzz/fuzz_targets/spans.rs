@@ -1,4 +1,5 @@
-//! Any bytes as a request to export spans, in both encodings: no panic, and no span that ends before it begins.
+//! Reads random bytes as a request to export spans, in both encodings (JSON and protobuf). Nothing may panic. No span
+//! that is read may end before it begins, or have the trace ID 0.
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;

@@ -1,4 +1,4 @@
-//! axum on one thread.
+//! HTTP server with axum on one thread. It answers every path with `Hello, World!`.
 
 use axum::{Router, routing::get};
 
