@@ -1,4 +1,4 @@
-//! Row of the table of experiments.
+//! Type of an entry in the list of experiments.
 
 use lab::{Lab, LabError};
 use run::Plan;
@@ -6,29 +6,30 @@ use run::Plan;
 use crate::Parameters;
 use crate::figures::Figures;
 
-/// Entry of one experiment in the list of experiments.
+/// An experiment: its name, its texts, its plan and its functions.
 #[derive(Clone, Copy)]
 pub struct Experiment {
     /// Name on the command line: `loadline lab NAME`.
     pub name: &'static str,
-    /// Purpose in one line.
+    /// Purpose of the experiment, in one line.
     pub help: &'static str,
-    /// Source, method and parameters, as shown by `loadline explain NAME`.
+    /// Source, method and parameters of the experiment, which `loadline explain NAME` shows.
     pub page: &'static str,
-    /// Plan of the experiment. `[lab]` has the parameters, and `[lab.quick]` their values for `--quick`.
+    /// Plan of the experiment, in TOML. The table `[lab]` has the parameters, and `[lab.quick]` has their values for
+    /// `--quick`.
     pub toml: &'static str,
-    /// Parameters that the plan leaves unset, with their defaults, in TOML.
+    /// Parameters that the plan does not set, with their default values, in TOML.
     pub(crate) unset: &'static str,
-    /// True if the experiment can use the hosts of a plan (`--client-hosts`, `--server-host`).
+    /// True if the experiment can run on several hosts (`--client-hosts`, `--server-host`).
     pub on_hosts: bool,
-    /// Runs the experiment. The lab stores the trials, and the lab's findings store fits and checks.
+    /// Function that runs the experiment. The lab keeps the trials, and its findings keep fits and checks.
     pub run: fn(&mut Lab<'_>, &Parameters) -> Result<(), LabError>,
     /// Tables and charts of the experiment.
     pub(crate) figures: Figures,
 }
 
 impl Experiment {
-    /// Returns the built-in plan.
+    /// Parses and returns the built-in plan.
     pub fn plan(&self) -> Result<Plan, LabError> {
         let file = format!("experiments/{}.toml", self.name);
         let mut plan = Plan::from_toml(&file, self.toml)?;

@@ -1,4 +1,4 @@
-//! Parameters that an experiment knows, with their defaults. Wrong names, and values of another type, are refused.
+//! Parameters that an experiment has, with their default values. Unknown names and values of a wrong type are refused.
 
 use std::collections::BTreeMap;
 
@@ -9,8 +9,8 @@ use serde_json::Value;
 use crate::Experiment;
 
 impl Experiment {
-    /// Checks the parameters of a plan: their names, types and ranges. Turns a single value into a list where the
-    /// experiment needs a list.
+    /// Checks the names, types and ranges of a plan's parameters. Where the experiment needs a list, a single value is
+    /// turned into a list.
     pub fn check(&self, plan: &mut Plan) -> Result<(), LabError> {
         let defaults = self.defaults()?;
         for (name, value) in &mut plan.lab {
@@ -24,7 +24,7 @@ impl Experiment {
         Ok(())
     }
 
-    /// Returns all parameters with their defaults.
+    /// Returns all parameters of the experiment, with their default values.
     fn defaults(&self) -> Result<BTreeMap<String, Value>, LabError> {
         let mut all = Plan::from_toml("defaults", &format!("[lab]\n{}", self.unset))?.lab;
         let mut set = self.plan()?.lab;
@@ -53,15 +53,15 @@ impl Experiment {
     }
 }
 
-/// Returns the entries of a list that is written as one value, or as text with commas.
+/// Returns a list's entries. The list may be written as one value, or as text with commas between the entries.
 fn list(value: Value) -> Vec<Value> {
     let Value::String(text) = value else { return vec![value] };
     let entry = |part: &str| serde_json::from_str(part.trim()).unwrap_or_else(|_| part.trim().into());
     text.split(',').map(entry).collect()
 }
 
-/// Returns true if a value has the type of the default. Numbers must fit into 32 bits, and only a parameter whose
-/// default is negative may be negative.
+/// Returns true if a value has the same type as the parameter's default. Numbers must fit into 32 bits. Only parameters
+/// whose default is negative may be negative.
 fn fits(default: &Value, value: &Value) -> bool {
     match (default, value) {
         (Value::Array(defaults), Value::Array(values)) => {
@@ -76,7 +76,7 @@ fn fits(default: &Value, value: &Value) -> bool {
     }
 }
 
-/// Returns words for the type of a default.
+/// Returns words for the type of a parameter, given its default.
 fn kind(default: &Value) -> &'static str {
     match default {
         Value::Array(list) if list.first().is_some_and(Value::is_number) => "a list of numbers",
@@ -147,7 +147,7 @@ mod tests {
         assert_eq!(of("wan", "models", "epoll,uring".into()), serde_json::json!(["epoll", "uring"]));
     }
 
-    /// Returns the parameters that a source file reads.
+    /// Returns the names of the parameters that a source file reads.
     fn read_in(file: &Path) -> Vec<String> {
         let text = std::fs::read_to_string(file).unwrap();
         let calls = ["number", "count", "numbers", "text", "texts", "flag", "with"].map(|call| format!(".{call}(\""));

@@ -1,6 +1,6 @@
-//! Experiments from published sources, as rows of a table. Each experiment has a plan that a user can read and change
-//! (`experiments/NAME.toml`), and a function that runs its trials, makes its fits and computes its checks. In comments,
-//! "the paper" is the publication that the experiment reproduces. The experiment's `mod.rs` names the paper.
+//! Experiments that reproduce published measurements, as rows of a table. Each experiment has a plan that users can
+//! read and change (`experiments/NAME.toml`), and a function that runs its trials, fits curves and checks claims. In
+//! comments, "the paper" is the publication that the experiment reproduces. The experiment's `mod.rs` names it.
 
 mod connections;
 mod event;
@@ -91,13 +91,13 @@ pub const EXPERIMENTS: &[Experiment] = &[
     },
 ];
 
-/// Returns the row of an experiment.
+/// Returns the experiment with this name.
 pub fn experiment(name: &str) -> Result<&'static Experiment, LabError> {
     let found = EXPERIMENTS.iter().find(|e| e.name == name);
     found.ok_or_else(|| LabError::name("experiment", name, EXPERIMENTS.iter().map(|e| e.name)))
 }
 
-/// Runs an experiment with its plan and its repeats. `quick` uses the smaller parameters.
+/// Runs an experiment with its plan and its number of repeats. With `quick`, the parameters for a short run are used.
 pub fn run(
     experiment: &Experiment,
     mut plan: Plan,
@@ -114,7 +114,7 @@ pub fn run(
         if whole.interrupted {
             break;
         }
-        // If this process is killed, the last stored run shows that it was interrupted.
+        // Until the last repeat, the stored run is marked as interrupted, in case this process is killed.
         whole.interrupted = true;
         save(&whole, dir.as_ref());
         let part = once((experiment, &parameters), plan.clone(), repeat, None, watch)?;
@@ -126,7 +126,8 @@ pub fn run(
     Ok(whole)
 }
 
-/// Builds the tables and charts of a judged run. Tables and charts of an unknown experiment stay as stored.
+/// Builds the tables and charts of a judged run. If this version does not know the experiment, the stored tables and
+/// charts are kept.
 pub fn present(run: &mut Run) {
     let name = run.plan.experiment();
     if let Some(experiment) = EXPERIMENTS.iter().find(|e| Some(e.name) == name) {
@@ -134,13 +135,13 @@ pub fn present(run: &mut Run) {
     }
 }
 
-/// Saves the run so far. If the disk is full, this is reported after the result was shown, when the whole run is
-/// written.
+/// Saves the run so far. Errors are ignored here, because the caller saves the whole run at the end and reports errors
+/// then.
 fn save(run: &Run, dir: Option<&RunDir>) {
     dir.into_iter().for_each(|dir| drop(dir.save(run)));
 }
 
-/// Refuses hosts if the experiment does not support them.
+/// Returns an error if the plan names hosts but the experiment cannot use them.
 fn check_hosts(experiment: &Experiment, plan: &Plan) -> Result<(), LabError> {
     if plan.hosts.is_empty() || experiment.on_hosts {
         return Ok(());
@@ -166,7 +167,7 @@ fn once(
     present(&mut lab.run);
     match outcome {
         Ok(()) => lab.finish(),
-        // Measurements made before the failure are kept.
+        // The trials that were measured before the failure are kept.
         Err(error) if !lab.run.trials.is_empty() => {
             lab.note(format!("the experiment ended early: {error}"));
             lab.stop();

@@ -1,22 +1,22 @@
-//! Parameters of an experiment: the table `[lab]` of its plan. The code that reads a parameter also defines its
-//! default.
+//! Parameters of an experiment: the table `[lab]` of its plan. The default value of a parameter is defined by the code
+//! that reads it.
 
 use std::collections::BTreeMap;
 
 use run::Plan;
 use serde_json::Value;
 
-/// Parameters by name.
+/// Parameters of an experiment, by name.
 #[derive(Clone, Debug, Default)]
 pub struct Parameters {
     values: BTreeMap<String, Value>,
-    /// True if `--quick` was given.
+    /// True if the user gave `--quick`.
     pub quick: bool,
 }
 
 impl Parameters {
-    /// Takes the parameters from a plan. With `quick`, `[lab.quick]` takes precedence. After this call, the plan
-    /// contains the values in use.
+    /// Takes the parameters out of a plan. With `quick`, the values in `[lab.quick]` take precedence. Afterwards, the
+    /// plan contains the values that are used.
     pub fn of(plan: &mut Plan, quick: bool) -> Self {
         let smaller = plan.lab.remove("quick");
         if let (true, Some(Value::Object(smaller))) = (quick, smaller) {
@@ -25,44 +25,44 @@ impl Parameters {
         Self { values: plan.lab.clone(), quick }
     }
 
-    /// Returns a copy of the parameters with one number changed.
+    /// Returns a copy of the parameters in which the number `name` is replaced.
     pub fn with(&self, name: &str, number: f64) -> Self {
         let mut other = self.clone();
         other.values.insert(name.into(), number.into());
         other
     }
 
-    /// Returns a number.
+    /// Returns the parameter `name` as a number; `default` if it is missing or not a number.
     pub fn number(&self, name: &str, default: f64) -> f64 {
         self.values.get(name).and_then(Value::as_f64).filter(|v| v.is_finite()).unwrap_or(default)
     }
 
-    /// Returns a whole number.
+    /// Returns the parameter `name` as a whole number; `default` if it is missing or not a number from 0 to 2^32 - 1.
     pub fn count(&self, name: &str, default: u32) -> u32 {
         let value = self.number(name, f64::from(default));
         if (0.0..=f64::from(u32::MAX)).contains(&value) { value as u32 } else { default }
     }
 
-    /// Returns a list of numbers.
+    /// Returns the parameter `name` as a list of numbers; `default` if it is missing or has no numbers.
     pub fn numbers(&self, name: &str, default: &[f64]) -> Vec<f64> {
         let list = self.values.get(name).and_then(Value::as_array);
         let list = list.map(|l| l.iter().filter_map(Value::as_f64).collect::<Vec<_>>()).filter(|l| !l.is_empty());
         list.unwrap_or_else(|| default.to_vec())
     }
 
-    /// Returns a text.
+    /// Returns the parameter `name` as a text; `default` if it is missing or not a text.
     pub fn text(&self, name: &str, default: &str) -> String {
         self.values.get(name).and_then(Value::as_str).unwrap_or(default).to_string()
     }
 
-    /// Returns a list of texts.
+    /// Returns the parameter `name` as a list of texts; `default` if it is missing or has no texts.
     pub fn texts(&self, name: &str, default: &[&str]) -> Vec<String> {
         let list = self.values.get(name).and_then(Value::as_array);
         let list = list.map(|l| l.iter().filter_map(|v| v.as_str().map(String::from)).collect::<Vec<_>>());
         list.filter(|l| !l.is_empty()).unwrap_or_else(|| default.iter().map(|t| (*t).to_string()).collect())
     }
 
-    /// Returns a boolean.
+    /// Returns the parameter `name` as true or false; `default` if it is missing or neither.
     pub fn flag(&self, name: &str, default: bool) -> bool {
         self.values.get(name).and_then(Value::as_bool).unwrap_or(default)
     }

@@ -1,9 +1,9 @@
-//! `lab NAME --repeat N`: repeats of a whole experiment as parts of one run. Each repeat draws conclusions from its own
-//! trials. A check passes if it passed in every repeat.
+//! `lab NAME --repeat N`: repeats a whole experiment, and joins the repeats to one run. Each repeat draws conclusions
+//! from its own trials. A check passes only if it passed in every repeat.
 
 use run::{Check, Relation, Run};
 
-/// Adds repeat number `repeat` (1 for the second) to the earlier ones.
+/// Adds a repeat to the run with the earlier repeats. `repeat` is its number, counted from 0.
 pub(crate) fn add(whole: &mut Run, mut part: Run, repeat: u32) {
     let named = |name: &str| format!("{name} (repeat {})", repeat + 1);
     whole.trials.append(&mut part.trials);
@@ -24,14 +24,15 @@ pub(crate) fn add(whole: &mut Run, mut part: Run, repeat: u32) {
     whole.findings.conclusions.extend(part.findings.conclusions.iter().map(|words| named(words)));
 }
 
-/// Returns the worse of two results of a check.
+/// Returns the worse of two results of the same check.
 fn worse(a: &Check, b: &Check) -> Check {
     let b_is = match a.relation {
         Relation::AtLeast => b.value < a.value,
         Relation::AtMost => b.value > a.value,
         Relation::Equals => a.pass,
     };
-    // NaN fails a check, but is neither greater nor smaller than any number.
+    // A check fails if its value is NaN. NaN is therefore the worst value, although comparisons with NaN are always
+    // false.
     if a.value.is_finite() && (b_is || !b.value.is_finite()) { b.clone() } else { a.clone() }
 }
 

@@ -1,5 +1,5 @@
-//! Stored runs of experiments keep their tables and charts. The stored tables and charts were compared with the reports
-//! of the versions that wrote the runs.
+//! Checks that stored runs of experiments still give the same tables and charts. The expected tables and charts were
+//! compared with those of the loadline versions that wrote the runs.
 
 #![allow(clippy::unwrap_used)]
 
@@ -16,7 +16,7 @@ fn shown(name: &str) -> ExperimentReport {
     run.findings.experiment.unwrap()
 }
 
-/// Returns a line for each table row and each curve.
+/// Returns one line of text for each table row and each curve.
 fn lines(shown: &ExperimentReport) -> String {
     let mut out = String::new();
     for table in &shown.tables {

@@ -1,4 +1,4 @@
-//! Checks and conclusions of the trial with all connections.
+//! Checks and conclusions of `lab connections`, mostly about the trial with all connections.
 
 use run::Relation::{AtLeast, AtMost, Equals};
 use run::{Check, Run, SummaryFigure, TimeFigure, Trial};
@@ -7,9 +7,9 @@ use super::values::{CLIENT_MEMORY_PER_CONNECTION_BYTES, OPENED_S};
 use crate::Parameters;
 use crate::values::{CONNECTIONS, HELD, KERNEL_MEMORY_PER_CONNECTION_BYTES, MEMORY_PER_CONNECTION_BYTES, PROCESSES};
 
-/// Maximum user memory in bytes per connection and side.
+/// Maximum user memory per connection that each side (generator or server) may use, bytes.
 const USER_BYTES: f64 = 200.0;
-/// Minimum share of the due messages that must be answered in the window.
+/// Minimum rate of answered messages in the window, as a share of the rate at which messages should be sent.
 const ANSWERED: f64 = 0.95;
 
 pub(super) fn conclude(run: &mut Run, parameters: &Parameters) {
@@ -40,7 +40,8 @@ pub(super) fn conclude(run: &mut Run, parameters: &Parameters) {
     run.findings.conclusions.retain(|sentence| !sentence.is_empty());
 }
 
-/// Returns the number of TCP sockets of the namespace in the window. The number includes a few listening sockets.
+/// Returns the mean number of TCP sockets in the namespace during the window. The number includes a few listening
+/// sockets.
 fn sockets(trial: &Trial) -> f64 {
     let recording = trial.server.as_ref().map(|server| &server.recording);
     let mean = recording.and_then(|r| r.sum("socket.tcp_in_use", trial.measured.window, |_| true).value());
@@ -51,7 +52,7 @@ fn failed(trial: &Trial) -> f64 {
     (trial.tally.error_count() + trial.tally.closed_by_server) as f64
 }
 
-/// Returns a response time in whole microseconds. A lower bound is marked as such.
+/// Formats a response time in whole microseconds. A lower bound is marked as a lower bound.
 fn whole_us(trial: &Trial, figure: SummaryFigure) -> String {
     match trial.latency_us.figure(figure) {
         TimeFigure::Exact(us) => format!("{us:.0} us"),
@@ -79,7 +80,8 @@ fn words(trial: &Trial) -> String {
     )
 }
 
-/// Compares the cost per message with that of few connections, as a sentence.
+/// Returns a sentence that compares the latencies and costs of the messages with few connections and with all
+/// connections.
 fn beside(run: &Run) -> Option<String> {
     let (few, all) = (run.trials.first()?, run.trials.last()?);
     let cpu = |t: &Trial| t.server.as_ref()?.costs.get("process_cpu_us")?.per_request.value();

@@ -1,4 +1,4 @@
-//! The table of `connections`.
+//! Table of `lab connections`.
 
 use run::SummaryFigure;
 use run::number::Unit;
@@ -7,7 +7,7 @@ use super::values::{CLIENT_MEMORY_PER_CONNECTION_BYTES, OPENED_S};
 use crate::figures::{COMPLETED, Client, Figures, Of, Server, TableSpec, c, set};
 use crate::values::{HELD, KERNEL_MEMORY_PER_CONNECTION_BYTES, MEMORY_PER_CONNECTION_BYTES, PROCESSES};
 
-/// Tables and charts of `connections`.
+/// Table of `lab connections`.
 pub(crate) const FIGURES: Figures = Figures {
     tables: &[TableSpec {
         caption: "Few connections and all of them, held by as many processes. User memory is the growth \

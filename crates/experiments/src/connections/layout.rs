@@ -1,17 +1,17 @@
-//! Assignment of connections to processes. Each server process has its own generator process, which has its own source
-//! addresses.
+//! Divides the connections among processes. Each server process has its own generator process, and each generator
+//! process has its own source addresses.
 
 use std::net::{IpAddr, Ipv4Addr};
 
 /// Maximum number of connections from one source address to one server. The kernel first looks for a free port in one
-/// half of the ephemeral range (14,000 of 28,000 ports by default). If that half is used up, each connect searches all
-/// used ports.
+/// half of the ephemeral range (14,000 of 28,000 ports by default). If no port of that half is free, each connect
+/// searches all used ports, which takes long.
 const CONNECTIONS_PER_SOURCE: u32 = 10_000;
-/// First loopback address of the servers, and of the generators.
+/// First loopback address of the servers, and first source address of the generators.
 const SERVERS: u32 = 0x7f4e_0001;
 const SOURCES: u32 = 0x7f50_0001;
 
-/// A generator process and its server.
+/// A generator process and the server process that it uses.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct Pair {
     pub(super) connections: u32,
@@ -21,7 +21,7 @@ pub(super) struct Pair {
     pub(super) sources: Vec<IpAddr>,
 }
 
-/// Returns the pairs for a number of connections and of processes per side.
+/// Divides `connections` among `processes` pairs (fewer if there are fewer connections).
 pub(super) fn pairs(connections: u32, processes: u32) -> Vec<Pair> {
     let processes = processes.clamp(1, connections.max(1));
     let mut next = SOURCES;

@@ -1,15 +1,16 @@
-//! Memory per connection: the difference between two trials with equal numbers of processes and different numbers of
-//! connections. The fixed memory of the processes cancels out in the difference.
+//! Memory per connection. It is the difference between two trials with the same number of processes, divided by the
+//! difference in connections. The memory that processes use without connections cancels out.
 
 use run::{Side, Trial, Window};
 
 use super::values::CLIENT_MEMORY_PER_CONNECTION_BYTES;
 use crate::values::{CONNECTIONS, KERNEL_MEMORY_PER_CONNECTION_BYTES, MEMORY_PER_CONNECTION_BYTES};
 
-/// Size in bytes of a page of socket memory.
+/// Size of a page of socket memory, bytes.
 const PAGE_BYTES: f64 = 4096.0;
 
-/// Adds the memory per connection, relative to the trial with few connections, to the results of a trial.
+/// Adds the memory per connection to the results of `trial`. `few` is the trial with few connections, with which it is
+/// compared.
 pub(super) fn put(mut trial: Trial, few: &Trial) -> Trial {
     let more = f64::from(trial.key.get(CONNECTIONS).unwrap_or(0)) - f64::from(few.key.get(CONNECTIONS).unwrap_or(0));
     let each = |of: &dyn Fn(&Trial) -> Option<f64>| {
@@ -26,13 +27,13 @@ pub(super) fn put(mut trial: Trial, few: &Trial) -> Trial {
     trial
 }
 
-/// Returns the resident memory in bytes of the processes on one side.
+/// Returns the resident memory of all processes of one side (generator or server), bytes.
 fn resident(side: &Side, window: Window) -> Option<f64> {
     let own = |instance: &str| side.processes.iter().any(|p| p == instance);
     side.recording.sum("process.rss", window, own).value()
 }
 
-/// Returns the kernel memory in bytes of the whole machine: slab and socket buffers.
+/// Returns the kernel memory of the whole machine that depends on connections, bytes: slab and socket buffers.
 fn kernel(trial: &Trial) -> Option<f64> {
     let recording = &trial.server.as_ref()?.recording;
     let of = |id: &str| recording.sum(id, trial.measured.window, |_| true).value();

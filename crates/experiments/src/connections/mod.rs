@@ -1,6 +1,6 @@
-//! `lab connections`: generators and reference servers on this machine hold many connections and exchange messages on
-//! randomly chosen ones. The experiment measures the cost of a mostly idle connection. The experiment follows no
-//! published paper.
+//! `lab connections`: load generators and loadline's own servers keep many connections open on this machine, and
+//! exchange messages on randomly chosen ones. The experiment measures the cost of a connection that is mostly idle. It
+//! does not follow a published paper.
 
 mod conclude;
 mod figures;
@@ -20,7 +20,7 @@ use lab::{Lab, LabError};
 use self::stage::Stage;
 use crate::Parameters;
 
-/// Number of connections of the small trial, with which the large trial is compared.
+/// Default number of connections of the small trial, with which the large trial is compared.
 const FEW: u32 = 1000;
 
 /// Runs the experiment.

@@ -1,38 +1,40 @@
-//! Checks that this machine can hold the requested connections. The check runs before anything starts, because a
-//! machine that runs out of memory kills other programs.
+//! Checks that this machine has enough resources for the requested connections. The check comes before everything else,
+//! because a machine that runs out of memory kills other programs.
 
 use lab::LabError;
 use probe::{Probe, Scope};
 use run::Window;
 
-/// Number of descriptors per process besides its connections.
+/// Number of descriptors that a process needs in addition to one per connection.
 const SPARE: u64 = 300;
-/// Minimum number of processes per side. A single process would be no different from `load`.
+/// Minimum number of processes per side (generators or servers). With one process per side, the experiment would be the
+/// same as `loadline load`.
 const MIN_PROCESSES: u32 = 2;
 /// Maximum number of processes per side.
 const MAX_PROCESSES: u32 = 128;
-/// Memory in bytes of one connection: kernel memory of both ends, and user memory of both sides (measured: 10,300 and
-/// 300).
+/// Memory that one connection uses, bytes. It includes both ends in the kernel (10,300 measured) and both processes
+/// (300 measured).
 const CONNECTION_BYTES: f64 = 11_000.0;
-/// Memory in bytes of a process without connections.
+/// Memory that a process uses without connections, bytes.
 const PROCESS_BYTES: f64 = 8e6;
-/// Maximum share of the available memory that may be used.
+/// Maximum share of the available memory that the experiment may use.
 const MAX_MEMORY_SHARE: f64 = 0.9;
-/// Number of descriptors that this program needs for itself and for each process it controls.
+/// Number of descriptors that this program needs for each process that it controls, and number that any process needs
+/// for itself.
 const PIPES: u64 = 3;
 const OWN: u64 = 128;
 
-/// Resources of this machine. An unknown resource sets no limit.
+/// Resources of this machine. A resource that is `None` is unknown, and is not checked.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Resources {
     memory_bytes: Option<f64>,
-    /// Number of files that the system may still open.
+    /// Number of files that all programs of the system together may still open.
     files: Option<f64>,
-    /// Limit on descriptors per process.
+    /// Maximum number of descriptors per process.
     descriptors: u64,
 }
 
-/// Reads the resources of this machine.
+/// Determines the resources of this machine.
 pub(super) fn has() -> Resources {
     let mut probe = Probe::new(Scope { sources: Some(vec!["memory"]), ..Scope::default() });
     probe.sample(0.0);
@@ -40,16 +42,16 @@ pub(super) fn has() -> Resources {
     Resources { memory_bytes, files: free_files(), descriptors: sys::limits::descriptors().0 }
 }
 
-/// Returns the number of files that may still be opened. /proc/sys/fs/file-nr contains the open files, a zero, and the
-/// maximum.
+/// Returns the number of files that may still be opened. `/proc/sys/fs/file-nr` contains the number of open files, a
+/// zero, and the maximum number.
 fn free_files() -> Option<f64> {
     let text = std::fs::read_to_string("/proc/sys/fs/file-nr").ok()?;
     let numbers: Vec<f64> = text.split_whitespace().filter_map(|n| n.parse().ok()).collect();
     Some(numbers.get(2)? - numbers.first()?)
 }
 
-/// Returns the number of processes per side: the requested number, or as many as the descriptor limit requires if none
-/// was requested.
+/// Returns the number of processes per side. If `asked` is 0, it is the number that the descriptor limit requires.
+/// Returns an error if `asked` is too small or too large.
 pub(super) fn processes(connections: u32, asked: u32, descriptors: u64) -> Result<u32, LabError> {
     let each = u32::try_from(descriptors.saturating_sub(SPARE)).unwrap_or(u32::MAX).max(1);
     let needed = connections.div_ceil(each).max(MIN_PROCESSES);
@@ -78,7 +80,8 @@ fn refused(connections: u32, why: String) -> LabError {
     LabError::set_up(format!("holding {connections} connections"), why)
 }
 
-/// Refuses more connections than this machine can hold. The error states how many it can hold.
+/// Returns an error if this machine lacks resources for so many connections. The error states how to proceed, mostly
+/// with the number of connections that is possible.
 pub(super) fn check(connections: u32, processes: u32, has: &Resources) -> Result<(), LabError> {
     let (n, fixed) = (f64::from(connections), 2.0 * f64::from(processes) * PROCESS_BYTES);
     let (wanted, files) = (n * CONNECTION_BYTES + fixed, 2.0 * n + 2.0 * f64::from(processes) * OWN as f64);

@@ -1,15 +1,15 @@
-//! The network of the experiment: the loopback of a separate namespace. The experiment therefore uses none of this
-//! machine's own ports, connection tracking or TIME_WAIT sockets. Without namespaces, the experiment uses this
-//! machine's loopback.
+//! Network of the experiment: the loopback interface of a separate network namespace. The experiment therefore does not
+//! use up ports, connection tracking entries or TIME_WAIT sockets of this machine. If namespaces are not allowed, the
+//! experiment uses this machine's loopback interface.
 
 use lab::{Host, Lab, Local, NamespaceHost};
 use testbed::{Spec, Testbed};
 
-/// The hosts of both sides.
+/// Hosts on which the servers and the generators run.
 pub(super) struct Stage {
     server: Box<dyn Host>,
     client: Box<dyn Host>,
-    /// The testbed that owns the namespace; `None` if the loopback of this machine is used.
+    /// Testbed that owns the network namespace; `None` if this machine's loopback interface is used.
     bed: Option<Testbed>,
 }
 
@@ -40,7 +40,8 @@ impl Stage {
         self.client.as_ref()
     }
 
-    /// Returns the ID of a process in the namespace whose sockets are counted.
+    /// Returns the ID of a process in the namespace; `None` if this machine's loopback is used. The sockets of this
+    /// process's namespace are counted.
     pub(super) fn netns_pid(&self) -> Option<u32> {
         self.bed.as_ref().and_then(|bed| bed.netns_pid("server").ok())
     }

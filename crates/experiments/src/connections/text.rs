@@ -1,6 +1,6 @@
-//! The page of this experiment for `loadline explain`.
+//! Text that `loadline explain connections` shows.
 
-/// Page of `connections`.
+/// Text about `lab connections`.
 pub(crate) const CONNECTIONS: &str = "\
 This experiment follows no published paper. It measures the cost of holding many mostly idle connections, and how much
 they slow down the few messages.

@@ -1,4 +1,4 @@
-//! One trial: servers, generators, and the resources that both sides use.
+//! Runs one trial: starts servers and generators, and observes the resources that they use.
 
 use std::net::SocketAddr;
 
@@ -12,18 +12,20 @@ use super::values::OPENED_S;
 use crate::Parameters;
 use crate::values::{CONNECTIONS, HELD, PROCESSES};
 
-/// Counter sources that are read during the trial. None of them lists every socket.
+/// Names of the counter sources that are read during the trial. None of these sources lists every socket, which would
+/// take too long.
 const SOURCES: &[&str] = &["process", "cpu", "sockstat", "memory", "observer"];
-/// Maximum drain time in seconds. Many generators close a million connections before they report their results.
+/// Maximum time to wait for the end of the load, seconds. Many generators have to close a million connections before
+/// they report their results.
 const DRAIN_S: f64 = 120.0;
 
-/// Running servers with their addresses.
+/// Running servers and their addresses.
 struct Servers {
     groups: Vec<AgentGroup>,
     addrs: Vec<SocketAddr>,
 }
 
-/// Runs one trial with this number of connections.
+/// Runs one trial with the connections of `pairs`.
 pub(super) fn conduct(
     lab: &mut Lab<'_>,
     stage: &Stage,
@@ -41,7 +43,7 @@ pub(super) fn conduct(
     let loads: Vec<Load<'_>> = pairs.iter().zip(&servers.addrs).enumerate().map(load).collect();
     let key = Key::default().with(CONNECTIONS, connections).with(PROCESSES, u32::try_from(pairs.len()).ok());
     let label = format!("{connections} connections");
-    // The two trials count as a fixed load and not as steps of a sweep, because they make equal numbers of requests.
+    // The trials count as fixed loads and not as steps of a sweep, because both request the same rate of messages.
     let point = Point { label, kind: TrialKind::Fixed, key, within_us: None };
     let mut trial = lab.conduct(&observation, &loads, &point)?;
     if let Some(opened) = trial.measured.opened {
@@ -82,8 +84,8 @@ fn observation(stage: &Stage, servers: &Servers) -> Observation {
     Observation::new(addr, Some(watched)).with_client("localhost", stage.netns_pid()).reading(SOURCES)
 }
 
-/// Returns the plan of a pair's generator. With random pauses, every connection is equally likely to be the next one
-/// that sends.
+/// Returns the load plan of one generator. Each connection waits for random times, so all connections are equally
+/// likely to send the next message.
 fn plan(parameters: &Parameters, connections: u32, pair: &Pair, i: u64) -> LoadPlan {
     let all = f64::from(connections);
     let rate = parameters.number("rate", 10_000.0).clamp(1.0, 1e6);
@@ -94,7 +96,7 @@ fn plan(parameters: &Parameters, connections: u32, pair: &Pair, i: u64) -> LoadP
         protocol: Protocol::Echo { message_bytes: u64::from(parameters.count("message_bytes", 64).max(1)) },
         intensity: Intensity::Closed { connections: pair.connections, pipeline: 1, think },
         connect_rate: connects * f64::from(pair.connections) / all,
-        // The io_uring driver would reserve memory for the next message of every connection.
+        // The io_uring driver would reserve a buffer for the next message of every connection.
         io: Io::Epoll,
         least_warmup_s: opening_s + 1.0,
         warmup_s: parameters.number("patience", 4.0) * opening_s + 20.0,

@@ -1,6 +1,6 @@
-//! Trials with more cold (idle) connections than the descriptors of one process allow. Several proxy processes each
-//! hold a share of them, and the hot load (the active connections) uses one proxy after another. Each proxy times its
-//! own calls and reports the times with its counts.
+//! Trials with more cold (idle) connections than one process may have descriptors. Several proxy processes share the
+//! cold connections. The hot load (active connections) uses the proxies one after the other. Each proxy times its own
+//! calls, and reports the times with its counts.
 
 use std::time::Duration;
 
@@ -15,16 +15,17 @@ use crate::values::PROCESSES;
 use lab::agents::AgentGroup;
 use lab::{Lab, LabError, Local};
 
-/// Maximum number of events per timed call.
+/// Maximum number of events that a timed call may return.
 const ARRAY: u32 = 10;
-/// Number of descriptors that a proxy does not use for cold connections.
+/// Number of descriptors that each proxy does not use for cold connections.
 const SPARE: u32 = 2000;
-/// Connects per second. At the usual rate, opening the connections would take a tenth of the experiment's time.
+/// Rate at which cold connections are opened, per second. At the rate of the other trials
+/// ([`PACE`](super::stand::PACE)), opening them would take a large part of the experiment's time.
 const PACE: f64 = 20_000.0;
-/// Maximum time for a proxy to start listening, or to report its counts.
+/// Maximum time to wait until a proxy listens, or until it reports its counts.
 const PATIENCE: Duration = Duration::from_secs(10);
 
-/// Measures the backends whose cost should not depend on cold connections.
+/// Measures each backend whose cost should not depend on the number of cold connections.
 pub(super) fn processes(bench: &Bench, lab: &mut Lab<'_>, parameters: &Parameters) -> Result<(), LabError> {
     let total = parameters.count("across", 0);
     if total == 0 {
@@ -78,7 +79,7 @@ fn proxy(bench: &Bench, lab: &Lab<'_>, web: &Web, name: &str) -> Result<(AgentGr
     Ok((group, addr))
 }
 
-/// Applies the hot load to one proxy after the other.
+/// Applies the hot load to each proxy in turn, and keeps one trial per proxy.
 fn each(
     bench: &Bench,
     lab: &mut Lab<'_>,
@@ -106,7 +107,8 @@ fn each(
         };
         let key = Key { cold: Some(cold), ..on(name) }.with(PROCESSES, u32::try_from(number).ok());
         let mut one = trial((&format!("{name} processes"), &format!("{cold} cold, proxy {}", at + 1)), &timing, key);
-        // A proxy in another process reports only the median of its calls, so the other figures are removed.
+        // A proxy in another process reports no figures of its calls other than the median, so the other figures are
+        // removed.
         for name in [CALL_US, P99_US, TRIMMED_US, REJECTED] {
             one.results.put(name, None);
         }

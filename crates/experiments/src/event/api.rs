@@ -1,5 +1,5 @@
-//! `lab event-api`: setup of the trials, and the sweep over cold connections. The module `bench` measures calls,
-//! `sweeps` has the other sweeps, and `conclude` has the checks.
+//! `lab event-api`: the order of the trials, and the sweep over numbers of cold (idle) connections. The module `bench`
+//! times calls, `sweeps` contains the other sweeps, and `conclude` contains the checks.
 
 use run::{Key, Trial};
 
@@ -14,7 +14,7 @@ use crate::Parameters;
 use lab::cold::Cold;
 use lab::{Lab, LabError};
 
-/// Number of cold connections in figure 6 of the paper.
+/// Number of cold connections in figure 6 of the paper (Banga, Mogul and Druschel, USENIX 1999).
 const FIGURE_COLD: u32 = 750;
 /// Runs the experiment.
 pub(super) fn run(lab: &mut Lab<'_>, parameters: &Parameters) -> Result<(), LabError> {
@@ -55,10 +55,10 @@ pub(super) fn run(lab: &mut Lab<'_>, parameters: &Parameters) -> Result<(), LabE
     Ok(())
 }
 
-/// Measures calls and declarations on every backend in rounds, for one number of cold connections.
+/// Times calls and declarations on every backend, for one number of cold connections. Repeats this in several rounds.
 fn cold_point(bench: &Bench, lab: &mut Lab<'_>, cold: u32, rounds: u32) -> Result<(), LabError> {
-    // One round is enough for a level-triggered backend, because its cost grows a thousandfold with the cold
-    // connections. Backends that are not level-triggered need several rounds to show that their cost does not grow.
+    // For a level-triggered backend, one round is enough, because its cost grows up to a thousandfold with the number
+    // of cold connections. For the other backends, several rounds are needed to show that their cost does not grow.
     let due = |c: &Contender, round: u32| c.told && (round == 0 || !c.options.backend.spec().level);
     for round in 0..rounds {
         for Contender { name, options, .. } in bench.backends.iter().filter(|c| due(c, round)) {

@@ -1,4 +1,4 @@
-//! Measures the time of single calls of the event API with the cycle counter.
+//! Times single calls of the event API with the CPU's cycle counter.
 
 use std::time::{Duration, Instant};
 
@@ -7,25 +7,26 @@ use sys::tsc::{self, Calibration};
 use super::callers::Caller;
 use super::hot::Hot;
 
-/// Share of calls at each end that the trimmed mean excludes. Calls interrupted by the scheduler are among the excluded
-/// ones. The median is not used, because for short calls it is limited by the resolution of the counter.
+/// Share of the fastest calls, and of the slowest calls, that the trimmed mean leaves out. The slowest calls include
+/// those that the scheduler interrupted. The median is not used, because the resolution of the counter is too low for
+/// it when calls are short.
 const TRIM: f64 = 0.05;
 
-/// Times of a number of calls, without the cost of reading the clock.
+/// Statistics of the times of many calls. The time for reading the clock is subtracted.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Timing {
     pub(super) calls: usize,
     pub(super) mean_us: f64,
     pub(super) median_us: f64,
     pub(super) p99_us: f64,
-    /// Mean of the middle nine tenths in microseconds, used by the checks.
+    /// Mean without the fastest and the slowest twentieth of the calls, microseconds. The checks use this mean.
     pub(super) trimmed_us: f64,
     /// Mean number of events per call.
     pub(super) returned: f64,
-    /// Number of calls that found no events and would have blocked. Calls without events are not included in any other
-    /// figure.
+    /// Number of calls that found no events, and would therefore have blocked. The other figures leave out these calls.
     pub(super) rejected: usize,
-    /// Time in microseconds per event, including its arrival, its share of the call, and reading the data.
+    /// Time per event, microseconds. It includes the arrival of the data, the event's share of the call, and reading
+    /// the data.
     pub(super) whole_us: f64,
 }
 
@@ -48,14 +49,14 @@ impl Timing {
     }
 }
 
-/// Number of calls, and maximum time for them.
+/// Number of calls to time, and maximum time for all of them.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Amount {
     pub(super) calls: usize,
     pub(super) at_most: Duration,
 }
 
-/// Reads the data that the last call reported.
+/// Reads the data of the events that the last call returned.
 pub(super) fn serve(caller: &mut impl Caller, hot: &mut Hot, count: usize) {
     for at in 0..count {
         let fd = caller.fd(at);
@@ -71,7 +72,8 @@ pub(super) fn timed(caller: &mut impl Caller, most: usize) -> (u64, usize) {
     (tsc::counts().wrapping_sub(start), count)
 }
 
-/// Times calls. For each event, there are `pieces` arrivals.
+/// Times calls. Before each call, every connection without unread data gets `pieces` pieces of data, which become one
+/// event.
 pub(super) fn calls(
     caller: &mut impl Caller,
     hot: &mut Hot,
@@ -82,7 +84,7 @@ pub(super) fn calls(
 ) -> Timing {
     let warm = Instant::now();
     let mut turn = 0;
-    // The first calls are not timed. If calls are slow, this warm-up is short.
+    // The first calls are not timed. This warm-up is short if calls are slow.
     while turn < amount.calls / 20 + 3 && (turn < 3 || warm.elapsed() < amount.at_most / 10) {
         turn += 1;
         hot.trigger(pieces);
@@ -105,8 +107,8 @@ pub(super) fn calls(
     Timing { whole_us, ..Timing::of(counts, events, rejected, clock) }
 }
 
-/// Measures two callers that have interest in the same connections. For every group of events, one caller runs after
-/// the other. The callers take turns in running first.
+/// Times two callers that have declared interest in the same connections. Both callers get each group of events, one
+/// after the other. They alternate in being first.
 pub(super) fn side_by_side(
     (one, other): (&mut impl Caller, &mut impl Caller),
     hot: &mut Hot,

@@ -1,4 +1,5 @@
-//! The two callers that are measured: the library and the plain system call, with the same interest.
+//! The two callers that are compared: the event library and the plain system call. Both have interest in the same
+//! connections.
 
 use std::os::fd::{AsRawFd, OwnedFd, RawFd};
 use std::time::Duration;
@@ -10,13 +11,14 @@ use sys::epoll_raw::{self, Slots};
 use super::hot::Hot;
 use lab::LabError;
 
-/// A source of events whose calls are timed.
+/// An interface that returns events, and whose calls are timed.
 pub(super) trait Caller {
-    /// Makes one call for at most `most` events. The benchmark times this function.
+    /// Makes one call that returns at most `most` events. The benchmark times this function. Returns the number of
+    /// events.
     fn call(&mut self, most: usize) -> usize;
-    /// Returns the descriptor of the event at index `at` of the last call.
+    /// Returns the descriptor of event number `at` of the last call.
     fn fd(&self, at: usize) -> RawFd;
-    /// Reports that all data of a descriptor was read.
+    /// Tells the caller that all data of a descriptor has been read.
     fn served(&mut self, _fd: RawFd) {}
 }
 
@@ -24,12 +26,13 @@ pub(super) trait Caller {
 pub(super) struct Library {
     queue: EventQueue,
     events: Vec<Event>,
-    /// True if the library is informed when all data of a descriptor was read.
+    /// True if the library is told when all data of a descriptor has been read.
     tells: bool,
 }
 
 impl Library {
-    /// Creates a queue and declares interest in all these connections.
+    /// Creates a queue, and declares interest in all hot and cold connections. `room` is the maximum number of events
+    /// per call.
     pub(super) fn new(options: Options, hot: &mut Hot, cold: &[OwnedFd], room: usize) -> Result<Self, LabError> {
         let failed = |e: event::EventError| LabError::set_up("making an event queue", std::io::Error::other(e));
         hot.quiet();
@@ -41,19 +44,19 @@ impl Library {
         Ok(Self { queue, events: vec![Event::default(); room], tells: true })
     }
 
-    /// Stops telling the library when all data of a descriptor was read, because the interface in the paper has no such
+    /// Stops telling the library when all data of a descriptor has been read. The interface in the paper has no such
     /// call.
     pub(super) fn untold(self) -> Self {
         Self { tells: false, ..self }
     }
 
-    /// Declares interest, or revokes it if `mask` is empty.
+    /// Declares interest in a descriptor. An empty `mask` revokes the interest.
     #[inline]
     pub(super) fn declare(&mut self, fd: RawFd, mask: Mask, want_state: bool) {
         let _ = self.queue.declare_interest(fd, mask, want_state);
     }
 
-    /// Submits the collected changes.
+    /// Submits the changes of interest that the library has collected.
     pub(super) fn flush(&mut self) {
         let _ = self.queue.flush();
     }
@@ -78,7 +81,7 @@ impl Caller for Library {
     }
 }
 
-/// Makes the epoll system call directly, with the same interest.
+/// Makes the epoll system call directly, with interest in the same connections.
 pub(super) struct Bare {
     epoll: Epoll,
     slots: Slots,

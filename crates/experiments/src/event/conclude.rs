@@ -1,4 +1,4 @@
-//! Fits and checks of `lab event-api`, as pure functions of its trials.
+//! Fits, checks and conclusions of `lab event-api`. They depend only on the run's trials.
 
 use run::Relation::{AtLeast, AtMost};
 use run::{Check, Run, Trial, ValueName};
@@ -11,8 +11,8 @@ use crate::values::PROCESSES;
 
 /// Backends on which the cost of a call must not grow with cold connections.
 const FLAT: [&str; 2] = ["epoll", "uring"];
-/// Variants of io_uring, the work that each does when it delivers events, and the maximum additional cost per event
-/// compared with epoll.
+/// Variants of io_uring. Each has a name, words for its work when it delivers events, and the maximum cost of an event
+/// as a share of epoll's cost (`None` for no check).
 const RINGS: [(&str, &str, Option<f64>); 3] = [
     ("uring", "told what has been read, so it looks again only at the rest", Some(0.75)),
     ("uring untold", "looks again at every event", None),
@@ -37,28 +37,29 @@ fn points(run: &Run, of: impl Fn(&Trial) -> Option<(f64, f64)>) -> Vec<(f64, f64
     run.trials.iter().filter_map(of).collect()
 }
 
-/// Returns the median of a result over the selected trials.
+/// Returns the median of a result over the trials for which `own` returns true.
 fn middle(run: &Run, own: impl Fn(&Trial) -> bool, of: ValueName<f64>) -> Option<f64> {
     judge::median(run.trials.iter().filter(|t| own(t)).filter_map(|t| t.results.get(of)).collect())
 }
 
-/// Returns true if a trial used this backend.
+/// Returns true if a trial used the backend `backend`.
 fn on(trial: &Trial, backend: &str) -> bool {
     trial.key.get(BACKEND).as_deref() == Some(backend)
 }
 
-/// Returns the number of cold connections of a trial in the sweep with a single process.
+/// Returns the number of cold connections of a trial in the sweep with one process; `None` for other trials.
 fn cold(trial: &Trial) -> Option<f64> {
     trial.key.cold.filter(|_| trial.key.get(PROCESSES).is_none()).map(f64::from)
 }
 
-/// Fits the line: cost of a call = a + b × events returned, for the largest number of clients.
+/// Fits the line "cost of a call = a + b × number of returned events", from the trials with the most clients. Checks
+/// that a line fits well.
 fn line_of_a_call(run: &mut Run, name: &str) {
     let own = |t: &&Trial| on(t, name) && t.results.get(SATURATED) == Some(true);
     let Some(most) = run.trials.iter().filter(own).filter_map(|t| t.key.clients).max() else { return };
     let found = points(run, |t| {
         let fits = own(&t) && t.key.clients == Some(most);
-        // The fit uses medians, because network interrupts on the proxy's CPU make some calls longer.
+        // The fit uses medians, because network interrupts on the proxy's CPU make some calls much longer.
         fits.then_some((t.results.get(RETURNED)?, t.results.get(MEDIAN_US)?))
     });
     let Some(fit) = judge::fit::line_fit(&found, "events", "call_us") else { return };
@@ -67,7 +68,8 @@ fn line_of_a_call(run: &mut Run, name: &str) {
     run.findings.fits.insert(format!("{name}, a call against events"), fit);
 }
 
-/// Fits the growth of a call's cost with the number of cold connections, and checks it.
+/// Fits the cost of a call against the number of cold connections. Checks that the cost does not grow (`flat`), or that
+/// it grows.
 fn slope(run: &mut Run, name: &str, flat: bool) {
     let Some((growth, base, most)) = growth(run, name) else { return };
     let fit = run.findings.fits.get(&fit_name(name));
@@ -82,8 +84,8 @@ fn slope(run: &mut Run, name: &str, flat: bool) {
     tell_growth(run, name, (growth, base, most));
 }
 
-/// Describes the growth of a call's cost in a sentence, without checking it. Backends that deliver events without
-/// checking them have such a low cost that cache misses dominate the growth.
+/// Adds a sentence about the growth of a call's cost, without a check. For backends that deliver events without
+/// checking them, the cost is so low that cache misses dominate its growth.
 fn slope_in_words(run: &mut Run, name: &str) {
     if let Some(found) = growth(run, name) {
         tell_growth(run, name, found);
@@ -104,22 +106,22 @@ fn fit_name(name: &str) -> String {
     format!("{name}, a call against cold connections")
 }
 
-/// Fits a line of cost over the number of connections. Returns the growth over the whole range relative to the base
-/// cost, the base cost, and the range.
+/// Fits a line of the cost of a call over the number of cold connections. Returns the growth over the whole range as a
+/// share of the base cost, then the base cost, and the largest number of connections.
 fn growth(run: &mut Run, name: &str) -> Option<(f64, f64, f64)> {
     let found = points(run, |t| on(t, name).then_some((cold(t)?, t.results.get(TRIMMED_US)?)));
     let fit = judge::fit::line_fit(&found, "cold", "call_us")?;
     let most = found.iter().map(|p| p.0).fold(0.0, f64::max);
     let least = found.iter().map(|p| p.0).fold(f64::INFINITY, f64::min);
-    // The base is the measurement without cold connections, because the intercept of a fitted line can be far from the
-    // curve.
+    // The base cost is measured with the fewest cold connections. The intercept of the fitted line would not do,
+    // because it can be far from the measured values.
     let base = middle(run, |t| on(t, name) && cold(t) == Some(least), TRIMMED_US)?.max(1e-9);
     let growth = fit.coefficients.get("slope")? * (most - least) / base;
     run.findings.fits.insert(fit_name(name), fit);
     Some((growth, base, most))
 }
 
-/// Compares trials with many processes, each of which has its own cold connections.
+/// Adds a sentence that compares the trials with many processes, with and without cold connections.
 fn across(run: &mut Run, name: &str) {
     let own = |t: &Trial, with: bool| {
         on(t, name) && t.key.get(PROCESSES).is_some() && t.key.cold.is_some_and(|cold| (cold > 0) == with)
@@ -138,7 +140,7 @@ fn across(run: &mut Run, name: &str) {
     ));
 }
 
-/// Computes the library's cost relative to the plain system call.
+/// Checks the library's cost per call against that of the plain system call.
 fn share(run: &mut Run) {
     let cost = |bare: bool| middle(run, |t| t.key.get(BARE) == Some(bare), TRIMMED_US);
     let (Some(bare), Some(library)) = (cost(true), cost(false)) else { return };
@@ -146,7 +148,7 @@ fn share(run: &mut Run) {
     run.findings.checks.push(Check::new(name, library / bare.max(1e-9) - 1.0, AtMost, 0.05));
 }
 
-/// Compares io_uring with epoll for an array of 64 events.
+/// Checks the cost of io_uring against that of epoll, if each call returns 64 events.
 fn full_array(run: &mut Run) {
     let cost = |name: &str, of: ValueName<f64>| middle(run, |t| on(t, name) && t.key.get(FULL).is_some(), of);
     let over = |name: &str, of: ValueName<f64>| Some(cost(name, of)? / cost("epoll", of)?.max(1e-9));
@@ -173,7 +175,7 @@ fn full_array(run: &mut Run) {
     run.findings.conclusions.extend(conclusions);
 }
 
-/// Compares different numbers of arrivals per event.
+/// Compares calls by the number of arrivals (pieces of data) per event.
 fn hot_rate(run: &mut Run) {
     let cost = |run: &Run, name: &str, arrivals: u32| {
         middle(run, |t| on(t, name) && t.key.get(ARRIVALS) == Some(arrivals), TRIMMED_US)
@@ -191,7 +193,7 @@ fn hot_rate(run: &mut Run) {
     }
 }
 
-/// Checks the times of declarations and revocations against figure 7 of the paper.
+/// Checks the times of declaring and revoking interest against figure 7 of the paper.
 fn declaring(run: &mut Run) {
     let cost = |of: ValueName<f64>| middle(run, |t| on(t, "epoll") && t.key.get(SMALL_FILE) == Some(true), of);
     if let (Some(declare), Some(revoke)) = (cost(SMALL_DECLARE_US), cost(SMALL_REVOKE_US)) {

@@ -1,4 +1,4 @@
-//! Timing of declarations and revocations through the library, and of the plain epoll system calls.
+//! Times declarations and revocations of interest: through the library, and by plain epoll system calls.
 
 use std::os::fd::RawFd;
 use std::time::Instant;
@@ -13,20 +13,21 @@ use super::callers::{Caller, Library};
 use super::hot::Hot;
 use lab::LabError;
 
-/// Times of declaring and revoking interest.
+/// Times of declaring and revoking interest in a descriptor's events.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Declares {
     pub(super) declare: Timing,
     pub(super) revoke: Timing,
-    /// Time of a declaration of interest that also returns the descriptor's state.
+    /// Time of declaring interest if the library also returns the descriptor's current state.
     pub(super) with_state: Timing,
-    /// Time of adding a descriptor by epoll_ctl.
+    /// Time of adding a descriptor with the system call epoll_ctl.
     pub(super) bare_add: Timing,
-    /// Time of deleting a descriptor by epoll_ctl.
+    /// Time of deleting a descriptor with the system call epoll_ctl.
     pub(super) bare_delete: Timing,
 }
 
-/// Runs `each` for all descriptors and returns the cycles per descriptor. The clock is read once for all descriptors.
+/// Calls `each` for all descriptors, and then once without a descriptor (to submit changes). Returns the cycles per
+/// descriptor. The clock is read only before and after all calls.
 fn batch(fds: &[RawFd], clock: &Calibration, mut each: impl FnMut(Option<RawFd>)) -> u64 {
     let start = tsc::counts();
     fds.iter().for_each(|&fd| each(Some(fd)));
@@ -34,8 +35,8 @@ fn batch(fds: &[RawFd], clock: &Calibration, mut each: impl FnMut(Option<RawFd>)
     tsc::counts().wrapping_sub(start).saturating_sub(clock.overhead) / fds.len().max(1) as u64 + clock.overhead
 }
 
-/// Measures declaring and revoking interest in all hot connections in turn, including submissions of several changes at
-/// once. Also measures the plain epoll system calls for these descriptors.
+/// Times declaring and revoking interest in all hot connections, alternately. The times include the submission of
+/// collected changes. Also times the plain epoll system calls for these descriptors.
 pub(super) fn declares(
     library: &mut Library,
     hot: &mut Hot,

@@ -1,5 +1,5 @@
-//! Hot connections: TCP over loopback with both ends in this process. Between two calls, every served end gets new
-//! data, so each call finds all hot connections ready.
+//! Hot (active) connections: TCP over loopback, with both ends in this process. Between two calls, every connection
+//! whose data was read gets new data, so each call finds all hot connections ready.
 
 use std::net::SocketAddr;
 use std::os::fd::{AsRawFd, OwnedFd, RawFd};
@@ -8,15 +8,15 @@ use sys::socket;
 
 use lab::LabError;
 
-/// Hot connections, with both ends of each.
+/// Hot connections, with both ends of each connection.
 pub(super) struct Hot {
     ours: Vec<OwnedFd>,
     theirs: Vec<OwnedFd>,
-    /// Index of a connection by its descriptor.
+    /// Index of each connection, by its descriptor; `u32::MAX` for other descriptors.
     index: Vec<u32>,
     ready: Vec<bool>,
-    /// Decoys, which are connections without declared interest. The number is the total of pieces that a connection and
-    /// its decoy get.
+    /// Decoys (connections without declared interest), and the number of pieces of data that a connection and its decoy
+    /// get together.
     decoys: Option<(Box<Hot>, usize)>,
 }
 
@@ -44,8 +44,9 @@ impl Hot {
         Ok(hot)
     }
 
-    /// Opens connections with decoys. A connection and its decoy together always get the same number of pieces. The
-    /// work between two calls and the state of the caches are therefore always the same.
+    /// Opens connections with one decoy each. A connection and its decoy together always get `pieces` pieces of data.
+    /// However many of them go to the connection, the work between two calls and the state of the caches are therefore
+    /// the same.
     pub(super) fn open_with_decoys(count: usize, pieces: usize) -> Result<Self, LabError> {
         let decoys = Some((Box::new(Self::open(count)?), pieces));
         Ok(Self { decoys, ..Self::open(count)? })
@@ -55,7 +56,7 @@ impl Hot {
         self.ours.iter().map(AsRawFd::as_raw_fd)
     }
 
-    /// Sends data in this many pieces to every connection without unread data.
+    /// Sends `pieces` pieces of data to every connection that has no unread data.
     pub(super) fn trigger(&mut self, pieces: usize) {
         for (at, ready) in self.ready.iter_mut().enumerate() {
             if !std::mem::replace(ready, true) {
@@ -67,18 +68,18 @@ impl Hot {
         }
     }
 
-    /// Reads the data that an event reported.
+    /// Reads all data of the connection with the descriptor `fd`.
     pub(super) fn serve(&mut self, fd: RawFd) {
         let Some(&at) = self.index.get(fd as usize).filter(|&&at| at != u32::MAX) else { return };
         self.take(at as usize);
     }
 
-    /// Waits until no connection has unread data.
+    /// Reads all data of all connections.
     pub(super) fn quiet(&mut self) {
         (0..self.ours.len()).for_each(|at| self.take(at));
     }
 
-    /// Reads all data of a connection and its decoy.
+    /// Reads all data of a connection and of its decoy.
     fn take(&mut self, at: usize) {
         let _ = socket::recv(&self.ours[at], &mut [0; 64]);
         if let Some((decoys, _)) = &self.decoys {

@@ -1,5 +1,5 @@
-//! Experiments of the paper by G. Banga, J. Mogul and P. Druschel (USENIX 1999, source 2): the cost of event API calls,
-//! and its effect on a proxy with many idle connections.
+//! Experiments of the paper by G. Banga, J. Mogul and P. Druschel (USENIX 1999, called source 2). They measure the cost
+//! of calls of an event API, and the effect of this cost on a proxy with many idle connections.
 
 mod across;
 mod api;
@@ -19,7 +19,7 @@ mod values;
 
 use super::Experiment;
 
-/// Row of `lab event-api`.
+/// The experiment `lab event-api`.
 pub(super) const API: Experiment = Experiment {
     name: "event-api",
     help: "cost of get_next_event and declare_interest, by backend and number of cold connections (source 2)",
@@ -69,7 +69,7 @@ revocation.",
     figures: figures::EVENT_API,
 };
 
-/// Row of `lab proxy`.
+/// The experiment `lab proxy`.
 pub(super) const PROXY: Experiment = Experiment {
     name: "proxy",
     help: "a proxy on each backend of the event API with an increasing number of cold connections (source 2)",

@@ -1,4 +1,5 @@
-//! `lab proxy`: the proxy of the paper on each backend, with an increasing number of cold connections.
+//! `lab proxy`: measures the paper's proxy on each backend of the event API, with more and more cold (idle)
+//! connections.
 
 use std::net::SocketAddr;
 
@@ -35,7 +36,7 @@ pub(super) fn run(lab: &mut Lab<'_>, parameters: &Parameters) -> Result<(), LabE
     Ok(())
 }
 
-/// Measures a proxy on one backend, with the sweep over cold connections.
+/// Measures a proxy on one backend, with all numbers of cold connections in `levels`.
 fn backend(
     lab: &mut Lab<'_>,
     parameters: &Parameters,
@@ -67,7 +68,8 @@ fn backend(
     sweep(lab, &observation, name, &load, levels, parameters.number("pace", 5000.0))
 }
 
-/// Sweeps over numbers of cold connections. Connections are added and stay open.
+/// Measures the proxy with each number of cold connections in `levels`. Further cold connections are opened before each
+/// trial, and all stay open until the last trial.
 fn sweep(
     lab: &mut Lab<'_>,
     observation: &Observation,

@@ -1,7 +1,7 @@
-//! Cost of a call depending on the number of arrivals per event, which the paper calls the hot rate. The number of
-//! arrivals per event alternates from call to call, on one queue with constant connections. Decoys keep the work
-//! between calls constant. Slow periods of the machine and cold caches therefore affect all numbers of arrivals
-//! equally.
+//! Cost of a call by the number of arrivals (pieces of data) per event, which the paper calls the hot rate. This number
+//! alternates from call to call, on one queue with the same connections. Decoys (connections without declared interest)
+//! keep the work between two calls the same. Slow periods of the machine and cold caches therefore affect all numbers
+//! of arrivals equally.
 
 use sys::tsc::Calibration;
 
@@ -12,17 +12,17 @@ use super::stand::{Bench, Contender, on, trial};
 use super::values::ARRIVALS;
 use lab::{Lab, LabError};
 
-/// Numbers of arrivals per event to compare.
+/// Numbers of arrivals per event that are compared.
 const ARRIVALS_TRIED: [usize; 4] = [1, 2, 4, 8];
-/// Number of connections, and maximum number of events per call. Each call returns the events of all connections, so
-/// that all its events have the same number of arrivals.
+/// Number of connections, and maximum number of events per call. Each call can return the events of all connections.
+/// All its events therefore have the same number of arrivals.
 const EVENTS: usize = 10;
-/// Number of turns for warming up, which are not measured.
+/// Number of calls for warming up, which are not counted.
 const WARM: usize = 100;
-/// Time for all numbers of arrivals together, as a multiple of the time of one point.
+/// Time for all numbers of arrivals together, as a multiple of the time for one point of the sweeps.
 const SECONDS_SHARE: u32 = 6;
 
-/// Measures every backend.
+/// Measures the cost of a call by arrivals per event, for every backend that checks events at delivery.
 pub(super) fn rate(bench: &Bench, lab: &mut Lab<'_>) -> Result<(), LabError> {
     let amount = Amount { at_most: bench.amount.at_most * SECONDS_SHARE, ..bench.amount };
     for Contender { name, options, .. } in bench.plain() {
@@ -42,7 +42,8 @@ pub(super) fn rate(bench: &Bench, lab: &mut Lab<'_>) -> Result<(), LabError> {
     Ok(())
 }
 
-/// Times calls, alternating over `ARRIVALS_TRIED`.
+/// Times calls with alternating numbers of arrivals per event. Returns one timing for each number in
+/// [`ARRIVALS_TRIED`].
 fn in_turn(caller: &mut impl Caller, hot: &mut Hot, amount: Amount, clock: &Calibration) -> Vec<Timing> {
     let mut counts: [Vec<u64>; ARRIVALS_TRIED.len()] = Default::default();
     let mut events = [0; ARRIVALS_TRIED.len()];

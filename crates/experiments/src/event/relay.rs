@@ -1,4 +1,4 @@
-//! The hot load of the paper: clients fetch a large file through the proxy, while the proxy times its event API calls.
+//! The paper's hot load: clients fetch a large file through the proxy, and the proxy times its calls of the event API.
 //! A small receive buffer splits each transfer into thousands of events.
 
 use std::net::SocketAddr;
@@ -13,24 +13,25 @@ use lab::agents::AgentGroup;
 use lab::cold::Cold;
 use lab::{CpuSplit, Lab, LabError, Local, start_server, target};
 
-/// Size in bytes of the paper's large file.
+/// Size of the paper's large file, bytes.
 pub(super) const LARGE_BYTES: u64 = 40 << 20;
-/// Congestion control of the web server and the proxy. A pacing algorithm such as BBR can limit small windows to a very
-/// low rate for seconds, which would make the web server the bottleneck.
+/// Congestion control algorithm of the web server and the proxy. An algorithm that paces, such as BBR, can limit
+/// connections with small windows to a very low rate for seconds. The web server would then be the bottleneck.
 const CONGESTION: &str = "reno";
-/// Connect timeout of the S-Clients in milliseconds, as in the S-Clients paper.
+/// Connect timeout of the S-Clients, as in the paper that introduced S-Clients, milliseconds.
 const CONNECT_TIMEOUT_MS: f64 = 500.0;
-/// Maximum time for a generator to open its sockets.
+/// Maximum time to wait until a load generator has opened its sockets.
 const READY_WITHIN: Duration = Duration::from_secs(10);
-/// Time for connections and TCP windows to open before timing starts.
+/// Time before the timing starts, in which connections are opened and TCP windows grow.
 const WARM_UP: Duration = Duration::from_millis(150);
 
-/// Web server behind the proxy. The server sends its page from memory, so no cache needs a warm-up.
+/// Web server behind the proxy. It sends its page from memory, so no cache has to warm up.
 pub(super) struct Web {
     _server: AgentGroup,
     addr: SocketAddr,
-    /// Receive buffer in bytes of the proxy's connections to the web server. Each read empties the window and lets the
-    /// next piece arrive. The proxy therefore decides how many of the thousands of events are returned together.
+    /// Receive buffer of the proxy's connections to the web server, bytes. When the proxy reads the buffer empty, the
+    /// window opens and the next piece arrives. The proxy's reads therefore determine how many events a call returns
+    /// together.
     buffer_bytes: u32,
 }
 
@@ -53,7 +54,7 @@ impl Web {
     }
 }
 
-/// Returns the plan of the proxy.
+/// Returns the plan of the proxy. `events` is the name of its backend.
 pub(super) fn proxy_plan(web: &Web, places: &CpuSplit, events: &str) -> ServePlan {
     let mut plan = ServePlan { service: "proxy".into(), cpus: places.server.clone(), ..ServePlan::default() };
     let options = [
@@ -61,7 +62,7 @@ pub(super) fn proxy_plan(web: &Web, places: &CpuSplit, events: &str) -> ServePla
         ("events", events.to_string()),
         ("upstream_buffer", web.buffer_bytes.to_string()),
         ("congestion", CONGESTION.to_string()),
-        // The proxy's pauses for gathering events are off, so that only the calls determine how many events are
+        // The proxy does not pause to gather events. Only the calls themselves then determine how many events are
         // returned together.
         ("gather_us", "0".to_string()),
     ];
@@ -69,15 +70,16 @@ pub(super) fn proxy_plan(web: &Web, places: &CpuSplit, events: &str) -> ServePla
     plan
 }
 
-/// Starts clients that fetch one file after the other, each on a new connection, until the value is dropped. The
-/// clients act like S-Clients whose connects are never refused: each has one transfer at a time. Real S-Clients would
-/// start more transfers than figure 6 shows.
+/// Starts clients that fetch one file after the other, each on a new connection. They stop when the returned group is
+/// dropped. Like the S-Clients in figure 6, each client has one transfer at a time. Real S-Clients would start more
+/// transfers, because the proxy accepts every connection.
 pub(super) fn clients(lab: &Lab<'_>, places: &CpuSplit, addr: SocketAddr, number: u32) -> Result<AgentGroup, LabError> {
     let intensity = Intensity::Closed { connections: number.max(1), pipeline: 1, think: ThinkTime::default() };
     generator(lab, places, addr, intensity)
 }
 
-/// Starts S-Clients: descriptors that always try to connect, regardless of how many connections the proxy accepts.
+/// Starts S-Clients: sockets that always try to connect, however many connections the proxy has accepted. They stop
+/// when the returned group is dropped.
 pub(super) fn s_clients(
     lab: &Lab<'_>,
     places: &CpuSplit,
@@ -113,7 +115,7 @@ fn generator(lab: &Lab<'_>, places: &CpuSplit, addr: SocketAddr, intensity: Inte
     Ok(group)
 }
 
-/// A timed proxy with its cold connections.
+/// A proxy that times its calls, and its cold connections.
 pub(super) struct Relay {
     server: Server,
     timer: CallTimer,
@@ -122,7 +124,7 @@ pub(super) struct Relay {
 }
 
 impl Relay {
-    /// Starts a proxy on this backend with `cold` idle connections.
+    /// Starts a proxy on the backend `events`. Opens `cold` idle connections to it, at `pace` per second.
     pub(super) fn start(
         lab: &mut Lab<'_>,
         (web, places): (&Web, &CpuSplit),
@@ -140,27 +142,28 @@ impl Relay {
         Ok(relay)
     }
 
-    /// Starts clients that fetch one file after the other until the value is dropped.
+    /// Starts clients that fetch one file after the other through the proxy. They stop when the returned group is
+    /// dropped.
     pub(super) fn clients(&self, lab: &Lab<'_>, number: u32) -> Result<AgentGroup, LabError> {
         clients(lab, &self.places, self.server.local_addr(), number)
     }
 
-    /// Starts S-Clients that fetch one file after the other until the value is dropped.
+    /// Starts S-Clients, which fetch files through the proxy. They stop when the returned group is dropped.
     pub(super) fn s_clients(&self, lab: &Lab<'_>, number: u32) -> Result<AgentGroup, LabError> {
         s_clients(lab, &self.places, self.server.local_addr(), number)
     }
 
-    /// Times calls for at most `array` events.
+    /// Times calls that may return at most `array` events.
     pub(super) fn calls(&self, array: usize, amount: Amount) -> Timings {
         self.timer.measure(array, TimingGoal::Calls(amount.calls), amount.at_most)
     }
 
-    /// Times declarations and revocations.
+    /// Times declarations and revocations of interest.
     pub(super) fn declares(&self, amount: Amount) -> Timings {
         self.timer.measure(usize::MAX, TimingGoal::Declarations(amount.calls), amount.at_most)
     }
 
-    /// Stops the proxy. Returns the number of cold connections that were open and that were lost.
+    /// Stops the proxy. Returns the number of cold connections that were open, and the number that were lost.
     pub(super) fn end(self) -> (u64, u64) {
         let held = self.cold.map(Cold::close).unwrap_or_default();
         (held.held, held.lost)

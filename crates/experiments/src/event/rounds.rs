@@ -1,4 +1,4 @@
-//! Amount of measuring per point in a sweep through the proxy, and choice of the valid rounds.
+//! Decides how many calls are timed at each point of a sweep through the proxy, and which rounds are valid.
 
 use std::time::{Duration, Instant};
 
@@ -10,11 +10,13 @@ use crate::Parameters;
 
 /// Largest array of events in figure 6 of the paper.
 const SOURCE_ARRAY: usize = 10;
-/// Additional rounds for points of the paper with too few calls. A round may be rejected, or may be slow.
+/// Number of additional rounds for those points of the paper that still have too few calls. A point may lack calls
+/// because rounds were rejected or slow.
 const MORE_ROUNDS: u32 = 2;
 
-/// Calls of several rounds at one point. A round is rejected if a call in it would have blocked, because the proxy was
-/// not saturated. If all rounds are rejected, their calls are used, and the point is marked as not saturated.
+/// Timed calls of several rounds at one point. If a call of a round would have blocked, the round is rejected, because
+/// the proxy was not saturated. If all rounds are rejected, their calls are used anyway, and the point is marked as not
+/// saturated.
 #[derive(Default)]
 pub(super) struct Rounds {
     good: Vec<(u64, u32)>,
@@ -34,12 +36,12 @@ impl Rounds {
         }
     }
 
-    /// Returns true if no call would have blocked in at least one round.
+    /// Returns true if there was a round in which no call would have blocked.
     pub(super) fn saturated(&self) -> bool {
         !self.good.is_empty()
     }
 
-    /// Returns the number of calls in the valid rounds.
+    /// Returns the number of calls in valid rounds.
     pub(super) fn calls(&self) -> usize {
         self.good.len()
     }
@@ -57,17 +59,18 @@ pub(super) struct Sweep {
     pub(super) clients: Vec<u32>,
     pub(super) rounds: u32,
     pub(super) more: u32,
-    /// Number of calls per point.
+    /// Number of calls to time at each point.
     calls: usize,
-    /// Maximum time of one round at a point, for the paper's arrays and for larger ones.
+    /// Maximum time of one round at a point: for the array sizes of the paper, and for larger ones.
     longest: (Duration, Duration),
     /// Maximum time of the whole sweep.
     whole: Duration,
 }
 
 impl Sweep {
-    /// Returns the array sizes for a number of clients: those that these clients can fill, and the next two, with which
-    /// the line in the chart ends. The largest number of clients uses all sizes.
+    /// Returns the array sizes (maximum numbers of events per call) to measure with `clients` clients. These are the
+    /// sizes that so many clients can fill, and the next two sizes. With the largest number of clients, all sizes are
+    /// measured.
     pub(super) fn arrays_for(&self, clients: u32) -> Vec<usize> {
         let most = self.clients.iter().all(|&other| other <= clients);
         let mut above = 0;
@@ -95,8 +98,8 @@ impl Sweep {
         }
     }
 
-    /// Returns the amount to measure in a round at a point that already has `have` calls; `None` if these calls are
-    /// enough. Large arrays get no additional rounds.
+    /// Returns the number of calls to time in this round, at a point that already has `have` calls. Returns `None` if
+    /// these calls are enough. Array sizes beyond those of the paper get no additional rounds.
     pub(super) fn amount(&self, array: usize, round: u32, have: usize) -> Option<Amount> {
         let (source, wide) = self.longest;
         let own = array <= SOURCE_ARRAY;
@@ -106,7 +109,7 @@ impl Sweep {
         wanted.then_some(Amount { calls, at_most: if own { source } else { wide } })
     }
 
-    /// Returns the time budget of the whole sweep for a number of backends.
+    /// Returns the time budget of the whole sweep over `backends` backends.
     pub(super) fn budget(&self, backends: usize) -> TimeBudget {
         let points: usize = self.clients.iter().map(|&clients| self.arrays_for(clients).len()).sum();
         let measures = u32::try_from(points * backends).unwrap_or(u32::MAX).saturating_mul(self.rounds);
@@ -114,8 +117,8 @@ impl Sweep {
     }
 }
 
-/// Time budget of a sweep, which limits the experiment to minutes. Half of the time is divided equally. The other half
-/// of the time goes to measurements that need more time, in the order of their requests.
+/// Time budget of a sweep. It limits the experiment to minutes. Half of the time is divided equally among all
+/// measurements. The other half goes to measurements that need more time, in the order in which they ask.
 pub(super) struct TimeBudget {
     until: Instant,
     share: Duration,
@@ -123,7 +126,7 @@ pub(super) struct TimeBudget {
 }
 
 impl TimeBudget {
-    /// Returns the amount, limited to the available time.
+    /// Returns `wanted` with its time limited to the available time.
     pub(super) fn take(&mut self, wanted: Amount) -> Amount {
         self.left = self.left.saturating_sub(1);
         let free = self.until.saturating_duration_since(Instant::now()).saturating_sub(self.share * self.left);

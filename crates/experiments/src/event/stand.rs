@@ -1,4 +1,4 @@
-//! Setup of the trials of `lab event-api`: backends, CPUs, and a growing number of cold connections.
+//! Setup of the trials of `lab event-api`: the backends, the CPUs, and a growing number of cold (idle) connections.
 
 use std::os::fd::OwnedFd;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -16,24 +16,24 @@ use crate::Parameters;
 use lab::cold::Cold;
 use lab::{Lab, LabError};
 
-/// Number of hot connections of the sweeps: the paper's 32 S-Clients.
+/// Number of hot (active) connections in the sweeps, equal to the paper's number of S-Clients.
 pub(super) const HOT: usize = 32;
-/// Rate at which connections are opened, per second.
+/// Rate at which cold connections are opened, per second.
 pub(super) const PACE: f64 = 8000.0;
 
-/// A backend to measure, parsed from its name in the plan.
+/// A backend to measure, with its variant.
 #[derive(Clone, Debug)]
 pub(super) struct Contender {
-    /// Name in the plan: `uring unchecked`.
+    /// Name in the plan, such as `uring unchecked`.
     pub(super) name: String,
     pub(super) options: Options,
-    /// True if the library is informed when all data of a descriptor was read.
+    /// True if the library is told when all data of a descriptor has been read.
     pub(super) told: bool,
 }
 
 impl Contender {
-    /// Parses a backend. `unchecked` after the name of a backend means that events are not checked at delivery.
-    /// `untold` means that the library is not informed of read data.
+    /// Parses the name of a backend and its variants. `unchecked` means that events are not checked when they are
+    /// delivered. `untold` means that the library is not told when data has been read.
     fn read(name: &str) -> Result<Self, String> {
         let mut words = name.split_whitespace();
         let backend = Backend::named(words.next().unwrap_or_default()).map_err(|e| e.to_string())?;
@@ -48,13 +48,13 @@ impl Contender {
         Ok(contender)
     }
 
-    /// Returns true if events are checked at delivery, as in the paper.
+    /// Returns true for a backend without variants, which checks events when it delivers them, as in the paper.
     fn plain(&self) -> bool {
         self.told && self.options.recheck
     }
 }
 
-/// Server, clients and settings of the trials.
+/// Setup of the trials: the clock, the backends, the CPUs and the cold connections.
 pub(super) struct Bench {
     pub(super) clock: Calibration,
     pub(super) amount: Amount,
@@ -92,12 +92,12 @@ impl Bench {
         Ok(Self { clock, amount, backends, cpus: places(), listener, cold: Vec::new() })
     }
 
-    /// Returns the backends whose events are checked at delivery.
+    /// Returns the backends without variants.
     pub(super) fn plain(&self) -> impl Iterator<Item = &Contender> {
         self.backends.iter().filter(|contender| contender.plain())
     }
 
-    /// Opens further cold connections, up to this total. Returns `false` if that is impossible.
+    /// Opens further cold connections until there are `to` in total. Returns false if this is impossible.
     pub(super) fn grow(&mut self, lab: &mut Lab<'_>, to: u32, agents: &mut Vec<Cold>) -> Result<bool, LabError> {
         let more = to.saturating_sub(self.cold.len() as u32);
         if more == 0 {
@@ -125,7 +125,8 @@ impl Bench {
         Ok(all)
     }
 
-    /// Runs a function in a thread on the measured CPU. A queue belongs to its thread.
+    /// Runs a function in a thread on the CPU that is reserved for measurements. The function must create its event
+    /// queue itself, because only the thread that created a queue can use it.
     pub(super) fn on_cpu<T: Send>(
         &self,
         work: impl FnOnce(&Self) -> Result<T, LabError> + Send,
@@ -133,7 +134,7 @@ impl Bench {
         let cpus = &self.cpus.server;
         std::thread::scope(|scope| {
             let body = || {
-                // With a single CPU, all threads share it.
+                // An error means that the thread shares its CPU with other threads, which is acceptable.
                 let _ = sys::limits::confine_to_cpus(cpus);
                 work(self)
             };
@@ -145,8 +146,8 @@ impl Bench {
     }
 }
 
-/// Accepts connections until there are enough. When the clients open no more connections, the function stops after some
-/// time without new ones.
+/// Accepts `wanted` connections. If the clients have stopped opening connections, returns the accepted ones after a
+/// second without a new one.
 fn accept(listener: &OwnedFd, wanted: usize, open_done: &AtomicBool) -> Vec<OwnedFd> {
     let (mut list, mut last) = (Vec::with_capacity(wanted), Instant::now());
     while list.len() < wanted {
@@ -162,8 +163,8 @@ fn accept(listener: &OwnedFd, wanted: usize, open_done: &AtomicBool) -> Vec<Owne
     list
 }
 
-/// Creates a trial from a timing. `line` is the name of the point's line in the chart, and `rest` distinguishes trials
-/// in a table.
+/// Creates a trial from a timing. `line` is the name of the chart line to which the point belongs. `rest` is the part
+/// of the label that distinguishes the trials of one line.
 pub(super) fn trial((line, rest): (&str, &str), timing: &Timing, key: Key) -> Trial {
     let results = Results { summary: Some(summary(timing.mean_us, timing.calls)), ..Results::default() }
         .with(CALL_US, timing.mean_us)
@@ -177,17 +178,17 @@ pub(super) fn trial((line, rest): (&str, &str), timing: &Timing, key: Key) -> Tr
     Trial { label: format!("{line}, {rest}"), kind: TrialKind::Experiment, key, results, ..Trial::default() }
 }
 
-/// Formats the time per call and the number of timed calls.
+/// Returns a text with the time per call and the number of timed calls.
 pub(super) fn summary(us: f64, calls: usize) -> String {
     format!("{} a call, {calls} calls", quantity(us, Unit::Micros))
 }
 
-/// Returns the key of a trial on a backend.
+/// Returns the key of a trial that uses the backend `backend`.
 pub(super) fn on(backend: &str) -> Key {
     Key::default().with(BACKEND, backend.to_string())
 }
 
-/// Returns the CPU for the measurement, and the CPUs for everything else.
+/// Returns the CPUs for the measurement (`server`) and the CPUs for everything else (`client`).
 pub(super) fn places() -> lab::CpuSplit {
     lab::CpuSplit::for_own_server(&sys::limits::allowed_cpus().unwrap_or_default(), &[])
 }

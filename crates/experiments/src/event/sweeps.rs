@@ -1,5 +1,6 @@
-//! Sweeps of `lab event-api` with a fixed number of cold connections. They reproduce figures 6 and 7 of the paper with
-//! the paper's load, vary the hot rate, and compare the library with the plain system call.
+//! Sweeps of `lab event-api` with a fixed number of cold (idle) connections. They reproduce figures 6 and 7 of the
+//! paper with the paper's load. Further trials compare the library with the plain system call, and compare the backends
+//! for large arrays of events.
 
 use ::event::{Backend, Options};
 use run::Key;
@@ -17,11 +18,11 @@ use super::values::{
 use crate::Parameters;
 use lab::{Lab, LabError};
 
-/// Size in bytes of the paper's small file.
+/// Size of the paper's small file, bytes.
 const SMALL_BYTES: u64 = 1024;
 
-/// Measures figure 6: the cost of a call by the size of the event array, for several numbers of clients on a large
-/// file.
+/// Measures figure 6: the cost of a call by the maximum number of events per call. It is measured for several numbers
+/// of clients, which fetch a large file.
 pub(super) fn arrays(bench: &Bench, lab: &mut Lab<'_>, parameters: &Parameters, cold: u32) -> Result<(), LabError> {
     let (sweep, web) =
         (Sweep::of(parameters, bench.amount.calls), Web::start(lab, &bench.cpus, parameters, LARGE_BYTES)?);
@@ -75,7 +76,7 @@ fn end(lab: &mut Lab<'_>, relay: Relay, cold: u32) {
     }
 }
 
-/// Measures figure 7: declarations and revocations while S-Clients fetch a small file.
+/// Measures figure 7: the times of declaring and revoking interest while S-Clients fetch a small file.
 pub(super) fn small_file(bench: &Bench, lab: &mut Lab<'_>, parameters: &Parameters, cold: u32) -> Result<(), LabError> {
     let web = Web::start(lab, &bench.cpus, parameters, SMALL_BYTES)?;
     for Contender { name, .. } in bench.plain() {
@@ -88,7 +89,7 @@ pub(super) fn small_file(bench: &Bench, lab: &mut Lab<'_>, parameters: &Paramete
         drop(group);
         end(lab, relay, cold);
         let mut rounds = Rounds::default();
-        // Without samples, no value is reported, because zero would be wrong.
+        // Without samples, no value is reported, because a time of zero would be wrong.
         let of =
             |counts: &[u64]| (!counts.is_empty()).then(|| Timing::of(counts.to_vec(), 0, 0, &bench.clock).trimmed_us);
         let (declare_us, revoke_us) = (of(&found.declared), of(&found.revoked));
@@ -105,7 +106,8 @@ pub(super) fn small_file(bench: &Bench, lab: &mut Lab<'_>, parameters: &Paramete
     Ok(())
 }
 
-/// Compares the library with the plain system call, on the same connections and events, one right after the other.
+/// Compares the library with the plain system call. Both get the same events on the same connections, one right after
+/// the other.
 pub(super) fn share(bench: &Bench, lab: &mut Lab<'_>) -> Result<(), LabError> {
     let (bare, library) = bench.on_cpu(|bench| {
         let mut hot = Hot::open(HOT)?;
@@ -118,7 +120,7 @@ pub(super) fn share(bench: &Bench, lab: &mut Lab<'_>) -> Result<(), LabError> {
     lab.keep(trial(("share", "library"), &library, key(false))).map(drop)
 }
 
-/// Measures all event-based backends with a full array of 64 events, in turn.
+/// Measures all backends that are not level-triggered, in turn, with calls that return 64 events.
 pub(super) fn full_array(bench: &Bench, lab: &mut Lab<'_>) -> Result<(), LabError> {
     const ROUNDS: usize = 5;
     const ROOM: usize = 64;

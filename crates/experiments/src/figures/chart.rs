@@ -1,15 +1,15 @@
-//! Specification of a chart, and its construction from a run's trials.
+//! Specification of a chart, and the function that builds the chart from a run's trials.
 
 use run::{Chart, ChartAxis, ChartLevel, ChartSeries, FigureUnit, Trial};
 
 use super::value::{Of, value};
 
-/// One chart of an experiment.
+/// Specification of one chart of an experiment.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct ChartSpec {
-    /// Title of the chart, in one sentence.
+    /// Title of the chart: a sentence.
     pub(crate) title: &'static str,
-    /// Method of the measurement, and source of the published points.
+    /// Caption: the method of the measurement, and the source of the published points.
     pub(crate) caption: &'static str,
     /// Quantity on the horizontal axis.
     pub(crate) x: Quantity,
@@ -17,40 +17,40 @@ pub(crate) struct ChartSpec {
     pub(crate) y: Quantity,
     /// The lines of the chart.
     pub(crate) lines: Lines,
-    /// Returns true for the trials to show.
+    /// Function that returns true for the trials to show.
     pub(crate) only: fn(&Trial) -> bool,
-    /// Published points as CSV (`series,x,y`); empty if the paper has no numbers.
+    /// Published points as CSV (`series,x,y`); empty if there are none.
     pub(crate) published: &'static str,
-    /// Published values without a horizontal position: height and name.
+    /// Published values that have no x: y, and a name. Each is drawn as a horizontal line.
     pub(crate) levels: &'static [(f64, &'static str)],
 }
 
 /// A quantity on an axis.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Quantity {
-    /// The quantity's value for a trial.
+    /// Value of the quantity in a trial.
     pub(crate) of: Of,
     /// Label of the axis.
     pub(crate) label: &'static str,
-    /// Unit of the tick labels.
+    /// Unit of the axis labels.
     pub(crate) unit: FigureUnit,
-    /// True if the scale is logarithmic.
+    /// True if the axis is logarithmic.
     pub(crate) logarithmic: bool,
 }
 
-/// The lines of a chart.
+/// Lines of a chart.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Lines {
-    /// One line with this name, over all trials.
+    /// One line over all trials, with this name.
     One(&'static str),
-    /// One line for each key of the trials.
+    /// One line for each `line` in the keys of the trials.
     ByKey,
-    /// One line per value, by name. `y` describes only the axis.
+    /// One line for each of these values, as (name, value). The chart's `y` then only describes the axis.
     Values(&'static [(&'static str, Of)]),
 }
 
 impl Quantity {
-    /// Makes the axis logarithmic.
+    /// Returns the quantity with a logarithmic axis.
     pub(crate) const fn log(self) -> Self {
         Self { logarithmic: true, ..self }
     }
@@ -65,7 +65,7 @@ pub(crate) const fn q(of: Of, label: &'static str, unit: FigureUnit) -> Quantity
     Quantity { of, label, unit, logarithmic: false }
 }
 
-/// Creates a chart with one line for each of these values.
+/// Creates a chart of all trials, without published points.
 pub(crate) const fn chart(
     title: &'static str,
     caption: &'static str,
@@ -77,23 +77,23 @@ pub(crate) const fn chart(
 }
 
 impl ChartSpec {
-    /// Adds the published points of a file.
+    /// Adds the published points in a CSV text.
     pub(crate) const fn published(self, csv: &'static str) -> Self {
         Self { published: csv, ..self }
     }
 
-    /// Limits the chart to some trials.
+    /// Limits the chart to the trials for which `only` returns true.
     pub(crate) const fn only(self, only: fn(&Trial) -> bool) -> Self {
         Self { only, ..self }
     }
 
-    /// Adds marked heights.
+    /// Adds published values that have no x, as (y, name).
     pub(crate) const fn levels(self, levels: &'static [(f64, &'static str)]) -> Self {
         Self { levels, ..self }
     }
 }
 
-/// Builds the chart, or returns `None` if no trial has a value for it.
+/// Builds the chart; `None` if no trial has a value for it.
 pub(super) fn of_trials(spec: &ChartSpec, trials: &[Trial]) -> Option<Chart> {
     let series = lines(spec, trials);
     (!series.is_empty()).then(|| Chart {
@@ -131,13 +131,13 @@ fn add(lines: &mut Vec<Line>, name: &str, point: (f64, f64)) {
     }
 }
 
-/// Sorts points by x and replaces points with equal x by their median.
+/// Sorts points by x, and replaces points with the same x by the one with the median y.
 fn medians(mut points: Vec<(f64, f64)>) -> Vec<(f64, f64)> {
     points.sort_by(|a, b| a.0.total_cmp(&b.0).then(a.1.total_cmp(&b.1)));
     points.chunk_by(|a, b| a.0 == b.0).map(|same| same[same.len() / 2]).collect()
 }
 
-/// Parses the lines `series,x,y` of a CSV. Lines that begin with `#` name the source.
+/// Parses the lines `series,x,y` of a CSV text. Lines that begin with `#` are comments, which name the source.
 pub(super) fn published(csv: &str) -> Vec<ChartSeries> {
     let mut found = Vec::new();
     for line in csv.lines().filter(|l| !l.starts_with('#')).skip(1) {

@@ -1,4 +1,4 @@
-//! Specification of a table column, and its cell for a trial.
+//! Specification of a table column, and the function that returns its cell for a trial.
 
 use run::Trial;
 use run::number::{Unit, count, quantity};
@@ -13,15 +13,15 @@ pub(crate) struct Column {
     pub(crate) show: Show,
 }
 
-/// Content of a cell.
+/// Kind of content of a column's cells.
 #[derive(Clone, Copy)]
 pub(crate) enum Show {
     Value,
-    /// Relative growth since the previous row.
+    /// Growth of the value since the previous row, as a share of the previous value.
     Growth,
     /// Difference from the previous row.
     Change,
-    /// The value, or the limit of the noise if the value is within the noise.
+    /// The value. If it is within the noise, the limit of the noise instead, as `< LIMIT`.
     Above(Of),
     /// Text instead of a value.
     Words(fn(&Trial) -> Option<String>),
@@ -32,7 +32,7 @@ pub(crate) const fn c(head: &'static str, of: Of, unit: Unit) -> Column {
     Column { head, of, unit, show: Show::Value }
 }
 
-/// Creates a column of growths, some of which may be within the noise.
+/// Creates a column of growths. A growth within the noise is shown as the limit of the noise.
 pub(crate) const fn above(head: &'static str, of: Of, noise: Of, unit: Unit) -> Column {
     Column { head, of, unit, show: Show::Above(noise) }
 }
@@ -42,7 +42,7 @@ pub(crate) const fn words(head: &'static str, of: fn(&Trial) -> Option<String>) 
     Column { head, of: Of::Field(|_| None), unit: Unit::Plain, show: Show::Words(of) }
 }
 
-/// Returns the cell of a trial, or `None` if the value is unknown.
+/// Returns the cell of a trial; `None` if the value is unknown. `before` is the trial of the previous row.
 pub(crate) fn cell(column: &Column, trial: &Trial, before: Option<&Trial>) -> Option<String> {
     if let Some(word) = word(trial, column) {
         return Some(word);
@@ -62,7 +62,7 @@ pub(crate) fn cell(column: &Column, trial: &Trial, before: Option<&Trial>) -> Op
     })
 }
 
-/// Returns the cell of a text column.
+/// Returns the text of a cell in a text column; `None` for other columns.
 pub(crate) fn word(trial: &Trial, column: &Column) -> Option<String> {
     match column.show {
         Show::Words(of) => of(trial),
@@ -70,7 +70,7 @@ pub(crate) fn word(trial: &Trial, column: &Column) -> Option<String> {
     }
 }
 
-/// Returns the noise limit if the growth is within the noise.
+/// Returns the limit of the noise as `< LIMIT`, for a growth that is within the noise.
 fn below_noise(column: &Column, trial: &Trial) -> Option<String> {
     let Show::Above(noise) = column.show else { return None };
     value(trial, noise).map(|noise| format!("< {}", quantity(noise, column.unit)))

@@ -1,5 +1,5 @@
-//! Tables and charts of the experiments. Rows of a specification are turned into data that a report draws. The
-//! specification is in the folder of each experiment.
+//! Tables and charts of experiments. Each experiment's folder contains their specifications. This module builds data
+//! from a specification and the trials, and a report draws the data.
 
 mod chart;
 mod column;
@@ -16,30 +16,30 @@ pub(crate) use table::TableSpec;
 pub(crate) use value::Who::{Client, Server};
 pub(crate) use value::{Busy, COMPLETED, Of, RESPONSE, per_s, set, value};
 
-/// The tables and charts of an experiment.
+/// Specifications of an experiment's tables and charts.
 #[derive(Clone, Copy)]
 pub(crate) struct Figures {
     /// Tables that rank the trials, shown first.
     pub(crate) rankings: &'static [Ranking],
-    /// Builds a table that no [`TableSpec`] can specify.
+    /// Function that builds a table for which [`TableSpec`] is not general enough; `None` for no table.
     pub(crate) own_table: fn(&Run) -> Option<ResultTable>,
-    /// Tables with one row per trial.
+    /// Tables with one row per trial, and published tables.
     pub(crate) tables: &'static [TableSpec],
     /// Charts of the experiment.
     pub(crate) charts: &'static [ChartSpec],
-    /// Times by which two runs can be compared: a description, and the names of several values. The first of these
-    /// values that a trial has is used.
+    /// Times by which two runs can be compared. Each has a description and the names of several values. Of these, the
+    /// first one that a trial has is used.
     pub(crate) compared: &'static [(&'static str, &'static [ValueName<f64>])],
 }
 
 impl Figures {
-    /// Figures of an experiment without tables and charts.
+    /// Specifications of an experiment that has no tables and charts.
     pub(crate) const NONE: Self = Self { rankings: &[], own_table: |_| None, tables: &[], charts: &[], compared: &[] };
 
     /// Builds the tables and charts of a run.
     pub(crate) fn report(&self, run: &Run) -> ExperimentReport {
         let mut tables = ranked::tables(self.rankings, &run.trials);
-        // Trials that a ranking already shows are not shown again in a terminal.
+        // If a ranking already shows the trials, a terminal does not show the other tables of trials.
         let full_only = !tables.is_empty();
         tables.extend((self.own_table)(run));
         for spec in self.tables {
@@ -62,7 +62,7 @@ mod tests {
     use super::*;
     use crate::EXPERIMENTS;
 
-    /// Returns every value that a chart, a table or a ranking shows.
+    /// Returns every value that a chart, a table or a ranking of an experiment shows.
     fn shown(shows: &Figures) -> Vec<Of> {
         let of_chart = |chart: &ChartSpec| {
             let lines = match chart.lines {

@@ -1,4 +1,4 @@
-//! Ranking tables: one table per group of comparable trials, with the best trial first.
+//! Ranking tables: one table for each group of comparable trials, in which the best trial comes first.
 
 use run::{ResultColumn, ResultTable, Trial};
 
@@ -6,14 +6,14 @@ use super::column::{Column, Show, cell};
 use super::table::NOT_MEASURED;
 use super::value::{Of, value};
 
-/// Specification of a ranking, which gives one table for each group of trials.
+/// Specification of a ranking, which becomes one table for each group of trials.
 pub(crate) struct Ranking {
-    /// Value that the trials of one table have in common, with a caption for each value.
+    /// Value by which trials are grouped, and the caption of the table for each of its values.
     pub(crate) group: Of,
     pub(crate) captions: &'static [(f64, &'static str)],
-    /// Values by which rows are ordered. Each value breaks ties of the previous ones.
+    /// Values by which rows are ordered. If two trials have equal values, the next value in this list decides.
     pub(crate) order: &'static [Order],
-    /// Columns of the tables. Narrow output leaves out the last ones first.
+    /// Columns of the tables. A narrow terminal leaves out the last columns first.
     pub(crate) columns: &'static [Column],
 }
 
@@ -21,12 +21,12 @@ pub(crate) struct Ranking {
 pub(crate) struct Order {
     pub(crate) of: Of,
     pub(crate) most_first: bool,
-    /// Number of significant digits that are compared. With 0, values are compared exactly. If two values are equal,
-    /// the next value decides.
+    /// Number of significant digits to which values are rounded before they are compared. With 0, values are compared
+    /// exactly.
     pub(crate) digits: i32,
 }
 
-/// Returns the values that the rankings show and order by.
+/// Returns the values that the rankings show, or by which they order trials.
 #[cfg(test)]
 pub(super) fn shown(rankings: &'static [Ranking]) -> impl Iterator<Item = Of> {
     rankings.iter().flat_map(|r| r.columns.iter().map(|c| c.of).chain(r.order.iter().map(|order| order.of)))
@@ -60,7 +60,8 @@ fn one(ranking: &Ranking, group: &(f64, &str), trials: &[Trial]) -> Option<Resul
     (!rows.is_empty()).then(|| ResultTable { caption, columns, rows, absent, ..ResultTable::default() })
 }
 
-/// Returns the sort position of a trial. The lowest comes first, and trials without a value come last.
+/// Returns the number by which a trial is sorted, the lowest first. A trial without a value gets infinity, and so comes
+/// last.
 fn place(order: &Order, trial: &Trial) -> f64 {
     let Some(v) = value(trial, order.of) else { return f64::INFINITY };
     let v = if order.digits > 0 { rounded(v, order.digits) } else { v };

@@ -1,4 +1,4 @@
-//! Tables with one row per trial and the columns of the paper, and published tables.
+//! Tables with one row per trial, and published tables.
 
 use run::number::{count, number};
 use run::{ResultColumn, ResultTable, Trial};
@@ -6,18 +6,19 @@ use run::{ResultColumn, ResultTable, Trial};
 use super::column::{Column, cell, word};
 use super::value::value;
 
-/// Reason shown for cells without a value.
+/// Reason that is shown for cells without a value.
 pub(crate) const NOT_MEASURED: &str = "not measured in this trial";
 
 /// Specification of a table.
 pub(crate) struct TableSpec {
     pub(crate) caption: &'static str,
     pub(crate) columns: &'static [Column],
-    /// Published table: its caption, and a CSV with a header.
+    /// Published table: its caption, and its content as CSV with a header line.
     pub(crate) published: Option<(&'static str, &'static str)>,
 }
 
-/// Builds the table of the trials. Leaves out columns without any value.
+/// Builds the table of the trials; `None` if it would have no columns. Columns in which no trial has a value are left
+/// out.
 pub(super) fn of_trials(spec: &TableSpec, trials: &[Trial]) -> Option<ResultTable> {
     let known = |c: &&Column| trials.iter().any(|t| value(t, c.of).is_some() || word(t, c).is_some());
     let shown: Vec<&Column> = spec.columns.iter().filter(known).collect();
@@ -42,7 +43,7 @@ pub(super) fn of_trials(spec: &TableSpec, trials: &[Trial]) -> Option<ResultTabl
     })
 }
 
-/// Builds the published table unchanged, with numbers aligned to the right.
+/// Builds the published table. Its values are not changed, but numbers are formatted and aligned to the right.
 pub(super) fn of_publication(caption: &str, csv: &str) -> ResultTable {
     let mut lines =
         csv.lines().filter(|l| !l.starts_with('#') && !l.is_empty()).map(|l| l.split(',').collect::<Vec<_>>());

@@ -1,39 +1,39 @@
-//! A value of a trial, for an axis or a table column. Plain fields of the trial are read directly. Costs and
-//! counters have IDs, which a test checks.
+//! A value of a trial, for an axis or for a table column. Costs and counters are named by their IDs, and a test checks
+//! that these IDs exist.
 
 use run::{Recording, Side, Summary, SummaryFigure, Trial, ValueName, Window};
 
-/// Origin of a value.
+/// Part of a trial from which a value comes.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Of {
-    /// A field, or a value computed from several fields.
+    /// A field of the trial, or a value computed from several fields.
     Field(fn(&Trial) -> Option<f64>),
     /// A value that the experiment measured.
     Measured(ValueName<f64>),
-    /// A value that the experiment set, by name.
+    /// A numeric value that the experiment set for the trial, by name.
     Set(&'static str),
-    /// A figure of the response times in microseconds.
+    /// A statistic of the response times, microseconds.
     Response(SummaryFigure),
-    /// A figure of the connect times in microseconds.
+    /// A statistic of the connect times, microseconds.
     Connect(SummaryFigure),
-    /// Cost per request of a side, by ID.
+    /// Cost per request on a side (client or server), by the cost's ID.
     Cost(Who, &'static str),
-    /// Counter of a side over the window, by ID.
+    /// Counter of a side (client or server) over the measured window, by the counter's ID.
     Counter(Who, &'static str),
-    /// CPU utilization of a side over the samples.
+    /// Statistic of the CPU utilisation of a side's host between samples.
     Busy(Who, Busy),
-    /// Share of a side's CPU time in the kernel and in interrupts.
+    /// Share of the CPU time of a side's host that was spent in the kernel and in interrupts.
     Privileged(Who),
 }
 
-/// A side of a trial.
+/// Side of a trial: client or server.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Who {
     Client,
     Server,
 }
 
-/// Statistic of the CPU utilization between samples.
+/// Statistic of the CPU utilisation between samples.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Busy {
     Least,
@@ -41,17 +41,17 @@ pub(crate) enum Busy {
     Most,
 }
 
-/// Creates a value that reads a setting of the experiment.
+/// Creates the value that the experiment set under `name`.
 pub(crate) const fn set<T>(name: ValueName<T>) -> Of {
     Of::Set(name.name())
 }
 
-/// Throughput in completed requests per second.
+/// Throughput, completed requests per second.
 pub(crate) const COMPLETED: Of = Of::Field(|t| Some(t.rates.completed_rate));
-/// Mean response time.
+/// Mean response time, microseconds.
 pub(crate) const RESPONSE: Of = Of::Response(SummaryFigure::Mean);
 
-/// Returns the value, or `None` if the trial has none.
+/// Returns the value in a trial; `None` if the trial has no finite value.
 pub(crate) fn value(trial: &Trial, of: Of) -> Option<f64> {
     let found = match of {
         Of::Field(field) => field(trial),
@@ -67,7 +67,7 @@ pub(crate) fn value(trial: &Trial, of: Of) -> Option<f64> {
     found.filter(|v| v.is_finite())
 }
 
-/// Converts a count in the window to a rate per second.
+/// Divides a count in the measured window by the length of the window, seconds.
 pub(crate) fn per_s(trial: &Trial, n: u64) -> Option<f64> {
     Some(n as f64 / positive(trial.measured.length_s)?)
 }
@@ -79,18 +79,19 @@ fn side(trial: &Trial, who: Who) -> Option<&Side> {
     }
 }
 
-/// Returns a figure if it is known exactly, and not only as a lower bound.
+/// Returns a statistic if it is known exactly; `None` for a lower bound.
 fn of_summary(s: &Summary, figure: SummaryFigure) -> Option<f64> {
     s.figure(figure).exact().filter(|_| s.count > 0)
 }
 
 fn privileged(rec: &Recording, trial: &Trial) -> Option<f64> {
     let times = rec.cpu_times("total", trial.measured.window)?;
-    // Time taken by the hypervisor counts neither as kernel time nor as user time.
+    // Time that the hypervisor took away (steal) is neither kernel time nor user time.
     Some(times.kernel_us() / positive(times.all_us() - times.steal_us)?)
 }
 
-/// Returns the minimum, mean or maximum CPU utilization between two samples of the window.
+/// Returns the minimum or maximum CPU utilisation between two neighbouring samples of the window, or the mean over the
+/// window.
 fn busy(rec: &Recording, trial: &Trial, which: Busy) -> Option<f64> {
     let window = trial.measured.window;
     let inside: Vec<f64> = rec.t_s.iter().copied().filter(|t| window.holds(*t)).collect();

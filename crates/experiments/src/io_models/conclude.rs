@@ -1,4 +1,4 @@
-//! Checks of the table of I/O models. They cover the numbers of threads, the collapse of select with arrays, the CPU
+//! Checks of the table of I/O models. They concern the numbers of threads, the collapse of select with arrays, the CPU
 //! time of the completion port, and the memory of idle connections.
 
 use run::Relation::{AtLeast, AtMost, Equals};
@@ -10,12 +10,12 @@ use super::words;
 use crate::Parameters;
 use crate::values::{BYTES_PER_S, CONNECTIONS, ENTRY, HELD, MEMORY_PER_CONNECTION_BYTES};
 
-/// Entries in which the non-blocking server of the paper moved no bytes any more: number of the entry, accepted
-/// connections, attempted connections.
+/// Entries of the paper's table in which its non-blocking server transferred no bytes any more. Each row has the number
+/// of the entry, and the numbers of accepted and of attempted connections.
 const COLLAPSED: [(u32, f64, f64); 2] = [(1, 4011.0, 7000.0), (2, 5779.0, 12_000.0)];
-/// Maximum share of select's throughput that counts as a collapse.
+/// Maximum throughput that counts as a collapse, as a share of select's throughput.
 const LEFT: f64 = 0.34;
-/// Maximum user memory in bytes of a mostly idle connection of `uring` with high-connections.
+/// Maximum user memory of a mostly idle connection, for `uring` with the strategy `high-connections`, bytes.
 const IDLE_BYTES: f64 = 512.0;
 
 pub(super) fn conclude(run: &mut Run, parameters: &Parameters) {
@@ -35,8 +35,8 @@ fn all_ran(rows: &[&Trial], parameters: &Parameters) -> Check {
     Check::new("rows that ran", ran as f64, AtLeast, models as f64)
 }
 
-/// Checks that, while nothing changes, the number of additional threads is as the model predicts from the number of
-/// connections.
+/// Checks that the server created as many threads as the model's rule says for its number of connections. The number is
+/// taken at a time when connections neither come nor go.
 fn threads(rows: &[&Trial]) -> Vec<Check> {
     let one = |t: &&Trial| {
         let r = &t.results;
@@ -47,12 +47,12 @@ fn threads(rows: &[&Trial]) -> Vec<Check> {
     rows.iter().filter_map(one).collect()
 }
 
-/// Checks the collapse of select with arrays in entries 1 and 2. The server of the paper accepted only some connections
-/// and moved no bytes. The model's server also accepts only one connection per wait, so that both entries check the
-/// share of connections that it accepted. Entry 2 also checks its throughput, because few connections are ready at a
-/// time. In entry 1, it accepts fewer connections before the trial ends than the paper's server did, so that its
-/// throughput means nothing. Instead, the variant that accepts all connections is compared with select, if both hold at
-/// least as many connections as the paper's server.
+/// Checks the collapse of select with arrays in entries 1 and 2. The paper's server accepted only a part of the
+/// connections, and transferred no bytes. The server of this model, too, accepts only one connection per wait, so for
+/// both entries the share of accepted connections is checked. In entry 2, its throughput is also checked, because few
+/// connections are ready at a time. In entry 1, fewer connections are accepted before the trial ends than in the paper,
+/// so the throughput would mean nothing. Instead, the throughput of the variant that accepts all connections is
+/// compared with select's, if both hold at least as many connections as the paper's server.
 fn collapse(rows: &[&Trial]) -> Vec<Check> {
     let as_many = |t: &&Trial| t.results.get(HELD).is_some_and(|held| held >= COLLAPSED[0].1);
     let asked = |t: &&Trial| t.key.get(CONNECTIONS).is_some_and(|n| f64::from(n) >= COLLAPSED[0].1);
@@ -72,15 +72,15 @@ fn collapse(rows: &[&Trial]) -> Vec<Check> {
     searches.into_iter().chain(rare).chain(accepted).collect()
 }
 
-/// Checks the user memory of a connection that sends every 20 s (entry 3).
+/// Checks the user memory per connection if each connection sends only every 20 s (entry 3).
 fn idle_memory(rows: &[&Trial]) -> Option<Check> {
     let bytes = row(rows, "uring+high-connections", 3)?.results.get(MEMORY_PER_CONNECTION_BYTES)?;
     let name = "uring with high-connections: user memory a mostly idle connection, entry 3, bytes";
     Some(Check::new(name, bytes, AtMost, IDLE_BYTES))
 }
 
-/// Compares the CPU time per message of `uring` with the lowest of the other five models, in alternating trials of
-/// entry 1.
+/// Checks the CPU time per message of `uring` against the lowest of the paper's other five models. All were measured in
+/// alternating trials of entry 1.
 fn least_processor(rows: &[&Trial]) -> Option<Check> {
     let us = |model: &str| row(rows, model, 1)?.results.get(CPU_US_IN_TURNS);
     let others = SIX.iter().filter(|m| **m != PORT).filter_map(|m| us(m));

@@ -1,4 +1,4 @@
-//! A server to measure, parsed from its name in the plan.
+//! A server to measure: an I/O model with its options.
 
 use std::collections::BTreeMap;
 
@@ -7,28 +7,28 @@ use run::ServePlan;
 
 use crate::Parameters;
 
-/// An I/O model and its additional options.
+/// An I/O model, with an option and a strategy.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Contender {
     /// Name in the plan, such as `select-array:accept_all` or `uring+high-connections`.
     pub(super) name: String,
-    /// Name of a row of serve's `MODELS`.
+    /// Name of the I/O model: a row of `MODELS` in the crate `serve`.
     pub(super) model: String,
-    /// Server option that this entry turns on.
+    /// Name of a server option that is turned on; `None` for none.
     pub(super) option: Option<String>,
-    /// Name of a row of serve's `STRATEGIES`; empty for none.
+    /// Name of the strategy: a row of `STRATEGIES` in the crate `serve`; empty for none.
     pub(super) strategy: String,
 }
 
 impl Contender {
-    /// Parses a name. In a name, `model:option` turns on an option, and `model+strategy` selects a strategy.
+    /// Parses a name from the plan. `MODEL:OPTION` turns on an option, and `MODEL+STRATEGY` selects a strategy.
     pub(super) fn read(name: &str) -> Self {
         let (model, strategy) = name.split_once('+').unwrap_or((name, ""));
         let (model, option) = model.split_once(':').map_or((model, None), |(model, option)| (model, Some(option)));
         Self { name: name.into(), model: model.into(), option: option.map(String::from), strategy: strategy.into() }
     }
 
-    /// Returns the plan of the server. The server has its own CPU if there are enough CPUs.
+    /// Returns the plan of the server. If there are enough CPUs, the server has a CPU for itself.
     pub(super) fn server(&self, parameters: &Parameters, places: &CpuSplit) -> ServePlan {
         let mut options =
             BTreeMap::from([("max_threads".to_string(), parameters.count("max_threads", 16_000).to_string())]);

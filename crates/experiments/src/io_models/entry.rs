@@ -1,4 +1,5 @@
-//! One entry of one model: its server, its loads, and their results.
+//! Runs one entry (load) of the paper's table for one I/O model: starts the server, applies the loads, and records the
+//! results.
 
 use lab::{CpuSplit, Lab, LabError, Load, Point};
 use run::{Key, LoadPlan, ServePlan, Trial, TrialKind};
@@ -13,7 +14,7 @@ use crate::Parameters;
 use crate::records;
 use crate::values::{CONNECTIONS, ENTRY, MODEL, WIRE_USE};
 
-/// Runs one entry of one model with a new server. A failure becomes a row with its reason.
+/// Runs one entry for one I/O model, with a new server. If this fails, returns a trial that contains only the reason.
 pub(super) fn one(
     lab: &mut Lab<'_>,
     stage: &Stage,
@@ -23,7 +24,7 @@ pub(super) fn one(
 ) -> Result<Trial, LabError> {
     let places = match stage {
         Stage::ThisMachine(_) => CpuSplit::for_own_server(&sys::limits::allowed_cpus().unwrap_or_default(), &[]),
-        // Hosts of the plan have their own CPUs.
+        // If the hosts come from the plan, client and server do not share CPUs, so no CPUs have to be divided.
         Stage::OtherHosts(_) => CpuSplit::default(),
     };
     let plans = loads(parameters, entry, stage.clients(), &places.client);

@@ -1,4 +1,4 @@
-//! Tables and charts of `io-models` (source 4).
+//! Tables and charts of `lab io-models`. (Its source 4 is the published table of I/O models.)
 
 use run::FigureUnit;
 use run::number::Unit;
@@ -17,7 +17,7 @@ use crate::values::{
 
 const ATTEMPTED: Quantity = q(set(CONNECTIONS), "connections", FigureUnit::Plain);
 
-/// Tables and charts of `io-models`.
+/// Tables and charts of `lab io-models`.
 pub(crate) const FIGURES: Figures = Figures {
     rankings: &[Ranking {
         group: set(ENTRY),

@@ -1,6 +1,5 @@
-//! Growth of memory since the time before the load, for each part and per connection. Before the load, memory is
-//! sampled several times, after it has become steady. If a growth is within the spread of these samples, it counts as
-//! noise.
+//! Growth of kernel memory during the load, by part and per connection. Before the load, the memory is sampled several
+//! times after it has settled. A growth that is within the spread of these samples counts as noise.
 
 use std::time::Duration;
 
@@ -14,21 +13,21 @@ use super::values::{
 };
 use crate::values::{HELD, KERNEL_MEMORY_PER_CONNECTION_BYTES};
 
-/// Size in bytes of a page of socket memory.
+/// Size of a page of socket memory, bytes.
 const PAGE_BYTES: f64 = 4096.0;
-/// Counter sources that are read before the load.
+/// Names of the counter sources that are read before the load.
 const SOURCES: [&str; 4] = ["process", "sockstat", "slab", "memory"];
-/// Number of samples to keep, and time between two samples.
+/// Number of samples that are kept, and time between two samples.
 const SAMPLES: usize = 5;
 const EVERY: Duration = Duration::from_millis(40);
-/// Maximum number of samples until the memory settles. Memory left from the previous row is freed within a second or
-/// two.
+/// Maximum number of samples before the memory must have settled. Memory that the previous trial used is freed within a
+/// second or two.
 const MAX_SAMPLES: usize = 50;
-/// Maximum difference in bytes between the last samples for which the memory counts as settled.
+/// Maximum difference between the kept samples with which the memory counts as settled, bytes.
 const MAX_SETTLED_CHANGE_BYTES: f64 = 262_144.0;
 
-/// One part of the memory: names of its growth and noise, its counter, and bytes per unit of the counter. `mine` is
-/// true if only the servers' share counts.
+/// A part of the memory: the names of its growth and of its noise in the results, its counter, and the bytes per unit
+/// of this counter. If `mine` is true, only the memory of the server's processes counts.
 struct Part {
     grown: [ValueName<f64>; 2],
     counter: &'static str,
@@ -58,12 +57,12 @@ const PARTS: [Part; 4] = [
     },
 ];
 
-/// Memory before the load.
+/// Samples of the memory before the load.
 pub(super) struct Before {
     looks: Vec<Recording>,
 }
 
-/// Samples the machine and the servers until their memory settles.
+/// Samples the memory of the machine and of the servers until it has settled.
 pub(super) fn look(pids: &[u32]) -> Before {
     let mut looks: Vec<Recording> = Vec::new();
     for _ in 0..MAX_SAMPLES {
@@ -88,7 +87,7 @@ fn once(pids: &[u32]) -> Recording {
 }
 
 impl Before {
-    /// Returns mean and spread of the samples in bytes.
+    /// Returns the mean of a part's samples, and the difference between the largest and the smallest sample, bytes.
     fn level(&self, part: &Part) -> Option<(f64, f64)> {
         let of = |look: &Recording| look.sum(part.counter, Window::ALL, |_| true).value();
         let bytes: Option<Vec<f64>> = self.looks.iter().map(|look| Some(of(look)? * part.unit_bytes)).collect();
@@ -98,21 +97,22 @@ impl Before {
     }
 }
 
-/// Growth of one part, or its noise limit.
+/// Growth of a part of the memory; the limit of the noise if the growth is within the noise.
 #[derive(Clone, Copy, Debug, PartialEq)]
 enum Growth {
     Bytes(f64),
     BelowNoise(f64),
 }
 
-/// Computes the growth. If a growth is negative, its size shows how large the noise is.
+/// Computes a growth from the memory during the load (`now`) and the mean and spread of the samples before. A negative
+/// growth shows that the noise is at least as large as its size.
 fn growth(now: f64, before: f64, spread: f64) -> Growth {
     let (grown, noise) = (now - before, spread.max(before - now));
     if grown > noise || grown == 0.0 { Growth::Bytes(grown) } else { Growth::BelowNoise(noise) }
 }
 
-/// Adds growth and thread switches to a trial's results. Unknown values are left out, and limits of the noise are
-/// stored under names of their own.
+/// Adds the growth of each part, and the rate of thread switches, to a trial's results. Unknown values are left out.
+/// Limits of the noise are stored under separate names.
 pub(super) fn put(trial: &mut Trial, before: &Before) {
     let window = trial.measured.window;
     let Some(server) = &trial.server else { return };
@@ -131,7 +131,7 @@ pub(super) fn put(trial: &mut Trial, before: &Before) {
     put_parts(&mut trial.results, &parts.unwrap_or_default());
 }
 
-/// Names of a growth and of its noise, and the growth.
+/// Names under which a growth and its noise are stored, and the growth.
 type Grown = ([ValueName<f64>; 2], Growth);
 
 fn put_parts(results: &mut Results, parts: &[Grown]) {

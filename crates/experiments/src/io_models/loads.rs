@@ -1,16 +1,17 @@
-//! Loads of an entry: blocks of connections, as in the paper.
+//! Loads of the entries in the paper's table. As in the paper, connections are divided into blocks.
 
 use run::{Blocks, Intensity, LoadPlan, Protocol, ThinkTime, Trial};
 
 use crate::Parameters;
 use crate::values::BYTES_PER_S;
 
-/// Factor on the size of blocks after the twelfth, because the paper's last machine had blocks of 4,000.
+/// Number of blocks of the usual size, and size of all later blocks as a multiple of the usual size. The paper's last
+/// client machine had blocks of 4,000 connections.
 const LATER_BLOCKS: u32 = 4;
 
 const FIRST_BLOCKS: u32 = 12;
 
-/// Returns the loads of an entry: one process per client host for the first entry, and one per block for the others.
+/// Returns the loads of an entry. The first entry has one load per client host, and other entries have one per block.
 pub(super) fn loads(parameters: &Parameters, entry: u32, clients: u32, cpus: &[u32]) -> Vec<LoadPlan> {
     let block = parameters.count("block", 1000).max(1);
     let rate = parameters.number("block_rate", 200_000.0);
@@ -29,7 +30,7 @@ pub(super) fn loads(parameters: &Parameters, entry: u32, clients: u32, cpus: &[u
     sizes.into_iter().map(|n| plan(parameters, n, blocks(n), cpus)).collect()
 }
 
-/// Returns the number of connections of each client host.
+/// Divides the connections evenly among the client hosts.
 fn shares(connections: u32, clients: u32) -> Vec<u32> {
     (0..clients).map(|i| connections / clients + u32::from(i < connections % clients)).collect()
 }
@@ -69,7 +70,8 @@ pub(super) fn connections(plan: &LoadPlan) -> u32 {
     }
 }
 
-/// Returns the maximum total load in bytes per second, or `None` if only responses limit one of the loads.
+/// Returns the maximum load of all plans together, bytes per second. Returns `None` if the connections of a plan send
+/// as soon as they get a response.
 pub(super) fn offered_bytes_per_s(plans: &[LoadPlan]) -> Option<f64> {
     let of = |plan: &LoadPlan| {
         let bytes = plan.protocol.echoed_bytes()?;
@@ -79,7 +81,7 @@ pub(super) fn offered_bytes_per_s(plans: &[LoadPlan]) -> Option<f64> {
     plans.iter().map(of).sum()
 }
 
-/// Stores the number of bytes that the clients received.
+/// Stores the rate at which the clients received bytes.
 pub(super) fn put_bytes(trial: &mut Trial) {
     let length_s = trial.measured.length_s.max(1e-9);
     trial.results.put(BYTES_PER_S, trial.measured.tally.bytes_received as f64 / length_s);

@@ -1,5 +1,6 @@
-//! An entry on the hosts of the plan: the server on one host, and its blocks of connections on the others. Values that
-//! other set-ups read from local files come from the server's own counts and the observer's recording.
+//! Runs an entry (load) on the hosts of the plan: the server on one host, and the blocks of connections on the others.
+//! On this machine, some values are read from local files. Here, they come from the server's own counts and from the
+//! recording of the server's host.
 
 use lab::{CpuSplit, HostsSetup, Lab, LabError, Load, Point};
 use run::{LoadPlan, Trial};
@@ -10,7 +11,7 @@ use super::loads::{offered_bytes_per_s, put_bytes};
 use super::servers::{self, COUNTED};
 use crate::Parameters;
 
-/// Note that is added once to the run.
+/// Note about values that are missing with other hosts.
 const MISSING: &str = "kernel memory, the threads that a model's rule asks for and the use of the wire are missing: they are \
                        read where server and clients are on this machine";
 

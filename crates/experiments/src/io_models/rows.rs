@@ -1,22 +1,22 @@
-//! Rows of the table of models: selecting them, and their cost per message.
+//! Selects trials by I/O model and entry, and returns their cost per message.
 
 use run::Trial;
 
 use crate::values::{ENTRY, MODEL};
 
-/// The six models of the paper, by their names in loadline.
+/// The six I/O models of the paper's table, by their names in loadline.
 pub(super) const SIX: [&str; 6] = ["blocking", "select-array", "sigio", "event-groups", "uring-groups", "uring"];
-/// The model that corresponds to the paper's completion port.
+/// I/O model that corresponds to the paper's completion port.
 pub(super) const PORT: &str = "uring";
 
-/// Returns the row of a model in an entry.
+/// Returns the trial of an I/O model in an entry (load) of the table.
 pub(super) fn row<'a>(rows: &[&'a Trial], model: &str, entry: u32) -> Option<&'a Trial> {
     rows.iter().copied().find(|t| t.key.get(MODEL).as_deref() == Some(model) && t.key.get(ENTRY) == Some(entry))
 }
 
-/// Returns the server's CPU time per message in microseconds.
+/// Returns the server's CPU time per message, microseconds.
 pub(super) fn cost(trial: &Trial) -> Option<f64> {
     let us = trial.server.as_ref()?.costs.get("process_cpu_us")?.per_request.value()?;
-    // If the server has no CPU time in the window, its cost per message is unknown.
+    // A CPU time of 0 means that the kernel counted none in the window, so the cost is unknown.
     (us > 0.0).then_some(us)
 }

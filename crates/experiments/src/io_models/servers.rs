@@ -1,5 +1,5 @@
-//! Server processes of an entry, and the division of the blocks among them. An entry has one process, or as many as the
-//! descriptor limit requires.
+//! Server processes of an entry (load), and the division of its blocks of connections among them. An entry has one
+//! server process, or as many as the descriptor limit requires.
 
 use std::net::SocketAddr;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -12,23 +12,23 @@ use run::{ServePlan, Trial};
 use super::held;
 use super::values::{SERVER_RECEIVES_BYTES_PER_S, SERVER_SENDS_BYTES_PER_S};
 
-/// Number of descriptors per server besides its connections.
+/// Number of descriptors that each server process needs in addition to one per connection.
 const SPARE: u64 = 300;
-/// Name of the object under which servers report their counters.
+/// Name under which the servers report their own counts.
 pub(super) const COUNTED: &str = "Server";
-/// Maximum time for a report, which a busy server may delay.
+/// Maximum time to wait for a server's counts. A busy server reports them late.
 const PATIENCE: Duration = Duration::from_secs(2);
 
-/// Assignment of blocks to servers.
+/// Number of server processes, and the server process of each block.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct Layout {
     pub(super) processes: usize,
     pub(super) server_of: Vec<usize>,
 }
 
-/// Assigns blocks to `processes` servers, each block to the server with the fewest connections. 0 means as many
-/// processes as the descriptor limit requires. An event group needs up to two descriptors of its own for each 62
-/// connections.
+/// Assigns each block to the server process that has the fewest connections so far. If `processes` is 0, there are as
+/// many processes as the descriptor limit requires. The I/O models with groups need up to two more descriptors for
+/// every 62 connections.
 pub(super) fn layout(blocks: &[u32], processes: u32, descriptors: u64) -> Layout {
     let room = (descriptors.saturating_sub(SPARE) * 62 / 64).max(1);
     let all: u64 = blocks.iter().map(|n| u64::from(*n)).sum();
@@ -44,7 +44,7 @@ pub(super) fn layout(blocks: &[u32], processes: u32, descriptors: u64) -> Layout
     Layout { processes, server_of }
 }
 
-/// Servers that run, with their addresses.
+/// Running server processes and their addresses.
 pub(super) struct Servers {
     group: Arc<Mutex<AgentGroup>>,
     pids: Vec<u32>,
@@ -55,7 +55,7 @@ pub(super) struct Servers {
 impl Servers {
     pub(super) fn start(lab: &Lab<'_>, host: &dyn Host, plan: &ServePlan, layout: &Layout) -> Result<Self, LabError> {
         let mut plan = plan.clone();
-        // The thread limit is for the whole machine, so that all processes share it.
+        // The limit on threads is meant for the whole machine, so it is divided among the processes.
         if let Some(most) = plan.options.get("max_threads").and_then(|n| n.parse::<usize>().ok()) {
             plan.options.insert("max_threads".into(), (most / layout.processes).max(1).to_string());
         }
@@ -75,18 +75,18 @@ impl Servers {
         &self.addrs
     }
 
-    /// Returns the ID of each process with its listening address.
+    /// Returns the ID and the listening address of each process.
     pub(super) fn listeners(&self) -> Vec<(u32, SocketAddr)> {
         self.pids.iter().copied().zip(self.addrs.iter().copied()).collect()
     }
 
-    /// Returns the address of a server, or the first address if the index is unknown.
+    /// Returns the address of server process number `at`; the first address if there is no such process.
     pub(super) fn addr(&self, at: usize) -> SocketAddr {
         let any = SocketAddr::from(([127, 0, 0, 1], 0));
         self.addrs.get(at).or(self.addrs.first()).copied().unwrap_or(any)
     }
 
-    /// Returns the servers' own counts.
+    /// Returns access to the servers' own counts.
     pub(super) fn counters(&self) -> ServerCounters {
         ServerCounters::new(&self.group, COUNTED)
     }
@@ -100,7 +100,8 @@ impl Servers {
     }
 }
 
-/// Stores the server's own measurements in a trial: bytes moved in the window, and the reasons why threads ended.
+/// Stores what the server itself counted: the rates at which it received and sent bytes in the window, and failures
+/// such as threads that could not start.
 pub(super) fn put_own_view(trial: &mut Trial, group: &Mutex<AgentGroup>) {
     let per_s = |id| held::growth_per_s(&trial.server.as_ref()?.recording, id, trial.measured.window);
     let [receives, sends] = ["server.bytes_in", "server.bytes_out"].map(per_s);

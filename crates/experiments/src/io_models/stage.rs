@@ -1,5 +1,6 @@
-//! Hosts of the entries: the hosts of the plan, this machine's loopback, or namespaces on a medium. The paper had one
-//! server and three clients.
+//! Hosts on which the entries run: the hosts of the plan, this machine with its loopback, or namespaces joined by a
+//! simulated network. As in the paper, there are one server and three clients, unless the plan or the loopback
+//! determines other numbers.
 
 use std::net::SocketAddr;
 
@@ -10,19 +11,19 @@ use super::servers::Servers;
 use crate::Parameters;
 use lab::{CpuSplit, Host, Lab, LabError, Local, NamespaceHost, Observation, ObservedServer};
 
-/// Number of client machines in the paper.
+/// Number of client hosts in a simulated network, equal to the paper's number of client machines.
 const CLIENTS: usize = 3;
 
 /// Hosts on which the entries run.
 pub(super) enum Stage {
-    /// Hosts on this machine.
+    /// Server and clients on this machine.
     ThisMachine(Box<ThisMachine>),
-    /// The hosts of the plan, with this number of client hosts.
+    /// Hosts of the plan. The number is that of load generators on the client hosts.
     OtherHosts(u32),
 }
 
 impl Stage {
-    /// Prepares the hosts of the plan if it names some, otherwise hosts on this machine.
+    /// Uses the hosts of the plan if it names any, and otherwise prepares hosts on this machine.
     pub(super) fn build(lab: &mut Lab<'_>, parameters: &Parameters) -> Result<Self, LabError> {
         if lab.run.plan.hosts.is_empty() {
             return ThisMachine::build(lab, parameters).map(|here| Self::ThisMachine(Box::new(here)));
@@ -31,7 +32,7 @@ impl Stage {
         Ok(Self::OtherHosts(clients.map(|host| host.agents).sum::<u32>().max(1)))
     }
 
-    /// Returns the number of client hosts that share one load.
+    /// Returns the number of client hosts (or generators) among which a load is divided.
     pub(super) fn clients(&self) -> u32 {
         match self {
             Self::ThisMachine(here) => here.clients.len() as u32,
@@ -40,7 +41,7 @@ impl Stage {
     }
 }
 
-/// Server and client hosts on this machine.
+/// Hosts of the server and of the clients on this machine.
 pub(super) struct ThisMachine {
     server: Box<dyn Host>,
     clients: Vec<Box<dyn Host>>,
@@ -48,8 +49,8 @@ pub(super) struct ThisMachine {
 }
 
 impl ThisMachine {
-    /// Builds the hosts of the experiment. Parameter `medium` names the medium of the hosts. Without this parameter,
-    /// and with `loopback`, all hosts share this machine's loopback.
+    /// Builds the hosts. The parameter `medium` is the simulated network that joins them. If it is missing or
+    /// `loopback`, all hosts share this machine's loopback interface.
     fn build(lab: &mut Lab<'_>, parameters: &Parameters) -> Result<Self, LabError> {
         let medium = parameters.text("medium", "");
         if medium.is_empty() || medium == "loopback" {
@@ -74,12 +75,12 @@ impl ThisMachine {
         self.server.as_ref()
     }
 
-    /// Returns the client host of block number `block`. The client hosts take the blocks in turn.
+    /// Returns the client host that runs block number `block`. The client hosts take turns.
     pub(super) fn client(&self, block: usize) -> &dyn Host {
         self.clients[block % self.clients.len()].as_ref()
     }
 
-    /// Returns the listening address of the server, with port 0.
+    /// Returns the server's IP address with port 0, so that the kernel chooses a port.
     pub(super) fn listen(&self) -> Result<String, LabError> {
         match &self.bed {
             Some(bed) => Ok(SocketAddr::new(bed.address("server")?, 0).to_string()),
@@ -87,7 +88,8 @@ impl ThisMachine {
         }
     }
 
-    /// Returns the objects that the samplers observe: the server's processes and their connections.
+    /// Returns a description of what the samplers observe: the server's processes, their connections, and the simulated
+    /// network.
     pub(super) fn observation(&self, servers: &Servers, places: &CpuSplit) -> Result<Observation, LabError> {
         let (host, netns_pid) = match &self.bed {
             Some(bed) => ("server".to_string(), Some(bed.netns_pid("server")?)),

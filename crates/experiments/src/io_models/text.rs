@@ -1,6 +1,6 @@
-//! The page of this experiment for `loadline explain`.
+//! Text that `loadline explain io-models` shows.
 
-/// Page of `io-models`.
+/// Text about `lab io-models`.
 pub(crate) const IO_MODELS: &str = "\
 Source: A. Jones, A. Deshpande, Windows Sockets 2.0: Write Scalable Winsock Apps Using Completion Ports (2000), and the
 table of I/O models in A. Jones, J. Ohlund, Network Programming for Microsoft Windows (2nd ed. 2002), chapter 6.
@@ -57,8 +57,7 @@ six models, the completion port needs the least CPU time per message. This is me
 entry 1 with the completion port and the two cheapest other models, because a machine varies more over time than these
 models differ. `uring` with high-connections takes at most 512 bytes of user memory per mostly idle connection.";
 
-/// Contradictions in the published table, which are shown with the results. The contradictions are reported but not
-/// corrected.
+/// Notes about contradictions in the published table. The contradictions are reported, but not corrected.
 pub(super) const NOTES: [&str; 6] = [
     "source's table: the best rows of entry 1 carry 10.1 to 10.2 MB/s of the hub's 12.5, so the wire limited them; only \
      their CPU use ranks these models",

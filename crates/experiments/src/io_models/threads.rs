@@ -1,11 +1,13 @@
-//! Expected and observed number of threads while nothing changes, over all processes.
+//! Number of threads that a server has while connections neither come nor go, and the number that its I/O model should
+//! have.
 
 use run::Trial;
 
 use super::held::Levels;
 use super::values::{HELD_THEN, THREADS_BY_RULE, THREADS_THEN};
 
-/// Returns the number of additional threads that a model uses for the connections of one process.
+/// Returns the number of threads that an I/O model should add for `held` connections of one process; `None` for a model
+/// without such a rule.
 fn rule(model: &str, held: f64) -> Option<f64> {
     match model {
         "event-groups" => Some((held / 63.0).ceil()),
@@ -15,8 +17,8 @@ fn rule(model: &str, held: f64) -> Option<f64> {
     }
 }
 
-/// Stores the expected and the observed number of threads in a trial's results, if the model has a rule for the
-/// expected number.
+/// Stores the expected and the observed number of threads, summed over all processes. Stores nothing if the I/O model
+/// has no rule. `still` contains the gauges of each process at a time when nothing changed.
 pub(super) fn put(trial: &mut Trial, model: &str, still: Option<Vec<Levels>>) {
     if rule(model, 0.0).is_none() {
         return;

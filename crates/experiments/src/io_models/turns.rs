@@ -1,5 +1,5 @@
-//! Alternating trials of the completion port and the other I/O models that cost least per message. If rows are measured
-//! minutes apart, the machine's speed changes by more than the models differ in their cost per message.
+//! Alternating trials of the completion port and of the other I/O models with the lowest cost per message. Trials that
+//! are minutes apart cannot be compared. The machine's speed changes by more than the models differ in their cost.
 
 use std::collections::BTreeMap;
 
@@ -14,10 +14,10 @@ use crate::Parameters;
 use crate::values::{ENTRY, MODEL};
 use lab::{Lab, LabError};
 
-/// Number of models compared with the completion port: those with the lowest cost per message.
+/// Number of other I/O models that are compared with the completion port.
 const OTHERS: usize = 2;
 
-/// Runs the alternating trials of entry 1 and stores the results in the rows.
+/// Runs the alternating trials of entry 1. Stores each model's median cost in the model's earlier trial.
 pub(super) fn play(lab: &mut Lab<'_>, stage: &Stage, parameters: &Parameters) -> Result<(), LabError> {
     let models = models(&lab.run.trials.iter().collect::<Vec<_>>());
     let half = |name, default| parameters.number(name, default) / 2.0;
@@ -40,7 +40,8 @@ pub(super) fn play(lab: &mut Lab<'_>, stage: &Stage, parameters: &Parameters) ->
     Ok(())
 }
 
-/// Returns the completion port and the cheapest other models; empty if there are no others.
+/// Returns the completion port and the other models of the paper with the lowest cost. Returns nothing if the cost of
+/// the completion port or of all other models is unknown.
 fn models(rows: &[&Trial]) -> Vec<&'static str> {
     let known = |model: &&'static str| Some((*model, cost(row(rows, model, 1)?)?));
     let mut others: Vec<(&str, f64)> = SIX.iter().filter(|m| **m != PORT).filter_map(known).collect();

@@ -1,38 +1,38 @@
-//! Names in `run.json` of the values that `io-models` sets or measures.
+//! Names in `run.json` of values that `lab io-models` sets or measures.
 
 use run::ValueName;
 
-/// Maximum number of server threads.
+/// Maximum number of the server's threads during the trial.
 pub(crate) const THREADS: ValueName<f64> = ValueName::new("threads");
-/// Server threads before the load.
+/// Number of the server's threads before the load.
 pub(crate) const THREADS_AT_REST: ValueName<f64> = ValueName::new("threads_at_rest");
-/// Number of additional threads that the model's rule expects while nothing changes.
+/// Number of threads that the I/O model should add for the connections, by the model's rule.
 pub(crate) const THREADS_BY_RULE: ValueName<f64> = ValueName::new("threads_by_rule");
-/// Number of server threads in the sample in which nothing changed.
+/// Number of the server's threads in a sample in which nothing changed.
 pub(crate) const THREADS_THEN: ValueName<f64> = ValueName::new("threads_then");
-/// Number of accepted connections in the sample in which nothing changed.
+/// Number of accepted connections in the same sample as `threads_then`.
 pub(crate) const HELD_THEN: ValueName<f64> = ValueName::new("held_then");
-/// Switches between the server's threads per second.
+/// Rate of context switches of the server's threads, per second.
 pub(crate) const SWITCHES_PER_S: ValueName<f64> = ValueName::new("switches_per_s");
-/// Growth of socket memory in bytes; absent if within the noise.
+/// Growth of socket memory during the load, bytes; absent if it is within the noise.
 pub(crate) const KERNEL_TCP_PAGES_BYTES: ValueName<f64> = ValueName::new("kernel_tcp_pages_bytes");
-/// Noise limit of the growth of socket memory in bytes.
+/// Limit of the noise in the growth of socket memory, bytes; absent if the growth exceeds it.
 pub(crate) const KERNEL_TCP_PAGES_BYTES_NOISE: ValueName<f64> = ValueName::new("kernel_tcp_pages_bytes_noise");
-/// Growth of the slab, bytes.
+/// Growth of slab memory during the load, bytes; absent if it is within the noise.
 pub(crate) const KERNEL_SLAB_BYTES: ValueName<f64> = ValueName::new("kernel_slab_bytes");
-/// Noise limit of the growth of the slab in bytes.
+/// Limit of the noise in the growth of slab memory, bytes; absent if the growth exceeds it.
 pub(crate) const KERNEL_SLAB_BYTES_NOISE: ValueName<f64> = ValueName::new("kernel_slab_bytes_noise");
-/// Growth of kernel stacks, bytes.
+/// Growth of kernel stacks during the load, bytes; absent if it is within the noise.
 pub(crate) const KERNEL_STACKS_BYTES: ValueName<f64> = ValueName::new("kernel_stacks_bytes");
-/// Noise limit of the growth of kernel stacks in bytes.
+/// Limit of the noise in the growth of kernel stacks, bytes; absent if the growth exceeds it.
 pub(crate) const KERNEL_STACKS_BYTES_NOISE: ValueName<f64> = ValueName::new("kernel_stacks_bytes_noise");
-/// Growth of the server's page tables, bytes.
+/// Growth of the server's page tables during the load, bytes; absent if it is within the noise.
 pub(crate) const KERNEL_PAGE_TABLES_BYTES: ValueName<f64> = ValueName::new("kernel_page_tables_bytes");
-/// Noise limit of the growth of the server's page tables in bytes.
+/// Limit of the noise in the growth of the server's page tables, bytes; absent if the growth exceeds it.
 pub(crate) const KERNEL_PAGE_TABLES_BYTES_NOISE: ValueName<f64> = ValueName::new("kernel_page_tables_bytes_noise");
-/// Bytes per second received by the server, by its own count.
+/// Rate at which the server received bytes, by its own count, per second.
 pub(crate) const SERVER_RECEIVES_BYTES_PER_S: ValueName<f64> = ValueName::new("server_receives_bytes_per_s");
-/// Bytes per second sent by the server, by its own count.
+/// Rate at which the server sent bytes, by its own count, per second.
 pub(crate) const SERVER_SENDS_BYTES_PER_S: ValueName<f64> = ValueName::new("server_sends_bytes_per_s");
-/// Median server CPU time per message over alternating trials, in microseconds.
+/// Median over alternating trials of the server's CPU time per message, microseconds.
 pub(crate) const CPU_US_IN_TURNS: ValueName<f64> = ValueName::new("cpu_us_in_turns");

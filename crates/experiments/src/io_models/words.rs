@@ -1,14 +1,14 @@
-//! Conclusions from the table of models in a few sentences. The report shows the ranking as a table.
+//! Conclusions from the table of I/O models, in a few sentences. (The report shows the ranking itself as a table.)
 
 use run::Trial;
 
 use super::rows::{SIX, cost, row};
 use crate::values::{BYTES_PER_S, CONNECTIONS, ENTRY, HELD, MODEL};
 
-/// Throughputs above this share of their median count as equal load.
+/// Lowest throughput, as a share of the median, with which all models count as handling the offered load.
 const SAME: f64 = 0.9;
 
-/// Returns one or two sentences per entry, and a remark on select with arrays.
+/// Returns a sentence about each entry (load), and remarks on select with arrays.
 pub(super) fn conclusions(rows: &[&Trial]) -> Vec<String> {
     let entries = [1, 2, 3].into_iter().filter_map(|n| entry(rows, n));
     entries.chain(collapse(rows)).collect()
@@ -30,7 +30,7 @@ fn entry(rows: &[&Trial], n: u32) -> Option<String> {
     Some(text + ".")
 }
 
-/// Lists the bottlenecks with their number of rows, the most frequent first.
+/// Lists the bottlenecks of the trials with the number of trials each, the most frequent first.
 fn limits(of: &[&Trial]) -> String {
     let mut counts: Vec<(String, usize)> = Vec::new();
     for limit in of.iter().filter_map(|t| Some(t.results.limited_by.as_ref()?.to_string())) {
@@ -44,7 +44,7 @@ fn limits(of: &[&Trial]) -> String {
     if list.is_empty() { String::new() } else { format!("; limited by: {}", list.join(", ")) }
 }
 
-/// Names the model with the highest throughput, unless all models handle the offered load.
+/// Names the model with the highest throughput. If all models handle the offered load, states this instead.
 fn most_through(full: &[&Trial]) -> String {
     let through = |t: &Trial| t.results.get(BYTES_PER_S).unwrap_or(0.0);
     let mut sorted = full.to_vec();
@@ -58,7 +58,7 @@ fn most_through(full: &[&Trial]) -> String {
     }
 }
 
-/// Names the models with the lowest CPU time per message, among all models and among the six of the paper.
+/// Names the model with the lowest CPU time per message: among all models, and among the six of the paper.
 fn least_processor(full: &[&Trial]) -> String {
     let least = |of: &dyn Fn(&str) -> bool| {
         let known = full.iter().filter_map(|t| Some((t.key.get(MODEL)?, cost(t)?))).filter(|(model, _)| of(model));
@@ -72,7 +72,8 @@ fn least_processor(full: &[&Trial]) -> String {
     text
 }
 
-/// Describes what select with arrays loses by accepting only one connection per wait, and by its searches.
+/// Describes two weaknesses of select with arrays: it accepts only one connection per wait, and each wait searches all
+/// sockets.
 fn collapse(rows: &[&Trial]) -> Vec<String> {
     let accepting = || {
         let array = row(rows, "select-array", 1)?;

@@ -1,4 +1,5 @@
-//! `adding-clients` (source 0): adds clients one by one until throughput stops growing, then derives the bottleneck.
+//! `lab adding-clients` (source 0): adds clients one by one until the throughput stops growing, and then derives the
+//! bottleneck.
 
 use run::Relation::{AtLeast, AtMost, Equals};
 use run::{Check, Trial};
@@ -61,7 +62,7 @@ fn run(lab: &mut Lab<'_>, parameters: &Parameters) -> Result<(), LabError> {
     Ok(())
 }
 
-/// Limits the number of clients to the number of available hosts. If the hosts are too few, a note is added.
+/// Limits the number of clients to the number of client hosts. Adds a note if there are too few hosts.
 fn enough_places(lab: &mut Lab<'_>, bed: &TestBed, clients: u32) -> u32 {
     let places = bed.places();
     if places < clients {
@@ -73,13 +74,14 @@ fn enough_places(lab: &mut Lab<'_>, bed: &TestBed, clients: u32) -> u32 {
     clients.min(places)
 }
 
-/// Returns the largest relative difference between the mean response time, as measured, and N/X.
+/// Returns the largest relative difference between the measured mean response time and N/X (clients divided by
+/// throughput), over all trials.
 fn off_n_over_x(trials: &[Trial]) -> f64 {
     let off = |t: &Trial| (t.latency_us.mean / known(t.results.get(RESPONSE_N_OVER_X_US)) - 1.0).abs();
     trials.iter().map(off).fold(0.0, |a, b| if b.is_nan() { f64::NAN } else { f64::max(a, b) })
 }
 
-/// Returns the utilization of the busiest host in a trial.
+/// Returns the CPU utilisation of the busier side (client or server) in a trial.
 fn busiest(trial: &Trial) -> f64 {
     let sides = [Some(&trial.client), trial.server.as_ref()];
     sides.into_iter().filter_map(|side| busy(side, trial)).fold(f64::NAN, f64::max)
@@ -129,7 +131,8 @@ fn conclude(trials: &[Trial], bed: &TestBed, verdict: &str) -> (Vec<Check>, Vec<
 mod tests {
     use super::*;
 
-    /// The published series must meet conditions (a) and (b) of its own study (see the experiment's page).
+    /// The published series must meet conditions (a) and (b) of the study that published it. The conditions are those
+    /// in the experiment's text.
     #[test]
     fn the_published_rates_show_their_asymptote() {
         let trial = |n: f64, x: f64| {

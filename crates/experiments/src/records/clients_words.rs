@@ -1,4 +1,4 @@
-//! The argument of `adding-clients` in sentences, step by step as in the published study.
+//! Conclusions of `lab adding-clients` in sentences. They follow the steps of the published study.
 
 use run::Trial;
 use run::number::prose::{duration, figure, percent};
@@ -12,7 +12,7 @@ use super::values::{
     WIRE_USE_WITHOUT_FRAMING,
 };
 
-/// Describes step 1: the time for which one read uses each device, with one client.
+/// Describes step 1: the times for which one read uses each device, with one client.
 pub(super) fn demand(first: &Trial, bed: &TestBed) -> String {
     let mut parts = vec![
         ("server's process", cost(first.server.as_ref(), "process_cpu_us")),
@@ -44,11 +44,13 @@ pub(super) fn growth_words(trials: &[Trial], steps: &[Step]) -> String {
     format!("2. Reads/s: {}. Response time N/X: {}.{last}", x.join(", "), r.join(", "))
 }
 
-/// CPU utilization above which clients may be waiting for the server's own work.
+/// Lowest CPU utilisation with which clients may be waiting for the server's CPU.
 const SERVER_BUSY: f64 = 0.8;
 
-/// Finds out from the server's CPU time per read where the delay is. The delay is elsewhere only if this time stayed
-/// the same, the server's CPU was not full, and the response time grew.
+/// Derives from the server's CPU time per read where reads are delayed. The arguments are the CPU time per read with
+/// one client and with all clients, the server's CPU utilisation with all, and both response times. The delay is
+/// outside of the server if three conditions hold. The CPU time per read stayed the same, the server's CPU was not
+/// full, and the response time grew.
 fn where_the_delay_is(a_read: [f64; 2], busy: f64, r_us: [f64; 2]) -> &'static str {
     if [a_read[0], a_read[1], busy, r_us[0], r_us[1]].iter().any(|v| v.is_nan()) {
         return "which says nothing while a part of it is unknown";

@@ -1,5 +1,5 @@
-//! Derived values of each trial for both studies, and access to its sides. The formulas are ratios of counters, as in
-//! the study of source 3.
+//! Values that both studies derive from each trial, and access to the sides of a trial. The formulas are ratios of
+//! counters, as in the study of source 3 (R. Blake, 1993).
 
 use run::{Side, Trial};
 
@@ -9,27 +9,28 @@ use super::values::{
 };
 use crate::values::{BYTES_PER_S, WIRE_USE};
 
-/// Utilization of the wire in the measured window. If there are several wires, this is the busiest one.
+/// Utilisation of the simulated network's wire in the measured window. If there are several wires, it is the busiest
+/// one.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(crate) struct Wire {
     /// Name of the simulated wire.
     pub(super) name: String,
-    /// Bytes per second, including framing.
+    /// Rate of carried bytes, which includes Ethernet's framing, per second.
     pub(super) bytes_per_s: f64,
-    /// Frames per second.
+    /// Rate of carried frames, per second.
     pub(super) frames_per_s: f64,
-    /// Utilization, 0 to 1.
+    /// Share of the wire's rate that was used, 0 to 1.
     pub(crate) use_: f64,
-    /// Rate of the wire in bytes per second.
+    /// Rate of the wire, bytes per second.
     pub(super) rate: f64,
-    /// Bytes and frames per second over all wires.
+    /// Bytes and frames per second over all wires. A frame that crosses two wires counts once.
     pub(super) all: (f64, f64),
 }
 
-/// Bytes that Ethernet adds to a frame: preamble, check sequence, gap.
+/// Number of bytes that Ethernet adds to a frame: preamble, check sequence, and gap between frames.
 pub(super) const FRAMING: f64 = 24.0;
 
-/// Returns the wire of a trial, or `None` if the medium has no rate.
+/// Returns the busiest wire of a trial; `None` if the simulated network has no rate.
 pub(crate) fn wire(trial: &Trial) -> Option<Wire> {
     let recording = &trial.server.as_ref()?.recording;
     let window = trial.measured.window;
@@ -45,13 +46,13 @@ pub(crate) fn wire(trial: &Trial) -> Option<Wire> {
         })
         .collect();
     let all = wires.iter().fold((0.0, 0.0), |sum, w| (sum.0 + w.bytes_per_s, sum.1 + w.frames_per_s));
-    // On a switch, a frame crosses two wires: from its sender, and to its receiver.
+    // On a switch, a frame crosses two wires: the sender's and the receiver's.
     let twice = if wires.len() > 1 { 2.0 } else { 1.0 };
     let busiest = wires.into_iter().max_by(|a, b| a.use_.total_cmp(&b.use_))?;
     Some(Wire { all: (all.0 / twice, all.1 / twice), ..busiest })
 }
 
-/// Stores the derived values in the results, for reports and checks.
+/// Stores the values that reports and checks need in a trial's results.
 pub(super) fn derive(trial: &mut Trial) {
     let x = trial.rates.completed_rate;
     if x <= 0.0 {
@@ -61,22 +62,22 @@ pub(super) fn derive(trial: &mut Trial) {
     let clients = f64::from(trial.key.clients.unwrap_or(1));
     let tally = &trial.measured.tally;
     let messages = (tally.bytes_sent + tally.bytes_received) as f64 / tally.completed.max(1) as f64;
-    // The values are from the whole trial, because a window may cut reads in two. Such reads would distort the message
-    // sizes of 60 and 2108 bytes.
+    // These message sizes use the counts of the whole trial. The measured window begins and ends in the middle of
+    // reads. This would distort the sizes of the two messages (60 and 2108 bytes).
     let each = |bytes: u64, n: u64| bytes as f64 / n.max(1) as f64;
     let whole = &trial.tally;
     let (sent, received) = (each(whole.bytes_sent, whole.sent), each(whole.bytes_received, whole.completed));
     let wire = wire(trial);
     let results = &mut trial.results;
     results.put(BYTES_PER_S, x * record);
-    // The study counts messages with their headers, in both directions.
+    // The study counts whole messages, which include their headers, in both directions.
     results.put(MESSAGE_BYTES_PER_S, x * messages);
     results.put(MESSAGE_OUT_BYTES, sent);
     results.put(MESSAGE_IN_BYTES, received);
     results.put(RESPONSE_N_OVER_X_US, clients / x * 1e6);
     if let Some(wire) = wire {
         let (bytes, frames) = wire.all;
-        // Bytes that each end sent and received, as a share of the wire's rate.
+        // Rate of the bytes that an end sent and received, as a share of the wire's rate.
         results.put(CLIENT_THROUGHPUT_SHARE, x * messages / wire.rate);
         results.put(WIRE_USE, wire.use_);
         results.put(WIRE_USE_WITHOUT_FRAMING, (wire.bytes_per_s - FRAMING * wire.frames_per_s) / wire.rate);
@@ -87,32 +88,33 @@ pub(super) fn derive(trial: &mut Trial) {
     }
 }
 
-/// Returns the value, or NaN, which fails every check.
+/// Returns the value; NaN if it is missing. Every check fails with NaN.
 pub(super) fn known(figure: Option<f64>) -> f64 {
     figure.unwrap_or(f64::NAN)
 }
 
-/// Returns the bytes per record.
+/// Returns the number of bytes per record; NaN if unknown.
 pub(super) fn record_bytes(trial: &Trial) -> f64 {
     known(trial.key.record_bytes.map(|n| n as f64))
 }
 
-/// Returns a cost per read of one side.
+/// Returns a cost per read on one side, by the cost's ID.
 pub(super) fn cost(side: Option<&Side>, id: &str) -> Option<f64> {
     side?.costs.get(id)?.per_request.value()
 }
 
-/// Returns the CPU time per read on a host in microseconds, without the idle load. The result is the larger of two
-/// values. The host's value is based on clock ticks, and far too low on a quiet host. The process's value is exact but
-/// excludes interrupts.
+/// Returns the CPU time per read on a host, microseconds. It is the larger of two values. The first is the CPU time of
+/// the whole host without its load at rest, which is counted in clock ticks and far too low on a quiet host. The second
+/// is the CPU time of the processes, which is exact but excludes interrupts.
 pub(super) fn processor_us(side: Option<&Side>) -> Option<f64> {
     let (host, process) = (cost(side, "cpu_net_us"), cost(side, "process_cpu_us"));
     host.into_iter().chain(process).reduce(f64::max)
 }
 
-/// Returns the CPU utilization of a side because of the experiment: its own processes and all interrupts. Other
-/// programs are excluded, because they would not run on a dedicated host. Most kernels also charge interrupts to the
-/// interrupted process, so that interrupts add at most the time in which the CPUs were not idle.
+/// Returns the CPU utilisation of a side that the experiment causes: by the side's processes, and by all interrupts.
+/// CPU time of other programs is left out, because a dedicated host would not run them. Most kernels also charge
+/// interrupts to the process that they interrupt. Interrupts therefore add at most the time in which the CPUs were not
+/// idle.
 pub(super) fn busy(side: Option<&Side>, trial: &Trial) -> Option<f64> {
     let side = side?;
     let times = side.recording.cpu_times("total", trial.measured.window)?;
@@ -125,7 +127,7 @@ pub(super) fn of_size(trials: &[Trial], size: f64) -> Option<&Trial> {
     trials.iter().find(|t| record_bytes(t) == size)
 }
 
-/// Returns the throughput at a record size, or NaN if it was not measured.
+/// Returns the throughput at a record size, bytes per second; NaN if it was not measured.
 pub(super) fn at(trials: &[Trial], size: f64) -> f64 {
     of_size(trials, size).map_or(f64::NAN, |t| known(t.results.get(BYTES_PER_S)))
 }
@@ -157,7 +159,8 @@ mod tests {
         trial
     }
 
-    /// Creates a side with one CPU: its process, and shares of clock ticks.
+    /// Returns a side with one CPU. `own` is the share of its CPU time that the process used; `system` and `softirq`
+    /// are shares as counted in clock ticks.
     fn loaded(own: f64, system: f64, softirq: f64) -> Side {
         let column = |id: &'static str, instance: &str, share: f64| Column {
             counter: CounterId::new(id),

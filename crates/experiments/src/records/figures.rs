@@ -1,4 +1,4 @@
-//! Tables and charts of the two studies.
+//! Tables and charts of the two studies of reading records.
 
 use run::FigureUnit;
 use run::number::Unit;
@@ -15,10 +15,10 @@ use crate::values::{BYTES_PER_S, WIRE_USE};
 
 const RECORD: Quantity = q(Of::Field(|t| t.key.record_bytes.map(|n| n as f64)), "bytes a record", FigureUnit::Size);
 const CLIENTS: Quantity = q(Of::Field(|t| t.key.clients.map(f64::from)), "clients", FigureUnit::Plain);
-/// Placeholder for charts whose lines have their own quantities.
+/// Value for charts in which each line has its own value.
 const NOTHING: Of = Of::Field(|_| None);
 
-/// Tables and charts of `throughput-profile`.
+/// Tables and charts of `lab throughput-profile`.
 pub(crate) const THROUGHPUT_PROFILE: Figures = Figures {
     own_table: plateau::table,
     tables: &[TableSpec {
@@ -79,7 +79,7 @@ pub(crate) const THROUGHPUT_PROFILE: Figures = Figures {
     ..Figures::NONE
 };
 
-/// Tables and charts of `adding-clients`.
+/// Tables and charts of `lab adding-clients`.
 pub(crate) const ADDING_CLIENTS: Figures = Figures {
     tables: &[TableSpec {
         caption: "Each step, and what it changed. CPU and interrupt time, and what is busy, are the \

@@ -1,10 +1,10 @@
-//! Two studies of R. Blake, *Optimizing Windows NT* (1993; sources 0 and 3): reading records over a medium (a simulated
-//! network). Hosts are namespaces, the server is the record service, and each client is an agent with one connection in
-//! its own host.
+//! Two studies from R. Blake, *Optimizing Windows NT* (1993; sources 0 and 3). Clients read records from a server over
+//! a medium (a simulated network). Each host is a network namespace. The server is loadline's record service, and each
+//! client is a load generator with one connection on its own host.
 //!
-//! Server and clients have separate CPUs if there are two. Each CPU takes the place of one host. Exchanges that took
-//! milliseconds on the machines of the study take microseconds today, so that a single client would fill the wire. The
-//! server can therefore sleep for a fixed time per exchange (`exchange_ms`).
+//! If there are two or more CPUs, server and clients have separate CPUs, which take the place of separate hosts. An
+//! exchange that took milliseconds on the machines of the study takes microseconds today. A single client would
+//! therefore fill the wire. To prevent this, the server can sleep for a fixed time per exchange (`exchange_ms`).
 
 mod checks;
 mod clients;

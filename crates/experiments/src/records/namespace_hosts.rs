@@ -1,4 +1,4 @@
-//! Hosts of both studies as namespaces, and the server in one of them.
+//! Hosts of both studies as network namespaces, with the server in one of them.
 
 use std::net::SocketAddr;
 use std::sync::{Arc, Mutex};
@@ -10,22 +10,23 @@ use testbed::{Spec, Testbed};
 
 use crate::Parameters;
 
-/// Fixed time of an exchange on the medium of the study in milliseconds: 5114 us per read minus 1813 us of wire time.
+/// Fixed time per exchange on the study's network, milliseconds. It is the time of a read (5114 µs) minus its wire time
+/// (1813 µs).
 const SOURCE_EXCHANGE_MS: f64 = 3.3;
 
-/// Namespaces connected by a medium.
+/// Network namespaces that are joined by a medium (a simulated network), with the server running in one of them.
 pub(super) struct NamespaceHosts {
-    /// Declared first, so that agents end before their hosts.
+    /// The server. This field is declared first, so it is dropped first, and the server ends before its host.
     _server: Arc<Mutex<AgentGroup>>,
     pub(super) namespace_hosts: Vec<NamespaceHost>,
     pub(super) places: CpuSplit,
-    /// Fixed time of an exchange in milliseconds.
+    /// Fixed time that the server adds to each exchange, milliseconds.
     pub(super) exchange_ms: f64,
     pub(super) bed: Testbed,
 }
 
 impl NamespaceHosts {
-    /// Builds the hosts and starts the server, whose plan depends on the fixed time of an exchange.
+    /// Builds the hosts, and starts the server. `plan` returns the server's plan for a fixed time per exchange.
     pub(super) fn build(
         lab: &mut Lab<'_>,
         parameters: &Parameters,
@@ -51,8 +52,8 @@ impl NamespaceHosts {
         Ok((Self { _server: server, namespace_hosts, places, exchange_ms, bed }, addr, observation))
     }
 
-    /// Returns the client hosts after the first one. On loopback, all clients share one namespace, which is observed
-    /// only once.
+    /// Returns the names of all client hosts except the first, each with the ID of a process in its namespace. On
+    /// loopback, the result is empty: all clients share one namespace, which must be observed only once.
     pub(super) fn further(&self, clients: u32) -> Result<Vec<(String, u32)>, LabError> {
         if self.one_namespace() {
             return Ok(Vec::new());
@@ -65,19 +66,19 @@ impl NamespaceHosts {
         (2..=clients).map(named).collect()
     }
 
-    /// Returns true if all hosts share one namespace.
+    /// Returns true if all hosts share one network namespace.
     pub(super) fn one_namespace(&self) -> bool {
         !self.bed.hosts_apart()
     }
 
-    /// Returns true if the medium corresponds to the published one.
+    /// Returns true if the medium corresponds to the study's network.
     pub(super) fn is_sources(&self) -> bool {
         is_sources(&self.bed)
     }
 }
 
-/// Returns the time of an exchange besides the wire time. The result is the requested time. If no time was requested,
-/// the result is the published time for the published medium, and 0 for other media.
+/// Returns the fixed time per exchange, milliseconds: the requested time, if any. Otherwise, it is the study's time on
+/// the study's network, and 0 on other media.
 fn exchange_ms(lab: &mut Lab<'_>, bed: &Testbed, asked: f64) -> f64 {
     let exchange_ms = match asked >= 0.0 {
         true => asked,
@@ -92,14 +93,14 @@ fn exchange_ms(lab: &mut Lab<'_>, bed: &Testbed, asked: f64) -> f64 {
     exchange_ms
 }
 
-/// Returns true if a medium corresponds to the published one, a wire of 10 Mbit/s.
+/// Returns true if the medium corresponds to the study's network, a wire of 10 Mbit/s.
 fn is_sources(bed: &Testbed) -> bool {
     bed.medium_spec().name == "ethernet10"
 }
 
-/// Sets the congestion control of all hosts before any of them opens a socket. BBR, the default of some machines,
-/// adjusts its rate to an estimate of the path's rate. With one record at a time, it never finds that rate: reads of 56
-/// KiB over a switch had half the throughput that they have with reno.
+/// Sets the congestion control algorithm of all hosts, before any of them opens a socket. BBR, the default on some
+/// machines, adjusts its rate to an estimate of the path's rate. With one record at a time, its estimate stays too low.
+/// Reads of 56 KiB over a switch had half of the throughput that they have with reno.
 fn congestion(lab: &mut Lab<'_>, bed: &Testbed, asked: &str) -> Result<(), LabError> {
     if asked == "host" {
         lab.note("TCP uses this machine's own congestion control");

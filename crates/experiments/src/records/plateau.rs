@@ -1,6 +1,6 @@
-//! The plateau of `throughput-profile` in detail: one read of 2048 bytes, counted at every level from the client's
-//! messages down to the wire. The table shows the published numbers (redirector, server and network segment) beside the
-//! measured ones.
+//! Detailed table of `lab throughput-profile` for one read of 2048 bytes. The read is counted at every level, from the
+//! client's messages down to the wire. The table shows the published numbers (of redirector, server and network
+//! segment) beside the measured ones.
 //!
 //! To add a level, add a row to [`LEVELS`].
 
@@ -9,18 +9,18 @@ use run::{ResultColumn, ResultTable, Run, Trial};
 use super::values::{FRAMES_PER_READ, MESSAGE_IN_BYTES, MESSAGE_OUT_BYTES, WIRE_BYTES_PER_READ};
 use crate::figures::{Client, Of, Server, value};
 
-/// Record size in bytes that the study analyses.
+/// Size of the records that the study analyses, bytes.
 const RECORD: u64 = 2048;
 
-/// One level at which a read is counted, for example the client's messages. If its count is unknown, the level is
-/// absent.
+/// A level at which a read is counted, for example the client's messages. `None` means that the level has no such
+/// count.
 struct Level {
     name: &'static str,
     bytes_out: Option<Of>,
     packets_out: Option<Of>,
     bytes_in: Option<Of>,
     packets_in: Option<Of>,
-    /// Value that the source published.
+    /// Published value for this level, as text; empty for none.
     source: &'static str,
 }
 
@@ -67,13 +67,13 @@ const LEVELS: &[Level] = &[
     },
 ];
 
-/// Returns the values that the levels show.
+/// Returns the values that the table shows.
 #[cfg(test)]
 pub(crate) fn shown() -> impl Iterator<Item = Of> {
     LEVELS.iter().flat_map(|l| [l.bytes_out, l.packets_out, l.bytes_in, l.packets_in]).flatten()
 }
 
-/// Builds the table, if there is a trial with this record size.
+/// Builds the table; `None` if no trial has records of this size.
 pub(super) fn table(run: &Run) -> Option<ResultTable> {
     let trial = run.trials.iter().find(|t| t.key.record_bytes == Some(RECORD))?;
     let columns = vec![
@@ -92,7 +92,7 @@ pub(super) fn table(run: &Run) -> Option<ResultTable> {
     (!rows.is_empty()).then(|| ResultTable { caption, columns, rows, absent, ..ResultTable::default() })
 }
 
-/// Returns a row for a level with at least one known count.
+/// Returns the row of a level; `None` if all its counts are unknown.
 fn row(level: &Level, trial: &Trial) -> Option<Vec<Option<String>>> {
     let counts = [level.bytes_out, level.packets_out, level.bytes_in, level.packets_in];
     let values = counts.map(|of| value(trial, of?));
@@ -104,7 +104,8 @@ fn row(level: &Level, trial: &Trial) -> Option<Vec<Option<String>>> {
     })
 }
 
-/// Formats packets with three decimals and bytes with one, so that 60 and 2108 stay recognisable.
+/// Formats a number below 10 with three decimals, and any other with one. The published 60 and 2108 then stay
+/// recognisable.
 fn exact(v: f64) -> String {
     let text = if v < 10.0 { format!("{v:.3}") } else { format!("{v:.1}") };
     text.trim_end_matches('0').trim_end_matches('.').to_string()

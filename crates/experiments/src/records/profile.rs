@@ -1,5 +1,5 @@
-//! `throughput-profile` (source 3): one client reads one record repeatedly, in 19 sizes. A simple model explains the
-//! time of a read.
+//! `lab throughput-profile` (source 3): one client reads a record repeatedly, with 19 record sizes. A simple model
+//! explains how long a read takes.
 
 use run::Relation::{AtLeast, AtMost};
 use run::{Check, Trial};
@@ -65,12 +65,13 @@ fn run(lab: &mut Lab<'_>, parameters: &Parameters) -> Result<(), LabError> {
     Ok(())
 }
 
-/// Returns the number of requests per record.
+/// Returns the number of requests into which the read of a record is split.
 fn exchanges(record: f64) -> f64 {
     if record <= 4096.0 || record >= 12288.0 { 1.0 } else { (record / 4096.0).ceil() }
 }
 
-/// Computes the simple model: a read uses every device in turn, without overlap.
+/// Computes the simple model, and stores it in the trial's results. In this model, a read uses all devices one after
+/// the other, without overlap.
 fn model(trial: &mut Trial, bed: &TestBed) {
     let record = record_bytes(trial);
     let parts =
@@ -103,14 +104,15 @@ fn checks(trials: &[Trial], bed: &TestBed, verdict: &str) -> Vec<Check> {
     if bed.exchange_ms <= 0.0 {
         let most = trials.iter().map(|t| known(t.results.get(WIRE_USE))).fold(f64::NAN, f64::max);
         checks.extend(wire_and_verdict(most, verdict));
-        // The published shape requires a fixed time per exchange. Without a fixed time, there is nothing to check.
+        // The published shape of the curve depends on a fixed time per exchange. Without it, there is nothing to check.
         return checks;
     }
     checks.extend(shape(trials));
     checks
 }
 
-/// Returns the checks of the published shape. A check needs trials of all its record sizes.
+/// Returns the checks of the published shape of the curve. A check is left out if one of its record sizes was not
+/// measured.
 fn shape(trials: &[Trial]) -> Vec<Check> {
     const RISE: [f64; 4] = [512.0, 1024.0, 2048.0, 4096.0];
     let are_measured = |sizes: &[f64]| sizes.iter().all(|size| of_size(trials, *size).is_some());

@@ -1,4 +1,4 @@
-//! Conclusions of `throughput-profile`: the shape of the profile, the plateau of 2048 bytes in detail, and the simple
+//! Conclusions of `lab throughput-profile`: the shape of the curve, the read of 2048 bytes in detail, and the simple
 //! model.
 
 use run::number::prose::{duration, figure, percent};
@@ -13,7 +13,7 @@ use super::values::{
 };
 use crate::values::{BYTES_PER_S, WIRE_USE};
 
-/// Returns all conclusions as sentences.
+/// Returns all conclusions, one sentence or more each.
 pub(super) fn words(trials: &[Trial], bed: &TestBed, verdict: &str) -> Vec<String> {
     let mut words = vec![shape(trials)];
     if let Some(t) = of_size(trials, 2048.0) {
@@ -28,7 +28,7 @@ pub(super) fn words(trials: &[Trial], bed: &TestBed, verdict: &str) -> Vec<Strin
     words
 }
 
-/// Names the device that a read uses longest, and the verdict.
+/// Names the device that a read uses for the longest time, and the verdict.
 fn largest(trials: &[Trial], verdict: &str) -> String {
     let of = |t: &Trial| {
         let r = &t.results;
@@ -68,7 +68,7 @@ fn shape(trials: &[Trial]) -> String {
     format!("Throughput: {} bytes.{best}", list.join(", "))
 }
 
-/// Describes the messages of a read, as the client counts them.
+/// Describes the messages of a read of 2048 bytes, as the client counts them.
 fn messages(t: &Trial) -> String {
     let tally = &t.tally;
     let each = |bytes: u64, n: u64| figure(bytes as f64 / n.max(1) as f64);
@@ -84,8 +84,8 @@ fn rate_of(t: &Trial) -> String {
     )
 }
 
-/// Describes the IP packets per read on both hosts (redirector and server in the study), and whether records came from
-/// a disk.
+/// Describes the IP packets per read on both hosts (called redirector and server in the study), and where the records
+/// came from.
 fn ends(t: &Trial, bed: &TestBed) -> String {
     let end = |name: &str, side: Option<&Side>| {
         let of = |id: &str| cost(side, id).map_or("unknown".into(), figure);
@@ -99,7 +99,7 @@ fn ends(t: &Trial, bed: &TestBed) -> String {
     format!("2048 bytes, both ends by IP{shared}: {client}; {server}; {disk}.")
 }
 
-/// Describes the origin of the server's records (cache or disk), as counted by the server and by the kernel.
+/// Describes where the server's records came from (cache or disk), as counted by the server and by the kernel.
 fn disk_words(server: Option<&Side>) -> String {
     let (hits, reads, bytes) =
         (cost(server, "cache_hits"), cost(server, "disk_reads"), cost(server, "disk_read_bytes"));
@@ -116,7 +116,7 @@ fn disk_words(server: Option<&Side>) -> String {
     }
 }
 
-/// Describes the messages of a read on the wire.
+/// Describes the frames of a read on the wire.
 fn segments(t: &Trial) -> String {
     format!(
         "2048 bytes, wire: {} frames a read of {} bytes on average, {} bytes with framing, {} of the wire's time; the wire is {} busy.",
@@ -128,7 +128,7 @@ fn segments(t: &Trial) -> String {
     )
 }
 
-/// Describes the CPU time of hosts and processes, and the difference between them.
+/// Describes the CPU time per read of both hosts and their processes, and the difference between host and process.
 fn processors(t: &Trial) -> String {
     format!(
         "2048 bytes, CPU time: {}; {}. A kernel that does not account for interrupts apart charges them to the process on \
@@ -138,8 +138,8 @@ fn processors(t: &Trial) -> String {
     )
 }
 
-/// Compares a host's CPU time with that of its process. Clock ticks measure the host's time. If the host's time is too
-/// short for clock ticks, the text states this.
+/// Compares a host's CPU time per read with that of its process. The host's time is measured in clock ticks. If it is
+/// too short to be measured in this way, the text says so.
 fn host_words(name: &str, side: Option<&Side>) -> String {
     let of = |id: &str| cost(side, id);
     let gap = match (of("cpu_net_us"), of("process_cpu_us")) {
@@ -167,8 +167,8 @@ fn host_words(name: &str, side: Option<&Side>) -> String {
     format!("the {name}: {gap}; {soft}")
 }
 
-/// Explains why the sum of the parts is larger than the whole. A medium simulated by the kernel sends faster after idle
-/// time. The time gained in this way is not parallel work.
+/// Explains why the sum of the parts is larger than the measured time. A medium that the kernel simulates sends faster
+/// after it was idle. The time that this saves is not parallel work.
 fn overlap(more_us: f64, catches_up_us: f64) -> String {
     let sum = format!("The sum is {} more than was measured", duration(more_us));
     let overlap = "parts of the read overlap, the wire carries one packet while the hosts work on another";
@@ -185,7 +185,7 @@ fn overlap(more_us: f64, catches_up_us: f64) -> String {
     }
 }
 
-/// Compares the sum of the parts with the whole.
+/// Compares the sum of the parts with the measured time.
 fn parts(t: &Trial, bed: &TestBed) -> String {
     let measured = t.latency_us.mean;
     let sum = known(t.results.get(MODEL_US_PER_READ));

@@ -1,11 +1,11 @@
-//! Steps of the experiment `adding-clients`.
+//! Steps of the experiment `lab adding-clients`.
 
 use run::Trial;
 
 use super::derive::known;
 use super::values::RESPONSE_N_OVER_X_US;
 
-/// Change of throughput and response time with one more client.
+/// Change of throughput and response time that one more client brings.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Step {
     pub(super) n: f64,

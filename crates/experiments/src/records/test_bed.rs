@@ -1,4 +1,5 @@
-//! Setup of both studies: server and clients in separate namespaces connected by a medium, or on the hosts of the plan.
+//! Setup of both studies: server and clients in network namespaces that a medium (a simulated network) joins, or on the
+//! hosts of the plan.
 
 use std::collections::BTreeMap;
 use std::net::SocketAddr;
@@ -10,28 +11,29 @@ use super::derive;
 use super::namespace_hosts::NamespaceHosts;
 use crate::Parameters;
 
-/// Maximum warm-up of a step in seconds. The warm-up ends earlier once the rate is steady.
+/// Maximum warm-up of a trial, seconds. The warm-up ends earlier if the rate becomes steady.
 const WARMUP_S: f64 = 2.0;
 
-/// Hosts of server and clients.
+/// Hosts of the server and of the clients.
 enum Hosts {
     NamespaceHosts(Box<NamespaceHosts>),
     Given(Box<HostsSetup>),
 }
 
-/// Setup of both studies.
+/// Setup of both studies: the hosts, and a server that is running.
 pub(super) struct TestBed {
     addr: SocketAddr,
     pub(super) observation: Observation,
     seconds: f64,
-    /// Fixed time of an exchange in milliseconds.
+    /// Fixed time that the server adds to each exchange, milliseconds.
     pub(super) exchange_ms: f64,
-    /// Declared last, so that observers end before the connections to their hosts are closed.
+    /// Hosts. This field is declared last, so it is dropped last. The observers then end before the connections to
+    /// their hosts are closed.
     hosts: Hosts,
 }
 
 impl TestBed {
-    /// Uses the hosts of the plan if it names some, and otherwise builds namespaces.
+    /// Uses the hosts of the plan if it names any. Otherwise, builds namespaces.
     pub(super) fn build(lab: &mut Lab<'_>, parameters: &Parameters, clients: u32) -> Result<Self, LabError> {
         match lab.run.plan.hosts.is_empty() {
             true => Self::made(lab, parameters, clients),
@@ -62,7 +64,7 @@ impl TestBed {
         })
     }
 
-    /// Returns the maximum number of clients with a host of their own.
+    /// Returns the number of client hosts, which is the maximum number of clients.
     pub(super) fn places(&self) -> u32 {
         match &self.hosts {
             Hosts::NamespaceHosts(made) => made.namespace_hosts.len() as u32,
@@ -70,7 +72,7 @@ impl TestBed {
         }
     }
 
-    /// Runs one step with a number of clients and a record size in bytes.
+    /// Runs one trial with `clients` clients, each on its own host, and with this record size.
     pub(super) fn measure(
         &self,
         lab: &mut Lab<'_>,
@@ -107,7 +109,7 @@ impl TestBed {
         self.bed().map(|made| made.places.client.clone()).unwrap_or_default()
     }
 
-    /// Returns the namespaces, if the setup uses them.
+    /// Returns the namespaces; `None` if the hosts of the plan are used.
     fn bed(&self) -> Option<&NamespaceHosts> {
         match &self.hosts {
             Hosts::NamespaceHosts(made) => Some(made),
@@ -115,39 +117,39 @@ impl TestBed {
         }
     }
 
-    /// Returns the client namespaces except the first. Hosts of a plan have their own observers.
+    /// Returns the client namespaces except the first; empty for the hosts of a plan, which have their own observers.
     fn further(&self, clients: u32) -> Result<Vec<(String, u32)>, LabError> {
         self.bed().map_or_else(|| Ok(Vec::new()), |made| made.further(clients))
     }
 
-    /// Returns true if all hosts share one namespace.
+    /// Returns true if all hosts share one network namespace.
     pub(super) fn one_namespace(&self) -> bool {
         self.bed().is_some_and(NamespaceHosts::one_namespace)
     }
 
-    /// Returns true if the medium corresponds to the published one.
+    /// Returns true if the medium corresponds to the study's network.
     pub(super) fn sources_medium(&self) -> bool {
         self.bed().is_some_and(|made| made.is_sources())
     }
 
-    /// Returns true if all hosts share one wire in both directions.
+    /// Returns true if all hosts and both directions share one wire.
     pub(super) fn shared_wire(&self) -> bool {
         self.bed().is_some_and(|made| made.bed.medium_spec().shared_wire)
     }
 
-    /// Returns true if the medium, and therefore its rate, is known.
+    /// Returns true if the medium is simulated, so its rate is known.
     pub(super) fn knows_its_medium(&self) -> bool {
         self.bed().is_some()
     }
 
-    /// Returns the amount of traffic that the medium passes at once after idle time, as microseconds of wire time. For
-    /// hosts of a plan, the result is NaN.
+    /// Returns the amount of traffic that may pass without delay after a pause, as the time that the wire would take
+    /// for it (microseconds). Returns NaN for the hosts of a plan.
     pub(super) fn catches_up_us(&self) -> f64 {
         self.bed().map_or(f64::NAN, |made| made.bed.catches_up_us() as f64)
     }
 }
 
-/// Returns the length of a step in seconds.
+/// Returns the duration of a trial's measured window, seconds.
 fn seconds(parameters: &Parameters) -> f64 {
     parameters.number("seconds", 2.0).clamp(0.2, 600.0)
 }
@@ -157,7 +159,7 @@ fn serve_plan(parameters: &Parameters, exchange_ms: f64, clients: u32) -> ServeP
     let mut options = BTreeMap::from([("large_read_buffers".to_string(), buffers.to_string())]);
     let mut plan = ServePlan { service: "record".into(), model: "auto".into(), ..ServePlan::default() };
     if exchange_ms > 0.0 {
-        // Each client has its own worker, so that the fixed time of one client does not delay others.
+        // Each client has its own worker, so the fixed time of one client's exchange does not delay other clients.
         plan.model = "workers".into();
         options.insert("sleep_ms".into(), exchange_ms.to_string());
         options.insert("workers".into(), clients.to_string());

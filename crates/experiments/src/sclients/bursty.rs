@@ -1,6 +1,6 @@
 //! `lab bursty`: the effect of peaks on a server whose mean load is well below its capacity. A peak of `a` times the
-//! mean for a share `b` of the time overflows the listen queue. The quiet time between peaks does not compensate for
-//! the dropped requests.
+//! mean rate, for a share `b` of the time, overflows the listen queue. The server is idle between the peaks, but cannot
+//! make up for the requests that it dropped.
 
 use run::Relation::AtLeast;
 use run::{Arrival, Check, Key, LoadPlan, Run, Trial};
@@ -11,7 +11,8 @@ use super::values::{LOST_SHARE, MEAN_RATE, PEAK, SHARE};
 use crate::Parameters;
 use lab::{Lab, LabError};
 
-/// Runs the experiment. Each mean rate has a steady load, then each pair of peak and share, then self-similar arrivals.
+/// Runs the experiment. At each mean rate, there is a steady load, then bursty loads (each with its peak rate and its
+/// share of time at the peak), then self-similar arrivals.
 pub(crate) fn run(lab: &mut Lab<'_>, parameters: &Parameters) -> Result<(), LabError> {
     let (capacity, plan) = server(parameters);
     let mut setup = TestSetup::build(lab, &parameters.text("medium", "switch"), parameters.count("hosts", 4), &plan)?;
@@ -34,8 +35,8 @@ pub(crate) fn run(lab: &mut Lab<'_>, parameters: &Parameters) -> Result<(), LabE
     Ok(())
 }
 
-/// Returns the arrival processes to compare, the steady one first: name, peak divided by mean, share of time at the
-/// peak.
+/// Returns the arrival processes to compare, the steady one first. Each has a name, the peak rate divided by the mean
+/// rate, and the share of time at the peak.
 fn arrivals(parameters: &Parameters) -> Vec<(String, f64, f64, Arrival)> {
     let period_s = parameters.number("period_s", 5.0);
     let (peaks, shares) =
@@ -50,17 +51,17 @@ fn arrivals(parameters: &Parameters) -> Vec<(String, f64, f64, Arrival)> {
     std::iter::once(steady).chain(bursts).chain(std::iter::once(similar)).collect()
 }
 
-/// Creates the load. Each arrival is one connect of an S-Client, which gives the connect up after the time T and does
-/// not repeat it. This corresponds to the think times in the paper. The trial lasts a whole number of periods, and
-/// counts are for the whole trial.
+/// Returns the load plan of a trial. Each arrival is one connect of an S-Client. The S-Client gives the connect up
+/// after the timeout T, and does not try again. This corresponds to the think times in the paper. The trial lasts a
+/// whole number of periods, and all its requests are counted.
 fn offering(parameters: &Parameters, rate: f64, peak: f64, arrival: Arrival) -> LoadPlan {
     let seconds = parameters.number("periods", 2.0) * parameters.number("period_s", 5.0);
-    // A self-similar process has no maximum rate. In practice, it stays below eight times its mean.
+    // Self-similar arrivals have no maximum rate. In practice, their rate stays below eight times the mean.
     let peak = if peak > 0.0 { peak } else { 8.0 };
     LoadPlan { duration_s: seconds, warmup_s: 0.5, ..paced(parameters, rate, peak, arrival) }
 }
 
-/// Stores the share of throughput that is lost relative to a steady load of equal mean rate.
+/// Stores, for each trial, the share of throughput that is lost compared with a steady load of the same mean rate.
 fn put_losses(run: &mut Run) {
     let steady: Vec<(f64, f64)> = run
         .trials
@@ -74,8 +75,8 @@ fn put_losses(run: &mut Run) {
     }
 }
 
-/// Returns the share of due requests that completed in the whole trial. A window could leave out the after-effects of a
-/// peak.
+/// Returns the share of the due requests that completed, over the whole trial. A measured window could leave out
+/// effects that follow a peak.
 fn done(trial: &Trial) -> f64 {
     trial.tally.completed as f64 / (trial.tally.due as f64).max(1.0)
 }
@@ -115,8 +116,9 @@ fn conclude(run: &mut Run) {
     run.findings.conclusions = conclusions;
 }
 
-/// Returns the additional loss of the longest peaks, compared with the shortest peaks of the same height. If there are
-/// several mean rates, the one with the smallest difference is used. Returns `None` if no height has two lengths.
+/// Returns the additional loss that longer peaks cause, compared with shorter peaks of the same height and mean rate.
+/// If several pairs can be compared, returns the smallest difference. Returns `None` if no height has peaks of two
+/// lengths.
 fn longer_costs_more(bursts: &[&Trial]) -> Option<f64> {
     let same =
         |a: &Trial, b: &Trial| (a.key.get(PEAK), a.key.get(MEAN_RATE)) == (b.key.get(PEAK), b.key.get(MEAN_RATE));

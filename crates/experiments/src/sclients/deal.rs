@@ -1,8 +1,8 @@
-//! Division of a load among client hosts.
+//! Divides a load among client hosts.
 
 use run::{Intensity, LoadPlan};
 
-/// Divides a load among hosts as evenly as possible. A host without a share gets `None`.
+/// Divides a load among hosts as evenly as possible. If there is not enough load for all hosts, some get `None`.
 pub(super) fn deal(plan: &LoadPlan, hosts: u32) -> Vec<Option<LoadPlan>> {
     let one = |at: u32| {
         let dealt = plan.share(at, hosts);

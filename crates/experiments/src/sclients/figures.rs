@@ -11,7 +11,7 @@ use crate::figures::{COMPLETED, Figures, Lines, Of, Quantity, TableSpec, c, char
 
 const COMPLETED_RATE: Quantity = q(COMPLETED, "completed per second", FigureUnit::Plain);
 
-/// Tables and charts of `request-rate`.
+/// Tables and charts of `lab request-rate`.
 pub(crate) const REQUEST_RATE: Figures = Figures {
     tables: &[TableSpec {
         caption: "Connection requests, counted three ways over each whole trial: by the generator, by the \
@@ -52,7 +52,7 @@ pub(crate) const REQUEST_RATE: Figures = Figures {
     ..Figures::NONE
 };
 
-/// Tables and charts of `overload`.
+/// Tables and charts of `lab overload`.
 pub(crate) const OVERLOAD: Figures = Figures {
     tables: &[TableSpec {
         caption: "What is left of the capacity, and where the rest went; x: offered over the capacity that \
@@ -91,7 +91,7 @@ pub(crate) const OVERLOAD: Figures = Figures {
     ..Figures::NONE
 };
 
-/// Tables and charts of `bursty`.
+/// Tables and charts of `lab bursty`.
 pub(crate) const BURSTY: Figures = Figures {
     tables: &[TableSpec {
         caption: "Each arrival process at each mean rate.",
@@ -126,7 +126,7 @@ pub(crate) const BURSTY: Figures = Figures {
     ..Figures::NONE
 };
 
-/// Tables and charts of `wan`.
+/// Tables and charts of `lab wan`.
 pub(crate) const WAN: Figures = Figures {
     tables: &[TableSpec {
         caption: "Each line. The round trip is twice the delay.",

@@ -1,6 +1,7 @@
 //! Experiments with S-Clients (G. Banga, P. Druschel, "Measuring the Capacity of a Web Server", USITS 1997; source 1).
-//! A server with a known, small capacity and its clients have namespaces of their own. The connection requests that
-//! reach the server are counted in three ways. `request-rate` also works on real hosts.
+//! S-Clients open connections at a fixed rate, whatever the server does. A server with a small, known capacity, and its
+//! clients, run in their own network namespaces. The connection requests (SYNs) are counted in three ways.
+//! `request-rate` can also run on real hosts.
 
 pub(super) mod bursty;
 pub(super) mod figures;

@@ -1,5 +1,5 @@
-//! Namespaces for the S-Clients experiments: a server host, client hosts, a medium, and a filter that counts SYNs on
-//! arrival.
+//! Network namespaces for the S-Clients experiments: a server host, client hosts, a medium (simulated network) that
+//! joins them, and a packet filter that counts the SYNs that reach the server.
 
 use std::net::SocketAddr;
 use std::time::{Duration, Instant};
@@ -16,15 +16,15 @@ use super::values::{SYNS_FILTER, SYNS_GENERATOR};
 use lab::agents::AgentGroup;
 use lab::{CpuSplit, Lab, LabError, Load, NamespaceHost, Observation, ObservedServer, Point};
 
-/// Port of the server in its own namespace.
+/// TCP port on which the server listens in its namespace.
 const PORT: u16 = 80;
-/// The server's interface, on which the filter counts packets.
+/// Network interface of the server's host, on which the filter counts packets.
 const INTERFACE: &str = "eth0";
 
-/// Maximum time for the server to finish the connections of the previous trial.
+/// Maximum time to wait until the server has finished the connections of the previous trial.
 const SETTLES_WITHIN: Duration = Duration::from_secs(5);
 
-/// A server under test and its clients, in namespaces.
+/// A server and its clients, in network namespaces.
 pub(super) struct NamespaceHosts {
     addr: SocketAddr,
     clients: Vec<NamespaceHost>,
@@ -32,20 +32,20 @@ pub(super) struct NamespaceHosts {
     observation: Observation,
     syns: SynCounter,
     probe: Probe,
-    // Declared before the hosts, so that the server ends before them.
+    // The server. It is declared before `bed` (the hosts), so it ends before them.
     _server: AgentGroup,
     bed: Testbed,
 }
 
 impl NamespaceHosts {
-    /// Builds the hosts and starts the server in one of them.
+    /// Builds the hosts, and starts the server in one of them.
     pub(super) fn build(lab: &mut Lab<'_>, medium: &str, clients: u32, server: &ServePlan) -> Result<Self, LabError> {
         Self::on(lab, &Spec::server_and_clients(clients as usize, medium), &places(), server)
     }
 
-    /// Builds the hosts, and chooses the CPUs on which the kernel processes received packets. For the server, this work
-    /// runs on the server's own CPU, like the interrupts of a network card. Without this setting, the kernel's receive
-    /// work would run on the sender's CPU. A note says which CPU does the kernel's receive work.
+    /// Builds the hosts so that the kernel processes the packets for the server on the server's own CPU. A network
+    /// card's interrupts would have the same effect. Otherwise, the kernel would process these packets on the sender's
+    /// CPU. A note says which CPU does this work.
     pub(super) fn build_receiving(
         lab: &mut Lab<'_>,
         medium: &str,
@@ -93,13 +93,13 @@ impl NamespaceHosts {
         Ok(self.bed.sysctl("server", key, value)?)
     }
 
-    /// Returns the number of CPUs that the clients have.
+    /// Returns the number of CPUs that the clients may use.
     pub(super) fn client_cpus(&self) -> f64 {
         self.client_cpus.len().max(1) as f64
     }
 
-    /// Runs one trial with its load divided among all client hosts. The trial's results contain the three counts of
-    /// connection requests.
+    /// Runs one trial, with its load divided among all client hosts. Stores the three counts of connection requests in
+    /// the trial's results.
     pub(super) fn attempt(&mut self, lab: &mut Lab<'_>, point: &Point, plan: &LoadPlan) -> Result<Trial, LabError> {
         self.settle();
         let before = self.counts()?;
@@ -109,7 +109,7 @@ impl NamespaceHosts {
         Ok(trial)
     }
 
-    /// Returns the load of each client host that has a share.
+    /// Returns the loads of the client hosts. Hosts without a part of the load are left out.
     fn loads(&self, plan: &LoadPlan) -> Vec<Load<'_>> {
         let shares = deal(plan, self.clients.len() as u32).into_iter().zip(&self.clients);
         let load = |plan: LoadPlan, host| Load {
@@ -120,8 +120,8 @@ impl NamespaceHosts {
         shares.filter_map(|(plan, host)| Some(load(plan?, host as &dyn lab::Host))).collect()
     }
 
-    /// Waits until the server has no open, waiting or half-open connections of the previous trial. Without this wait,
-    /// the next trial would count these connections.
+    /// Waits until the server has no open, waiting or half-open connections from the previous trial. Otherwise, the
+    /// counts of the next trial would include these connections.
     fn settle(&mut self) {
         let end = Instant::now() + SETTLES_WITHIN;
         while Instant::now() < end {
@@ -134,12 +134,13 @@ impl NamespaceHosts {
         }
     }
 
-    /// Returns the number of half-open connections at the server, which wait for the final acknowledgement.
+    /// Returns the number of half-open connections at the server. They wait for the last acknowledgement of the TCP
+    /// handshake.
     fn half_open(&self) -> usize {
         self.bed.netns_pid("server").map_or(0, probe::half_open)
     }
 
-    /// Returns the number of SYNs since the hosts were built, as the filter and the kernel count them.
+    /// Returns the counts of connection requests since the hosts were built, by the filter and by the kernel.
     fn counts(&mut self) -> Result<Counts, LabError> {
         let filter = self.syns.count().map_err(|e| LabError::set_up("counting SYNs at the server's interface", e))?;
         let now = self.look();
@@ -148,7 +149,7 @@ impl NamespaceHosts {
         Ok(Counts { filter, opens, drops, cookies: level("tcp.syncookies_sent") })
     }
 
-    /// Reads the server's network counters once.
+    /// Reads the network counters of the server's host once.
     fn look(&mut self) -> Recording {
         self.probe.sample(0.0);
         self.probe.take()
@@ -159,7 +160,7 @@ fn places() -> CpuSplit {
     CpuSplit::for_own_server(&sys::limits::allowed_cpus().unwrap_or_default(), &[])
 }
 
-/// Opens the packet filter inside the server's namespace.
+/// Opens the packet filter in the server's namespace.
 fn count_syns(bed: &Testbed) -> Result<SynCounter, LabError> {
     let (family, kind, protocol) = SynCounter::KIND;
     let opened = bed.netns("server")?.open(&[OpenSpec::Socket { family, kind, protocol }]);
@@ -168,7 +169,7 @@ fn count_syns(bed: &Testbed) -> Result<SynCounter, LabError> {
     SynCounter::on(socket, INTERFACE, PORT).map_err(|e| LabError::set_up("counting SYNs at the server's eth0", e))
 }
 
-/// Counts of connection requests up to one time.
+/// Counts of connection requests since the hosts were built.
 #[derive(Clone, Copy)]
 struct Counts {
     filter: u64,
@@ -177,7 +178,8 @@ struct Counts {
     cookies: Option<f64>,
 }
 
-/// Stores the three counts of the whole trial.
+/// Stores the three counts of connection requests in a trial's results. `before` and `after` were read before and after
+/// the trial.
 fn put_counts(trial: &mut Trial, before: Counts, after: Counts) {
     trial.results.put(SYNS_GENERATOR, syns_sent(trial));
     trial.results.put(SYNS_FILTER, (after.filter - before.filter) as f64);

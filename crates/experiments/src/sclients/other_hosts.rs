@@ -1,6 +1,6 @@
-//! Hosts of a plan for the S-Clients experiments: the server on its host, and the clients on theirs. The server's
-//! interface has no packet filter, and the network settings of its host stay unchanged. The run gets a note about each
-//! of these two limits.
+//! Hosts of a plan for the S-Clients experiments: a server host, and client hosts. On real hosts, there is no packet
+//! filter at the server's interface, and the network settings of the server's host are not changed. Two notes in the
+//! run say so.
 
 use run::{LoadPlan, ServePlan, Trial, Window};
 
@@ -9,17 +9,17 @@ use super::values::SYNS_GENERATOR;
 use crate::Parameters;
 use lab::{HostsSetup, Lab, LabError, Load, Point};
 
-/// Note that is added once to the run.
+/// Note about the missing packet filter.
 const MISSING: &str = "SYNs are counted by the generators and by the kernel of the server's host, where other connections to \
                        that host count, too: a packet filter's count is missing, since it needs hosts made from namespaces";
-/// Note that is added once to the run.
+/// Note about the unchanged network settings.
 const SETTINGS: &str = "the network settings of the server's host (syncookies, backlogs) are left as they are";
 
-/// Hosts of a plan for the S-Clients experiments.
+/// Hosts of a plan, with the server running on its host.
 pub(super) struct OtherHosts(HostsSetup);
 
 impl OtherHosts {
-    /// Starts the server on its host.
+    /// Starts the server on the plan's server host.
     pub(super) fn start(lab: &mut Lab<'_>, parameters: &Parameters, server: &ServePlan) -> Result<Self, LabError> {
         let hosts = HostsSetup::start(lab, &parameters.text("listen", ""), server)?;
         lab.run.plan.target.url = format!("http://{}/", hosts.addr);
@@ -33,8 +33,8 @@ impl OtherHosts {
         self.0.processors(host)
     }
 
-    /// Runs one trial with its load divided among the client hosts. The trial's results contain two counts of
-    /// connection requests.
+    /// Runs one trial, with its load divided among the client hosts. Stores two counts of connection requests in the
+    /// trial's results.
     pub(super) fn attempt(&mut self, lab: &mut Lab<'_>, point: &Point, plan: &LoadPlan) -> Result<Trial, LabError> {
         self.0.settle(lab);
         let load = Load { host: self.0.clients(), addr: self.0.addr.into(), plan: plan.clone() };
@@ -44,8 +44,8 @@ impl OtherHosts {
     }
 }
 
-/// Stores both counts of the whole trial. The server's observer reads its counters before the load begins and after its
-/// drain.
+/// Stores both counts of connection requests in the whole trial. The recording of the server's host covers the whole
+/// trial: it begins before the load and ends after the drain.
 fn put_counts(trial: &mut Trial) {
     trial.results.put(SYNS_GENERATOR, syns_sent(trial));
     let grown = |id| trial.server.as_ref()?.recording.sum(id, Window::ALL, |_| true).value();

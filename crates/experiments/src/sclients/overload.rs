@@ -1,5 +1,5 @@
-//! `lab overload`: throughput of a server under increasing overload. Throughput declines because each dropped
-//! connection request costs CPU time that other requests need.
+//! `lab overload`: throughput of a server under more and more overload. Each connection request that the server drops
+//! costs CPU time, which the other requests lack. The throughput therefore falls.
 
 use run::Relation::{AtLeast, AtMost};
 use run::{Arrival, Check, Key, LoadPlan, Run, Trial};
@@ -13,10 +13,10 @@ use super::values::{
 use crate::Parameters;
 use lab::{Lab, LabError};
 
-/// Offered rates as multiples of the capacity.
+/// Offered rates, as multiples of the capacity.
 const MULTIPLES: [f64; 10] = [0.25, 0.5, 0.8, 1.0, 2.0, 4.0, 8.0, 16.0, 64.0, 256.0];
 
-/// Runs the experiment, once for each syncookies setting.
+/// Runs the experiment with each setting of syncookies.
 pub(crate) fn run(lab: &mut Lab<'_>, parameters: &Parameters) -> Result<(), LabError> {
     let (capacity, plan) = server(parameters);
     let (medium, hosts) = (parameters.text("medium", "switch"), parameters.count("hosts", 4));
@@ -44,8 +44,9 @@ pub(crate) fn run(lab: &mut Lab<'_>, parameters: &Parameters) -> Result<(), LabE
     Ok(())
 }
 
-/// Creates S-Clients, paced by an arrival process up to the capacity. Without an arrival process, S-Clients connect
-/// again at once after each accepted connection, so that they offer at least D/T.
+/// Returns the load plan of a trial. Up to the capacity, the S-Clients connect at a constant rate. Above the capacity,
+/// each S-Client connects again as soon as its attempt has ended, so they offer at least D/T (descriptors divided by
+/// the timeout).
 fn offering(parameters: &Parameters, offered: f64, multiple: f64) -> LoadPlan {
     match multiple > 1.0 {
         true => sclients(parameters, descriptors_for(offered, timeout_ms(parameters))),
@@ -53,12 +54,12 @@ fn offering(parameters: &Parameters, offered: f64, multiple: f64) -> LoadPlan {
     }
 }
 
-/// Share of the best throughput below which throughput counts as declined. Smaller losses count as noise.
+/// Highest throughput that counts as declined, as a share of the best throughput. A smaller loss is considered noise.
 const DECLINED: f64 = 0.97;
 
-/// If throughput declined, stores the CPU time that each dropped connection request cost. With throughput X, the drops
-/// cost (1 - X/X0) CPUs, which is divided by the rate of drops. X0 is the best throughput with the same syncookies
-/// setting.
+/// Stores the CPU time that each dropped connection request cost, if the throughput declined. With throughput X, the
+/// drops took a share of (1 - X/X0) of a CPU. The cost is this share divided by the rate of drops. X0 is the best
+/// throughput with the same setting of syncookies.
 fn put_costs(run: &mut Run) {
     let rates: Vec<_> = run.trials.iter().map(|t| (t.key.get(SYNCOOKIES), t.rates.completed_rate)).collect();
     for trial in &mut run.trials {
@@ -71,8 +72,8 @@ fn put_costs(run: &mut Run) {
     }
 }
 
-/// Stores the overflows of the listen queue per second and the syncookies sent per second, both counted on the server,
-/// and the number of phantom connections.
+/// Stores three values that show what happened to connection requests: overflows of the accept queue per second,
+/// syncookies sent per second, and the number of phantom connections.
 fn put_counts(trial: &mut Trial) {
     let window = trial.measured.window;
     let Some(server) = &trial.server else { return };
@@ -80,8 +81,8 @@ fn put_counts(trial: &mut Trial) {
     let per_s = |id: &str| sum(id).map(|n| n / window.length_s().max(1e-9));
     trial.results.put(OVERFLOWS_PER_S, per_s("tcp.listen_overflows"));
     trial.results.put(COOKIES_SENT_PER_S, per_s("tcp.syncookies_sent"));
-    // A phantom connection is open for the client but unknown to the server. The number of phantom connections is the
-    // connections established by the clients minus those opened by the server.
+    // A phantom connection is open for the client, but unknown to the server. Their number is the number of connections
+    // that the clients established, minus the number that the server's kernel opened.
     let connected = trial.tally.connected as f64;
     trial.results.put(PHANTOMS, trial.results.get(OPENS_KERNEL).map(|opens| (connected - opens).max(0.0)));
 }
@@ -113,13 +114,15 @@ fn conclude(run: &mut Run, capacity: f64) {
     run.findings.conclusions = conclusions;
 }
 
-/// Returns the largest relative difference between completed and offered rate well below the capacity.
+/// Returns the largest relative difference between completed and offered rate, over the trials at 0.8 times the
+/// capacity or less.
 fn missing_below_capacity(trials: &[&Trial]) -> f64 {
     let below = trials.iter().filter(|t| t.key.get(MULTIPLE).is_some_and(|m| m <= 0.8));
     below.map(|t| (t.rates.completed_rate / t.rates.offered_rate.max(1e-9) - 1.0).abs()).fold(0.0, f64::max)
 }
 
-/// Returns the argument of the paper, if this run supports it.
+/// Returns a conclusion about the decline of the throughput. It contains the cost of a drop if this cost could be
+/// measured.
 fn decline(last: &Trial, best: f64) -> String {
     let (most, at_most) = (last.rates.sent_rate, last.rates.completed_rate);
     let said = format!(
@@ -148,9 +151,9 @@ fn phantoms(run: &Run) -> String {
     )
 }
 
-/// Returns the relative difference between the generator's SYNs and those that the filter counted. The kernel's count
-/// cannot be used, because it includes the last acknowledgements of phantom connections for which the accept queue was
-/// full.
+/// Returns the difference between the SYNs that the generator sent and those that the filter counted, as a share of
+/// those sent. The kernel's count would not do. If the accept queue is full, it also counts the last acknowledgements
+/// of phantom connections.
 fn unarrived(trial: &Trial) -> Option<f64> {
     let (sent, arrived) = (trial.results.get(SYNS_GENERATOR)?, trial.results.get(SYNS_FILTER)?);
     Some((sent - arrived).abs() / sent.max(1.0))
@@ -172,8 +175,8 @@ mod tests {
         let mut run = Run { trials: trials.map(|(c, s, x)| trial(c, s, x)).to_vec(), ..Run::default() };
         put_costs(&mut run);
         let costs: Vec<_> = run.trials.iter().map(|t| t.results.get(US_PER_DROPPED_SYN)).collect();
-        // A quarter of a CPU is lost to 33,332 drops per second. With cookies, the only throughput is also the best
-        // one, so that there is no cost.
+        // Here, 33,332 drops per second cost a quarter of a CPU. With syncookies on, there is only one trial, which is
+        // therefore also the best one, so it has no cost.
         assert_eq!(costs, [None, None, Some(1e6 * 0.25 / 33_332.0), None]);
     }
 }

@@ -1,18 +1,18 @@
-//! Server and loads of the S-Clients experiments.
+//! Plans of the server and the loads in the S-Clients experiments.
 
 use run::{Arrival, Intensity, LoadPlan, Pace, ServePlan, ThinkTime};
 
 use crate::Parameters;
 
-/// Size in bytes of the paper's file.
+/// Size of the paper's file, bytes.
 const FILE_BYTES: u64 = 1294;
 
-/// Factor on the number of descriptors that S-Clients need for the highest mean rate, because Poisson arrivals exceed
-/// their mean.
+/// Factor by which paced S-Clients have more descriptors than their mean peak rate needs. Random arrivals exceed their
+/// mean for short times.
 const PEAK_ROOM: f64 = 4.0;
 
-/// Returns the capacity and the plan of the paper's server, which is limited by CPU time per request and has a listen
-/// backlog.
+/// Returns the capacity (requests per second) and the plan of the paper's server. Each request takes a fixed CPU time,
+/// and the listen queue is short.
 pub(super) fn server(parameters: &Parameters) -> (f64, ServePlan) {
     let capacity = parameters.number("capacity", 130.0);
     let by = parameters.text("work_by", "loops");
@@ -27,7 +27,7 @@ pub(super) fn server(parameters: &Parameters) -> (f64, ServePlan) {
     (capacity, plan)
 }
 
-/// Creates a load with one connection per request, as in HTTP/1.0.
+/// Returns a load plan with a new connection for each request, as in HTTP/1.0.
 pub(super) fn load(parameters: &Parameters, intensity: Intensity) -> LoadPlan {
     LoadPlan {
         intensity,
@@ -40,19 +40,19 @@ pub(super) fn load(parameters: &Parameters, intensity: Intensity) -> LoadPlan {
     }
 }
 
-/// Creates a load of simple clients.
+/// Returns the load plan of simple clients, each of which sends its next request after the previous one was answered.
 pub(super) fn simple(parameters: &Parameters, clients: u32) -> LoadPlan {
     load(parameters, Intensity::Closed { connections: clients, pipeline: 1, think: ThinkTime::default() })
 }
 
-/// Creates a load of S-Clients with this total of descriptors and the timeout T.
+/// Returns the load plan of S-Clients with `descriptors` descriptors in total, and with the connect timeout T.
 pub(super) fn sclients(parameters: &Parameters, descriptors: u32) -> LoadPlan {
     let (connect_timeout_ms, think) = (timeout_ms(parameters), ThinkTime::default());
     load(parameters, Intensity::SClients { descriptors, connect_timeout_ms, think, pace: None })
 }
 
-/// Creates S-Clients that follow an arrival process with a mean rate. The number of descriptors is enough for peaks of
-/// `peak` times the mean.
+/// Returns the load plan of S-Clients that connect at the times of an arrival process. Their descriptors are sufficient
+/// for peaks of `peak` times the mean rate `rate`.
 pub(super) fn paced(parameters: &Parameters, rate: f64, peak: f64, arrival: Arrival) -> LoadPlan {
     let mut plan = sclients(parameters, descriptors_for(PEAK_ROOM * peak * rate, timeout_ms(parameters)));
     if let Intensity::SClients { pace, .. } = &mut plan.intensity {
@@ -61,12 +61,12 @@ pub(super) fn paced(parameters: &Parameters, rate: f64, peak: f64, arrival: Arri
     plan
 }
 
-/// Returns the timeout T in milliseconds; 500 ms in the paper.
+/// Returns the connect timeout T, milliseconds. It is 500 ms in the paper.
 pub(super) fn timeout_ms(parameters: &Parameters) -> f64 {
     parameters.number("connect_timeout_ms", 500.0)
 }
 
-/// Returns the number of descriptors that offer a rate.
+/// Returns the number of descriptors with which S-Clients offer `rate` connection requests per second.
 pub(super) fn descriptors_for(rate: f64, timeout_ms: f64) -> u32 {
     (rate * timeout_ms / 1e3).round().clamp(1.0, 1e6) as u32
 }

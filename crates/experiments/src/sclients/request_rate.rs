@@ -1,5 +1,5 @@
-//! `lab request-rate`: simple clients cannot exceed the server's capacity, but S-Clients can. The experiment measures
-//! connection requests per second at the server, and names the limit of the S-Clients.
+//! `lab request-rate`: simple clients cannot send more requests than the server's capacity, but S-Clients can. The
+//! experiment measures the rate of connection requests at the server, and finds what limits the S-Clients.
 
 use run::Relation::{AtLeast, AtMost};
 use run::{Check, Key, Run, Trial};
@@ -10,11 +10,12 @@ use super::values::{DESCRIPTORS, SYN_RATE, SYNS_FILTER, SYNS_GENERATOR, SYNS_KER
 use crate::Parameters;
 use lab::{Lab, LabError};
 
-/// Share of D/T that a generator must send. A generator that sends less is too slow.
+/// Share of the rate D/T (descriptors divided by the timeout) that the generator must send. If it sends less, it has
+/// reached its limit.
 const KEEPS_UP: f64 = 0.95;
-/// Highest rate of the paper divided by its capacity: 2065 and 130 requests/s.
+/// Highest rate in the paper (2065 requests/s), as a multiple of the server's capacity (130 requests/s), rounded.
 const PAST_CAPACITY: f64 = 16.0;
-/// Maximum relative difference up to which the rate of simple clients counts as constant.
+/// Maximum relative deviation from the mean with which the rate of simple clients counts as constant.
 const FLAT: f64 = 0.05;
 
 /// Runs the experiment.
@@ -38,7 +39,8 @@ pub(crate) fn run(lab: &mut Lab<'_>, parameters: &Parameters) -> Result<(), LabE
     Ok(())
 }
 
-/// Adds descriptors until the generator is too slow, and returns the reason.
+/// Runs trials with more and more descriptors, until the generator cannot send as fast as they allow. Returns the
+/// reason for this; `None` if the generator was always fast enough.
 fn s_clients(
     lab: &mut Lab<'_>,
     setup: &mut TestSetup,
@@ -68,7 +70,7 @@ fn s_clients(
     Ok(None)
 }
 
-/// Names the resource that limited the generator.
+/// Returns words for the resource that limited the generator.
 fn limit_of(trial: &Trial, cpus: f64) -> String {
     let window = trial.measured.window;
     let busy = trial.client.recording.sum("process.cpu", window, |_| true).value();
@@ -101,7 +103,8 @@ fn keep(lab: &mut Lab<'_>, mut trial: Trial) -> Result<(), LabError> {
     lab.keep(trial).map(drop)
 }
 
-/// Returns the connection requests per second at the server.
+/// Returns the rate of connection requests at the server, per second. If it was not measured, returns the rate that the
+/// generator sent.
 fn syns(trial: &Trial) -> f64 {
     trial.results.get(SYN_RATE).unwrap_or(trial.rates.sent_rate)
 }
@@ -114,7 +117,7 @@ fn conclude(run: &mut Run, capacity: f64, timeout_ms: f64, ends: Option<&str>) {
         Check::new(flat, spread, AtMost, FLAT),
         Check::new("S-Clients reach this many times the capacity", most / capacity, AtLeast, PAST_CAPACITY),
     ];
-    // Without a filter, as on real hosts, the difference is unknown.
+    // On real hosts, there is no count by a packet filter, so there is nothing to compare.
     let apart = run.trials.iter().filter_map(counts_apart).reduce(f64::max);
     let counts = "largest difference of the three counts of SYNs, S-Clients";
     checks.extend(apart.map(|apart| Check::new(counts, apart, AtMost, 0.005)));
@@ -126,14 +129,15 @@ fn conclude(run: &mut Run, capacity: f64, timeout_ms: f64, ends: Option<&str>) {
     ];
 }
 
-/// Returns the mean rate of simple clients (4 or more), and the largest relative deviation from this mean.
+/// Returns the mean rate over the trials with at least 4 simple clients, and the largest relative deviation from this
+/// mean.
 fn flat(run: &Run) -> (f64, f64) {
     let rates: Vec<f64> = run.trials.iter().filter(|t| t.key.clients.is_some_and(|n| n >= 4)).map(syns).collect();
     let mean = judge::average(&rates);
     (mean, rates.iter().map(|rate| (rate / mean - 1.0).abs()).fold(0.0, f64::max))
 }
 
-/// Fits a line to the S-Clients' rate by number of descriptors, and returns its checks.
+/// Fits a line to the S-Clients' rate by their number of descriptors. Returns checks of the line.
 fn line(run: &mut Run, capacity: f64, timeout_ms: f64) -> Vec<Check> {
     let sent = run.trials.iter().filter_map(|t| Some((f64::from(t.key.get(DESCRIPTORS)?), t.rates.sent_rate)));
     let points: Vec<(f64, f64)> =
@@ -161,7 +165,7 @@ fn s_clients_words(most: f64, capacity: f64, ends: Option<&str>) -> String {
     )
 }
 
-/// Describes the rate of simple clients. If the rate was constant, the text says so.
+/// Describes the rate of simple clients, which was constant or not.
 fn simple_clients(mean: f64, spread: f64) -> String {
     match spread <= FLAT {
         true => format!(
@@ -174,9 +178,9 @@ fn simple_clients(mean: f64, spread: f64) -> String {
     }
 }
 
-/// Returns the largest relative difference between the counts of the generator, the kernel and the filter in one trial.
-/// Only S-Clients are compared: for a simple client, the kernel sends a SYN again after a second, and the generator
-/// does not count it.
+/// Returns the largest relative difference between the three counts of SYNs (by the generator, the kernel and the
+/// filter) in a trial. Returns `None` for a trial with simple clients. Their kernel sends a SYN again after a second,
+/// which the generator does not count.
 fn counts_apart(trial: &Trial) -> Option<f64> {
     trial.key.get(DESCRIPTORS)?;
     let of = &trial.results;

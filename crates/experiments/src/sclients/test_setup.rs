@@ -1,5 +1,5 @@
 //! Setup of the S-Clients experiments: a server, its clients, and the counts of connection requests. The hosts are
-//! namespaces, or the hosts of the plan.
+//! network namespaces, or the hosts of the plan.
 
 use run::{Key, LoadPlan, ServePlan, Trial, TrialKind};
 
@@ -8,26 +8,25 @@ use super::other_hosts::OtherHosts;
 use crate::Parameters;
 use lab::{Lab, LabError, Point};
 
-/// Maximum number of trials that are repeated because other programs disturbed them. Because of this limit, an
-/// experiment on a machine that is never quiet does not take twice as long.
+/// Maximum number of trials that are repeated because other programs disturbed them. Without a limit, an experiment
+/// would take twice as long on a machine that is never quiet.
 const MAX_REPEATS: u32 = 4;
 
-/// Hosts of server and clients.
+/// Hosts of the server and of the clients.
 enum Hosts {
     NamespaceHosts(Box<NamespaceHosts>),
     OtherHosts(Box<OtherHosts>),
 }
 
-/// A server under test and its clients.
+/// A server that is running, and the hosts of its clients.
 pub(crate) struct TestSetup {
     hosts: Hosts,
-    /// Number of trials repeated so far.
+    /// Number of trials that have been repeated so far.
     repeats: u32,
 }
 
 impl TestSetup {
-    /// Uses the hosts of the plan if it names some. If the plan names none, creates as many namespaces as the
-    /// parameters require.
+    /// Uses the hosts of the plan if it names any. Otherwise, builds network namespaces.
     pub(crate) fn of(lab: &mut Lab<'_>, parameters: &Parameters, server: &ServePlan) -> Result<Self, LabError> {
         if lab.run.plan.hosts.is_empty() {
             return Self::build(lab, &parameters.text("medium", "switch"), parameters.count("hosts", 4), server);
@@ -35,7 +34,7 @@ impl TestSetup {
         Ok(Self { hosts: Hosts::OtherHosts(Box::new(OtherHosts::start(lab, parameters, server)?)), repeats: 0 })
     }
 
-    /// Builds namespaces and starts the server in one of them.
+    /// Builds network namespaces, and starts the server in one of them.
     pub(crate) fn build(lab: &mut Lab<'_>, medium: &str, clients: u32, server: &ServePlan) -> Result<Self, LabError> {
         Ok(Self {
             hosts: Hosts::NamespaceHosts(Box::new(NamespaceHosts::build(lab, medium, clients, server)?)),
@@ -43,7 +42,8 @@ impl TestSetup {
         })
     }
 
-    /// Builds namespaces. The kernel processes the packets received for the server on the server's own CPU.
+    /// Builds network namespaces. In them, the kernel processes the packets for the server on the server's own CPU, if
+    /// possible.
     pub(crate) fn build_receiving(
         lab: &mut Lab<'_>,
         medium: &str,
@@ -56,7 +56,7 @@ impl TestSetup {
         })
     }
 
-    /// Sets a network sysctl of the server's host, if the host is a namespace.
+    /// Sets a network sysctl of the server's host, if this host is a namespace. Does nothing on the hosts of a plan.
     pub(crate) fn server_sysctl(&self, key: &str, value: &str) -> Result<(), LabError> {
         match &self.hosts {
             Hosts::NamespaceHosts(bed) => bed.server_sysctl(key, value),
@@ -64,7 +64,8 @@ impl TestSetup {
         }
     }
 
-    /// Returns the number of CPUs that the clients of a trial have, on the busiest client host.
+    /// Returns the number of CPUs that the clients of a trial may use. On the hosts of a plan, it is that of the host
+    /// whose counters the trial shows.
     pub(crate) fn client_cpus(&self, trial: &Trial) -> f64 {
         match &self.hosts {
             Hosts::NamespaceHosts(bed) => bed.client_cpus(),
@@ -72,8 +73,8 @@ impl TestSetup {
         }
     }
 
-    /// Runs one trial with its load divided among all client hosts. The trial's results contain the counts of
-    /// connection requests.
+    /// Runs one trial, with its load divided among all client hosts. Stores the counts of connection requests in the
+    /// trial's results. If other programs disturbed the trial, it is repeated once.
     pub(crate) fn trial(
         &mut self,
         lab: &mut Lab<'_>,
@@ -91,7 +92,8 @@ impl TestSetup {
         }
     }
 
-    /// Repeats a disturbed trial and keeps the attempt with less disturbance.
+    /// Repeats a disturbed trial, and returns the attempt that was disturbed less. `taken` is the number of CPUs that
+    /// other programs used in the first attempt, and `online` is the number of CPUs.
     fn again(
         &mut self,
         lab: &mut Lab<'_>,

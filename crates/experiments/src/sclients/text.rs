@@ -1,6 +1,6 @@
-//! Pages of the S-Clients experiments for `loadline explain`.
+//! Texts about the S-Clients experiments that `loadline explain` shows.
 
-/// Page of `request-rate`.
+/// Text about `lab request-rate`.
 pub(crate) const REQUEST_RATE: &str = "\
 Source: G. Banga, P. Druschel, Measuring the Capacity of a Web Server (USITS 1997), the request generation rate.
 
@@ -21,7 +21,7 @@ On real machines (`--client-hosts a,b,c,d --server-host S`) the server runs on S
 `listen` or --listen is the server's address. There is no packet filter on S, the kernel's count covers the whole host,
 and its network settings stay unchanged.";
 
-/// Page of `overload`.
+/// Text about `lab overload`.
 pub(crate) const OVERLOAD: &str = "\
 Source: the paper of `request-rate`, section on overload. Published: the highest throughput, 130 requests/s, falls to 75
 requests/s at an offered rate of 2065/s.
@@ -39,7 +39,7 @@ Checked: 16 times the capacity is offered. Each trial completes less than the ca
 most 97 % of the highest throughput is left. Every SYN arrives, as generator and filter count them. (The kernel's count
 also includes final acknowledgements that it dropped.)";
 
-/// Page of `bursty`.
+/// Text about `lab bursty`.
 pub(crate) const BURSTY: &str = "\
 Source: the paper of `request-rate`, section on bursty request rates. Published: peaks of 6 times the mean rate for 5 %
 of the time cost 12 to 20 % of the throughput, at mean rates well below the capacity.
@@ -50,7 +50,7 @@ after the time T.
 
 Checked: peaks reduce throughput at a mean rate below the capacity, and longer peaks of equal height reduce it more.";
 
-/// Page of `wan`.
+/// Text about `lab wan`.
 pub(crate) const WAN: &str = "\
 Source: the authors' journal paper (World Wide Web 2, 1999), section on throughput and network delay.
 

@@ -1,6 +1,6 @@
-//! `lab wan`: a server behind a link with delay and loss. A server with a fixed number of threads, at least one per
-//! connection, loses throughput as the delay grows, because connections stay open longer. A server with an event loop
-//! only has more open connections.
+//! `lab wan`: a server behind a long line with delay and loss. The longer the delay, the longer a connection stays
+//! open. A server with a limited number of threads, which needs at least one thread per open connection, therefore
+//! loses throughput. A server with an event loop only has more open connections.
 
 use run::Relation::{AtLeast, AtMost};
 use run::{Arrival, Check, Intensity, Key, LoadPlan, Run, Trial};
@@ -12,10 +12,10 @@ use crate::Parameters;
 use crate::values::MODEL;
 use lab::{Lab, LabError};
 
-/// Server model with a thread for each connection. All other models of the experiment are event-driven.
+/// I/O model of the server that needs threads for each connection. The experiment's other models are event-driven.
 const LIMITED: &str = "blocking";
 
-/// Runs the experiment: each combination of delay and loss on its own link, for each kind of server.
+/// Runs the experiment: one trial for each server model, loss and delay.
 pub(crate) fn run(lab: &mut Lab<'_>, parameters: &Parameters) -> Result<(), LabError> {
     for model in parameters.texts("models", &["blocking", "epoll"]) {
         for loss in parameters.numbers("losses", &[0.0, 0.02]) {
@@ -32,7 +32,7 @@ pub(crate) fn run(lab: &mut Lab<'_>, parameters: &Parameters) -> Result<(), LabE
     Ok(())
 }
 
-/// Measures one link with `delay` milliseconds in each direction. A round trip takes two delays.
+/// Measures one line, which delays packets by `delay` milliseconds in each direction.
 fn point(lab: &mut Lab<'_>, parameters: &Parameters, model: &str, delay: f64, loss: f64) -> Result<Trial, LabError> {
     let (capacity, mut plan) = server(parameters);
     plan.model = model.to_string();
@@ -45,8 +45,8 @@ fn point(lab: &mut Lab<'_>, parameters: &Parameters, model: &str, delay: f64, lo
     let rate = parameters.number("offered_share", 0.7) * capacity;
     let intensity = Intensity::Open { rate, arrival: Arrival::Poisson, max_connections: 16_000, pipeline: 1 };
     let mut plan = LoadPlan { connect_timeout_s: 10.0, ..load(parameters, intensity) };
-    // The client closes the connection after it received the page. The server keeps the connection open until the close
-    // arrives.
+    // The load opens a new connection for each request, and the client closes it after it has received the page. The
+    // header makes the server keep the connection open until this close arrives.
     if let Some(request) = plan.protocol.http_mut() {
         request.headers.push(("Connection".into(), "keep-alive".into()));
     }
@@ -72,8 +72,8 @@ fn open(trial: &Trial) -> f64 {
     trial.results.get(OPEN_CONNECTIONS).unwrap_or(f64::NAN)
 }
 
-/// Returns two trials without loss, one without delay and one with the longest delay. With `limited`, both trials use
-/// the model with threads. Without it, they use the other models.
+/// Returns two trials without loss: the one with the shortest delay, and the one with the longest delay. With
+/// `limited`, they use the server model with threads; otherwise, another model.
 fn ends(run: &Run, limited: bool) -> Option<(&Trial, &Trial)> {
     let own = |t: &&Trial| t.key.get(LOSS) == Some(0.0) && (t.key.get(MODEL).as_deref() == Some(LIMITED)) == limited;
     let clean = || run.trials.iter().filter(own);

@@ -1,31 +1,32 @@
-//! Reasons why a server held fewer connections than attempted.
+//! Reasons why a server held (accepted and kept) fewer connections than were attempted.
 
 use run::{ErrorKind, Trial};
 
 use super::levels::Levels;
 
-/// Minimum number of free descriptors. A process with fewer counts as having none.
+/// Number of free descriptors below which a process counts as having reached its descriptor limit.
 const SPARE: f64 = 100.0;
 
-/// ID of the bottleneck, if known, and a description.
+/// Reason why no more connections were held.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Ended {
-    /// Row of `loadline list bottlenecks`.
+    /// ID of the bottleneck, as in `loadline list bottlenecks`; `None` if no bottleneck corresponds to the reason.
     pub(crate) id: Option<&'static str>,
     /// Description in words.
     pub(crate) words: String,
 }
 
 impl Ended {
-    /// Returns the descriptor limit as the reason if the process is close to `limit`. A ring's table of connections is
-    /// as large as the descriptor limit.
+    /// Returns the descriptor limit as the reason, if the process came close to its limit of `limit` descriptors. The
+    /// number of accepted connections counts, too. With io_uring, connections have no descriptors, but the ring's table
+    /// for them is as large as the descriptor limit.
     pub(super) fn by_descriptors(most: &Levels, limit: f64) -> Option<Self> {
         let full = most.descriptors.max(most.accepted) + SPARE >= limit;
         let words = format!("descriptors: one process may have {limit} (RLIMIT_NOFILE)");
         full.then_some(Self { id: Some("server-fds"), words })
     }
 
-    /// Derives the reason from the clients' errors and the server's number of threads.
+    /// Derives the reason from the clients' errors and the number of the server's threads.
     pub(super) fn by_errors(trial: &Trial, threads: f64) -> Self {
         let errors = |kind: ErrorKind| trial.tally.errors.count(kind);
         let (id, words) = if errors(ErrorKind::ClientPorts) > 0 {

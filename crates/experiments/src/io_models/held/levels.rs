@@ -1,13 +1,13 @@
-//! Gauges of a server process at one time, and two summaries of many samples: the maximum, and the values while nothing
-//! changed.
+//! Gauges (connections, memory, threads, descriptors) of a server process, and two summaries of many samples. These are
+//! the maximum of each gauge, and all gauges at a time when nothing changed.
 
 use run::{Instance, Recording};
 
-/// Time without any change after which a process counts as quiet although connections wait in its accept queue,
-/// seconds. If the queue is empty, a process counts as quiet at once.
+/// Time without any change after which a process counts as quiet even if connections wait in its accept queue, seconds.
+/// If the accept queue is empty, a process counts as quiet as soon as nothing changes.
 const STALLED_S: f64 = 2.0;
 
-/// Gauges at one time, or their maxima.
+/// Gauges of a server process at one time, or the maximum of each gauge.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub(crate) struct Levels {
     /// Number of accepted connections.
@@ -22,21 +22,22 @@ pub(crate) struct Levels {
     pub(crate) descriptors: f64,
 }
 
-/// Maximum gauges of a process, and its gauges while nothing changed. While connections arrive, the numbers of threads
-/// and connections are not read at the same moment and do not match.
+/// Gauges of a process: in the first sample (`rest`), the maximum of each (`most`), and in a sample in which nothing
+/// changed (`still`). While connections arrive, the numbers of threads and of connections do not match, because they
+/// are not read at the same moment.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Looks {
     pub(super) rest: Levels,
     pub(super) most: Levels,
     pub(super) still: Option<Levels>,
     last: Levels,
-    /// Time since which the numbers of connections and threads are constant.
+    /// Time since which the numbers of connections and of threads have not changed, seconds.
     same_since_s: f64,
 }
 
 impl Looks {
-    /// Reads all samples of a process and its listening socket. If a gauge is missing in a sample, its last value is
-    /// used.
+    /// Summarizes all samples of a process and its listening socket. If a gauge is missing in a sample, the gauge's
+    /// previous value is used.
     pub(super) fn of(recording: &Recording, pid: u32, listener: &str) -> Self {
         let of_pid = |instance: &str| Instance::read(instance) == Some(Instance { pid, tid: None });
         let process = |id| recording.columns_of(id).find(|c| of_pid(&c.instance));
@@ -52,8 +53,8 @@ impl Looks {
         for (row, t_s) in recording.t_s.iter().enumerate() {
             let read = columns.map(|column| column.and_then(|c| c.values.get(row).copied().flatten()));
             known = std::array::from_fn(|i| read[i].or(known[i]));
-            // The counter that is most expensive to read has the fewest samples, so that only samples with this counter
-            // are used.
+            // Some counters have fewer samples than others, because they are expensive to read. The number of accepted
+            // connections is the most expensive one, so only samples that contain it are used.
             let (Some(_), [Some(accepted), Some(waiting), Some(rss_bytes), Some(threads), descriptors]) =
                 (read[0], known)
             else {
@@ -72,7 +73,7 @@ impl Looks {
         Self { rest, most: rest, last: rest, ..Self::default() }
     }
 
-    /// Adds the gauges at a time since the start.
+    /// Adds the gauges that were sampled at `t_s`.
     pub(super) fn add(&mut self, t_s: f64, now: Levels) {
         self.most = self.most.max(now);
         let same = (now.accepted, now.threads) == (self.last.accepted, self.last.threads);
@@ -82,8 +83,8 @@ impl Looks {
             return;
         }
         let quiet = now.accepted > 0.0 && (now.waiting == 0.0 || t_s - self.same_since_s >= STALLED_S);
-        // Of the quiet samples, the one with the most connections is kept. Near the end of the trial, connections close
-        // before their threads end.
+        // Of all quiet samples, the one with the most connections is kept. At the end of the trial, connections are
+        // closed before their threads end, so later samples would not match.
         if quiet && self.still.is_none_or(|s| now.accepted >= s.accepted) {
             self.still = Some(now);
         }

@@ -1,20 +1,20 @@
-//! Bottleneck of a trial that holds connections. The bottleneck is the reason why connections ended. If the server
-//! handles all offered load, there is no bottleneck. If the server handles less, the verdict on this trial alone is the
-//! bottleneck.
+//! Bottleneck of a trial with many connections. If fewer connections than attempted were held, it is the reason for
+//! this. Otherwise, there is no bottleneck if the server handles the whole offered load. If it does not, the bottleneck
+//! is the judge's verdict on this trial.
 
 use run::{Bottleneck, LimitedBy, Run, Trial};
 
 use super::ended::Ended;
 use crate::values::BYTES_PER_S;
 
-/// Share of the offered load above which the server counts as handling all of it, because a window starts and ends
-/// between two messages. If the share exceeds 1 by as much (5 %), the server is working on a backlog, and something
-/// else is the limit.
+/// Minimum share of the offered load with which the server counts as handling all of it. It is below 1, because a
+/// window begins and ends between two messages. If the share is larger than 1 divided by this value, the server is
+/// working off a backlog, so something limited it earlier.
 const SERVED: f64 = 0.95;
-/// Minimum confidence of a verdict. Below this confidence, the verdict is marked as a guess.
+/// Minimum confidence of a verdict that is not marked as a guess.
 const SURE: f64 = 0.6;
 
-/// Stores the bottleneck of a trial, judged as the only trial of its run.
+/// Judges a trial as if it were the only trial of its run, and stores its bottleneck.
 pub(crate) fn put_limited(trial: &mut Trial, offered_bytes_per_s: Option<f64>, ended: Option<&Ended>) {
     let mut alone = Run { trials: vec![trial.clone()], ..Run::default() };
     judge::judge(&mut alone);
@@ -23,8 +23,8 @@ pub(crate) fn put_limited(trial: &mut Trial, offered_bytes_per_s: Option<f64>, e
     trial.results.limited_by = Some(limited_by);
 }
 
-/// Returns the bottleneck of a trial with its reason. `found` is the verdict on this trial alone. `offered` is the
-/// maximum load of its connections in bytes per second, or `None` if only responses limit them.
+/// Returns the bottleneck of a trial, and the reason. `found` is the verdict on this trial. `offered` is the maximum
+/// load of its connections, bytes per second; `None` if each connection sends as soon as it gets a response.
 fn limited_by(trial: &Trial, found: &Bottleneck, offered: Option<f64>, ended: Option<&Ended>) -> (LimitedBy, String) {
     if let Some((id, ended)) = ended.and_then(|e| Some((e.id?, e))) {
         return (surely(id), ended.words.clone());
@@ -40,8 +40,8 @@ fn surely(id: &str) -> LimitedBy {
     LimitedBy { id: id.into(), sure: true }
 }
 
-/// Describes a server that holds all connections and handles all their load. The text mentions a full CPU, because some
-/// models search all connections at every wait and use all CPU time at any load.
+/// Describes a server that holds all connections and handles their whole load. The text also mentions a full CPU, if
+/// there is one. Some models search all connections at every wait, and therefore use all CPU time at any load.
 fn not_saturated(offered: f64, beside: &Bottleneck) -> String {
     let beside = match beside.id.as_str() {
         "unknown" | "not-saturated" => String::new(),
@@ -50,7 +50,8 @@ fn not_saturated(offered: f64, beside: &Bottleneck) -> String {
     format!("all are held, and the {:.2} MB/s that they offer are served{beside}", offered / 1e6)
 }
 
-/// Describes the verdict. `piled_up` is the offered load, if the server handled more than that.
+/// Returns the verdict as the bottleneck, with its description. `piled_up` is the offered load, bytes per second, if
+/// the server handled more than this load; otherwise `None`.
 fn said(found: &Bottleneck, piled_up: Option<f64>) -> (LimitedBy, String) {
     let sure = found.id == "unknown" || found.confidence >= SURE;
     let more = piled_up.map_or_else(String::new, |offered| {

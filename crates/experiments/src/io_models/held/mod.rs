@@ -1,7 +1,6 @@
-//! Resources that a server's processes use during a trial: accepted sockets, memory, threads and descriptors. The
-//! values come from the recording of the server's host, because the client cannot know which connections wait in the
-//! accept queue. This module also finds the bottleneck of the trial, and the reason if fewer connections than attempted
-//! were held.
+//! Resources that a server's processes hold during a trial: accepted connections, memory, threads and descriptors. They
+//! are read on the server's host, because a client cannot know which connections still wait in the accept queue. This
+//! module also finds the trial's bottleneck, and the reason if fewer connections were held than attempted.
 
 mod ended;
 mod levels;
@@ -20,17 +19,18 @@ use levels::Looks;
 use super::values::{THREADS, THREADS_AT_REST};
 use crate::values::{CONNECTIONS, HELD, MEMORY_PER_CONNECTION_BYTES, PROCESSES};
 
-/// Resources that a server's processes use during a trial.
+/// Resources that a server's processes hold during a trial.
 #[derive(Clone, Debug, Default)]
 pub(super) struct HeldResources {
-    /// Samples of each server process.
+    /// Summary of the samples of each server process.
     each: Vec<Looks>,
-    /// Descriptor limit of each process.
+    /// Descriptor limit of each process; `None` if unknown.
     limits: Vec<Option<f64>>,
 }
 
 impl HeldResources {
-    /// Reads the recording for these processes, each with its listening address.
+    /// Reads the gauges of server processes from a recording. `servers` has the ID and the listening address of each
+    /// process.
     pub(super) fn of(recording: &Recording, servers: &[(u32, SocketAddr)]) -> Self {
         let looks = |(pid, addr): &(u32, SocketAddr)| Looks::of(recording, *pid, &addr.to_string());
         let limit = |(pid, _): &(u32, SocketAddr)| {
@@ -41,7 +41,7 @@ impl HeldResources {
         Self { each: servers.iter().map(looks).collect(), limits: servers.iter().map(limit).collect() }
     }
 
-    /// Stores the values in a trial's results. Returns the reason if fewer connections than attempted were held.
+    /// Stores the values in a trial's results. If fewer connections were held than attempted, returns the reason.
     pub(super) fn put(&self, trial: &mut Trial) -> Option<Ended> {
         let (rest, most) = (self.sum(|one| one.rest), self.sum(|one| one.most));
         trial.key.put(PROCESSES, u32::try_from(self.each.len()).ok());
@@ -53,7 +53,7 @@ impl HeldResources {
         })
     }
 
-    /// Returns the gauges of all processes while nothing changed, or `None` if connections arrived all the time.
+    /// Returns the gauges of each process at a time when nothing changed. Returns `None` if a process had no such time.
     pub(super) fn still(&self) -> Option<Vec<Levels>> {
         let still: Option<Vec<Levels>> = self.each.iter().map(|one| one.still).collect();
         still.filter(|s| !s.is_empty())
@@ -63,15 +63,16 @@ impl HeldResources {
         self.each.iter().map(of).fold(Levels::default(), Levels::plus)
     }
 
-    /// Returns the descriptor limit as the reason if a process has reached it.
+    /// Returns the descriptor limit as the reason, if a process came close to its limit.
     fn descriptors(&self) -> Option<Ended> {
         let most = self.each.iter().map(|one| one.most).zip(&self.limits);
         most.filter_map(|(most, limit)| Ended::by_descriptors(&most, (*limit)?)).next()
     }
 }
 
-/// Stores held connections and their memory in a trial's results. Returns the reason if fewer than attempted were held.
-/// `grown` is the growth of the server's resident memory in bytes.
+/// Stores the number of held connections, and the server's memory per connection, in a trial's results. `grown` is the
+/// growth of the server's resident memory, bytes. If fewer connections were held than attempted, returns the reason
+/// that `ended` gives.
 fn put(trial: &mut Trial, held: f64, grown: Option<f64>, ended: impl FnOnce(&Trial) -> Ended) -> Option<Ended> {
     let attempted = f64::from(trial.key.get(CONNECTIONS).unwrap_or(0));
     let results = &mut trial.results;
@@ -82,8 +83,9 @@ fn put(trial: &mut Trial, held: f64, grown: Option<f64>, ended: impl FnOnce(&Tri
     Some(ended)
 }
 
-/// Stores held connections and their memory from the counts of a server on another host. Without these counts, no
-/// reason is returned.
+/// Stores the number of held connections and the memory per connection, for a server on another host. They come from
+/// the server's own counts. Returns the reason if fewer connections were held than attempted, and `None` without these
+/// counts.
 pub(super) fn put_counted(trial: &mut Trial) -> Option<Ended> {
     trial.key.put(PROCESSES, 1);
     let recording = &trial.server.as_ref()?.recording;
@@ -96,7 +98,7 @@ pub(super) fn put_counted(trial: &mut Trial) -> Option<Ended> {
     put(trial, held?, grown, |trial| Ended::by_errors(trial, threads.map_or(f64::NAN, |(_, most)| most)))
 }
 
-/// Returns the first and the largest value of a gauge, summed over its instances.
+/// Returns the first and the largest value of a gauge, each summed over the gauge's instances.
 fn ends_of(recording: &Recording, id: &str) -> Option<(f64, f64)> {
     let columns = recording.columns_of(id).filter_map(|column| {
         let mut known = column.values.iter().copied().flatten();
@@ -106,7 +108,7 @@ fn ends_of(recording: &Recording, id: &str) -> Option<(f64, f64)> {
     columns.reduce(|a, b| (a.0 + b.0, a.1 + b.1))
 }
 
-/// Returns the growth of a counter per second between its first and last sample in a window.
+/// Returns the mean growth of a counter per second, between its first and its last sample in a window.
 pub(super) fn growth_per_s(recording: &Recording, id: &str, window: Window) -> Option<f64> {
     let samples = recording.columns_of(id).next()?.values.iter().zip(&recording.t_s);
     let mut inside = samples.filter_map(|(value, t_s)| Some((*t_s, (*value)?))).filter(|(t_s, _)| window.holds(*t_s));
@@ -128,7 +130,7 @@ mod tests {
         Trial { key: Key::default().with(CONNECTIONS, 200), ..Trial::default() }
     }
 
-    /// Creates a recording of a process with these connections and threads and this descriptor limit.
+    /// Returns a recording of a process with these numbers of connections and threads, and with this descriptor limit.
     fn recording(accepted: f64, threads: f64, limit: f64) -> Recording {
         let levels = |rest: f64, full: f64| [Some(rest), Some(full), Some(full)];
         let columns = vec![
