@@ -1,4 +1,4 @@
-// HTTP server of Go's standard library.
+// HTTP server with Go's standard library.
 package main
 
 import (

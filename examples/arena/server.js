@@ -1,4 +1,4 @@
-// HTTP server of node, in one process.
+// HTTP server with Node.js, in one process.
 const http = require("node:http");
 
 const body = "Hello, World!\n";

@@ -1,5 +1,5 @@
 (() => {
-  // What a link leads to is open, and what is printed, too.
+  // Opens a folded section if a link leads to it. Opens all sections before the page is printed.
   const open = () => {
     const to = location.hash.length > 1 && document.getElementById(decodeURIComponent(location.hash.slice(1)));
     if (!to) return;
@@ -9,11 +9,11 @@
   addEventListener("hashchange", open);
   open();
   addEventListener("beforeprint", () => document.querySelectorAll("details").forEach((d) => (d.open = true)));
-  // Whether a table scrolls is estimated from its texts. A table that fits after all needs no hint.
+  // loadline only estimates whether a table must scroll. If a table fits, the hint to scroll is hidden.
   const fits = (box) => box.scrollWidth <= box.clientWidth;
   const widths = new ResizeObserver((boxes) => boxes.forEach(({ target }) => (target.previousElementSibling.hidden = fits(target))));
   document.querySelectorAll(".swipe + .scroll").forEach((box) => widths.observe(box));
-  // A click on a heading sorts its table; another click turns the order around.
+  // A click on a column's heading sorts the table by this column. Another click reverses the order.
   for (const table of document.querySelectorAll("table.sort")) {
     const heads = [...table.tHead.rows[0].cells];
     heads.forEach((head, at) => {
@@ -31,7 +31,7 @@
       head.addEventListener("keydown", (event) => event.key === "Enter" && sort());
     });
   }
-  // The value that is nearest to the pointer stands in the corner of its chart: a point itself is small.
+  // Shows the value nearest to the pointer in the corner of its chart, because a point is too small to aim at.
   for (const chart of document.querySelectorAll(".chart svg[role]")) {
     const points = [...chart.querySelectorAll("circle, rect")].filter((p) => p.querySelector("title"));
     if (!points.length) continue;

@@ -10,10 +10,10 @@ import (
 	"time"
 )
 
-// What a server was asked, and over how many connections.
+// Numbers of requests and of connections that the server has received.
 var requests, connections int64
 
-// Listens on a free port, says where, and keeps the counts in a file.
+// Listens on a free port of 127.0.0.1, and prints the address. Writes the counts to the file DIR/counts every 20 ms.
 func listen(dir string) net.Listener {
 	listener, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
@@ -29,7 +29,7 @@ func listen(dir string) net.Listener {
 	return counting{listener}
 }
 
-// A file is never seen half written.
+// Writes the counts to a new file, and then renames it. Readers therefore never see an incomplete file.
 func write(dir string) {
 	text := fmt.Sprintf("%d %d", atomic.LoadInt64(&requests), atomic.LoadInt64(&connections))
 	if err := os.WriteFile(filepath.Join(dir, "counts.new"), []byte(text), 0o644); err != nil {
@@ -50,7 +50,7 @@ func (listener counting) Accept() (net.Conn, error) {
 	return conn, err
 }
 
-// The certificate of a folder, if it has one.
+// Returns a TLS configuration with the certificate in a folder; nil if the folder has none.
 func certificate(dir string) *tls.Config {
 	pair, err := tls.LoadX509KeyPair(filepath.Join(dir, "cert"), filepath.Join(dir, "key"))
 	if os.IsNotExist(err) {

@@ -13,7 +13,7 @@ import (
 	"google.golang.org/grpc/status"
 )
 
-// Messages as they are: no service is described here.
+// Codec that passes messages as bytes, without any encoding, because no service is described here.
 type bare struct{}
 
 func (bare) Marshal(message interface{}) ([]byte, error) { return *message.(*[]byte), nil }
@@ -25,7 +25,8 @@ func (bare) Unmarshal(bytes []byte, message interface{}) error {
 
 func (bare) Name() string { return "proto" }
 
-// Answers every call with its message twice; every third call of a method that is called Third fails.
+// Runs a gRPC server that answers each call with the call's message, twice in a row. A call of the method Third fails if
+// its number, counted over all calls, is a multiple of three.
 func serveGRPC(dir string) {
 	handler := func(_ interface{}, stream grpc.ServerStream) error {
 		var message []byte
@@ -48,7 +49,7 @@ func serveGRPC(dir string) {
 	fail(grpc.NewServer(options...).Serve(listen(dir)))
 }
 
-// Calls a server with messages of some lengths and prints the lengths of the answers, or the name of the error.
+// Calls a server with messages of several lengths. Prints the length of each answer; after an error, prints its name.
 func call(address string) {
 	connection, err := grpc.Dial(address, grpc.WithTransportCredentials(insecure.NewCredentials()))
 	if err != nil {

@@ -10,10 +10,10 @@ import (
 	"github.com/summerwind/h2spec/config"
 )
 
-// How long a case waits for what it expects, at most.
+// Maximum time that a test case waits for the event that it expects.
 const patience = 5 * time.Second
 
-// All cases against a server; the status says whether each passed.
+// Runs all test cases of h2spec against a server. Exits with status 1 if any of them failed.
 func specOfServer(address string) {
 	host, port, err := net.SplitHostPort(address)
 	if err != nil {

@@ -21,19 +21,22 @@ import (
 	"golang.org/x/net/http2"
 )
 
-// Cases that run at a time: most of what they take is waiting.
+// Number of test cases that run at the same time. They spend most of their time waiting.
 const atOnce = 6
 
-// What a case waits for comes at once, or not at all: these are long, so that a busy machine is no failure.
+// Maximum time that a test case waits for an event, and maximum running time of the program. Expected events usually
+// occur at once. The times are long, so a test does not fail on a busy machine.
 const (
 	longest = 15 * time.Second
 	hangs   = 30 * time.Second
 )
 
-// All cases of h2spec's client mode against a program, which is started for each with an URL behind its arguments. Its
-// own loop for that wants many ports in a row and ends at the first program that takes three seconds.
+// Runs all test cases of h2spec's client mode against a program. For each case, the program is started with a URL as
+// its last argument. h2spec's own loop is not used, because it needs many consecutive ports, and because it ends as soon
+// as a program takes three seconds.
 //
-// So many connections of each program are answered as they should be before the one that the case gets.
+// The first argument is a number of connections. In each case, so many connections get normal answers, and the next
+// connection gets the test case.
 func specOfClient(arguments []string) {
 	right, err := strconv.Atoi(arguments[0])
 	if err != nil {
@@ -82,7 +85,7 @@ func describe(err error) string {
 	return err.Error()
 }
 
-// One case: what the program said in its last words, and why it did not pass.
+// Runs one test case. Returns the program's error output, and the reason if the case failed.
 func specCase(test *spec.ClientTestCase, right int, program []string) (string, error) {
 	listener, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
@@ -110,7 +113,8 @@ func specCase(test *spec.ClientTestCase, right int, program []string) (string, e
 	}
 }
 
-// The first connections are answered, one gets the case, the others are closed.
+// Serves the connections of one test case. The first `right` connections get normal answers, the next one gets the test
+// case, and all others are closed.
 func serveCase(listener net.Listener, test *spec.ClientTestCase, right int, verdict chan<- error) {
 	settings := &config.Config{Host: "127.0.0.1", Timeout: longest, MaxHeaderLen: 4000}
 	for at := 0; ; at++ {
@@ -135,7 +139,7 @@ func serveCase(listener net.Listener, test *spec.ClientTestCase, right int, verd
 	}
 }
 
-// Answers one request as it should be.
+// Sends a normal answer to the first request of a connection.
 func answer(settings *config.Config, conn *spec.Conn) {
 	if conn.Handshake() != nil {
 		return
@@ -150,7 +154,8 @@ func answer(settings *config.Config, conn *spec.Conn) {
 	})
 }
 
-// A reset is an end of the connection: h2spec says so too, and does not know the form that Go has for it today.
+// Connection that reports a reset (ECONNRESET) as its end. h2spec accepts both, but does not recognise the error that
+// current versions of Go return for a reset.
 type resets struct{ net.Conn }
 
 func (conn resets) Read(into []byte) (int, error) {

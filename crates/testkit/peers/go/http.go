@@ -10,7 +10,8 @@ import (
 	"golang.org/x/net/http2/h2c"
 )
 
-// net/http: HTTP/1.1 and HTTP/2, by ALPN within TLS and with prior knowledge without it. Six streams a connection.
+// Runs a server of net/http for HTTP/1.1 and HTTP/2. With TLS, ALPN selects the version. Without TLS, clients must know
+// in advance that the server supports HTTP/2. Each HTTP/2 connection allows six streams at the same time.
 func serveHTTP(dir string) {
 	page := strings.Repeat("x", 3000)
 	handler := http.HandlerFunc(func(answer http.ResponseWriter, request *http.Request) {

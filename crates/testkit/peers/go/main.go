@@ -1,9 +1,9 @@
-// Programs of Go that loadline is tested against: servers that count what they are asked, a client of gRPC, and h2spec.
+// Servers and clients in Go with which loadline is tested: servers that count their requests, a gRPC client, and h2spec.
 //
 // usage: peers http DIR | grpc DIR | call ADDRESS | h2spec-server ADDRESS | h2spec-client CONNECTIONS PROGRAM ARGUMENTS
 //
-// A server listens on a free port of loopback, prints its address as the first line, and writes its counts into a file of
-// DIR every 20 ms; it speaks TLS where DIR has the files cert and key.
+// A server listens on a free port of 127.0.0.1, and prints its address as the first line. Every 20 ms, it writes its
+// counts to a file in DIR. It uses TLS if DIR contains the files cert and key.
 package main
 
 import (
