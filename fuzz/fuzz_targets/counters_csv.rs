@@ -1,5 +1,5 @@
-//! Reads any text as a CSV file of collected counters. Nothing may panic. A run made from counters that were read must
-//! be possible to judge and to render.
+//! Reads any text as a CSV file of collected counters. Nothing may panic. If counters were read, a run made from them
+//! can be judged and rendered.
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;

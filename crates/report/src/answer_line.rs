@@ -13,7 +13,7 @@ pub struct AnswerLine {
     pub detail: String,
     /// Tone of the value, such as good or bad, which decides its colour.
     pub tone: Tone,
-    /// ID of the report section with more details, to which output forms with links link; empty for no link.
+    /// ID of the report section with more details, to which HTML links this line; empty for no link.
     pub to: &'static str,
     /// True if a short report may leave out the line.
     pub optional: bool,
@@ -28,7 +28,8 @@ pub struct Warnings {
     pub shown: Vec<String>,
     /// Number of warnings that are not shown.
     pub more: usize,
-    /// ID of the report section with all warnings; empty for none (the option `-v` shows them).
+    /// ID of the report section with the warnings that are not shown; empty for none. (The option `-v` then shows
+    /// them.)
     pub to: &'static str,
     /// Maximum number of terminal lines that each warning may fill when it is wrapped; `None` for no limit.
     pub max_lines: Option<usize>,
@@ -57,8 +58,8 @@ impl AnswerLine {
 }
 
 impl Warnings {
-    /// Hides the last shown warning and adds it to the number of hidden ones, unless it is the only shown warning.
-    /// Returns true if it hid a warning.
+    /// Hides the last shown warning and counts it as hidden, unless it is the only shown warning. Returns true if a
+    /// warning was hidden.
     pub fn fold_one(&mut self) -> bool {
         let folds = self.shown.len() > 1;
         if folds {

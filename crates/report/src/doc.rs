@@ -10,7 +10,7 @@ use crate::tone::Tone;
 /// Content of a whole report.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Doc {
-    /// Result in one line, such as the capacity and its limit.
+    /// Result in one line, such as the capacity and the bottleneck.
     pub title: String,
     /// Command, start and duration of the run.
     pub subtitle: String,
@@ -25,7 +25,7 @@ pub struct Doc {
 pub struct Section {
     /// ID of the section, to which links lead: a word without spaces.
     pub id: String,
-    /// Heading; empty for the verdict, which needs none.
+    /// Heading; empty for no heading.
     pub title: String,
     /// Weight, which says which readers need the section, and therefore which output forms show it.
     pub weight: Weight,
@@ -92,14 +92,14 @@ pub struct Note {
     pub tone: Tone,
     /// The sentence.
     pub text: String,
-    /// ID of the section with more details, to which output forms with links link; empty for no link.
+    /// ID of the section with more details, to which HTML links the sentence; empty for no link.
     pub to: &'static str,
 }
 
 /// A main figure of a report.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct KeyFigure {
-    /// Name in one word.
+    /// Name of the figure, in one word.
     pub name: String,
     /// Value with its unit.
     pub value: String,

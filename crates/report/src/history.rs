@@ -9,7 +9,7 @@ use run::number::{quantity, significant};
 
 /// Maximum number of changes in the title.
 const MAX_NAMED: usize = 3;
-/// Maximum number of skipped files that are named, and of series with too few runs.
+/// Maximum number of skipped files, and of series with too few runs, that are named.
 const MAX_LISTED: usize = 5;
 /// Maximum number of runs in a chart.
 const MAX_DRAWN: usize = 1000;

@@ -65,7 +65,7 @@ fn the_timeline_has_offered_completed_percentiles_and_the_cpu_of_both_sides() {
     }
 }
 
-/// A ramp is described by its stages. The mean rate of a ramp says nothing about any of its rates.
+/// The table shows the lowest and the highest rate of a ramp, because the mean rate would describe none of its rates.
 #[test]
 fn the_row_of_a_ramp_shows_its_lowest_and_highest_rate() {
     let mut run = ramp();
@@ -83,7 +83,7 @@ fn the_row_of_a_ramp_shows_its_lowest_and_highest_rate() {
     assert!(offered == "1,000 to 3,000" && completed.contains(" to ") && goodput == "–", "{offered} {completed}");
 }
 
-/// Returns a mix of two classes: one is fast, the other is slow, and a tenth of its requests fail.
+/// Returns a mix of a fast class and a slow class. A tenth of the slow class's requests fail.
 fn mix() -> Run {
     let mut run = common::load();
     let class = |name: &str, completed: u64, failed: u64, us: u64| {

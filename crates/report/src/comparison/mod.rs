@@ -1,5 +1,5 @@
-//! Document of a comparison: the verdict, differences between the conditions of both sides, and one table of all
-//! figures.
+//! Document of a comparison: the verdict, differences between the conditions of the old and the new server, and one
+//! table of all figures.
 
 mod brief;
 
@@ -49,7 +49,8 @@ fn document(comparison: &Comparison) -> Doc {
     }
 }
 
-/// Returns a note about the order of the windows: its seed, the number of pairs, and the time of the decision.
+/// Returns a note about the random order of the measured windows: the seed of the order, the number of pairs of
+/// windows, and the time of the decision.
 fn in_turns(turns: &WindowOrder, decided_after_s: Option<f64>) -> Block {
     let pairs = turns.new_first.len();
     let plural = if pairs == 1 { "" } else { "s" };
@@ -83,7 +84,7 @@ fn sentence(comparison: &Comparison) -> String {
     figure.map_or_else(|| title(comparison), |figure| format!("{}: {}", head(comparison), clause(figure)))
 }
 
-/// Returns the conclusion, with all figures that count for it.
+/// Returns the conclusion, with all figures on which it is based.
 fn title(comparison: &Comparison) -> String {
     if let Some(death) = comparison.deaths.iter().find(|death| death.new) {
         return format!("Regression: {}", describe(death));
@@ -372,7 +373,7 @@ fn notes(comparison: &Comparison) -> Vec<String> {
         .collect()
 }
 
-/// Returns the remark on a figure, after the figure's name; `None` for a figure without a remark.
+/// Returns the name of a figure and the remark on it; `None` for a figure without a remark.
 fn remark(c: &ComparedFigure) -> Option<String> {
     Some(format!("{}: {}", name_of(c), c.said.as_ref()?))
 }
@@ -410,8 +411,8 @@ fn row(c: &ComparedFigure, comparison: &Comparison) -> Vec<Cell> {
     ]
 }
 
-/// Returns the length of the measurement that would decide an undecided figure, or the factor of time or runs; empty
-/// for other figures.
+/// Returns the length of the measurement that would decide an undecided figure. If this is unknown, returns the factor
+/// by which more time or more runs are needed. Empty for other figures.
 fn needs(c: &ComparedFigure, comparison: &Comparison) -> String {
     let of = if c.more_of == Some(NeededData::Runs) { "runs" } else { "the time" };
     let times = c.more.filter(|more| *more > 1.0 && c.resolution.is_none());

@@ -7,8 +7,8 @@ use crate::{Block, Doc, Style, Weight};
 /// Maximum number of lines of the answer section. The command then prints two more lines, which name the place of the
 /// full report.
 const ANSWER_LINES: usize = 12;
-/// Maximum numbers of terminal lines for one long line of the answer section. The second number is used if the section
-/// is still too long after lines were cut to the first.
+/// Maximum numbers of terminal lines for one long line of the answer section. The second number is used if cutting
+/// lines to the first number does not shorten the section enough.
 const MANY_LINES: usize = 3;
 const FEW_LINES: usize = 2;
 /// Number of rows that each table keeps, however little space there is.
@@ -32,8 +32,8 @@ fn answer(doc: &Doc, style: &Style) -> String {
     if blocks(&mut doc).any(|block| matches!(block, Block::Bars(_) | Block::Table(_))) {
         return Page::of(&doc, style, Weight::Answer).text();
     }
-    // A cut sentence loses more than an omitted minor line or a warning that is only counted, so sentences are cut last
-    // within each round.
+    // Leaving out a minor line, or counting a warning instead of showing it, loses less than cutting a sentence. Each
+    // of these two steps therefore comes before a step that cuts sentences.
     for shorten in [leave_out, cut_to_many, fold_warning, cut_to_few] {
         while Page::of(&doc, style, Weight::Answer).height() > ANSWER_LINES && shorten(&mut doc) {}
     }
@@ -66,8 +66,8 @@ fn cut_to_few(doc: &mut Doc) -> bool {
     cut_last(doc, FEW_LINES)
 }
 
-/// Limits the length of the last line of the answer that can be shortened, so that the first lines stay complete.
-/// Returns false if no line of the answer can be shortened.
+/// Limits the last summary line or warning that may still be longer than `most` terminal lines. All lines before it
+/// stay complete. Returns false if there is no such line.
 fn cut_last(doc: &mut Doc, most: usize) -> bool {
     let mut limits: Vec<&mut Option<usize>> = Vec::new();
     for block in blocks(doc) {

@@ -1,5 +1,6 @@
-//! CSV form: one row per trial. The order of columns is stable, and later versions add columns at the end. Each cost
-//! per request that any trial has gets one column per side (client or server). A missing figure is an empty field.
+//! CSV form: one row per trial. The order of columns is stable, and later versions add columns at the end. Costs per
+//! request have one column for each cost and side (client or server) that occurs in any trial. A missing figure is an
+//! empty field.
 
 use std::collections::BTreeSet;
 
@@ -71,7 +72,7 @@ fn class_figures(trial: &Trial, class: &str) -> Vec<String> {
 
 type Column = (&'static str, fn(usize, &Trial) -> String);
 
-/// Columns that precede the figures.
+/// First columns, which describe the trial. The columns of its figures follow.
 const COLUMNS: &[Column] = &[
     ("trial", |i, _| (i + 1).to_string()),
     ("label", |_, t| clean(&t.label)),

@@ -1,5 +1,6 @@
 //! Folded stacks, the text format that flame graph tools read: one line per stack, with a weight. A weight is a number
-//! of CPUs or of waiting threads, times 1000. The first frame of each stack (`cpu` or `waiting`) says which.
+//! of CPUs or of waiting threads, times 1000. The first frame of each stack is `cpu` or `waiting`, which tells these
+//! two apart.
 
 use run::{Run, StackSum};
 

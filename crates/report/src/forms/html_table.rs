@@ -13,7 +13,7 @@ const PAGE: usize = 176;
 /// Gap between two columns, and width at which a column of words wraps, in characters.
 const GAP: usize = 3;
 const WORDS: usize = 24;
-/// Maximum number of columns of a table that becomes cards: with sentences, and without sentences.
+/// Maximum number of columns of a table that becomes cards: of a table with sentences, and of a table without.
 const STACKED: usize = 5;
 const STACKED_FIGURES: usize = 7;
 

@@ -45,7 +45,7 @@ impl Page {
     }
 
     fn section(&mut self, section: &Section) {
-        // The sections of the brief answer are not separated by empty lines.
+        // The brief form has no empty lines between its sections, except before the answer section.
         if !self.lines.is_empty() && (self.weight > Weight::Answer || section.id == "answer") {
             self.lines.push(String::new());
         }

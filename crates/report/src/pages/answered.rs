@@ -35,7 +35,8 @@ pub(super) fn is_judged(run: &Run) -> bool {
     has_figures || !found.bottleneck.sentence.is_empty() || !found.bottleneck.evidence.is_empty()
 }
 
-/// Returns the trial with the highest rate of good answers, and this rate; `None` if this rate is the capacity.
+/// Returns the trial with the highest rate of good answers, and this rate; `None` if no trial has a higher rate than
+/// the capacity.
 pub(super) fn beyond(run: &Run) -> Option<(&Trial, f64)> {
     let place = run.findings.picks.beyond?;
     run.trials.get(place).zip(run.findings.outcomes.get(place)?.good_rate)

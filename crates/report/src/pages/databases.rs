@@ -60,7 +60,7 @@ fn group(group: &SessionGroup) -> Vec<Cell> {
     vec![number(group.sessions).into(), activity.into(), group.statement.clone().into()]
 }
 
-/// Returns an activity in words.
+/// Returns words for what a session does or waits for.
 const fn words(state: SessionState) -> &'static str {
     match state {
         SessionState::Running => "executes",

@@ -26,7 +26,8 @@ pub(super) fn answer(run: &Run) -> Option<Vec<Block>> {
     let rate = changed.map_or_else(|| completed(run, trial, outcome), course::line);
     let lines =
         [Some(rate), Some(errors(trial, outcome)), cpus::line(run, trial), objective(run, outcome), acts(trial)];
-    // If the verdict's advice is not shown, the summary ends with the next command to run instead (`end_of_answer`).
+    // The advice is left out if the cause is unknown although the server was observed and requests succeeded. The
+    // command at the end of the summary (`end_of_answer`) then takes its place.
     let is_advised = is_known(run) || trial.server.is_none() || outcome.good_rate.is_none_or(|rate| rate <= 0.0);
     let is_advised = is_advised || outcome.breach.is_some_and(|breach| breach.kind == BreachKind::Errors);
     let verdict = [limited::limited_by(run), limited::advice(run).filter(|_| is_advised)];

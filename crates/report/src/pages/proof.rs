@@ -52,7 +52,7 @@ fn tone(outcome: ProofOutcome) -> Tone {
     }
 }
 
-/// Returns the table of predicted and measured effects.
+/// Returns the table of the predicted and the measured effects of slowing a resource.
 fn effects(proof: &Proof) -> Option<Block> {
     let row = |name: &str, e: &Effect| {
         let interval = match e.low < e.high {
@@ -137,7 +137,8 @@ fn part_row(part: &Part<'_>) -> Vec<Cell> {
     vec![Cell::new(part.name), Cell::new(value), Cell::new(format!("{} to {}", number(e.low), number(e.high)))]
 }
 
-/// Returns the table of the elasticities that are not parts of the whole, such as that of the number of CPUs.
+/// Returns the table of the elasticities that do not count towards the sum of 1: those of the number of CPUs and of the
+/// load.
 fn other_elasticities(proof: &Proof) -> Option<Block> {
     let row = |e: &Elasticity| part_row(&Part { name: &e.lever, estimate: e.estimate, basis: e.basis });
     let rows: Vec<Vec<Cell>> = proof.elasticities.iter().filter(|e| !e.is_part()).map(row).collect();

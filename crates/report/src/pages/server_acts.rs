@@ -6,8 +6,8 @@ use run::{EndsTogether, ErrorKind, FailureKind, Intensity, SilentCloses, Tally, 
 
 use crate::Unit;
 
-/// Returns one sentence for each kind of event that the server caused without a request. Two kinds concern requests
-/// that were sent again or redirected.
+/// Returns one sentence for each kind of event that the server caused without a request. Further sentences are about
+/// requests that the server redirected or left unprocessed.
 pub(super) fn sentences(trial: &Trial) -> Vec<String> {
     let tally = &trial.tally;
     let unprocessed = (tally.unprocessed > 0).then(|| {
@@ -84,7 +84,7 @@ fn idle_closes(trial: &Trial) -> Option<String> {
     ))
 }
 
-/// Returns the message with which the server closed the first idle connection.
+/// Returns words about the message with which the server closed the first idle connection; empty for none.
 fn said(trial: &Trial) -> String {
     reason(trial, ErrorKind::KeepAliveRace).map_or_else(String::new, |words| format!(" {words}"))
 }

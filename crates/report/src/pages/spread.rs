@@ -1,4 +1,5 @@
-//! Histogram of response times for a terminal: a few ranges, whose ends have equal ratios.
+//! Histogram of response times for a terminal. It has a few ranges. In each of them, the upper end is about the same
+//! multiple of the lower end.
 
 use run::{Hist, Trial};
 

@@ -1,4 +1,4 @@
-//! Times as text. A lower bound is marked as a lower bound.
+//! Formats times as text, and marks lower bounds.
 
 use run::{Summary, SummaryFigure, TimeFigure};
 

@@ -25,8 +25,8 @@ pub(super) fn sections(run: &Run) -> Vec<Section> {
     vec![Section::new("trials", title, weight, vec![Block::Table(table)])]
 }
 
-/// Removes columns that say nothing. These are a goodput column that equals the completed rate, and a column about
-/// settled rates if no row says "no".
+/// Removes columns that say nothing: the goodput if it always equals the completed rate, and [`SETTLED`] if no row says
+/// "no".
 fn leave_out_the_usual(table: &mut Table) {
     let place = |table: &Table, name: &str| table.columns.iter().position(|column| column.name == name);
     let (goodput, completed) = (place(table, "goodput/s"), place(table, "completed/s"));

@@ -1,4 +1,5 @@
-//! Facts that readers must know before they trust the figures: unmet expectations, an interruption, and warnings.
+//! Facts that readers must know before they trust the figures: results of the user's expectations, an interruption of
+//! the run, and warnings.
 
 use run::Run;
 

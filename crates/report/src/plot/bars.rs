@@ -10,7 +10,7 @@ use run::number::quantity;
 const ROW: f64 = 26.0;
 const BAR: f64 = 15.0;
 
-/// Returns the chart's height, pixels, and its SVG elements.
+/// Returns the chart's height in pixels, and its SVG elements.
 pub(super) fn body(bars: &Bars, frame: Frame) -> (f64, String) {
     let mut out = String::new();
     let top = key(bars, frame, &mut out);
@@ -77,7 +77,7 @@ fn segments(parts: &[Segment], bars: &Bars, at: (f64, f64), scale: f64, out: &mu
     x
 }
 
-/// Draws the legend if segments have different names. Returns the vertical position of the first bar, pixels.
+/// Draws the legend if segments have different names. Returns the vertical position of the first bar.
 fn key(bars: &Bars, frame: Frame, out: &mut String) -> f64 {
     let mut names: Vec<&Segment> = Vec::new();
     for part in bars.rows.iter().flat_map(|r| &r.segments) {

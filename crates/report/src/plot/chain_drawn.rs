@@ -28,7 +28,7 @@ struct Place {
     wide: f64,
 }
 
-/// Returns the chart's height, pixels, and its SVG elements.
+/// Returns the chart's height in pixels, and its SVG elements.
 pub(super) fn body(chain: &Chain, frame: Frame) -> (f64, String) {
     let order = chain.order();
     let steps = order.iter().map(|(_, step)| *step).max().unwrap_or(0) as f64;

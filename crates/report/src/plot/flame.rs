@@ -13,7 +13,7 @@ const MAX_DEPTH: usize = 48;
 /// Maximum number of functions that output forms without pictures list.
 const MAX_LINES: usize = 8;
 
-/// Share of a frame's weight above which its only callee counts as common to all stacks.
+/// Share of a frame's weight that its only callee must exceed, so that this callee counts as common to all stacks.
 const SHARED_PART: f64 = 0.995;
 
 /// A flame graph.

@@ -20,7 +20,7 @@ const INSET: f64 = 4.0;
 /// Number of shades of the colour. Neighbouring boxes mostly have different shades.
 const SHADES: u32 = 4;
 
-/// Returns the chart's height, pixels, and its SVG elements.
+/// Returns the chart's height in pixels, and its SVG elements.
 pub(super) fn body(flame: &Flame, frame: Frame) -> (f64, String) {
     let root = flame.tree();
     let mut drawn =

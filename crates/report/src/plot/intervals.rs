@@ -71,7 +71,7 @@ impl Scale {
     }
 }
 
-/// Returns the chart's height, pixels, and its SVG elements.
+/// Returns the chart's height in pixels, and its SVG elements.
 pub(super) fn body(chart: &Intervals, frame: Frame) -> (f64, String) {
     let values: Vec<String> = chart.rows.iter().map(|r| quantity(r.value, chart.unit)).collect();
     let scale = Scale::of(chart, &values, frame);

@@ -15,7 +15,8 @@ const LINE: f64 = 15.0;
 /// either.
 const KEYLESS_TOP: f64 = 28.0;
 const SMALL_TOP: f64 = 6.0;
-/// Maximum number of points of a line that is drawn with its points. A longer line is drawn without points.
+/// Maximum number of points of a line that is drawn with a mark at each point. A line with more points is drawn without
+/// marks.
 const MAX_DOTS: usize = 80;
 /// Maximum number of points of a line without dots that show their values when the pointer is over them.
 const MAX_HOVER_VALUES: usize = 48;
@@ -33,8 +34,8 @@ struct Area {
     y: View,
 }
 
-/// Returns the chart's height, pixels, and its SVG elements. A long legend makes the chart higher instead of squeezing
-/// its curves.
+/// Returns the chart's height in pixels, and its SVG elements. A long legend makes the chart higher instead of
+/// squeezing its curves.
 pub(super) fn body(plot: &Plot, frame: Frame) -> (f64, String) {
     let mut out = String::new();
     let named: Vec<&Series> = plot.series.iter().filter(|s| !s.label.is_empty() && !s.points.is_empty()).collect();

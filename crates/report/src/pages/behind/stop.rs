@@ -63,7 +63,7 @@ fn end(run: &Run, name: &str, side: &Side, levers: &[&str]) -> Stop {
     }
 }
 
-/// Returns the name of a kind of device, except that a thread is called `thread`, the second argument.
+/// Returns the name of a device's kind. For a thread, returns the argument `thread` instead.
 fn named(kind: &'static str, thread: &'static str) -> &'static str {
     if kind == "thread" { thread } else { kind }
 }
