@@ -1,4 +1,5 @@
-//! Parameters that an experiment has, with their default values. Unknown names and values of a wrong type are refused.
+//! Parameters that an experiment has, with their default values. If a plan contains an unknown name, or a value of the
+//! wrong type, the plan is refused.
 
 use std::collections::BTreeMap;
 

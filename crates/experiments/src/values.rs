@@ -15,7 +15,8 @@ pub(crate) const MODEL: ValueName<String> = ValueName::new("model");
 pub(crate) const BYTES_PER_S: ValueName<f64> = ValueName::new("bytes_per_s");
 /// Utilisation of the busiest wire, where Ethernet's framing counts as use, 0 to 1.
 pub(crate) const WIRE_USE: ValueName<f64> = ValueName::new("wire_use");
-/// Maximum number of connections that the server had accepted, or that the generators had open.
+/// Maximum number of connections that the server had accepted at the same time. In `lab connections`, it is the number
+/// that the generators had open.
 pub(crate) const HELD: ValueName<f64> = ValueName::new("held");
 /// Growth of the server's resident memory per connection, bytes.
 pub(crate) const MEMORY_PER_CONNECTION_BYTES: ValueName<f64> = ValueName::new("memory_per_connection_bytes");

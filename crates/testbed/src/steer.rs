@@ -1,7 +1,7 @@
 //! Chooses the CPUs on which the kernel processes the packets that a host receives. Between namespaces, the kernel does
-//! this receive work on the sender's CPU. The packets for a server would then cost CPU time of its clients. Receive
-//! packet steering moves the work to CPUs of the receiver. Source: Documentation/networking/scaling.rst,
-//! Documentation/admin-guide/sysctl/net.rst (rps_default_mask).
+//! this receive work on the sender's CPU. Without a change, the packets for a server would therefore cost CPU time of
+//! its clients. Receive packet steering moves the work to CPUs of the receiver. Source:
+//! Documentation/networking/scaling.rst, Documentation/admin-guide/sysctl/net.rst (rps_default_mask).
 
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
@@ -49,8 +49,9 @@ impl<'a> Receiver<'a> {
         Self { host, netns, mask, asked }
     }
 
-    /// Returns the host's name and the result. Must be called when the host's interface exists. If the kernel refused
-    /// the mask for future interfaces, sets the mask of the existing interface, for which root is required.
+    /// Returns the host's name, and whether the kernel accepted the CPUs. Must be called when the host's interface
+    /// exists. If the kernel refused the mask for future interfaces, sets the mask of the existing interface, for which
+    /// root is required.
     pub(crate) fn settle(self) -> (String, Steered) {
         let steered = match self.asked {
             true => Ok("rps_default_mask of its namespace"),

@@ -138,9 +138,9 @@ impl Testbed {
         self.medium.made_of()
     }
 
-    /// Returns the amount of traffic that may pass without delay after a pause, as the time that the wire would take
-    /// for it (microseconds). A medium in the kernel has such an allowance, because the kernel's timer may be late by
-    /// this time. Returns 0 if each frame always takes the time that its rate requires.
+    /// Returns how much traffic may pass without delay after a pause, as the time that the wire usually needs for it
+    /// (microseconds). Media that the kernel simulates allow this, because the kernel's timer may be late by this time.
+    /// Returns 0 if every frame takes its full time on the wire, even after a pause.
     pub fn catches_up_us(&self) -> u64 {
         self.medium.catches_up_us()
     }

@@ -69,8 +69,8 @@ fn each_direction_has_the_requested_delay() {
 }
 
 /// Sends datagrams with the numbers from 0 to `count`, at most [`MAX_UNDER_WAY`] ahead of the receiver. Returns the
-/// numbers in the order in which they arrived. `loses` says that the line loses datagrams but does not reorder them.
-/// Each datagram that arrives then shows that all earlier ones have arrived or are lost.
+/// numbers in the order in which they arrived. If `loses` is true, the line loses datagrams but does not reorder them.
+/// In this case, each arrival shows that all earlier datagrams have arrived or are lost.
 fn numbered(count: u32, loses: bool, server: &UdpSocket, client: &UdpSocket) -> Vec<u32> {
     let mut got: Vec<u32> = Vec::new();
     for n in 0..count {
@@ -146,8 +146,8 @@ fn datagrams_arrive_at_the_rate_of_the_line() {
         }
         came.push((u32::from_be_bytes(buffer[..4].try_into().unwrap()), begin.elapsed().as_secs_f64()));
     }
-    // Late reading can make the line seem slower, but not faster. The datagrams of each quarter that arrived earliest,
-    // relative to their numbers, therefore show the true rate.
+    // Late reading can make the line seem slower, but not faster. In each quarter of the test, the datagram that
+    // arrived earliest relative to its number therefore shows the true rate.
     let datagram_s = (1400.0 + 66.0) * 8.0 / 20e6;
     let lateness = |(n, at): &(u32, f64)| at - f64::from(*n) * datagram_s;
     let timely = |from: u32, to: u32| {

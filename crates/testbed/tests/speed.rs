@@ -32,8 +32,8 @@ fn middle(mut list: Vec<f64>) -> f64 {
     list[list.len() / 2]
 }
 
-/// Returns two ratios for a medium. The first is its rate at half speed, divided by its full rate. The second is its
-/// full rate in the second half of the test, divided by that in the first half.
+/// Returns two ratios for a medium. The first is the measured rate at half speed, divided by the measured full rate.
+/// The second is the full rate in the second half of the test, divided by the full rate in the first half.
 fn shares(test: &str, medium: &str) -> Option<[f64; 2]> {
     let bed = bed(test, &Spec::server_and_clients(1, medium))?;
     let _server = iperf_server(&bed, "server", 5201);

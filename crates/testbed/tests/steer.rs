@@ -12,7 +12,7 @@ use loadline_testbed::Spec;
 use sys::netns::OpenSpec;
 use testkit::skip;
 
-/// Number of packets to send. It is far larger than the number of other packets that a CPU receives during the test.
+/// Number of packets to send. This is far more than the number of other packets that a CPU receives during the test.
 const PACKETS: u64 = 20_000;
 /// Number of packets between two pauses. The queue of a CPU has space for more than this number.
 const PACKETS_PER_TURN: u64 = 200;

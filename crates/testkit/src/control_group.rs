@@ -6,7 +6,7 @@ use std::sync::atomic::{AtomicU32, Ordering};
 
 static MADE: AtomicU32 = AtomicU32::new(0);
 
-/// A control group, which is removed when this value is dropped. The group's processes must end before.
+/// A control group, which is removed when this value is dropped. All processes in the group must have ended by then.
 pub struct ControlGroup(PathBuf);
 
 impl ControlGroup {

@@ -55,7 +55,7 @@ pub fn json(binary: &Path, args: &[&str]) -> Value {
     json_of(Command::new(binary).args(args))
 }
 
-/// Runs a command whose last part is a loadline command line, with `--json` added, and parses its output.
+/// Adds `--json` to a command that ends with a loadline command line. Runs the command, and parses its output.
 #[track_caller]
 pub fn json_of(command: &mut Command) -> Value {
     let output = command.arg("--json").stdin(Stdio::null()).output().unwrap();

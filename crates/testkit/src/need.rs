@@ -9,7 +9,7 @@ pub fn required() -> bool {
 }
 
 /// Reports that a test, or a part of one, is skipped, and which requirement the machine lacks. Fails the test if the
-/// machine must meet every requirement. Must not be used for errors of the program under test.
+/// machine must meet every requirement. If the program under test fails, use an assertion instead.
 #[track_caller]
 pub fn skip(test: &str, lacks: impl Display) {
     assert!(!required(), "{test} cannot run although LOADLINE_REQUIRE=all: {lacks}");

@@ -17,8 +17,8 @@ const LOWEST: u32 = 12_000;
 pub(crate) const PATIENCE: Duration = Duration::from_secs(20);
 
 /// Returns a port that was free a moment ago. The port is below the kernel's range of ephemeral ports. An ephemeral
-/// port could become the local port of another test's connection. A client that connects to an ephemeral port on which
-/// no program listens could even connect to itself.
+/// port could become the local port of another test's connection. If no program listens on an ephemeral port, a client
+/// that connects to it could even connect to itself.
 pub fn free_port() -> u16 {
     static NEXT: AtomicU32 = AtomicU32::new(0);
     let range = std::fs::read_to_string("/proc/sys/net/ipv4/ip_local_port_range").unwrap_or_default();
@@ -86,7 +86,8 @@ pub fn signalled(pid: u32, name: &str) -> bool {
     Command::new("kill").args([&format!("-{name}"), &pid.to_string()]).status().unwrap().success()
 }
 
-/// Kills several processes with one call. One call is needed because some of them may end when others do.
+/// Kills several processes with one call. With several calls, some of the processes could end before their own call,
+/// because another one was killed.
 #[track_caller]
 pub fn kill(pids: &[u32]) {
     let mut command = Command::new("kill");

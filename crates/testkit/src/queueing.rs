@@ -45,9 +45,9 @@ pub fn mmc_tail(servers: u32, mu: f64, lambda: f64, t_s: f64) -> f64 {
 
 /// Returns the share of requests that take longer than `t_s` in a closed M/M/1 queue whose users think for exponential
 /// times (machine repairman model). An arriving user sees the queue that a system with one user fewer has (Sevcik and
-/// Mitrani, J. ACM 28, 1981). In that system with `n` users, `j` users are at the server with a probability
-/// proportional to `n! / (n - j)! r^j`. Here, `r` is the service time divided by the think time. With `j` users ahead,
-/// the response time has an Erlang distribution with `j + 1` stages.
+/// Mitrani, J. ACM 28, 1981). If that system has `n` users, the probability of `j` users at the server is proportional
+/// to `n! / (n - j)! r^j`. Here, `r` is the service time divided by the think time. With `j` users ahead, the response
+/// time has an Erlang distribution with `j + 1` stages.
 pub fn users_tail(users: u32, think_s: f64, service_s: f64, t_s: f64) -> f64 {
     let (others, ratio, x) = (users.saturating_sub(1), service_s / think_s, t_s / service_s);
     let (mut weight, mut stage, mut tail, mut whole, mut late) = (1.0, (-x).exp(), (-x).exp(), 0.0, 0.0);

@@ -1,5 +1,5 @@
-//! Code that tests of S-Clients share: a slow server, the load, and checks of every run. (S-Clients open connections at
-//! a fixed rate, whatever the server does.)
+//! Code that tests of S-Clients share: a slow server, the load, and checks of every run. (S-Clients are sockets that
+//! try to connect for at most a fixed time T, and then begin anew.)
 
 use std::path::Path;
 use std::process::Command;

@@ -7,7 +7,7 @@ use tempfile::TempDir;
 
 use crate::{Running, free_port, program};
 
-/// Size of `/file`, bytes. The response with its headers fits into one TCP segment.
+/// Size of `/file`, bytes. The file fits into one TCP segment together with the headers of the response.
 const FILE_BYTES: usize = 1294;
 
 /// Creates the directory with the file. All users can read it, because a server's workers may run without root rights.

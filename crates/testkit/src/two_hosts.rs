@@ -15,8 +15,8 @@ const SERVER: &str = "10.77.0.1";
 pub struct TwoHosts {
     binary: PathBuf,
     dir: tempfile::TempDir,
-    /// Port of the next server. Each server gets a new port. The kernel closes an io_uring, and the listening socket in
-    /// it, only some time after the process has ended.
+    /// Port of the next server. Each server gets a new port, because the previous port may still be in use. The kernel
+    /// closes an io_uring, with its listening socket, only some time after the process has ended.
     port: Cell<u16>,
 }
 

@@ -78,7 +78,7 @@ impl Neighbour {
 /// A queueing model of a server, and the run of a search that tests this server.
 #[derive(Clone, Debug)]
 pub struct VirtualServer {
-    /// The model. Its seed, its stalls (pauses) and its service time are replaced in each trial.
+    /// The queueing model. Its seed, its stalls (pauses) and its service time are replaced in each trial.
     pub server: SimServer,
     run: Run,
     load: LoadPlan,
@@ -183,7 +183,8 @@ impl VirtualServer {
         (0..(length_s / TENTH_S + 0.5) as u32).map(of_tenth).collect()
     }
 
-    /// Gives the search the time that the final experiment would take, as `find` does if it makes no experiment.
+    /// Also gives the search the time that was reserved for the final experiment. `loadline find` does so if this time
+    /// is too short for the experiment.
     #[must_use]
     pub fn without_proof(mut self) -> Self {
         self.without_proof = true;
@@ -197,8 +198,8 @@ impl VirtualServer {
         self
     }
 
-    /// Sets the duration of each trial's other parts than warm-up and window, seconds. On a busy machine, they take
-    /// long, because agents start slowly.
+    /// Sets the duration of each trial's other parts than warm-up and window, seconds. On a busy machine, these parts
+    /// take long, because agents start slowly.
     #[must_use]
     pub fn starting_agents_in(mut self, seconds: f64) -> Self {
         self.around_s = seconds;
@@ -217,8 +218,8 @@ impl VirtualServer {
         self
     }
 
-    /// Adds measurements of the server's CPU time per request. It equals the service time, with a random error per
-    /// trial. `noise` is the standard deviation of its logarithm.
+    /// Adds measurements of the server's CPU time per request. Each measurement equals the service time, multiplied by
+    /// a random error. `noise` is the standard deviation of the error's logarithm.
     #[must_use]
     pub fn with_cpu_time(mut self, noise: f64) -> Self {
         self.cpu_noise = Some(noise);

@@ -2,8 +2,8 @@
 //! a third file, on which both depend.
 //!
 //! The check reads the sources as text. It looks for paths outside of tests that begin with `crate`, `self`, `super` or
-//! the name of a module. A name that is re-exported (`pub use`) counts as a dependency on the file that defines it. If
-//! another crate defines it, it counts as no dependency.
+//! the name of a module. The use of a re-exported name (`pub use`) counts as a dependency on the file that defines the
+//! name. If another crate defines the name, there is no dependency.
 
 #![allow(clippy::unwrap_used)]
 

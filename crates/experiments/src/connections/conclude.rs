@@ -9,7 +9,8 @@ use crate::values::{CONNECTIONS, HELD, KERNEL_MEMORY_PER_CONNECTION_BYTES, MEMOR
 
 /// Maximum user memory per connection that each side (generator or server) may use, bytes.
 const USER_BYTES: f64 = 200.0;
-/// Minimum rate of answered messages in the window, as a share of the rate at which messages should be sent.
+/// Minimum rate of answered messages in the measured window. It is a share of the rate at which messages should be
+/// sent.
 const ANSWERED: f64 = 0.95;
 
 pub(super) fn conclude(run: &mut Run, parameters: &Parameters) {
@@ -40,8 +41,8 @@ pub(super) fn conclude(run: &mut Run, parameters: &Parameters) {
     run.findings.conclusions.retain(|sentence| !sentence.is_empty());
 }
 
-/// Returns the mean number of TCP sockets in the namespace during the window. The number includes a few listening
-/// sockets.
+/// Returns the mean number of TCP sockets in the experiment's network namespace during the measured window. The number
+/// includes a few listening sockets.
 fn sockets(trial: &Trial) -> f64 {
     let recording = trial.server.as_ref().map(|server| &server.recording);
     let mean = recording.and_then(|r| r.sum("socket.tcp_in_use", trial.measured.window, |_| true).value());
@@ -52,7 +53,7 @@ fn failed(trial: &Trial) -> f64 {
     (trial.tally.error_count() + trial.tally.closed_by_server) as f64
 }
 
-/// Formats a response time in whole microseconds. A lower bound is marked as a lower bound.
+/// Formats a response time in whole microseconds. If only a lower bound is known, the text says `at least`.
 fn whole_us(trial: &Trial, figure: SummaryFigure) -> String {
     match trial.latency_us.figure(figure) {
         TimeFigure::Exact(us) => format!("{us:.0} us"),

@@ -1,4 +1,4 @@
-//! Memory per connection. It is the difference between two trials with the same number of processes, divided by the
+//! Memory per connection. The difference in memory between two trials with equally many processes is divided by their
 //! difference in connections. The memory that processes use without connections cancels out.
 
 use run::{Side, Trial, Window};
@@ -33,7 +33,7 @@ fn resident(side: &Side, window: Window) -> Option<f64> {
     side.recording.sum("process.rss", window, own).value()
 }
 
-/// Returns the kernel memory of the whole machine that depends on connections, bytes: slab and socket buffers.
+/// Returns the memory of this machine's kernel that connections use, bytes: slab and socket buffers.
 fn kernel(trial: &Trial) -> Option<f64> {
     let recording = &trial.server.as_ref()?.recording;
     let of = |id: &str| recording.sum(id, trial.measured.window, |_| true).value();

@@ -12,15 +12,15 @@ const SPARE: u64 = 300;
 const MIN_PROCESSES: u32 = 2;
 /// Maximum number of processes per side.
 const MAX_PROCESSES: u32 = 128;
-/// Memory that one connection uses, bytes. It includes both ends in the kernel (10,300 measured) and both processes
-/// (300 measured).
+/// Memory that one connection uses, bytes. Both of its ends in the kernel use 10,300 bytes, and both processes 300
+/// (measured).
 const CONNECTION_BYTES: f64 = 11_000.0;
 /// Memory that a process uses without connections, bytes.
 const PROCESS_BYTES: f64 = 8e6;
 /// Maximum share of the available memory that the experiment may use.
 const MAX_MEMORY_SHARE: f64 = 0.9;
-/// Number of descriptors that this program needs for each process that it controls, and number that any process needs
-/// for itself.
+/// Number of descriptors that this program needs for each process that it controls (`PIPES`), and number that every
+/// process needs for itself (`OWN`).
 const PIPES: u64 = 3;
 const OWN: u64 = 128;
 
@@ -50,8 +50,8 @@ fn free_files() -> Option<f64> {
     Some(numbers.get(2)? - numbers.first()?)
 }
 
-/// Returns the number of processes per side. If `asked` is 0, it is the number that the descriptor limit requires.
-/// Returns an error if `asked` is too small or too large.
+/// Returns the number of processes per side. If `asked` is 0, this number is chosen so that no process exceeds its
+/// descriptor limit. Returns an error if `asked` is too small or too large.
 pub(super) fn processes(connections: u32, asked: u32, descriptors: u64) -> Result<u32, LabError> {
     let each = u32::try_from(descriptors.saturating_sub(SPARE)).unwrap_or(u32::MAX).max(1);
     let needed = connections.div_ceil(each).max(MIN_PROCESSES);

@@ -1,6 +1,6 @@
 //! Network of the experiment: the loopback interface of a separate network namespace. The experiment therefore does not
-//! use up ports, connection tracking entries or TIME_WAIT sockets of this machine. If namespaces are not allowed, the
-//! experiment uses this machine's loopback interface.
+//! use up ports, connection tracking entries or TIME_WAIT sockets of this machine. If the user may not create
+//! namespaces, the experiment uses this machine's own loopback interface.
 
 use lab::{Host, Lab, Local, NamespaceHost};
 use testbed::{Spec, Testbed};
@@ -40,8 +40,8 @@ impl Stage {
         self.client.as_ref()
     }
 
-    /// Returns the ID of a process in the namespace; `None` if this machine's loopback is used. The sockets of this
-    /// process's namespace are counted.
+    /// Returns the ID of a process in the network namespace; `None` if this machine's own loopback interface is used.
+    /// The trial counts the sockets in this namespace.
     pub(super) fn netns_pid(&self) -> Option<u32> {
         self.bed.as_ref().and_then(|bed| bed.netns_pid("server").ok())
     }

@@ -12,8 +12,8 @@ use super::values::OPENED_S;
 use crate::Parameters;
 use crate::values::{CONNECTIONS, HELD, PROCESSES};
 
-/// Names of the counter sources that are read during the trial. None of these sources lists every socket, which would
-/// take too long.
+/// Names of the counter sources that are read during the trial. None of these sources lists all sockets, because
+/// listing a million sockets would take too long.
 const SOURCES: &[&str] = &["process", "cpu", "sockstat", "memory", "observer"];
 /// Maximum time to wait for the end of the load, seconds. Many generators have to close a million connections before
 /// they report their results.
@@ -43,7 +43,8 @@ pub(super) fn conduct(
     let loads: Vec<Load<'_>> = pairs.iter().zip(&servers.addrs).enumerate().map(load).collect();
     let key = Key::default().with(CONNECTIONS, connections).with(PROCESSES, u32::try_from(pairs.len()).ok());
     let label = format!("{connections} connections");
-    // The trials count as fixed loads and not as steps of a sweep, because both request the same rate of messages.
+    // The experiment has two trials, with few and with all connections. They count as fixed loads and not as steps of a
+    // sweep, because both request the same rate of messages.
     let point = Point { label, kind: TrialKind::Fixed, key, within_us: None };
     let mut trial = lab.conduct(&observation, &loads, &point)?;
     if let Some(opened) = trial.measured.opened {

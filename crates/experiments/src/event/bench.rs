@@ -23,7 +23,7 @@ pub(super) struct Timing {
     pub(super) trimmed_us: f64,
     /// Mean number of events per call.
     pub(super) returned: f64,
-    /// Number of calls that found no events, and would therefore have blocked. The other figures leave out these calls.
+    /// Number of calls that found no events, so that they would have blocked. All other figures leave out these calls.
     pub(super) rejected: usize,
     /// Time per event, microseconds. It includes the arrival of the data, the event's share of the call, and reading
     /// the data.
@@ -72,8 +72,8 @@ pub(super) fn timed(caller: &mut impl Caller, most: usize) -> (u64, usize) {
     (tsc::counts().wrapping_sub(start), count)
 }
 
-/// Times calls. Before each call, every connection without unread data gets `pieces` pieces of data, which become one
-/// event.
+/// Times calls. Before each call, every connection without unread data gets `pieces` pieces of data. The call returns
+/// one event for all pieces of a connection.
 pub(super) fn calls(
     caller: &mut impl Caller,
     hot: &mut Hot,
@@ -107,8 +107,8 @@ pub(super) fn calls(
     Timing { whole_us, ..Timing::of(counts, events, rejected, clock) }
 }
 
-/// Times two callers that have declared interest in the same connections. Both callers get each group of events, one
-/// after the other. They alternate in being first.
+/// Times two callers that have declared interest in the same connections. Each group of events is returned first to one
+/// caller and then to the other. The callers alternate in being first.
 pub(super) fn side_by_side(
     (one, other): (&mut impl Caller, &mut impl Caller),
     hot: &mut Hot,

@@ -11,8 +11,8 @@ use crate::values::PROCESSES;
 
 /// Backends on which the cost of a call must not grow with cold connections.
 const FLAT: [&str; 2] = ["epoll", "uring"];
-/// Variants of io_uring. Each has a name, words for its work when it delivers events, and the maximum cost of an event
-/// as a share of epoll's cost (`None` for no check).
+/// Variants of io_uring. Each has a name, words for its work when it delivers events, and a limit. The limit is the
+/// maximum cost of an event, as a share of epoll's cost (`None` for no check).
 const RINGS: [(&str, &str, Option<f64>); 3] = [
     ("uring", "told what has been read, so it looks again only at the rest", Some(0.75)),
     ("uring untold", "looks again at every event", None),
@@ -113,8 +113,8 @@ fn growth(run: &mut Run, name: &str) -> Option<(f64, f64, f64)> {
     let fit = judge::fit::line_fit(&found, "cold", "call_us")?;
     let most = found.iter().map(|p| p.0).fold(0.0, f64::max);
     let least = found.iter().map(|p| p.0).fold(f64::INFINITY, f64::min);
-    // The base cost is measured with the fewest cold connections. The intercept of the fitted line would not do,
-    // because it can be far from the measured values.
+    // The base cost is measured with the fewest cold connections. The intercept of the fitted line is not used, because
+    // it can be far from the measured values.
     let base = middle(run, |t| on(t, name) && cold(t) == Some(least), TRIMMED_US)?.max(1e-9);
     let growth = fit.coefficients.get("slope")? * (most - least) / base;
     run.findings.fits.insert(fit_name(name), fit);
@@ -175,7 +175,7 @@ fn full_array(run: &mut Run) {
     run.findings.conclusions.extend(conclusions);
 }
 
-/// Compares calls by the number of arrivals (pieces of data) per event.
+/// Compares the costs of calls whose events have different numbers of arrivals (pieces of data).
 fn hot_rate(run: &mut Run) {
     let cost = |run: &Run, name: &str, arrivals: u32| {
         middle(run, |t| on(t, name) && t.key.get(ARRIVALS) == Some(arrivals), TRIMMED_US)

@@ -45,8 +45,8 @@ impl Hot {
     }
 
     /// Opens connections with one decoy each. A connection and its decoy together always get `pieces` pieces of data.
-    /// However many of them go to the connection, the work between two calls and the state of the caches are therefore
-    /// the same.
+    /// The work between two calls and the state of the caches therefore do not depend on how many of the pieces go to
+    /// the connection.
     pub(super) fn open_with_decoys(count: usize, pieces: usize) -> Result<Self, LabError> {
         let decoys = Some((Box::new(Self::open(count)?), pieces));
         Ok(Self { decoys, ..Self::open(count)? })

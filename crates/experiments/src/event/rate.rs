@@ -19,7 +19,7 @@ const ARRIVALS_TRIED: [usize; 4] = [1, 2, 4, 8];
 const EVENTS: usize = 10;
 /// Number of calls for warming up, which are not counted.
 const WARM: usize = 100;
-/// Time for all numbers of arrivals together, as a multiple of the time for one point of the sweeps.
+/// Time for all numbers of arrivals together, as a multiple of the time for one point of the experiment's sweeps.
 const SECONDS_SHARE: u32 = 6;
 
 /// Measures the cost of a call by arrivals per event, for every backend that checks events at delivery.

@@ -16,7 +16,8 @@ use lab::{CpuSplit, Lab, LabError, Local, start_server, target};
 /// Size of the paper's large file, bytes.
 pub(super) const LARGE_BYTES: u64 = 40 << 20;
 /// Congestion control algorithm of the web server and the proxy. An algorithm that paces, such as BBR, can limit
-/// connections with small windows to a very low rate for seconds. The web server would then be the bottleneck.
+/// connections with small windows to a very low rate for seconds. In such a second, the web server would be the
+/// bottleneck.
 const CONGESTION: &str = "reno";
 /// Connect timeout of the S-Clients, as in the paper that introduced S-Clients, milliseconds.
 const CONNECT_TIMEOUT_MS: f64 = 500.0;
@@ -29,9 +30,9 @@ const WARM_UP: Duration = Duration::from_millis(150);
 pub(super) struct Web {
     _server: AgentGroup,
     addr: SocketAddr,
-    /// Receive buffer of the proxy's connections to the web server, bytes. When the proxy reads the buffer empty, the
-    /// window opens and the next piece arrives. The proxy's reads therefore determine how many events a call returns
-    /// together.
+    /// Receive buffer of the proxy's connections to the web server, bytes. When the proxy has read all data in the
+    /// buffer, the TCP window opens and the next piece arrives. The times of the proxy's reads therefore determine how
+    /// many events a call returns together.
     buffer_bytes: u32,
 }
 
@@ -62,8 +63,8 @@ pub(super) fn proxy_plan(web: &Web, places: &CpuSplit, events: &str) -> ServePla
         ("events", events.to_string()),
         ("upstream_buffer", web.buffer_bytes.to_string()),
         ("congestion", CONGESTION.to_string()),
-        // The proxy does not pause to gather events. Only the calls themselves then determine how many events are
-        // returned together.
+        // The proxy does not pause to gather events. The number of events per call therefore depends only on the
+        // duration of the calls.
         ("gather_us", "0".to_string()),
     ];
     plan.options.extend(options.map(|(name, value)| (name.to_string(), value)));
@@ -71,8 +72,8 @@ pub(super) fn proxy_plan(web: &Web, places: &CpuSplit, events: &str) -> ServePla
 }
 
 /// Starts clients that fetch one file after the other, each on a new connection. They stop when the returned group is
-/// dropped. Like the S-Clients in figure 6, each client has one transfer at a time. Real S-Clients would start more
-/// transfers, because the proxy accepts every connection.
+/// dropped. As in figure 6 of the paper, each client has one transfer at a time. S-Clients would start more transfers
+/// than that, because the proxy accepts every connection.
 pub(super) fn clients(lab: &Lab<'_>, places: &CpuSplit, addr: SocketAddr, number: u32) -> Result<AgentGroup, LabError> {
     let intensity = Intensity::Closed { connections: number.max(1), pipeline: 1, think: ThinkTime::default() };
     generator(lab, places, addr, intensity)

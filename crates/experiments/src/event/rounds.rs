@@ -8,14 +8,14 @@ use sys::tsc::Calibration;
 use super::bench::{Amount, Timing};
 use crate::Parameters;
 
-/// Largest array of events in figure 6 of the paper.
+/// Largest array size (maximum number of events per call) in figure 6 of the paper.
 const SOURCE_ARRAY: usize = 10;
-/// Number of additional rounds for those points of the paper that still have too few calls. A point may lack calls
-/// because rounds were rejected or slow.
+/// Number of additional rounds for those points of the paper that have too few calls after the usual rounds. A point
+/// may lack calls because rounds were rejected or slow.
 const MORE_ROUNDS: u32 = 2;
 
-/// Timed calls of several rounds at one point. If a call of a round would have blocked, the round is rejected, because
-/// the proxy was not saturated. If all rounds are rejected, their calls are used anyway, and the point is marked as not
+/// Timed calls of several rounds at one point. If a call of a round would have blocked, the proxy was not saturated,
+/// and the round is rejected. If all rounds are rejected, their calls are used anyway, and the point is marked as not
 /// saturated.
 #[derive(Default)]
 pub(super) struct Rounds {

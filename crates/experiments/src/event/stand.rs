@@ -134,7 +134,7 @@ impl Bench {
         let cpus = &self.cpus.server;
         std::thread::scope(|scope| {
             let body = || {
-                // An error means that the thread shares its CPU with other threads, which is acceptable.
+                // If this fails, the thread shares its CPU with other threads, which is acceptable.
                 let _ = sys::limits::confine_to_cpus(cpus);
                 work(self)
             };
@@ -146,8 +146,8 @@ impl Bench {
     }
 }
 
-/// Accepts `wanted` connections. If the clients have stopped opening connections, returns the accepted ones after a
-/// second without a new one.
+/// Accepts `wanted` connections. If the clients have stopped opening connections, waits until no new one has arrived
+/// for a second, and returns those accepted so far.
 fn accept(listener: &OwnedFd, wanted: usize, open_done: &AtomicBool) -> Vec<OwnedFd> {
     let (mut list, mut last) = (Vec::with_capacity(wanted), Instant::now());
     while list.len() < wanted {

@@ -1,6 +1,6 @@
-//! Sweeps of `lab event-api` with a fixed number of cold (idle) connections. They reproduce figures 6 and 7 of the
-//! paper with the paper's load. Further trials compare the library with the plain system call, and compare the backends
-//! for large arrays of events.
+//! Sweeps of `lab event-api` with a fixed number of cold (idle) connections. Two sweeps reproduce figures 6 and 7 of
+//! the paper, with the paper's load. Further trials compare the library with the plain system call, and compare the
+//! backends for large arrays of events.
 
 use ::event::{Backend, Options};
 use run::Key;

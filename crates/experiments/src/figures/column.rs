@@ -19,7 +19,7 @@ pub(crate) enum Show {
     Value,
     /// Growth of the value since the previous row, as a share of the previous value.
     Growth,
-    /// Difference from the previous row.
+    /// Difference from the value in the previous row.
     Change,
     /// The value. If it is within the noise, the limit of the noise instead, as `< LIMIT`.
     Above(Of),

@@ -1,5 +1,5 @@
-//! Tables and charts of experiments. Each experiment's folder contains their specifications. This module builds data
-//! from a specification and the trials, and a report draws the data.
+//! Tables and charts of experiments. Each experiment's folder contains their specifications. This module builds the
+//! data of tables and charts from a specification and the trials. Reports draw them from this data.
 
 mod chart;
 mod column;
@@ -27,8 +27,8 @@ pub(crate) struct Figures {
     pub(crate) tables: &'static [TableSpec],
     /// Charts of the experiment.
     pub(crate) charts: &'static [ChartSpec],
-    /// Times by which two runs can be compared. Each has a description and the names of several values. Of these, the
-    /// first one that a trial has is used.
+    /// Times by which two runs can be compared. Each entry has a description and the names of several values. The first
+    /// of these values that a trial has is used.
     pub(crate) compared: &'static [(&'static str, &'static [ValueName<f64>])],
 }
 

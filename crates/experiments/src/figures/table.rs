@@ -43,7 +43,8 @@ pub(super) fn of_trials(spec: &TableSpec, trials: &[Trial]) -> Option<ResultTabl
     })
 }
 
-/// Builds the published table. Its values are not changed, but numbers are formatted and aligned to the right.
+/// Builds the published table. The published values are not changed, but numbers are formatted and aligned to the
+/// right.
 pub(super) fn of_publication(caption: &str, csv: &str) -> ResultTable {
     let mut lines =
         csv.lines().filter(|l| !l.starts_with('#') && !l.is_empty()).map(|l| l.split(',').collect::<Vec<_>>());

@@ -35,8 +35,8 @@ fn all_ran(rows: &[&Trial], parameters: &Parameters) -> Check {
     Check::new("rows that ran", ran as f64, AtLeast, models as f64)
 }
 
-/// Checks that the server created as many threads as the model's rule says for its number of connections. The number is
-/// taken at a time when connections neither come nor go.
+/// Checks that the server created as many threads as the model's rule says for its number of connections. Both numbers
+/// are from a time when connections neither come nor go.
 fn threads(rows: &[&Trial]) -> Vec<Check> {
     let one = |t: &&Trial| {
         let r = &t.results;
@@ -48,11 +48,12 @@ fn threads(rows: &[&Trial]) -> Vec<Check> {
 }
 
 /// Checks the collapse of select with arrays in entries 1 and 2. The paper's server accepted only a part of the
-/// connections, and transferred no bytes. The server of this model, too, accepts only one connection per wait, so for
-/// both entries the share of accepted connections is checked. In entry 2, its throughput is also checked, because few
-/// connections are ready at a time. In entry 1, fewer connections are accepted before the trial ends than in the paper,
-/// so the throughput would mean nothing. Instead, the throughput of the variant that accepts all connections is
-/// compared with select's, if both hold at least as many connections as the paper's server.
+/// connections, and transferred no bytes. In loadline, the I/O model `select-array` also accepts only one connection
+/// per wait. Its share of accepted connections is therefore checked in both entries. In entry 2, the throughput of
+/// `select-array` is also checked, because few connections are ready at a time. In entry 1, the trial ends before as
+/// many connections are accepted as in the paper, so this throughput would mean nothing. Instead, the throughput of the
+/// variant that accepts all connections is compared with select's, if both hold at least as many connections as the
+/// paper's server.
 fn collapse(rows: &[&Trial]) -> Vec<Check> {
     let as_many = |t: &&Trial| t.results.get(HELD).is_some_and(|held| held >= COLLAPSED[0].1);
     let asked = |t: &&Trial| t.key.get(CONNECTIONS).is_some_and(|n| f64::from(n) >= COLLAPSED[0].1);

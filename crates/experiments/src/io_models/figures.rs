@@ -1,4 +1,4 @@
-//! Tables and charts of `lab io-models`. (Its source 4 is the published table of I/O models.)
+//! Tables and charts of `lab io-models`. (In titles and captions, "source 4" is the published table of I/O models.)
 
 use run::FigureUnit;
 use run::number::Unit;

@@ -17,7 +17,7 @@ use crate::values::{HELD, KERNEL_MEMORY_PER_CONNECTION_BYTES};
 const PAGE_BYTES: f64 = 4096.0;
 /// Names of the counter sources that are read before the load.
 const SOURCES: [&str; 4] = ["process", "sockstat", "slab", "memory"];
-/// Number of samples that are kept, and time between two samples.
+/// Number of latest samples that are kept (`SAMPLES`), and time between two samples (`EVERY`).
 const SAMPLES: usize = 5;
 const EVERY: Duration = Duration::from_millis(40);
 /// Maximum number of samples before the memory must have settled. Memory that the previous trial used is freed within a
@@ -97,15 +97,15 @@ impl Before {
     }
 }
 
-/// Growth of a part of the memory; the limit of the noise if the growth is within the noise.
+/// Growth of a part of the memory, bytes. If it is within the noise, the limit of the noise is stored instead.
 #[derive(Clone, Copy, Debug, PartialEq)]
 enum Growth {
     Bytes(f64),
     BelowNoise(f64),
 }
 
-/// Computes a growth from the memory during the load (`now`) and the mean and spread of the samples before. A negative
-/// growth shows that the noise is at least as large as its size.
+/// Computes a growth from the memory during the load (`now`) and the mean and spread of the samples before. If the
+/// memory has shrunk, the noise must be at least as large as the decrease.
 fn growth(now: f64, before: f64, spread: f64) -> Growth {
     let (grown, noise) = (now - before, spread.max(before - now));
     if grown > noise || grown == 0.0 { Growth::Bytes(grown) } else { Growth::BelowNoise(noise) }

@@ -5,7 +5,7 @@ use run::{Blocks, Intensity, LoadPlan, Protocol, ThinkTime, Trial};
 use crate::Parameters;
 use crate::values::BYTES_PER_S;
 
-/// Number of blocks of the usual size, and size of all later blocks as a multiple of the usual size. The paper's last
+/// Size of each block after the first [`FIRST_BLOCKS`] blocks, as a multiple of the usual block size. The paper's last
 /// client machine had blocks of 4,000 connections.
 const LATER_BLOCKS: u32 = 4;
 

@@ -1,5 +1,5 @@
 //! Server processes of an entry (load), and the division of its blocks of connections among them. An entry has one
-//! server process, or as many as the descriptor limit requires.
+//! server process, or more if one process may not open enough descriptors.
 
 use std::net::SocketAddr;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -26,9 +26,9 @@ pub(super) struct Layout {
     pub(super) server_of: Vec<usize>,
 }
 
-/// Assigns each block to the server process that has the fewest connections so far. If `processes` is 0, there are as
-/// many processes as the descriptor limit requires. The I/O models with groups need up to two more descriptors for
-/// every 62 connections.
+/// Assigns each block to the server process that has the fewest connections so far. If `processes` is 0, there are just
+/// enough processes that none exceeds its descriptor limit. The I/O models with groups need up to two more descriptors
+/// for every 62 connections.
 pub(super) fn layout(blocks: &[u32], processes: u32, descriptors: u64) -> Layout {
     let room = (descriptors.saturating_sub(SPARE) * 62 / 64).max(1);
     let all: u64 = blocks.iter().map(|n| u64::from(*n)).sum();

@@ -1,5 +1,6 @@
 //! Alternating trials of the completion port and of the other I/O models with the lowest cost per message. Trials that
-//! are minutes apart cannot be compared. The machine's speed changes by more than the models differ in their cost.
+//! are minutes apart cannot be compared. Meanwhile, the machine's speed may change by more than the models differ in
+//! their cost.
 
 use std::collections::BTreeMap;
 

@@ -47,10 +47,10 @@ pub(super) fn growth_words(trials: &[Trial], steps: &[Step]) -> String {
 /// Lowest CPU utilisation with which clients may be waiting for the server's CPU.
 const SERVER_BUSY: f64 = 0.8;
 
-/// Derives from the server's CPU time per read where reads are delayed. The arguments are the CPU time per read with
-/// one client and with all clients, the server's CPU utilisation with all, and both response times. The delay is
-/// outside of the server if three conditions hold. The CPU time per read stayed the same, the server's CPU was not
-/// full, and the response time grew.
+/// Derives from the server's CPU time per read where reads are delayed. `a_read` and `r_us` are the CPU time per read
+/// and the response time, each with one client and with all clients. `busy` is the server's CPU utilisation with all
+/// clients. The delay is outside of the server if three conditions hold. The CPU time per read stayed the same, the
+/// server's CPU was not full, and the response time grew.
 fn where_the_delay_is(a_read: [f64; 2], busy: f64, r_us: [f64; 2]) -> &'static str {
     if [a_read[0], a_read[1], busy, r_us[0], r_us[1]].iter().any(|v| v.is_nan()) {
         return "which says nothing while a part of it is unknown";

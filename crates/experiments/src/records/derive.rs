@@ -63,21 +63,21 @@ pub(super) fn derive(trial: &mut Trial) {
     let tally = &trial.measured.tally;
     let messages = (tally.bytes_sent + tally.bytes_received) as f64 / tally.completed.max(1) as f64;
     // These message sizes use the counts of the whole trial. The measured window begins and ends in the middle of
-    // reads. This would distort the sizes of the two messages (60 and 2108 bytes).
+    // reads. Counts of the window would therefore distort the sizes of the two messages (60 and 2108 bytes).
     let each = |bytes: u64, n: u64| bytes as f64 / n.max(1) as f64;
     let whole = &trial.tally;
     let (sent, received) = (each(whole.bytes_sent, whole.sent), each(whole.bytes_received, whole.completed));
     let wire = wire(trial);
     let results = &mut trial.results;
     results.put(BYTES_PER_S, x * record);
-    // The study counts whole messages, which include their headers, in both directions.
+    // The study counts whole messages, including their headers, in both directions.
     results.put(MESSAGE_BYTES_PER_S, x * messages);
     results.put(MESSAGE_OUT_BYTES, sent);
     results.put(MESSAGE_IN_BYTES, received);
     results.put(RESPONSE_N_OVER_X_US, clients / x * 1e6);
     if let Some(wire) = wire {
         let (bytes, frames) = wire.all;
-        // Rate of the bytes that an end sent and received, as a share of the wire's rate.
+        // Rate of the bytes that one host (client or server) sent and received, as a share of the wire's rate.
         results.put(CLIENT_THROUGHPUT_SHARE, x * messages / wire.rate);
         results.put(WIRE_USE, wire.use_);
         results.put(WIRE_USE_WITHOUT_FRAMING, (wire.bytes_per_s - FRAMING * wire.frames_per_s) / wire.rate);

@@ -77,8 +77,8 @@ impl NamespaceHosts {
     }
 }
 
-/// Returns the fixed time per exchange, milliseconds: the requested time, if any. Otherwise, it is the study's time on
-/// the study's network, and 0 on other media.
+/// Returns the fixed time per exchange, milliseconds. This is the requested time (`asked`), if there is one. Otherwise,
+/// it is the study's time on the study's network, and 0 on other media.
 fn exchange_ms(lab: &mut Lab<'_>, bed: &Testbed, asked: f64) -> f64 {
     let exchange_ms = match asked >= 0.0 {
         true => asked,

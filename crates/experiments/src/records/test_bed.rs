@@ -142,8 +142,8 @@ impl TestBed {
         self.bed().is_some()
     }
 
-    /// Returns the amount of traffic that may pass without delay after a pause, as the time that the wire would take
-    /// for it (microseconds). Returns NaN for the hosts of a plan.
+    /// Returns how much traffic may pass without delay after a pause, as the time that the wire usually needs for it
+    /// (microseconds). Returns NaN for the hosts of a plan.
     pub(super) fn catches_up_us(&self) -> f64 {
         self.bed().map_or(f64::NAN, |made| made.bed.catches_up_us() as f64)
     }

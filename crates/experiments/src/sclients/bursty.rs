@@ -52,7 +52,7 @@ fn arrivals(parameters: &Parameters) -> Vec<(String, f64, f64, Arrival)> {
 }
 
 /// Returns the load plan of a trial. Each arrival is one connect of an S-Client. The S-Client gives the connect up
-/// after the timeout T, and does not try again. This corresponds to the think times in the paper. The trial lasts a
+/// after the timeout T, and does not try again. The paper's clients wait for think times instead. The trial lasts a
 /// whole number of periods, and all its requests are counted.
 fn offering(parameters: &Parameters, rate: f64, peak: f64, arrival: Arrival) -> LoadPlan {
     let seconds = parameters.number("periods", 2.0) * parameters.number("period_s", 5.0);

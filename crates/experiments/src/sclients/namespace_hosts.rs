@@ -43,9 +43,9 @@ impl NamespaceHosts {
         Self::on(lab, &Spec::server_and_clients(clients as usize, medium), &places(), server)
     }
 
-    /// Builds the hosts so that the kernel processes the packets for the server on the server's own CPU. A network
-    /// card's interrupts would have the same effect. Otherwise, the kernel would process these packets on the sender's
-    /// CPU. A note says which CPU does this work.
+    /// Builds the hosts so that the kernel processes the packets for the server on the server's own CPU. On a real
+    /// host, the network card's interrupts have the same effect. Without this setting, the kernel would process these
+    /// packets on the sender's CPU. A note says which CPU does this work.
     pub(super) fn build_receiving(
         lab: &mut Lab<'_>,
         medium: &str,

@@ -81,8 +81,8 @@ fn put_counts(trial: &mut Trial) {
     let per_s = |id: &str| sum(id).map(|n| n / window.length_s().max(1e-9));
     trial.results.put(OVERFLOWS_PER_S, per_s("tcp.listen_overflows"));
     trial.results.put(COOKIES_SENT_PER_S, per_s("tcp.syncookies_sent"));
-    // A phantom connection is open for the client, but unknown to the server. Their number is the number of connections
-    // that the clients established, minus the number that the server's kernel opened.
+    // A phantom connection is open for the client, but unknown to the server. To count phantoms, the connections that
+    // the server's kernel opened are subtracted from those that the clients established.
     let connected = trial.tally.connected as f64;
     trial.results.put(PHANTOMS, trial.results.get(OPENS_KERNEL).map(|opens| (connected - opens).max(0.0)));
 }
@@ -152,8 +152,8 @@ fn phantoms(run: &Run) -> String {
 }
 
 /// Returns the difference between the SYNs that the generator sent and those that the filter counted, as a share of
-/// those sent. The kernel's count would not do. If the accept queue is full, it also counts the last acknowledgements
-/// of phantom connections.
+/// those sent. The kernel's count is not used here. If the accept queue is full, the kernel also counts the last
+/// acknowledgements of phantom connections.
 fn unarrived(trial: &Trial) -> Option<f64> {
     let (sent, arrived) = (trial.results.get(SYNS_GENERATOR)?, trial.results.get(SYNS_FILTER)?);
     Some((sent - arrived).abs() / sent.max(1.0))

@@ -39,8 +39,8 @@ pub(crate) fn run(lab: &mut Lab<'_>, parameters: &Parameters) -> Result<(), LabE
     Ok(())
 }
 
-/// Runs trials with more and more descriptors, until the generator cannot send as fast as they allow. Returns the
-/// reason for this; `None` if the generator was always fast enough.
+/// Runs trials with more and more descriptors, until the generator cannot send at the rate that the descriptors allow.
+/// Returns what limited the generator; `None` if it was always fast enough.
 fn s_clients(
     lab: &mut Lab<'_>,
     setup: &mut TestSetup,
@@ -165,7 +165,7 @@ fn s_clients_words(most: f64, capacity: f64, ends: Option<&str>) -> String {
     )
 }
 
-/// Describes the rate of simple clients, which was constant or not.
+/// Describes the rate of simple clients, and says whether it was constant.
 fn simple_clients(mean: f64, spread: f64) -> String {
     match spread <= FLAT {
         true => format!(
@@ -179,8 +179,8 @@ fn simple_clients(mean: f64, spread: f64) -> String {
 }
 
 /// Returns the largest relative difference between the three counts of SYNs (by the generator, the kernel and the
-/// filter) in a trial. Returns `None` for a trial with simple clients. Their kernel sends a SYN again after a second,
-/// which the generator does not count.
+/// filter) in a trial. Returns `None` for a trial with simple clients. For such clients, the kernel sends an unanswered
+/// SYN again after a second, and the generator does not count this second SYN.
 fn counts_apart(trial: &Trial) -> Option<f64> {
     trial.key.get(DESCRIPTORS)?;
     let of = &trial.results;

@@ -64,8 +64,8 @@ impl TestSetup {
         }
     }
 
-    /// Returns the number of CPUs that the clients of a trial may use. On the hosts of a plan, it is that of the host
-    /// whose counters the trial shows.
+    /// Returns the number of CPUs that the clients of a trial may use. On the hosts of a plan, this is the number of
+    /// CPUs of the client host whose counters the trial contains.
     pub(crate) fn client_cpus(&self, trial: &Trial) -> f64 {
         match &self.hosts {
             Hosts::NamespaceHosts(bed) => bed.client_cpus(),

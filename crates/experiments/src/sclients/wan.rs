@@ -1,6 +1,6 @@
 //! `lab wan`: a server behind a long line with delay and loss. The longer the delay, the longer a connection stays
-//! open. A server with a limited number of threads, which needs at least one thread per open connection, therefore
-//! loses throughput. A server with an event loop only has more open connections.
+//! open. A server with a limited number of threads, and one thread per open connection, therefore loses throughput. A
+//! server with an event loop does not: it only has more open connections.
 
 use run::Relation::{AtLeast, AtMost};
 use run::{Arrival, Check, Intensity, Key, LoadPlan, Run, Trial};

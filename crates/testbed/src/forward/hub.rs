@@ -48,8 +48,8 @@ impl Hub {
         self.stations.iter().filter_map(|s| s.waiting.front().map(|w| w.since_ns))
     }
 
-    /// Returns the station that sends next at time `at_ns`: the first one, after the station that sent last, that has a
-    /// waiting frame.
+    /// Returns the station that sends next at time `at_ns`. The stations are asked in order, beginning after the
+    /// station that sent last. The first one with a waiting frame sends next.
     fn next_station(&self, at_ns: u64) -> Option<usize> {
         let count = self.stations.len();
         let order = (1..=count).map(|step| (self.turn + step) % count);

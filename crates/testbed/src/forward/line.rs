@@ -2,8 +2,9 @@
 //! reordering.
 //!
 //! A frame may be lost. Otherwise it waits until the line's rate allows it to be sent, and then travels for `delay` ±
-//! `jitter` (uniformly distributed). Frames stay in order, except for a share `reorder` of them. As in netem, these
-//! frames travel without delay. All random decisions depend only on the seed and the sequence of frames.
+//! `jitter` (uniformly distributed). Frames stay in order, except for a share `reorder` of them. As in the kernel's
+//! network emulator (netem), these reordered frames travel without delay. All random decisions depend only on the seed
+//! and the sequence of frames.
 
 use super::queue::Serialiser;
 use super::usage::wire_bytes;

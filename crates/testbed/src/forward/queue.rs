@@ -57,8 +57,8 @@ impl Serialiser {
         self.queued
     }
 
-    /// Returns the total time for which the sender was busy until `now_ns`, nanoseconds. The time for frames that are
-    /// still waiting is not included.
+    /// Returns the total time for which the sender was busy until `now_ns`, nanoseconds. The time that waiting frames
+    /// will need is not included.
     pub(crate) fn busy_ns(&self, now_ns: u64) -> u64 {
         self.busy_ns - self.free_ns.saturating_sub(now_ns)
     }

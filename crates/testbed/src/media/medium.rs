@@ -53,8 +53,8 @@ pub(crate) trait BuiltMedium: Send + Sync {
         Err(NO_RATE.into())
     }
 
-    /// Returns the amount of traffic that may pass without delay after a pause, as the time that the wire would take
-    /// for it (microseconds). Returns 0 if each frame always takes the time that its rate requires.
+    /// Returns how much traffic may pass without delay after a pause, as the time that the wire usually needs for it
+    /// (microseconds). Returns 0 if every frame takes its full time on the wire, even after a pause.
     fn catches_up_us(&self) -> u64 {
         0
     }

@@ -10,9 +10,9 @@ use super::medium::Wire;
 use crate::error::{Result, setup};
 use crate::forward::Counts;
 
-/// Maximum lateness of the kernel's timer with which the wire still reaches its full rate, microseconds. After a pause,
-/// as much traffic passes without delay as the wire sends in this time. `htb` sends a whole frame, and then waits until
-/// it has enough tokens again. With `htb`, this time may therefore be shorter than the time for one frame. `tbf` would
+/// Maximum delay of the kernel's timer with which the wire still reaches its full rate, microseconds. After a pause,
+/// the wire sends the traffic of this time without delay. With `htb`, this time may be shorter than the time for one
+/// frame: `htb` first sends a whole frame, and then waits until it has enough tokens again. The alternative `tbf` would
 /// need enough tokens for a whole frame in advance.
 pub(super) const MAX_LATENESS_US: u64 = 400;
 /// Maximum size of a frame on the wire, bytes. Each class sends this many bytes per turn.

@@ -21,8 +21,8 @@ use crate::forward::{Engine, FRAMING_BYTES, Hub};
 use crate::net::{Net, port_name};
 use crate::tools;
 
-/// Maximum number of bytes in each station's queue. At 10 Mbit/s, a queue of more than about 1 s would hide losses. But
-/// the queue must have space for a whole TCP window of a client.
+/// Maximum number of bytes in each station's queue. At 10 Mbit/s, a queue of more than about 1 s would hide losses. On
+/// the other hand, the queue must have space for a whole TCP window of a client.
 const LIMIT_BYTES: u64 = 192_000;
 
 #[derive(Debug)]
@@ -70,8 +70,8 @@ impl MediumPlan for Shared {
 }
 
 impl Shared {
-    /// Creates the `ifb` interface through which all frames pass. This is the first step, because it fails if the
-    /// kernel lacks a feature.
+    /// Creates the `ifb` interface through which all frames pass. This step comes first, because it shows whether the
+    /// kernel has all required features.
     fn serialiser(&self, net: &Net) -> Result<()> {
         tools::ip(&net.middle.netns, "link add ifb0 type ifb\nlink set ifb0 up\n")?;
         tools::tc(&net.middle.netns, &stations(self.bits_per_s, net.hosts.len()))

@@ -128,8 +128,8 @@ impl MediumSlowdown {
 
 impl Drop for MediumSlowdown {
     fn drop(&mut self) {
-        // The keeper closes the connection as soon as it has restored the full rate, so reading waits for this moment.
-        // An error cannot be handled here, so it is ignored.
+        // The keeper closes the connection as soon as it has restored the full rate. Reading until the end therefore
+        // waits for this moment. Errors cannot be handled in `drop`, so they are ignored.
         let _ = self.stream.shutdown(Shutdown::Write);
         let _ = self.stream.read(&mut [0; 1]);
     }

@@ -27,7 +27,7 @@ pub fn up(name: &str, program: &Path, arguments: &[String]) -> Result<Status> {
     }
     let mut words = String::new();
     if let Some(mut error) = child.stderr.take() {
-        // An error is ignored, because the exit status is enough to know that the keeper failed.
+        // An error is ignored here, because the missing line already shows that the keeper failed.
         let _ = error.read_to_string(&mut words);
     }
     let _ = child.wait();

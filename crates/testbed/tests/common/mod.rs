@@ -141,7 +141,7 @@ pub(crate) fn this_test(name: &str, env: &[(&str, &str)], uid: Option<u32>) -> C
 }
 
 /// Runs a test of this program again as a user without rights. Does nothing if the current user is not root, because
-/// the test has then already run without root rights.
+/// the test has in this case already run without root rights.
 pub(crate) fn again_without_root(test: &str, measured: &str) {
     if !is_root() {
         return println!("{measured} runs without root here anyway");

@@ -1,4 +1,4 @@
-// Servers and clients in Go with which loadline is tested: servers that count their requests, a gRPC client, and h2spec.
+// Servers and clients in Go with which loadline is tested: servers that count requests, a gRPC client, and h2spec.
 //
 // usage: peers http DIR | grpc DIR | call ADDRESS | h2spec-server ADDRESS | h2spec-client CONNECTIONS PROGRAM ARGUMENTS
 //

@@ -1,15 +1,15 @@
-//! Bottleneck of a trial with many connections. If fewer connections than attempted were held, it is the reason for
-//! this. Otherwise, there is no bottleneck if the server handles the whole offered load. If it does not, the bottleneck
-//! is the judge's verdict on this trial.
+//! Bottleneck of a trial with many connections. If fewer connections were held than attempted, the bottleneck is what
+//! limited their number. If the server handles the whole offered load, there is no bottleneck. In all other cases, the
+//! bottleneck is the judge's verdict on this trial.
 
 use run::{Bottleneck, LimitedBy, Run, Trial};
 
 use super::ended::Ended;
 use crate::values::BYTES_PER_S;
 
-/// Minimum share of the offered load with which the server counts as handling all of it. It is below 1, because a
-/// window begins and ends between two messages. If the share is larger than 1 divided by this value, the server is
-/// working off a backlog, so something limited it earlier.
+/// Minimum share of the offered load with which the server counts as handling all of it. This value is below 1, because
+/// the measured window begins and ends between two messages. If the handled share is larger than 1 divided by this
+/// value, the server is working off a backlog. Something must then have limited the server earlier.
 const SERVED: f64 = 0.95;
 /// Minimum confidence of a verdict that is not marked as a guess.
 const SURE: f64 = 0.6;

@@ -83,9 +83,9 @@ fn put(trial: &mut Trial, held: f64, grown: Option<f64>, ended: impl FnOnce(&Tri
     Some(ended)
 }
 
-/// Stores the number of held connections and the memory per connection, for a server on another host. They come from
-/// the server's own counts. Returns the reason if fewer connections were held than attempted, and `None` without these
-/// counts.
+/// Stores the number of held connections and the memory per connection, for a server on another host. The values come
+/// from the server's own counts. If fewer connections were held than attempted, returns the reason. Returns `None` if
+/// the server reported no counts.
 pub(super) fn put_counted(trial: &mut Trial) -> Option<Ended> {
     trial.key.put(PROCESSES, 1);
     let recording = &trial.server.as_ref()?.recording;
