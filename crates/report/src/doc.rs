@@ -162,7 +162,7 @@ pub struct Table {
     /// Number of rows shown in a terminal. The terminal only counts the other rows. 0 hides the table in the terminal,
     /// and `None` shows all rows.
     pub brief: Option<usize>,
-    /// True if readers may sort the table by any column. Only HTML can sort.
+    /// True if readers may sort the table by any column. Only the HTML form can sort tables.
     pub sortable: bool,
 }
 

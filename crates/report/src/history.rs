@@ -147,7 +147,8 @@ fn signed(share: f64) -> String {
     format!("{sign}{}", significant(100.0 * share.abs()))
 }
 
-/// Returns true for a figure that is itself a share. Its change is a difference of two shares, in percentage points.
+/// Returns true for a figure that is itself a share. The change of such a figure is the difference between both shares,
+/// in percentage points.
 fn is_share(change: &HistoryChange) -> bool {
     change.unit == FigureUnit::Share
 }

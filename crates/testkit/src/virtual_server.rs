@@ -87,8 +87,8 @@ pub struct VirtualServer {
     stalls: Vec<(f64, f64)>,
     neighbours: Vec<Neighbour>,
     drift: Option<Drift>,
-    /// Standard deviation of the logarithm of the measured CPU time per request, in addition to changes of the
-    /// machine's speed. `None` if no CPU time is measured.
+    /// Standard deviation of the random error in the logarithm of the measured CPU time per request. Changes of the
+    /// machine's speed are not part of this error. `None` if no CPU time is measured.
     cpu_noise: Option<f64>,
     /// Time that the search gets in addition at the end of the sweep, seconds.
     unused_s: f64,

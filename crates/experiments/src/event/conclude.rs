@@ -11,8 +11,8 @@ use crate::values::PROCESSES;
 
 /// Backends on which the cost of a call must not grow with cold connections.
 const FLAT: [&str; 2] = ["epoll", "uring"];
-/// Variants of io_uring. Each has a name, words for its work when it delivers events, and a limit. The limit is the
-/// maximum cost of an event, as a share of epoll's cost (`None` for no check).
+/// Variants of io_uring. Each variant has a name, words for its work when it delivers events, and a limit. The limit is
+/// the maximum cost of an event, as a share of epoll's cost (`None` for no check).
 const RINGS: [(&str, &str, Option<f64>); 3] = [
     ("uring", "told what has been read, so it looks again only at the rest", Some(0.75)),
     ("uring untold", "looks again at every event", None),

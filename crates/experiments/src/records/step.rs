@@ -1,4 +1,4 @@
-//! Steps of the experiment `lab adding-clients`.
+//! Steps of the experiment `lab adding-clients`: from each trial to the next, which usually has one client more.
 
 use run::Trial;
 

@@ -378,8 +378,8 @@ fn remark(c: &ComparedFigure) -> Option<String> {
     Some(format!("{}: {}", name_of(c), c.said.as_ref()?))
 }
 
-/// Formats the value of a figure on side 0 (old) or 1 (new). A share is formatted in percent. If some requests still
-/// had no response, the share is marked as a lower bound.
+/// Formats the value of a figure on side 0 (old) or 1 (new). A share is formatted in percent. If some requests had no
+/// response when the measurement ended, the share is marked as a lower bound.
 fn value(c: &ComparedFigure, side: usize) -> String {
     let value = [c.old, c.new][side];
     if c.difference.is_none() {
@@ -412,7 +412,7 @@ fn row(c: &ComparedFigure, comparison: &Comparison) -> Vec<Cell> {
 }
 
 /// Returns the length of the measurement that would decide an undecided figure. If this is unknown, returns the factor
-/// by which more time or more runs are needed. Empty for other figures.
+/// by which more time or more runs are needed. The result is empty for figures that are decided.
 fn needs(c: &ComparedFigure, comparison: &Comparison) -> String {
     let of = if c.more_of == Some(NeededData::Runs) { "runs" } else { "the time" };
     let times = c.more.filter(|more| *more > 1.0 && c.resolution.is_none());

@@ -9,7 +9,7 @@ use run::number::{number, quantity, span};
 /// Maximum number of stages in a terminal.
 const SHOWN: usize = 10;
 
-/// Returns the result as the beginning of a headline.
+/// Returns the beginning of the report's headline: up to which rate the server met the objective.
 pub(super) fn headline(course: &CourseFinding) -> String {
     let rate = |rate: f64| quantity(rate, Unit::PerSecond);
     match (course.held_rate, failure(course)) {

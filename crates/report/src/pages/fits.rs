@@ -11,7 +11,7 @@ pub(super) fn sections(run: &Run) -> Vec<Section> {
     if rows.is_empty() {
         return Vec::new();
     }
-    // An experiment measures in order to fit curves. In a search, a fit is only a tool.
+    // Fitted curves are a main result of an experiment. In a search, a fit is only an aid, so the section matters less.
     let weight = if run.plan.experiment().is_some() { Weight::Main } else { Weight::Full };
     let columns = vec![
         Col::words("fit", 0),

@@ -112,7 +112,7 @@ fn untried(proof: &Proof) -> Option<Block> {
     (!rows.is_empty()).then(|| Block::Table(Table { columns, rows, ..Table::default() }))
 }
 
-/// Share that one resource explains, or the remainder that no tested resource explains.
+/// Share of the performance that one resource explains, or the remainder that no tested resource explains.
 struct Part<'a> {
     name: &'a str,
     estimate: Estimate,
@@ -182,7 +182,8 @@ fn shares(proof: &Proof) -> Vec<Block> {
 fn dose_response(proof: &Proof, trial: &ProofTrial) -> Option<Block> {
     let main = &proof.measured.as_ref()?.lever;
     let lever = trial.levers.iter().find(|l| l.lever == *main)?;
-    // At an offered rate, the lever takes away the same share in all its slots, so there is no curve to draw.
+    // At an offered rate, the lever takes away the same share of the resource in every slot, so there is no curve to
+    // draw.
     let elasticity =
         proof.elasticities.iter().filter(|_| proof.of.is_throughput()).find(|e| e.lever == *main)?.estimate.value;
     let slots = lever.speed.iter().zip(&trial.completed_rate).filter(|(s, r)| s.is_finite() && r.is_finite());

@@ -111,7 +111,7 @@ fn together(ends: &EndsTogether, refused: u64) -> String {
 /// Describes a server that closes connections without announcing it.
 fn unannounced(trial: &Trial) -> Option<String> {
     Some(match trial.silent_closes()? {
-        // The sentence about keep-alive races already mentions these closes.
+        // In the next two cases, the sentence about keep-alive races already mentions these closes.
         SilentCloses::AtRandom(_) if trial.tally.resent > 0 => return None,
         SilentCloses::AfterAnswers(_) if trial.tally.keep_alive_races > 0 => return None,
         SilentCloses::AtRandom(share) => format!(

@@ -25,8 +25,8 @@ func (bare) Unmarshal(bytes []byte, message interface{}) error {
 
 func (bare) Name() string { return "proto" }
 
-// Runs a gRPC server that answers each call with the call's message, twice in a row. A call of the method Third fails if
-// its number, counted over all calls, is a multiple of three.
+// Runs a gRPC server that answers each call with the call's message, twice in a row. A call of the method Third fails
+// if its number, counted over all calls, is a multiple of three.
 func serveGRPC(dir string) {
 	handler := func(_ interface{}, stream grpc.ServerStream) error {
 		var message []byte

@@ -32,8 +32,8 @@ const (
 )
 
 // Runs all test cases of h2spec's client mode against a program. For each case, the program is started with a URL as
-// its last argument. h2spec's own loop is not used, because it needs many consecutive ports, and because it ends as soon
-// as a program takes three seconds.
+// its last argument. h2spec's own loop is not used, because it needs many consecutive ports, and because it ends as
+// soon as a program takes three seconds.
 //
 // The first argument is a number of connections. In each case, so many connections get normal answers, and the next
 // connection gets the test case.

@@ -13,8 +13,8 @@ pub(super) struct Stop {
     pub(super) processes: Vec<String>,
     /// Index of the service whose processes open the connections to this service; `None` for the client.
     pub(super) from: Option<usize>,
-    /// Number of connections to the service as text, and its unit. (For the server under an offered rate, a rate and
-    /// its unit.)
+    /// Number of connections to the service as text, and its unit. For the server, these are the number and the unit of
+    /// the load's intensity, such as an offered rate.
     pub(super) connections: [String; 2],
     pub(super) cpu_used: Option<f64>,
     pub(super) cpu_allowed: Option<f64>,
@@ -119,7 +119,7 @@ fn full(limit: UpstreamLimit) -> &'static str {
     }
 }
 
-/// Returns the latest estimate of the experiment for a lever.
+/// Returns the experiment's latest estimate for a lever (a way to slow a resource).
 fn found(run: &Run, lever: &str) -> Option<Estimate> {
     let all = run.findings.proof.iter().flat_map(|proof| &proof.elasticities);
     all.filter(|e| e.lever == lever).map(|e| e.estimate).next_back()
