@@ -84,8 +84,8 @@ fn bars(shown: &[&Trial]) -> Bars {
     Bars { title, caption: caption.into(), unit: Unit::Micros, rows, full: None, wide: true, terminal_only: false }
 }
 
-/// Returns the bar of a side's processes. Its length is the exact CPU time. The counts of ticks only decide how the bar
-/// is split into user and system time.
+/// Returns the bar of a side's processes. Its length is the exact CPU time. The counts of clock ticks only decide how
+/// the bar is split into user and system time.
 fn of_processes(label: String, side: &Side) -> Option<BarRow> {
     let parts = bar(label.clone(), side, PROCESS).filter(|parts| parts.sum() > 0.0);
     let Some(exact) = bar(label, side, &[PROCESS_SUM]) else { return parts };
