@@ -20,7 +20,7 @@ pub enum LabError {
         /// Problem and remedy.
         why: String,
     },
-    /// The server sent answers without requests during the load, so its figures are not known.
+    /// The server sent answers without requests during the load, so its throughput and latency cannot be measured.
     #[error("measuring {target} failed: {why}")]
     Unasked {
         /// Target as the user wrote it.
@@ -60,12 +60,12 @@ pub enum LabError {
         /// Signal that killed the agent.
         why: String,
     },
-    /// Every load agent of a trial was lost.
+    /// Every generator process of a trial was lost.
     #[error("every generator of the trial {label:?} was lost: {why}")]
     Lost {
         /// Label of the trial.
         label: String,
-        /// Way in which the agents ended.
+        /// Reason why the generator processes ended.
         why: String,
     },
     /// A value of the plan is out of range.
@@ -74,7 +74,7 @@ pub enum LabError {
     /// The run directory could not be written.
     #[error(transparent)]
     RunDir(#[from] run::RunDirError),
-    /// The hosts of a testbed could not be made.
+    /// The hosts of a testbed (network namespaces on this machine) could not be created.
     #[error(transparent)]
     Testbed(#[from] testbed::TestbedError),
     /// The user gave an unknown name.
@@ -84,7 +84,7 @@ pub enum LabError {
         what: &'static str,
         /// Name that the user gave.
         name: String,
-        /// `; did you mean …?`, or empty.
+        /// `; did you mean …?`, or empty if no known name is near.
         near: String,
     },
     /// A step of an experiment's set-up failed.

@@ -1,10 +1,10 @@
-//! Host and CPUs on which a waiting generator can take another task.
+//! Place of a generator process: its host and CPUs. A generator that waits can take another task only on these CPUs.
 
 use run::AgentSpec;
 
 use crate::Host;
 
-/// Host and CPUs of a generator. The generator runs only on these CPUs and cannot switch to others.
+/// Host and CPUs of a generator process. The process runs only on these CPUs and cannot switch to others.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) struct AgentPlace {
     place: String,
@@ -12,7 +12,8 @@ pub(super) struct AgentPlace {
 }
 
 impl AgentPlace {
-    /// Returns host and CPUs of a load agent; `None` for other agents, which take only one task.
+    /// Returns the host and CPUs of an agent that generates load. Returns `None` for other agents, which take only one
+    /// task.
     pub(super) fn of_load(host: &dyn Host, spec: &AgentSpec) -> Option<Self> {
         let AgentSpec::Load { plan, .. } = spec else { return None };
         Some(Self { place: host.place(), cpus: plan.cpus.clone() })

@@ -11,25 +11,25 @@ use std::collections::VecDeque;
 const MAX_DRIFT: f64 = 100e-6;
 /// Maximum number of readings to keep. After eight hours, neighbouring readings are two to four minutes apart.
 const MAX_READINGS: usize = 256;
-/// Smallest gap between two kept readings, nanoseconds. If there are too many readings, every second one is dropped and
-/// this gap doubles.
+/// Minimum time between two kept readings, nanoseconds. If there are more than [`MAX_READINGS`], every second reading
+/// is dropped and this time doubles.
 const MIN_READING_GAP_NS: u64 = 1_000_000_000;
-/// Maximum number of unanswered clock questions.
+/// Maximum number of unanswered clock questions. The oldest questions above this number are forgotten.
 const MAX_OPEN_QUESTIONS: usize = 64;
 
-/// Result of one exchange.
+/// Reading of another machine's clock: the result of one exchange.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Reading {
-    /// Moment in the middle of the exchange, on our clock, nanoseconds.
+    /// Middle of the exchange on our clock, nanoseconds.
     at_ns: u64,
-    /// Difference of the clocks: the other clock minus ours.
+    /// Difference of the clocks, nanoseconds: the other clock minus ours.
     offset_ns: i64,
-    /// Round trip of the exchange.
+    /// Round trip of the exchange, nanoseconds.
     took_ns: u64,
 }
 
 impl Reading {
-    /// Returns the maximum error of this reading at a later moment of our clock, nanoseconds.
+    /// Returns the maximum error of this reading's offset at a later time on our clock, nanoseconds.
     fn error_ns(&self, at_ns: u64) -> u64 {
         (self.took_ns / 2).saturating_add((at_ns.saturating_sub(self.at_ns) as f64 * MAX_DRIFT) as u64)
     }
@@ -41,11 +41,11 @@ pub(super) struct Clock {
     readings: Vec<Reading>,
     /// Number of times that every second reading was dropped. Each time, the smallest gap between two readings doubled.
     thinned: u32,
-    /// Unanswered clock questions: number and time of sending.
+    /// Unanswered clock questions: number, and time of sending on our clock in nanoseconds.
     asked: VecDeque<(u32, u64)>,
     questions: u32,
-    /// Moment on our clock from which the agent's times count, and the clock offset assumed at that moment,
-    /// nanoseconds.
+    /// Zero point of the agent's times on our clock, and the clock offset assumed at that time, nanoseconds. `None`
+    /// before [`Clock::begin`].
     begun: Option<(u64, i64)>,
 }
 
@@ -79,8 +79,7 @@ impl Clock {
         self.asked.len()
     }
 
-    /// Keeps a reading if it is now more accurate than the reading before, or if the two readings contradict each
-    /// other.
+    /// Keeps a new reading, except if the last one is more accurate at this time and the two agree within their errors.
     fn learn(&mut self, new: Reading) {
         let Some(last) = self.readings.last_mut() else { return self.readings.push(new) };
         if new.at_ns < last.at_ns {
@@ -93,7 +92,8 @@ impl Clock {
         }
         let too_close = new.at_ns - last.at_ns < MIN_READING_GAP_NS;
         match self.readings.as_mut_slice() {
-            // The newest reading is always kept, even if it follows soon after the one before.
+            // The newest reading is always kept. If it follows too soon after the reading before, it replaces that
+            // reading.
             [.., last] if too_close => *last = new,
             [.., before, last] if last.at_ns - before.at_ns < MIN_READING_GAP_NS << self.thinned.min(20) => *last = new,
             _ => self.readings.push(new),
@@ -110,18 +110,18 @@ impl Clock {
         !self.readings.is_empty()
     }
 
-    /// Returns the round trip of the current reading, nanoseconds; 0 without one.
+    /// Returns the round trip of the current reading, nanoseconds; 0 if there is no reading.
     pub(super) fn round_trip_ns(&self) -> u64 {
         self.readings.last().map_or(0, |last| last.took_ns.max(1))
     }
 
-    /// Returns the maximum error of the offset at a moment of our clock, nanoseconds.
+    /// Returns the maximum error of the offset at a time on our clock, nanoseconds; 0 if there is no reading.
     pub(super) fn error_ns(&self, at_ns: u64) -> u64 {
         self.readings.last().map_or(0, |last| last.error_ns(at_ns))
     }
 
-    /// Returns the offset at a moment of our clock, nanoseconds, interpolated between the two nearest readings. Before
-    /// the first reading, its offset is returned, and after the last reading, the last offset.
+    /// Returns the offset at a time on our clock, nanoseconds, interpolated between the two nearest readings. Before
+    /// the first reading and after the last one, returns the offset of that reading. Returns 0 if there is no reading.
     pub(super) fn offset_ns(&self, at_ns: u64) -> i64 {
         let after = self.readings.partition_point(|reading| reading.at_ns <= at_ns);
         let (before, after) = (after.checked_sub(1).map(|at| self.readings[at]), self.readings.get(after));
@@ -137,26 +137,27 @@ impl Clock {
         }
     }
 
-    /// Sets the zero of the agent's times to a moment of our clock. Returns the same moment on the agent's clock.
+    /// Makes a moment on our clock the zero point of the agent's times. Returns the same moment on the agent's clock.
     pub(super) fn begin(&mut self, origin_ns: u64) -> u64 {
         let offset_ns = self.offset_ns(origin_ns);
         self.begun = Some((origin_ns, offset_ns));
         origin_ns.saturating_add_signed(offset_ns)
     }
 
-    /// Returns the offset at the zero of the agent's times.
+    /// Returns the offset at the zero point of the agent's times, nanoseconds.
     pub(super) fn begin_offset_ns(&self) -> i64 {
         self.begun.map_or(0, |(_, offset_ns)| offset_ns)
     }
 
-    /// Returns the drift since the zero of the agent's times, nanoseconds.
+    /// Returns the change of the offset since the zero point of the agent's times, nanoseconds.
     pub(super) fn drift_ns(&self, at_ns: u64) -> i64 {
         let Some((_, begun_ns)) = self.begun else { return 0 };
         bounded(i128::from(self.offset_ns(at_ns)) - i128::from(begun_ns))
     }
 
-    /// Converts seconds since the zero of the agent's times from the agent's clock to ours. The second call of `ours`
-    /// takes the drift at the moment that the first call returned.
+    /// Converts seconds since the zero point of the agent's times from the agent's clock to ours. The drift to subtract
+    /// depends on the result. The second call of `ours` therefore takes the drift at the time that the first call
+    /// returned.
     pub(super) fn ours_s(&self, theirs_s: f64) -> f64 {
         let Some((origin_ns, _)) = self.begun else { return theirs_s };
         // An agent may send any number, so the conversion saturates instead of overflowing.

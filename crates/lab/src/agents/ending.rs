@@ -1,14 +1,14 @@
-//! Ending of processes that a user's command started.
+//! Ends processes that a user's command started.
 
 use std::time::{Duration, Instant};
 
 /// Interval between checks of the processes.
 const INTERVAL: Duration = Duration::from_millis(20);
-/// Maximum time for processes to end after SIGTERM, and again after SIGKILL.
+/// Maximum time to wait for processes to end after SIGTERM, and again after SIGKILL.
 pub(super) const END_TIMEOUT: Duration = Duration::from_secs(2);
 
-/// Ends all processes that `running` returns, including suspended ones and processes started meanwhile. Returns true
-/// once no process is left.
+/// Ends all processes that `running` returns, including suspended processes and those started meanwhile. Returns true
+/// once no process is left, and false if some processes survive SIGKILL.
 pub(super) fn end_all(running: impl Fn() -> Vec<u32>) -> bool {
     for signal in [sys::signal::end, sys::signal::kill] {
         let deadline = Instant::now() + END_TIMEOUT;

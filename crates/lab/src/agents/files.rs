@@ -1,5 +1,5 @@
-//! Files that a load names, for agents on other hosts. The conductor reads these files and sends their contents with
-//! the task.
+//! Contents of files that a load plan names, for agents on other hosts. The conductor reads these files and sends their
+//! contents with the task.
 
 use std::collections::BTreeMap;
 
@@ -7,11 +7,11 @@ use run::LoadPlan;
 
 use crate::LabError;
 
-/// Maximum size of all files of a load together, bytes. The limit exists because every agent gets these files at the
-/// start of every trial.
+/// Maximum total size of the files that one load plan names, bytes. The limit exists because every agent gets these
+/// files at the start of every trial.
 const MAX_BYTES: usize = 4 << 20;
 
-/// Returns the content of the files that a load names, by path, in base64.
+/// Returns the contents of the files that a load plan names, by path, in base64.
 pub(crate) fn read_all(load: &LoadPlan) -> Result<BTreeMap<String, String>, LabError> {
     let said = [serde_json::to_value(&load.protocol), serde_json::to_value(&load.tls)];
     let mut named = Vec::new();
@@ -40,7 +40,7 @@ pub(crate) fn read_all(load: &LoadPlan) -> Result<BTreeMap<String, String>, LabE
     Ok(files)
 }
 
-/// Collects the paths of files, which are the values of certain keys of a plan.
+/// Collects file paths from a serialized plan: the values of the key `file` and of keys that end with `_file`.
 fn files_in(value: &serde_json::Value, found: &mut Vec<String>) {
     let Some(object) = value.as_object() else { return };
     for (key, value) in object {

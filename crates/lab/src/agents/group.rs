@@ -22,7 +22,7 @@ use crate::{Host, LabError};
 pub enum AgentEvent {
     /// A report line.
     Report(AgentReport),
-    /// Answer to a ping: its number, the agent's clock, and our clock at its arrival, nanoseconds.
+    /// Answer to a ping: the ping's number, the agent's clock, and our clock when the answer arrived, nanoseconds.
     Pong(u32, u64, u64),
     /// The agent ended or is lost. The text says why. No further event of this agent follows.
     Gone(String),
@@ -116,7 +116,7 @@ impl AgentGroup {
         self.pipe_thread.iter().for_each(PipeThread::wake);
     }
 
-    /// Returns the next event; waits at most until `until`.
+    /// Returns the next event, or `None` if none comes before `until`.
     pub fn hear(&self, until: Instant) -> Option<(usize, AgentEvent)> {
         let kept = std::iter::from_fn(|| self.put_aside.borrow_mut().pop_front());
         let mut known = kept.filter_map(|(serial, event)| Some((*self.numbers.get(&serial)?, event)));
@@ -124,7 +124,7 @@ impl AgentGroup {
         first.or_else(|| self.hear_new(until))
     }
 
-    /// Returns the next new event; stored events are not returned.
+    /// Returns the next event that is not in `put_aside`, or `None` if none comes before `until`.
     pub(super) fn hear_new(&self, until: Instant) -> Option<(usize, AgentEvent)> {
         loop {
             let (serial, event) = self.inbox.next(until)?;
@@ -217,8 +217,8 @@ impl AgentGroup {
         }
     }
 
-    /// Asks servers for their counters and sums the answers. Also returns the errors. Servers that answer too late are
-    /// missing in the sums.
+    /// Asks servers for their counters. Returns the sums of the answers, and the errors. Servers that answer too late
+    /// are missing in the sums.
     pub fn counts(&mut self, patience: Duration) -> (BTreeMap<String, u64>, Vec<String>) {
         self.tell_all(&AgentCommand::Count);
         let (mut sums, mut failed) = (BTreeMap::<String, u64>::new(), Vec::new());
@@ -269,9 +269,9 @@ pub struct Ready {
     pub io: String,
     /// Notes from the agent for the user.
     pub notes: Vec<String>,
-    /// Facts that an observer found on its host.
+    /// Facts that an observer found about its host.
     pub watching: Option<run::WatchedHost>,
-    /// Facts about a lever's host.
+    /// Result of checking whether a lever works on its host.
     pub found: Option<run::LeverCheck>,
     /// Answer to a question about a server.
     pub answer: Option<run::ServerAnswer>,

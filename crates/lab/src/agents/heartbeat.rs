@@ -10,7 +10,7 @@ use sys::clock;
 
 use super::report_line::send_report;
 
-/// Maximum time for a stopped agent to finish its work.
+/// Time that an agent has to finish its work after it was told to stop.
 const GRACE: Duration = Duration::from_secs(3);
 /// Interval between heartbeats.
 const INTERVAL: Duration = Duration::from_secs(1);
@@ -54,7 +54,7 @@ impl Heartbeat {
         }
     }
 
-    /// Returns the explanation for a load that ended because the conductor was silent.
+    /// Returns the explanation for the user if the load ended because the conductor was silent, and otherwise `None`.
     pub(super) fn explain_end(&self) -> Option<String> {
         let ended = self.ended.load(Ordering::Relaxed);
         ended.then(|| {
@@ -101,7 +101,7 @@ pub(super) fn guard_hello() -> Result<Sender<()>, String> {
     Ok(said)
 }
 
-/// Starts a thread. The error message says that the host allows no more threads.
+/// Starts a thread. If this fails, the error message says why, for example that the host allows no more threads.
 pub(super) fn start_thread(work: impl FnOnce() + Send + 'static) -> Result<(), String> {
     let started = std::thread::Builder::new().spawn(work);
     started.map(drop).map_err(|e| format!("no thread could be started: {}", sys::exhausted::why_not_started(&e)))

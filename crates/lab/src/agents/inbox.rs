@@ -25,7 +25,7 @@ impl PipeEvent {
         text.len() + LINE_OVERHEAD_BYTES
     }
 
-    /// Returns true if a newer event of this kind replaces this one.
+    /// Returns true for progress reports and heartbeats. The next event of the same kind makes such an event obsolete.
     fn is_replaceable(&self) -> bool {
         matches!(self, Self::Line { text, .. } if text.starts_with(r#"{"is":"tick""#) || text.starts_with(r#"{"is":"heartbeat""#))
     }
@@ -49,7 +49,7 @@ impl Inbox {
         self.queue.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Queues an event. If the queue has no room, progress events are dropped and any other event is returned to the
+    /// Queues an event. If the queue is full, drops progress reports and heartbeats, and returns any other event to the
     /// caller.
     pub(super) fn put(&self, number: usize, event: PipeEvent) -> Result<(), PipeEvent> {
         let mut queue = self.lock();
@@ -66,7 +66,7 @@ impl Inbox {
         }
     }
 
-    /// Returns the next event; waits at most until `until`.
+    /// Returns the next event, or `None` if none comes before `until`.
     pub(super) fn next(&self, until: Instant) -> Option<(usize, PipeEvent)> {
         let mut queue = self.lock();
         loop {

@@ -1,8 +1,8 @@
 //! Work of `loadline agent`: the agent sends a hello, takes tasks from standard input and reports on standard output.
 //! After its results, a load agent waits for another task. Any other agent ends with its task.
 //!
-//! The end of standard input means that the conductor has ended. Load agents and servers then stop. When the conductor
-//! is silent for too long, all agents stop, except a server on the conductor's own machine.
+//! The end of standard input means that the conductor has ended. Every agent then stops. When the conductor is silent
+//! for too long, all agents stop, except a server on the conductor's own machine.
 
 use std::collections::BTreeMap;
 use std::io::BufRead;
@@ -30,8 +30,8 @@ pub fn run() -> Result<(), LabError> {
     let first_word = heartbeat::guard_hello().map_err(reported)?;
     send_report(&AgentReport::Hello(hello()));
     drop(first_word);
-    // Heartbeats start with the hello, because a conductor that starts a thousand agents needs a while to send every
-    // task.
+    // Heartbeats start right after the hello, not after the task. A conductor that starts a thousand agents needs a
+    // while to send all tasks.
     start_thread(heartbeat::send_all).map_err(reported)?;
     let mut line = String::new();
     let fail = |why: String| LabError::Agent { name: "started".into(), why };
@@ -141,14 +141,15 @@ fn stop_on_signals(heartbeat: &Arc<Heartbeat>) -> Result<(), String> {
     })
 }
 
-/// Keeps the contents of files that the load names.
+/// Stores the contents of files that the conductor sent, so that the load uses them instead of files on this host.
 fn take_files(files: BTreeMap<String, String>) {
     for (path, bytes) in files {
         proto::add_received_file(path, run::from_base64(&bytes).unwrap_or_default());
     }
 }
 
-/// Reports that a lever's change was made or undone.
+/// Reports that this agent is ready: its command has started, or a lever's change was made or undone. `notes` are for
+/// the user.
 fn ready(notes: Vec<String>) {
     send_report(&AgentReport::Ready { pid: std::process::id(), listening: None, io: String::new(), notes });
 }
@@ -170,8 +171,8 @@ fn hello() -> Hello {
     }
 }
 
-/// Reads the conductor's lines on a new thread, and returns a channel with the tasks. If `ends` is set, the agent ends
-/// when the conductor has ended or is silent.
+/// Reads the conductor's lines on a new thread, and returns a channel with the tasks. The agent ends when the conductor
+/// has ended. If `ends` is set, the agent also ends when the conductor is silent.
 fn listen(heartbeat: &Arc<Heartbeat>, ends: bool) -> Result<Receiver<Task>, String> {
     let (sender, tasks) = channel();
     let hears = Arc::clone(heartbeat);
@@ -203,11 +204,11 @@ fn hear(heartbeat: &Heartbeat, tasks: Sender<Task>) {
     heartbeat.end_task()
 }
 
-/// Seconds between two coarse ticks (progress reports): slightly less than a tenth of a second, so that every tenth of
-/// a second has a tick.
+/// Seconds between two coarse ticks (progress reports): slightly less than 0.1 s, so that each tenth of a second
+/// contains a tick.
 const TICK_S: f64 = 0.095;
 
-/// Filter that selects the progress ticks of a load to send.
+/// Selection of the progress ticks that are sent to the conductor.
 #[derive(Clone, Copy, Debug)]
 struct TickFilter {
     detailed: bool,

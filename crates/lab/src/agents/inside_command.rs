@@ -23,7 +23,7 @@ use crate::{LabError, Local};
 
 /// Interval between checks of the server's processes.
 const INTERVAL: Duration = Duration::from_millis(20);
-/// Maximum time until the second agent has started the command.
+/// Maximum time to wait until the second agent has started the command.
 const START_TIMEOUT: Duration = Duration::from_secs(10);
 /// Maximum time to wait for the server's last output.
 const COUNT_TIMEOUT: Duration = Duration::from_millis(500);
@@ -91,7 +91,7 @@ pub(super) fn run(shell: &str, commands: &Receiver<AgentCommand>, ready: &dyn Fn
     ended
 }
 
-/// Waits until the server ends, which is an error, or until the agent is told to stop it.
+/// Waits until the agent is told to stop the server. Returns an error if the server ends by itself.
 fn await_end(first: u32, commands: &Receiver<AgentCommand>, output: &Mutex<Vec<u8>>) -> Result<(), String> {
     let mut status = None;
     loop {

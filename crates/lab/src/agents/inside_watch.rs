@@ -1,5 +1,5 @@
-//! Task of an agent that observes its host. The agent uses the same observer as the conductor, controlled by commands,
-//! one per line.
+//! Task of an agent that observes its host. The agent uses the same observer code as the conductor. Commands on
+//! standard input, one per line, control it.
 
 use std::path::Path;
 use std::sync::mpsc::{Receiver, RecvTimeoutError};
@@ -14,9 +14,10 @@ use super::report_line::send_report;
 
 /// Interval between checks of the observed processes.
 const CHECK_INTERVAL: Duration = Duration::from_millis(50);
-/// Maximum number of recorded values in one line: with 20 bytes each, they fill half of the longest allowed line.
+/// Maximum number of recorded values in one line. With 20 bytes per value, the values fill half of the longest allowed
+/// line.
 const VALUES_PER_LINE: usize = run::MAX_LONG_LINE_BYTES / 40;
-/// Longest wait for the moment at which a sample was requested, nanoseconds.
+/// Longest time to wait for the requested time of a sample, nanoseconds.
 const MAX_LEAD_NS: u64 = 30_000_000_000;
 
 /// Observes one trial after another until it is stopped.

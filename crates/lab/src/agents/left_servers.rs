@@ -1,4 +1,4 @@
-//! Ends servers that a user's command started, and that survived because all loadline processes were killed at once.
+//! Ends servers that a user's command started and that still run because all loadline processes were killed at once.
 //! The next loadline command that measures calls this module.
 //!
 //! Every process that the user's command starts inherits an environment variable, called the mark. The mark names the

@@ -1,5 +1,5 @@
-//! Splits an agent's output into lines of limited length. Everything before the agent's first line is skipped, such as
-//! messages of a starting shell.
+//! Splits an agent's output into lines of limited length. Skips everything before the agent's first line, such as the
+//! messages of a login shell.
 
 use run::{MAX_LINE_BYTES, MAX_LONG_LINE_BYTES, is_long_line};
 

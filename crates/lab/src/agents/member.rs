@@ -26,11 +26,11 @@ pub struct Agent {
     remote: bool,
     child: Child,
     out: Arc<Outbox>,
-    /// Line with the task, until it is sent.
+    /// Line with the task; `None` once the task was sent.
     task: Option<String>,
-    /// Program to copy to the agent's host on request.
+    /// Program to copy to the agent's host on request; `None` if the host has it or once it was sent.
     program: Option<Arc<[u8]>>,
-    /// True if the agent asked for a copy of the program.
+    /// True if the program is copied to the agent's host on request.
     copies: bool,
     hello: Option<Hello>,
     pid: Option<u32>,
@@ -174,7 +174,8 @@ impl Agent {
         Ok(())
     }
 
-    /// Returns the advice for an agent that ended before its hello.
+    /// Returns advice for an agent that ended before its hello and whose host gets a copy of the program; empty for
+    /// others.
     pub(super) fn hint(&self) -> &'static str {
         match self.hello.is_none() && self.copies {
             true => {
@@ -185,7 +186,7 @@ impl Agent {
         }
     }
 
-    /// Explains why the agent is not ready in time.
+    /// Explains why the agent was not ready within `patience`.
     pub(super) fn why_late(&self, patience: Duration) -> String {
         let s = run::number::prose::figure(patience.as_secs_f64());
         match (&self.hello, self.remote) {
@@ -196,13 +197,13 @@ impl Agent {
         }
     }
 
-    /// Returns the signal that killed the agent, once it has ended.
+    /// Returns the signal that killed the agent; `None` if the agent ended otherwise or still runs after half a second.
     pub(super) fn killed_by(&mut self) -> Option<i32> {
         let deadline = Instant::now() + Duration::from_millis(500);
         loop {
             match self.child.try_wait() {
                 Ok(Some(status)) => return status.signal(),
-                // The agent is still running, so a signal that ends it later would be one of ours.
+                // The agent still runs. If a signal ends it later, this process has sent that signal.
                 _ if Instant::now() >= deadline => return None,
                 _ => std::thread::sleep(Duration::from_millis(2)),
             }

@@ -1,5 +1,5 @@
-//! Agents: processes that generate load, serve, observe or use a lever. Module [`inside`] is the agent's side, and
-//! [`AgentGroup`] is the conductor's side.
+//! Agents: processes that generate load, serve, observe a host, or make the temporary changes of an experiment
+//! (levers). Module [`inside`] is the agent's side, and [`AgentGroup`] is the conductor's side.
 
 mod agent_place;
 mod clock;

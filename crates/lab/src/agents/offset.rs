@@ -12,7 +12,7 @@ use super::{AgentEvent, AgentGroup};
 const PINGS: u32 = 20;
 /// Interval between exchanges, so that they do not delay each other.
 const PING_INTERVAL: Duration = Duration::from_millis(1);
-/// Maximum time to wait for answers.
+/// Maximum time to wait for the answers to these exchanges.
 const PATIENCE: Duration = Duration::from_secs(3);
 /// Interval between exchanges during a load. In this time, two clocks that drift apart by 0.01 % come to differ by 0.2
 /// ms.
@@ -69,7 +69,8 @@ impl AgentGroup {
         }
     }
 
-    /// Sets the zero of all agents' times, and sends each agent a command that names this moment on its own clock.
+    /// Sets the zero point of all agents' times, and sends each agent a command that names this moment on its own
+    /// clock.
     pub fn begin_at(&mut self, origin: Origin, command: impl Fn(u64) -> AgentCommand) {
         for agent in &mut self.agents {
             let at_ns = agent.clock.begin(origin.ns());
@@ -88,13 +89,14 @@ impl AgentGroup {
         Duration::from_nanos(self.agents.iter().map(super::Agent::round_trip_ns).max().unwrap_or(0))
     }
 
-    /// Returns the largest current error of any clock comparison.
+    /// Returns the maximum error of the clock offsets of all agents at this time.
     pub fn clock_error(&self) -> Duration {
         let now_ns = clock::monotonic_ns();
         Duration::from_nanos(self.agents.iter().map(|agent| agent.clock.error_ns(now_ns)).max().unwrap_or(0))
     }
 
-    /// Returns the largest clock drift since [`AgentGroup::begin_at`]; none if all agents are on this machine.
+    /// Returns the largest clock drift of any agent since [`AgentGroup::begin_at`]; `None` if all agents are on this
+    /// machine.
     pub fn drift(&self) -> Option<Duration> {
         let now_ns = clock::monotonic_ns();
         let remote = self.agents.iter().filter(|agent| agent.clock.is_known());

@@ -1,5 +1,5 @@
-//! Queue of lines to one agent. The queue writes as much as the pipe accepts and keeps the rest, so that a host that
-//! stops reading blocks nobody.
+//! Queue of bytes to one agent. The pipe takes as many bytes as it can, and the queue keeps the rest. A host that stops
+//! reading therefore blocks nobody.
 
 use std::collections::VecDeque;
 use std::io::Write;
@@ -31,8 +31,8 @@ impl Outbox {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Sends bytes, and queues those that the pipe does not accept. Errors are ignored, because the reading side
-    /// notices a broken pipe.
+    /// Sends bytes, and queues those that the pipe does not accept. Errors are ignored, because the thread that reads
+    /// the agent's output notices its end.
     pub(super) fn send(&self, bytes: &[u8]) {
         self.lock().send(bytes);
     }
@@ -44,8 +44,8 @@ impl Outbox {
         out.send(task);
     }
 
-    /// Sends a command now, or drops it if it cannot be sent. A command that arrives late or before the task would be
-    /// useless.
+    /// Sends a command now. Drops the command if the task was not sent or if other bytes are waiting: before the task
+    /// or late, the command would be useless.
     pub(super) fn send_now(&self, bytes: &[u8]) {
         let mut out = self.lock();
         if out.tasked && out.waiting.is_empty() {
@@ -58,7 +58,7 @@ impl Outbox {
         self.lock().flush();
     }
 
-    /// Returns the descriptor to poll while bytes are queued; `None` without queued bytes.
+    /// Returns the descriptor to poll while bytes are queued; `None` if no bytes are queued.
     pub(super) fn waits_for(&self) -> Option<RawFd> {
         let out = self.lock();
         out.stdin.as_ref().filter(|_| !out.waiting.is_empty()).map(AsRawFd::as_raw_fd)

@@ -1,6 +1,6 @@
 //! The single thread that reads and writes the pipes of all agents of a group. The thread passes lines to the inbox and
-//! queued bytes to the agents, sends heartbeats, and ends agents that are silent for too long. No agent can block the
-//! thread.
+//! queued bytes to the agents, sends heartbeats, and reports agents that are silent for too long as lost. No agent can
+//! block the thread.
 
 use std::io::{ErrorKind, Read};
 use std::os::fd::AsRawFd;
@@ -19,11 +19,11 @@ use super::outbox::Outbox;
 
 /// Interval between heartbeats.
 const HEARTBEAT_INTERVAL: Duration = Duration::from_secs(1);
-/// Line of [`run::AgentCommand::Heartbeat`].
+/// The command [`run::AgentCommand::Heartbeat`] as a line of JSON.
 const HEARTBEAT_LINE: &[u8] = b"{\"do\":\"heartbeat\"}\n";
-/// Maximum wait for the rest of standard error after standard output ended.
+/// Maximum time to wait for the rest of standard error after standard output has ended.
 const STDERR_TIMEOUT: Duration = Duration::from_millis(300);
-/// Number of bytes kept from the end of standard error.
+/// Number of bytes that are kept from the end of standard error.
 const MAX_STDERR_BYTES: usize = 4096;
 
 /// Pipes of one agent.
@@ -45,7 +45,7 @@ struct AgentPipes {
     stuck: Vec<PipeEvent>,
     /// Time at which standard output ended.
     ended: Option<Instant>,
-    /// True if the agent's end was reported, or need not be reported.
+    /// True once the agent's end was put into the inbox.
     over: bool,
 }
 
@@ -223,7 +223,8 @@ impl AgentPipes {
         }
     }
 
-    /// Reports the end of an agent after all of its output was read.
+    /// Reports the end of an agent, after all of its output was read. An agent that is silent for too long counts as
+    /// ended.
     fn end(&mut self) {
         let silent = self.lines.greeted() && self.heard.elapsed().as_secs_f64() > SILENCE_TIMEOUT_S;
         let how = match self.ended {

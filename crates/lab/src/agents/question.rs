@@ -8,7 +8,7 @@ use run::AgentSpec;
 use super::group::{AgentGroup, Ready};
 use crate::{Host, LabError};
 
-/// Maximum wait for an answer, including the connection to the host.
+/// Maximum time to wait for an answer, including the time to connect to the host.
 const ANSWER_TIMEOUT: Duration = Duration::from_secs(15);
 
 /// Asks one question. The error says why there is no answer.
@@ -16,10 +16,11 @@ pub(crate) fn ask(host: &dyn Host, program: &Path, name: &str, spec: &AgentSpec)
     ask_patiently(host, program, (name, spec), Duration::ZERO)
 }
 
-/// Shortest wait for an answer, even at the end of a budget.
+/// Minimum time to wait for an answer, even if less time of the run's budget remains.
 const MIN_ANSWER_TIME: Duration = Duration::from_millis(500);
 
-/// Asks one question within the remaining seconds of a budget, which may be infinite.
+/// Asks one question, and waits for the answer at most `left_s`. These are the seconds that remain of the run's time
+/// budget, which may be infinite.
 pub(crate) fn ask_within(
     host: &dyn Host,
     program: &Path,
@@ -30,7 +31,7 @@ pub(crate) fn ask_within(
     answered(host, program, (name, spec), left)
 }
 
-/// Asks one question whose answer takes up to `answer_time`.
+/// Asks one question whose answer may need `answer_time` in addition to the usual time.
 pub(crate) fn ask_patiently(
     host: &dyn Host,
     program: &Path,

@@ -1,4 +1,4 @@
-//! Reports of an agent: lines on standard output.
+//! Reports of an agent: lines on its standard output.
 
 use std::io::Write;
 

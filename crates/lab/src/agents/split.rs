@@ -5,14 +5,14 @@ use sys::exhausted::ROOMY_DESCRIPTORS;
 
 use crate::LabError;
 
-/// Descriptors that an agent needs besides its connections.
+/// Number of descriptors that an agent needs in addition to those of its connections.
 const SPARE_DESCRIPTORS: u64 = 64;
-/// Maximum number of threads in one agent: with more, the threads compete for the kernel's descriptor table.
+/// Maximum number of threads in one agent. More threads would compete for the lock of the process's descriptor table.
 const MAX_THREADS: u32 = 16;
 
-/// Descriptors that the conductor holds per agent: its pipes.
+/// Number of descriptors that the conductor needs per agent: three pipes.
 const PIPES_PER_AGENT: u64 = 3;
-/// Minimum number of descriptors that the conductor needs besides these pipes.
+/// Minimum number of descriptors that the conductor needs in addition to the agents' pipes.
 const MIN_DESCRIPTORS: u64 = 24;
 /// Number of descriptors for the files of the conductor's observers (80 were counted with a server of one process).
 const OBSERVER_DESCRIPTORS: u64 = 80;
@@ -43,8 +43,8 @@ pub(crate) fn check_descriptors(agents: usize, descriptors: u64) -> Result<Optio
     }))
 }
 
-/// Splits a plan so that no agent exceeds its descriptor limit or the thread maximum. Each share has its own random
-/// seed, so that no two agents have the same arrival times.
+/// Splits a plan so that no agent exceeds its descriptor limit or [`MAX_THREADS`]. Each share has its own random seed,
+/// so that no two agents have the same arrival times.
 pub(crate) fn split(plan: &LoadPlan, descriptors: u64) -> Vec<LoadPlan> {
     let each = descriptors.saturating_sub(SPARE_DESCRIPTORS).max(1);
     let by_descriptors = u64::from(peak_descriptors(&plan.intensity)).div_ceil(each);
@@ -54,8 +54,8 @@ pub(crate) fn split(plan: &LoadPlan, descriptors: u64) -> Vec<LoadPlan> {
     (0..agents).map(|i| share(plan, i, agents)).collect()
 }
 
-/// Splits a plan over agents on other hosts. A load of fewer connections than agents is split into fewer shares. Each
-/// agent gets the plan's full number of threads.
+/// Splits a plan over agents on other hosts. If the load has fewer connections than there are agents, only as many
+/// agents get a share. Each agent gets the plan's full number of threads, but no more threads than connections.
 pub(crate) fn split_over_hosts(plan: &LoadPlan, agents: usize) -> Vec<LoadPlan> {
     let agents = u32::try_from(agents).unwrap_or(u32::MAX).clamp(1, plan.intensity.units().max(1));
     let share = |i| {
@@ -73,8 +73,8 @@ pub(crate) fn weight(plan: &LoadPlan) -> f64 {
     }
 }
 
-/// Describes how a load was spread over several processes, such as `500 descriptors over 5 processes: 5 x 100`. Returns
-/// `None` for a single process.
+/// Describes how a load was spread over several processes, such as `500 connections are spread over 5 processes, 5 x
+/// 100`. Returns `None` for a single process and for an open loop.
 pub(crate) fn describe(parts: &[&LoadPlan], descriptors: u64) -> Option<String> {
     let each: Vec<u32> = parts.iter().map(|p| p.intensity.units()).collect();
     let kind = match &parts.first().filter(|_| parts.len() > 1)?.intensity {
@@ -98,25 +98,27 @@ pub(crate) fn describe(parts: &[&LoadPlan], descriptors: u64) -> Option<String> 
     ))
 }
 
-/// Returns the maximum number of descriptors that the plan may need at a time.
+/// Returns the maximum number of descriptors that a load of this intensity needs at the same time.
 fn peak_descriptors(intensity: &Intensity) -> u32 {
     match intensity {
         Intensity::Closed { connections, .. } => *connections,
         // The connection pool of an open loop grows only when needed, so its maximum alone is no reason for a second
         // process.
         Intensity::Open { .. } => 1,
-        // Established connections are held in addition to the D connecting sockets. Their number is small: an
-        // overloaded server accepts few connections, and an agent that runs out of descriptors counts this as errors.
+        // Established connections are held in addition to the `descriptors` connecting sockets. Their number is small:
+        // an overloaded server accepts few connections, and an agent that runs out of descriptors counts this as
+        // errors.
         Intensity::SClients { descriptors, .. } => descriptors.saturating_add(descriptors / 8),
     }
 }
 
 fn share(plan: &LoadPlan, i: u32, agents: u32) -> LoadPlan {
     let mut share = plan.share(i, agents);
-    // A thread without a connection could not send requests, and another connection would exceed the maximum.
+    // A thread without a connection could not send requests. An additional connection for this thread would exceed the
+    // maximum.
     share.threads = even_share(plan.threads, i, agents).min(share.intensity.units()).max(1);
     share.seed = plan.seed.wrapping_add(u64::from(i).wrapping_mul(0x9e37_79b9_7f4a_7c15));
-    // Row 0 of the data was used by the test request before the load, so the agents begin with row 1.
+    // The test request before the load used row 0 of the data, so the agents begin with row 1.
     let data = share.requests.iter_mut().filter_map(|set| set.data.as_mut()).filter(|data| data.step == 0);
     data.for_each(|data| (data.first, data.step) = (1 + u64::from(i), u64::from(agents)));
     share

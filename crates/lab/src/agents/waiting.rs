@@ -14,7 +14,7 @@ use super::inbox::PipeEvent;
 use super::member::Agent;
 use crate::{Host, LabError};
 
-/// Time that agents without a new task have to end by themselves.
+/// Time for agents without a new task to end by themselves.
 const END_TIMEOUT: Duration = Duration::from_millis(300);
 
 /// A task to be assigned.
@@ -28,8 +28,9 @@ pub struct Task<'a> {
 }
 
 impl AgentGroup {
-    /// Assigns tasks to agents, and puts the agents in the order of the tasks. Each task goes to a waiting agent on the
-    /// right host and CPUs, or to a new agent. All agents of the preceding trial must have reported their results.
+    /// Assigns tasks to agents, and puts the agents in the order of the tasks. Each task goes to an agent that waits on
+    /// the task's host and CPUs, or else to a new agent. All agents of the preceding trial must have reported their
+    /// results.
     pub fn assign(&mut self, program: &Path, tasks: &[Task<'_>]) -> Result<(), LabError> {
         let mut waiting = self.waiting();
         let at_place = |task: &Task<'_>| waiting.get_mut(&AgentPlace::of_load(task.host, &task.spec)?)?.pop_front();
@@ -105,7 +106,7 @@ mod tests {
         }
     }
 
-    /// Assigns a load to each of these hosts and CPUs. Returns the IDs of the processes that got the loads.
+    /// Assigns a load to each of these pairs of host and CPU. Returns the IDs of the processes that got the loads.
     fn hand_out(group: &mut AgentGroup, to: &[(&'static str, u32)]) -> Vec<u32> {
         let hosts: Vec<(Shell, u32)> = to.iter().map(|(place, cpu)| (Shell(place), *cpu)).collect();
         let task = |(host, cpu): &'_ (Shell, u32)| {

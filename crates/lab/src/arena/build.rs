@@ -1,4 +1,5 @@
-//! Building of a server by a shell command, as the child of an agent, so that all its processes end with this program.
+//! Builds a server with a shell command. The command runs as the child of an agent, so that all its processes end when
+//! this program ends.
 
 use std::path::Path;
 use std::time::{Duration, Instant};
@@ -11,7 +12,7 @@ use crate::{LabError, Local, own_program};
 
 /// Maximum time of a build.
 const BUILD_TIMEOUT: Duration = Duration::from_secs(30 * 60);
-/// Maximum time until the agent of a build is ready.
+/// Maximum time to wait until the agent of a build is ready.
 const READY_TIMEOUT: Duration = Duration::from_secs(15);
 /// Maximum time for the agent to end all processes of a build.
 const END_TIMEOUT: Duration = Duration::from_secs(5);
@@ -19,7 +20,7 @@ const END_TIMEOUT: Duration = Duration::from_secs(5);
 const INTERVAL: Duration = Duration::from_millis(50);
 
 /// Builds a server. The shell creates the file `mark` after the command has succeeded. If the build fails, the error
-/// contains its last output.
+/// contains the last output of the build.
 pub(super) fn build(command: &str, mark: &Path, stop: &dyn Fn() -> bool) -> Result<(), String> {
     let _ = std::fs::remove_file(mark);
     let built = await_mark(command, mark, stop);

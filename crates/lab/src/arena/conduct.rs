@@ -1,5 +1,5 @@
-//! Steps of a comparison of many servers: builds, capacity searches, and rounds of turns. A resumed comparison
-//! continues with the steps whose results are missing from its state.
+//! Steps of a comparison of many servers: builds, capacity searches, and rounds of turns. In a turn, one server is
+//! measured for a short time. A resumed comparison continues with the steps whose results are missing from its state.
 
 use judge::arena::{common_rate, takes_turns, wrong_answer};
 use run::{ArenaBuild, ArenaPlace, ArenaRefusalKind, ArenaSearch, ArenaState, ArenaTurn};
@@ -9,11 +9,12 @@ use super::times;
 use crate::LabError;
 use crate::search::SEARCH_OVERHEAD_S;
 
-/// Number of turns without a valid result after which a server gets no more turns. The remaining servers share the time
-/// of that server.
+/// Number of turns without a valid result after which a server gets no more turns. The remaining servers then use the
+/// time of that server.
 const MAX_REFUSED_TURNS: usize = 3;
 
-/// Conducts the searches and turns that the saved state lacks, until the budget ends or the user stops the command.
+/// Runs the builds, searches and turns whose results are missing from the saved state, until the budget ends or the
+/// user stops the command.
 pub fn conduct(state: &mut ArenaState, conductor: &mut dyn ArenaConductor) -> Result<(), LabError> {
     if state.done {
         return Ok(());
@@ -32,11 +33,12 @@ struct Steps<'a> {
     conductor: &'a mut dyn ArenaConductor,
     /// Time that earlier, interrupted parts of this comparison used, seconds.
     before_s: f64,
-    /// Expected time that a search needs beyond its budget and the server's start, seconds.
+    /// Expected time that a search needs in addition to its budget and the server's start, seconds.
     overhead_s: f64,
 }
 
-/// A server that takes turns under a load. The twin is the first server, started once more in each round.
+/// A server that takes turns under a load. The first server takes two turns per round. The second of them belongs to
+/// its twin: the same server, started again to show the noise between two starts.
 #[derive(Clone, Copy, Debug, PartialEq)]
 struct Member {
     place: ArenaPlace,
@@ -170,7 +172,8 @@ impl Steps<'_> {
         }
     }
 
-    /// Returns the servers that take turns under a load. The first server of each load takes two turns per round.
+    /// Returns the servers that take turns under each load. One server of each load is listed twice, the second time as
+    /// its twin.
     fn members(&self) -> Vec<Member> {
         let mut members = Vec::new();
         for profile in 0..self.state.plan.profiles.len() {
@@ -185,7 +188,7 @@ impl Steps<'_> {
         members
     }
 
-    /// Returns true if a server had several turns and none of them gave a valid result.
+    /// Returns true if a server had at least [`MAX_REFUSED_TURNS`] turns and none of them gave a valid result.
     fn is_spoiled(&self, place: ArenaPlace) -> bool {
         let own = || self.state.turns.iter().filter(|turn| turn.place == place && !turn.twin);
         own().count() >= MAX_REFUSED_TURNS && own().all(|turn| turn.refused.is_some())

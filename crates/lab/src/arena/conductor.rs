@@ -7,13 +7,13 @@ use crate::LabError;
 /// Builds servers, searches for their capacities, and measures turns. The trait has two implementations: for real
 /// servers, and for simulated ones in tests.
 pub trait ArenaConductor {
-    /// Returns the measuring time since this part of the comparison began, without builds, seconds.
+    /// Returns the seconds since this part of the comparison began, without the time of builds.
     fn elapsed_s(&self) -> f64;
 
     /// Returns true if the user wants to stop. After a stop, the last result is incomplete.
     fn stopped(&self) -> bool;
 
-    /// Tells the user the last action, and roughly the number of seconds that remain.
+    /// Tells the user the last action, and the approximate number of seconds that remain.
     fn progress(&mut self, sentence: &str, left_s: f64);
 
     /// Builds a server. The error contains the last output of the build.
@@ -28,14 +28,14 @@ pub trait ArenaConductor {
         refuse: &dyn Fn(&ArenaAnswer) -> Option<ArenaRefusal>,
     ) -> ArenaSearch;
 
-    /// Measures a server at an offered rate.
+    /// Measures a server at a given rate of requests.
     fn turn(&mut self, place: ArenaPlace, turn: TurnPlan) -> ArenaTurn;
 
     /// Stores the state of the comparison.
     fn save(&mut self, state: &ArenaState) -> Result<(), LabError>;
 }
 
-/// Load of one turn.
+/// Load of one turn (one short measurement of one server).
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct TurnPlan {
     /// Requests per second.

@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 use crate::servers::{Limits, quoted};
 use crate::via::{ENGINES, Engine};
 
-/// Maximum time in which an engine reports its state.
+/// Maximum time to wait for an engine, such as docker, to report its state.
 const INFO_TIMEOUT: Duration = Duration::from_secs(20);
 /// Interval between checks of the engine.
 const INTERVAL: Duration = Duration::from_millis(20);
@@ -24,7 +24,7 @@ pub(super) fn usable_engine() -> Result<&'static Engine, String> {
     })
 }
 
-/// Returns true if the engine reports its state; docker does so only if its daemon runs.
+/// Returns true if the engine reports its state. The `docker` command does so only if its daemon runs.
 fn works(engine: &Engine) -> bool {
     let mut info = Command::new(engine.name);
     let info = info.arg("info").stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
@@ -55,7 +55,7 @@ impl Container {
         Self { engine, name: format!("loadline-arena-{}-{entry}", std::process::id()) }
     }
 
-    /// Returns the shell command that starts the container. In the command, `words` follow the name of the image.
+    /// Returns the shell command that starts the container. `words` come after the name of the image in this command.
     pub(super) fn command(&self, image: &str, words: &str, port: u16, limits: Limits, cpus: &[u32]) -> String {
         let start = self.engine.starts.iter().map(|word| quoted(&word.replace("{host}", &self.name)));
         let cpus: Vec<String> = cpus.iter().map(ToString::to_string).collect();
@@ -79,7 +79,7 @@ impl Container {
 impl Drop for Container {
     fn drop(&mut self) {
         let mut remove = Command::new(self.engine.name);
-        // The container has usually removed itself already.
+        // Usually, the container has already removed itself, so errors are ignored.
         let _ = remove
             .args(["rm", "--force", &self.name])
             .stdin(Stdio::null())

@@ -1,11 +1,11 @@
-//! First answer of a server to the request of a load.
+//! Sends one request of a load to a server before the load starts.
 
 use run::{ArenaAnswer, LoadPlan, Plan, ServerQuestion, TlsPlan};
 
 use crate::preflight;
 use crate::trial::target;
 
-/// Sends one request like those of the plan's load. The error says why no answer came.
+/// Sends one request like those of the plan's load, and returns the answer. The error says why no answer came.
 pub(super) fn first_answer(plan: &Plan) -> Result<ArenaAnswer, String> {
     let url = &plan.target.url;
     let found = target::resolve(url, &plan.load.protocol).map_err(|e| e.to_string())?;

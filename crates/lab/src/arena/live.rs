@@ -26,9 +26,9 @@ const MAX_WORDS_CHARS: usize = 600;
 pub struct LiveArenaSetup<'a> {
     /// Servers, loads and resources.
     pub plan: &'a ArenaPlan,
-    /// Plan of a run under each load, without a target.
+    /// Plan for a run under each load. The URL of the server is filled in later.
     pub loads: Vec<Plan>,
-    /// Memory of a server, bytes.
+    /// Memory limit of each server, bytes; `None` for no limit.
     pub memory_bytes: Option<u64>,
     /// Folder of the user's arena file. Commands run in this folder.
     pub folder: PathBuf,
@@ -40,7 +40,7 @@ pub struct LiveArenaSetup<'a> {
     pub tell: &'a mut dyn FnMut(&str, f64),
     /// Writes the report of a search into the folder of its run.
     pub report: &'a dyn Fn(&Run, &Path),
-    /// Stores the state.
+    /// Stores the state of the comparison.
     pub store: &'a dyn Fn(&ArenaState) -> Result<(), LabError>,
 }
 
@@ -53,11 +53,12 @@ pub struct LiveArena<'a> {
     groups: bool,
     program: PathBuf,
     began: Instant,
-    /// Time of builds, seconds.
+    /// Time that builds took, seconds. This time is not part of the comparison's budget.
     left_out_s: f64,
 }
 
-/// A started server, or a server that already ran. On drop, its processes end before its container is removed.
+/// A server that was started, or one that already ran (without values). On drop, its processes end before its container
+/// is removed.
 struct Started {
     server: Option<GroupedServer>,
     _container: Option<Container>,
@@ -81,7 +82,7 @@ impl<'a> LiveArena<'a> {
         &self.setup.plan.entries[place.entry]
     }
 
-    /// Returns the plan of a run of a server under a load.
+    /// Returns the plan for a run of a server under a load.
     fn run_plan(&self, place: ArenaPlace) -> Plan {
         let mut plan = self.setup.loads[place.profile].clone();
         let profile = &self.setup.plan.profiles[place.profile];
@@ -104,7 +105,7 @@ impl<'a> LiveArena<'a> {
             let command = container.command(image, words, port, self.limits, cpus);
             (container, command)
         });
-        // A container has a control group and CPUs of its own.
+        // The container engine sets the control group and the CPUs of a container, so no others are set here.
         let (shell, cpus, group) = match &container {
             Some((_, command)) => (command.as_str(), &[][..], None),
             None => (words, cpus, with_limits),
@@ -205,21 +206,22 @@ impl ArenaConductor for LiveArena<'_> {
     }
 }
 
-/// Returns the plan of a turn: an open loop with equal gaps, so that every server gets the same requests.
+/// Returns the plan of a turn: an open loop with equal intervals between requests, so that every server gets the same
+/// load.
 fn turn_plan(mut plan: Plan, turn: TurnPlan, warm_up_s: f64) -> Plan {
     let TurnPlan { rate, window_s, seed } = turn;
     let (max_connections, pipeline) = (plan.search.max_connections, plan.load.intensity.pipeline());
     plan.command = "load".into();
     plan.load.intensity = Intensity::Open { rate, arrival: Arrival::Constant, max_connections, pipeline };
     (plan.load.duration_s, plan.load.seed) = (window_s, seed);
-    // A server that has just started may seem steady before its caches are filled and its code is compiled. The warm-up
-    // is therefore never shortened.
+    // The throughput of a server that has just started may seem steady before its caches are filled and its code is
+    // compiled. The warm-up is therefore never shortened.
     (plan.load.warmup_s, plan.load.least_warmup_s) = (warm_up_s, warm_up_s);
     plan.observe.at_rest_s = 0.0;
     plan
 }
 
-/// Returns the record of a search that gave no result.
+/// Returns the record of a search that failed.
 fn failed(why: &str) -> ArenaSearch {
     let refused = ArenaRefusal { kind: ArenaRefusalKind::Failed, text: bounded(why) };
     ArenaSearch { refused: Some(refused), ..ArenaSearch::default() }

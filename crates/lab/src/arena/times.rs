@@ -8,15 +8,17 @@ use crate::servers::START_S;
 /// Share of the budget for the capacity searches. The turns use the rest. Errors shrink with the square root of the
 /// time. The sum of the errors of searches and turns is therefore smallest if both get equal shares.
 const SEARCH_SHARE: f64 = 0.5;
-/// Maximum length of a search, seconds: a longer search hardly changes the capacity.
+/// Maximum length of a search, seconds. A longer search would hardly find a different capacity.
 const MAX_SEARCH_S: f64 = 120.0;
-/// Number of rounds for which the turns are planned: of twelve values, eight remain after trimming.
+/// Number of rounds for which the turns are planned. After the four most extreme of twelve values are left out, eight
+/// remain.
 const PREFERRED_ROUNDS: f64 = 12.0;
-/// Maximum number of rounds: beyond it, the intervals become narrower too slowly.
+/// Maximum number of rounds. With more rounds, the confidence intervals would hardly become narrower.
 const MAX_ROUNDS: u32 = 40;
 /// Shortest and longest window of a turn, seconds.
 const WINDOW_S: (f64, f64) = (0.4, 3.0);
-/// Time of a turn besides start, warm-up and window, seconds: agents, drain, and the end of the server.
+/// Time of a turn in addition to start, warm-up and window, seconds. In this time the agents start, the last answers
+/// arrive, and the server ends.
 const TURN_OVERHEAD_S: f64 = 0.6;
 
 /// Returns the shortest useful budget for `entries` servers, seconds, given the warm-up of each load.
@@ -28,21 +30,21 @@ pub fn least_budget_s(entries: usize, warm_ups_s: impl Iterator<Item = f64>) -> 
     warm_ups_s.map(|warm_up_s| (search_s / SEARCH_SHARE).max(turns_s(warm_up_s) / (1.0 - SEARCH_SHARE))).sum()
 }
 
-/// Returns the budget of the next search, seconds. `left` searches remain, and `spent_s` were already spent on
-/// searches. The search needs another `around_s` seconds besides its budget.
+/// Returns the budget of the next search, seconds. `left` is the number of remaining searches, and `spent_s` is the
+/// time that all earlier searches took. The next search needs `around_s` seconds in addition to its budget.
 pub(super) fn search_s(budget_s: f64, spent_s: f64, left: usize, around_s: f64) -> f64 {
     let each_s = (SEARCH_SHARE * budget_s - spent_s) / left.max(1) as f64;
     (each_s - around_s).clamp(SHORTEST_SEARCH_S, MAX_SEARCH_S)
 }
 
-/// Returns the expected overhead of the next search, seconds: the last overhead, or a longer earlier one that decays
-/// slowly. A machine that was slow once is often slow again.
+/// Returns the expected overhead of the next search, seconds: the last overhead, or its mean with the expected one
+/// before if this is longer. A machine that was slow once is often slow again.
 pub(super) fn next_overhead_s(before_s: f64, last_s: f64) -> f64 {
     last_s.max(0.5 * (before_s + last_s)).max(0.0)
 }
 
-/// Returns the length of a turn's window, seconds, from the time for all turns and the number of turns per round. Start
-/// and warm-up have their mean lengths.
+/// Returns the length of a turn's window, seconds, from the time for all turns and the number of turns per round.
+/// `start_s` and `warm_up_s` are means over the servers.
 pub(super) fn window_s(left_s: f64, turns: usize, start_s: f64, warm_up_s: f64) -> f64 {
     let each_s = left_s / (PREFERRED_ROUNDS * turns.max(1) as f64);
     (each_s - turn_s(0.0, start_s, warm_up_s)).clamp(WINDOW_S.0, WINDOW_S.1)
@@ -53,7 +55,8 @@ pub(super) fn turn_s(window_s: f64, start_s: f64, warm_up_s: f64) -> f64 {
     start_s + warm_up_s + window_s + TURN_OVERHEAD_S
 }
 
-/// Returns true if there is time for another round, after `rounds` rounds of which the last took `last_s`.
+/// Returns true if the remaining time is enough for another round. `rounds` is the number of finished rounds, and the
+/// last of them took `last_s`.
 pub(super) fn fits(left_s: f64, rounds: u32, last_s: f64) -> bool {
     rounds == 0 || rounds < MAX_ROUNDS && left_s >= last_s
 }
@@ -100,7 +103,8 @@ mod tests {
         assert_eq!(search_s(10.0, 100.0, 0, 0.0), SHORTEST_SEARCH_S);
     }
 
-    /// Searches take 1.2 s besides their own budgets. All searches together stay within their half of the budget.
+    /// Each search takes 1.2 s in addition to its own budget. All searches together must stay within their half of the
+    /// total budget.
     #[test]
     fn searches_of_a_slow_machine_keep_their_share() {
         let (mut spent_s, mut overhead_s) = (0.0, SEARCH_OVERHEAD_S);

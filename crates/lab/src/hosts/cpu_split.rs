@@ -10,7 +10,9 @@ pub struct CpuSplit {
 }
 
 impl CpuSplit {
-    /// Chooses CPUs for a server that loadline starts on this host: the last CPU, if there are at least two.
+    /// Chooses CPUs for a server that loadline starts on this host, and for the generator. The server gets the last
+    /// CPU. If the user chose the generator's CPUs (`asked`), the server gets the others. If none remains, both use the
+    /// same CPUs.
     pub fn for_own_server(allowed: &[u32], asked: &[u32]) -> Self {
         match allowed {
             [rest @ .., last] if !rest.is_empty() && asked.is_empty() => {
@@ -24,8 +26,8 @@ impl CpuSplit {
         }
     }
 
-    /// Chooses CPUs for the generator if a server on this host uses the CPUs in `server`: the other CPUs, if there are
-    /// any.
+    /// Chooses CPUs for the generator if a server on this host uses the CPUs in `server`. The user's choice (`asked`)
+    /// comes first, then the CPUs that the server does not use. If there are none, the generator gets all CPUs.
     pub fn beside(allowed: &[u32], asked: &[u32], server: &[u32]) -> Self {
         let free: Vec<u32> = allowed.iter().copied().filter(|cpu| !server.contains(cpu)).collect();
         let client = match (asked.is_empty(), free.is_empty()) {
@@ -36,7 +38,7 @@ impl CpuSplit {
         Self { client, server: server.to_vec() }
     }
 
-    /// Returns true if both sides can run on the same CPU.
+    /// Returns true if the generator and the server can run on the same CPU.
     pub fn shared(&self) -> bool {
         self.client.iter().any(|cpu| self.server.contains(cpu))
     }

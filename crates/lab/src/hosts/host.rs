@@ -15,8 +15,8 @@ pub trait Host: Send {
     /// Returns the host's name in the run, as in `hosts[]`.
     fn name(&self) -> &str;
 
-    /// Returns a command that runs `program agent` on the host. The local child process carries the agent's input and
-    /// output.
+    /// Returns a command that runs `program agent` on the host. The command's standard input and output are those of
+    /// the agent.
     fn command(&self, program: &Path) -> Result<Command, LabError>;
 
     /// Returns an identifier of machine and namespace. Two hosts with equal identifiers are one machine and one
@@ -29,13 +29,13 @@ pub trait Host: Send {
         false
     }
 
-    /// Returns the program's bytes, if the host may need a copy.
+    /// Returns the bytes of loadline's program file, if the host may need a copy.
     fn program(&self) -> Option<Arc<[u8]>> {
         None
     }
 
-    /// Returns the hosts that share a load given to this host, with the number of agents on each; empty for a single
-    /// host.
+    /// Returns the hosts among which a load on this host is divided, with the number of agents on each. The list is
+    /// empty for a single host.
     fn members(&self) -> Vec<(&dyn Host, u32)> {
         Vec::new()
     }
@@ -87,7 +87,7 @@ impl Host for Local {
     }
 }
 
-/// A host of a testbed.
+/// A host of a testbed: a network namespace on this machine.
 #[derive(Clone, Debug)]
 pub struct NamespaceHost {
     name: String,

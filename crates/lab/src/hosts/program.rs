@@ -12,7 +12,7 @@ pub(crate) fn system() -> String {
     format!("Linux {}", std::env::consts::ARCH)
 }
 
-/// A program with the hash of its content.
+/// A program file with the hash of its content.
 #[derive(Clone, Debug)]
 pub(crate) struct Program {
     /// Content of the file.

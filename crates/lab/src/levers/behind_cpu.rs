@@ -1,4 +1,4 @@
-//! Takes a share of the CPUs that the server's upstream services use.
+//! Lever that takes CPU time on the CPUs of the server's upstream services.
 
 use run::{LeverPlan, Prove};
 

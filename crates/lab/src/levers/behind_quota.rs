@@ -1,4 +1,4 @@
-//! Lowers the CPU quota of the server's upstream services by a quarter.
+//! Lever that lowers the CPU quota of the server's upstream services by a quarter.
 
 use run::{LeverPlan, Prove};
 

@@ -11,9 +11,9 @@ use serde::{Deserialize, Serialize};
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub(crate) enum Change {
-    /// A file of a control group.
+    /// Content of a file in a control group.
     File { file: PathBuf, before: String, after: String },
-    /// Stop of a process by a signal. `started` distinguishes the process from a later one with the same ID.
+    /// A process that a signal stops. `started` distinguishes the process from a later one with the same ID.
     Stopped { pid: u32, started: u64 },
     /// Soft and hard descriptor limit of a process.
     Descriptors { pid: u32, started: u64, before: (u64, u64), after: (u64, u64) },
@@ -21,7 +21,7 @@ pub(crate) enum Change {
     Cpus { pid: u32, started: u64, before: Vec<u32>, after: Vec<u32> },
 }
 
-/// Resource that a change affects.
+/// Resource whose state a change affects.
 pub(crate) enum Resource {
     /// A file of a control group.
     File(PathBuf),
@@ -34,8 +34,8 @@ pub(crate) enum Resource {
 }
 
 impl Resource {
-    /// Returns the path of the kernel's file for the resource. An experiment locks this file, so that it excludes other
-    /// experiments.
+    /// Returns the path of the kernel's file for the resource. An experiment locks this file, so that no other
+    /// experiment changes the resource.
     pub(super) fn path(self) -> PathBuf {
         match self {
             Self::File(file) => file,
@@ -46,7 +46,7 @@ impl Resource {
     }
 }
 
-/// State of a resource relative to a change of it.
+/// State of a resource: before a change, after the change, or another state.
 #[derive(Clone, Debug, PartialEq, Eq)]
 enum State {
     Before,
@@ -69,7 +69,7 @@ impl State {
 }
 
 impl Change {
-    /// Plans to stop a process by a signal.
+    /// Returns the change that stops a process by a signal, without making it.
     pub(super) fn stop(pid: u32) -> Result<Self, String> {
         let started = started(pid).ok_or_else(|| format!("the process {pid} has ended"))?;
         match probe::is_stopped(pid) {
@@ -78,7 +78,7 @@ impl Change {
         }
     }
 
-    /// Plans to move a process and its descendants to these CPUs.
+    /// Returns the change that moves a process and its descendants to these CPUs, without making it.
     pub(crate) fn cpus(pid: u32, cpus: &[u32]) -> Result<Self, String> {
         let started = started(pid).ok_or_else(|| format!("the process {pid} has ended"))?;
         let before = sys::limits::cpus_of_thread(pid).map_err(|e| format!("reading the CPUs of process {pid}: {e}"))?;
@@ -96,7 +96,8 @@ impl Change {
         resource.path()
     }
 
-    /// Makes the change. Fails if the resource is no longer in the state before the change.
+    /// Makes the change, unless it is already made. Fails if another program has changed the resource, or if the
+    /// resource no longer exists.
     pub(super) fn make(&self) -> Result<(), String> {
         match self.state() {
             State::After => Ok(()),
@@ -106,8 +107,8 @@ impl Change {
         }
     }
 
-    /// Undoes the change, unless the resource has ended or another program has changed it since. Returns true if a
-    /// change was undone.
+    /// Undoes the change, unless the resource no longer exists or another program has changed it since. Returns true if
+    /// a change was undone.
     pub(super) fn undo(&self) -> Result<bool, String> {
         match self.state() {
             State::After => self.write(false).map(|()| true),
@@ -152,7 +153,8 @@ impl Change {
         done.map_err(|e| if on { format!("{self}: {e}") } else { format!("{}: {e}", self.by_hand()) })
     }
 
-    /// Returns a sentence that says how a user can undo the change.
+    /// Returns a sentence for the user that names the state to restore, and for most changes the command that restores
+    /// it.
     fn by_hand(&self) -> String {
         match self {
             Self::File { file, before, after } => {
@@ -170,7 +172,7 @@ impl Change {
         }
     }
 
-    /// Returns the sentence that reports an undone change.
+    /// Returns the sentence that tells the user that the change was undone.
     pub(super) fn undone(&self) -> String {
         match self {
             Self::File { file, before, .. } => format!("{} is {before:?} again", file.display()),
@@ -216,7 +218,7 @@ fn cpu_list(cpus: &[u32]) -> String {
     cpus.iter().map(ToString::to_string).collect::<Vec<_>>().join(",")
 }
 
-/// Returns true if a path is inside the control group file system. loadline writes to no other paths.
+/// Returns true if a path is inside the control group file system. loadline changes files only there.
 fn is_in_control_group(file: &Path) -> bool {
     file.starts_with("/sys/fs/cgroup") && !file.components().any(|part| part == Component::ParentDir)
 }

@@ -1,4 +1,4 @@
-//! Takes a share of the generator's CPUs.
+//! Lever that takes CPU time on the generator's CPUs.
 
 use run::{LeverPlan, Prove};
 

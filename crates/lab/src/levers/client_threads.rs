@@ -1,4 +1,4 @@
-//! Gives the generator more threads, if it has CPUs for them.
+//! Lever that gives the generator more threads, if it has CPUs for them.
 
 use run::{Intensity, LoadPlan, Prove};
 

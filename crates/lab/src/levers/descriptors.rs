@@ -1,5 +1,5 @@
-//! Doubles the descriptor limit of the server's processes, so that a server without free descriptors can accept more
-//! connections.
+//! Lever that doubles the descriptor limit of the server's processes. A server without free descriptors can then accept
+//! more connections.
 
 use run::{Intensity, LeverCheck, LeverPlan, LoadPlan, Prove};
 
@@ -25,14 +25,14 @@ pub(super) const ROW: Lever = Lever {
 
 /// Factor by which the limits are raised.
 const LIMIT_FACTOR: u64 = 2;
-/// Descriptor limit that is enough for the load of any experiment.
+/// Maximum descriptor limit of a server for which this lever is used. No experiment has more connections.
 const MAX_LIMIT: u64 = 2048;
 
 fn plan(targets: &LeverTargets) -> Result<LeverPlan, String> {
     targets.on_server(ROW.id)
 }
 
-/// Returns the total descriptor limit of the server's processes while this lever is on.
+/// Returns the total descriptor limit that the server's processes will have while this lever is on.
 fn check(plan: &LeverPlan) -> Result<LeverCheck, String> {
     let undo = prepare(plan)?;
     let limits: Option<Vec<(u64, u64)>> = plan.pids.iter().map(|pid| probe::descriptor_limits(*pid)).collect();
@@ -45,7 +45,7 @@ fn check(plan: &LeverPlan) -> Result<LeverCheck, String> {
     Ok(LeverCheck { descriptors, resources: undo.resources() })
 }
 
-/// Returns the load, with as many connections as the raised limits allow.
+/// Returns the load with as many connections as the raised limits allow, but not fewer than before.
 fn load(found: &LeverCheck, load: &LoadPlan) -> LoadPlan {
     let wanted = found.descriptors.min(LIMIT_FACTOR * MAX_LIMIT) as u32;
     let mut load = load.clone();

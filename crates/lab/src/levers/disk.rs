@@ -1,16 +1,16 @@
-//! Writes to the server's disk without the page cache, and flushes these writes. The writes have the size of other
-//! programs' writes. The lever uses half as many writing threads as other programs have requests in the queue. Each
-//! thread also waits for its flushes, so the lever causes about a quarter of the disk's work.
+//! Lever that writes to the server's disk without the page cache, and flushes these writes. The writes are as large as
+//! those of other programs. The lever uses half as many writing threads as other programs have requests in the disk's
+//! queue. Each thread also waits for its flushes, so the lever causes about a quarter of the disk's work.
 //!
 //! The reported speed is the disk's speed for other programs: their bytes per busy millisecond of the disk with the
-//! lever, divided by the value without it. If other programs keep the disk busy, this speed falls with their
-//! throughput. If other programs leave the disk idle half of the time, this speed halves, but their throughput stays
-//! the same.
+//! lever, divided by the same ratio without the lever. If other programs keep the disk busy, their throughput falls as
+//! much as this speed. If other programs use the disk only half of the time, the lever fills the other half. The disk's
+//! busy time then doubles, so this speed halves, but the throughput of the other programs stays the same.
 //!
-//! Two other measures of the speed were tried and gave wrong results. The lever's share of all bytes does not include
-//! its flushes and gaps. On a disk of 8 GB/s, this share was a sixth, but throughput fell by more than twice that share
-//! (elasticities of 2.9 to 3.6). The duration of the lever's calls depends on their slowest parts, flush and wake-up
-//! (elasticities of 0.5 to 2.5).
+//! Two other measures of the speed were tried and gave wrong results. The lever's share of all bytes does not count its
+//! flushes and the gaps between its writes. On a disk of 8 GB/s, this share was a sixth, but throughput fell by more
+//! than twice that share (elasticities of 2.9 to 3.6). The duration of the lever's calls depends on their slowest
+//! parts, flush and wake-up (elasticities of 0.5 to 2.5).
 
 use std::os::unix::fs::{FileExt, MetadataExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
@@ -41,7 +41,8 @@ pub(super) const ROW: Lever = Lever {
 
 /// Value of Linux's `O_DIRECT` for this architecture.
 const O_DIRECT: i32 = sys::param::O_DIRECT;
-/// Smallest and largest write, bytes: from the flushes of a database to the largest requests of disks.
+/// Minimum and maximum size of a write, bytes. The minimum is typical of a database's flushes, and the maximum is the
+/// largest request of a disk.
 const WRITE_BYTES: [usize; 2] = [16 << 10, 4 << 20];
 /// Maximum number of writing threads.
 const MAX_WRITERS: usize = 12;
@@ -49,7 +50,7 @@ const MAX_WRITERS: usize = 12;
 const MIN_SPEED: f64 = 0.01;
 /// Maximum number of writes between two flushes.
 const MAX_WRITES_PER_FLUSH: f64 = 1e6;
-/// Number of other programs' requests in the disk's queue, averaged over time, per writing thread of the lever.
+/// Mean number of other programs' requests in the disk's queue, divided by the lever's number of writing threads.
 const QUEUE_PER_WRITER: f64 = 2.0;
 /// Alignment of direct writes, bytes: the strictest that any disk requires.
 const ALIGN_BYTES: usize = 4096;
@@ -65,7 +66,7 @@ fn check(plan: &LeverPlan) -> Result<LeverCheck, String> {
     open_target(plan).map(|_| LeverCheck::default())
 }
 
-/// Opens a file to write to. Also returns the path of the counters of its disk.
+/// Opens a file for the lever's writes. Also returns the path of the file with the counters of the disk.
 fn open_target(plan: &LeverPlan) -> Result<(std::fs::File, PathBuf), String> {
     let dir = plan.path.as_deref().ok_or("no directory")?;
     Ok((open(dir)?, queue_file(dir)?))
@@ -89,10 +90,10 @@ fn queue_file(dir: &Path) -> Result<PathBuf, String> {
     }
 }
 
-/// Counters of a disk. Source: as for [`queue_file`].
+/// Counters of a disk. Source: the kernel's Documentation/block/stat.rst.
 #[derive(Clone, Copy)]
 struct DiskCounters {
-    /// Time with at least one request, milliseconds.
+    /// Time during which the disk had at least one request, milliseconds.
     busy_ms: f64,
     /// Sum of the times that requests spent in the queue, milliseconds.
     queued_ms: f64,
@@ -144,7 +145,7 @@ impl WriteDose {
         Self { writers: AtomicUsize::new(1), piece: AtomicUsize::new(WRITE_BYTES[0]), flush_after: AtomicUsize::new(1) }
     }
 
-    /// Derives the dose from other programs' writes during a slot of `ms` milliseconds with the lever off.
+    /// Derives these numbers from other programs' writes during a slot of `ms` milliseconds with the lever off.
     fn learn(&self, others: DiskCounters, ms: f64) {
         if others.requests > 0.0 && ms > 0.0 {
             let writers = (others.queued_ms / ms / QUEUE_PER_WRITER).round().clamp(1.0, MAX_WRITERS as f64);
@@ -188,8 +189,8 @@ fn act(plan: &LeverPlan, commands: Receiver<AgentCommand>) -> Result<LeverPart, 
     })
 }
 
-/// Returns the disk's speed for other programs in each slot: bytes per busy millisecond, relative to the slots without
-/// the lever. If no other program uses the disk, the speed is 1.
+/// Returns the disk's speed for other programs in each slot: bytes per busy millisecond, relative to the mean of the
+/// slots without the lever. If no other program uses the disk, the speed is 1.
 fn speeds(on: &[bool], moved: &[f64]) -> Vec<f64> {
     let without: Vec<f64> = on.iter().zip(moved).filter_map(|(on, moved)| (!on).then_some(*moved)).collect();
     match judge::average(&without) {
@@ -203,13 +204,13 @@ struct Writer<'a> {
     /// Index of the thread. The dose says how many threads write. The threads with the lowest indexes are used.
     nth: usize,
     file: &'a std::fs::File,
-    /// Bytes that all threads wrote.
+    /// Number of bytes that all threads of the lever wrote.
     own_bytes: &'a AtomicU64,
     dose: &'a WriteDose,
 }
 
 impl Writer<'_> {
-    /// Writes in the slots with the lever on, and counts bytes once they are on the disk.
+    /// Writes in the slots with the lever on. Adds the size of each write to `own_bytes`.
     fn write(&self, slot_clock: &SlotClock) -> Result<(), String> {
         let memory = vec![0x5a_u8; WRITE_BYTES[1] + ALIGN_BYTES];
         let from = memory.as_ptr().align_offset(ALIGN_BYTES).min(ALIGN_BYTES);

@@ -1,4 +1,4 @@
-//! Sends many requests over each connection instead of one, so that no connection waits in the accept queue.
+//! Lever that sends many requests over each connection instead of one, so that no connection waits in the accept queue.
 
 use run::{LoadPlan, Prove};
 

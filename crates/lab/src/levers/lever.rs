@@ -1,4 +1,4 @@
-//! Definition of a lever, and the parts of client and server that it can affect.
+//! Definition of a lever, and of the parts of client and server that levers can affect.
 
 use std::net::SocketAddr;
 use std::path::PathBuf;
@@ -9,19 +9,19 @@ use run::{AgentCommand, LeverCheck, LeverPart, LeverPlan, LoadPlan, Prove};
 
 use super::undo::Undo;
 
-/// Function that checks on a lever's host, without a change there, that the lever can be used. The error says why it
-/// cannot.
+/// Function that checks on a lever's host, without changing anything there, that the lever can be used. The error says
+/// why it cannot.
 pub type HostCheck = fn(&LeverPlan) -> Result<LeverCheck, String>;
 
-/// Ways to use a lever. The plan of a lever has the facts that the conductor knows. The lever's host finds the other
-/// facts.
+/// Ways to use a lever. The plan of a lever contains the facts that the conductor knows. The agent on the lever's host
+/// finds the other facts.
 #[derive(Clone, Copy)]
 pub enum Pull {
     /// The lever is switched on and off in short time slots during one load.
     Slots {
         /// Returns the task of the lever's agent. The error says why the lever cannot be used.
         plan: fn(&LeverTargets) -> Result<LeverPlan, String>,
-        /// Checks that the lever's host has what the lever needs; `None` if every host has it.
+        /// Checks that the lever's host has what the lever needs; `None` if the lever works on every host.
         check: Option<HostCheck>,
         /// Uses the lever until the last slot ends or the lever is stopped.
         act: fn(&LeverPlan, Receiver<AgentCommand>) -> Result<LeverPart, String>,
@@ -34,9 +34,9 @@ pub enum Pull {
     TurnsWithChange {
         /// Returns the task of the lever's agent. The error says why the lever cannot be used.
         plan: fn(&LeverTargets) -> Result<LeverPlan, String>,
-        /// Check on the lever's host.
+        /// Checks on the lever's host that the lever can be used.
         check: HostCheck,
-        /// Returns the load under which the effect is visible, given the findings on the host.
+        /// Returns the load under which the lever's effect is visible, given the result of `check`.
         load: fn(&LeverCheck, &LoadPlan) -> LoadPlan,
         /// Locks the resources that the lever changes, without changing them yet.
         prepare: fn(&LeverPlan) -> Result<Undo, String>,
@@ -53,9 +53,9 @@ impl Pull {
 /// Host on which a lever is used.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum LeverHost {
-    /// None: the lever is a different load.
+    /// No host: the lever is a different load of the generator.
     Load,
-    /// The hosts of all generators at once.
+    /// The hosts of all generators at the same time.
     Clients,
     /// The server's host.
     Server,
@@ -68,7 +68,7 @@ pub struct LoadPair {
     pub off: LoadPlan,
     /// Load with the lever.
     pub on: LoadPlan,
-    /// Share of the resource that is taken away; negative if some is added.
+    /// Dose: share of the tested resource that the lever takes away; negative if the lever adds some.
     pub dose: f64,
     /// Change that an agent keeps in place during the load with the lever.
     pub change: Option<LeverPlan>,
@@ -90,7 +90,7 @@ pub struct Lever {
     pub always: bool,
     /// Shortest slot in which the lever's effect is visible, seconds.
     pub slot_s: f64,
-    /// Planned dose: share of the resource to take away. The experiment measures the dose that the lever really has.
+    /// Planned dose: share of the resource to take away. The experiment measures the actual dose.
     pub planned: f64,
     /// Rights that the user needs for the lever.
     pub rights: &'static str,
@@ -122,15 +122,16 @@ pub struct LeverTargets {
     pub behind_cpus: Vec<u32>,
     /// Processes of the server's upstream services; empty if they are not known on this host.
     pub behind_pids: Vec<u32>,
-    /// Bytes in flight on one of the server's connections; absent if they were not observed.
+    /// Mean number of bytes in flight on one of the server's connections; `None` if it was not observed.
     pub in_flight: Option<f64>,
     /// Address of the server.
     pub addr: Option<SocketAddr>,
     /// Writable directory on the server's disk, as named on the server's host.
     pub dir: Option<PathBuf>,
-    /// Bytes that one exchange sends over the link in the direction of the requests.
+    /// Bytes that one exchange sends over the link in the direction of the requests, or the reason why this number
+    /// cannot be used.
     pub request_way: RequestWay,
-    /// Share of a CPU that a CPU thief takes, 0 to 1; 0 means a quarter.
+    /// Share of a CPU's time that a lever on CPUs takes, 0 to 1; 0 means a quarter.
     pub share: f64,
     /// True if the load offers a fixed rate, so the server is mostly idle.
     pub at_rate: bool,
@@ -138,7 +139,8 @@ pub struct LeverTargets {
     pub response_s: f64,
     /// Number of descriptors that a generator may have.
     pub descriptors: u64,
-    /// Socket of the testbed's keeper, the process that holds the network between generator and server.
+    /// Socket of the testbed's keeper. The keeper is the process that holds the network between generator and server.
+    /// `None` if generator and server are not in one testbed.
     pub keeper: Option<PathBuf>,
 }
 

@@ -1,6 +1,6 @@
-//! Lowers the rate of the testbed's network between generator and server.
+//! Lever that lowers the rate of the testbed's network between generator and server.
 //!
-//! The whole network is slowed: every link, in both directions. The elasticity therefore describes the whole network,
+//! All links of the network become slower, in both directions. The elasticity therefore describes the whole network,
 //! whichever of its links is full.
 
 use std::sync::mpsc::Receiver;

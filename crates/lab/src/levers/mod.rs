@@ -1,9 +1,10 @@
 //! Levers: changes that an experiment makes to see how throughput reacts. Each lever has its own file and one row in
 //! [`LEVERS`].
 //!
-//! A lever that is switched in slots runs in its own agent. A lever can therefore run on every host on which an agent
-//! can start. No lever outlives the conductor, because the conductor holds the agent's standard input, and the agent
-//! ends with it. A lever that needs new connections or different requests compares two loads that take turns.
+//! A lever that is switched on and off in slots (short parts of a load) runs in its own agent. Such a lever can
+//! therefore run on every host on which an agent can start. No lever outlives the conductor, because the agent ends
+//! when its standard input ends, and the conductor holds the other end. A lever that needs new connections or different
+//! requests compares two loads that take turns.
 
 mod behind_cpu;
 mod behind_quota;
@@ -75,8 +76,8 @@ pub(crate) fn check(plan: &LeverPlan) -> Result<LeverCheck, String> {
     }
 }
 
-/// Uses a lever as planned, until its last slot ends or it is stopped. Calls `ready` when everything is prepared for
-/// the first slot or the first switch, and again after each switch.
+/// Uses a lever as planned, until its last slot ends or the lever is stopped. Calls `ready` when everything is prepared
+/// for the first slot or the first switch, and again after each switch.
 pub(crate) fn pull(plan: &LeverPlan, commands: Receiver<AgentCommand>, ready: impl Fn()) -> Result<LeverPart, String> {
     match row_of(plan)?.pull {
         Pull::Slots { act, .. } if plan.start_at_ns == 0 => {
@@ -94,8 +95,8 @@ pub(crate) fn pull(plan: &LeverPlan, commands: Receiver<AgentCommand>, ready: im
     }
 }
 
-/// Makes and undoes the lever's change whenever the conductor requests it. Between the turns, the changed resources
-/// remain locked.
+/// Makes and undoes the lever's change whenever the conductor requests it. The changed resources remain locked all the
+/// time.
 fn switch_in_turns(mut undo: Undo, commands: &Receiver<AgentCommand>, ready: impl Fn()) -> Result<LeverPart, String> {
     ready();
     loop {
@@ -110,8 +111,8 @@ fn switch_in_turns(mut undo: Undo, commands: &Receiver<AgentCommand>, ready: imp
     }
 }
 
-/// Waits for the start of the load. Returns the plan with the start of its slots and with its processes, or `None` if
-/// the lever is stopped before.
+/// Waits for the start of the load. Returns the plan, with the start time of its slots and with the processes to act
+/// on. Returns `None` if the lever is stopped before.
 fn await_start(plan: &LeverPlan, commands: &Receiver<AgentCommand>) -> Option<LeverPlan> {
     loop {
         match commands.recv() {

@@ -1,4 +1,4 @@
-//! Doubles the load. If nothing is saturated, throughput doubles as well.
+//! Lever that doubles the load. If nothing is saturated, throughput doubles as well.
 
 use run::{Intensity, LOAD_LEVER, LoadPlan, Prove};
 
@@ -22,7 +22,7 @@ pub(super) const ROW: Lever = Lever {
 
 /// Factor by which the load grows.
 const FACTOR: u32 = 2;
-/// Descriptors that a generator needs besides its connections.
+/// Number of descriptors that a generator needs in addition to those of its connections.
 const OTHER_DESCRIPTORS: u64 = 64;
 
 fn load_pair(targets: &LeverTargets, load: &LoadPlan) -> Result<LoadPair, String> {

@@ -1,4 +1,5 @@
-//! Makes the generator acknowledge every packet at once, so that the server never waits for a delayed acknowledgement.
+//! Lever that makes the generator acknowledge every packet at once, so that the server never waits for a delayed
+//! acknowledgement.
 
 use run::{Io, LoadPlan, Prove};
 

@@ -1,4 +1,4 @@
-//! Lowers the CPU quota of the server's control group by a quarter.
+//! Lever that lowers the CPU quota of the server's control group by a quarter.
 
 use std::sync::mpsc::Receiver;
 
@@ -28,7 +28,7 @@ pub(super) const ROW: Lever = Lever {
 
 /// Share of the quota that remains.
 pub(super) const REMAINING_SHARE: f64 = 0.75;
-/// Slot length, seconds: several periods of the quota, which are usually 100 ms.
+/// Slot length, seconds: several periods of the quota. A period is usually 100 ms.
 pub(super) const SLOT_S: f64 = 0.4;
 
 fn plan(targets: &LeverTargets) -> Result<LeverPlan, String> {
@@ -57,8 +57,8 @@ fn prepare(plan: &LeverPlan) -> Result<Undo, String> {
         if quota.file != file {
             return Err("the server moves between control groups".into());
         }
-        // The file's value contains the period only in version 2 of control groups. In both versions, the file later
-        // reads as it was written.
+        // The file's value contains the period only in version 2 of control groups. In both versions, a later read
+        // returns the text that was written.
         let after = quota.times(REMAINING_SHARE);
         Ok(vec![Change::File { file: quota.file, before: quota.text, after }])
     })

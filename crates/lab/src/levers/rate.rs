@@ -1,5 +1,5 @@
-//! Offers more requests per second. Under an open loop, a higher rate has the same effect as slowing every resource by
-//! the same factor.
+//! Lever that offers more requests per second. Under an open loop, a higher rate has the same effect as slowing every
+//! resource by the same factor.
 
 use run::Prove;
 
@@ -22,5 +22,5 @@ pub(super) const ROW: Lever = Lever {
     pull: Pull::Offered,
 };
 
-/// Largest dose under an offered rate, for this lever and for each CPU thief.
+/// Maximum dose if the load offers a fixed rate, for this lever and for each lever that takes CPU time.
 pub(crate) const MAX_DOSE: f64 = 0.15;

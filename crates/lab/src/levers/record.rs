@@ -1,5 +1,5 @@
-//! Record of changes that are in effect, and of the state before these changes. Each record is a file in this user's
-//! directory on the host.
+//! Record of changes that are in effect, and of the state before them. Each record is a file in a directory of this
+//! user on the lever's host.
 
 use std::os::unix::fs::{DirBuilderExt, MetadataExt};
 use std::path::{Path, PathBuf};
@@ -50,8 +50,8 @@ impl Record {
         Ok(path)
     }
 
-    /// Reads a record that was made since the last boot and in this container. A record from an earlier boot is
-    /// removed.
+    /// Reads a record that was made since the last boot and in this PID namespace (container), and returns `None` for
+    /// others. A record from an earlier boot is removed.
     pub(super) fn read(path: &Path) -> Option<Self> {
         let record: Self = serde_json::from_str(&std::fs::read_to_string(path).ok()?).ok()?;
         if !record.boot.is_empty() && record.boot != probe::boot_id() {

@@ -1,5 +1,5 @@
-//! Makes requests longer, so that each exchange sends a third more bytes over the link in the direction of the
-//! requests. If that direction of the link is full, a quarter fewer requests fit.
+//! Lever that makes requests longer, so that each exchange sends a third more bytes over the link in the direction of
+//! the requests. If that direction of the link is full, a quarter fewer requests fit.
 
 use judge::prove::RequestWay;
 use run::{LoadPlan, Prove};
@@ -24,7 +24,7 @@ pub(super) const ROW: Lever = Lever {
 
 /// Added bytes as a share of all bytes that a longer exchange sends over the link.
 const DOSE: f64 = 0.25;
-/// Maximum number of added bytes: servers accept header lines of 8 KiB.
+/// Maximum number of added bytes. Servers usually accept header lines of up to 8 KiB.
 const MAX_PADDING_BYTES: f64 = 8_000.0;
 /// Overhead of a segment in bytes (Ethernet with framing 38, IPv4 20, TCP with timestamps 32), and its payload in
 /// bytes.

@@ -1,4 +1,4 @@
-//! Takes a share of the server's CPUs.
+//! Lever that takes CPU time on the server's CPUs.
 
 use run::{LeverPlan, Prove};
 

@@ -1,8 +1,8 @@
-//! Takes whole CPUs away from the server, instead of a share of every CPU.
+//! Lever that takes whole CPUs away from the server, instead of a share of every CPU.
 //!
-//! A server that handles one request at a time moves to the remaining CPUs and loses nothing. A server that handles
-//! several requests at a time loses the throughput of the CPUs that are taken. Taking a share of every CPU would slow
-//! both kinds of servers alike.
+//! A server that handles one request at a time moves to the remaining CPUs, and its throughput stays the same. A server
+//! that handles several requests at a time loses the throughput of the CPUs that are taken. Taking a share of every CPU
+//! would slow both kinds of servers alike.
 
 use std::path::Path;
 use std::sync::mpsc::Receiver;
@@ -35,7 +35,7 @@ pub(super) const ROW: Lever = Lever {
 /// first 70 ms of a slot are not measured.
 const SLOT_S: f64 = 0.15;
 /// Number of busy processes per taken CPU. Each process has the scheduler's normal weight. A server on two CPUs has
-/// half of this weight on each CPU. Eight processes leave the server 6 to 11 % of the CPU.
+/// half of this weight on each CPU. Eight processes leave the server 6 to 11 % of each taken CPU.
 const HOGS_PER_CPU: usize = 8;
 
 fn plan(targets: &LeverTargets) -> Result<LeverPlan, String> {
@@ -103,7 +103,7 @@ mod tests {
         assert!(cpus_to_take(vec![3], alone).unwrap_err().contains("only one CPU"));
         assert_eq!(cpus_to_take(vec![0, 1], alone).unwrap(), [1]);
         assert_eq!(cpus_to_take(vec![5, 1, 3], alone).unwrap(), [5]);
-        // CPU 0 and 2 are one core, 1 and 3 the other.
+        // CPUs 0 and 2 are one core, and CPUs 1 and 3 are another.
         assert_eq!(cpus_to_take(vec![0, 1, 2, 3], |cpu| cpu % 2).unwrap(), [1, 3]);
     }
 
@@ -127,8 +127,8 @@ mod tests {
         let part = act(&plan, commands).unwrap();
         let ordered = part.ordered.unwrap();
         assert!((0.3..=0.5).contains(&ordered), "{part:?}");
-        // Beside other tests, a thread may wake up late: 92 ms were seen in four of five slots. The first half of each
-        // slot is left out for this reason.
+        // While other tests run, a thread may wake up late: by 92 ms in four of five slots of one run. The first half
+        // of each slot is left out for this reason.
         let [off, on] = [0, 1].map(|first| {
             let mut taken: Vec<f64> = part.taken.iter().skip(first).step_by(2).copied().collect();
             taken.sort_by(f64::total_cmp);

@@ -1,4 +1,5 @@
-//! Clock of a lever's slots on the lever's own host. The clock also notices commands to stop.
+//! Clock of a lever's slots (time intervals with the lever on or off) on the lever's host. The clock also notices
+//! commands to stop the lever.
 
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 use std::sync::mpsc::{Receiver, TryRecvError};
@@ -6,10 +7,11 @@ use std::sync::mpsc::{Receiver, TryRecvError};
 use run::{AgentCommand, LeverPart, LeverPlan, SlotPlan};
 use sys::clock;
 
-/// Longest sleep between two checks for a stop, nanoseconds.
+/// Maximum time between two checks for a stop, nanoseconds.
 const CHECK_INTERVAL_NS: u64 = 20_000_000;
 
-/// Slots of a plan, shared by the threads of a lever.
+/// Start and end times of a lever's slots on this host's clock, with a flag to stop. All threads of the lever share
+/// this value.
 pub(super) struct SlotClock {
     pub(super) plan: LeverPlan,
     origin_ns: u64,
@@ -28,7 +30,8 @@ impl SlotClock {
         self.at(&SlotPlan { settle_s: 0.0, ..self.plan.slots }, slot)
     }
 
-    /// Returns start and end of the measured part of a slot.
+    /// Returns start and end of the measured part of a slot, nanoseconds of CLOCK_MONOTONIC. The measured part begins
+    /// after the lever's effect has settled.
     pub(super) fn measured_ns(&self, slot: usize) -> (u64, u64) {
         self.at(&self.plan.slots, slot)
     }
@@ -63,13 +66,13 @@ impl SlotClock {
         self.stop.store(true, Relaxed);
     }
 
-    /// Ends the slots because a thread could not be started, and returns the reason.
+    /// Ends the slots because a thread could not be started. Returns the reason for the user.
     pub(super) fn end_for_lack_of_threads(&self, error: &std::io::Error) -> String {
         self.end();
         format!("no thread could be started: {}", sys::exhausted::why_not_started(error))
     }
 
-    /// Sleeps until a moment, and notices a command to stop.
+    /// Sleeps until `at_ns` of the monotonic clock. Returns false if a command stops the lever before that time.
     fn hear_until(&self, at_ns: u64, commands: &Receiver<AgentCommand>) -> bool {
         self.wait_until(at_ns, || {
             if matches!(commands.try_recv(), Ok(AgentCommand::Stop) | Err(TryRecvError::Disconnected)) {
@@ -78,8 +81,8 @@ impl SlotClock {
         })
     }
 
-    /// Waits for the measured part of each slot, one after another. `begin` is called at the start of each part. `end`
-    /// is called at the part's end and returns the reading of the resource. The error says that the lever was stopped.
+    /// Waits for the measured part of each slot, one after another. Calls `begin` at the start of each part, and `end`
+    /// at its end. Returns the values that `end` returned, one per slot. The error says that the lever was stopped.
     pub(super) fn measure<T, R>(
         &self,
         commands: &Receiver<AgentCommand>,
@@ -105,8 +108,8 @@ impl SlotClock {
         }
     }
 
-    /// Calls `set` at the start of each slot whose state differs from that of the slot before. `speed` is the speed of
-    /// the resource while the lever is on.
+    /// Calls `set` at the start of each slot in which the lever must be switched on or off. Returns the speed of the
+    /// resource in each slot: `speed` in the slots with the lever on, and 1 in the others.
     pub(super) fn switch(
         &self,
         commands: &Receiver<AgentCommand>,

@@ -1,5 +1,5 @@
-//! Doubles the number of source addresses of the load. A limit per source address then lets twice as many requests
-//! through.
+//! Lever that doubles the number of source addresses of the load. A limit per source address then lets twice as many
+//! requests through.
 
 use std::net::{IpAddr, Ipv4Addr};
 
@@ -36,7 +36,8 @@ fn load_pair(targets: &LeverTargets, load: &LoadPlan) -> Result<LoadPair, String
     Ok(LoadPair { off, on: LoadPlan { sources: all, ..load }, dose, change: None })
 }
 
-/// Number of connections per source address. While one connection waits for the limit, the other one gets its answer.
+/// Number of connections per source address. While the server's limit delays a request on one connection, the other
+/// connection gets its answer.
 const CONNECTIONS_PER_ADDRESS: u32 = 2;
 
 /// Returns the load with enough connections for all addresses. A single connection uses only one address, even if the
@@ -51,7 +52,7 @@ fn enough(intensity: Intensity, addresses: usize) -> Intensity {
     }
 }
 
-/// Returns two addresses of this host. Every address of 127.0.0.0/8 belongs to this host.
+/// Returns two loopback addresses. Every address of 127.0.0.0/8 belongs to this host.
 fn loopback(first: Option<IpAddr>) -> Vec<IpAddr> {
     let other = |n| IpAddr::V4(Ipv4Addr::new(127, 0, 0, n));
     let first = first.unwrap_or(other(1));
@@ -62,8 +63,8 @@ fn loopback(first: Option<IpAddr>) -> Vec<IpAddr> {
 mod tests {
     use super::*;
 
-    /// Observed on a real server with a limit per address: with only one connection, two addresses gave 1.00 times the
-    /// throughput of one address.
+    /// On a real server with a limit per address, two addresses gave 1.00 times the throughput of one address if the
+    /// load had only one connection.
     #[test]
     fn every_address_has_connections() {
         let targets = LeverTargets { addr: Some("127.0.0.1:80".parse().unwrap()), ..LeverTargets::default() };

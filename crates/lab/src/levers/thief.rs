@@ -1,15 +1,16 @@
 //! CPU thief: in the slots with the lever on, one thread per CPU takes a share of the CPU's time in short pieces.
 //!
-//! In the other slots the threads wake up just as often, but use no CPU time. Each wake-up switches threads twice. The
-//! switches cost the slowed process 3 to 4 % of its speed, but its counters do not show this. In an earlier version the
-//! threads woke up only while the lever was on, so the cost of the switches looked like a part of the stolen time. The
-//! elasticities of nginx and its generator then added up to 1.16 instead of 1. They now add up to 1.08 (medians of five
-//! experiments in turns).
+//! In the other slots the threads wake up just as often, but use no CPU time. Each wake-up switches threads twice.
+//! These switches cost the slowed process 3 to 4 % of its speed, but its counters do not show this cost. In an earlier
+//! version the threads woke up only while the lever was on, so the cost of the switches looked like a part of the
+//! stolen time. The elasticities of nginx and its generator then added up to 1.16 instead of 1. They now add up to 1.08
+//! (medians of five experiments in turns).
 //!
-//! A CPU that loses a quarter of its time in short pieces runs at three quarters of its speed. The loss is measured at
-//! the slowed process: the time that it ran, divided by the time that it ran or waited for a CPU (schedstat). This
-//! measure also shows whether the lever of the other side slows this side. If the process cannot be read, or is mostly
-//! idle at an offered rate, the loss is computed from the CPU time that the thief used.
+//! A CPU that loses a quarter of its time in short pieces runs at three quarters of its speed. The loss of speed is
+//! measured at the slowed process: the time that it ran, divided by the time that it ran or waited for a CPU
+//! (schedstat). This ratio also shows whether the lever on the other side's CPUs slows this process. If the ratio
+//! cannot be read, or if the process is mostly idle because the load offers a fixed rate, the loss is computed from the
+//! CPU time that the thief used.
 
 use std::path::Path;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
@@ -25,14 +26,15 @@ use super::slot_clock::SlotClock;
 pub(super) const DOSE: f64 = 0.25;
 /// Shortest and longest turn, nanoseconds. In each turn, the thief uses the CPU for one piece of time and leaves the
 /// rest of the turn to the process. One piece must stop a process for less time than the requests in flight keep the
-/// other side busy. A piece as long as a scheduler slice (4 ms) would stop both sides, whichever of them is full. Very
-/// short turns would cost the process more time than the thief takes, since each turn switches threads twice (10 to 20
-/// µs together).
+/// other side busy. A piece as long as a scheduler slice (4 ms) would stop both sides, whichever of them is saturated.
+/// Very short turns would cost the process more time than the thief takes, since each turn switches threads twice (10
+/// to 20 µs together).
 const TURN_NS: (u64, u64) = (500_000, 4_000_000);
-/// Number of turns within one response time, unless turns would be too short. One piece, a quarter of a turn, is then
-/// 1/32 of the response time.
+/// Number of turns within one response time, if the limits in [`TURN_NS`] allow it. One piece, a quarter of a turn, is
+/// then 1/32 of the response time.
 const TURNS_PER_RESPONSE: f64 = 8.0;
-/// Maximum length of one piece that makes up for missed turns, nanoseconds.
+/// Maximum length of one piece of CPU time, nanoseconds. After a late wake-up, the piece is longer, because it makes up
+/// for missed turns.
 const MAX_PIECE_NS: u64 = 2_000_000;
 /// Scheduler slice that each thread requests, nanoseconds: the shortest that the kernel allows.
 const SLICE_NS: u64 = 100_000;
@@ -62,8 +64,8 @@ fn turn_ns(response_s: f64) -> u64 {
 /// State shared by the threads of one CPU thief.
 struct Theft {
     slot_clock: SlotClock,
-    /// Number of CPUs that the slowed processes may use at a time: the thief's CPUs, or the processes' CPU quota if it
-    /// is less.
+    /// Number of CPUs that the slowed processes may use at the same time: the thief's CPUs, or less if the processes
+    /// and the thief share a CPU quota.
     room: f64,
     /// CPU time that all threads took in each slot, nanoseconds.
     taken_ns: Vec<AtomicU64>,
@@ -97,9 +99,9 @@ pub(super) fn steal(plan: &LeverPlan, commands: Receiver<AgentCommand>) -> Resul
     Ok(LeverPart { speed: speed.collect(), wanted, ordered: Some(theft.share()), taken })
 }
 
-/// Returns the CPUs that the quota of a control group gives to the slowed processes and to this thief together. A
-/// process that waits for its quota does not count as waiting for a CPU. For such a process, schedstat does not show
-/// the time that the thief takes.
+/// Returns the number of CPUs that a quota gives to the slowed processes and this thief together; `None` if they are
+/// not in the same control group. A process that waits for its quota does not count as waiting for a CPU. In such a
+/// control group, schedstat therefore does not show the time that the thief takes.
 fn shared_quota(plan: &LeverPlan) -> Option<f64> {
     let own = probe::CpuQuota::of_process(std::process::id())?;
     let of_victim = probe::CpuQuota::of_process(*plan.pids.first()?)?;
@@ -113,7 +115,7 @@ impl Theft {
         if sys::limits::confine_to_cpus(&[cpu]).is_err() {
             return;
         }
-        // If the kernel refuses the short slices or the exact timers, the pieces come later and become longer.
+        // If the kernel refuses the short slices or the exact timers, the pieces of CPU time come later and are longer.
         let _ = (sys::limits::ask_for_slices(SLICE_NS), sys::limits::exact_timers());
         for (slot, on) in plan.on.iter().enumerate() {
             let (begin, end) = self.slot_clock.whole_ns(slot);
@@ -128,12 +130,12 @@ impl Theft {
         }
     }
 
-    /// Returns the share of the processes' CPU time that the thief takes, 0 to 1.
+    /// Returns the share of the processes' CPU time that the thief must take, 0 to 1.
     fn share(&self) -> f64 {
         if self.slot_clock.plan.share > 0.0 { self.slot_clock.plan.share } else { DOSE }
     }
 
-    /// Returns the share of each CPU that the thief takes, 0 to 1.
+    /// Returns the share of each CPU's time that the thief must take, 0 to 1.
     fn share_of_cpu(&self) -> f64 {
         self.share() * self.room / self.slot_clock.plan.cpus.len().max(1) as f64
     }
@@ -154,8 +156,8 @@ impl Theft {
         }
     }
 
-    /// Returns the speed of the slowed processes in each slot, if known, and the share of time in which they [`wanted`]
-    /// a CPU.
+    /// Returns two values for each slot: the speed of the slowed processes, if known, and the share of time in which
+    /// they [`wanted`] a CPU.
     fn watch(&self, commands: &Receiver<AgentCommand>) -> Result<Vec<(Option<f64>, f64)>, String> {
         let look = || (probe::sched_times(&self.slot_clock.plan.pids), clock::monotonic_ns());
         let end = |_, before: (probe::SchedTimes, u64)| {
@@ -166,7 +168,7 @@ impl Theft {
         self.slot_clock.measure(commands, look, end)
     }
 
-    /// Returns the share of the CPUs that the thief took in each slot.
+    /// Returns the share of the usable CPU time (`room`) that the thief took in each slot, 0 to 1.
     fn taken(&self) -> Vec<f64> {
         let plan = &self.slot_clock.plan;
         let room = plan.slots.slot_s * 1e9 * self.room.max(1e-3);
@@ -174,9 +176,9 @@ impl Theft {
     }
 }
 
-/// Returns the share of time in which the slowed processes wanted a CPU: the larger of two values. The first is the
-/// share of all CPUs that the processes used or waited for. The other is the mean number of running threads. Waiting
-/// times alone are not enough, because a process that waits for its quota does not wait for a CPU.
+/// Returns the share of time in which the slowed processes wanted a CPU, 0 to 1: the larger of two values. The first
+/// value is the share of all CPUs that the processes used or waited for. The second value is the mean number of running
+/// threads. Waiting times alone are not enough, because a process that waits for its quota does not wait for a CPU.
 fn wanted(times: &probe::SchedTimes, length_ns: f64, cpus: f64) -> f64 {
     let (run, wait) = (times.run_ns as f64 / length_ns.max(1.0), times.wait_ns as f64 / length_ns.max(1.0));
     ((run + wait) / cpus.max(1e-3)).max(run).min(1.0)

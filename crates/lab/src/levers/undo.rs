@@ -1,11 +1,11 @@
 //! Changes of an experiment that are undone when it ends.
 //!
-//! - An experiment locks each resource that it changes, so a second experiment is refused. The lock is on the kernel's
-//!   own file for the resource. The lock excludes experiments of all users, and the kernel releases it when the process
-//!   ends.
-//! - While a change is in effect, a record of the state before it exists. If the resource of a record is not locked,
-//!   its experiment was killed: [`put_back`] undoes the change. Every loadline command that measures calls [`put_back`]
-//!   first.
+//! - An experiment locks each resource that it changes. A second experiment that would change the resource is therefore
+//!   refused. The lock is on the kernel's own file for the resource. The lock excludes experiments of all users, and
+//!   the kernel releases it when the process ends.
+//! While a change is in effect, a record of the state before the change exists. If the resource of a record is not
+//! locked, the experiment that wrote the record was killed. [`put_back`] then undoes the change. Every loadline command
+//! that measures calls [`put_back`] first.
 
 use std::collections::BTreeSet;
 use std::fs::File;
@@ -15,8 +15,8 @@ use std::time::{Duration, Instant};
 use super::change::{Change, Resource};
 use super::record::{self, Record};
 
-/// Maximum time to wait for a lock. Other commands hold a lock for milliseconds while they undo an old change. An
-/// experiment holds it for seconds to minutes.
+/// Maximum time to wait for a lock. Other commands hold a lock for milliseconds while they undo an old change, but an
+/// experiment holds a lock for seconds to minutes.
 const LOCK_TIMEOUT: Duration = Duration::from_secs(1);
 const LOCK_INTERVAL: Duration = Duration::from_millis(10);
 
@@ -29,7 +29,7 @@ pub struct Undo {
 
 impl Undo {
     /// Locks resources, and undoes changes that a killed experiment left on them. `plan` then reads the state of the
-    /// locked resources. Nothing is changed yet.
+    /// locked resources and returns the changes. No resource is changed yet.
     pub(crate) fn prepare(
         resources: impl IntoIterator<Item = Resource>,
         plan: impl Fn() -> Result<Vec<Change>, String>,
@@ -84,7 +84,7 @@ fn in_order(paths: impl Iterator<Item = PathBuf>) -> Vec<PathBuf> {
     paths.collect::<BTreeSet<_>>().into_iter().collect()
 }
 
-/// Locks all resources, or none.
+/// Locks all files, or none of them.
 fn lock(resources: &[PathBuf], timeout: Duration) -> Result<Vec<File>, String> {
     let deadline = Instant::now() + timeout;
     resources.iter().map(|resource| lock_one(resource, deadline)).collect()
@@ -107,18 +107,19 @@ fn lock_one(resource: &PathBuf, deadline: Instant) -> Result<File, String> {
     }
 }
 
-/// Undoes changes left by killed experiments of this user on this host. Returns a sentence for each change, with the
-/// reason if it could not be undone.
+/// Undoes changes that killed experiments of this user left on this host. Returns a sentence for the user about each
+/// experiment, with the reason if its changes could not be undone.
 pub fn put_back() -> Vec<String> {
     record::paths().into_iter().filter_map(|path| settle(&path, &[])).collect()
 }
 
-/// Undoes changes left by killed experiments to resources that this process has locked.
+/// Undoes changes that killed experiments left on resources that this process has locked.
 fn put_back_in(locked: &[PathBuf]) {
     record::paths().into_iter().for_each(|path| drop(settle(&path, locked)));
 }
 
-/// Undoes the changes in a record, unless another process has locked one of its resources.
+/// Undoes the changes in a record, unless another process has locked one of its resources. Returns a sentence for the
+/// user if something was undone or could not be undone.
 fn settle(path: &Path, locked: &[PathBuf]) -> Option<String> {
     let changes = Record::read(path)?.changes;
     // A resource that no longer exists has nothing to undo and cannot be locked.

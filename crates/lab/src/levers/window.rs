@@ -1,5 +1,5 @@
-//! Limits the receive buffer of the generator's connections to a quarter of the bytes in flight. The TCP window is then
-//! at most half of the bytes in flight.
+//! Lever that limits the receive buffer of the generator's connections to a quarter of the bytes in flight. The TCP
+//! window is then at most half of the bytes in flight.
 
 use run::{CounterId, Io, LoadPlan, Prove, Reading, Run};
 
@@ -21,7 +21,7 @@ pub(super) const ROW: Lever = Lever {
     pull: Pull::Turns(load_pair),
 };
 
-/// Share of the bytes in flight that the lever takes away at least.
+/// Minimum share of the bytes in flight that the lever takes away.
 const DOSE: f64 = 0.5;
 /// Size of the requested buffer as a share of the bytes in flight. Linux doubles the requested size (SO_RCVBUF). At
 /// first, the kernel uses half of the doubled size for the window, and up to nine tenths after large packets arrive
@@ -32,8 +32,8 @@ const BUFFER_SHARE: f64 = 0.25;
 const MIN_IN_FLIGHT_BYTES: f64 = 16_384.0;
 
 /// Returns the bytes in flight on one of the server's connections while the server sends, in the trial on which the
-/// verdict relies. If the peer's window is smaller, the window is returned. `connection.unacked` is not used, because
-/// its mean includes the pauses between answers.
+/// verdict relies. If the peer's receive window is smaller, returns the size of this window. `connection.unacked` is
+/// not used, because its mean includes the pauses between answers.
 pub(crate) fn in_flight(run: &Run) -> Option<f64> {
     let side = run.trials.get(run.findings.picks.decisive?)?.server.as_ref()?;
     let value =
@@ -46,7 +46,7 @@ pub(crate) fn in_flight(run: &Run) -> Option<f64> {
     }
 }
 
-/// Returns the two loads, both of which use epoll. Only epoll supports the option, and the two loads must use the same
+/// Returns the two loads. Both use epoll, because only epoll supports the option, and the two loads must use the same
 /// driver.
 fn load_pair(targets: &LeverTargets, load: &LoadPlan) -> Result<LoadPair, String> {
     let bytes =

@@ -1,4 +1,4 @@
-//! Stops one of the server's worker processes by a signal.
+//! Lever that stops one of the server's worker processes by a signal.
 
 use std::sync::mpsc::Receiver;
 
@@ -40,8 +40,8 @@ fn check(plan: &LeverPlan) -> Result<LeverCheck, String> {
     Ok(LeverCheck { resources: undo.resources(), ..LeverCheck::default() })
 }
 
-/// Returns the worker processes: server processes whose parent is also a server process. The server must have at least
-/// two workers.
+/// Returns the worker processes: server processes whose parent is also a server process. Fails if there are fewer than
+/// two.
 fn workers(plan: &LeverPlan) -> Result<Vec<u32>, String> {
     let is_worker = |pid: &u32| probe::parent_of(*pid).is_some_and(|parent| plan.pids.contains(&parent));
     let workers: Vec<u32> = plan.pids.iter().copied().filter(is_worker).collect();

@@ -31,7 +31,7 @@ impl HostWatch {
         watch
     }
 
-    /// Adds the observations since the last trial to a trial that has no observers.
+    /// Adds the observations since the last trial to a trial that has no observers of its own.
     pub(crate) fn record(&mut self, trial: &mut Trial) {
         let Some(watching) = self.active.take() else { return };
         watching.edge();
@@ -44,7 +44,7 @@ impl HostWatch {
         self.restart();
     }
 
-    /// Starts the observer again. If the counters of this machine cannot be read, the trial has no figures about other
+    /// Starts the observer again. If the counters of this machine cannot be read, the trial gets no data about other
     /// programs.
     fn restart(&mut self) {
         self.active = self.observer.watch(&[], INTERVAL_S, Origin::after(std::time::Duration::ZERO)).ok();

@@ -9,7 +9,7 @@ use crate::hosts::via::Via;
 use crate::observe::RemoteObserver;
 use crate::{Host, LabError, Local};
 
-/// Hosts that share a load.
+/// Client hosts among which a load is divided. Together they count as one host.
 #[derive(Clone, Debug)]
 struct Fleet {
     name: String,
@@ -72,12 +72,12 @@ impl Hosts {
         self.server.as_ref().map_or(&self.here, |via| via)
     }
 
-    /// Returns the host of the generators.
+    /// Returns the host of the generators. Several hosts are returned as one.
     pub(crate) fn clients(&self) -> &dyn Host {
         self.clients.as_ref().map_or(&self.here, |fleet| fleet)
     }
 
-    /// Returns the host of the generators and the host of the server; each is this host unless the plan names another.
+    /// Returns the host of the generators and the host of the server. A host that the plan does not name is this host.
     pub(crate) fn into_sides(self) -> [Box<dyn Host>; 2] {
         let here = || Box::new(Local::default()) as Box<dyn Host>;
         [
@@ -97,9 +97,9 @@ impl Hosts {
         members.map(start).collect()
     }
 
-    /// Starts the observer on the server's host. The observer follows the given process, or the processes that listen
-    /// at `listener` if none is given. The observer also samples the threads of these processes if the plan requests
-    /// it.
+    /// Starts the observer on the server's host. The observer follows the given process, or if none is given, the
+    /// processes that listen at `listener`. The observer also samples the threads of these processes if the plan
+    /// requests it.
     pub(crate) fn observe_server(
         &self,
         program: &Path,

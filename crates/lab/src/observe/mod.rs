@@ -1,4 +1,4 @@
-//! Observers that read counters during a trial, one on each host of the client's and the server's side. A reference
+//! Observers that read counters during a trial, one on each client host and one on the server's host. A reference
 //! server also reports counters of its own.
 
 pub(crate) mod host_watch;

@@ -1,7 +1,8 @@
 //! Observers of client and server during a trial, and counters that servers report.
 //!
 //! Client and server have separate observers even on one machine. Each observer reads its own processes, network
-//! namespace, listener and connections. A run therefore has the same form whether or not the sides share a host.
+//! namespace, listener and connections. A run therefore has the same format whether or not client and server share a
+//! host.
 
 use std::net::SocketAddr;
 use std::time::{Duration, Instant};
@@ -48,7 +49,7 @@ impl HostObserver {
 pub struct Observation {
     /// One observer for each client host; empty if another program generates the load.
     clients: Vec<HostObserver>,
-    /// Observers of additional client hosts, for network counters only.
+    /// Observers of additional client hosts. They read only network counters.
     namespace_hosts: Vec<HostObserver>,
     server: Option<HostObserver>,
     server_side: Option<ObservedServer>,
@@ -88,15 +89,15 @@ impl Observation {
         }
     }
 
-    /// Reads the client's counters in another network namespace, and names the client's host accordingly.
+    /// Reads the client's counters in the network namespace of process `netns_pid`, and names the client's host `host`.
     pub fn with_client(mut self, host: &str, netns_pid: Option<u32>) -> Self {
         let rename = |spec: &mut ObserverSpec| (spec.host, spec.netns_pid) = (host.into(), netns_pid);
         self.clients.iter_mut().for_each(|client| client.change(rename));
         self
     }
 
-    /// Adds the network counters of further client hosts, each given by its name and a process in its network
-    /// namespace. The client's side already includes the processes and machine counters of these hosts.
+    /// Adds the network counters of further client hosts. Each host is given by its name and by a process in its
+    /// network namespace. The processes and machine counters of these hosts are already part of the client's side.
     pub fn with_namespace_hosts(mut self, namespace_hosts: Vec<(String, u32)>) -> Self {
         let observer = |(host, pid)| {
             let sources = Some(OF_NETWORK.iter().map(|name| (*name).to_string()).collect());
@@ -107,7 +108,8 @@ impl Observation {
         self
     }
 
-    /// Replaces local observers by those on the other hosts of clients and server, if there are any.
+    /// Uses observers on other hosts instead of local ones, for the clients and for the server, if such observers are
+    /// given.
     pub fn with_hosts(mut self, clients: Vec<RemoteObserver>, server: Option<RemoteObserver>) -> Self {
         if !clients.is_empty() {
             self.clients = clients.into_iter().map(HostObserver::Remote).collect();
@@ -149,7 +151,7 @@ impl Observation {
         self.testbed.as_ref()
     }
 
-    /// Adds the server's own counters, as part of the server's side.
+    /// Adds counters that the server itself reports, as part of the server's side.
     pub fn with_server_counters(mut self, server_counters: ServerCounters) -> Self {
         self.server_counters = Some(server_counters);
         self
@@ -178,8 +180,8 @@ impl Observation {
         self
     }
 
-    /// Leaves out the samples of threads and databases, for short loads that take turns and of which only the rates are
-    /// compared.
+    /// Returns a copy that does not sample threads and databases. The copy is for short loads that take turns and of
+    /// which only the rates are compared.
     pub(crate) fn without_samples(&self) -> Self {
         Self { databases: Vec::new(), ..self.clone() }
             .with_waits(&run::ObservePlan { waits: false, ..Default::default() })
@@ -191,14 +193,14 @@ impl Observation {
         self
     }
 
-    /// Counts the connections of these listeners of the server, which is expensive if there are many.
+    /// Counts the connections of these listeners of the server. Counting is expensive if there are many connections.
     pub fn counting(mut self, listeners: &[SocketAddr]) -> Self {
         let counted: Vec<Address> = listeners.iter().copied().map(Address::from).collect();
         self.server.iter_mut().for_each(|host| host.change(|spec| spec.counted.clone_from(&counted)));
         self
     }
 
-    /// Removes all observers, for trials that measure only the generator.
+    /// Returns a copy without observers, for trials that measure only the generator.
     pub fn blind(&self) -> Self {
         Self { blind: true, ..self.clone() }
     }
@@ -213,7 +215,7 @@ impl Observation {
         self.server_side.as_ref()
     }
 
-    /// Returns true if client and server share CPUs.
+    /// Returns true if client and server may run on the same CPUs.
     pub fn shared(&self) -> bool {
         self.server().is_some_and(|s| s.shared)
     }
@@ -239,7 +241,8 @@ impl Observation {
         }
     }
 
-    /// Returns the sampler of reported counters, which become part of the server's recording.
+    /// Returns the sampler of counters that the network medium, the testbed and the server report. These counters
+    /// become part of the server's recording.
     fn reported_sampler(&self, interval_s: f64, origin: Origin) -> Option<Sampler> {
         let exporters = self.exporters();
         if self.remote_server().is_some() && exporters.is_empty() {
@@ -273,13 +276,13 @@ impl Observation {
         }
         samplers.edge();
         let ObservedSides { client, client_hosts, mut server, .. } = samplers.sides();
-        // Samples of waiting threads without a load are not shown.
+        // The samples of waiting threads are left out, because they are not shown without a load.
         server.iter_mut().for_each(|side| side.waits = None);
         client.into_iter().chain(server).chain(client_hosts).collect()
     }
 }
 
-/// Sources that read only a network namespace, and nothing else of the machine.
+/// Counter sources that read only a network namespace, and nothing else of the machine.
 const OF_NETWORK: &[&str] = &["netstat", "interface", "sockstat"];
 
 #[cfg(test)]

@@ -1,4 +1,4 @@
-//! The server's side as it is observed: its processes, listener and CPUs.
+//! Observed facts about the server's side: its processes, listener and CPUs.
 
 use std::net::SocketAddr;
 
@@ -49,7 +49,8 @@ impl ObservedServer {
         }
     }
 
-    /// Returns the side of a server that `group` runs, on the CPUs for the server in `cpus`, if any.
+    /// Returns the side of a server whose processes are in `group`. `cpus` tells whether the server shares CPUs with
+    /// the generator.
     pub fn started(host: &str, group: &AgentGroup, netns_pid: Option<u32>, addr: SocketAddr, cpus: &CpuSplit) -> Self {
         Self { host: host.into(), pids: group.pids(), netns_pid, listen: Some(addr.into()), shared: cpus.shared() }
     }

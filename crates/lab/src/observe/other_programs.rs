@@ -2,12 +2,12 @@
 
 use run::{CpuUse, TENTH_S, Window};
 
-/// Readings of one side: the name of its machine, and the CPU times.
+/// Readings of one side (client or server): the name of its machine, and CPU times.
 pub(crate) type SideUse = (String, CpuUse);
 
-/// Returns the share of the CPUs, 0 to 1, that was neither idle nor used by an observed process, in each tenth of a
-/// second of `window`. Of several machines, the largest share counts. 0 before the first reading and after the last.
-/// Returns nothing without any reading in the window.
+/// Returns a value for each tenth of a second of `window`: the share of the CPUs, 0 to 1, that was neither idle nor
+/// used by an observed process. If there are several machines, the largest share counts. The share is 0 before the
+/// first reading and after the last. Returns an empty list if no reading is in the window.
 pub(crate) fn others(sides: &[SideUse], window: Window) -> Vec<f64> {
     let tenths = (window.length_s() / TENTH_S + 0.5) as usize;
     let of_tenth = |tenth: usize| {
@@ -21,11 +21,12 @@ pub(crate) fn others(sides: &[SideUse], window: Window) -> Vec<f64> {
 }
 
 /// Minimum share of a tenth of a second that the readings must cover. The sides take their last reading one after the
-/// other, so that the last tenth of a window is not whole.
+/// other, so the readings may cover only a part of the window's last tenth.
 const MIN_COVERED: f64 = 0.5;
 
-/// Returns the share that others took of a machine's CPUs in the tenth of a second from `begin_s` on. All sides on this
-/// machine count as own.
+/// Returns the share of a machine's CPUs that other programs took in the tenth of a second from `begin_s` on. The
+/// observed processes of all sides on this machine are no other programs. Returns `None` if the readings cover too
+/// little of this time.
 fn taken(sides: &[SideUse], machine: &str, host: &CpuUse, begin_s: f64) -> Option<f64> {
     let here = || sides.iter().filter(|(of, _)| of == machine).map(|(_, side)| side);
     let covered = |(begin_s, end_s): (f64, f64), side: &CpuUse| {
@@ -35,12 +36,12 @@ fn taken(sides: &[SideUse], machine: &str, host: &CpuUse, begin_s: f64) -> Optio
     let own_s: f64 = here().map(|side| growth(&side.t_s, &side.own_s, span)).sum::<Option<f64>>()?;
     let length_s = span.1 - span.0;
     let share = 1.0 - (growth(&host.t_s, &host.idle_s, span)? + own_s) / (host.cpus * length_s);
-    // Thousandths are more exact than the kernel's clock ticks.
+    // The share is rounded to thousandths, because the kernel's clock ticks are coarser.
     (length_s >= MIN_COVERED * TENTH_S && share.is_finite()).then(|| (share.clamp(0.0, 1.0) * 1e3).round() / 1e3)
 }
 
-/// Returns the growth of a value between two moments, from the readings around each of them. Returns `None` if one of
-/// the moments is not between two readings.
+/// Returns the growth of a value between two moments, interpolated between the readings around each moment. Returns
+/// `None` if one of the moments is not between two readings.
 fn growth(t_s: &[f64], values: &[f64], (begin_s, end_s): (f64, f64)) -> Option<f64> {
     let at = |moment: f64| {
         let after = t_s.partition_point(|t| *t < moment).max(1);
@@ -55,7 +56,8 @@ fn growth(t_s: &[f64], values: &[f64], (begin_s, end_s): (f64, f64)) -> Option<f
 mod tests {
     use super::*;
 
-    /// Readings of two CPUs, of which `own` CPUs are used by observed processes and `busy` CPUs in all.
+    /// Readings of a machine with two CPUs. Observed processes use `own` CPUs, and all programs together use `busy`
+    /// CPUs.
     fn side(machine: &str, own: f64, busy: impl Fn(f64) -> f64) -> SideUse {
         let mut readings = CpuUse { cpus: 2.0, ..CpuUse::default() };
         let mut idle_s = 50.0;

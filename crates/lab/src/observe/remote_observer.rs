@@ -31,7 +31,7 @@ struct Connection {
     edges: Vec<(f64, f64)>,
     /// Samples that arrived before the rest of the observations.
     rows: Recording,
-    /// Latest observations, with the number of requests for observations and the number of answers.
+    /// Latest observations, followed by the number of requests for observations and the number of answers.
     observed: Option<Observed>,
     wanted: u64,
     came: u64,
@@ -86,7 +86,8 @@ impl RemoteObserver {
         self.lock().group.agents().first().and_then(Agent::hello).map_or(0, |hello| hello.cpus)
     }
 
-    /// Starts sampling for a trial, including these processes. Times of samples are relative to `origin`.
+    /// Starts sampling for a trial. The processes in `pids` are observed as well. Times of samples are relative to
+    /// `origin`.
     pub(crate) fn follow(&self, pids: Vec<u32>, interval_s: f64, origin: Origin) -> RemoteSampling {
         let mut connection = self.lock();
         connection.incidents.clear();
@@ -108,7 +109,7 @@ impl RemoteObserver {
 }
 
 impl Connection {
-    /// Handles events until a condition holds, a deadline passes or the agent is gone.
+    /// Handles events until `is_so` returns true, a deadline passes or the agent is gone.
     fn hear_until(&mut self, until: Instant, is_so: impl Fn(&Self) -> bool) {
         while !is_so(self) && self.lost.is_none() {
             let Some((_, event)) = self.group.hear(until) else { return };
@@ -154,8 +155,8 @@ impl Connection {
         (self.observed, self.came) = (Some(seen), self.came + 1);
     }
 
-    /// Converts a time of the agent's clock to ours. Later readings of the clock change the conversion, but the time
-    /// first returned for the start or end of a window is kept.
+    /// Converts a time on the agent's clock to ours. Later readings of the clock change the conversion. The start or
+    /// end of a window keeps the time that was returned first.
     fn ours_s(&self, theirs_s: f64) -> f64 {
         let edge = self.edges.iter().find(|(theirs, _)| (theirs - theirs_s).abs() < 1e-9);
         edge.map_or_else(|| self.group.ours_s(0, theirs_s), |(_, ours_s)| *ours_s)
@@ -179,7 +180,7 @@ impl Connection {
         self.hear_until(now, |_| false);
     }
 
-    /// Requests the observations, and waits as long as parts of them keep arriving.
+    /// Requests the observations, and waits for them as long as parts keep arriving.
     fn request_observed(&mut self, command: &AgentCommand) {
         self.wanted += 1;
         self.group.tell_all(command);
@@ -213,7 +214,8 @@ impl RemoteSampling {
         connection.group.tell_each(|agent| AgentCommand::Edge { at_ns: agent.on_its_clock(at_ns) });
     }
 
-    /// Waits for the requested sample and returns its time, seconds since the origin.
+    /// Waits for the requested sample and returns its time, seconds since the origin. Returns `None` if the sample does
+    /// not arrive in time.
     pub(crate) fn await_edge(&self) -> Option<f64> {
         let mut connection = self.observer.lock();
         let until = Instant::now() + connection.patience();
@@ -251,12 +253,13 @@ impl RemoteSampling {
         self.observer.lock().group.longest_round_trip()
     }
 
-    /// Returns the largest drift of the observer's clock from ours.
+    /// Returns the largest drift of the observer's clock relative to ours since the trial began; `None` if the observer
+    /// is on this machine.
     pub(crate) fn drift(&self) -> Option<Duration> {
         self.observer.lock().group.drift()
     }
 
-    /// Returns the observations so far without ending the sampling; none if the observer is lost.
+    /// Returns the observations so far without ending the sampling; `None` if the observer is lost.
     pub(crate) fn so_far(&self) -> Option<Observed> {
         let mut connection = self.observer.lock();
         connection.request_observed(&AgentCommand::SoFar);

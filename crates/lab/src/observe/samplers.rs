@@ -1,5 +1,5 @@
-//! Active observers of a trial: they take a sample at the start and end of each phase, feed the live view, and return
-//! the sides of the trial at the end.
+//! Active observers of a trial. They take a sample at the start and end of each phase, provide values for the live
+//! view, and return the observations of client and server at the end.
 
 use std::time::Duration;
 
@@ -12,7 +12,7 @@ use crate::agents::AgentGroup;
 use crate::observe::other_programs::{self, SideUse};
 use crate::observe::{RemoteObserver, RemoteSampling};
 
-/// Maximum length of a load for which the CPU time of other programs is kept, seconds.
+/// Maximum length of a load for which the CPU time of other programs is stored, seconds.
 const MAX_OTHERS_S: f64 = 600.0;
 
 /// An active observer, with the name of its host.
@@ -85,11 +85,12 @@ impl ActiveObserver {
 
 /// All active observers of a trial.
 pub struct Samplers {
-    /// Moment at which the samples' times are zero.
+    /// Zero point of the samples' times.
     pub(crate) origin: Origin,
-    /// True if client and server may use common CPUs.
+    /// True if client and server may run on the same CPUs.
     pub(crate) shared: bool,
-    /// Sampler of reported counters, which become part of the server's recording.
+    /// Sampler of counters that the network medium, the testbed or the server report. These counters become part of the
+    /// server's recording.
     pub(crate) reported: Option<Sampler>,
     pub(crate) server: Option<ActiveObserver>,
     pub(crate) clients: Vec<ActiveObserver>,
@@ -102,9 +103,9 @@ pub(crate) struct ObservedSides {
     pub(crate) client: Option<Side>,
     pub(crate) client_hosts: Vec<Side>,
     pub(crate) server: Option<Side>,
-    /// Times at which hosts with their own observer stood still.
+    /// Times at which hosts with their own observer were paused.
     pauses: Vec<Window>,
-    /// CPU times of each side.
+    /// CPU times of each observer's machine.
     cpu_use: Vec<SideUse>,
     incidents: Vec<Incident>,
 }
@@ -134,8 +135,8 @@ impl Samplers {
         sys::clock::sleep_until_ns(at_ns);
         let now_s = self.origin.now_s();
         let reported = || self.reported.as_ref().map(Sampler::edge);
-        // The server's reported counters are read first at the start of the window and last at its end, so that their
-        // growth covers the whole window.
+        // The reported counters are read twice: before and after all other counters. The first reading at the start of
+        // the window and the second one at its end therefore enclose the whole window.
         let mut taken: Vec<f64> = reported().into_iter().collect();
         taken.extend(self.all().filter_map(ActiveObserver::as_local).map(Watching::edge));
         taken.extend(reported());
@@ -183,7 +184,7 @@ impl Samplers {
         self.databases.iter().map(DatabaseSampler::so_far).collect()
     }
 
-    /// Ends observing and returns the sides.
+    /// Ends observing and returns the observations.
     pub(crate) fn sides(self) -> ObservedSides {
         let (mut incidents, mut pauses, mut cpu_use) = (Vec::new(), Vec::new(), Vec::new());
         let mut side = |active: ActiveObserver| {
@@ -205,13 +206,13 @@ impl Samplers {
         ObservedSides { client, client_hosts, server, pauses, cpu_use, incidents }
     }
 
-    /// Ends observing, adds the sides to the trial and returns the incidents.
+    /// Ends observing, adds the observations to the trial and returns the incidents.
     pub(crate) fn close(mut self, trial: &mut Trial) -> Vec<Incident> {
         trial.databases = std::mem::take(&mut self.databases).into_iter().map(DatabaseSampler::finish).collect();
         let ObservedSides { client, client_hosts, server, pauses, cpu_use, incidents } = self.sides();
         trial.measured.pauses.extend(pauses);
         let whole = Window { begin_s: 0.0, end_s: trial.measured.window.end_s };
-        // Hours would need much memory, and no search has windows of hours.
+        // For a load of hours, these values would need much memory, and no search has windows of hours.
         if whole.length_s() <= MAX_OTHERS_S {
             trial.measured.others = other_programs::others(&cpu_use, whole);
         }
@@ -227,8 +228,8 @@ fn side_of(host: String, shared: bool, seen: Observed) -> Side {
     Side { host, machine, processes, behind, waits, shared, recording, ..Side::default() }
 }
 
-/// Returns the recording of a namespace host, with the host's name before every instance, so that it differs from the
-/// first host's instances.
+/// Returns the recording of a namespace host, with the host's name before every instance. The name distinguishes these
+/// instances from those of the first host.
 fn prefixed(active: ActiveObserver) -> Recording {
     let (host, Observed { mut recording, .. }) = active.finish();
     let name = |instance: &mut String| *instance = run::on_host(&host, instance);

@@ -9,7 +9,7 @@ use run::{Absence, Column, CounterId, Recording};
 
 use crate::agents::AgentGroup;
 
-/// Maximum time to wait for the answer; if a server is slower, its counters are left out.
+/// Maximum time to wait for the answer. If a server needs more time, its counters are left out.
 const ANSWER_TIMEOUT: Duration = Duration::from_millis(500);
 
 /// Access to the counters of a server that was started by loadline. The reference to the server is weak, so the server
@@ -23,12 +23,12 @@ pub struct ServerCounters {
 }
 
 impl ServerCounters {
-    /// Returns the source of the counters of `object` from these servers.
+    /// Returns the source of the counters of `object` that the servers in `group` report.
     pub fn new(group: &Arc<Mutex<AgentGroup>>, object: &'static str) -> Self {
         Self { group: Arc::downgrade(group), object }
     }
 
-    /// Returns a function that reads these counters.
+    /// Returns a function that requests these counters and returns them.
     pub(crate) fn exporter(&self) -> Exporter {
         let asked = self.clone();
         Box::new(move || asked.ask())
@@ -38,7 +38,7 @@ impl ServerCounters {
         run::COUNTERS.iter().filter(|c| c.object == self.object).map(|c| c.id)
     }
 
-    /// Reads the counters once; each missing counter gets a reason.
+    /// Requests the counters once. For each missing counter, stores the reason.
     fn ask(&self) -> Recording {
         let counts = self.group.upgrade().map(|group| {
             let mut group = group.lock().unwrap_or_else(PoisonError::into_inner);

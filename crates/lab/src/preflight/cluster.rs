@@ -1,11 +1,11 @@
-//! Question about the slots of a Redis cluster.
+//! Asks a Redis server for the slots of its cluster. A slot is a part of the keys, and each slot belongs to a node.
 
 use std::net::{IpAddr, SocketAddr};
 
 use proto::redis::{Value, values};
 use run::{ClusterSlots, LoadPlan, MAX_CLUSTER_RANGES, Protocol};
 
-/// Returns the plan of a request for the slots of a cluster; `None` if the protocol is not that of Redis.
+/// Returns the plan of a request for the slots of a cluster; `None` if the protocol is not Redis.
 pub(super) fn question(plan: &LoadPlan) -> Option<LoadPlan> {
     let Protocol::Redis { auth_file, .. } = &plan.protocol else { return None };
     let protocol = Protocol::Redis {
@@ -19,15 +19,15 @@ pub(super) fn question(plan: &LoadPlan) -> Option<LoadPlan> {
     Some(LoadPlan { protocol, ..plan.clone() })
 }
 
-/// Returns the slots in the bytes of an answer; none if the server belongs to no cluster.
+/// Reads the slots from an answer to `CLUSTER SLOTS`; empty if the server does not belong to a cluster.
 pub(super) fn slots(bytes: &[u8], server: IpAddr) -> Vec<ClusterSlots> {
     let replies = values(bytes).unwrap_or_default();
     let ranges = replies.last().map_or(&[][..], Value::list);
     ranges.iter().take(MAX_CLUSTER_RANGES).filter_map(|entry| range(entry, server)).collect()
 }
 
-/// Reads a range of slots: its first and last slot, and its nodes, of which the first takes writes. Without an address,
-/// the node is the one that was asked.
+/// Reads a range of slots: its first and last slot, and its nodes. The first node takes writes, so it is returned. If
+/// the answer has no address for this node, the node is the server that was asked.
 fn range(entry: &Value, server: IpAddr) -> Option<ClusterSlots> {
     let [first, last, node, ..] = entry.list() else { return None };
     let slot = |value: &Value| value.number().and_then(|n| u16::try_from(n).ok()).filter(|n| *n < run::CLUSTER_SLOTS);

@@ -8,11 +8,11 @@ use sys::blocking_stream::BlockingStream;
 
 use super::response_text::Answer;
 
-/// Length of a response above which it counts as endless, bytes.
+/// Maximum length of a response, bytes. A longer response counts as endless.
 const MAX_BYTES: u64 = 1 << 30;
 
 /// Time to wait, before any load, for another message after the answer. This time is longer than a packet's travel
-/// time. If the message comes later, the load notices it.
+/// time. A message that comes later is noticed during the load.
 const LISTEN_TIME: Duration = Duration::from_millis(50);
 
 /// Reasons why an exchange was not completed.
@@ -27,7 +27,7 @@ pub(super) enum ExchangeError {
     Io(std::io::Error),
 }
 
-/// One exchange of request and answer, with the observations.
+/// One exchange of request and answer, with its times and byte counts.
 pub(super) struct Exchange {
     pub(super) stream: BlockingStream,
     pub(super) begin: Instant,
@@ -39,7 +39,7 @@ pub(super) struct Exchange {
     pub(super) bytes: u64,
     pub(super) bytes_sent: u64,
     pub(super) answer_bytes: u64,
-    /// True if a request was begun, so any handshake is complete.
+    /// True if a request was begun. Any handshake is then complete.
     pub(super) request_begun: bool,
     pub(super) handshakes: u64,
     /// Status of the answer, and the session's comment on it.
@@ -91,7 +91,7 @@ impl Exchange {
             let closing = match heard {
                 Ok(progress) => progress.close,
                 Err(fault) => {
-                    // The server is told why the connection ends. Errors are ignored, because the user already gets an
+                    // Tells the server why the connection ends. Errors are ignored, because the user already gets an
                     // error.
                     let _ = self.send(session, &mut buffer);
                     return Err(ExchangeError::Fault(fault));
@@ -130,7 +130,7 @@ impl Exchange {
     fn send(&mut self, session: &mut dyn Requester, buffer: &mut [u8]) -> Result<(), ExchangeError> {
         while session.wants_transmit() {
             let n = session.transmit(buffer);
-            // A server may answer before it has read everything; the answer then explains more than the error EPIPE.
+            // A server may answer before it has read everything. Its answer then explains more than the error EPIPE.
             if n == 0 || !self.write(&buffer[..n])? {
                 break;
             }

@@ -8,7 +8,7 @@ use run::{Address, LoadPlan};
 
 use super::exchange::{Exchange, ExchangeError};
 
-/// Explains why no connection was made.
+/// Explains to the user why no connection could be made.
 pub(super) fn explain_connect(addr: &Address, error: &std::io::Error, timeout_s: f64) -> String {
     match error.kind() {
         ErrorKind::NotFound | ErrorKind::ConnectionRefused if addr.inet().is_none() => {
@@ -24,7 +24,7 @@ pub(super) fn explain_connect(addr: &Address, error: &std::io::Error, timeout_s:
     }
 }
 
-/// Explains why an exchange was not completed.
+/// Explains to the user why an exchange was not completed.
 pub(super) fn explain_exchange(
     exchange: &Exchange,
     broken: &ExchangeError,
@@ -105,7 +105,7 @@ fn is_reset(broken: &ExchangeError) -> bool {
     matches!(broken, ExchangeError::Io(e) if e.kind() == ErrorKind::ConnectionReset)
 }
 
-/// Returns the sentence for a server that answers with TLS.
+/// Returns the sentence for a server that answers with TLS although the plan has none.
 fn speaks_tls(plan: &LoadPlan) -> String {
     format!("it speaks TLS, not plain {}; write the target with {}://", spoken(plan), scheme(plan, true))
 }

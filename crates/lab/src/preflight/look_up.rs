@@ -6,8 +6,8 @@ use std::net::{SocketAddr, ToSocketAddrs};
 pub(crate) fn look_up(host: &str, port: u16) -> Result<Vec<SocketAddr>, String> {
     let mut found: Vec<SocketAddr> = Vec::new();
     for mut addr in (host, port).to_socket_addrs().map_err(|e| not_found(host, &e))? {
-        // An IPv4-mapped address (::ffff:127.0.0.1) becomes an IPv4 address. The server's listener is found only by
-        // this form.
+        // An IPv4-mapped address (::ffff:127.0.0.1) becomes an IPv4 address, because the server's listener is found
+        // only under the IPv4 address.
         addr.set_ip(addr.ip().to_canonical());
         if !found.contains(&addr) {
             found.push(addr);

@@ -1,5 +1,5 @@
-//! Test request before any load, which checks that the server speaks the protocol. The test request gives the user one
-//! precise sentence at once instead of a million errors later.
+//! Test request before any load, which checks that the server speaks the protocol. If the server does not, the user
+//! gets one precise sentence at once instead of a million errors later.
 
 mod cluster;
 mod exchange;
@@ -20,18 +20,18 @@ use self::response_text::Answer;
 use self::stream::connect;
 pub(crate) use self::test_response::{refusal, tally};
 
-/// Makes the first request of a load. The error message is a sentence with advice.
+/// Makes the first request of a load, and returns its result. The error message is a sentence with advice.
 fn test_request(addr: &Address, plan: &LoadPlan) -> Result<TestResponse, String> {
     request(addr, plan, " (--timeout sets how long to wait)")
 }
 
-/// Makes one exchange of request and answer; the error message is a sentence with advice. If no answer came in time,
-/// the advice is `wait_advice`. Returns the exchange, and true if the status was unexpected.
+/// Makes one exchange of request and answer. Returns the exchange, and true if the status was unexpected. The error
+/// message is a sentence with advice. If no answer came in time, the message ends with `wait_advice`.
 fn exchanged(addr: &Address, plan: &LoadPlan, wait_advice: &str) -> Result<(Exchange, bool), String> {
     let revealed = plan.revealed();
     let (protocol, requests) = (&revealed.protocol, revealed.requests.as_ref());
     let unprepared = |e: proto::ProtoError| plan.secrets.scrub(&e.to_string());
-    // If a file is unreadable, this is reported before connecting.
+    // An unreadable file is reported before connecting.
     let client =
         proto::stream_client(protocol, requests, plan.tls.as_ref(), plan.stream.as_ref()).map_err(unprepared)?;
     let begin = Instant::now();
@@ -64,7 +64,7 @@ fn exchanged(addr: &Address, plan: &LoadPlan, wait_advice: &str) -> Result<(Exch
     Ok((exchange, unexpected))
 }
 
-/// Makes one request; see [`exchanged`].
+/// Makes one exchange (see [`exchanged`]), and returns its result without secrets.
 fn request(addr: &Address, plan: &LoadPlan, wait_advice: &str) -> Result<TestResponse, String> {
     let (mut exchange, unexpected) = exchanged(addr, plan, wait_advice)?;
     let answered = proto::spec(&plan.protocol).answers;
@@ -92,7 +92,7 @@ fn request(addr: &Address, plan: &LoadPlan, wait_advice: &str) -> Result<TestRes
     })
 }
 
-/// Answers a conductor's question about a server.
+/// Answers a question of the conductor about a server.
 pub(crate) fn answer(question: ServerQuestion, addr: &Address, plan: &LoadPlan) -> ServerAnswer {
     if question == ServerQuestion::Accepts {
         let error = connect(addr, connect_timeout(plan)).err().map(|e| e.to_string());
@@ -108,14 +108,15 @@ pub(crate) fn answer(question: ServerQuestion, addr: &Address, plan: &LoadPlan) 
     match response {
         Ok(response) => ServerAnswer { response: Some(response), ..ServerAnswer::default() },
         Err(error) => {
-            // Only S-Clients may continue if the server's accept queue is full.
+            // Only a load of S-Clients may start although the server's accept queue is full.
             let accepts_nothing = matches!(plan.intensity, Intensity::SClients { .. }) && accepts_nothing(addr, plan);
             ServerAnswer { error: Some(error), accepts_nothing, ..ServerAnswer::default() }
         }
     }
 }
 
-/// Returns the slots of the Redis cluster to which a server belongs; none if it belongs to none or does not tell.
+/// Returns the slots of the Redis cluster to which a server belongs; empty if the server belongs to no cluster or does
+/// not answer.
 fn cluster_slots(addr: &Address, plan: &LoadPlan) -> Vec<ClusterSlots> {
     let (Some(question), Some(server)) = (cluster::question(plan), addr.inet()) else { return Vec::new() };
     let answer = exchanged(addr, &question, "");
@@ -212,8 +213,8 @@ mod tests {
         }
     }
 
-    /// Observed earlier: the error asked whether the server speaks HTTP/2, although the server had pushed a response
-    /// over HTTP/2.
+    /// In an earlier version, the error asked whether the server speaks HTTP/2, although the server had pushed a
+    /// response over HTTP/2.
     #[test]
     fn an_error_of_a_server_that_speaks_http_2_is_named_without_a_question() {
         let protocol = run::Protocol::Http2(run::HttpPlan::default());
@@ -223,7 +224,7 @@ mod tests {
         assert!(error.contains("PUSH_PROMISE") && !error.contains('?'), "{error}");
     }
 
-    /// The server reads only the beginning of the request. One write may then last for the whole timeout.
+    /// The server reads only the beginning of the request. One write of the client may then last for the whole timeout.
     #[test]
     fn a_server_that_does_not_read_a_large_request_is_named_once_the_timeout_is_over() {
         let plan = LoadPlan { protocol: run::Protocol::Echo { message_bytes: 64 << 20 }, ..LoadPlan::default() };
@@ -231,7 +232,7 @@ mod tests {
         assert!(error.contains("did not read the whole request"), "{error}");
     }
 
-    /// If a second answer followed the first one, the load would take it for the answer to the next request.
+    /// If a second answer followed the first one, the load would count it as the answer to the next request.
     #[test]
     fn a_server_that_answers_twice_is_named() {
         let listener = TcpListener::bind("127.0.0.1:0").unwrap();

@@ -1,11 +1,11 @@
 //! First bytes of an answer, made safe for display. The bytes are untrusted.
 
-/// Maximum number of bytes kept from an answer.
+/// Maximum number of bytes that are kept from an answer.
 const MAX_KEPT_BYTES: usize = 64 * 1024;
-/// Maximum number of bytes shown from a body.
+/// Maximum number of bytes of a body that are shown.
 const MAX_BODY_BYTES: usize = 200;
 
-/// Maximum number of bytes shown in hexadecimal: a frame's header and a few more bytes.
+/// Maximum number of bytes that are shown in hexadecimal: a frame's header and a few more bytes.
 const MAX_HEX_BYTES: usize = 16;
 
 /// First bytes of an answer.
@@ -18,13 +18,14 @@ impl Answer {
         self.0.extend(bytes.iter().take(MAX_KEPT_BYTES.saturating_sub(self.0.len())));
     }
 
-    /// Returns the first line.
+    /// Returns the first line in printable form.
     pub(super) fn first_line(&self) -> String {
         let line = self.0.split(|b| *b == b'\r' || *b == b'\n').next().unwrap_or_default();
         printable(line, 80)
     }
 
-    /// Describes the first bytes for an error: the first line if it is text, otherwise bytes in hexadecimal.
+    /// Describes the first bytes for an error message: the first line if it is text, otherwise the bytes in
+    /// hexadecimal.
     pub(super) fn beginning(&self) -> String {
         let line = self.0.split(|b| *b == b'\r' || *b == b'\n').next().unwrap_or_default();
         let is_text =
@@ -42,7 +43,7 @@ impl Answer {
         self.0.split_at(end)
     }
 
-    /// Returns the target of a redirect.
+    /// Returns the target of a redirect; `None` if the answer is no redirect.
     pub(super) fn redirect(&self) -> Option<String> {
         let head = String::from_utf8_lossy(self.halves().0).into_owned();
         let mut lines = head.lines();
@@ -52,8 +53,8 @@ impl Answer {
         redirects.then(|| printable(to.trim().as_bytes(), MAX_BODY_BYTES))
     }
 
-    /// Returns the length of an HTTP/1.1 body; `answer_bytes` is the length of the whole answer. Returns `None` if the
-    /// answer has another form, or if its body is long and chunked.
+    /// Returns the length of an HTTP/1.1 body. `answer_bytes` is the length of the whole answer. Returns `None` if the
+    /// answer is not HTTP/1.1, or if it is chunked and longer than the kept bytes.
     pub(super) fn body_bytes(&self, answer_bytes: u64) -> Option<u64> {
         let (head, body) = self.halves();
         if !head.starts_with(b"HTTP/1.") || !head.ends_with(b"\r\n\r\n") {
@@ -78,7 +79,8 @@ fn is_chunked(head: &[u8]) -> bool {
     String::from_utf8_lossy(head).to_ascii_lowercase().contains("transfer-encoding: chunked")
 }
 
-/// Returns the sum of the lengths of all chunks of a body (RFC 9112, section 7.1).
+/// Returns the sum of the lengths of all chunks of a body (RFC 9112, section 7.1); `None` if a chunk is incomplete or
+/// invalid.
 fn chunks_bytes(mut body: &[u8]) -> Option<u64> {
     let mut sum = 0;
     loop {

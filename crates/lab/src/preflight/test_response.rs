@@ -2,7 +2,7 @@
 
 use run::{Tally, TestResponse};
 
-/// Describes an answer that counts as a failure, with advice.
+/// Describes an answer that counts as a failure, with advice. Returns `None` for other answers.
 pub(crate) fn refusal(response: &TestResponse) -> Option<String> {
     if let Some(said) = response.said.as_ref().filter(|_| response.unexpected) {
         return Some(said.clone());
@@ -15,14 +15,14 @@ pub(crate) fn refusal(response: &TestResponse) -> Option<String> {
         "429" | "500" | "502" | "503" | "504" => "look at the server's log and try again",
         _ => "correct the request (path, --method, --header, --body)",
     };
-    // `--expect-status` accepts only these statuses.
+    // `--expect-status` accepts only statuses from 200 to 599.
     let is_valid = code.parse().is_ok_and(|code: u16| (200..600).contains(&code));
     let expect =
         if is_valid { format!(", or give --expect-status {code} if this is the right answer") } else { "".into() };
     Some(format!("it was answered {status:?} with {body}; {advice}{expect}"))
 }
 
-/// Returns the counts of the exchange, so that a run's counts match the server's own log exactly.
+/// Returns the counts of the test request. Runs include these counts, so that they match the server's own log exactly.
 pub(crate) fn tally(response: &TestResponse) -> Tally {
     let answered = u64::from(response.answered);
     let class = Some(run::STATUS_CLASSES[run::status_class(response.status)]).filter(|_| response.status > 0);

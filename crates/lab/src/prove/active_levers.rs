@@ -13,7 +13,7 @@ use crate::levers::{Lever, LeverHost, LeverTargets, Pull};
 /// Maximum time to wait for an agent's result, in addition to the round trip.
 const RESULT_TIMEOUT: Duration = Duration::from_secs(3);
 
-/// Maximum time until all agents are ready with their tasks, including the connections to other hosts.
+/// Maximum time to wait until all agents are ready with their tasks, including the time to connect to other hosts.
 const READY_WITHIN: Duration = Duration::from_secs(30);
 
 /// A lever with its agents, one per host.
@@ -28,14 +28,14 @@ struct LeverAgents {
 #[derive(Default)]
 pub(super) struct ActiveLevers {
     levers: Vec<LeverAgents>,
-    /// Reason why no lever is used.
+    /// Reason why a lever cannot be used; empty if there is none.
     why: String,
     group: AgentGroup,
 }
 
 impl ActiveLevers {
-    /// Starts the agents of each lever, which then wait for the start of the load. Each lever has its own sequence of
-    /// slots.
+    /// Starts the agents of each lever, which then wait for the start of the load. `on` has one list per lever: true
+    /// for each slot in which the lever is on.
     pub(super) fn prepare(
         setup: &TargetSetup,
         program: &Path,
@@ -76,7 +76,7 @@ impl ActiveLevers {
         self.group.await_ready(READY_WITHIN).map(drop)
     }
 
-    /// Tells the agents when the load of `generators` starts.
+    /// Tells the agents when the load of `generators` starts, and which processes to act on.
     pub(super) fn announce(&mut self, generators: &AgentGroup, origin: Origin) {
         let Self { levers, group, .. } = self;
         for lever in levers {
@@ -93,7 +93,7 @@ impl ActiveLevers {
         }
     }
 
-    /// Collects the results of all levers.
+    /// Collects the results of all levers. The error says why there are none.
     pub(super) fn finish(mut self) -> Result<Vec<LeverSlots>, String> {
         if self.levers.is_empty() {
             let why = std::mem::take(&mut self.why);
@@ -136,7 +136,7 @@ impl ActiveLevers {
     }
 }
 
-/// Averages one lever's results over its hosts, slot by slot.
+/// Averages the results of one lever over its hosts, slot by slot.
 fn average<'a>(parts: impl Iterator<Item = &'a LeverPart> + Clone) -> LeverPart {
     let mean = |of: fn(&LeverPart) -> &Vec<f64>| {
         let all: Vec<&Vec<f64>> = parts.clone().map(of).collect();

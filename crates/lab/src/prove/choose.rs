@@ -1,4 +1,4 @@
-//! Choice of levers that are allowed, can be used on their host, and test the verdict.
+//! Choice of levers that are allowed, can be used on their host, and test the verdict (the named bottleneck).
 
 use run::{LeverCheck, Prove};
 
@@ -12,8 +12,8 @@ use crate::{Lab, TargetSetup};
 /// A lever that cannot be used, with the reason.
 pub(super) type Refused = (&'static Lever, String);
 
-/// Returns the first usable lever that tests the verdict, or the first unusable one if none can be used. Also returns
-/// the levers that were refused before it.
+/// Returns the first usable lever that tests the verdict, and the levers that were refused before it. If no lever can
+/// be used, returns the first lever, and the refused levers after it.
 pub(super) fn own(
     lab: &Lab<'_>,
     setup: &TargetSetup,
@@ -29,11 +29,11 @@ pub(super) fn own(
             Err(why) => refused.push((*row, why)),
         }
     }
-    // If no lever can be used, the first one is tried and reports why it fails.
+    // If no lever can be used, the experiment tries the first one, and then reports why it fails.
     (rows.first().copied(), refused.split_off(refused.len().min(1)))
 }
 
-/// Checks that a lever can be used on its host. The error says why not.
+/// Checks that a lever can be used on its host. The error says why it cannot.
 fn possible(
     lab: &Lab<'_>,
     setup: &TargetSetup,
@@ -47,8 +47,8 @@ fn possible(
     }
 }
 
-/// Checks on the lever's host that a lever that is switched in slots can be used. Returns the facts that were found on
-/// the host.
+/// Checks on its host that a lever that is switched in slots can be used. Returns the facts that were found on the
+/// host.
 pub(super) fn switchable(
     lab: &Lab<'_>,
     setup: &TargetSetup,
@@ -71,8 +71,8 @@ pub(super) fn allowed(lab: &Lab<'_>, row: &Lever) -> Result<(), String> {
     Ok(())
 }
 
-/// Returns the loads without and with a lever that is used in turns, and the change that is kept during the load with
-/// the lever.
+/// Returns the loads without and with a lever that is used in turns. `change` is the change that is kept in place
+/// during the load with the lever.
 pub(super) fn load_pair(
     lab: &Lab<'_>,
     setup: &TargetSetup,

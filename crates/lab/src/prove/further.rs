@@ -1,4 +1,5 @@
-//! Further levers. More load or more source addresses are tried before the usual levers, and fewer CPUs after them.
+//! Further levers, which are used in addition to the usual ones. More source addresses are tried before the usual
+//! levers, fewer CPUs after them, and more load before or after them.
 
 use run::{CPU_COUNT_LEVER, LOAD_LEVER, SOURCES_LEVER};
 
@@ -8,14 +9,15 @@ use super::operating_point::OperatingPoint;
 use crate::levers::{LEVERS, Lever};
 use crate::{Lab, TargetSetup};
 
-/// Time for a trial with fewer CPUs, seconds: 18 slots of 150 ms, the start of the load, and 1.5 s in case the earlier
-/// slots end late.
+/// Time for a trial with fewer CPUs, seconds: 18 slots of 150 ms, the start of the load, and 1.5 s in case the slots
+/// before end late.
 const COUNT_S: f64 = 4.6;
 /// Shortest time for the trial with fewer CPUs, seconds.
 const MIN_COUNT_S: f64 = 3.1;
-/// Share of a long experiment's time that the trial with fewer CPUs gets.
+/// Share of the experiment's time for the trial with fewer CPUs, if this share is longer than [`COUNT_S`].
 const COUNT_SHARE: f64 = 0.2;
-/// Factor by which the slots of the other levers may take longer than planned, because agents must start first.
+/// Factor for the planned time of the other levers' slots. The slots may take longer than planned, because agents must
+/// start first.
 const SLOTS_MARGIN: f64 = 1.1;
 /// Minimum time that must remain for the slots of the other levers, seconds. Otherwise there is no trial with fewer
 /// CPUs.
@@ -24,15 +26,15 @@ const MIN_SLOTS_S: f64 = 3.5;
 /// Reason why a further lever was not used.
 pub(super) const NO_TIME: &str = "the other levers left no time for it: give a longer --budget";
 
-/// Returns the lever that adds load, if the verdict may be that no resource is full. A verdict that names an upstream
-/// service is tested by another lever.
+/// Returns the lever that adds load, if it tests the verdict. A verdict that names an upstream service is tested by
+/// another lever.
 pub(super) fn more_load(lab: &Lab<'_>) -> Option<&'static Lever> {
     row(LOAD_LEVER).filter(|row| tests_verdict(lab, row))
 }
 
 /// Returns the lever that adds source addresses, if a limit per address could also explain the verdict and more
-/// addresses exist. If throughput has stopped growing, a larger load would only repeat a step of the sweep, so more
-/// addresses are the better test.
+/// addresses exist. If throughput has stopped growing with the load, an even larger load would show nothing new, so
+/// more addresses are the better test.
 pub(super) fn more_sources(lab: &Lab<'_>, setup: &TargetSetup, point: &OperatingPoint) -> Option<&'static Lever> {
     let can = |row: &&Lever| load_pair(lab, setup, row, &point.load(setup)).is_ok();
     row(SOURCES_LEVER).filter(|_| judge::prove::may_be_rate_limit(&lab.run)).filter(can)
@@ -54,8 +56,8 @@ pub(super) fn fewer_cpus(
     Ok((row, operating_point.for_cpus(cpus, most)?))
 }
 
-/// Returns true if a trial with fewer CPUs is useful: throughput may depend on the CPUs' speed, or this was not
-/// measured and the verdict suggests it.
+/// Returns true if a trial with fewer CPUs is useful. This is the case if throughput may depend on the CPUs' speed. If
+/// this was not measured, the verdict decides.
 pub(super) fn count_matters(lab: &Lab<'_>) -> bool {
     judge::prove::may_follow_server_cpu(&lab.run)
         .unwrap_or_else(|| row(CPU_COUNT_LEVER).is_some_and(|row| tests_verdict(lab, row)))
@@ -69,16 +71,16 @@ pub(super) fn enough_time(left_s: f64) -> Result<(), String> {
     }
 }
 
-/// Returns the seconds for the trial with fewer CPUs, at most `left_s`; 0 if the other slots need all of the remaining
-/// time. The slots of the other levers need at least `slots_s`. These slots come first, because a trial with fewer CPUs
-/// shows nothing unless the effect of the CPUs' speed is known.
+/// Returns the time for the trial with fewer CPUs, seconds. Returns 0 if the slots of the other levers, which need at
+/// least `slots_s`, leave less than [`MIN_COUNT_S`]. These slots come first, because a trial with fewer CPUs shows
+/// nothing unless the effect of the CPUs' speed is known.
 pub(super) fn count_seconds(left_s: f64, slots_s: f64) -> f64 {
     let rest_s = left_s - needed_for_slots(slots_s);
     if rest_s >= MIN_COUNT_S { COUNT_S.max(left_s * COUNT_SHARE).min(rest_s) } else { 0.0 }
 }
 
-/// Returns the seconds for turns with more load or more source addresses, at most `left_s`; 0 if the slots need all of
-/// the remaining time. The turns take at least `least_s`.
+/// Returns `least_s`, the shortest time for turns with more load or more source addresses. Returns 0 if too little time
+/// for the slots of the other levers would remain.
 pub(super) fn turns_seconds(left_s: f64, slots_s: f64, least_s: f64) -> f64 {
     if left_s - least_s >= needed_for_slots(slots_s) { least_s } else { 0.0 }
 }
@@ -96,7 +98,7 @@ fn tests_verdict(lab: &Lab<'_>, row: &Lever) -> bool {
     row.tests.contains(&verdict.id.as_str()) && verdict.waits_for.is_none()
 }
 
-/// Records the predicted effect of a further lever.
+/// Records the predicted effect of a further lever, if the effect can be predicted.
 pub(super) fn predict(lab: &mut Lab<'_>, row: &Lever) {
     let Some(mut prediction) = judge::prove::predicted_further(&lab.run, row.id, row.planned) else { return };
     prediction.at = jiff::Timestamp::now().to_string();
@@ -115,8 +117,7 @@ mod tests {
         assert_eq!((turns_seconds(7.9, 0.5, 4.5), turns_seconds(8.1, 0.5, 4.5)), (0.0, 4.5));
     }
 
-    /// If responses take 0.13 s, the slots besides those with fewer CPUs need 7.3 s. An earlier version left only 5.5 s
-    /// for them.
+    /// If responses take 0.13 s, the slots of the other levers need 7.3 s. An earlier version left only 5.5 s for them.
     #[test]
     fn the_own_slots_of_a_slow_server_come_before_fewer_cpus() {
         assert_eq!(count_seconds(10.1, 7.3), 0.0);

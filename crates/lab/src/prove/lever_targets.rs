@@ -1,4 +1,4 @@
-//! Targets of a lever: CPUs and processes of client, server, and the server's upstream services.
+//! Targets of levers: CPUs and processes of client, server, and the server's upstream services.
 
 use crate::levers::{LeverTargets, in_flight};
 use crate::{Lab, TargetSetup};
@@ -14,7 +14,7 @@ pub(super) fn lever_targets(lab: &Lab<'_>, setup: &TargetSetup) -> LeverTargets 
     };
     LeverTargets {
         client_cpus: client_cpus(setup),
-        // When the load starts, the processes of the generators replace this value.
+        // When the load starts, the IDs of the generator's processes replace this one.
         client_pids: vec![std::process::id()],
         behind_cpus: cpus_of(&behind_pids),
         behind_pids,
@@ -32,7 +32,8 @@ pub(super) fn lever_targets(lab: &Lab<'_>, setup: &TargetSetup) -> LeverTargets 
     }
 }
 
-/// Returns the CPUs of one generator.
+/// Returns the CPUs of one generator. For generators on other hosts, only the length of the list is right. It is the
+/// number of CPUs per generator on the host with the fewest.
 fn client_cpus(setup: &TargetSetup) -> Vec<u32> {
     if !setup.load.cpus.is_empty() {
         return setup.load.cpus.clone();

@@ -1,12 +1,12 @@
-//! The experiment that tests the verdict. It uses levers: changes, such as slowing a CPU, after which it observes how
-//! throughput reacts.
+//! Experiment that tests the verdict, which names the bottleneck. The experiment makes changes that are called levers,
+//! such as slowing a CPU, and observes how throughput reacts.
 //!
-//! The prediction is recorded before the experiment, and `judge::prove` interprets the result. The lever that tests the
-//! verdict is used first. If this lever needs a different load, the two loads take turns ([`turns`]). If it can act
-//! during one load, it is switched in slots of that load ([`slots`]), together with all other levers. The elasticities
-//! of all levers add up to 1 if no bottleneck is missing. If throughput may depend on the server's CPU, whole CPUs are
-//! taken away last, in a separate trial. Otherwise, if the verdict may be that no resource is full, more load is tried
-//! last.
+//! The predicted effect is recorded before the experiment, and `judge::prove` interprets the result. The lever that
+//! tests the verdict is used first. If this lever needs a different load, that load takes turns with the plain load
+//! ([`turns`]). If this lever can act during a load, it is switched on and off in slots of one load ([`slots`]),
+//! together with all other levers. The elasticities of all levers add up to 1 if no bottleneck is missing. If
+//! throughput may depend on the server's CPU, whole CPUs are taken away last, in a separate trial. Otherwise, if the
+//! verdict may be that no resource is full, more load is tried last.
 
 mod active_levers;
 mod choose;
@@ -36,7 +36,8 @@ use crate::levers::{LEVERS, Lever, Pull};
 use crate::trial::put_back;
 use crate::{Lab, LabError, TargetSetup};
 
-/// Shares of an experiment's time for turns: with the lever that tests the verdict, and with more source addresses.
+/// Shares of an experiment's time that turns may use: with the lever that tests the verdict, and with more source
+/// addresses.
 const TURNS_SHARE: f64 = 0.6;
 const SOURCES_SHARE: f64 = 0.5;
 /// Shares of the time of [`prove_all`] for one lever that needs turns: for the first lever that tests the verdict, for
@@ -80,8 +81,8 @@ pub(crate) fn prove(lab: &mut Lab<'_>, setup: &TargetSetup, connections: u32, se
 }
 
 /// Uses every usable lever under the plan's load: a closed loop of `connections`, or the offered rate. The lever that
-/// tests the verdict comes first. Each other lever that needs turns gets a share of the time, and the levers with slots
-/// come last, all together.
+/// tests the verdict comes first. Each other lever that needs turns gets a share of the time. The levers with slots
+/// come last, all in one load.
 pub(crate) fn prove_all(
     lab: &mut Lab<'_>,
     setup: &TargetSetup,
@@ -102,7 +103,7 @@ pub(crate) fn prove_all(
         not_tried(lab, why);
         return Ok(());
     }
-    // If the server completes its offered rate, there is no bottleneck to test.
+    // At an offered rate that the server completes, there is no bottleneck to test.
     let own = if operating_point.at_rate.is_some() { None } else { own(lab, setup, &operating_point).0 };
     predict(lab, setup, own, &operating_point);
     let suspect = own.map(|own| own.id);
@@ -132,10 +133,10 @@ pub(crate) fn prove_all(
     slots_and_more(lab, setup, (&[operating_point], own), |_| true, None, (most, end_s))
 }
 
-/// Slows resources while one load runs, each lever in short time slots of its own. If throughput may depend on the
-/// server's CPUs, whole CPUs are taken away afterwards, under another load with at most `most` connections. If
-/// throughput does not depend on them, the lever `load` follows, which adds connections. The experiment ends at a given
-/// time of the run, in seconds.
+/// Slows resources while one load runs. Each lever is on in its own short slots. If throughput may depend on the
+/// server's CPUs, takes whole CPUs away afterwards, under another load with at most `most` connections. If throughput
+/// does not depend on the CPUs, uses the lever `load`, which adds connections. The experiment ends at `end_s`, in
+/// seconds since the start of the run.
 fn slots_and_more(
     lab: &mut Lab<'_>,
     setup: &TargetSetup,
@@ -173,8 +174,8 @@ fn slots_and_more(
     }
 }
 
-/// Returns the seconds for turns under a load, at most `left_s`. The result is 0 if the slots, which take at least
-/// `slots_s`, need all of the remaining time.
+/// Returns the shortest time for turns under a load, seconds. Returns 0 if the slots, which take at least `slots_s`,
+/// would not fit into the rest of `left_s`.
 fn turns_seconds(lab: &Lab<'_>, left_s: f64, slots_s: f64, point: &OperatingPoint) -> f64 {
     further::turns_seconds(left_s, slots_s, least_turns_s(lab, point))
 }
@@ -190,13 +191,13 @@ pub(crate) fn least_seconds(response_s: f64) -> f64 {
     schedule::least_seconds((1.0 / response_s.max(1e-6), 2.0 * response_s), 0.0, slots::FIRST_S)
 }
 
-/// Returns the shortest time for the slots of one lever, under the load that needs the least time.
+/// Returns the shortest time for the slots of one lever, seconds, under the load that needs the least time.
 fn least_seconds_for(points: &[OperatingPoint]) -> f64 {
     points.iter().map(|point| schedule::least_seconds(point.speed(), 0.0, slots::FIRST_S)).fold(f64::MAX, f64::min)
 }
 
-/// Returns the reason why an experiment on a run's server does not fit into the given seconds, under the load at which
-/// its sweep ended. Returns `None` if it fits, or if the sweep has no result yet.
+/// Returns the reason why an experiment on a run's server does not fit into the given seconds. The load is that of the
+/// decisive trial, or a smaller one. Returns `None` if the experiment fits, or if the search has no result yet.
 pub(crate) fn too_short(run: &run::Run, seconds: f64) -> Option<String> {
     let decisive = run.trials.get(run.findings.picks.decisive?)?;
     let run::Intensity::Closed { connections, .. } = decisive.intensity else { return None };
@@ -234,7 +235,7 @@ fn predict(lab: &mut Lab<'_>, setup: &TargetSetup, own: Option<&Lever>, operatin
     lab.run.findings.proof = Some(proof);
 }
 
-/// Uses a further lever in turns, after recording its prediction.
+/// Records the predicted effect of a further lever, and then uses this lever in turns.
 fn further_turns(
     lab: &mut Lab<'_>,
     setup: &TargetSetup,
@@ -246,7 +247,7 @@ fn further_turns(
     in_turns(lab, setup, point, row, seconds)
 }
 
-/// Uses a lever in turns that alternate with the plain load.
+/// Compares the plain load with the load of a lever, in turns.
 fn in_turns(
     lab: &mut Lab<'_>,
     setup: &TargetSetup,
@@ -274,8 +275,8 @@ fn in_turns(
     Ok(())
 }
 
-/// Uses levers in slots until a given time of the run. If only one lever is used, the caller has checked that it can be
-/// used.
+/// Uses levers in slots until `end_s`, in seconds since the start of the run. If only one lever is used, the caller has
+/// checked that it can be used.
 fn in_slots(
     lab: &mut Lab<'_>,
     setup: &TargetSetup,
@@ -287,8 +288,8 @@ fn in_slots(
     let mut targets = lever_targets(lab, setup);
     targets.at_rate = operating_point.at_rate.is_some();
     targets.share = operating_point.at_rate.and_then(|at_rate| offered_rate::dose(&at_rate).ok()).unwrap_or(0.0);
-    // At an offered rate, a CPU thief delays each response by the length of one of its pieces. The response time does
-    // not matter for this delay.
+    // At an offered rate, a lever that takes CPU time delays each response by one piece of the taken time. This delay
+    // does not depend on the response time.
     let response_s = |operating_point: &OperatingPoint| {
         if operating_point.at_rate.is_some() { 0.0 } else { operating_point.response_s }
     };
@@ -305,7 +306,7 @@ fn in_slots(
         }
     }
     let answer = lab.run.findings.proof.as_ref().map(|proof| proof.of).unwrap_or_default();
-    // The agents of levers take as long to start as those of generators.
+    // The agents of levers need as long to start as those of generators.
     let seconds = end_s - lab.elapsed_s() - 2.0 * lab.clock.starting_s();
     let found = match operating_point.at_rate {
         Some(at_rate) => {
@@ -333,7 +334,7 @@ fn take_resources(row: &Lever, found: LeverCheck, taken: &mut BTreeMap<String, &
     Ok(())
 }
 
-/// Records why no slots were run, unless the reason is already known from the lever that tests the verdict.
+/// Records why no slots were run, unless turns have already tested the throughput.
 fn note_no_slots(proof: &mut run::Proof, why: &str) {
     if proof.switched.is_empty() || !proof.of.is_throughput() {
         proof.why = why.to_owned();

@@ -1,5 +1,6 @@
-//! Levers under an offered rate. Only one lever is on at a time, with a dose that does not overload the server. Slots
-//! are long enough that the queue of one slot drains before the next one. One of the levers changes the rate itself.
+//! Levers under an offered rate. Only one lever is on at a time, with a dose (slowdown) that does not overload the
+//! server. Slots are so long that the queue of one slot drains before the next slot is measured. One of the levers
+//! changes the rate itself.
 
 use judge::prove::{AtRate, RATE, block, fewest_requests, fewest_slots_at_a_rate, response_us};
 use run::{Intensity, LeverSlots, LoadPlan, ProofMetric, ProofTrial, SlotHist, SlotPlan, Stage, Trial};
@@ -10,29 +11,29 @@ use super::slots::{FIRST_S, Timetable, conduct, recovery};
 use crate::levers::{Lever, LeverTargets, MAX_DOSE_AT_RATE};
 use crate::{Lab, LabError, TargetSetup};
 
-/// Dose as a share of the spare capacity of the fullest resource. With this dose, the wait in a single queue grows by
-/// half.
+/// Dose as a share of the spare capacity of the fullest resource. With this dose, the waiting time in a single queue
+/// grows by half.
 const DOSE_SHARE: f64 = 1.0 / 3.0;
-/// Minimum dose whose effect is larger than the noise.
+/// Minimum dose. The effect of a smaller dose would be lost in the noise.
 const MIN_DOSE: f64 = 0.02;
 /// Ratio of completed to offered requests below which a server can no longer keep up.
 const MIN_COMPLETED_RATIO: f64 = 0.97;
 /// Number of standard deviations of a Poisson count by which the completed requests may be below the minimum ratio.
 const MAX_DEVIATIONS: f64 = 3.0;
-/// Maximum utilization at which a lever with a fixed dose is used.
+/// Maximum utilization of the server while a lever with a fixed dose is on.
 const MAX_UTILIZATION: f64 = 0.9;
 /// Minimum length of a slot, and length of the unmeasured part at its start, in relaxation times of the queue.
 const RELAXATION_TIMES: (f64, f64) = (6.0, 2.0);
 /// Shortest and longest slot, seconds.
 const SLOT_RANGE_S: (f64, f64) = (0.1, 3.0);
-/// Maximum length of a slot that is extended to use spare time, seconds.
+/// Maximum length to which slots are extended if there is spare time, seconds.
 const MAX_STRETCHED_SLOT_S: f64 = 0.5;
 /// Maximum number of blocks of slots.
 const MAX_BLOCKS: usize = 48;
-/// Maximum share of failed requests under a lever.
+/// Maximum share of failed requests while levers are used.
 const MAX_FAILED_SHARE: f64 = 0.01;
 
-/// Returns the dose at a rate, or the reason why no dose is possible.
+/// Returns the dose of the levers at an offered rate, or the reason why no dose is possible.
 pub(super) fn dose(at: &AtRate) -> Result<f64, String> {
     if at.kept < MIN_COMPLETED_RATIO {
         return Err(format!(
@@ -71,7 +72,7 @@ fn relaxation_s(at: &AtRate, dose: f64) -> f64 {
     at.alone_s / (1.0 - busy.sqrt()).powi(2)
 }
 
-/// Plans the slots for a number of levers within a given time. The error says what is missing.
+/// Plans the slots for a number of levers within `seconds`. The error says why this is not possible.
 fn slots(
     at: &AtRate,
     dose: f64,
@@ -105,7 +106,7 @@ fn slots(
     Ok(SlotPlan { first_s: FIRST_S, slot_s, settle_s, count: count as u32 })
 }
 
-/// Conducts one trial at the plan's rate. The inner error says why no trial is possible.
+/// Conducts one trial at the plan's rate. The inner error says why no result is possible.
 pub(super) fn trial(
     lab: &mut Lab<'_>,
     setup: &TargetSetup,
@@ -133,7 +134,7 @@ pub(super) fn trial(
     Ok(proof_trial(&trial, of, slots, levers.into_iter().chain([rate]).collect(), at.offered))
 }
 
-/// Returns the load with a higher rate in some of its slots.
+/// Returns the load with a rate that is `times` as high in the slots in which `more` is true.
 fn with_steps(load: LoadPlan, slots: &SlotPlan, more: &[bool], times: f64) -> LoadPlan {
     let Intensity::Open { rate, .. } = load.intensity else { return load };
     let stage = |seconds, rate| Stage { seconds, from: rate, to: rate };
@@ -168,9 +169,9 @@ fn proof_trial(
     Ok(ProofTrial { label, slot_s: slots.slot_s, levers, completed_rate, slot_times, after })
 }
 
-/// Refuses the result of a lever under which fewer requests were completed than offered, because the queue that remains
-/// would affect the levers after it. In few slots, the number of completed requests varies like a Poisson count, so
-/// only a larger shortfall matters.
+/// Refuses the results if fewer requests were completed under a lever than offered, because the remaining queue would
+/// affect the levers after it. In few slots, the number of completed requests varies like a Poisson count, so only a
+/// larger shortfall is refused.
 fn check_no_backlog(
     completed_rate: &[f64],
     slots: &SlotPlan,

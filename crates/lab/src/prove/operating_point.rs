@@ -5,20 +5,24 @@ use run::{Intensity, LoadPlan, Run, ThinkTime, Trial};
 
 use crate::TargetSetup;
 
-/// Minimum number of connections. With fewer connections, one late wake-up makes the server idle.
+/// Minimum number of connections of an experiment, if enough are allowed. With fewer connections, one late wake-up
+/// makes the server idle.
 const MIN_CONNECTIONS: u32 = 8;
-/// Minimum time, seconds, for which the requests in flight must keep a server busy: four pieces of a CPU thief. One
-/// side can then be stopped for one piece while the other side stays busy.
+/// Minimum time, seconds, for which the requests in flight must keep a server busy: four of the shortest pieces of time
+/// that a lever takes from a CPU. A lever can then stop the generator or the server for one piece while the other one
+/// stays busy.
 const MIN_BUSY_S: f64 = 0.5e-3;
 /// Factor on the minimum busy time, for a load that was not tried before.
 const UNTESTED_MARGIN: f64 = 1.2;
-/// Smallest and largest factor on the number of connections for an untested load. A smaller factor would hardly help.
+/// Minimum and maximum factor by which an untested load may increase the number of connections. A smaller factor would
+/// hardly help.
 const CONNECTION_FACTORS: (u32, u32) = (2, 8);
-/// Minimum rate of a sweep step with more connections, as a share of the rate of the step with the fewest connections.
+/// Minimum rate of a load with more connections, as a share of the rate with the fewest connections. At a lower rate,
+/// the larger load is not used.
 const MIN_RATE_SHARE: f64 = 0.85;
-/// Like [`MIN_RATE_SHARE`], if the step with the fewest connections has only one. One connection can be faster than
+/// Like [`MIN_RATE_SHARE`], if the load with the fewest connections has only one. One connection can be faster than
 /// several, because its requests never wait for one another. Python threads that take turns with the interpreter lock
-/// completed 15 % less than one thread alone (measured with CPython 3.11).
+/// completed 15 % less than a single thread (measured with CPython 3.11).
 const MIN_RATE_SHARE_OF_ONE: f64 = 0.5;
 
 /// Load under which an experiment runs, with observations of an earlier trial under this load.
@@ -26,7 +30,7 @@ const MIN_RATE_SHARE_OF_ONE: f64 = 0.5;
 pub(crate) struct OperatingPoint {
     /// Connections of the closed loop.
     pub(crate) connections: u32,
-    /// Requests in flight on each connection.
+    /// Number of requests in flight on each connection.
     pipeline: u32,
     /// Pause of each client between an answer and its next request.
     think: ThinkTime,
@@ -81,9 +85,10 @@ impl OperatingPoint {
         LoadPlan { intensity, threads: setup.load.threads.min(connections), ..setup.load.clone() }
     }
 
-    /// Returns the operating point with `connections`, if they keep enough requests in flight while a lever stops one
-    /// side. Otherwise returns that of the smallest larger step of the sweep with a similar rate. With too few requests
-    /// in flight, slowing the generator's CPU would lower throughput although that CPU has spare time.
+    /// Returns the operating point with `connections`, or with more connections if these keep too few requests in
+    /// flight while a lever stops generator or server. The larger load is the smallest one of the run that has a
+    /// similar rate and enough requests in flight, or else an untested load. With too few requests in flight, slowing
+    /// the generator's CPU would lower throughput although that CPU has spare time.
     pub(super) fn busy(run: &Run, connections: u32) -> Self {
         let operating_point = Self::observed(run, connections);
         let alike = (operating_point.pipeline, operating_point.think.clone());
@@ -103,11 +108,11 @@ impl OperatingPoint {
         fewest(MIN_BUSY_S).or_else(|| few.clone().untested(most_served(run))).unwrap_or(few)
     }
 
-    /// Returns an untested load with [`MIN_CONNECTIONS`], or as many as are allowed. Returns `None` unless the sweep
-    /// showed a similar rate with more connections. One client may fill a slow server: the sweep still doubles the
-    /// clients twice, sees no gain, and ends. With one request in flight, slower CPUs affect two kinds of servers
-    /// equally: those that handle one request at a time, and those with parallel threads. The experiment could then not
-    /// distinguish the two kinds.
+    /// Returns an untested load with [`MIN_CONNECTIONS`], or with as many connections as are allowed. Returns `None`
+    /// unless the sweep (the search over numbers of connections) showed a similar rate with more connections. One
+    /// client may fill a slow server: the sweep still doubles the clients twice, sees no gain, and ends. With one
+    /// request in flight, slower CPUs affect two kinds of servers equally: those that handle one request at a time, and
+    /// those with parallel threads. The experiment could then not distinguish the two kinds.
     fn extended(self, run: &Run) -> Option<Self> {
         let sweep = run.trials.iter().filter(|trial| trial.kind == run::TrialKind::Sweep && !refuses(trial));
         let tried = sweep.filter_map(|trial| Some((closed_connections(trial)?, judge::good(trial))));
@@ -127,8 +132,9 @@ impl OperatingPoint {
         Self { connections, response_s, turn_response_s, ..self }
     }
 
-    /// Returns an untested load with enough connections to keep the server busy for [`MIN_BUSY_S`]. On a server that is
-    /// full, more connections only make the queue longer.
+    /// Returns an untested load with enough connections to keep the server busy for [`MIN_BUSY_S`]. On a saturated
+    /// server, more connections only make the queue longer. Returns `None` if the number of connections would grow too
+    /// little.
     fn untested(self, most: u32) -> Option<Self> {
         let wanted = (UNTESTED_MARGIN * MIN_BUSY_S * self.rate / f64::from(self.pipeline)).ceil() as u32;
         // If the wanted number is not allowed, the largest allowed number is still better than the current one.
@@ -148,10 +154,10 @@ impl OperatingPoint {
         Ok(self.clone().with(connections))
     }
 
-    /// Returns loads with fewer connections that still keep the server full, from most connections to fewest. The first
-    /// load has four connections per request that the server handles at a time, and at least 8 so that wake-ups do not
-    /// matter. The second load has two connections per such request. Fewer connections mean a shorter queue and shorter
-    /// slots.
+    /// Returns this load, and then up to two loads with fewer connections that still keep the server full. The second
+    /// load has four connections per request that the server handles at the same time, and at least 8, so that late
+    /// wake-ups do not matter. The third load has two connections per such request. Fewer connections mean a shorter
+    /// queue and shorter slots.
     pub(super) fn or_fewer(self, run: &Run) -> Vec<Self> {
         let few = served(run)
             .map(|served| [(4.0 * served).max(f64::from(MIN_CONNECTIONS)), (2.0 * served).max(2.0)])
@@ -168,8 +174,9 @@ impl OperatingPoint {
     }
 }
 
-/// Returns the number of requests that the server of a run handles at a time: the knee. If the run has no knee, this is
-/// the highest rate times the response time with the fewest connections (Little's law).
+/// Returns the number of requests that the server of a run handles at the same time: the knee of the throughput curve.
+/// If the run has no knee, this number is the highest rate times the response time with the fewest connections
+/// (Little's law).
 fn served(run: &Run) -> Option<f64> {
     let closed = || run.trials.iter().filter(|t| closed_connections(t).is_some() && judge::good(t) > 0.0);
     let by_little = || {
@@ -180,8 +187,8 @@ fn served(run: &Run) -> Option<f64> {
     knee.filter(|served| served.is_finite()).or_else(by_little).filter(|served| *served > 0.0)
 }
 
-/// Returns true if the server refused or failed a part of the requests. An experiment at such a load would measure the
-/// rate of refusals, because the slots count all answers.
+/// Returns true if the server refused or failed a considerable part of the requests. An experiment with such a load
+/// would measure the rate of refusals, because the slots count all answers.
 fn refuses(trial: &Trial) -> bool {
     judge::good(trial) < MIN_RATE_SHARE * trial.rates.completed_rate
 }
@@ -194,9 +201,9 @@ pub(super) fn most_served(run: &Run) -> u32 {
     refused.map_or(most, |refused| most.min(refused.saturating_sub(1)).max(1))
 }
 
-/// Returns half of the median time that a busy connection still needs for its answer, seconds. If 1 % of the answers
-/// are slow, most connections may wait for a slow one, although the median response is short. Half of this time is
-/// enough, because a turn lasts many response times and therefore several slow answers.
+/// Returns half of the median time that a connection with a request still has to wait for the answer, seconds. If 1 %
+/// of the answers are slow, most connections may wait for a slow one, although the median response is short. Half of
+/// this time is enough, because a turn lasts many response times and therefore several slow answers.
 fn slow_answers_s(trial: &Trial) -> f64 {
     trial.histograms.get("response").map_or(0.0, |hist| hist.wait_of_arrivals_us(0.5) / 2e6)
 }
@@ -234,8 +241,8 @@ mod tests {
         Run { trials: trials.collect(), ..Run::default() }
     }
 
-    /// Observed with redis: while a lever stops one side, the other side answers all 16 requests in flight and then has
-    /// nothing to do.
+    /// Observed with redis and 16 requests in flight: while a lever stopped the generator or the server, the other one
+    /// soon had nothing to do.
     #[test]
     fn more_connections_are_taken_where_a_lever_would_stop_both_sides() {
         let mut run = sweep(&[(8, 120_000), (16, 136_000), (32, 130_000), (64, 119_000), (128, 119_000)]);
@@ -249,8 +256,9 @@ mod tests {
         assert_eq!(OperatingPoint::busy(&run, 16).connections, 16, "a few more change nothing");
     }
 
-    /// Of ten searches in which two resources were almost equally full, three kept 8 connections, because the wanted 66
-    /// connections exceeded the largest factor. In these three searches, the elasticities added up to 1.6.
+    /// Of ten searches in which two resources were almost equally full, three kept 8 connections, because 66
+    /// connections were wanted, which exceeded the maximum factor. In these three searches, the elasticities added up
+    /// to 1.6.
     #[test]
     fn eight_times_the_connections_are_used_even_if_more_would_be_needed() {
         let mut run = sweep(&[(8, 116_000), (16, 90_000)]);
@@ -336,8 +344,8 @@ mod tests {
         assert_eq!(found.iter().map(|point| point.connections).collect::<Vec<_>>(), [31, 12, 6]);
     }
 
-    /// An earlier version used pipelines of 16 requests in the sweep but of 1 in the experiment, and rejected a correct
-    /// verdict.
+    /// An earlier version used pipelines of 16 requests in the sweep, but of 1 request in the experiment. It therefore
+    /// rejected a correct verdict.
     #[test]
     fn the_load_is_that_of_the_trial_with_the_verdict() {
         let mut run = sweep(&[(8, 9000), (16, 9000)]);

@@ -1,12 +1,12 @@
-//! Schedule of the levers: slots in random order, half of them with the lever on. Slots are so short that the machine
-//! drifts little within one.
+//! Schedule of the levers. The load is divided into slots. Each lever is on in half of the slots, in random order.
+//! Slots are so short that the speed of the machine drifts little within one slot.
 
 use run::SlotPlan;
 
 use crate::levers::Lever;
 
 /// Share of the whole budget for the experiment that tests the verdict, if response times are short. Of a budget of 30
-/// s, the slots that slow both sides get about 6 s, and the trial with fewer CPUs gets 4 s.
+/// s, the slots that slow server and generator get about 6 s, and the trial with fewer CPUs gets 4 s.
 pub(crate) const BUDGET_SHARE: f64 = 0.3;
 /// Largest share of the budget of `find` for an experiment.
 pub(crate) const MAX_BUDGET_SHARE: f64 = 0.45;
@@ -27,31 +27,32 @@ const MIN_REMOTE_SLOT_S: f64 = 0.06;
 pub(super) struct Density {
     /// Number of requests that a slot should complete.
     requests: f64,
-    /// Length of a slot in response times. In such a slot, few of the completed requests began in the slot before.
+    /// Minimum length of a slot as a multiple of the response time. In such a slot, few of the completed requests began
+    /// in the slot before.
     responses: f64,
-    /// Minimum number of slots, added to the levers' own minimum.
+    /// Minimum number of slots, if the levers do not need more.
     slots: u32,
     /// Maximum length of a slot, seconds.
     longest_s: f64,
-    /// Maximum share of a slot that is not measured, at its start.
+    /// Maximum share of a slot that is left out at its start.
     settle: f64,
-    /// Preferred number of slots, added to the levers' own minimum. If there is time for more slots, they become longer
-    /// instead.
+    /// Preferred number of slots if time is short and the levers do not need more. If there is time for more slots,
+    /// they become longer instead.
     preferred: u32,
 }
 
 /// Requirements if there is enough time.
 const AMPLE: Density =
     Density { requests: 200.0, responses: 10.0, slots: 48, longest_s: 0.5, settle: 0.5, preferred: 64 };
-/// Requirements if time is short. A count of 25 requests has a standard deviation of at most 20 %. A wide interval is
-/// better than none.
+/// Requirements if time is short. A count of 25 requests has a standard deviation of at most 20 %. A wide confidence
+/// interval is better than none.
 const SHORT: Density =
     Density { requests: 25.0, responses: 5.0, slots: 32, longest_s: 0.5, settle: 0.5, preferred: 64 };
-/// Requirements for a server that completes few requests per second. In such slots fractions of requests are counted,
-/// so a few completions per slot are enough. Only a small part at the start of a slot is left out. A request that spans
-/// two slots weakens the effect at the end of a slot, too. In a simulation, a full CPU handles one request of 0.1 s at
-/// a time, and the dose is one half. The measured elasticity is 0.82 if half of a slot of three requests is left out,
-/// and 0.86 if a fifth is left out.
+/// Requirements for a server that completes few requests per second. A request that spans two slots is counted as a
+/// fraction in each slot, so a few completions per slot are enough. Only a small part at the start of a slot is left
+/// out. A request that spans two slots weakens the effect at the end of a slot, too. In a simulation, a full CPU
+/// handles one request of 0.1 s at a time, and the dose is one half. The measured elasticity is 0.82 if half of a slot
+/// of three requests is left out, and 0.86 if a fifth is left out.
 pub(super) const SPARSE: Density =
     Density { requests: 3.0, responses: 1.5, slots: 0, longest_s: 2.0, settle: 0.2, preferred: 0 };
 /// Requirements for a server that completes few requests per second, used if the budget has time for longer slots. With
@@ -67,7 +68,7 @@ pub(super) struct SlotNeeds {
     pub(super) settle_s: f64,
     /// Minimum number of slots, including one that may be lost to a pause of the machine.
     pub(super) fewest: u32,
-    /// True if a few long slots are enough, because the dose is large.
+    /// True if a few long slots are enough, because the lever takes whole CPUs and has a large effect.
     pub(super) is_alone: bool,
 }
 
@@ -102,7 +103,7 @@ pub(super) fn slots_of(
     let asked_s =
         |density: Density| (density.requests / rate.max(1e-3)).max(density.responses * response_s).max(wanted.least_s);
     let ample = density.requests >= AMPLE.requests;
-    // A shorter slot would still contain requests queued in the slot before.
+    // A shorter slot would still contain many requests that were queued in the slot before.
     if !ample && asked_s(density) > density.longest_s.max(wanted.least_s) {
         return None;
     }
@@ -138,21 +139,21 @@ pub(super) fn least_seconds(load: (f64, f64), least_s: f64, first_s: f64) -> f64
     least_seconds_of(SPARSE, load, least_s, first_s)
 }
 
-/// Returns the shortest time for slots of several levers; `None` if the server completes too few requests for several
-/// levers.
+/// Returns the shortest time for slots of several levers, seconds; `None` if the server completes too few requests for
+/// several levers.
 pub(super) fn least_seconds_of_many((rate, response_s): (f64, f64), wanted: SlotNeeds, first_s: f64) -> Option<f64> {
     let slot_s = (SHORT.requests / rate.max(1e-3)).max(SHORT.responses * response_s).max(wanted.least_s);
     let fewest = if wanted.is_alone { wanted.fewest } else { SHORT.slots.max(wanted.fewest) };
     (slot_s <= SHORT.longest_s.max(wanted.least_s)).then_some(first_s + slot_s * f64::from(fewest))
 }
 
-/// Returns the shortest time for slots with these requirements.
+/// Returns the shortest time for slots of one lever with these requirements, seconds.
 pub(super) fn least_seconds_of(density: Density, (rate, response_s): (f64, f64), least_s: f64, first_s: f64) -> f64 {
     let slot_s = (density.requests / rate.max(1e-3)).max(density.responses * response_s).max(least_s);
     first_s + slot_s * (judge::prove::fewest_slots(1) + 1) as f64
 }
 
-/// Returns one flag per slot: true if the lever is on in it. In the last `recovery` slots, no lever is on.
+/// Returns one flag per slot: true if the lever is on in that slot. In the last `recovery` slots, no lever is on.
 pub(super) fn sequence(count: u32, recovery: usize, random: &mut fastrand::Rng) -> Vec<bool> {
     let pulled = (count as usize).saturating_sub(recovery);
     let mut on = Vec::with_capacity(count as usize);
@@ -166,8 +167,8 @@ pub(super) fn sequence(count: u32, recovery: usize, random: &mut fastrand::Rng) 
     on
 }
 
-/// Returns for each lever the slots in which it is on, with only one lever on at a time. Each block has, in random
-/// order, one slot per lever and some slots without a lever.
+/// Returns one list per lever with a flag for each slot: true if the lever is on. Only one lever is on at a time. Each
+/// block has, in random order, one slot per lever and some slots without a lever.
 pub(super) fn one_at_a_time(levers: usize, count: u32, random: &mut fastrand::Rng) -> Vec<Vec<bool>> {
     let mut on = vec![Vec::with_capacity(count as usize); levers];
     let pulled = (count as usize).saturating_sub(RECOVERY_SLOTS);

@@ -1,4 +1,5 @@
-//! Choice between many short slots for all levers, and few long slots for a single lever of a slow server.
+//! Choice between two kinds of experiments: many short slots for all levers, or few long slots for a single lever if
+//! the server is slow.
 
 use run::ProofTrial;
 
@@ -10,7 +11,7 @@ use crate::{Lab, LabError, TargetSetup};
 /// Conducts one trial under the first of the loads that fits into the time, with as many of these levers as possible.
 /// The levers that every experiment uses, and `own`, come first. If the server completes too few requests for all
 /// levers, only `own` is used. A lever for which there is no time is recorded with the budget that it needs. The inner
-/// error says why there is no trial.
+/// error says why there is no result.
 pub(super) fn trial(
     lab: &mut Lab<'_>,
     setup: &TargetSetup,

@@ -11,7 +11,8 @@ use crate::agents::AgentGroup;
 use crate::levers::{Lever, LeverTargets};
 use crate::{Lab, LabError, Point, TargetSetup};
 
-/// Time from the start of the load to the first slot, seconds: connections are established and caches are filled.
+/// Time from the start of the load to the first slot, seconds. In this time, connections are established and caches are
+/// filled.
 pub(super) const FIRST_S: f64 = 0.4;
 
 /// Returns the requirements that these levers have for slots.
@@ -43,7 +44,7 @@ pub(super) fn one(
     Ok(found.and_then(|(trial, levers)| proof_trial(&trial, slots, levers, recovery)))
 }
 
-/// A load with the slots of each lever.
+/// A load, and the slots in which each lever is on.
 pub(super) struct Timetable {
     pub(super) slots: SlotPlan,
     /// One flag per slot for each lever: true if the lever is on.
@@ -52,7 +53,7 @@ pub(super) struct Timetable {
     pub(super) label: String,
 }
 
-/// Conducts one load with these levers and returns its results. The inner error says why no load is possible.
+/// Conducts one load with these levers and returns its results. The inner error says why there are none.
 pub(super) fn conduct(
     lab: &mut Lab<'_>,
     setup: &TargetSetup,
@@ -66,8 +67,8 @@ pub(super) fn conduct(
     let loads = setup.single_load(plan);
     let mut active = ActiveLevers::prepare(setup, lab.program(), rows, targets, (slots, &table.on));
     let mut start = |generators: &AgentGroup, origin: Origin| active.announce(generators, origin);
-    // The lever `worker` stops a worker on purpose. The server is then not observed, so that the stop does not count as
-    // its failure.
+    // The lever `worker` stops a worker on purpose. The load is then not observed, so that the stop is not recorded as
+    // a failure of the worker.
     let stops = rows.iter().any(|row| row.id == "worker");
     let observation = if stops { setup.observation.blind() } else { setup.observation.clone() };
     let trial = lab.conduct_beside(&observation, &loads, &point, &mut start)?;

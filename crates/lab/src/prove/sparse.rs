@@ -1,4 +1,4 @@
-//! Slots for a server that completes few requests per second: only the lever of the suspected bottleneck is used, with
+//! Slots for a server that completes few requests per second. Only the lever of the suspected bottleneck is used, with
 //! a larger dose, in rounds.
 //!
 //! - One lever needs half as many slots as three levers, so each slot can be long enough for a few requests.
@@ -26,8 +26,8 @@ const MAX_ROUNDS: usize = judge::prove::MAX_LOOKS;
 /// Time for starting and ending the load of a round, seconds.
 const OVERHEAD_S: f64 = 0.3;
 
-/// Conducts the rounds under the first of the loads that fits into the time. The inner error says why no trial is
-/// possible.
+/// Conducts the rounds under the first of the loads that fits into the time. The inner error says why there is no
+/// result.
 pub(super) fn trial(
     lab: &mut Lab<'_>,
     setup: &TargetSetup,
@@ -63,8 +63,8 @@ pub(super) fn trial(
     Ok(whole.ok_or_else(|| "it was interrupted".into()))
 }
 
-/// Returns the largest number of rounds that fits into the time, and the slots of a round. Additional time is used
-/// first for longer slots, then for more rounds.
+/// Returns the largest number of rounds that fits into the time, and the slots of a round. Longer slots are preferred
+/// to more rounds.
 fn rounds(speed: (f64, f64), needs: schedule::SlotNeeds, seconds: f64) -> Option<(usize, SlotPlan)> {
     let of_density = |density| {
         (1..=MAX_ROUNDS).rev().find_map(|rounds| {
@@ -93,7 +93,7 @@ fn longer_budget_s(budget_s: f64, seconds: f64, needed_s: f64) -> f64 {
     in_proportion.max(needed_s / schedule::MAX_BUDGET_SHARE).ceil()
 }
 
-/// Returns a sentence that names the time that would be enough.
+/// Returns a sentence for the user: the time is too short, and which budget would be enough.
 pub(super) fn too_short(operating_points: &[OperatingPoint], slot_s: f64, budget_s: f64, seconds: f64) -> String {
     let all = operating_points.iter().map(|point| schedule::least_seconds(point.speed(), slot_s, FIRST_S));
     let (rate, least_s) = (operating_points.first().map_or(0.0, |point| point.rate), all.fold(f64::MAX, f64::min));

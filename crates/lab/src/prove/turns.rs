@@ -1,5 +1,5 @@
-//! Experiment whose load alternates between turns without and turns with a lever. Turns come in pairs. The order within
-//! each pair is random and follows from the plan's seed.
+//! Experiment in which a load without a lever and a load with the lever take turns. Turns come in pairs. The order
+//! within each pair is random and follows from the plan's seed.
 
 use std::time::Duration;
 
@@ -15,7 +15,7 @@ use crate::{Host, Lab, LabError, Point, TargetSetup};
 
 /// Maximum time to wait for the agents to start, or to switch a lever.
 const CHANGE_TIMEOUT: Duration = Duration::from_secs(10);
-/// Warm-up of a turn until its connections are established, seconds.
+/// Length of a turn's warm-up, seconds. In this time, the connections are established.
 const WARM_UP_S: f64 = 0.15;
 /// Minimum time that starting and ending agents adds to a turn, seconds.
 const OVERHEAD_S: f64 = 0.25;
@@ -23,7 +23,7 @@ const OVERHEAD_S: f64 = 0.25;
 const MIN_TURN_S: f64 = 0.25;
 /// Maximum length of a turn, seconds.
 const MAX_TURN_S: f64 = 2.0;
-/// Minimum and maximum number of pairs. The scatter of the pairs can be estimated from the minimum number.
+/// Minimum and maximum number of pairs. From fewer than three pairs, their scatter could not be estimated.
 const PAIRS: (usize, usize) = (3, 8);
 
 /// Length of a turn as a multiple of the response time: with enough time, and with little time. In a shorter turn, most
@@ -124,7 +124,7 @@ struct HeldChange {
 }
 
 impl HeldChange {
-    /// Starts the agents, which lock the resources they will change.
+    /// Starts the agents. Each agent locks the resources that it will change.
     fn prepare(lab: &Lab<'_>, hosts: &[&dyn Host], plan: &LeverPlan) -> Result<Self, LabError> {
         let mut agents = AgentGroup::default();
         for host in hosts {

@@ -6,7 +6,7 @@ use super::schedule::BUDGET_SHARE;
 use crate::levers::Lever;
 use crate::trial::Lab;
 
-/// Shortest remaining time that a message names, seconds. Less time is shown as none.
+/// Shortest remaining time that a message names, seconds. A shorter time is called no time.
 const MIN_TOLD_S: f64 = 0.05;
 
 /// Records in the experiment why a lever was not tried.
@@ -25,8 +25,9 @@ fn longer_budget_s(budget_s: f64, needed_s: f64, seconds: f64) -> f64 {
     (budget_s + (needed_s - seconds).max(0.0) / BUDGET_SHARE).ceil()
 }
 
-/// Returns the reason that there is too little time for a part of the experiment, such as "slots of 2 levers". The part
-/// needs `least_s` seconds. The part has `seconds` with the current budget, and would have enough time with `budget_s`.
+/// Returns a message that says that there is too little time for a part of the experiment, such as "slots of 2 levers".
+/// The part needs `least_s` seconds. The part has `seconds` with the current budget, and would have enough time with
+/// `budget_s`.
 pub(super) fn no_time(part: &str, least_s: f64, (seconds, budget_s): (f64, f64)) -> String {
     let left = if seconds < MIN_TOLD_S { "no time was".to_string() } else { format!("{seconds:.1} s were") };
     format!("{part} need {least_s:.1} s, and {left} left: give a --budget of {budget_s:.0} s or more")

@@ -12,7 +12,8 @@ pub struct StepTimes {
     pub least_warmup_s: f64,
     /// Length of the measured window, seconds.
     pub measure_s: f64,
-    /// Time that a trial takes besides warm-up and window, seconds: for starting agents, drain and writing.
+    /// Time that a trial takes in addition to warm-up and window, seconds: starting agents, draining and writing the
+    /// results.
     pub overhead_s: f64,
 }
 
@@ -24,30 +25,30 @@ pub struct Budget {
     overhead_s: f64,
 }
 
-/// Minimum length of a window in mean response times, if the budget allows it. The warm-up is as long as a window,
+/// Minimum length of a window in mean response times, if the budget allows it. The minimum warm-up is equally long,
 /// because after this time the queue no longer depends on its empty start.
 const RESPONSES_PER_WINDOW: f64 = 20.0;
 /// Minimum length of the first step's warm-up and of its window, in mean response times. A step shorter than one
 /// response time would see no answer.
 const RESPONSES_OF_FIRST_STEP: f64 = 4.0;
-/// Minimum number of sweep steps that must fit into the time of the sweep. With only one step, the search for a server
-/// of 1,000/s began at 74/s, because its test request took seven times as long as later requests.
+/// Minimum number of sweep steps that must fit into the time of the sweep. With only one step, the search on a server
+/// with a capacity of 1,000/s began at 74/s, because its test request took seven times as long as later requests.
 const FIRST_STEPS: f64 = 3.0;
 /// Maximum factor by which the windows are made longer for a slow server.
 const MAX_SLOW_FACTOR: f64 = 3.5;
-/// Number of windows that the search of a slow server should have: the fewest from which the search trusts an interval.
+/// Number of windows that the search on a slow server should have: the minimum for an interval that the search trusts.
 const MIN_WINDOWS: f64 = super::rate_search::MIN_WINDOWS as f64;
-/// Minimum length of a warm-up, seconds: the test for a steady rate needs six intervals of at least 5 ms.
+/// Minimum length of a warm-up, seconds. The test for a steady rate needs six intervals of at least 5 ms.
 const MIN_WARM_UP_S: f64 = 0.04;
 /// Minimum length of a warm-up as a share of the budget. A larger budget gives a longer warm-up.
 const MIN_WARM_UP_SHARE: f64 = 0.004;
-/// Time that a step takes on an idle machine besides its warm-up and window, seconds: starting agents, drain and
-/// writing.
+/// Time that a step takes on an idle machine in addition to its warm-up and window, seconds: starting agents, draining
+/// and writing the results.
 const STEP_OVERHEAD_S: f64 = 0.08;
 
-/// Time of an experiment besides its slots, seconds: questions to the hosts of levers, agents and judging. The factor
-/// below it says how much longer the slots may take than the test request suggests, because a server under load
-/// completes a tenth less.
+/// Time of an experiment in addition to its slots, seconds: questions to the hosts of levers, starting agents, and
+/// judging. The slots may last longer than the test request suggests, by the factor [`PROOF_MARGIN`], because a server
+/// under load completes a tenth less.
 const PROOF_OVERHEAD_S: f64 = 1.0;
 const PROOF_MARGIN: f64 = 1.1;
 /// Minimum length of an experiment, seconds.
@@ -56,13 +57,14 @@ const MIN_PROOF_S: f64 = 4.0;
 /// Minimum length of a search in `arena` and `size`, seconds. In a simulation (`known_capacity`), three seconds are
 /// enough to find a capacity of 10,000/s within 15 %, but give only a lower bound of a capacity of 1,000/s.
 pub const SHORTEST_SEARCH_S: f64 = 3.0;
-/// Expected time of a whole search besides its own budget, seconds: test request, agents and judging.
+/// Expected time of a whole search in addition to its own budget, seconds: test request, starting agents, and judging.
 pub const SEARCH_OVERHEAD_S: f64 = 0.5;
 
-/// Maximum length of a warm-up, seconds: enough for judge's test to recognize a steady rate. Only very small budgets
-/// use a shorter warm-up.
+/// Length that the warm-up of a step may always reach, seconds: enough for judge's test to recognize a steady rate. A
+/// warm-up may be longer if half a window is longer. Only with very small budgets, the maximum is shorter.
 const MAX_WARM_UP_S: f64 = 0.7;
-/// Maximum length of the warm-up of a search step, seconds.
+/// Length that the warm-up of a search step may always reach, seconds. A warm-up may be longer if a quarter of the
+/// window is longer.
 const MAX_SEARCH_WARM_UP_S: f64 = 0.35;
 
 impl Budget {
@@ -87,7 +89,7 @@ impl Budget {
         Self { total_s: self.total_s + by_s.max(0.0), ..self }
     }
 
-    /// Returns the budget for steps that take this time besides warm-up and window, seconds.
+    /// Returns the budget for steps that take `overhead_s` seconds in addition to warm-up and window.
     #[must_use]
     pub fn paced(self, overhead_s: f64) -> Self {
         Self { overhead_s, ..self }
@@ -137,8 +139,8 @@ impl Budget {
     }
 
     /// Returns the durations of a search step that must end within the given seconds. If a slow server would get fewer
-    /// than [`MIN_WINDOWS`] windows, they are made shorter. Judge's model can handle a window that is too short for the
-    /// queue to grow, but a single window would give no interval.
+    /// than [`MIN_WINDOWS`] windows, the windows are made shorter. Judge's model can handle a window that is too short
+    /// for the queue to grow, but a single window would give no interval.
     pub fn search_step_within(&self, search_s: f64, response_s: f64) -> StepTimes {
         let (step, shortest) = (self.search_step(response_s), self.search_step(0.0));
         let by = (search_s / (MIN_WINDOWS * step.whole_s())).min(1.0);
@@ -151,9 +153,9 @@ impl Budget {
         }
     }
 
-    /// Returns the durations of a step whose window has `of_ten_s` seconds if the budget has ten. A larger budget gives
-    /// more windows, not longer ones. The speed of a machine differs from window to window, so only many windows show
-    /// its average.
+    /// Returns the durations of a step whose window has `of_ten_s` seconds if the budget is 10 s. With a larger budget,
+    /// the windows grow less than the budget, so there are more of them. The speed of a machine differs from window to
+    /// window, so only many windows show its average.
     fn step(&self, of_ten_s: f64, response_s: f64) -> StepTimes {
         let base = (of_ten_s * (self.total_s / 10.0).powf(run::WINDOW_GROWTH)).max(0.1);
         let measure_s = (RESPONSES_PER_WINDOW * response_s).clamp(base, MAX_SLOW_FACTOR * base);
@@ -193,7 +195,8 @@ mod tests {
         assert!(budget.search_until_s() > 27.0);
     }
 
-    /// In an earlier version, a server with 8 ms per request and a median limit of 80 ms got only one window in 10 s.
+    /// In an earlier version, a server with 8 ms per request and a median limit of 80 ms got only one window within a
+    /// budget of 10 s.
     #[test]
     fn a_short_search_of_a_slow_server_has_several_windows() {
         let budget = Budget::new(10.0);

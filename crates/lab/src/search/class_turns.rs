@@ -10,7 +10,8 @@ use crate::{LabError, Point};
 
 /// Minimum length of a window with its warm-up, seconds.
 const MIN_WINDOW_S: f64 = 0.16;
-/// Maximum number of classes that get a turn, in the order of their weights. The others keep their shares.
+/// Maximum number of classes that get a turn, those with the largest weights first. The other classes keep their
+/// shares.
 const MAX_CLASSES: usize = 8;
 
 /// Returns the seconds of a budget for measuring the cost of each class; 0 if there is too little time or only one
@@ -25,8 +26,8 @@ pub(crate) fn reserved_s(load: &LoadPlan, seconds: f64, overhead_s: f64) -> f64 
     if seconds > 0.0 { cost_turns::reserved_s(seconds, 1 + raised(load, seconds).len(), overhead_s) } else { 0.0 }
 }
 
-/// Returns the classes that get a turn, heaviest first, as far as time allows. Sequences and recorded requests have no
-/// such turns, because their order or their times are fixed.
+/// Returns the classes that get a turn, heaviest first, as far as time allows. Returns no class for sequences and
+/// recorded requests, because their order or their times are fixed.
 fn raised(load: &LoadPlan, seconds: f64) -> Vec<String> {
     let Some(set) = load.requests.as_ref().filter(|set| set.order != RequestOrder::Sequence && set.recorded.is_none())
     else {
@@ -42,8 +43,9 @@ fn raised(load: &LoadPlan, seconds: f64) -> Vec<String> {
     weights.into_iter().map(|(_, name)| name).take(most.saturating_sub(1).min(MAX_CLASSES)).collect()
 }
 
-/// Returns the set with half of all requests in one class, and the others in their original proportions. Without a
-/// class, the set is returned unchanged. If the order of the set ignores weights, the weights count as equal.
+/// Returns the set with changed weights: half of all requests come from one class, and the other half from all classes
+/// in the original proportions. Without a class, all proportions stay the same. If the order of the set ignores
+/// weights, the weights count as equal.
 fn with_raised(set: &RequestSet, raised: Option<&str>) -> RequestSet {
     let (names, class_of) = set.classes();
     let mut changed = set.clone();

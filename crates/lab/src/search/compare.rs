@@ -1,4 +1,4 @@
-//! Comparison of two live servers: their loads take turns, or run at the same time if there are enough CPUs.
+//! Comparison of two live servers. Their loads take turns, or run at the same time if there are enough CPUs.
 
 use judge::Pairing;
 use run::{Plan, Run, WindowOrder};
@@ -15,9 +15,9 @@ pub struct InTurns {
     pub turns: WindowOrder,
     /// Weaknesses of the comparison, in sentences.
     pub notes: Vec<String>,
-    /// Way in which the windows of a pair were measured: in turns or at the same time.
+    /// Kind of pairs of windows: one after the other, or at the same time.
     pub pairing: Pairing,
-    /// Times at which the result was judged, as shares of the planned windows.
+    /// Moments at which the result was judged, as shares of the planned windows.
     pub looks: Vec<f64>,
     /// Time after which the result was known, seconds; without a result, the end of the comparison.
     pub ended_after_s: f64,
@@ -28,9 +28,9 @@ pub struct InTurns {
 /// Settings of a comparison of two live servers.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct InTurnsPlan {
-    /// Time for everything, seconds.
+    /// Time for the whole comparison, seconds.
     pub budget_s: f64,
-    /// Smallest relative change that counts.
+    /// Smallest relative change that matters.
     pub threshold: f64,
     /// True to use the whole budget, even if the windows decide earlier.
     pub whole_budget: bool,
@@ -41,7 +41,8 @@ pub struct InTurnsPlan {
 /// Choice between windows in turns and windows of both servers at the same time.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum DuetMode {
-    /// At the same time, if both servers and both generators have their own cores, and both servers can be moved.
+    /// At the same time, if both servers and both generators can have cores of their own, and both servers can be moved
+    /// to other CPUs. Otherwise in turns.
     #[default]
     Auto,
     /// At the same time, even if servers and generators share CPUs.
@@ -88,7 +89,7 @@ struct Duet {
     crowded: bool,
 }
 
-/// Plans windows of both servers at the same time, if `mode` and the machine allow it. After this call, both servers
+/// Plans windows of both servers at the same time, if `mode` and the machine allow this. After this call, both servers
 /// are on their assigned CPUs.
 fn planned_duet(plans: &mut [Plan; 2], mode: DuetMode) -> Result<Option<Duet>, LabError> {
     let fail = |why| LabError::set_up("running both servers at once (--duet always)", why);

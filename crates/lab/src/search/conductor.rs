@@ -10,7 +10,7 @@ pub trait Conductor: Send {
     /// Returns the run so far, with its plan.
     fn run(&self) -> &Run;
 
-    /// Returns the load plan shared by all trials of the run. Only intensity and times differ between trials.
+    /// Returns the load plan shared by all trials of the run. Trials change its intensity, times and seed.
     fn load(&self) -> &LoadPlan;
 
     /// Returns the seconds since the run began.
@@ -19,7 +19,7 @@ pub trait Conductor: Send {
     /// Returns the seconds of the whole budget that are left for trials.
     fn left_s(&self) -> f64;
 
-    /// Returns the seconds that a trial takes besides its warm-up and window, estimated from earlier trials.
+    /// Returns the seconds that a trial takes in addition to its warm-up and window, estimated from earlier trials.
     fn overhead_s(&self) -> f64;
 
     /// Reserves time after the search, seconds, for the experiment that tests the verdict.
@@ -31,8 +31,8 @@ pub trait Conductor: Send {
     /// Tests the verdict in the remaining reserved time.
     fn experiment(&mut self) -> Result<(), LabError>;
 
-    /// Returns the reserved seconds that the experiment cannot use. The function is called once, at the end of the
-    /// sweep. The search gets these seconds.
+    /// Returns the reserved seconds that the experiment cannot use, so that the search gets them. The function is
+    /// called once, at the end of the sweep.
     fn unused_s(&mut self) -> Result<f64, LabError> {
         Ok(0.0)
     }
@@ -40,14 +40,14 @@ pub trait Conductor: Send {
     /// Returns true if the search must stop.
     fn stopped(&mut self) -> bool;
 
-    /// Shows a sentence to the user, once.
+    /// Shows a sentence to the user. A repeated sentence is shown only once.
     fn note(&mut self, sentence: String);
 
     /// Conducts one trial and keeps it in the run.
     fn trial(&mut self, plan: LoadPlan, point: &Point) -> Result<Trial, LabError>;
 
-    /// Makes one request outside of any load. Returns true if the answer had an expected status, and an error if no
-    /// answer came. The error message says why no answer came.
+    /// Makes one request outside of any load. Returns true if the answer had an expected status. The error says why no
+    /// answer came.
     fn ask(&mut self) -> Result<bool, String>;
 
     /// Records that a single request without load failed, like all requests of the last trial in the run.

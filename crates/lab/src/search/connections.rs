@@ -10,13 +10,13 @@ const MIN_OPEN_LOOP_CONNECTIONS: f64 = 64.0;
 /// connections, and its failure looked like the server's.
 const SPARE: f64 = 2.0;
 
-/// Returns the number of connections that an open loop needs at a rate, by Little's law.
+/// Returns the number of connections that an open loop needs at a given rate, by Little's law.
 ///
 /// Little's law is applied to the larger of two mean response times. The first is the longest mean that the objective
 /// allows. The other is the mean at the highest rate of the closed loop, multiplied by [`SPARE`]. The second one is
 /// larger if few answers take much longer than the median. Such answers occupy most connections, but break no limit on
-/// the median or the 99th percentile. With more connections than this, too many requests could queue at a slow server,
-/// which would then recover slowly.
+/// the median or the 99th percentile. With more connections than the returned number, too many requests could queue at
+/// a slow server, which would then recover slowly.
 pub(super) fn connections_for(rate: f64, longest_mean_s: f64, mean_at_best_s: f64) -> u32 {
     (rate * longest_mean_s.max(SPARE * mean_at_best_s)).clamp(MIN_OPEN_LOOP_CONNECTIONS, 65_536.0) as u32
 }
@@ -26,8 +26,8 @@ mod tests {
     use super::*;
 
     /// Seen live: 1 % of the answers took 500 ms, the others 60 us. In the closed loop, 256 connections completed
-    /// 41,000 requests per second. The open loop had only 64 connections, derived from the objective's median, and
-    /// could not exceed 13,000 per second.
+    /// 41,000 requests per second. In an earlier version, the open loop had only 64 connections, derived from the
+    /// objective's median, and could not exceed 13,000 per second.
     #[test]
     fn an_open_loop_has_the_connections_with_which_the_closed_loop_was_as_fast() {
         let rare = connections_for(41_000.0, 0.000_93, 256.0 / 41_000.0);

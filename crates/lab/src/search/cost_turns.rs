@@ -8,9 +8,9 @@ use crate::{LabError, Point};
 
 /// Share of a budget for measuring one kind of cost: of handshakes, or of request classes.
 pub(crate) const BUDGET_SHARE: f64 = 0.12;
-/// Minimum budget for measuring costs, seconds.
+/// Minimum budget of a run in which costs are measured, seconds.
 const MIN_BUDGET_S: f64 = 8.0;
-/// Shares of a turn for its warm-up and its window.
+/// Shares of a turn's time for its warm-up and its window.
 const WARM_UP_SHARE: f64 = 0.2;
 const WINDOW_SHARE: f64 = 0.6;
 /// Minimum length of a turn, as a share of the planned length. This share is an assumption. Most of a shorter turn
@@ -21,28 +21,28 @@ const MIN_ROUNDS: usize = 2;
 /// Number of connections: enough to keep a server busy, but so few that requests hardly wait in a queue.
 const CONNECTIONS: u32 = 4;
 
-/// Returns the seconds of a budget for measuring one kind of cost; 0 if there is too little time, or nothing to
-/// measure.
+/// Returns the seconds of a budget for measuring one kind of cost; 0 if the budget is too small, or if there is nothing
+/// to measure.
 pub(crate) fn seconds(to_learn: bool, budget_s: f64) -> f64 {
     if to_learn && budget_s >= MIN_BUDGET_S { budget_s * BUDGET_SHARE } else { 0.0 }
 }
 
-/// Returns the seconds of a budget that turns of `kinds` kinds of load take. The result is `seconds`, or more if a
-/// trial needs more time besides its load than a turn has left.
+/// Returns the seconds of a budget that turns of `kinds` kinds of load take. The result is `seconds`, or more if
+/// starting and ending a trial takes longer than the rest of a turn.
 pub(crate) fn reserved_s(seconds: f64, kinds: usize, overhead_s: f64) -> f64 {
     let turns = (ROUNDS * kinds) as f64;
     seconds.max((WARM_UP_SHARE + WINDOW_SHARE) * seconds + turns * overhead_s)
 }
 
-/// Returns the possible length of the turns, as a share of the planned length. All turns become equally shorter if a
-/// trial needs more time besides its window than a turn has left.
+/// Returns the possible length of the turns, as a share of the planned length. If starting and ending a trial takes
+/// longer than the rest of a turn, all turns become shorter by the same factor.
 fn shortened(conductor: &dyn Conductor, each_s: f64, turns: usize) -> f64 {
     let room_s = conductor.left_s() / turns.max(1) as f64 - conductor.overhead_s();
     (room_s / ((WARM_UP_SHARE + WINDOW_SHARE) * each_s)).min(1.0)
 }
 
-/// Conducts windows of several kinds of load in turns, within about `seconds` seconds. `subject` is the name of the
-/// measured cost, and `window` returns the load of a kind in a turn.
+/// Conducts windows of several kinds of load in turns, within about `seconds` seconds. `subject` names the measured
+/// cost in messages. `window` returns the load for a kind and a turn.
 pub(crate) fn conduct(
     conductor: &mut dyn Conductor,
     seconds: f64,

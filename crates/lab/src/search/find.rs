@@ -1,6 +1,6 @@
-//! `loadline find`: finds the capacity of a server within a time budget. The search observes both sides without load,
-//! measures the generator's own maximum, and then the capacity (`search::capacity`, or `user_search::capacity` in
-//! users).
+//! `loadline find`: finds the capacity of a server within a time budget. The command first observes client and server
+//! without load, and measures the generator's own maximum. It then searches for the capacity with `search::capacity`,
+//! or for a number of users with `user_search::capacity`.
 
 use std::path::Path;
 
@@ -15,7 +15,7 @@ use crate::{Lab, LabError, Point, TargetSetup, Watch};
 
 /// Name of the phase that measures the generator without a server.
 pub const GENERATOR_ALONE: &str = "generator alone";
-/// Connections of the trial without a server, which measures the generator's own maximum rate.
+/// Number of connections in the trial without a server, which measures the generator's own maximum rate.
 const CEILING_CONNECTIONS: u32 = 64;
 
 /// Finds the capacity of the plan's target. If the user interrupts the search, the run contains the trials so far.
@@ -47,10 +47,12 @@ pub fn within_budget(conductor: &mut dyn Conductor, first_s: f64) -> Result<(), 
     let overhead_s = conductor.overhead_s();
     let turns_s =
         handshake_turns::reserved_s(handshakes_s, overhead_s) + class_turns::reserved_s(&load, classes_s, overhead_s);
-    // The turns that measure costs come last, and time is kept for the end of the run.
+    // The turns that measure costs come last. Time for the end of the run is already subtracted from the time that is
+    // left.
     let search_s = if turns_s > 0.0 { whole_s.min(conductor.left_s()) - turns_s } else { whole_s };
     let (budget, proof_s) = match plan.search.prove {
-        // Loads with levers have no think times, and would therefore differ from the users' load.
+        // A search for users has no experiment. The experiment's loads have no think times, so they would differ from
+        // the users' load.
         Prove::Default | Prove::Intrusive if !users => Budget::with_proof(search_s, first_s),
         _ => (Budget::new(search_s), 0.0),
     };
@@ -93,8 +95,8 @@ impl LiveTarget<'_> {
         prove::prove(&mut self.lab, &self.target_setup, connections, seconds)
     }
 
-    /// Measures the highest rate of the generator alone, with the null driver. Near this rate, a verdict must not name
-    /// the server.
+    /// Measures the highest rate of the generator alone. The null driver sends nothing and needs no server. At rates
+    /// near this one, a verdict must not name the server.
     fn ceiling(&mut self) {
         if self.lab.stopped() || !self.target_setup.is_http() {
             return;

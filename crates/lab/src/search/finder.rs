@@ -7,18 +7,18 @@ use super::connections::connections_for;
 use super::{Budget, Conductor, RateSearch, StepTimes, Sweep, step};
 use crate::LabError;
 
-/// Minimum number of requests in a search that uses Poisson arrivals. With fewer requests, a Poisson count varies by
-/// more than 1 %, which is more than the precision of the search. The gaps between arrivals are then equal, and the
-/// trial records this.
+/// Minimum number of requests in a search with Poisson arrivals. With fewer requests, a Poisson count would vary by
+/// more than 1 %, which is more than the precision of the search. A search with fewer requests therefore uses equal
+/// gaps between arrivals, and the trial records this choice.
 const MIN_POISSON_REQUESTS: f64 = 10_000.0;
-/// Expected number of windows in a search, used with [`MIN_POISSON_REQUESTS`].
+/// Expected number of windows in a search. The number of requests is estimated with it.
 const EXPECTED_WINDOWS: f64 = 6.0;
 /// Share of failed requests, 0 to 1, above which a single request checks if the server is alive.
 const ALARMING_ERROR_SHARE: f64 = 0.5;
 
-/// Ratio of the low rate to the highest rate. At the low rate, a request waits half a service time for a single worker
-/// (M/D/1) on average, so a response takes 1.5 service times. A rate limit that delays answers lets half of the
-/// requests pass without delay.
+/// Ratio of the low rate (see `Finder::low_rate`) to the highest rate. At the low rate, a request waits on average half
+/// a service time for a single worker (M/D/1), so a response takes 1.5 service times. A rate limit that delays answers
+/// lets half of the requests pass without delay.
 const LOW_SHARE: f64 = 0.5;
 
 /// Searches for the capacity of a server, which answered its test request within `response_s` seconds. The results are
@@ -33,13 +33,14 @@ pub fn capacity(conductor: &mut dyn Conductor, budget: Budget, response_s: f64) 
 pub struct Finder {
     phase: Phase,
     budget: Budget,
-    /// Median response time of the last step, seconds. If answers stopped for a longer time, the value is at least the
-    /// length of the longest stop.
+    /// Median response time of the last step, seconds. If the server once sent no answers for a longer time, the value
+    /// is at least the length of that window.
     response_s: f64,
-    /// Length of the longest sweep window without a completed request, seconds, if the server had answered before; 0
-    /// without such a window. If a firewall drops a packet, the packet is sent again after a second or more.
+    /// Length of the longest sweep window in which no request completed although the server had answered before,
+    /// seconds; 0 if there is no such window. If a firewall drops a packet, the packet is sent again only after a
+    /// second or more.
     pause_s: f64,
-    /// Time that was left when the rate search began, seconds.
+    /// Time that was left when the rate search began, seconds. Infinite before.
     search_s: f64,
     /// Smallest number of clients with which the sweep reached the highest rate.
     connections: u32,
@@ -52,7 +53,7 @@ pub struct Finder {
     searched: Vec<usize>,
     /// Rate of good answers in a step in which the server refused most requests.
     let_through: f64,
-    /// True if the server no longer answers, which ends the search.
+    /// True if the search must end, because the server no longer answers or generators were lost.
     over: bool,
 }
 
@@ -147,8 +148,8 @@ impl Finder {
         if let Some(why) = sweep.ended() {
             conductor.note(format!("stopped adding clients: {why}"));
         }
-        // The time of refusals says nothing about the time of good answers. An open loop finds the rate at which no
-        // request is refused.
+        // The time of refusals says nothing about the time of good answers. An open-loop search then finds the highest
+        // rate at which no request is refused.
         let best = if sweep.best() > 0.0 { sweep.best() } else { self.let_through };
         if best <= 0.0 {
             return Ok(Phase::Done);
@@ -231,11 +232,11 @@ impl Finder {
     }
 
     /// Returns the maximum number of connections of an open loop at a rate, and the maximum number of requests in
-    /// flight on each.
+    /// flight on each connection.
     ///
-    /// Without a pipeline, [`connections_for`] gives the number of connections. With a pipeline, it is the number with
-    /// which the sweep reached its highest rate. With more connections, the pipelines would be shorter, which would be
-    /// a different load.
+    /// Without a pipeline, [`connections_for`] gives the number of connections. With a pipeline, the number is that
+    /// with which the sweep reached its highest rate. With more connections, the pipelines would be shorter, which
+    /// would be a different load.
     fn pool(&self, conductor: &dyn Conductor, rate: f64, limits: &Limits) -> (u32, u32) {
         let (load, most) = (conductor.load(), conductor.run().plan.search.max_connections.max(1));
         let pipeline = load.intensity.pipeline();
@@ -268,7 +269,7 @@ impl Finder {
 
     /// After many failures, checks if the server is still alive. A dead server is reported at once and ends the search.
     fn check_alive(&mut self, conductor: &mut dyn Conductor, trial: &Trial) -> Result<(), LabError> {
-        // If observers saw the server's end, it was reported before and has ended the run.
+        // If observers saw the server's end, the end was reported before and has ended the run.
         let alarming = judge::failed_share(trial).is_some_and(|share| share >= ALARMING_ERROR_SHARE);
         if conductor.stopped() || (trial.rates.completed_rate > 0.0 && !alarming) {
             return Ok(());
@@ -286,7 +287,8 @@ impl Finder {
     }
 }
 
-/// Returns the offered rate of each of these trials that other programs did not spoil, and true if it held the limits.
+/// Returns the rate and the result of each of these trials that other programs did not spoil. The result is true if the
+/// trial met the limits.
 fn windows(run: &Run, searched: &[usize], limits: &Limits, spoiled: impl Fn(&Trial) -> bool) -> Vec<(f64, bool)> {
     let sound = searched.iter().filter_map(|at| run.trials.get(*at)).filter(|trial| !spoiled(trial));
     let rate = |trial: &Trial| match trial.intensity {

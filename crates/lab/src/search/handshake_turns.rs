@@ -7,7 +7,7 @@ use crate::search::Conductor;
 use crate::search::cost_turns;
 use crate::{LabError, Point};
 
-/// Use of the connections of a window.
+/// Way in which a window uses connections.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Kind {
     /// Connections are kept for further requests.

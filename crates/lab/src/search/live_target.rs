@@ -15,7 +15,7 @@ pub(crate) struct LiveTarget<'w> {
     pub(crate) began_s: f64,
     /// Seconds reserved for the experiment after the search.
     pub(crate) proof_s: f64,
-    /// Reason why the search got the time of the experiment.
+    /// Reason why there is no experiment, if the search got the experiment's time.
     pub(crate) no_proof: Option<String>,
 }
 
@@ -44,7 +44,7 @@ impl Conductor for LiveTarget<'_> {
         self.proof_s = seconds;
     }
 
-    /// Starts the budget of another repeat.
+    /// Starts another repeat of the search with its own budget.
     fn begin_repeat(&mut self, repeat: u32) {
         self.lab.begin_repeat(repeat);
         self.began_s = self.lab.elapsed_s();
@@ -55,8 +55,8 @@ impl Conductor for LiveTarget<'_> {
         self.prove()
     }
 
-    /// Returns the time reserved for the experiment, if it is too short for this server. This time is not divided among
-    /// repeats.
+    /// Returns the time reserved for the experiment, if this time is too short for an experiment on this server. With
+    /// several repeats, returns 0, because the time is not divided among them.
     fn unused_s(&mut self) -> Result<f64, LabError> {
         let is_reserved = self.proof_s > 0.0 && self.lab.run.plan.repeat_count() == 1;
         if is_reserved {

@@ -2,7 +2,7 @@
 //!
 //! The search raises the rate until one fails, and lowers it until one passes. If throughput was still growing at the
 //! end of the closed-loop sweep, the search doubles the rate at each step beyond that throughput. Once one rate has
-//! failed and another has passed, the search follows the estimate from all windows. The search alternates between the
+//! failed and another has passed, the search estimates the capacity from all windows. It then alternates between the
 //! estimated capacity and a higher rate, at which even a short window contains some late requests. The estimate uses
 //! all windows, so a single disturbed window cannot decide.
 
@@ -12,20 +12,20 @@ use judge::Pooled;
 /// not overload the server. With random arrivals at a single queue, response times at this rate are five times those
 /// without load. The default objective allows ten times.
 const FIRST_SHARE: f64 = 0.80;
-/// Factor between rates as long as every rate passes, up to the highest rate of the closed loop.
+/// Factor by which the rate grows as long as every rate passes, up to the highest rate of the closed loop.
 const STEP_UP: f64 = 1.20;
-/// Factor between rates beyond the highest rate of the closed loop, if the closed loop did not reach the server's
-/// limit.
+/// Factor by which the rate grows beyond the highest rate of the closed loop. The closed loop did not reach the
+/// server's limit in this case.
 const STEP_FAR_UP: f64 = 2.0;
-/// Factor between rates as long as every rate fails.
+/// Factor by which the rate is lowered as long as every rate fails.
 const STEP_DOWN: f64 = 0.70;
 /// Share of the highest rate of the closed loop below which the search gives up, because no rate can meet the
 /// objective.
 const GIVE_UP_SHARE: f64 = 0.01;
-/// Ratio of the overload rate to the highest failed rate.
+/// Ratio of the overload rate to the lowest failed rate, or to the highest rate of the closed loop if that is higher.
 const OVERLOAD_FACTOR: f64 = 1.30;
-/// Minimum number of windows before an interval is trusted, even if it is narrow. With five windows, a search of ten
-/// seconds on a slow server is 8 % too high on average. Its interval includes this error
+/// Minimum number of windows before an interval is trusted, even if it is narrow. With five windows, the result of a
+/// search of ten seconds on a slow server is 8 % too high on average. The interval covers this error
 /// (`tests/known_capacity/budgets.rs`).
 pub(super) const MIN_WINDOWS: usize = 5;
 
@@ -64,7 +64,7 @@ impl RateSearch {
     }
 
     /// Records that the rate from [`RateSearch::next`] was offered. `windows` lists all windows of the search so far,
-    /// except spoiled ones: the rate of each, and true if it passed. A window may turn out to be spoiled only later, so
+    /// except spoiled ones: the rate of each, and true if it passed. Some windows turn out to be spoiled only later, so
     /// every call counts all windows again. `pooled` is the capacity estimated from all windows, if known.
     pub fn record(&mut self, windows: &[(f64, bool)], pooled: Option<&Pooled>) {
         let rate = self.next;
@@ -127,7 +127,7 @@ mod tests {
         assert!((10..20).contains(&windows.len()), "gives up after {}", windows.len());
     }
 
-    /// The server completes 1,000/s, but its sweep had time for only one client (93/s).
+    /// The server completes 1,000/s, but its sweep had only time for one client (93/s).
     #[test]
     fn beyond_a_sweep_that_still_grew_the_rate_doubles() {
         let mut search = RateSearch::new(93.0, 0.03, true);

@@ -5,8 +5,8 @@ use run::{Intensity, LoadPlan, Trial, TrialKind};
 use super::{Conductor, StepTimes};
 use crate::{LabError, Point};
 
-/// Returns the conductor's load with an intensity and with these times. Threads without a connection are removed,
-/// because they would only use CPU time.
+/// Returns the load plan of one step: the plan of the run with this intensity, these durations and a new random seed.
+/// Threads without a connection are removed, because they would only use CPU time.
 pub(crate) fn plan(conductor: &dyn Conductor, intensity: Intensity, length: StepTimes) -> LoadPlan {
     let load = conductor.load().clone();
     let threads = match &intensity {
@@ -24,25 +24,25 @@ pub(crate) fn plan(conductor: &dyn Conductor, intensity: Intensity, length: Step
 /// Period of CPU quotas, seconds: the kernel's default, and that of Docker and Kubernetes.
 const QUOTA_PERIOD_S: f64 = 0.1;
 /// Minimum number of whole periods in a window that is shortened. The window then loses less than a quarter of its
-/// length. A search of 3 s has shorter windows, and needs all of their time.
+/// length. The windows of a search of 3 s are shorter than this number of periods, and keep their length.
 const MIN_PERIODS: f64 = 3.0;
 
 /// Returns the length of a window of about `measure_s` seconds, shortened to a whole number of quota periods. A server
-/// with a quota answers in bursts, one per period, and the load begins a period. A window of 0.457 s therefore always
-/// held five bursts instead of 4.57, so that its rate was 9 % too high.
+/// with a quota answers in bursts, one per period, and a period begins with the load. In an earlier version, a window
+/// of 0.457 s therefore always contained five bursts instead of 4.57, and its rate was 9 % too high.
 fn whole_periods(measure_s: f64) -> f64 {
-    // The sum of tenths may be slightly below a whole number.
+    // Because of rounding errors, the quotient may be slightly below a whole number.
     let periods = (measure_s / QUOTA_PERIOD_S + 1e-6).floor();
     if periods >= MIN_PERIODS { periods * QUOTA_PERIOD_S } else { measure_s }
 }
 
-/// Returns the seconds left until the end of a search, and of the whole budget.
+/// Returns the seconds left until the end of a search or of the whole budget, whichever comes first.
 pub(crate) fn left_s(conductor: &dyn Conductor, end_s: f64) -> f64 {
     (end_s - conductor.elapsed_s()).min(conductor.left_s())
 }
 
-/// Conducts a step. Returns `None`, and notes the reason, if its generators were lost or additional generators could
-/// not start. The results of earlier steps remain valid.
+/// Conducts a step. Returns `None` and notes the reason if the generators of the step were lost, or if additional
+/// generators could not start. The results of earlier steps remain valid.
 pub(crate) fn conduct(
     conductor: &mut dyn Conductor,
     plan: LoadPlan,
@@ -65,7 +65,7 @@ pub(crate) fn conduct(
     }
 }
 
-/// Checks that the server is alive. A dead server is reported, and the search ends.
+/// Returns true if the server is alive. A dead server is reported, which ends the search.
 pub(crate) fn is_alive(conductor: &mut dyn Conductor) -> Result<bool, LabError> {
     match conductor.ask() {
         Ok(_) => Ok(true),

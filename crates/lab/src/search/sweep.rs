@@ -1,13 +1,14 @@
 //! The closed-loop sweep: 1, 2, 4, … clients, until more clients give no more throughput.
 
-/// Minimum ratio of a step's throughput per client to that of the step before, for which throughput counts as growing
+/// Ratio of a step's throughput per client to that of the step before. Above this ratio, throughput counts as growing
 /// with the clients.
 const MIN_PER_CLIENT_RATIO: f64 = 0.9;
-/// Relative growth of throughput from one step to the next that is too large to be noise. A step that grows this much
-/// is not flat, even if its rate is below the best one. The steps since the best one may have been disturbed.
+/// Relative growth of throughput from one step to the next that is too large to be noise. A step whose throughput grows
+/// this much is not flat, even if its rate is below the best one, because the steps since the best one may have been
+/// disturbed.
 const MIN_GROWTH: f64 = 0.25;
 
-/// Minimum number of answers per client in a step that more than doubles the clients.
+/// Minimum number of answers per client in a step with more than twice the clients of the step before.
 const MIN_ANSWERS_PER_CLIENT: f64 = 4.0;
 
 /// State of a closed-loop sweep.
@@ -68,11 +69,11 @@ impl Sweep {
         }
     }
 
-    /// Makes the next step larger, if doubling would not reach the maximum in the remaining steps. The step grows only
-    /// while throughput grows with the clients, because then no plateau is skipped. The size of the step is limited, so
-    /// that a server that is already full still answers each client [`MIN_ANSWERS_PER_CLIENT`] times within `measure_s`
-    /// seconds. With more clients, a slow server would still work on their first requests long after the end of the
-    /// step.
+    /// Makes the next step larger, if doubling would not reach the maximum in the remaining steps. The number of
+    /// clients more than doubles only while throughput grows with the clients, because then no plateau is skipped. The
+    /// number is limited, so that a server that is already full still answers each client [`MIN_ANSWERS_PER_CLIENT`]
+    /// times within `measure_s` seconds. With more clients, a slow server would still work on their first requests long
+    /// after the end of the step.
     pub fn hurry(&mut self, steps_left: u32, measure_s: f64) {
         let (clients, most) = (f64::from(self.last.0.max(1)), f64::from(self.most));
         let doublings = ((most / clients).log2() / f64::from(steps_left.max(1))).ceil().clamp(1.0, 31.0);
@@ -88,18 +89,19 @@ impl Sweep {
         self.ended.get_or_insert(why);
     }
 
-    /// Returns the highest completed rate so far (Xmax).
+    /// Returns the highest completed rate so far (Xmax), requests per second.
     pub fn best(&self) -> f64 {
         self.best
     }
 
-    /// Returns the smallest number of clients whose rate comes close to Xmax: within the noise ([`judge::FLAT`]).
+    /// Returns the smallest number of clients whose rate differs from Xmax only by noise ([`judge::FLAT`]).
     pub fn fewest_at_best(&self) -> u32 {
         let reached = |(_, rate): &&(u32, f64)| rate * (1.0 + judge::FLAT) >= self.best;
         self.steps.iter().find(reached).map_or(1, |(clients, _)| *clients)
     }
 
-    /// Returns true if throughput grew with the clients up to the last step, so more clients may reach more.
+    /// Returns true if throughput grew with the clients up to the last step, so that more clients may give more
+    /// throughput.
     pub fn still_grows(&self) -> bool {
         let is_alone = self.steps.len() == 1;
         self.last.0 < self.most && (self.scales || is_alone)

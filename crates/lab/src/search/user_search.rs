@@ -10,13 +10,13 @@ use crate::search::{Budget, Conductor, step};
 
 /// Number of requests that the first step should have.
 const FIRST_STEP_REQUESTS: f64 = 30.0;
-/// Maximum utilization of a single-threaded server in the first step.
+/// Maximum utilization of the server in the first step, if the server has a single thread.
 const MAX_FIRST_UTILIZATION: f64 = 0.2;
-/// Factor by which a step raises the number of users as long as every step passes, and lowers it as long as every step
-/// fails.
+/// Factor by which a step raises the number of users as long as every step passes, or lowers the number as long as
+/// every step fails.
 const STEP_FACTOR: u32 = 4;
-/// Lead of passed over failed windows, or the reverse, that confirms an end of the range. The second constant is the
-/// maximum number of windows at an end without this lead.
+/// Numbers for confirming an end of the range. An end is confirmed if at least `MIN_LEAD` more windows passed than
+/// failed, or the reverse. Without this lead, at most `MAX_WINDOWS` windows are measured at an end.
 const MIN_LEAD: usize = 2;
 const MAX_WINDOWS: usize = 7;
 
@@ -35,7 +35,7 @@ impl UserSearch {
         Self { first: first.clamp(1, most.max(1)), most: most.max(1), precision }
     }
 
-    /// Returns the number of users to try next; `None` if more windows would show nothing new.
+    /// Returns the number of users to try next; `None` if the range is narrow enough and both ends are confirmed.
     pub fn next(&self, seen: &Bracket) -> Option<u32> {
         let Some(fewest) = seen.fewest() else { return Some(self.first) };
         let middle = match (seen.held(), seen.failed()) {
@@ -90,7 +90,7 @@ pub fn capacity(conductor: &mut dyn Conductor, budget: Budget, response_s: f64) 
     Ok(())
 }
 
-/// Returns the range of users that follows from the trials since `first`.
+/// Returns the range of the capacity in users that follows from the trials since number `first`.
 fn seen(conductor: &dyn Conductor, first: usize) -> Bracket {
     let run = conductor.run();
     judge::bracket(run.trials.get(first..).unwrap_or_default(), &judge::limits(run))

@@ -54,7 +54,7 @@ fn an_agent_that_dies_is_named_with_its_last_words() {
     assert!(error.contains(r#"agent "server""#) && error.contains("no descriptors left"), "{error}");
 }
 
-/// If the budget ends while the first generator starts, the error must say so and not name another failure.
+/// An agent that is not ready in time must be reported as late, with the time that was waited.
 #[test]
 fn an_agent_that_does_not_get_ready_is_late() {
     let mut group = AgentGroup::default();
@@ -97,8 +97,8 @@ fn another_wire_version_is_one_clear_error() {
     assert!(error.contains("loadline 9.9") && error.contains(&versions), "{error}");
 }
 
-/// The agent writes more than the 64 KiB that a pipe holds. A test of `pipe_thread` covers an agent that ends without a
-/// message.
+/// The agent writes more than the 64 KiB that a pipe holds. An agent that ends without a message is tested in
+/// `pipe_thread`.
 #[test]
 fn an_agent_that_complains_all_the_time_is_not_held_up() {
     let ready = r#"echo '{"is":"ready","pid":1,"listening":null,"io":"x","notes":[]}'"#;

@@ -1,22 +1,22 @@
 //! Engines that start a process on another host and connect its standard input and output. Each engine is a command
 //! that is already installed. No other code in loadline knows the engines' names.
 
-/// One engine.
+/// A command that starts processes on other hosts, such as ssh.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Engine {
     /// Name for `--via`.
     pub name: &'static str,
-    /// Words before the program; `{host}` stands for the host.
+    /// Words of the command line before the program. `{host}` stands for the host's name.
     pub prefix: &'static [&'static str],
     /// True if the engine joins its arguments with spaces and passes them to a shell on the host. Each argument is
     /// quoted for these engines.
     pub joins: bool,
-    /// True if a master connection (ssh's ControlMaster) is opened to each host first. Over a master connection, an
-    /// agent starts ten times faster. Without it, ssh servers may refuse agents, because they limit simultaneous new
-    /// connections.
+    /// True if a master connection (ssh's ControlMaster) is opened to each host first. An agent starts ten times faster
+    /// over a master connection than over a new one. Without master connections, ssh servers may refuse agents, because
+    /// they limit the number of simultaneous new connections.
     pub masters: bool,
-    /// Words that start a container named `{host}` in this machine's network, before its options and image; empty for
-    /// an engine without images.
+    /// Words of a command line that starts a container named `{host}` in this machine's network. The container's
+    /// options and image follow. Empty for an engine without images.
     pub starts: &'static [&'static str],
     /// Meaning of a host's name for this engine, in one line.
     pub help: &'static str,

@@ -1,5 +1,5 @@
-//! Master connections of ssh, over which all agents of a host are started. Each connection runs a program on its host
-//! that ends when our end of its pipe closes, so that no connection outlives the conductor.
+//! Master connections of ssh, over which all agents of a host are started. Each connection runs `cat` on its host,
+//! which ends when this process closes its end of the pipe. No connection therefore outlives the conductor.
 
 use std::io::Read as _;
 use std::os::unix::fs::DirBuilderExt as _;
@@ -24,7 +24,8 @@ pub(super) struct Masters {
 }
 
 impl Masters {
-    /// Connects to each host with its ssh arguments, and returns the control sockets in the same order.
+    /// Opens a master connection to each host with the given ssh arguments. Returns the control sockets in the same
+    /// order.
     pub(super) fn connect(hosts: &[(String, Vec<String>)]) -> Result<(Self, Vec<PathBuf>), LabError> {
         let mut masters = Self { dir: folder()?, children: Vec::new() };
         let sockets: Vec<PathBuf> = (0..hosts.len()).map(|n| masters.dir.join(n.to_string())).collect();

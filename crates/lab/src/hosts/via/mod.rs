@@ -28,15 +28,15 @@ pub struct Via {
     prefix: Vec<String>,
     joins: bool,
     masters: bool,
-    /// Path of the program on the host, if the user gave one.
+    /// Path of loadline on the host; `None` if the user gave none.
     agent_path: Option<String>,
-    /// Program to copy to the host, if the user gave no path.
+    /// Program file to copy to the host; `None` if the user gave a path.
     program: Option<Program>,
     /// Master connections to the host; `None` if its engine has none.
     connections: Option<HostMasters>,
 }
 
-/// Master connections of a host, used in rotation.
+/// ssh master connections to one host. The agents of the host use them in rotation.
 #[derive(Clone, Debug)]
 struct HostMasters {
     sockets: Vec<PathBuf>,
@@ -55,12 +55,12 @@ impl HostMasters {
 /// Number of sessions over one master connection: the limit of ssh servers (MaxSessions, 10 by default), minus the
 /// connection's own session.
 const SESSIONS_PER_CONNECTION: u32 = 9;
-/// Number of sessions besides those of the generators: for an observer, a lever, a question, and a session that is
-/// about to end.
+/// Number of sessions in addition to those of the generators: for an observer, a lever, a question, and a session that
+/// is about to end.
 const EXTRA_SESSIONS: u32 = 4;
 
 impl Via {
-    /// Returns the host of a plan without starting anything.
+    /// Creates the host that a plan describes, without connecting to it.
     fn from_plan(plan: &HostPlan, program: Option<&Program>) -> Result<Self, LabError> {
         let (prefix, joins, masters) = engine(&plan.via)?;
         Ok(Self {
@@ -74,7 +74,7 @@ impl Via {
         })
     }
 
-    /// Returns the hosts of a plan, with master connections for engines that support them.
+    /// Creates the hosts that `plans` describe. Opens master connections to the hosts whose engine supports them.
     pub(crate) fn connect(plans: &[HostPlan], program: &Path) -> Result<Vec<Self>, LabError> {
         let copied = plans.iter().any(|plan| plan.agent_path.is_none());
         let program = copied.then(|| Program::read(program)).transpose()?;
@@ -98,7 +98,7 @@ impl Via {
         Ok(hosts)
     }
 
-    /// Returns the command that starts the agent, as words. The agent uses the given master connection, if any.
+    /// Returns the command line that starts the agent. The agent uses the given master connection, if any.
     fn words(&self, over: Option<&Path>) -> Vec<String> {
         let program = match (&self.agent_path, &self.program) {
             (Some(path), _) => vec![path.clone(), "agent".into()],
@@ -125,7 +125,8 @@ struct MasterDemand {
     masters: usize,
 }
 
-/// Lists each host with master connections only once, because server and generator may share a host.
+/// Returns the number of master connections that each host needs. A host that both the server and the generator use is
+/// listed once.
 fn demands(plans: &[HostPlan], hosts: &[Via]) -> Vec<MasterDemand> {
     let mut wanted: Vec<(MasterDemand, u32)> = Vec::new();
     for (plan, host) in plans.iter().zip(hosts).filter(|(_, host)| host.masters) {
@@ -144,8 +145,8 @@ fn demands(plans: &[HostPlan], hosts: &[Via]) -> Vec<MasterDemand> {
     wanted.into_iter().map(counted).collect()
 }
 
-/// Returns the words of an engine or of the user's own command, and two flags: true if a shell reads the words, and
-/// true if there are master connections.
+/// Returns the words of an engine or of the user's own command, and two flags. The first flag is true if a shell reads
+/// the words, and the second if the engine supports master connections.
 fn engine(text: &str) -> Result<(Vec<String>, bool, bool), LabError> {
     if let Some(row) = ENGINES.iter().find(|row| row.name == text) {
         return Ok((row.prefix.iter().map(|word| (*word).to_string()).collect(), row.joins, row.masters));

@@ -4,8 +4,8 @@
 
 use crate::hosts::program::Program;
 
-/// Returns the script in one line. Source: POSIX.1-2017 `sh`, with `head -c`, `sha256sum` and `test -O` as in GNU,
-/// busybox and dash.
+/// Returns the script in one line. The script needs a POSIX.1-2017 `sh`, and `head -c`, `sha256sum` and `test -O` as in
+/// GNU, busybox and dash.
 pub(super) fn start_script(program: &Program) -> String {
     let (hash, bytes) = (&program.hash, program.bytes.len());
     [

@@ -34,8 +34,8 @@ impl DuetCpus {
         Ok(Self { servers: [part(0), part(1)], generators: [part(2), part(3)] })
     }
 
-    /// Gives each server one CPU, even if generators or hyperthreads share it. Swapping still works, but the figures
-    /// are affected by the shared CPUs.
+    /// Gives each server one CPU, even if generators or hyperthreads share this CPU. Swapping still works, but the
+    /// shared CPUs affect the results.
     pub fn crowded(allowed: &[u32]) -> Result<Self, String> {
         match allowed {
             [.., a, b] => Ok(Self { servers: [vec![*b], vec![*a]], generators: [allowed.to_vec(), allowed.to_vec()] }),
@@ -44,7 +44,7 @@ impl DuetCpus {
     }
 }
 
-/// Moves both servers to their CPUs for a window, and back after the window.
+/// Moves both servers to their CPUs for a window, and moves them back after the window.
 pub trait Placement {
     /// Moves the first server to the first set of CPUs and the second server to the second set, or the other way round.
     fn place(&mut self, swapped: bool) -> Result<(), String>;
@@ -56,7 +56,7 @@ pub trait Placement {
 /// Processes of both servers on this machine. A record on disk contains the CPUs that they used before. If this command
 /// is killed, the next loadline command uses the record to move them back.
 pub(crate) struct LivePlacement {
-    /// Processes of each server that listen. The descendants of these processes are moved together with them.
+    /// Listening processes of each server. The descendants of these processes are moved together with them.
     pids: [Vec<u32>; 2],
     sets: [Vec<u32>; 2],
     moved: Option<Undo>,

@@ -24,12 +24,12 @@ use looks::Looks;
 use searches::{MIN_SEARCH_S, Searches};
 use windows::Windows;
 
-/// Share of the budget for the capacities. The figures that decide the comparison come from the windows, so the windows
-/// get the larger share. With the default budget of 60 s, each search has 12 s. From 10 s on, even a slow server gets
-/// an interval.
+/// Share of the budget for the capacity searches. The values that decide the comparison come from the windows, so the
+/// windows get the larger share. With the default budget of 60 s, each search has 12 s. From 10 s on, even a slow
+/// server gets an interval.
 const CAPACITY_SHARE: f64 = 0.4;
-/// Share of the windows before the first step of a search, if the whole budget is used. If there are looks, no search
-/// begins before the first look.
+/// Share of the windows that come before the first step of a search, if the whole budget is used. No search begins
+/// before the first look at the windows.
 const FIRST_SHARE: f64 = looks::SHARES[0];
 /// Time of the windows between search steps, as a share of the time of the searches. With the default budget, there are
 /// three such pairs of windows: the fewest from which their scatter can be estimated (`judge`'s `FEWEST_WINDOWS`).
@@ -40,24 +40,24 @@ const BESIDE_SEARCH: f64 = 0.25;
 pub struct TurnsPlan {
     /// Time that each server's test request took, seconds.
     pub first_s: [f64; 2],
-    /// Time for everything, seconds.
+    /// Time for the whole comparison, seconds.
     pub budget_s: f64,
-    /// Smallest relative change that counts.
+    /// Smallest relative change that matters.
     pub threshold: f64,
     /// True to use the whole budget, even if the windows decide earlier.
     pub whole_budget: bool,
 }
 
-/// Order of the turns, and data for judging their windows.
+/// Order of the turns, and data that is needed to judge their windows.
 #[derive(Debug)]
 pub struct TurnsTaken {
     /// Order of the windows.
     pub order: WindowOrder,
     /// Weaknesses of the comparison, in sentences.
     pub notes: Vec<String>,
-    /// Way in which the windows of a pair were measured: in turns or at the same time.
+    /// Kind of pairs of windows: one after the other, or at the same time.
     pub pairing: Pairing,
-    /// Times at which the result was judged, as shares of the planned windows. The last one is the end.
+    /// Moments at which the result was judged, as shares of the planned windows. The last one is the end.
     pub looks: Vec<f64>,
     /// Time after which more windows could not change the result, seconds. Without an earlier decision, this is the end
     /// of the comparison.
@@ -131,7 +131,7 @@ impl Turns<'_, '_> {
         Ok(searching)
     }
 
-    /// Returns the time until which windows may currently run.
+    /// Returns the total time that windows may have used before the next search step, seconds.
     fn until_s(&self) -> f64 {
         match (&self.searches, self.decided) {
             (Some(beside), _) if beside.searches.goes_on() => {
@@ -169,7 +169,7 @@ impl Turns<'_, '_> {
         self.searches = Some(Beside { searches, before_s, between_s });
     }
 
-    /// Returns true if a server died, which ended its run.
+    /// Returns true if a server died. The server's run has then ended.
     fn died(&mut self) -> bool {
         self.sides.iter_mut().any(|side| side.stopped())
     }

@@ -8,7 +8,7 @@ use crate::trial::turn_order::TurnOrder;
 /// Minimum length of a search, seconds.
 pub(super) const MIN_SEARCH_S: f64 = 8.0;
 
-/// One capacity search for each side, with a common objective. If the user set no objective, it is derived from the
+/// One capacity search for each server, with a common objective. If the user set no objective, it is derived from the
 /// first server's response time without load.
 pub(super) struct Searches {
     finders: [Finder; 2],
@@ -37,8 +37,8 @@ impl Searches {
         self.goes_on.contains(&true)
     }
 
-    /// Returns true if a side must wait for the other one. A side whose sweep is finished waits for the other side's
-    /// sweep, because the objective is set after both sweeps.
+    /// Returns true if the search on one server must wait for the other search. A search whose sweep is finished waits
+    /// for the other sweep, because the objective is set after both sweeps.
     fn waits(&self, at: usize) -> bool {
         let other = 1 - at;
         !self.goes_on[at] || (!self.finders[at].sweeps() && self.finders[other].sweeps() && self.goes_on[other])

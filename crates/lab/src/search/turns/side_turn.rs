@@ -1,9 +1,9 @@
-//! A turn of one side while the other side waits, or a turn of both sides at the same time.
+//! A turn of one of two servers while the other one waits, or a turn of both servers at the same time.
 
 use crate::LabError;
 use crate::search::Conductor;
 
-/// Runs a function for one side while the other side waits. Returns the seconds that it took.
+/// Runs a function for one server while the other one waits. Returns the seconds that the function took.
 pub(super) fn turn(
     sides: &mut [&mut dyn Conductor; 2],
     at: usize,
@@ -16,8 +16,8 @@ pub(super) fn turn(
     Ok(took_s)
 }
 
-/// Runs a function for both sides at the same time, each in its own thread. Returns the seconds that the longer of the
-/// two calls took. This time counts for neither search.
+/// Runs a function for both servers at the same time, each in its own thread. Returns the seconds that the longer of
+/// the two calls took. These seconds do not count as time of a search.
 pub(super) fn at_once(
     sides: &mut [&mut dyn Conductor; 2],
     act: impl Fn(&mut dyn Conductor) -> Result<(), LabError> + Sync,

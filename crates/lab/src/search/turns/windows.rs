@@ -11,13 +11,13 @@ use crate::search::step::is_alive;
 use crate::trial::turn_order::TurnOrder;
 use crate::{LabError, Point};
 
-/// Durations of one window, seconds: minimum length, length with enough budget, maximum warm-up, and total time besides
-/// the window.
+/// Durations of one window, seconds: minimum length, length if the budget is large enough, maximum warm-up, and total
+/// time in addition to the window.
 const MIN_WINDOW_S: f64 = 0.2;
 const PREFERRED_WINDOW_S: f64 = 0.6;
 const MAX_WARM_UP_S: f64 = 0.3;
 const WINDOW_OVERHEAD_S: f64 = 0.4;
-/// Length of a window in response times, if the budget allows it.
+/// Minimum number of response times in a window, if the budget allows it.
 const RESPONSES_PER_WINDOW: f64 = 20.0;
 /// Minimum number of windows per server. Fewer windows seldom detect a difference. In 200 simulated comparisons of
 /// equal servers whose windows scatter by 2 %, 100 stay undecided with seven windows per server, and 7 with twenty
@@ -31,7 +31,7 @@ pub(super) struct Windows<'d> {
     order: RecordedOrder,
     /// Moves the servers to their CPUs, if the windows of a pair run at the same time.
     duet: Option<&'d mut dyn Placement>,
-    /// Reason why later pairs had to be measured in turns.
+    /// Reason why the servers can no longer be moved, so that later pairs were measured in turns.
     moves_no_more: Option<String>,
     pub(super) pairs: u64,
     /// Time used by all pairs, time of the last pair, and time budgeted for pairs, seconds.
@@ -46,7 +46,7 @@ impl<'d> Windows<'d> {
         Self { order, duet, moves_no_more: None, pairs: 0, used_s: 0.0, last_s: 0.0, room_s }
     }
 
-    /// Returns the way in which the windows of a pair are measured: in turns or at the same time.
+    /// Returns the kind of pairs of windows: one after the other, or at the same time.
     pub(super) fn pairing(&self) -> Pairing {
         if self.order.turns.at_once { Pairing::AtOnce } else { Pairing::InTurns }
     }
@@ -60,7 +60,7 @@ impl<'d> Windows<'d> {
     /// Conducts the windows of one pair.
     pub(super) fn pair(&mut self, sides: &mut [&mut dyn Conductor; 2]) -> Result<(), LabError> {
         let length_s = length_s(self.room_s, response_s(sides));
-        // Both windows of a pair get equal arrivals and think times, which differ from pair to pair.
+        // Both windows of a pair get the same arrivals and think times. Other pairs get different ones.
         let seed = self.order.turns.seed.wrapping_add(self.pairs);
         let order = self.order.pair();
         self.last_s = match self.place(order[0] == 1) {
@@ -126,8 +126,8 @@ fn window(side: &mut dyn Conductor, window_s: f64, seed: u64) -> Result<(), LabE
     Ok(())
 }
 
-/// Returns the length of a window: long enough for both servers' response times, as long as the minimum number of pairs
-/// still fits.
+/// Returns the length of a window, seconds. The window is long enough for the response times of both servers, as long
+/// as the minimum number of pairs still fits into the time.
 fn length_s(room_s: f64, response_s: f64) -> f64 {
     let fitting = |pairs: f64| room_s / (2.0 * pairs) - WINDOW_OVERHEAD_S;
     let base_s = fitting(PREFERRED_WINDOWS).clamp(MIN_WINDOW_S, PREFERRED_WINDOW_S);
