@@ -1,5 +1,5 @@
-//! Tests that `find` keeps within its budget, in virtual time: servers of any speed that sometimes stall, and machines
-//! that start agents slowly.
+//! Tests that `find` stays within its budget, in virtual time. The servers have any speed and sometimes stall, and the
+//! machines start agents slowly.
 
 #![allow(clippy::unwrap_used, reason = "helpers of tests, too")]
 
@@ -19,7 +19,7 @@ struct Machine {
     clock: BudgetClock,
     now_s: f64,
     proof_s: f64,
-    /// Time per request in seconds, and the highest rate.
+    /// Time per request in seconds, and the highest rate in requests per second.
     response_s: f64,
     highest_rate: f64,
     /// Share of the trials in which the server stalls.
@@ -120,7 +120,8 @@ impl Conductor for Machine {
         Ok(0.0)
     }
 
-    /// Advances the clock by the time of an experiment: loads in turns, slots, and slots with fewer CPUs.
+    /// Advances the clock by the time of an experiment. The experiment has three trials: two loads that alternate, one
+    /// load during which levers are switched on and off, and one load with fewer CPUs.
     fn experiment(&mut self) -> Result<(), LabError> {
         self.judge();
         let end_s = self.now_s + self.proof_s.min(self.left_s());

@@ -1,5 +1,5 @@
 //! Tests of `compare` with two servers whose difference is known, in virtual time, while other programs use the CPU in
-//! bursts. The code for windows, searches and sentences is that for live servers.
+//! bursts. Windows, searches and sentences come from the same code as for live servers.
 //!
 //! `cargo test` makes a dozen comparisons of each kind. `cargo test -p loadline-lab --test known_difference --
 //! --ignored --nocapture` makes hundreds, and prints the table in `docs/explanation/compare.md`.
@@ -30,8 +30,8 @@ struct Machine {
     beside: Beside,
 }
 
-/// A virtual machine alone on its host, and one that shares its host with others. On the shared one, CPU times of
-/// windows of 0.6 s vary by 4 %.
+/// Two virtual machines: one alone on its host, and one that shares its host with others. On the shared host, CPU times
+/// of windows of 0.6 s vary by 4 %.
 const QUIET: Machine = Machine { scatter: Drift { sd: 0.015, forgets_s: 0.5 }, beside: Beside::Nothing };
 const SHARED: Machine = Machine { scatter: Drift { sd: 0.04, forgets_s: 0.5 }, beside: Beside::Bursts };
 /// Noise in the CPU time of a window, from clock ticks and interrupts.
@@ -78,8 +78,8 @@ impl Beside {
 #[derive(Clone, Copy, Debug, Default)]
 struct Results {
     all: usize,
-    /// Comparisons that say "slower" or "faster" for a deciding figure. `capacity` and `cpu` count such results for the
-    /// capacity and for CPU time.
+    /// Comparisons that say "slower" or "faster" for one of the values that decide. `capacity` and `cpu` count such
+    /// results for the capacity and for CPU time.
     worded: usize,
     capacity: usize,
     cpu: usize,
@@ -91,7 +91,7 @@ struct Results {
     /// Comparisons that found the capacities of both servers.
     searched: usize,
     /// Sum of the times after which comparisons ended, seconds. `smallest_change` is the sum of the smallest changes
-    /// that the comparisons would have detected.
+    /// that the comparisons could have detected.
     ended_after_s: f64,
     smallest_change: f64,
 }
@@ -118,7 +118,8 @@ fn results(seeds: u64, machine: Machine, slower: f64) -> Results {
     })
 }
 
-/// Returns seeds that are far apart, because random numbers of neighbouring seeds are correlated.
+/// Returns a seed for a number. Seeds of neighbouring numbers are far apart, because random numbers of neighbouring
+/// seeds are correlated.
 fn spread(seed: u64) -> u64 {
     seed.wrapping_mul(0x9e37_79b9_7f4a_7c15)
 }
@@ -128,7 +129,8 @@ fn compared(seed: u64, machine: Machine, slower: f64) -> (run::Comparison, f64) 
     (c, ended_after_s)
 }
 
-/// Compares two servers in turns, or at the same time if a placement is given. Also returns the number of pairs.
+/// Compares two servers in turns, or at the same time if `duet` is given. Also returns the time after which the
+/// comparison ended, and the number of pairs.
 fn compared_with(
     seed: u64,
     machine: Machine,
@@ -161,7 +163,7 @@ fn compared_with(
     (c, taken.ended_after_s, taken.order.new_first.len())
 }
 
-/// Placement that only records its calls and moves no processes. After some moves, the placement fails.
+/// Placement that moves no processes, and only records its calls. After `fails_after` moves, the placement fails.
 struct Recorded {
     swaps: Vec<bool>,
     placed: bool,
@@ -203,8 +205,8 @@ fn servers_at_once_swap_their_cpus_and_have_more_windows() {
     assert_eq!(c.outcome, ComparisonOutcome::Regressed);
 }
 
-/// Of twelve comparisons of equal servers on a quiet machine, at most two say "slower" or "faster", and most pass. None
-/// is an alarm.
+/// Of twelve comparisons of equal servers on a quiet machine, at most two say "slower" or "faster", and most of the
+/// twelve pass. None of them is an alarm.
 #[test]
 fn equal_servers_are_the_same_and_a_tenth_is_seen_on_a_quiet_machine() {
     let equal = results(SEEDS, QUIET, 0.0);
@@ -224,8 +226,8 @@ fn programs_beside_equal_servers_make_no_difference_of_them() {
     }
 }
 
-/// On a shared machine, one minute is enough to find a change of 5 % of the CPU time, and equal servers show no
-/// difference.
+/// On a shared machine, comparisons of one minute find a change of 5 % of the CPU time, and show no difference between
+/// equal servers.
 #[test]
 fn five_percent_are_decided_on_a_shared_machine() {
     let (equal, slower) = (results(SEEDS, SHARED, 0.0), results(SEEDS, SHARED, 0.05));

@@ -7,8 +7,8 @@ use run::{Intensity, Plan, ThinkTime};
 use testkit::VirtualServer;
 use testkit::queueing::users_tail;
 
-/// The server has a mean service time of 1 ms, and its 99th percentile may be at most 30 ms. Users have think times of
-/// 400 ms on average.
+/// The server has a mean service time of 1 ms. The 99th percentile of its response times may be at most 30 ms. Users
+/// think for 400 ms on average.
 const SERVICE_S: f64 = 0.001;
 const LIMIT_S: f64 = 0.03;
 const THINK_S: f64 = 0.4;
@@ -51,7 +51,7 @@ fn users_who_think_are_counted_as_many_as_the_closed_queue_takes() {
     assert!(middles.iter().all(|ratio| (ratio - 1.0).abs() < 0.25), "{middles:?}");
 }
 
-/// Returns the capacities estimated from all windows, with their intervals, as shares of the exact capacity.
+/// Returns the capacities estimated from all windows, with their intervals, as ratios to the exact capacity.
 fn estimates(seeds: u64, budget_s: f64) -> Vec<[f64; 3]> {
     let exact = f64::from(exact());
     let of = |seed| {
@@ -64,7 +64,8 @@ fn estimates(seeds: u64, budget_s: f64) -> Vec<[f64; 3]> {
     (1..=seeds).map(of).collect()
 }
 
-/// Checks these estimates against the closed queue, and prints the figures for the documentation page about users.
+/// Checks these estimates against the exact capacity of the closed queue, and prints the values for the documentation
+/// page about users.
 fn holds(seeds: u64, budget_s: f64) {
     let all = estimates(seeds, budget_s);
     let mean = |of: &dyn Fn(&[f64; 3]) -> f64| all.iter().map(of).sum::<f64>() / all.len() as f64;
@@ -73,7 +74,7 @@ fn holds(seeds: u64, budget_s: f64) {
     let half = mean(&|[_, low, high]| (high - low) / 2.0);
     println!("{budget_s} s, {seeds} runs: bias {bias:+.3}, half an interval {half:.3}, {held} hold the exact capacity");
     assert!(bias.abs() < 0.03, "{all:.3?}");
-    // With few runs, chance allows this much lower share: two standard deviations of a binomial count.
+    // With few runs, the share of intervals may be lower by chance: by two standard deviations of a binomial count.
     let chance = if seeds < HUNDRED { 2.0 * (0.93 * 0.07 / seeds as f64).sqrt() } else { 0.0 };
     assert!(held as f64 / seeds as f64 >= 0.93 - chance, "{held} of {seeds}: {all:.3?}");
 }

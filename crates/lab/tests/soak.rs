@@ -1,5 +1,5 @@
 //! Ten minutes of load in virtual time, on a server that leaks memory with each request, and on a server without a
-//! leak. The run must report the leak with its growth per hour. The other server must get no warning.
+//! leak. The first run must report the leak with its growth per hour. The second run must have no warning.
 
 #![allow(clippy::unwrap_used, reason = "helpers of tests, too")]
 
@@ -12,7 +12,7 @@ use testkit::VirtualServer;
 
 const LENGTH_S: f64 = 600.0;
 const RATE: f64 = 200.0;
-/// Memory of the server before the first request, and its fluctuation, bytes.
+/// Memory of the server before the first request, and maximum of its random fluctuation, bytes.
 const AT_FIRST: f64 = 60e6;
 const UP_AND_DOWN: f64 = 3e6;
 

@@ -13,11 +13,11 @@ const MAX_TIMES: usize = 1_000_000;
 /// Maximum time from the first to the last request, seconds: four weeks.
 const MAX_SPAN_S: f64 = 28.0 * 86_400.0;
 
-/// An error: its line and column, from 1, if known, and its message.
+/// An error: its line and column, counted from 1, if they are known, and its message.
 type PlacedError = (Option<(usize, usize)>, String);
 
-/// Reads the times of a file, which may be in any order. The earliest time is the start of the load. With `column`, the
-/// file is CSV and its first line names the columns. Also returns remarks on unusual times.
+/// Reads arrival times of requests from a file, in any order. The earliest time is the start of the load. With
+/// `column`, the file is CSV and its first line names the columns. Also returns remarks on unusual times.
 pub fn read_arrivals(path: &Path, column: Option<&str>) -> Result<(RecordedTimes, Vec<String>), ReadError> {
     let file = path.display().to_string();
     let advice = "name a file with a time in seconds a line, or with --arrivals-column a column of a CSV file";
@@ -28,7 +28,7 @@ pub fn read_arrivals(path: &Path, column: Option<&str>) -> Result<(RecordedTimes
     Ok((recorded(times).map_err(fail)?, remarks))
 }
 
-/// Returns remarks on times that are unusual in a recording, each with the first such time.
+/// Returns a remark on each kind of times that is unusual in a recording, with the first such time.
 fn remarks(times: &[f64]) -> Vec<String> {
     let earlier = times.windows(2).find(|two| two[1] < two[0]);
     let earlier =
@@ -39,7 +39,7 @@ fn remarks(times: &[f64]) -> Vec<String> {
     earlier.into_iter().chain(negative).collect()
 }
 
-/// Turns times into the gaps between them.
+/// Sorts arrival times and turns them into the gaps between them.
 fn recorded(mut times: Vec<f64>) -> Result<RecordedTimes, PlacedError> {
     times.sort_by(f64::total_cmp);
     let (Some(first), Some(last)) = (times.first().copied(), times.last().copied()) else {
@@ -119,7 +119,7 @@ mod tests {
         read_arrivals(&path, column).map(|(times, _)| times.gaps_us).map_err(|e| e.to_string())
     }
 
-    /// An earlier version accepted times out of order, and negative times, without a remark.
+    /// An earlier version accepted unordered and negative times without a remark.
     #[test]
     fn unusual_times_are_named() {
         assert_eq!(remarks(&[0.1, 0.05, 0.2]), ["the times are not in order and are sorted: 0.05 follows 0.1"]);

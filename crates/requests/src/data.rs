@@ -38,7 +38,7 @@ pub fn read_data(path: &Path, order: DataOrder) -> Result<DataTable, ReadError> 
 
 /// Column names, and each row with its line number.
 type Rows = (Vec<String>, Vec<(usize, Vec<String>)>);
-/// An error: its line and column, from 1, if known, and its message.
+/// An error: its line and column, counted from 1, if they are known, and its message.
 type PlacedError = (Option<(usize, usize)>, String);
 
 fn csv(text: &str) -> Result<Rows, PlacedError> {
@@ -63,7 +63,7 @@ fn csv(text: &str) -> Result<Rows, PlacedError> {
     Ok((columns, reader.records().map(row).collect::<Result<_, PlacedError>>()?))
 }
 
-/// Checks that all names can be used in `{{…}}`.
+/// Checks that all column names can be used in `{{…}}`.
 fn check_names(columns: &[String]) -> Result<(), PlacedError> {
     let good = |name: &String| !name.is_empty() && name.chars().all(|c| c.is_alphanumeric() || "_-.".contains(c));
     match columns.iter().position(|name| !good(name)) {

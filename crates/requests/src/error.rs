@@ -1,13 +1,13 @@
 //! Errors in a file of requests.
 
-/// An error in a file, with its place.
+/// An error in a file of requests, with its place.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub struct ReadError {
     /// File name as the user gave it; empty if the message names the file.
     pub file: String,
-    /// Line and column, from 1; `None` when the error concerns the whole file.
+    /// Line and column, counted from 1; `None` if the error concerns the whole file.
     pub place: Option<(usize, usize)>,
-    /// The text at that place, the error, and advice.
+    /// Text at the place of the error, the kind of error, and advice.
     pub message: String,
 }
 
@@ -26,7 +26,7 @@ pub(crate) fn unread(error: &run::RunDirError) -> ReadError {
     ReadError { file: String::new(), place: None, message: error.to_string() }
 }
 
-/// Returns line and column, from 1, of the byte at index `at`.
+/// Returns line and column, counted from 1, of the byte at index `at`.
 pub(crate) fn place(text: &str, at: usize) -> (usize, usize) {
     let before = text.get(..at).unwrap_or(text);
     (before.matches('\n').count() + 1, before.rsplit('\n').next().map_or(0, |line| line.chars().count()) + 1)

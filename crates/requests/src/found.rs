@@ -6,16 +6,16 @@ use run::{RequestOrder, RequestPlan, UrlParts};
 
 use crate::url::{SplitUrl, origin};
 
-/// A file to read.
+/// A file of requests to read.
 pub(crate) struct Source<'a> {
     /// File name as the user gave it.
     pub(crate) file: &'a str,
     pub(crate) text: &'a str,
-    /// Folder in which files named by this file are looked up.
+    /// Folder in which files that this file names are looked up.
     pub(crate) folder: &'a std::path::Path,
 }
 
-/// One request, with the server for which it was recorded.
+/// One request, and the server for which it was recorded.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Found {
     /// Request that the file contains.
@@ -36,16 +36,16 @@ impl Found {
     }
 }
 
-/// Requests of a file, with remarks of the import.
+/// Requests of a file, and remarks about reading it.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Imported {
     /// Requests in the order of the file.
     pub found: Vec<Found>,
-    /// Order of the requests that the file prescribes, if any.
+    /// Order of the requests, if the file prescribes one.
     pub order: Option<RequestOrder>,
     /// True if placeholders `{{…}}` and variables `$env:NAME` are filled in, as in files written by hand.
     pub templates: bool,
-    /// Number of requests left out, by reason.
+    /// Number of requests that were left out, by reason.
     pub left_out: BTreeMap<String, u64>,
     /// Remarks on settings in the file that loadline does not apply.
     pub remarks: Vec<String>,
@@ -57,7 +57,7 @@ impl Imported {
         *self.left_out.entry(why.into()).or_default() += 1;
     }
 
-    /// Returns scheme and authority of the first request that has them.
+    /// Returns scheme and authority of the first request that has them; `None` if no request has them.
     pub fn origin(&self) -> Option<&str> {
         self.found.iter().find_map(|found| found.origin.as_deref())
     }
@@ -89,27 +89,27 @@ impl Imported {
         Some(origin)
     }
 
-    /// Returns the server that the requests name, if it differs from the target's server.
+    /// Returns the server that the requests name, if this server differs from the target's server.
     pub fn named_elsewhere(&self, target: &str) -> Option<&str> {
         let parts = UrlParts::parse(target);
         let asked = ["http", "https", parts.scheme_or_http()].map(|scheme| origin(scheme, parts.authority));
         self.origin().filter(|named| !asked.iter().any(|one| one == named))
     }
 
-    /// Returns one sentence about what was left out, and the remarks.
+    /// Returns one sentence about the requests that were left out, and the remarks; `None` if there is nothing to say.
     pub fn left_out_words(&self) -> Option<String> {
         let all: Vec<String> = left_out_words(&self.left_out).into_iter().chain(self.remarks.iter().cloned()).collect();
         (!all.is_empty()).then(|| all.join("; "))
     }
 }
 
-/// Returns a weight if it can be used.
+/// Returns the weight if it is valid, and otherwise an error message.
 pub(crate) fn checked_weight(weight: f64) -> Result<f64, String> {
     let usable = (0.0..=1e12).contains(&weight);
     if usable { Ok(weight) } else { Err(format!("a weight of {weight}: give 0 or more, such as 3")) }
 }
 
-/// Returns one sentence about what was left out, by reason.
+/// Returns one sentence about the requests that were left out, by reason; `None` if there are none.
 pub fn left_out_words(left_out: &BTreeMap<String, u64>) -> Option<String> {
     let each: Vec<String> = left_out.iter().map(|(why, n)| format!("{n} {why}")).collect();
     (!each.is_empty()).then(|| format!("left out: {}", each.join(", ")))

@@ -1,7 +1,7 @@
 //! Reads sets of requests: TOML, lists of URLs, curl command lines, HAR files, vegeta targets and access logs.
 //!
-//! Each format has one file under `formats` and one row in [`FORMATS`]. Each format's reader returns a
-//! [`run::RequestSet`]. This crate does no network I/O.
+//! Each format has one file under `formats` and one row in [`FORMATS`]. Each format's reader returns [`Imported`], from
+//! which [`set`] makes a [`run::RequestSet`]. This crate does no network I/O.
 
 mod arrivals;
 mod data;
@@ -30,7 +30,7 @@ pub use row::FormatSpec;
 /// Maximum size of a file of requests, bytes.
 const MAX_BYTES: u64 = 64 << 20;
 
-/// Reads a file. Without `format`, the content determines the format.
+/// Reads a file of requests. Without `format`, the content determines the format.
 pub fn read_file(path: &Path, format: Option<&str>) -> Result<(Imported, &'static FormatSpec), ReadError> {
     let name = path.display().to_string();
     let advice = "name a file of requests; `loadline list formats` shows the forms";
@@ -63,11 +63,11 @@ pub fn read_text(
     }
 }
 
-/// Reads an access log, compressed with gzip or not. If the file has another form, the error names this form.
+/// Reads an access log, which may be compressed with gzip. If the file has another format, the error names that format.
 pub fn replay(path: &Path, options: &ReplayOptions) -> Result<Replay, ReadError> {
     let named = |message| ReadError { file: path.display().to_string(), place: None, message };
     let other = || mistaken::no_log(&log::beginning(path).unwrap_or_default());
-    // Targets of vegeta can also be read as lines of a log, but without their headers and bodies.
+    // Targets of vegeta can also be read as lines of a log, but would lose their headers and bodies.
     let are_targets = options.fields.is_empty() && log::beginning(path).is_ok_and(|text| mistaken::are_targets(&text));
     if let Some(why) = other().filter(|_| are_targets) {
         return Err(named(why));
@@ -75,7 +75,7 @@ pub fn replay(path: &Path, options: &ReplayOptions) -> Result<Replay, ReadError>
     log::replay(path, options).map_err(|error| other().map_or(error, named))
 }
 
-/// Returns the requests that were found as a set: in the requested order, else in the file's order, else drawn by
+/// Returns the imported requests as a set. Their order is the requested one, else the file's order, else random by
 /// weight.
 pub fn set(imported: Imported, from: String, order: Option<RequestOrder>) -> RequestSet {
     let order = order.or(imported.order).unwrap_or_default();

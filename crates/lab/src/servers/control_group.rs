@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use super::quote::quoted;
 
-/// Folder of all control groups.
+/// Folder in which the control group file systems are mounted.
 const ROOT: &str = "/sys/fs/cgroup";
 /// Beginning of the names of all groups made by loadline. The conductor's PID namespace, process ID and start time
 /// follow this beginning.
@@ -16,16 +16,16 @@ const PREFIX: &str = "loadline-server-";
 const CONTROLLERS: [&str; 2] = ["cpu", "memory"];
 /// Period of a CPU quota, microseconds: the kernel's default.
 const PERIOD_US: f64 = 100_000.0;
-/// Number of attempts to remove a group. The kernel removes an ended process with a delay.
+/// Number of attempts to remove a group. An ended process leaves its group only after a delay.
 const REMOVALS: u32 = 100;
 const REMOVAL_PAUSE: Duration = Duration::from_millis(10);
 
 /// Limits of a server.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub(crate) struct Limits {
-    /// CPU time per second, in CPUs.
+    /// CPU quota: CPU time per second, in CPUs; `None` for no limit.
     pub(crate) quota: Option<f64>,
-    /// Memory, bytes.
+    /// Memory limit, bytes; `None` for no limit.
     pub(crate) memory_bytes: Option<u64>,
 }
 
@@ -35,7 +35,8 @@ impl Limits {
         self.quota.is_some() || self.memory_bytes.is_some()
     }
 
-    /// Returns the files of a controller and the values to write: for version 1 if `old`, otherwise for version 2.
+    /// Returns a row for each limit: the controller, its file, and the value to write. The file is that of cgroup
+    /// version 1 if `old` is true, otherwise that of version 2.
     fn files(&self, old: bool) -> Vec<(&'static str, &'static str, String)> {
         let quota = self.quota.map(|cpus| (cpus * PERIOD_US).round().max(1000.0));
         let cpu = quota.map(|us| match old {
@@ -48,7 +49,8 @@ impl Limits {
     }
 }
 
-/// A control group of a server. Dropping this value removes the group. The group's processes must have ended before.
+/// A control group of a server. Dropping this value removes the group. The group's processes must have ended before the
+/// drop.
 #[derive(Debug)]
 pub(crate) struct ControlGroup {
     /// Folders of the group: one per controller in version 1, a single one in version 2.
@@ -56,7 +58,7 @@ pub(crate) struct ControlGroup {
 }
 
 impl ControlGroup {
-    /// Creates the group of a server. The error says what is not possible.
+    /// Creates the group of a server. The error says which file could not be created or written.
     pub(crate) fn make(name: &str, limits: Limits) -> Result<Self, String> {
         Self::make_under(Path::new(ROOT), name, limits)
     }
@@ -108,8 +110,8 @@ fn remove(folder: &Path) {
     }
 }
 
-/// Returns the beginning of the names of this process's groups. The kernel reuses process IDs, so the start time, in
-/// ticks since boot, is part of the name.
+/// Returns the beginning of the names of this process's groups. The names contain the start time of the process, in
+/// ticks since boot, because the kernel reuses process IDs.
 fn own_prefix() -> String {
     let pid = std::process::id();
     format!("{PREFIX}{}-{pid}-{}", namespace().unwrap_or_default(), probe::started_ticks(pid).unwrap_or_default())
@@ -121,8 +123,8 @@ fn namespace() -> Option<u64> {
     Some(fs::metadata("/proc/self/ns/pid").ok()?.ino())
 }
 
-/// Removes empty groups that killed loadline processes left on this host. Returns a sentence for the user if there were
-/// any.
+/// Removes empty groups that killed loadline processes left on this host. Returns a sentence for the user if any were
+/// removed.
 pub(crate) fn remove_left() -> Option<String> {
     remove_left_under(Path::new(ROOT))
 }
@@ -137,8 +139,8 @@ fn remove_left_under(root: &Path) -> Option<String> {
     (removed > 0).then(|| format!("removed {removed} empty control groups that a killed loadline left"))
 }
 
-/// Returns true if a name belongs to a group whose conductor no longer exists. For a conductor in another PID namespace
-/// this is unknown, so its group is kept.
+/// Returns true if a name belongs to a group whose conductor no longer exists. A conductor in another PID namespace is
+/// not visible, so its group is kept.
 fn is_left(name: &str) -> bool {
     let Some(mut owner) = name.strip_prefix(PREFIX).map(|rest| rest.split('-')) else { return false };
     let mut next = || owner.next().and_then(|number| number.parse::<u64>().ok());
@@ -177,7 +179,7 @@ mod tests {
                 }
             }
             assert_eq!(group.join_script().matches("cgroup.procs").count(), folders.len());
-            // The test uses plain folders: unlike them, a control group contains no files that must be removed first.
+            // The test uses plain folders. A real control group has no files that must be removed first.
             for folder in &group.folders {
                 fs::read_dir(folder).unwrap().flatten().for_each(|file| fs::remove_file(file.path()).unwrap());
             }

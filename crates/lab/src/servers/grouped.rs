@@ -19,9 +19,9 @@ pub(crate) struct Launch<'a> {
     pub(crate) folder: &'a Path,
     /// CPUs that the server may use; empty for all.
     pub(crate) cpus: &'a [u32],
-    /// Limits of the server's control group; absent for a server without a group.
+    /// Limits of the server's control group; `None` for a server without a group of its own.
     pub(crate) group: Option<Limits>,
-    /// Variables of the command, besides `$PORT` and `$LOADLINE`.
+    /// Variables of the command, in addition to `$PORT` and `$LOADLINE`.
     pub(crate) variables: &'a [(&'static str, String)],
 }
 
@@ -54,14 +54,14 @@ impl GroupedServer {
         Ok(Self { server: CommandServer::start(&command, at, stop)?, _group: group })
     }
 
-    /// Waits a moment, and returns the reason if the server ends meanwhile.
+    /// Waits a moment. Returns the reason if the server ends meanwhile, and `None` if the server still runs.
     pub(crate) fn ended(&self) -> Option<String> {
         self.server.ended()
     }
 }
 
-/// Checks that control groups with these limits can be made. If groups cannot be made but no limit is set, the result
-/// is false, with a note for the user. `asked_by` names the option that needs the limits.
+/// Checks that control groups with these limits can be made. If groups cannot be made but no limit is set, returns
+/// false and a note for the user. `asked_by` names the option that needs the limits.
 pub(crate) fn can_make_groups(limits: Limits, asked_by: &str) -> Result<(bool, Option<String>), LabError> {
     match ControlGroup::make("test", limits) {
         Ok(_) => Ok((true, None)),

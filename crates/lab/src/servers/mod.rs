@@ -13,5 +13,5 @@ pub(crate) use quiet::Quiet;
 pub(crate) use quote::quoted;
 pub(crate) use shell::shell_command;
 
-/// Expected time in which a server starts, seconds.
+/// Expected time that a server needs to start, seconds.
 pub(crate) const START_S: f64 = 0.2;

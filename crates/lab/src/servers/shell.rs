@@ -4,7 +4,8 @@ use std::path::Path;
 
 use super::quote::quoted;
 
-/// Returns a command that runs in a folder, with `$PORT`, `$LOADLINE` (the path of this program) and other variables.
+/// Returns a command that runs in a folder, with the environment variables `$PORT`, `$LOADLINE` (the path of this
+/// program) and `variables`.
 pub(crate) fn shell_command(
     folder: &Path,
     port: u16,

@@ -12,7 +12,7 @@ use crate::{LabError, find, own_program, resolve};
 
 /// Folder that holds the runs of all searches.
 const RUNS: &str = "runs";
-/// Time of a step besides its search, seconds: start of the server, agents, and end of the server.
+/// Time of a step in addition to its search, seconds: start of the server, start of agents, and end of the server.
 const STEP_OVERHEAD_S: f64 = START_S + SEARCH_OVERHEAD_S;
 
 /// Settings of a measurement.
@@ -29,13 +29,13 @@ pub struct SizeSetup<'a> {
     pub dir: PathBuf,
     /// Returns true if the user wants to stop.
     pub stop: &'a (dyn Fn() -> bool + Sync),
-    /// Shows the user the result of a setting and the seconds left.
+    /// Shows the user the result of a setting, and the seconds that are left.
     pub tell: &'a mut dyn FnMut(&SizeStep, f64),
     /// Writes the report of a search into the folder of its run.
     pub report: &'a dyn Fn(&Run, &Path),
 }
 
-/// Returns the budget of the next search, seconds. `left` settings remain.
+/// Returns the budget of the next search, seconds. `left` is the number of remaining settings, including the next one.
 pub fn search_s_of_step(left_s: f64, left: usize) -> f64 {
     (left_s / left.max(1) as f64 - STEP_OVERHEAD_S).max(SHORTEST_SEARCH_S)
 }
@@ -85,7 +85,8 @@ fn not_one_measured(result: &SizeResult) -> Result<(), LabError> {
     }
 }
 
-/// Adds the capacity predicted from the first run. If no prediction is possible, one note gives the reason.
+/// Adds the capacity predicted from the first run with a known capacity. If no prediction is possible, a note gives the
+/// reason.
 fn with_prediction(mut step: SizeStep, first: Option<&Run>, notes: &mut Vec<String>) -> SizeStep {
     match first.map(|run| judge::size::predicted(run, &step.setting)) {
         Some(Ok(predicted)) => step.predicted = Some(predicted),
@@ -149,7 +150,7 @@ fn start(
     GroupedServer::start(launch, &addr, program, setup.stop)
 }
 
-/// Returns the last CPUs of this machine for the server. The generator gets the others.
+/// Returns the last CPUs of this machine for the server. The generator gets the other CPUs.
 fn last_cpus(count: u32) -> Vec<u32> {
     let allowed = sys::limits::allowed_cpus().unwrap_or_default();
     allowed[allowed.len().saturating_sub(count as usize)..].to_vec()

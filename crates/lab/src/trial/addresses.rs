@@ -1,5 +1,5 @@
-//! Chooses among the addresses of a host name: the first one that accepts a connection, as in other clients (RFC
-//! 8305), or all that do. Unlike RFC 8305, loadline tries the addresses one after the other. Simultaneous tries would
+//! Chooses among the addresses of a host name: the first one that accepts a connection, as other clients do (RFC 8305),
+//! or all that accept one. Unlike RFC 8305, loadline tries the addresses one after the other. Simultaneous tries would
 //! open connections to the measured server and close them at once.
 
 use std::net::SocketAddr;
@@ -11,7 +11,8 @@ use crate::trial::target::{ParsedTarget, Resolved, check_authorized};
 use crate::{Lab, LabError};
 
 /// Returns the target with the addresses to connect to. `--connect-to` replaces the host and port of the URL, and
-/// `--resolve` replaces the lookup. Notes if either is used, and warns if none of their entries matches.
+/// `--resolve` replaces the lookup. The run gets a note if one of these options is used, and a warning if no entry of
+/// them matches.
 pub(super) fn look_up(lab: &mut Lab<'_>, parsed: ParsedTarget, asker: &Asker<'_>) -> Result<Resolved, LabError> {
     let target = lab.run.plan.target.clone();
     let mut used = false;
@@ -32,8 +33,8 @@ pub(super) fn look_up(lab: &mut Lab<'_>, parsed: ParsedTarget, asker: &Asker<'_>
     Ok(found)
 }
 
-/// Sets the address of a target, leaves those further addresses that are loaded, too, and notes the others. Only
-/// addresses that the user may load are tried.
+/// Sets the target's address to the first chosen one, keeps the other chosen addresses in `others`, and tells the user
+/// which addresses are not loaded. Only addresses that the user may load are tried.
 pub(super) fn choose(lab: &mut Lab<'_>, found: &mut Resolved, asker: &Asker<'_>) -> Result<(), LabError> {
     let target = lab.run.plan.target.clone();
     let Some(first) = found.addr.inet().filter(|_| !found.others.is_empty()) else {
@@ -67,7 +68,8 @@ pub(super) fn choose(lab: &mut Lab<'_>, found: &mut Resolved, asker: &Asker<'_>)
     Ok(())
 }
 
-/// Returns the first `wanted` addresses to which `connect` succeeds, and the errors of the others that were tried.
+/// Returns the first `wanted` addresses to which `connect` succeeds, and the errors of the addresses that failed
+/// before.
 fn that_answer(
     all: &[SocketAddr],
     wanted: usize,
@@ -86,7 +88,7 @@ fn that_answer(
     (answering, failed)
 }
 
-/// Describes which addresses were chosen.
+/// Describes for the user which addresses were chosen.
 fn described(chosen: &[SocketAddr], all: &[SocketAddr], failed: &[(SocketAddr, String)]) -> String {
     let others = all.iter().filter(|addr| !chosen.contains(addr)).map(|addr| {
         let why = failed.iter().find(|(tried, _)| tried == addr).map(|(_, why)| format!(" ({why})"));

@@ -1,5 +1,5 @@
-//! Single requests to the server, sent from the host that generates the load: this host, or the first client host. The
-//! conductor's machine may be unable to reach the server.
+//! Single requests to the server. They are sent from the host that generates the load: this host, or the first client
+//! host. The conductor's machine may be unable to reach the server.
 
 use std::net::{IpAddr, SocketAddr};
 use std::path::{Path, PathBuf};
@@ -55,7 +55,8 @@ impl<'a> Asker<'a> {
         Ok(answer)
     }
 
-    /// Looks up the addresses of a server's name. Only the host that generates the load needs to know the name.
+    /// Looks up the addresses of a server's name on the host that generates the load. Only this host needs to know the
+    /// name.
     pub(crate) fn look_up(&self, host: &str, port: u16) -> Result<Vec<SocketAddr>, String> {
         if !self.host.is_remote() || host.parse::<IpAddr>().is_ok() {
             return preflight::look_up(host, port);

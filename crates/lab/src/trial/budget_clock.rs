@@ -1,13 +1,14 @@
-//! Clock of a budget. The clock gives every step of a run the time that is left, and the time that a trial takes
-//! besides its load.
+//! Clock of a budget. The clock gives every step of a run two times: the time that is left, and the time that a trial
+//! takes in addition to its load.
 
-/// Assumed time of the first trial besides its warm-up and window, seconds: for agents, drain and writing.
+/// Assumed time of the first trial in addition to its warm-up and window, seconds: starting agents, draining and
+/// writing the results.
 const FIRST_OVERHEAD_S: f64 = 0.08;
 /// Assumed time to judge and write a run for the first time, seconds.
 const FIRST_JUDGEMENT_S: f64 = 0.14;
 /// Time kept for the end of a run, in multiples of the time that judging it takes. At the end, the report is written
-/// and the run is judged once more, including the resources needed for twice the capacity. With 2.0, searches of 15 s
-/// took up to 16.1 s on a machine with two CPUs and 15 to 20 busy programs.
+/// and the run is judged once more, including the resources needed for twice the capacity. With a factor of 2.0,
+/// searches of 15 s took up to 16.1 s on a machine with two CPUs and 15 to 20 busy programs.
 const LAST_JUDGEMENTS: f64 = 3.0;
 
 /// Clock of a budget.
@@ -48,17 +49,17 @@ impl BudgetClock {
         (self.end_s - self.keeping_s - LAST_JUDGEMENTS * self.judging_s - now_s).max(0.0)
     }
 
-    /// Returns the seconds that a trial takes besides its warm-up and window.
+    /// Returns the seconds that a trial takes in addition to its warm-up and window.
     pub fn overhead_s(&self) -> f64 {
         (self.starting_s + self.ending_s + self.keeping_s).max(FIRST_OVERHEAD_S)
     }
 
-    /// Returns the seconds that it takes to start agents.
+    /// Returns the recent time for starting the agents of a trial, seconds.
     pub fn starting_s(&self) -> f64 {
         self.starting_s
     }
 
-    /// Records the times that a trial took before its load and after its window, seconds.
+    /// Records how long a trial took before its load and after its window, seconds.
     pub fn conducted(&mut self, starting_s: f64, ending_s: f64) {
         (self.starting_s, self.ending_s) = (recent(self.starting_s, starting_s), recent(self.ending_s, ending_s));
     }

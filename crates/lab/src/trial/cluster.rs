@@ -1,4 +1,4 @@
-//! Redis clusters: connections take turns among the nodes that hold the keys of the commands.
+//! Redis clusters. Connections are spread over the nodes that hold the keys of the commands.
 
 use std::net::SocketAddr;
 
@@ -8,8 +8,8 @@ use crate::trial::asker::Asker;
 use crate::trial::target::{Resolved, check_authorized};
 use crate::{Lab, LabError};
 
-/// Finds the nodes of a Redis cluster, if the target belongs to one, and puts those with keys of the commands into the
-/// plan. The server names these nodes, so each must be one that the user may load.
+/// Finds the nodes of a Redis cluster if the target belongs to one. Puts the nodes that hold keys of the commands into
+/// the plan. The server names these nodes, so each must be one that the user may load.
 pub(super) fn join(
     lab: &mut Lab<'_>,
     found: &mut Resolved,
@@ -37,7 +37,8 @@ pub(super) fn join(
     Ok(())
 }
 
-/// Returns the nodes that hold these slots, the asked one first; none if the server belongs to no cluster.
+/// Returns the nodes that hold these slots. The node `asked`, which was asked for the slots, comes first if it holds
+/// any. Empty if the server belongs to no cluster.
 fn nodes(ranges: &[ClusterSlots], slots: &[u16], asked: SocketAddr) -> Vec<SocketAddr> {
     let holds = |range: &&ClusterSlots| slots.iter().any(|slot| (range.first..=range.last).contains(slot));
     let mut nodes: Vec<SocketAddr> = Vec::new();
@@ -50,7 +51,7 @@ fn nodes(ranges: &[ClusterSlots], slots: &[u16], asked: SocketAddr) -> Vec<Socke
     nodes
 }
 
-/// Returns the ranges of these nodes in the order of the nodes.
+/// Returns the ranges of slots of these nodes, in the order of the nodes.
 fn in_order(ranges: &[ClusterSlots], nodes: &[SocketAddr]) -> Vec<ClusterSlots> {
     let of_node = |node: &SocketAddr| ranges.iter().filter(|range| range.node == *node).cloned().collect::<Vec<_>>();
     nodes.iter().flat_map(of_node).collect()

@@ -1,6 +1,6 @@
-//! Cold (idle) connections during a trial. Separate agents open them before the trial, hold them during the trial and
-//! count them afterwards. The number of agent processes follows from the descriptor limit. On loopback, each process
-//! has its own source addresses.
+//! Cold (idle) connections during a trial. Separate agents open these connections before the trial, hold them during
+//! the trial and count them afterwards. The number of agent processes follows from the descriptor limit. On loopback,
+//! each process has its own source addresses.
 
 use std::net::{IpAddr, Ipv4Addr};
 use std::path::Path;
@@ -11,15 +11,15 @@ use run::{Address, AgentReport, AgentSpec, ColdPart, ColdPlan, Trial, even_share
 use crate::agents::{AgentEvent, AgentGroup};
 use crate::{Host, LabError};
 
-/// Descriptors that an agent needs besides its connections.
+/// Number of descriptors that an agent needs in addition to those of its connections.
 const SPARE_DESCRIPTORS: u64 = 64;
-/// Maximum number of connections per process from one source address, so that ports remain free for others.
+/// Maximum number of connections per process from one source address, so that ports remain free for other programs.
 const MAX_PER_PROCESS: u32 = 20_000;
 /// Maximum number of connections from one source address. The kernel first looks for a free port in one half of the
 /// ephemeral ports (14,000 of 28,000 by default). With more connections, each connect searches through all used ports,
 /// and only 160 connections are established per second.
 const MAX_PER_SOURCE: u32 = 10_000;
-/// First of the loopback addresses that are used.
+/// First loopback address that is used as a source: 127.0.1.1.
 const FIRST_SOURCE: u32 = 0x7f00_0101;
 
 /// Agents that hold cold connections.
@@ -51,7 +51,7 @@ impl Cold {
         Ok(Self { group, agents: shares.len(), notes })
     }
 
-    /// Ends the agents and returns the results of the connections. A lost agent counts as if it held no connections.
+    /// Ends the agents and returns the results of the connections. A lost agent counts as one without connections.
     pub fn close(mut self) -> ColdPart {
         self.group.tell_all(&run::AgentCommand::Stop);
         let (mut part, mut open) = (ColdPart::default(), self.agents);

@@ -11,7 +11,7 @@ struct PartState {
     came: bool,
     /// Reason why the agent ended without sending its part.
     gone: Option<String>,
-    /// The agent's share of the whole load, 0 to 1.
+    /// Share of the whole load that the agent has, 0 to 1.
     share: f64,
     host: String,
 }
@@ -28,7 +28,7 @@ pub(crate) struct CollectedParts {
 }
 
 impl CollectedParts {
-    /// Returns an empty collection, for agents with these hosts and weights.
+    /// Returns an empty collection, for agents with these hosts and weights (shares of the load).
     pub(crate) fn new<'a>(agents: impl Iterator<Item = (&'a str, f64)>) -> Self {
         let outcome = |(host, share): (&str, f64)| PartState { host: host.into(), share, ..PartState::default() };
         let mut outcomes: Vec<PartState> = agents.map(outcome).collect();
@@ -37,8 +37,8 @@ impl CollectedParts {
         Self { outcomes, ..Self::default() }
     }
 
-    /// Merges a part. `ours` converts times from the agent's clock to ours. A part whose window is impossible (longer
-    /// than the load, or before it) is dropped, because its length would make all rates wrong.
+    /// Merges a part. `ours` converts times from the agent's clock to ours. A part with an impossible window (longer
+    /// than the load, or before it) is dropped, because the length of this window would make all rates wrong.
     pub(crate) fn take(&mut self, agent: usize, part: LoadPart, longest_s: f64, ours: impl Fn(f64) -> f64) {
         let times = [part.measured_s, part.measured_at_s, part.late_s];
         if !times.iter().all(|s| (0.0..=longest_s).contains(s)) {
@@ -59,7 +59,7 @@ impl CollectedParts {
     }
 
     /// Records that an agent ended or reported an error. Returns false if the loss was already known, or if the agent's
-    /// part has arrived.
+    /// part has arrived before.
     pub(crate) fn lost(&mut self, agent: usize, how: String) -> bool {
         let Some(outcome) = self.outcomes.get_mut(agent) else { return false };
         let new = !outcome.came && outcome.gone.is_none();
@@ -84,7 +84,7 @@ impl CollectedParts {
         self.outcomes.iter().all(|o| o.came)
     }
 
-    /// Returns true if no further part is expected.
+    /// Returns true if every agent's part has arrived or its agent is lost.
     pub(crate) fn over(&self) -> bool {
         self.outcomes.iter().all(|o| o.came || o.gone.is_some())
     }
@@ -107,9 +107,9 @@ impl CollectedParts {
         self.missing().map(told).collect()
     }
 
-    /// Returns the time differences between the windows of several parts. `samples_s` are the differences of the
-    /// samples at the windows' ends from their requested times. `clock_s` is the error of the clock comparisons, and
-    /// `drift_s` is the drift during the load.
+    /// Returns the time differences between the windows of several parts; `None` for a single part of this machine.
+    /// `samples_s` are the differences between the requested and the actual times of the samples at the start and end
+    /// of the window. `clock_s` is the error of the clock comparisons, and `drift_s` is the drift during the load.
     pub(crate) fn apart(&self, samples_s: &[f64], (clock_s, drift_s): (f64, Option<f64>)) -> Option<WindowSkew> {
         let some = self.windows.len() > 1 || clock_s > 0.0;
         some.then(|| WindowSkew {
@@ -146,7 +146,7 @@ mod tests {
         part
     }
 
-    /// A wrong time from one agent would make all rates wrong.
+    /// A wrong time from one agent would make all rates wrong if it were used.
     #[test]
     fn an_impossible_window_counts_as_lost() {
         for (at_s, length_s) in [(1.0, 1e300), (-1.0, 4.0), (1.0, -4.0), (1e9, 1.0), (f64::NAN, 1.0)] {

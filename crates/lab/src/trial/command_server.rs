@@ -9,7 +9,7 @@ use run::{Address, AgentReport, AgentSpec, visible};
 use crate::agents::{AgentEvent, AgentGroup};
 use crate::{LabError, Local, own_program};
 
-/// Maximum time until the server accepts connections.
+/// Maximum time to wait until the server accepts connections.
 const START_TIMEOUT: Duration = Duration::from_secs(15);
 /// Maximum time for the agent to end all processes of the server.
 const END_TIMEOUT: Duration = Duration::from_secs(5);
@@ -36,15 +36,15 @@ impl ServerCommand {
     }
 }
 
-/// A server that runs as the child of an agent, which ends the server even if this process is killed. If the first
-/// agent is killed, too, a second agent ends the server. Dropping this value ends the server.
+/// A server that runs as the child of an agent. The agent ends the server even if this process is killed. If the agent
+/// is killed, too, a second agent ends the server. Dropping this value ends the server.
 pub struct CommandServer {
     agent: AgentGroup,
     at: Address,
 }
 
 impl CommandServer {
-    /// Runs a shell command and waits until a server accepts connections at the address, or `stop` returns true.
+    /// Runs a shell command and waits until a server accepts connections at the address, or until `stop` returns true.
     pub fn start(command: &ServerCommand, at: &Address, stop: &dyn Fn() -> bool) -> Result<Self, LabError> {
         let shown = &command.shown;
         let fail = |why: String| LabError::CommandServer { command: shown.clone(), why };
@@ -78,7 +78,7 @@ impl CommandServer {
         Ok(server)
     }
 
-    /// Waits a moment, and returns the reason if the server ends meanwhile.
+    /// Waits a moment. Returns the reason if the server ends meanwhile, and `None` if the server still runs.
     pub fn ended(&self) -> Option<String> {
         match self.agent.hear(Instant::now() + INTERVAL)?.1 {
             AgentEvent::Report(AgentReport::Failed { error }) | AgentEvent::Gone(error) => {
@@ -98,8 +98,8 @@ impl Drop for CommandServer {
     fn drop(&mut self) {
         let deadline = Instant::now() + END_TIMEOUT;
         self.agent.stop(END_TIMEOUT);
-        // After the end of a server that uses io_uring, the kernel may keep its port for a moment. The next server
-        // would then fail to start.
+        // After the end of a server that uses io_uring, the kernel may keep the server's port for a moment. The next
+        // server on this port would then fail to start.
         while Instant::now() < deadline && accepts(&self.at) {
             std::thread::sleep(INTERVAL);
         }

@@ -1,8 +1,8 @@
-//! One trial: start the agents, warm up until the rate is steady, sample counters at the start and end of the window,
-//! drain, and merge the results. Agents of the preceding trial are used again.
+//! One trial. Its steps: start the agents, warm up until the rate is steady, sample counters at the start and end of
+//! the window, drain, and merge the results. Agents of the preceding trial are used again.
 //!
-//! The time of a trial is zero when its agents begin to send. Samples of both sides and ticks of agents use this time,
-//! so the window can be found in the recordings.
+//! Times of a trial count from the moment at which its agents begin to send. Samples of client and server and ticks of
+//! agents use these times, so the window can be found in the recordings.
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -24,23 +24,23 @@ use crate::{Host, LabError, Watch};
 
 /// Maximum time for an agent on this machine to prepare its sockets and memory.
 const READY_WITHIN: Duration = Duration::from_secs(10);
-/// Maximum time for an agent on another host to be ready, including the connection to that host.
+/// Maximum time for an agent on another host to be ready, including the time to connect to that host.
 const REMOTE_READY_WITHIN: Duration = Duration::from_secs(30);
-/// Minimum time that an agent gets to prepare, even at the end of a budget. The minimum is ten times the time measured
-/// on two CPUs with ten busy programs.
+/// Minimum time that an agent gets to prepare, even at the end of a budget. This is ten times the time that was
+/// measured on two CPUs with ten busy programs.
 const MIN_READY_TIME: Duration = Duration::from_millis(500);
-/// Minimum time for the last answers and reports, even at the end of a budget. Together with [`MIN_READY_TIME`], this
-/// time is 5 % of a budget of 15 s.
+/// Minimum time for the last answers and reports, even at the end of a budget. [`MIN_READY_TIME`] and this time
+/// together are 5 % of a budget of 15 s.
 const MIN_DRAIN_TIME: Duration = Duration::from_millis(250);
-/// Additional time to prepare, for each agent, if there are many.
+/// Additional time for agents to prepare, per agent, because many agents need longer.
 const READY_PER_AGENT: Duration = Duration::from_millis(50);
-/// Time between sending a command and the moment that it names, in addition to twice the longest round trip. This
-/// additional time is longer than an agent needs to read the command.
+/// Minimum time between sending a command and the moment that the command names. Twice the longest round trip is added.
+/// [`LEAD`] itself is longer than an agent needs to read the command.
 const LEAD: Duration = Duration::from_millis(50);
 /// Time between sending a command and the moment that it names, if all agents are on this machine. Commands that arrive
 /// late are reported.
 const LOCAL_LEAD: Duration = Duration::from_millis(10);
-/// Maximum time to wait for open requests after the user stopped a run.
+/// Maximum time to wait for unanswered requests after the user stopped a run.
 const INTERRUPT_TIMEOUT: Duration = Duration::from_millis(500);
 /// Maximum number of agents that report fine ticks (progress reports at short intervals) while a load becomes steady.
 const MAX_FINE_AGENTS: usize = 16;
@@ -70,8 +70,8 @@ pub(crate) struct TrialSetup<'a> {
     pub(crate) left_s: f64,
 }
 
-/// Conducts one trial, using the agents of the preceding one again. After the trial, the agents wait for another task.
-/// `samplers` starts the observers once the process IDs of the agents are known.
+/// Conducts one trial, using the agents of the preceding trial again. After the trial, the agents wait for another
+/// task. `samplers` starts the observers once the process IDs of the agents are known.
 pub(crate) fn conduct(
     setup: &TrialSetup<'_>,
     kept: &mut AgentGroup,
@@ -115,7 +115,7 @@ pub(crate) fn conduct(
     }
     let (_, to) = running.enter(Phase::Drain);
     let patience = match ended {
-        // The slots of an experiment would continue during the drain, so there is no wait.
+        // The slots of an experiment would continue during the drain, so the drain is left out.
         TrialEnd::ByUser if plan.slots.is_some() => Duration::ZERO,
         TrialEnd::ByUser => Duration::from_secs_f64(plan.drain_s.max(0.0)).min(INTERRUPT_TIMEOUT),
         TrialEnd::InFull | TrialEnd::Broken => Duration::from_secs_f64(plan.drain_s.max(0.0)) + Duration::from_secs(3),
@@ -147,7 +147,7 @@ pub(crate) fn never_begun(loads: &[Load<'_>], point: &Point, text: String) -> Tr
     trial
 }
 
-/// Returns the number of connections that the loads with closed loops need.
+/// Returns the number of connections of all loads that are closed loops.
 fn wanted_connections(setup: &TrialSetup<'_>) -> u64 {
     let connections = |load: &Load<'_>| match load.plan.intensity {
         run::Intensity::Closed { connections, .. } => u64::from(connections),
@@ -160,7 +160,7 @@ fn wanted_connections(setup: &TrialSetup<'_>) -> u64 {
 struct AssignedAgents {
     group: AgentGroup,
     parts: CollectedParts,
-    /// Notes about loads that needed several processes.
+    /// Notes about loads that were divided among several processes.
     spread: Vec<String>,
 }
 
@@ -195,7 +195,8 @@ fn assign(setup: &TrialSetup<'_>, mut group: AgentGroup) -> Result<AssignedAgent
     Ok(AssignedAgents { group, parts, spread })
 }
 
-/// Divides a load among agents: on this host as many as it needs, on other hosts the requested number, in rotation.
+/// Divides a load among agents. On this host, the load gets as many agents as it needs. On other hosts, it gets the
+/// requested number of agents, in rotation over the hosts.
 fn divide<'a>(setup: &TrialSetup<'_>, load: &Load<'a>) -> Vec<(&'a dyn Host, LoadPlan)> {
     if load.host.members().is_empty() {
         return split(&load.plan, setup.descriptors).into_iter().map(|plan| (load.host, plan)).collect();

@@ -1,5 +1,5 @@
-//! Tests memory and file size of a run of twelve hours, in virtual time: four agents with ten reports per second, and
-//! observers of both sides with two samples per second.
+//! Tests memory use and file size of a run of twelve hours, in virtual time. Four agents send ten reports per second,
+//! and the observers of client and server take two samples per second.
 
 use probe::ColumnWriter;
 use run::{CoarseHist, ErrorKind, Errors, Measured, Run, Side, Tick, TickDetail, Trial, Window};

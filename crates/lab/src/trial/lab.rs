@@ -1,5 +1,5 @@
-//! A run to which trials are added. A `Lab` conducts trials one after another, stores each in the run and its
-//! directory, and knows whether the user wants to stop. `find`, `load` and the experiments all use a `Lab`.
+//! A run to which trials are added. A `Lab` conducts trials one after another, stores each trial in the run and in the
+//! run's directory, and knows whether the user wants to stop. `find`, `load` and the experiments all use a `Lab`.
 
 mod kept;
 
@@ -64,8 +64,8 @@ fn check_one_kind(loads: &[Load<'_>], point: &Point) -> Result<(), LabError> {
 }
 
 impl<'w> Lab<'w> {
-    /// Begins a run, and undoes changes that killed experiments left on this host. The directory is made first, so that
-    /// an unwritable directory is noticed before any load.
+    /// Begins a run, and undoes changes that killed experiments left on this host. The directory is made before any
+    /// load, so that an unwritable directory is noticed in time.
     pub fn begin(mut plan: Plan, out: Option<&Path>, watch: &'w mut dyn Watch) -> Result<Self, LabError> {
         plan.redact_secrets(&[]);
         plan.check()?;
@@ -131,12 +131,12 @@ impl<'w> Lab<'w> {
         self.stopped
     }
 
-    /// Adds a note to the run, once.
+    /// Adds a note to the run, unless the run already has this note.
     pub fn note(&mut self, sentence: impl Into<String>) {
         self.add_note(sentence.into(), false);
     }
 
-    /// Adds a warning to the run, once. Warnings are shown next to the result.
+    /// Adds a warning to the run, unless the run already has this text. Warnings are shown next to the result.
     pub fn warn(&mut self, sentence: impl Into<String>) {
         self.add_note(sentence.into(), true);
     }
@@ -170,7 +170,7 @@ impl<'w> Lab<'w> {
         self.run.medium = Some(MediumInfo { testbed: name, hosts, medium, made_of, shared_wire });
     }
 
-    /// Observes both sides for a while without load.
+    /// Observes client and server for a while without load.
     pub fn rest(&mut self, observation: &Observation, seconds: f64) {
         self.watch.phase("at rest", seconds);
         let interval_s = self.run.plan.observe.interval_s;
@@ -201,7 +201,7 @@ impl<'w> Lab<'w> {
         self.open_cold_on(&Local::default(), plan, addr)
     }
 
-    /// Opens cold connections from another host, or from several in equal shares.
+    /// Opens cold connections from another host, or from several hosts in equal shares.
     pub(crate) fn open_cold_on(
         &mut self,
         host: &dyn Host,
@@ -215,7 +215,7 @@ impl<'w> Lab<'w> {
         Ok(cold)
     }
 
-    /// Conducts one trial of one or more loads and returns it without storing it.
+    /// Conducts one trial of one or more loads. Returns the trial without storing it.
     pub fn conduct(&mut self, observation: &Observation, loads: &[Load<'_>], point: &Point) -> Result<Trial, LabError> {
         self.conduct_beside(observation, loads, point, &mut |_, _| {})
     }
@@ -243,7 +243,8 @@ impl<'w> Lab<'w> {
             observation.open(group, origin, interval_s)
         };
         let (mut trial, ended) = match conduct::conduct(&setup, &mut self.generators, point, open, self.watch) {
-            // If the first load of a budget fails, a run that gives the cause is more useful than an error.
+            // If the first load of a run with a budget cannot start, a run that gives the cause is more useful than an
+            // error.
             Err(LabError::Late { name, why }) if left_s.is_finite() && self.run.trials.is_empty() => {
                 let text = format!("the generator {name:?} got too little CPU time: {why}");
                 (conduct::never_begun(loads, point, text), TrialEnd::Broken)
@@ -277,7 +278,7 @@ impl<'w> Lab<'w> {
     }
 
     /// Records that the server, or the network path to it, failed in the last trial, and stops the run. If the queue
-    /// left by the load explains the missing answer, a note says this instead.
+    /// that the load left explains the missing answer, only a note with this explanation is added.
     pub(crate) fn gone(&mut self, why: &str) -> Result<(), LabError> {
         let waited_s = alive_timeout_s(&self.run.plan.load);
         if let Some(text) = backlog::explanation(&self.run.trials, waited_s) {

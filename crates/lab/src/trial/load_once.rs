@@ -44,12 +44,12 @@ fn once(lab: &mut Lab<'_>, target_setup: &TargetSetup, repeat: u32) -> Result<()
     check_alive(lab, target_setup)
 }
 
-/// Minimum time between the end of a silence and the end of the window, seconds, for which the server counts as
-/// answering again.
+/// Minimum time between the end of a silence and the end of the window, seconds. If this time is shorter, the server
+/// counts as still silent.
 const MIN_ANSWERING_S: f64 = 0.25;
 
-/// If the server gave no answers at the end of the load, checks whether the server still answers. A server that no
-/// longer answers becomes the result of the run.
+/// If the server gave no answers at the end of the load, checks whether the server still answers. If the server no
+/// longer answers, the run says so as its result.
 fn check_alive(lab: &mut Lab<'_>, target_setup: &TargetSetup) -> Result<(), LabError> {
     let s_clients = matches!(target_setup.load.intensity, Intensity::SClients { .. });
     let Some(trial) = lab.run.trials.last().filter(|_| !s_clients) else { return Ok(()) };
@@ -66,7 +66,7 @@ fn check_alive(lab: &mut Lab<'_>, target_setup: &TargetSetup) -> Result<(), LabE
 }
 
 fn label(load: &LoadPlan) -> String {
-    // The mean of a changing rate would describe none of the rates.
+    // The mean of a changing rate would describe none of the offered rates.
     if let Some((least, most)) = Stage::range(&load.stages) {
         return format!("offered {} to {}", number(least), whole_rate(most));
     }

@@ -6,7 +6,7 @@ use run::{AgentCommand, Intensity, LoadPlan, RateChange, Trial, Window};
 /// Minimum time between two changes, seconds. A key that is held down would cause dozens of changes per second.
 const MIN_INTERVAL_S: f64 = 0.1;
 
-/// Rates so far; empty until the user changes the rate.
+/// Rates so far, each with the time of its change; empty until the user changes the rate.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct ManualRate {
     rates: Vec<RateChange>,
@@ -14,7 +14,7 @@ pub(crate) struct ManualRate {
 }
 
 impl ManualRate {
-    /// Returns the command for the agents, if the user wants another factor.
+    /// Returns the command for the agents if the user wants another factor, and `None` otherwise.
     pub(crate) fn command(&mut self, plan: &LoadPlan, factor: f64, now_s: f64) -> Option<AgentCommand> {
         let planned = steady_rate(plan).filter(|_| self.factor.unwrap_or(1.0) != factor)?;
         if self.rates.last().is_some_and(|last| now_s < last.t_s + MIN_INTERVAL_S) {
@@ -31,8 +31,8 @@ impl ManualRate {
     /// Replaces the planned rate in the trial by the rate that was offered.
     pub(crate) fn record(&self, trial: &mut Trial) {
         let Some(last) = self.rates.last() else { return };
-        // The number of requests due in the window is not used: after a stall of a generator, it includes requests that
-        // were due earlier.
+        // The number of requests that were due in the window is not used. After a stall of a generator, this number
+        // includes requests that were due before the window.
         if let (Intensity::Open { rate, .. }, Some(mean)) = (&mut trial.intensity, self.mean(trial.measured.window)) {
             (*rate, trial.rates.offered_rate) = (mean, mean);
         }
@@ -46,7 +46,7 @@ impl ManualRate {
         trial.by_hand.clone_from(&self.rates);
     }
 
-    /// Returns the mean rate of a window; `None` for a window of no length.
+    /// Returns the mean rate of a window; `None` if the window has no length.
     fn mean(&self, window: Window) -> Option<f64> {
         let ends = self.rates.iter().skip(1).map(|next| next.t_s).chain([f64::INFINITY]);
         let within = |(given, end_s): (&RateChange, f64)| {
@@ -57,7 +57,7 @@ impl ManualRate {
     }
 }
 
-/// Returns the rate of an open loop whose plan keeps it constant.
+/// Returns the rate of an open loop if the plan keeps this rate constant, and `None` otherwise.
 fn steady_rate(plan: &LoadPlan) -> Option<f64> {
     let course = !plan.stages.is_empty() || plan.recorded().is_some();
     match plan.intensity {

@@ -1,5 +1,5 @@
-//! Conversion of the agents' merged results to a trial: sums, rates of the window, and summaries. All functions of this
-//! file are pure.
+//! Converts the merged results of the agents to a trial: sums, rates of the window, and summaries. All functions of
+//! this file are pure.
 
 use run::{AnswerTime, ErrorKind, Hist, Intensity, Key, LoadPart, Measured, Rates, Summary, Trial, TrialKind, Window};
 
@@ -16,7 +16,7 @@ pub struct Point {
     pub within_us: Option<f64>,
 }
 
-/// Returns the trial of these loads, from the merged results of all agents.
+/// Returns the trial of these loads, computed from the merged results of all agents.
 pub fn trial(point: &Point, loads: &[&Intensity], mut part: LoadPart, window: Window) -> Trial {
     let first_byte = AnswerTime::FirstByte.histogram();
     let knows_first_byte = part.histograms.contains_key(first_byte);
@@ -53,7 +53,8 @@ pub fn trial(point: &Point, loads: &[&Intensity], mut part: LoadPart, window: Wi
         streams_open: if part.streams.is_some() { rates.concurrency } else { 0.0 },
         streams_stalled: streams.stalled,
         streams_broken: streams.broken,
-        // Without intended start times, a request starts at the moment it is sent.
+        // Without intended start times, a request starts at the moment it is sent, so service times and response times
+        // are the same.
         service_us: if same { latency_us } else { service },
         blocked_us: summary("blocked"),
         start_error_us: summary("start_error"),
@@ -98,7 +99,7 @@ fn rates(point: &Point, intensity: &Intensity, part: &LoadPart) -> Rates {
     let per_s = |n: f64| if part.measured_s > 0.0 { n / part.measured_s } else { 0.0 };
     let measured = &part.measured;
     let s_clients = matches!(intensity, Intensity::SClients { .. });
-    // Without a free port or descriptor, a connection attempt was never sent.
+    // If there was no free port or descriptor, a connection attempt was never sent.
     let never_left = [ErrorKind::ClientPorts, ErrorKind::ClientFds].map(|kind| measured.errors.0.get(&kind).copied());
     let left = measured.attempted.saturating_sub(never_left.into_iter().flatten().sum());
     let sent = if s_clients { left } else { measured.sent };
@@ -175,8 +176,8 @@ mod tests {
         assert!(without.get("handshake_us").is_none() && without.get("classes").is_none());
     }
 
-    /// The trial has two loads, as in the experiment `io-models`. If only one load's intensity counted, the plan would
-    /// have fewer connections than requests were in flight.
+    /// The trial has four loads, as in the experiment `io-models`. If the intensity of only one load counted, the plan
+    /// would have fewer connections than requests were in flight.
     #[test]
     fn a_trial_of_several_loads_has_the_intensity_of_all() {
         let block = Intensity::Closed { connections: 1000, pipeline: 1, think: Default::default() };

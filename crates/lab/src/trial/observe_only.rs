@@ -16,15 +16,15 @@ const CHECK_INTERVAL: Duration = Duration::from_millis(50);
 /// Interval between updates of the live view.
 const VIEW_INTERVAL: Duration = Duration::from_millis(200);
 
-/// Time of the first intermediate save, and minimum interval between later ones.
+/// Minimum interval between intermediate saves, and time of the first one.
 const SAVE_INTERVAL: Duration = Duration::from_secs(5);
 const FIRST_SAVE: Duration = Duration::from_secs(1);
-/// Minimum time between two saves, as a multiple of the time that one save takes. A recording of hours takes long to
-/// save.
+/// Minimum time between two saves, as a multiple of the time that one save takes. Saving a recording of hours takes
+/// long.
 const MIN_SAVE_RATIO: u32 = 50;
 
-/// Observes for the given time and updates the live view. Intermediate results are passed on, because a process that
-/// watches for hours may be killed.
+/// Observes for the given time and updates the live view. Intermediate results are passed to `keep`, because a process
+/// that watches for hours may be killed.
 pub(crate) fn observe_only(
     observation: &Observation,
     (interval_s, duration_s): (f64, f64),

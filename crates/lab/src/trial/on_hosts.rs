@@ -21,13 +21,13 @@ use crate::{CpuSplit, Host, Lab, LabError, ServerCounters};
 const SETTLE_TIMEOUT: Duration = Duration::from_secs(5);
 /// Length of one observation of the connections that a trial left, seconds.
 const OBSERVATION_S: f64 = 0.1;
-/// Time after which no handshake is half-open any more. The server repeats its SYN-ACK after a second, and a client
-/// that has given up answers it with a reset. Source: RFC 6298, 2.1.
+/// Time after which no handshake is half-open any more. The server repeats its SYN-ACK after a second. A client that
+/// has given up answers the repeated SYN-ACK with a reset. Source: RFC 6298, 2.1.
 const HALF_OPEN: Duration = Duration::from_millis(1200);
 
 /// Hosts and server of an experiment on named hosts.
 pub struct HostsSetup {
-    /// The server is dropped first, so that it ends before the connection to its host closes.
+    /// Agents of the server. They are dropped first, so that the server ends before the connection to its host closes.
     server: Arc<Mutex<AgentGroup>>,
     /// Address of the server.
     pub addr: SocketAddr,
@@ -38,8 +38,8 @@ pub struct HostsSetup {
 }
 
 impl HostsSetup {
-    /// Starts the server on its host, at an address that clients can reach. This is the requested address, or the
-    /// address that clients know for the host's name.
+    /// Starts the server on its host, at an address that clients can reach. The address is the requested one, or the
+    /// one that clients know for the host's name.
     pub fn start(lab: &mut Lab<'_>, listen: &str, plan: &ServePlan) -> Result<Self, LabError> {
         let plans = lab.run.plan.hosts.clone();
         let server_plan = plans.iter().find(|host| host.role == Role::Server);
@@ -59,7 +59,7 @@ impl HostsSetup {
         Ok(Self { server: Arc::new(Mutex::new(group)), addr, observation, clients, _server_host: server_host })
     }
 
-    /// Adds the server's own counters.
+    /// Adds counters that the server itself reports. `object` is the part of their IDs before the dot.
     #[must_use]
     pub fn with_counters(mut self, object: &'static str) -> Self {
         self.observation = self.observation.with_server_counters(ServerCounters::new(&self.server, object));
@@ -71,12 +71,12 @@ impl HostsSetup {
         Arc::clone(&self.server)
     }
 
-    /// Returns the clients' hosts as one host, over which a load is spread.
+    /// Returns all client hosts as one host, over which a load is spread.
     pub fn clients(&self) -> &dyn Host {
         &*self.clients
     }
 
-    /// Returns one entry per client: the hosts in rotation, each as often as it has agents.
+    /// Returns one entry per client: the client hosts in rotation, each as often as it has agents.
     pub fn places(&self) -> Vec<&dyn Host> {
         agents_of(self.clients())
     }
@@ -117,7 +117,8 @@ fn note_hosts(lab: &mut Lab<'_>, clients: &[RemoteObserver], server: Option<&Rem
     );
 }
 
-/// Returns the server's side, as found by its observer, or from its agent group if the server was started on this host.
+/// Returns the server's side as its observer found it. If the server was started on this host, its agent group gives
+/// the processes.
 fn watched(
     group: &AgentGroup,
     addr: SocketAddr,

@@ -4,12 +4,12 @@ use run::number::prose::figure;
 
 /// Share of a budget by which a run may exceed it without a warning.
 const ALLOWED_SHARE: f64 = 0.05;
-/// Minimum share of the excess time that this thread waited for a CPU, for which the warning names the waiting as the
-/// cause.
+/// Minimum ratio of the time for which this thread waited for a CPU to the excess time. Above this ratio, the warning
+/// names the waiting as the cause.
 const EXPLAINED_SHARE: f64 = 0.5;
 
-/// Returns the sentence about a run that exceeded its budget. `waited_s` is the time for which this thread waited for a
-/// CPU.
+/// Returns the sentence about a run that exceeded its budget, and `None` for a run within its budget. `waited_s` is the
+/// time for which this thread waited for a CPU.
 pub(crate) fn sentence(elapsed_s: f64, budget_s: f64, waited_s: Option<f64>) -> Option<String> {
     if elapsed_s <= (1.0 + ALLOWED_SHARE) * budget_s {
         return None;
@@ -31,7 +31,7 @@ pub(crate) fn waited_s() -> Option<f64> {
     waited_of(&text)
 }
 
-/// Reads the second number: nanoseconds for which the thread was ready to run but did not run.
+/// Reads the second number of the file: nanoseconds for which the thread was ready to run but did not run.
 fn waited_of(schedstat: &str) -> Option<f64> {
     let ns: u64 = schedstat.split_whitespace().nth(1)?.parse().ok()?;
     Some(ns as f64 / 1e9)

@@ -9,11 +9,11 @@ use run::{AgentSpec, ServePlan};
 use crate::agents::AgentGroup;
 use crate::{Host, LabError};
 
-/// Maximum time until a server listens.
+/// Maximum time to wait until a server listens.
 const LISTEN_TIMEOUT: Duration = Duration::from_secs(10);
 
-/// Starts `loadline agent` as a server on a host. Returns the agent group of the server, and the address at which the
-/// server listens.
+/// Starts `loadline agent` as a server on a host. Returns the agent group of the server, the address at which the
+/// server listens, and notes for the user.
 pub fn start_server(
     host: &dyn Host,
     program: &Path,
@@ -24,7 +24,8 @@ pub fn start_server(
     Ok((group, addr, notes))
 }
 
-/// Starts several server processes, each with its own address. The addresses are in the order of the group.
+/// Starts several server processes, each with its own address. Returns the agents, their addresses in the same order,
+/// and notes for the user.
 pub fn start_servers(
     host: &dyn Host,
     program: &Path,

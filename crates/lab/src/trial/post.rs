@@ -1,4 +1,4 @@
-//! Sending of small bodies to another program, such as figures to a receiver of metrics.
+//! Sends small HTTP bodies to another program, such as measured values to a receiver of metrics.
 
 use run::{Address, HttpPlan, LoadPlan, Protocol, RequestPlan, RequestSet, ServerQuestion, TlsPlan};
 
@@ -6,11 +6,11 @@ use crate::LabError;
 use crate::preflight;
 use crate::trial::target::resolve;
 
-/// Longest wait for a connection and for an answer, seconds.
+/// Maximum time to wait for a connection and for an answer, seconds.
 const CONNECT_TIMEOUT_S: f64 = 1.0;
 const ANSWER_TIMEOUT_S: f64 = 2.0;
 
-/// Receiver of bodies at a URL.
+/// Another program that receives bodies at a URL.
 #[derive(Clone, Debug)]
 pub struct Receiver {
     addr: Address,
@@ -18,7 +18,7 @@ pub struct Receiver {
 }
 
 impl Receiver {
-    /// Looks up the host of a URL of HTTP or HTTPS. Each body is sent with these headers.
+    /// Returns the receiver at an HTTP or HTTPS URL, after looking up its host. Each body is sent with these headers.
     pub fn new(url: &str, headers: Vec<(String, String)>) -> Result<Self, LabError> {
         let found = resolve(url, &Protocol::default())?;
         let Protocol::Http1(http) = found.protocol else {
@@ -33,7 +33,7 @@ impl Receiver {
         })
     }
 
-    /// Sends a body by POST, and waits for an answer of success. The error is a sentence.
+    /// Sends a body by POST, and waits for a successful answer. The error is a sentence for the user.
     pub fn send(&self, body: String) -> Result<(), String> {
         let path = self.plan.protocol.http().map(|http| http.path.clone()).unwrap_or_default();
         let request = RequestPlan { method: "POST".into(), path, body, ..RequestPlan::default() };

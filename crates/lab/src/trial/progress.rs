@@ -30,15 +30,15 @@ pub(crate) struct Series {
 /// Width of a step of the rate series, seconds.
 pub(crate) const STEP_S: f64 = 0.1;
 
-/// Maximum number of steps in a series: those of ten minutes, at a tenth of a second each. A longer window has wider
-/// steps.
+/// Maximum number of steps in a series. Ten minutes have this number of steps of a tenth of a second. A longer window
+/// has wider steps.
 const MAX_STEPS: f64 = 6_000.0;
 /// Maximum number of ticks kept per agent: more than an hour at ten per second. Beyond this number, some ticks are
 /// dropped (see [`thin`]).
 const MAX_TICKS: usize = 40_000;
 
 /// Possible widths of the steps of a series that shows how a load becomes steady, seconds. The first width that gives
-/// enough completed requests per step is used.
+/// enough completed requests per step is used, or otherwise [`STEP_S`].
 const FINE_STEPS_S: [f64; 4] = [0.005, 0.01, 0.02, 0.05];
 /// Minimum number of completed requests in a step. A count of 50 has a random error of a seventh.
 const MIN_REQUESTS_PER_STEP: f64 = 50.0;
@@ -51,8 +51,8 @@ impl Progress {
         Self { ticks: vec![Vec::new(); agents], details: vec![TickDetail::default(); agents], ..Self::default() }
     }
 
-    /// Takes a tick of an agent, which was received at `now_s`. Impossible times are corrected, because the series has
-    /// a value for every tenth of a second up to a tick's time.
+    /// Takes a tick of an agent, which was received at `now_s`. A tick with an impossible time is dropped, because the
+    /// series has a value for every tenth of a second up to the last tick's time.
     pub(crate) fn push(&mut self, agent: usize, mut tick: Tick, now_s: f64) {
         let Some((ticks, detail)) = self.ticks.get_mut(agent).zip(self.details.get_mut(agent)) else { return };
         let since_s = ticks.last().map_or(f64::NEG_INFINITY, |last| last.t_s);
@@ -74,7 +74,7 @@ impl Progress {
         self.stretches = Snapshots::begin(now_s, window_s, self.detail());
     }
 
-    /// Returns the stretches of the window until a moment; empty if agents report no details.
+    /// Returns the stretches of the window that ended before `until_s`; empty if agents report no details.
     pub(crate) fn moments(&self, until_s: f64) -> Vec<Moment> {
         self.stretches.moments(until_s)
     }
@@ -86,7 +86,7 @@ impl Progress {
         ticks + self.stretches.bytes()
     }
 
-    /// Returns failures by kind and response times, added up over all agents so far.
+    /// Returns failures by kind and response times so far, summed over all agents.
     pub(crate) fn detail(&self) -> TickDetail {
         let mut sum = TickDetail::default();
         self.details.iter().for_each(|detail| sum.merge(detail));
@@ -150,7 +150,7 @@ impl Progress {
         self.rates_by(*FINE_STEPS_S.iter().find(enough).unwrap_or(&STEP_S), (0.0, until_s), completed)
     }
 
-    /// Returns the number of requests that all agents completed until a moment, interpolated between ticks.
+    /// Returns the number of requests that all agents together completed until a moment, interpolated between ticks.
     fn completed_at(&self, t_s: f64) -> f64 {
         self.sum_at(t_s, completed)
     }
@@ -177,7 +177,7 @@ fn every_second(ticks: &mut Vec<Tick>, wanted: impl Fn(usize) -> bool) {
     ticks.retain(|_| places.next().is_some_and(|at| at % 2 == 0 || wanted(at)));
 }
 
-/// Returns true if an agent reports more than ten times a second.
+/// Returns true if an agent sent more than about thirty ticks per second on average.
 fn fine(ticks: &[Tick]) -> bool {
     ticks.len() >= 2 && ticks.last().is_some_and(|last| last.t_s < 0.03 * ticks.len() as f64)
 }
@@ -276,7 +276,7 @@ mod tests {
             "{told:?}"
         );
         assert_eq!(progress.series(0.0, 100.0).step_s, STEP_S);
-        // The server of this test never answers.
+        // From now on, the server gives no answers.
         (1..=ticks).for_each(|i| progress.push(0, tick((ticks + i) as f64 * 0.1, ticks * 10), 1e6));
         assert!(progress.ticks[0].len() <= MAX_TICKS, "{}", progress.ticks[0].len());
     }

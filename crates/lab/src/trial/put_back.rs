@@ -5,8 +5,8 @@ use run::AgentSpec;
 use crate::agents::ask;
 use crate::{Host, Lab, levers};
 
-/// Undoes changes that killed experiments left on this host and on the server's host. Adds a note for each of them to
-/// the run.
+/// Undoes changes that killed experiments left on this host and on the server's host. Adds a note to the run for each
+/// undone change.
 pub(crate) fn put_back(lab: &mut Lab<'_>, server: &dyn Host) {
     let mut notes = levers::put_back();
     if server.is_remote() {

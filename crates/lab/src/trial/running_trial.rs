@@ -27,8 +27,8 @@ const VIEW_INTERVAL: Duration = Duration::from_millis(200);
 const SETTLED_INTERVAL: Duration = Duration::from_millis(5);
 /// Maximum time by which a window is extended while the server gives no answers.
 const MAX_STANDSTILL: Duration = Duration::from_secs(3);
-/// Maximum time, seconds, by which the times in an agent's results may exceed the time that passed on this host,
-/// because clocks differ.
+/// Maximum time, seconds, by which times in an agent's results may exceed the time that has passed on this host. The
+/// clocks of two machines differ.
 const MAX_CLOCK_SKEW_S: f64 = 1.0;
 
 /// Minimum length of a window at the end of a budget, seconds: the shortest that a plan allows.
@@ -90,8 +90,8 @@ impl<'w> RunningTrial<'w> {
     }
 
     /// Waits until judge's test finds the completed rate steady, but no longer than the plan's maximum warm-up. If
-    /// connections open at a limited rate, all `asked` connections must be established, too. A load that began late has
-    /// a shorter warm-up.
+    /// connections open at a limited rate, all `asked` connections must be established, too. If the load began late in
+    /// the budget, the maximum warm-up is shorter.
     pub(crate) fn warm_up(&mut self, plan: &LoadPlan, asked: u64) -> (Steady, TrialEnd) {
         let room_s = (self.left_s(plan) - plan.duration_s).max(plan.least_warmup_s);
         let cap_s = plan.warmup_s.min(room_s).max(0.0);
@@ -128,7 +128,7 @@ impl<'w> RunningTrial<'w> {
         self.enter_at(phase, Origin::after(lead).ns())
     }
 
-    /// Starts a phase on all agents together with the load.
+    /// Starts a phase on all agents at the moment at which the load starts.
     pub(crate) fn enter_at_begin(&mut self, phase: Phase) -> (f64, f64) {
         self.enter_at(phase, self.origin.ns())
     }
@@ -141,16 +141,16 @@ impl<'w> RunningTrial<'w> {
         edge
     }
 
-    /// Returns the seconds until the end of the budget; infinite without one. The slots of an experiment have fixed
-    /// times and do not end early with the budget.
+    /// Returns the seconds until the end of the budget; infinite without a budget. The slots of an experiment have
+    /// fixed times and do not end early with the budget.
     fn left_s(&self, plan: &LoadPlan) -> f64 {
         let end = self.budget_end.filter(|_| plan.slots.is_none());
         end.map_or(f64::INFINITY, |end| end.saturating_duration_since(Instant::now()).as_secs_f64())
     }
 
-    /// Measures for the plan's duration, or until no further measurement is possible. A window does not end while the
-    /// server gives no answers, because its percentiles would not include the waiting requests. No window lasts beyond
-    /// the end of the budget.
+    /// Measures for the plan's duration, or until the trial ends early. A window does not end while the server gives no
+    /// answers, because its percentiles would not include the waiting requests. No window lasts beyond the end of the
+    /// budget.
     pub(crate) fn hold(&mut self, plan: &LoadPlan) -> TrialEnd {
         let begin_s = self.origin.now_s();
         self.progress.stretch(begin_s, plan.duration_s);
@@ -193,8 +193,8 @@ impl<'w> RunningTrial<'w> {
         self.hear_until_over(Instant::now() + Duration::from_millis(100));
     }
 
-    /// Records that agents sent no results. Loadline ends these agents next, so that their end is not reported as a
-    /// failure.
+    /// Records that agents sent no results. Loadline then ends these agents itself, so their end is not reported as a
+    /// failure of their own.
     fn give_up(&mut self, waited: Duration) {
         let why = format!(
             "it sent no results within {:.1} s after its window, so loadline ended it; a stopped process (SIGSTOP) or a host \
@@ -216,8 +216,9 @@ impl<'w> RunningTrial<'w> {
         self.parts.over()
     }
 
-    /// Handles at most one event. Returns the way in which the trial ended, or that the trial continues. No incident
-    /// ends a trial with S-Clients (Banga and Druschel, 1997), not even the loss of a generator.
+    /// Handles at most one event. Returns the reason for which the trial must end early, and [`TrialEnd::InFull`] while
+    /// it may continue. No incident ends a trial with S-Clients (Banga and Druschel, 1997), not even the loss of a
+    /// generator.
     fn listen(&mut self, until: Instant, plan: &LoadPlan) -> TrialEnd {
         self.hear(until);
         if let Some(command) = self.manual_rate.command(plan, self.watch.factor(), self.origin.now_s()) {
@@ -233,8 +234,8 @@ impl<'w> RunningTrial<'w> {
         }
     }
 
-    /// Returns true if an incident ends the trial. Incidents are checked only from time to time, because ten thousand
-    /// ticks may arrive per second.
+    /// Returns true if an incident ends the trial. Incidents are not checked at each call, because ten thousand ticks
+    /// may arrive per second.
     fn broken(&mut self) -> bool {
         let now = Instant::now();
         if now < self.check_at {
@@ -267,7 +268,7 @@ impl<'w> RunningTrial<'w> {
         }
     }
 
-    /// Adds an agent's results, after converting their times from the agent's clock.
+    /// Adds an agent's results, after converting their times from the agent's clock to ours.
     fn part(&mut self, agent: usize, mut part: LoadPart) {
         let ours = |theirs_s| self.group.ours_s(agent, theirs_s);
         for stood in part.pauses.iter_mut().chain(&mut part.held_up) {
@@ -277,7 +278,8 @@ impl<'w> RunningTrial<'w> {
         self.parts.take(agent, part, longest_s, ours);
     }
 
-    /// Updates the live view from time to time, because ten thousand ticks may arrive per second.
+    /// Updates the live view if its interval has passed. Ten thousand ticks may arrive per second, so not each tick
+    /// updates the view.
     fn show(&mut self) {
         let now = Instant::now();
         if self.view_at.is_none_or(|at| now < at) {
@@ -289,7 +291,7 @@ impl<'w> RunningTrial<'w> {
         self.watch.progress(LiveProgress { tick, detail, clients, server });
     }
 
-    /// Handles an agent that ended without sending its results or a reason.
+    /// Handles an agent that ended, or was ended, without sending its results.
     fn gone(&mut self, agent: usize, how: String) {
         let at_s = self.origin.now_s();
         let text = format!("the generator {:?} ended at {at_s:.1} s: {how}", self.group.name(agent));
@@ -298,8 +300,8 @@ impl<'w> RunningTrial<'w> {
         }
     }
 
-    /// Returns the trial: merged results, both sides and the incidents. Also returns the agents, which wait for another
-    /// task.
+    /// Returns the trial: merged results, observations of client and server, and incidents. Also returns the agents,
+    /// which wait for another task.
     pub(crate) fn trial(
         mut self,
         loads: &[&Intensity],
@@ -343,8 +345,8 @@ impl<'w> RunningTrial<'w> {
         }
         trial.notes.extend(missing);
         if self.watch.stop() {
-            // A service manager signals all processes at once, so these generators ended because of the user's stop,
-            // too.
+            // A service manager signals all processes at the same time, so these generators also ended because of the
+            // user's stop.
             self.died.clear();
         }
         let seen = self.samplers.close(&mut trial);
@@ -354,7 +356,8 @@ impl<'w> RunningTrial<'w> {
     }
 }
 
-/// Returns the incidents in order: those of observers and agents, or a silence of the server if there are none.
+/// Returns the incidents that observers and agents saw, in order of time. If there are none, returns a silence of the
+/// server, if there was one.
 fn incidents(mut seen: Vec<Incident>, died: Vec<Incident>, progress: &Progress, window: Window) -> Vec<Incident> {
     // Agents that have started to drain end by themselves, so their end is no incident.
     seen.retain(|i| i.kind != IncidentKind::GeneratorStopped || i.begin_s < window.end_s);

@@ -3,7 +3,7 @@
 
 use run::{Moment, TickDetail};
 
-/// Minimum length of a stretch, seconds. Detailed ticks arrive only five times a second.
+/// Minimum length of a stretch, seconds. Ticks with details arrive only five times per second.
 const MIN_STRETCH_S: f64 = 1.0;
 /// Maximum number of stretches in a measured window.
 const MAX_STRETCHES: f64 = 400.0;
@@ -26,7 +26,8 @@ impl Snapshots {
         Self { step_s: (window_s / MAX_STRETCHES).max(MIN_STRETCH_S), states: vec![(now_s, known)] }
     }
 
-    /// Returns true if a stretch has ended. If a window is longer than planned, it gets no more stretches.
+    /// Returns true if a stretch has ended, so that a snapshot is due. If a window is longer than planned, it gets no
+    /// more stretches.
     pub(crate) fn due(&self, now_s: f64) -> bool {
         let full = self.states.len() as f64 > MAX_STRETCHES + 1.0;
         self.states.last().is_some_and(|(since_s, _)| now_s >= since_s + self.step_s) && !full
@@ -45,7 +46,7 @@ impl Snapshots {
         self.states.capacity() * each
     }
 
-    /// Returns all stretches until a moment.
+    /// Returns all stretches that ended before a moment.
     pub(crate) fn moments(&self, until_s: f64) -> Vec<Moment> {
         let known = self.states.windows(2).filter(|pair| pair[1].0 <= until_s);
         known.map(|pair| between(&pair[0], &pair[1])).collect()

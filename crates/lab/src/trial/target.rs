@@ -1,5 +1,5 @@
-//! Resolution of a target, as written by the user, to an address and a protocol, before anything is sent. Source: RFC
-//! 3986 section 3, RFC 1918, RFC 3927, RFC 4193, RFC 4291.
+//! Resolves a target, as the user wrote it, to an address and a protocol, before anything is sent. Sources: RFC 3986
+//! section 3, RFC 1918, RFC 3927, RFC 4193, RFC 4291.
 
 use std::net::{IpAddr, SocketAddr};
 
@@ -36,7 +36,7 @@ enum Place {
 }
 
 impl ParsedTarget {
-    /// Looks up the host with `look_up`, which must return at least one address.
+    /// Looks up the host with `look_up`. Fails if `look_up` returns no address.
     pub(crate) fn resolved(
         self,
         look_up: impl FnOnce(&str, u16) -> Result<Vec<SocketAddr>, String>,
@@ -57,7 +57,7 @@ impl ParsedTarget {
 }
 
 /// Parses a target and looks up its host name on this host. `asked` is the protocol with settings from flags or from a
-/// plan. The scheme determines the protocol. Its settings are kept if `asked` has the same protocol.
+/// plan. The scheme determines the protocol. The settings in `asked` are kept if they are for this protocol.
 pub fn resolve(target: &str, asked: &Protocol) -> Result<Resolved, LabError> {
     parse(target, asked)?.resolved(look_up)
 }
@@ -127,7 +127,8 @@ fn unknown(scheme: &str) -> String {
     format!("{scheme}:// is not supported{near}; supported are {}://", names.join("://, "))
 }
 
-/// Returns a known scheme that is followed by one colon, but not by `//` or a port, as in `http:127.0.0.1:80`.
+/// Returns a known scheme that is followed by one colon, but not by `//` or a port, as in `http:127.0.0.1:80`. Returns
+/// `None` for other texts.
 fn scheme_without_slashes(authority: &str) -> Option<&str> {
     let (scheme, rest) = authority.split_once(':')?;
     let is_known = PROTOCOLS.iter().flat_map(|row| row.schemes).any(|known| known.name == scheme);
@@ -158,8 +159,8 @@ fn host_and_port(authority: &str) -> Result<(&str, Option<u16>), String> {
     Ok((host, port.transpose()?))
 }
 
-/// Adds brackets to an IPv6 address. If the text before the last colon is also an address, the digits after it count as
-/// the port.
+/// Adds brackets to an IPv6 address. If the text before the last colon is also an address, the digits after this colon
+/// count as the port.
 fn bracketed(authority: &str) -> String {
     let is_address = |text: &str| text.parse::<std::net::Ipv6Addr>().is_ok();
     match authority.rsplit_once(':') {
@@ -168,7 +169,7 @@ fn bracketed(authority: &str) -> String {
     }
 }
 
-/// Returns the flag that sets the credentials for a protocol.
+/// Returns the flag with which the user sets the credentials for a protocol.
 fn credentials_flag(row: &ProtocolSpec) -> &'static str {
     let has = |name: &str| row.flags.iter().any(|flag| flag.name == name);
     match (has("auth-file"), has("header")) {
@@ -178,9 +179,9 @@ fn credentials_flag(row: &ProtocolSpec) -> &'static str {
     }
 }
 
-/// Returns the requested settings if they are for this protocol, otherwise the protocol's default settings. In both
-/// cases, host and path of the target are filled in. If the protocol does not use a path, a path is refused, because
-/// the user would expect it to have an effect.
+/// Returns the settings in `asked` if they are for this protocol, otherwise the protocol's default settings. In both
+/// cases, host and path of the target are filled in. A protocol without paths refuses a path, because the user would
+/// expect the path to have an effect.
 fn protocol(
     (row, scheme): (&ProtocolSpec, &proto::Scheme),
     authority: &str,
@@ -199,7 +200,8 @@ fn protocol(
     Ok(protocol)
 }
 
-/// Returns true if loading an address needs no confirmation: this machine, private and link-local ranges.
+/// Returns true if an address may be loaded without confirmation: an address of this machine, or one in a private or
+/// link-local range.
 pub fn is_own_ground(ip: IpAddr) -> bool {
     match ip {
         IpAddr::V4(v4) => v4.is_loopback() || v4.is_private() || v4.is_link_local() || v4.is_unspecified(),
@@ -210,7 +212,8 @@ pub fn is_own_ground(ip: IpAddr) -> bool {
     }
 }
 
-/// Refuses targets outside of loopback and private networks, unless the user has confirmed to be allowed to load them.
+/// Refuses targets outside of loopback, private and link-local ranges, unless the user has confirmed to be allowed to
+/// load them.
 pub fn check_authorized(target: &str, addr: &Address, authorized: bool) -> Result<(), LabError> {
     let Some(addr) = addr.inet().filter(|addr| !authorized && !is_own_ground(addr.ip())) else { return Ok(()) };
     let digits = target.split("://").last().unwrap_or(target).trim_end_matches('/');
@@ -251,7 +254,7 @@ mod tests {
         assert_eq!(of("http://127.0.0.1:1?x").unwrap().protocol.http().unwrap().path, "/?x");
     }
 
-    /// The default message size is in the protocol's row of the table. It is used if the user gives no size.
+    /// If the user gives no message size, the default size in the protocol's row of the table is used.
     #[test]
     fn a_target_has_the_defaults_of_its_protocols_row() {
         let rows = proto::PROTOCOLS.iter().flat_map(|row| row.schemes.iter().map(move |scheme| (row, scheme)));

@@ -25,7 +25,7 @@ pub struct TargetSetup {
     pub addr: Address,
     /// Observers of client and server.
     pub observation: Observation,
-    /// Load plan of the run, with target and CPUs filled in. Intensity and times differ between trials.
+    /// Load plan of the run, with target and CPUs filled in. Trials change intensity and times.
     pub load: LoadPlan,
     /// Duration of the test request, seconds.
     pub first_s: f64,
@@ -53,7 +53,7 @@ impl TargetSetup {
             };
             lab.host(probe::host_info("localhost", role));
         }
-        // All arrival times are needed here, but the run stores only the beginning of a long list.
+        // The load keeps all arrival times, but the run stores only the beginning of a long list.
         lab.run.plan.load.arrivals.iter_mut().for_each(|arrivals| arrivals.times = None);
         lab.run.plan.load.requests = lab.run.plan.load.requests.as_ref().map(RequestSet::abridged);
         Ok(target_setup)
@@ -159,7 +159,7 @@ impl TargetSetup {
     }
 
     /// Returns the server's side, as found by the observer on the server's host. If possible, a generator on the same
-    /// machine does not use the server's CPUs.
+    /// machine gets CPUs that the server does not use.
     fn server_there(
         lab: &mut Lab<'_>,
         server: &RemoteObserver,
@@ -170,7 +170,7 @@ impl TargetSetup {
         ObservedServer { shared, ..ObservedServer::remote(server) }
     }
 
-    /// Finds the server's processes. If they cannot be seen, the run gets a note and continues.
+    /// Finds the server's processes. If they cannot be seen, the run gets a warning and continues.
     fn find_server(lab: &mut Lab<'_>, addr: &Address, load: &mut LoadPlan) -> Result<Option<ObservedServer>, LabError> {
         let server = match lab.run.plan.target.server_pid {
             Some(pid) => {
@@ -206,7 +206,7 @@ impl TargetSetup {
         &*self.server_host
     }
 
-    /// Returns the hosts on which a lever is used; none if the lever is a different load.
+    /// Returns the hosts on which a lever is used; empty if the lever is a different load.
     pub(crate) fn hosts_of(&self, place: LeverHost) -> Vec<&dyn Host> {
         match place {
             LeverHost::Load => Vec::new(),
@@ -230,7 +230,7 @@ impl TargetSetup {
     }
 }
 
-/// Records the other hosts of the run, and adds a note if the server's processes cannot be seen.
+/// Records the other hosts of the run, and adds a warning if the server's processes cannot be seen.
 pub(super) fn note_remote_hosts(lab: &mut Lab<'_>, clients: &[RemoteObserver], server: Option<&RemoteObserver>) {
     clients.iter().chain(server).for_each(|observer| lab.host(observer.found().host.clone()));
     if let Some((host, why)) = server.and_then(|server| Some((server.host(), server.found().missing.as_ref()?))) {
@@ -238,7 +238,7 @@ pub(super) fn note_remote_hosts(lab: &mut Lab<'_>, clients: &[RemoteObserver], s
     }
 }
 
-/// Returns the server's side, for a process that the user named. The error says why this process is not a server.
+/// Returns the server's side for a process that the user named. The error says why this process is not a server.
 fn named(pid: u32, addr: &Address) -> Result<Found, String> {
     let found = probe::named_server(pid, Some(addr.clone())).map_err(|e| e.to_string())?;
     if probe::holds_sockets(&found.pids) == Some(false) {
@@ -249,8 +249,8 @@ fn named(pid: u32, addr: &Address) -> Result<Found, String> {
     Ok(found)
 }
 
-/// Adds a note if other processes listen at the target, but not the named process, its ancestors or its descendants.
-/// `own` contains the named process and its descendants.
+/// Adds a warning if processes listen at the target, but none of them is the named process, an ancestor or a descendant
+/// of it. `own` contains the named process and its descendants.
 fn note_other_owner(lab: &mut Lab<'_>, (pid, own): (u32, &[u32]), addr: &Address) {
     let Ok(owners) = probe::find_server(addr.clone()) else { return };
     let related = owners.pids.iter().any(|owner| own.contains(owner) || probe::with_descendants(*owner).contains(&pid));
@@ -273,8 +273,8 @@ fn keep_off(lab: &mut Lab<'_>, load: &mut LoadPlan, server: &[u32]) -> bool {
     cpus.shared()
 }
 
-/// Sends the test request before any load and returns its duration in seconds. If the answer counts as a failure the
-/// run ends, because every request would fail in this way.
+/// Sends the test request before any load and returns its duration in seconds. If the answer counts as a failure, the
+/// run ends, because every request of the load would fail, too.
 fn test_request(lab: &mut Lab<'_>, asker: &Asker<'_>, addr: &Address, load: &LoadPlan) -> Result<f64, LabError> {
     let target = lab.run.plan.target.url.clone();
     let fail = |why| LabError::Preflight { target: target.clone(), why };
@@ -302,7 +302,8 @@ fn test_request(lab: &mut Lab<'_>, asker: &Asker<'_>, addr: &Address, load: &Loa
     Ok(first.took_us / 1e6)
 }
 
-/// Returns the testbed of `loadline testbed` in which this process runs on one host and the server on another.
+/// Returns the testbed of `loadline testbed` in which this process is on one host and the server on another; `None` if
+/// there is none.
 fn joined(server: &ObservedServer) -> Option<Joining> {
     let there = server.netns_pid.or(server.pids.first().copied())?;
     testbed::named::joining(std::process::id(), there)

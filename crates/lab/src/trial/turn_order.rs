@@ -1,7 +1,8 @@
-//! Order in which alternatives take turns. The order within pairs is random, so that it cannot coincide with periodic
-//! events. The order is also balanced, so that a steady drift of the machine affects both sides equally.
+//! Order in which alternatives take turns, such as two servers. The order within pairs is random, so that it cannot
+//! coincide with periodic events. The order is also balanced, so that a steady drift of the machine affects all
+//! alternatives equally.
 
-/// Random balanced order of two sides: of every two pairs, each side comes first in one.
+/// Random balanced order of two alternatives ("sides", 0 and 1). Of every two pairs, each side comes first in one.
 pub(crate) struct TurnOrder {
     random: fastrand::Rng,
     /// Side that comes first in the second of two pairs; `None` once that pair is drawn.
@@ -23,7 +24,7 @@ impl TurnOrder {
     }
 }
 
-/// Minimum number of rounds through the alternatives, from which their scatter can be estimated.
+/// Number of rounds through the alternatives: the minimum from which their scatter can be estimated.
 pub(crate) const ROUNDS: usize = 3;
 
 /// Returns the alternative that has a given turn. Every second round has the reverse order, so that a steady drift of

@@ -6,12 +6,13 @@ use run::number::count;
 
 use super::conduct::Load;
 
-/// Maximum share of answers without a request. With a larger share, a p99 may consist of such answers.
+/// Maximum share of answers that may belong to no request. With a larger share, a p99 may consist of such answers.
 const MAX_DOUBTFUL_SHARE: f64 = 0.01;
 /// Flag that makes answers without a request recognizable, in protocols that have this flag.
 const TELLING_FLAG: &str = "answer-message";
 
-/// Returns the reason, with advice, why the trial has no rate and no response time; `None` if it has them.
+/// Returns the reason, with advice, why the rate and the response time of the trial are unknown; `None` if they are
+/// known.
 pub(super) fn refusal(trial: &Trial, loads: &[Load<'_>]) -> Option<String> {
     let tally = &trial.tally;
     if tally.doubtful_share() <= MAX_DOUBTFUL_SHARE {

@@ -1,4 +1,5 @@
-//! Interface for reports during a run, and for the user's wish to stop. The conductor itself prints nothing.
+//! Interface for reports to the user during a run, and for the user's wish to stop. The conductor itself prints
+//! nothing.
 
 use run::{Run, Side, Tick, TickDetail, Trial};
 
@@ -15,8 +16,8 @@ pub struct LiveProgress {
     pub server: Option<Side>,
 }
 
-/// Interface of the conductor to the user. Every method has a default, so that tests need to implement none. If two
-/// servers are loaded at once, each uses this value from its own thread.
+/// Interface of the conductor to the user. Every method has a default, so that tests need to implement none. A watch
+/// can be used in another thread, because two servers may be loaded at the same time.
 pub trait Watch: Send {
     /// Announces a phase of the run and its expected length, seconds.
     fn phase(&mut self, _name: &str, _expected_s: f64) {}
@@ -30,13 +31,13 @@ pub trait Watch: Send {
         false
     }
 
-    /// Reports the state of the trial a few times a second.
+    /// Reports the state of the trial a few times per second.
     fn progress(&mut self, _now: LiveProgress) {}
 
     /// Reports a trial that was added to the run.
     fn trial(&mut self, _trial: &Trial) {}
 
-    /// Reports the run after each trial. The run's conclusions may be older than its trials.
+    /// Reports the run after each trial. The run's findings may be older than its trials.
     fn so_far(&mut self, _run: &Run) {}
 
     /// Reports a note that was added to the run.

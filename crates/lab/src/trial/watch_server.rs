@@ -8,8 +8,8 @@ use crate::observe::hosts::Hosts;
 use crate::observe::{Observation, ObservedServer};
 use crate::{Lab, LabError, Point, Watch};
 
-/// Observes the server on its host or on this one: the process named in the plan, or the process that listens at an
-/// address. The observation ends after the plan's duration, when the user stops it, or when the server ends.
+/// Observes the server on its host: the process named in the plan, or the process that listens at an address. The
+/// observation ends after the plan's duration, when the user stops it, or when the server ends.
 pub fn watch_server(
     plan: Plan,
     listener: Option<Address>,
@@ -30,7 +30,7 @@ pub fn watch_server(
     lab.finish()
 }
 
-/// Returns observers for a server on another host, if the plan names one.
+/// Returns observers for a server on another host if the plan names such a host, and `None` otherwise.
 fn there(lab: &mut Lab<'_>, hosts: &Hosts, listener: Option<Address>) -> Result<Option<Observation>, LabError> {
     let pid = lab.run.plan.target.server_pid;
     let Some(observer) = hosts.observe_server(lab.program(), pid, listener, &lab.run.plan.observe)? else {
@@ -44,7 +44,7 @@ fn there(lab: &mut Lab<'_>, hosts: &Hosts, listener: Option<Address>) -> Result<
     Ok(Some(Observation::of_server_alone(watched).with_hosts(Vec::new(), Some(observer))))
 }
 
-/// Returns the processes to observe on this machine.
+/// Returns the server whose processes are observed on this machine.
 fn here(lab: &mut Lab<'_>, listener: Option<Address>) -> Result<ObservedServer, LabError> {
     let fail = |why: String| LabError::set_up("watching a server", why);
     let found = match (lab.run.plan.target.server_pid, listener) {

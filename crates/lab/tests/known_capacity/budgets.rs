@@ -10,10 +10,10 @@ use crate::disturbances::undisturbed;
 use crate::known::{COVERED, Found, Known, Ratios, SEEDS};
 use crate::models::{m_m_1, median, own_objective, server, slow_application, slow_slots};
 
-/// A third of the usual time gives the same capacity, but with a wider interval. In an earlier version, ten seconds
-/// were enough for only one window and thus no interval (M/M/1 of 8 ms, default limit on the median). The search sends
-/// only about six hundred requests, and each window begins with an empty queue. The estimate is 8 % too high on
-/// average. Its interval includes this error.
+/// A search in a third of the usual time finds the same capacity, but with a wider interval. In an earlier version, ten
+/// seconds were enough for only one window and thus no interval (M/M/1 of 8 ms, default limit on the median). The
+/// search sends only about six hundred requests, and each window begins with an empty queue. The estimate is 8 % too
+/// high on average, but the interval is wide enough for this error.
 #[test]
 fn ten_seconds_of_a_slow_server_have_windows_enough_for_an_interval() {
     let mut slow = Known::queue("M/M/1 of 8 ms, p50", server(Service::Exponential, 8000, 1), 55_450.0, |us| {
@@ -69,8 +69,8 @@ fn a_search_ends_when_its_interval_is_narrow_enough() {
     assert!(few < many && half <= 0.085, "{few} windows to {half}, {many} to the end of the budget");
 }
 
-/// The server has ten slots of 10 ms per request, and thus completes 1,000/s. Other programs delayed the test request,
-/// which took 70 ms. An earlier version then started its search at 74/s, and reported a capacity of 149/s.
+/// The server has ten workers that need 10 ms per request, and thus completes 1,000/s. Other programs delayed the test
+/// request, which took 70 ms. An earlier version then started its search at 74/s, and reported a capacity of 149/s.
 #[test]
 fn a_slow_test_request_does_not_end_the_search_far_below_the_capacity() {
     for (seed, budget_s) in (1..=SEEDS).flat_map(|seed| [(seed, 8.0), (seed, 10.0)]) {
@@ -83,7 +83,8 @@ fn a_slow_test_request_does_not_end_the_search_far_below_the_capacity() {
     }
 }
 
-/// If the budget ends before any rate fails, the capacity is a lower bound, and is at most the highest offered rate.
+/// If the budget ends before any rate fails, the search must report a lower bound of the capacity. The bound is at most
+/// the highest offered rate.
 #[test]
 fn a_search_without_a_failed_rate_gives_a_lower_bound() {
     let mut bounds = 0;
@@ -116,7 +117,7 @@ fn a_limit_that_refuses_nearly_all_of_a_closed_loop_is_found() {
     }
 }
 
-/// The search gets the time that an experiment cannot use, and stays within the whole budget.
+/// If an experiment cannot use its time, the search gets this time. The run still stays within the whole budget.
 #[test]
 fn the_search_takes_time_that_an_experiment_cannot_use() {
     let slow = slow_application();

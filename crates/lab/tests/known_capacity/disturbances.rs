@@ -2,33 +2,36 @@
 
 use testkit::{Drift, Neighbour, Pauses, VirtualServer};
 
-/// Stops the machine for 2.5 ms three times in two seconds. Each stop is several times as long as the median's limit.
+/// Stops the machine about three times in two seconds, for 2.5 ms on average. Each stop is several times as long as a
+/// response of `own_objective` without load.
 pub(crate) fn stuttering(server: VirtualServer) -> VirtualServer {
     server.paused(Pauses { rate: 1.5, mean_s: 0.0025 })
 }
 
-/// Stops the machine for 20 ms every other second.
+/// Stops the machine about every other second, for 20 ms on average.
 pub(crate) fn pausing(server: VirtualServer) -> VirtualServer {
     server.paused(Pauses { rate: 0.5, mean_s: 0.02 })
 }
 
-/// Changes the machine's speed by 8 % from one window to the next.
+/// Changes the machine's speed randomly, with a standard deviation of 8 % and a time scale of one second (about one
+/// window).
 pub(crate) fn drifting(server: VirtualServer) -> VirtualServer {
     server.drifting(Drift { sd: 0.08, forgets_s: 1.0 })
 }
 
-/// Changes the machine's speed by 3 %, but more slowly.
+/// Changes the machine's speed randomly, with a standard deviation of 3 % and a time scale of four seconds.
 pub(crate) fn wandering(server: VirtualServer) -> VirtualServer {
     server.drifting(Drift { sd: 0.03, forgets_s: 4.0 })
 }
 
-/// Changes the machine's speed by 8 %, but so slowly that one run sees little of the change.
+/// Changes the machine's speed randomly, with a standard deviation of 8 %, but so slowly that one run sees little of
+/// the change.
 pub(crate) fn slowly(server: VirtualServer) -> VirtualServer {
     server.drifting(Drift { sd: 0.08, forgets_s: 20.0 })
 }
 
-/// Stops the server itself once for 1.5 s, at a random moment of the search. The meter of machine pauses does not see
-/// this stop.
+/// Stops the server itself once for 1.5 s, at a random moment of the search. The meter of pauses does not see this
+/// stop, because the machine continues.
 pub(crate) fn stalling(server: VirtualServer) -> VirtualServer {
     let seed = server.seed() as f64;
     server.stalled(12.0 + 12.0 * (seed * 0.618_034).fract(), 1.5)
@@ -40,7 +43,8 @@ pub(crate) fn beside_a_program(server: VirtualServer) -> VirtualServer {
     server.beside(&[Neighbour { begin_s, length_s: 8.0, share: 0.5 }])
 }
 
-/// Starts programs again and again, each for 0.1 to 3 s. They take 5 to 100 % of the server's CPU, a fifth of the time.
+/// Starts programs again and again, each for 0.1 to 3 s. Each program takes 5 to 100 % of the server's CPU. Programs
+/// run in a fifth of the time.
 pub(crate) fn beside_many_programs(server: VirtualServer) -> VirtualServer {
     let mut random = fastrand::Rng::with_seed(server.seed() ^ 0xbe51de);
     let mut begin_s = 0.0;

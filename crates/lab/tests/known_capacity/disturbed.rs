@@ -1,4 +1,4 @@
-//! Searches on machines that stop or change their speed, and searches of servers that stop.
+//! Searches on machines that stop or change their speed, and searches on servers that stop.
 
 use crate::disturbances::{
     beside_a_program, beside_many_programs, drifting, pausing, stalling, stuttering, undisturbed, wandering,
@@ -21,7 +21,7 @@ fn pauses_of_the_machine_are_no_figure_of_the_server() {
     m_m_1().holds(SEEDS, pausing);
 }
 
-/// Contradictory windows widen the interval until it contains the machine's average capacity.
+/// Windows that contradict each other widen the interval, until it contains the machine's average capacity.
 #[test]
 fn a_median_is_found_and_on_a_machine_whose_speed_changes_less_sharply() {
     let (alone, changing) = (median().holds(SEEDS, undisturbed), median().holds(SEEDS, drifting));
@@ -41,7 +41,7 @@ fn one_stall_of_a_slow_server_bends_little() {
     slow_application().holds(SEEDS, stalling);
 }
 
-/// Another program takes half of the server's CPU for 8 of 30 s.
+/// Another program takes half of the server's CPU during 8 of 30 s.
 #[test]
 fn a_program_that_runs_for_a_while_does_not_bend_the_capacity() {
     let found = own_objective().holds(SEEDS, beside_a_program);
@@ -66,7 +66,7 @@ fn a_run_beside_another_program_names_its_share() {
     assert!(told, "{:?}", run.findings.trust.warnings);
 }
 
-/// The pauses that are left out are counted, and the capacity including them is reported, too.
+/// The pauses that are left out must be counted, and the capacity including them must be reported, too.
 #[test]
 fn a_run_has_both_figures_with_the_pauses_and_without() {
     let run = pausing(m_m_1().at(1)).find().unwrap();

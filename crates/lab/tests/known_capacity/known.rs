@@ -7,11 +7,11 @@ use testkit::VirtualServer;
 /// Number of runs of each model: in quick tests, and for the long table.
 pub(crate) const SEEDS: u64 = 12;
 pub(crate) const HUNDREDS: u64 = 200;
-/// Largest allowed bias, as a share of the capacity.
+/// Maximum allowed bias, as a share of the capacity.
 pub(crate) const BIAS: f64 = 0.02;
 /// Minimum share of intervals that must contain the exact capacity.
 pub(crate) const COVERED: f64 = 0.93;
-/// Share of requests that may exceed the limit: the objective is a 99th percentile.
+/// Share of requests that may exceed the limit, because the objective is a 99th percentile.
 pub(crate) const SLOW: f64 = 0.01;
 
 /// A server whose capacity is known.
@@ -26,7 +26,7 @@ pub(crate) struct Known {
 }
 
 impl Known {
-    /// Returns a queue whose objective limits the 99th percentile, microseconds.
+    /// Returns a queue whose objective limits the 99th percentile (microseconds).
     pub(crate) fn queue(name: &'static str, server: SimServer, p99_us: f64, capacity: fn(f64) -> f64) -> Self {
         let mut plan = Plan::default();
         plan.objective.p99_us = Some(p99_us);
@@ -41,18 +41,18 @@ impl Known {
         VirtualServer::new(self.server.clone(), self.plan.clone(), seed)
     }
 
-    /// Runs searches with these seeds and returns their results.
+    /// Runs a search with each of these seeds and returns the results.
     pub(crate) fn found(&self, seeds: u64, stage: impl Fn(VirtualServer) -> VirtualServer) -> Found {
         Found((1..=seeds).map(|seed| Ratios::of(&stage(self.at(seed)).find().unwrap(), self.exact())).collect())
     }
 
-    /// Checks the results of searches against the exact capacity, and returns them.
+    /// Runs a search with each of these seeds, checks the results against the exact capacity, and returns them.
     pub(crate) fn holds(&self, seeds: u64, stage: impl Fn(VirtualServer) -> VirtualServer) -> Found {
         let found = self.found(seeds, stage);
         println!("{:<26} {:>7.0} {found}", self.name, self.exact());
         let (bias, slack) = (found.mean() - 1.0, 2.0 * found.sd() / (seeds as f64).sqrt());
         assert!(bias.abs() <= BIAS + if seeds < HUNDREDS { slack } else { 0.0 }, "{}: bias {bias:+.3}", self.name);
-        // With few runs, chance allows this much lower share: two standard deviations of a binomial count.
+        // With few runs, the share of intervals may be lower by chance: by two standard deviations of a binomial count.
         let chance = 2.0 * (COVERED * (1.0 - COVERED) / seeds as f64).sqrt();
         let least = COVERED - if seeds < HUNDREDS { chance } else { 0.0 };
         assert!(found.covered() >= least, "{}: {:.2} covered", self.name, found.covered());
@@ -60,7 +60,7 @@ impl Known {
     }
 }
 
-/// Results of one run, as ratios to the exact capacity; 0 if no rate passed.
+/// Results of one run, as ratios to the exact capacity; 0 if no rate met the objective.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Ratios {
     pub(crate) rate: f64,

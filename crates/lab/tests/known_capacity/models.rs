@@ -29,7 +29,7 @@ pub(crate) fn m_m_8() -> Known {
     Known::queue("M/M/8, p99", server(Service::Exponential, 800, 8), 8000.0, mm8)
 }
 
-/// Returns M/M/1 with a limit on the median: half of the requests may exceed it.
+/// Returns M/M/1 with a limit on the median, so that half of the requests may exceed the limit.
 pub(crate) fn median() -> Known {
     let mut known = Known::queue("M/M/1, p50", server(Service::Exponential, 100, 1), 693.0, |us| {
         mm1_capacity(10_000.0, 0.5, us / 1e6)
@@ -39,7 +39,7 @@ pub(crate) fn median() -> Known {
     known
 }
 
-/// Returns M/M/1 with a limit on the mean, which is 1 / (mu - lambda).
+/// Returns M/M/1 with a limit on the mean response time, which is 1 / (mu - lambda).
 pub(crate) fn mean() -> Known {
     let mut known = Known::queue("M/M/1, mean", server(Service::Exponential, 100, 1), 1000.0, |us| 10_000.0 - 1e6 / us);
     known.plan.objective.p99_us = None;
@@ -74,7 +74,7 @@ pub(crate) fn own_objective() -> Known {
 }
 
 /// Returns a server with exponential service times of 5 ms, as in many applications, and with the default objective of
-/// `find`. With so few requests, the gaps between arrivals are equal, so the queue is D/M/1.
+/// `find`. With so few requests, the search uses equal gaps between arrivals, so the queue is D/M/1.
 pub(crate) fn slow_application() -> Known {
     let capacity = |p50_us: f64| dm1_capacity(200.0, 0.5, p50_us / 1e6);
     let mut known =
@@ -84,7 +84,8 @@ pub(crate) fn slow_application() -> Known {
     known
 }
 
-/// Returns a server with a token bucket of 20 tokens, refilled with 6000 per second; other requests are refused.
+/// Returns a server with a token bucket of 20 tokens, which gets 6000 tokens per second. Requests without a token are
+/// refused.
 pub(crate) fn bucket() -> Known {
     let limit = Some(TokenBucket { rate: 6000, burst: 20 });
     let mut plan = Plan::default();
@@ -98,7 +99,7 @@ pub(crate) fn bucket() -> Known {
     }
 }
 
-/// Returns a server with eight slots of 8 ms per request, and the default objective of `find`.
+/// Returns a server with eight workers that need 8 ms per request on average, and with the default objective of `find`.
 pub(crate) fn slow_slots() -> Known {
     let capacity = |p50_us: f64| highest(1000.0, |rate| mmc_tail(8, 125.0, rate, p50_us / 1e6) <= 0.5);
     let mut known =

@@ -1,5 +1,5 @@
-//! Searches whose time ends too early: their budget is short, agents start slowly, and other programs disturb them.
-//! Each result must either say that it is a lower bound, or be close to the true capacity.
+//! Searches whose time ends too early, because their budget is short, agents start slowly, and other programs disturb
+//! them. Each result must either say that it is a lower bound, or be close to the true capacity.
 
 use load::Service;
 use run::{Capacity, Plan};
@@ -11,9 +11,9 @@ use crate::models::server;
 const DRAWS: u64 = 30;
 const MANY_DRAWS: u64 = 300;
 
-/// A search of a random server.
+/// A search on a random server, and its result.
 struct Draw {
-    /// Number of requests per second that fills all workers.
+    /// True capacity: the number of requests per second that keeps all workers busy.
     truth: f64,
     budget_s: f64,
     around_s: f64,
@@ -21,8 +21,8 @@ struct Draw {
     capacity: Capacity,
 }
 
-/// Searches for the capacity of a server with 1 to 128 workers and up to 8,000 requests per second, on a machine that
-/// starts agents within 0.03 to 0.6 s.
+/// Searches for the capacity of a server with 1 to 128 workers and up to 8,000 requests per second. Starting agents
+/// takes 0.03 to 0.6 s on the server's machine.
 fn draw(seed: u64, busy: bool, budget: Option<f64>) -> Draw {
     let mut random = fastrand::Rng::with_seed(seed);
     let mut between = |low: f64, high: f64| low * (high / low).powf(random.f64());
@@ -49,8 +49,8 @@ impl Draw {
     }
 }
 
-/// Runs short searches, and each search that ended too early once more with the budget that it asked for. No result may
-/// be far too low without saying that it is a lower bound.
+/// Runs short searches. Each search that ended too early runs once more with the budget that it asked for. No result
+/// may be far too low without saying that it is a lower bound.
 fn holds(draws: u64, busy: bool) {
     let all: Vec<Draw> = (1..=draws).map(|seed| draw(seed, busy, None)).collect();
     let longer = |(seed, d): (u64, &Draw)| Some(draw(seed, busy, Some(d.capacity.needed_s?)));
@@ -67,7 +67,7 @@ fn holds(draws: u64, busy: bool) {
         again.len(),
         low.len()
     );
-    // One of 850 searches had an interval far below the capacity.
+    // At most one search in 200 may have an interval far below the capacity. One of 850 searches had one.
     assert!(low.len() * 200 <= all.len() + again.len(), "{} are far too low without a word", low.len());
     assert!(early > 0 && still * 5 <= again.len(), "{still} of {} are bounds again", again.len());
 }

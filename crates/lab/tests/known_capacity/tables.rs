@@ -16,8 +16,8 @@ fn hundreds_of_runs() {
 }
 
 /// Prints the rows for machines whose speed changes. If the speed changes more slowly than a whole search takes, the
-/// row is printed but not checked. A single run cannot observe such changes, so fewer of its intervals contain the
-/// capacity than they should.
+/// row is printed but not checked. A single run cannot observe such slow changes, so too few intervals contain the
+/// capacity.
 #[test]
 #[ignore = "hundreds of runs of half a minute in virtual time: minutes"]
 fn hundreds_of_runs_at_changing_speed() {
@@ -29,7 +29,7 @@ fn hundreds_of_runs_at_changing_speed() {
     println!("by 8 %, more slowly than a run lasts: {}", median().found(HUNDREDS, slowly));
 }
 
-/// Prints the last rows of the table.
+/// Prints the last rows of the table: machines with pauses.
 #[test]
 #[ignore = "hundreds of runs of half a minute in virtual time: minutes"]
 fn hundreds_of_runs_with_pauses() {

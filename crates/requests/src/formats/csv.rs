@@ -15,7 +15,7 @@ pub(crate) const FORMAT: FormatSpec = FormatSpec {
     read,
 };
 
-/// Names of each column in the first line, in lower case.
+/// Accepted names of each column, in lower case.
 const URL: &[&str] = &["url", "path", "uri"];
 const METHOD: &[&str] = &["method"];
 const WEIGHT: &[&str] = &["weight", "count"];
@@ -34,7 +34,7 @@ impl Columns {
         self.names.iter().position(|name| names.contains(&name.as_str()))
     }
 
-    /// Returns a remark that names the columns that are not used.
+    /// Returns a remark that names the columns that are not used; `None` if all are used.
     fn unused(&self) -> Option<String> {
         let known = [URL, METHOD, WEIGHT, NAME, CLASS].concat();
         let unused: Vec<&str> =
@@ -43,7 +43,8 @@ impl Columns {
     }
 }
 
-/// Reads the names of the columns from the first line that is no comment; `None` if no column has URLs.
+/// Reads the names of the columns from the first line that is neither empty nor a comment. Returns `None` if no column
+/// has URLs.
 fn columns(text: &str) -> Option<Columns> {
     let mut lines = text.trim_start_matches('\u{feff}').lines().map(str::trim);
     let first = lines.find(|line| !line.is_empty() && !line.starts_with('#'))?;

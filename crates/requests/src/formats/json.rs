@@ -1,10 +1,12 @@
-//! Error messages for JSON texts: the place, the text there, and for a missing key the key that was probably meant.
+//! Error messages for JSON texts. Each message has the place of the error and the text there. For a missing key, the
+//! message also names the key that was probably meant.
 
 use crate::error::{ReadError, place, shown};
 
-/// Longest key that is suggested for a misspelt one, bytes. Longer keys in the file are not compared.
+/// Maximum length, bytes, of a key in the file that may be a misspelt form of a missing key. Longer keys are not
+/// compared.
 const MAX_SUGGESTED_KEY: usize = 40;
-/// Bytes shown before the place of an error.
+/// Number of bytes shown before the place of an error.
 const CONTEXT_BYTES: usize = 24;
 
 /// A JSON object in a text: the index where it begins, and its keys with their indexes.
@@ -13,7 +15,7 @@ struct Object<'a> {
     keys: Vec<(usize, &'a str)>,
 }
 
-/// Turns an error of serde_json into one with a place and advice.
+/// Turns an error of serde_json into an error with a place and advice.
 pub(super) fn explain(file: &str, text: &str, what: &str, error: &serde_json::Error) -> ReadError {
     let at = index(text, error.line(), error.column());
     let words = words(error);
@@ -25,7 +27,7 @@ pub(super) fn explain(file: &str, text: &str, what: &str, error: &serde_json::Er
     ReadError { file: file.into(), place: Some(place(text, at)), message: format!("{what}: {message}") }
 }
 
-/// Returns place and message of a key that an object lacks.
+/// Returns the place of an object that lacks a key, and the message about the key.
 fn explain_missing(text: &str, name: &str, object: &Object<'_>) -> (usize, String) {
     let keys = object.keys.iter().filter(|(_, key)| key.len() <= MAX_SUGGESTED_KEY);
     let near = run::nearest(name, keys.clone().map(|(_, key)| *key));
@@ -35,13 +37,13 @@ fn explain_missing(text: &str, name: &str, object: &Object<'_>) -> (usize, Strin
     }
 }
 
-/// Returns the index just after the byte at a line and column of serde_json, whose columns count bytes.
+/// Returns the index just after the byte at a line and column of a serde_json error. These columns count bytes.
 fn index(text: &str, line: usize, column: usize) -> usize {
     let begin: usize = text.split_inclusive('\n').take(line.saturating_sub(1)).map(str::len).sum();
     (begin + column).min(text.len())
 }
 
-/// Quotes the text around an index, within its line.
+/// Quotes the text around an index, beginning in the same line.
 fn around(text: &str, at: usize) -> String {
     let line = text[..boundary(text, at)].rfind('\n').map_or(0, |end| end + 1);
     shown(&text[boundary(text, at.saturating_sub(CONTEXT_BYTES)).max(line)..])
@@ -80,7 +82,7 @@ fn object_that_ends(text: &str, end: usize) -> Option<Object<'_>> {
     None
 }
 
-/// Returns the index after the closing quote of the string that begins at `at`.
+/// Returns the index after the closing quote of the string that begins at `at`; `None` if the string is not closed.
 fn end_of_string(bytes: &[u8], at: usize) -> Option<usize> {
     let mut escaped = false;
     let end = bytes[at + 1..].iter().position(|byte| {
@@ -91,7 +93,8 @@ fn end_of_string(bytes: &[u8], at: usize) -> Option<usize> {
     end.map(|end| at + 1 + end + 1)
 }
 
-/// Returns the message of serde_json without its place, which the caller adds.
+/// Returns the message of a serde_json error without its place, which the caller adds. A likely correction is added to
+/// the message.
 pub(super) fn words(error: &serde_json::Error) -> String {
     let text = error.to_string();
     run::add_suggestion(text.rfind(" at line ").map_or(text.as_str(), |at| &text[..at]))

@@ -1,4 +1,4 @@
-//! Table of the formats.
+//! Table of the formats of request files.
 
 mod csv;
 mod curl;

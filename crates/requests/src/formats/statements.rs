@@ -1,4 +1,5 @@
-//! Statements of SQL, one per line. A comment line such as `-- name=lookup weight=3` is for the next statement.
+//! SQL statements, one per line. A comment line such as `-- name=lookup weight=3` sets name and weight of the next
+//! statement.
 
 use run::{RequestPlan, STATEMENT_METHOD};
 
@@ -17,14 +18,15 @@ pub(crate) const FORMAT: FormatSpec = FormatSpec {
     read,
 };
 
-/// First words of statements.
+/// First words of SQL statements.
 const FIRST_WORDS: &[&str] = &[
     "ANALYZE", "BEGIN", "CALL", "COMMIT", "CREATE", "DELETE", "DO", "DROP", "EXECUTE", "EXPLAIN", "INSERT", "LOCK",
     "MERGE", "NOTIFY", "REFRESH", "RESET", "ROLLBACK", "SELECT", "SET", "SHOW", "START", "TABLE", "TRUNCATE", "UPDATE",
     "VACUUM", "VALUES", "WITH",
 ];
 
-/// Returns true if a line begins like a statement. A method of HTTP before a URL, such as `DELETE http://host/`, does not.
+/// Returns true if a line begins like an SQL statement. A line that begins with an HTTP method and a URL, such as
+/// `DELETE http://host/`, is no statement.
 fn is_statement(line: &str) -> bool {
     let mut words = line.split([' ', '\t', '(', ';']);
     let (first, second) = (words.next().unwrap_or_default(), words.next().unwrap_or_default());
@@ -46,12 +48,12 @@ fn read(source: &Source<'_>) -> Result<Imported, ReadError> {
     Ok(all)
 }
 
-/// Returns the request for a statement, with the settings of the comment before it.
+/// Returns the request for a statement, with the settings of the comments before it.
 fn statement(text: &str, settings: RequestPlan) -> RequestPlan {
     RequestPlan { method: STATEMENT_METHOD.into(), body: text.trim_end_matches(';').into(), ..settings }
 }
 
-/// Reads the settings in a comment, in any order. Other comments have none.
+/// Reads the settings in a comment, in any order. A comment without settings changes nothing.
 fn read_comment(comment: &str, next: &mut RequestPlan) -> Result<(), String> {
     for (name, value) in comment.split_whitespace().filter_map(|word| word.split_once('=')) {
         match name {

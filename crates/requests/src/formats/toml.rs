@@ -1,4 +1,4 @@
-//! Requests in TOML, a format to write by hand and to save.
+//! Requests in TOML: the format for requests that users write by hand, and for saved requests.
 
 use std::collections::BTreeMap;
 
@@ -29,7 +29,7 @@ pub(crate) const FORMAT: FormatSpec = FormatSpec {
     read,
 };
 
-/// Returns true if a text begins a JSON array: `[` before an object, a text or the end of the line.
+/// Returns true if a text begins like a JSON array: with `[` before an object, a string or `]`.
 pub(crate) fn is_json_array(text: &str) -> bool {
     let inside = text.trim_start().strip_prefix('[').map(str::trim_start);
     inside.is_some_and(|rest| rest.starts_with(['{', '"', ']']))
@@ -39,7 +39,7 @@ pub(crate) fn is_json_array(text: &str) -> bool {
 #[serde(deny_unknown_fields)]
 struct File {
     order: Option<RequestOrder>,
-    /// True if the file is sent as written: no `{{…}}` and no `$env:NAME` is filled in.
+    /// True if the requests are sent as written: no `{{…}}` and no `$env:NAME` is filled in.
     #[serde(default)]
     verbatim: bool,
     #[serde(default)]
@@ -64,7 +64,7 @@ struct Entry {
     capture: BTreeMap<String, Spanned<String>>,
 }
 
-/// Headers: a table, or a list of pairs where a name occurs twice.
+/// Headers: a table, or a list of pairs if a name occurs twice.
 #[derive(Default)]
 struct Headers(Vec<(String, String)>);
 
@@ -159,7 +159,7 @@ fn found(entry: Entry, at: usize, folder: &std::path::Path) -> Result<Found, (us
     Ok(Found::new(request, url))
 }
 
-/// Checks the names and sources of values captured from responses.
+/// Checks the name and source of each value that is captured from responses.
 fn captures(all: BTreeMap<String, Spanned<String>>) -> Result<BTreeMap<String, String>, (usize, String)> {
     let one = |(name, from): (String, Spanned<String>)| {
         let (at, from) = (from.span().start, from.into_inner());
@@ -177,7 +177,7 @@ fn captures(all: BTreeMap<String, Spanned<String>>) -> Result<BTreeMap<String, S
     all.into_iter().map(one).collect()
 }
 
-/// Splits a URL whose placeholders, such as `{{random 1 9}}`, may contain blanks.
+/// Splits a URL with placeholders, such as `{{random 1 9}}`. The placeholders may contain blanks.
 fn split_with_placeholders(url: &str) -> Result<SplitUrl, String> {
     let (mut plain, mut places, mut rest) = (String::new(), Vec::new(), url);
     while let Some((begin, end)) = rest.find("{{").and_then(|at| Some((at, at + rest[at..].find("}}")? + 2))) {
@@ -242,8 +242,8 @@ pub fn to_toml(set: &RequestSet) -> String {
     out
 }
 
-/// Returns true if a request contains text that looks like a placeholder and would be filled in when the saved file is
-/// read.
+/// Returns true if a request contains text that looks like a placeholder. Without `verbatim`, this text would be
+/// replaced when the saved file is read.
 fn would_be_filled(request: &RequestPlan) -> bool {
     let holds = |text: &String| text.contains("{{") || text.contains("$env:");
     [&request.path, &request.body].into_iter().any(holds)

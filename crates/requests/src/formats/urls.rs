@@ -1,4 +1,5 @@
-//! A list of URLs, one per line. A method other than GET stands before the URL. The sign `#` begins a comment.
+//! A list of URLs, one per line. A method other than GET is written before the URL. A line that begins with `#` is a
+//! comment.
 
 use run::RequestPlan;
 
@@ -18,7 +19,7 @@ pub(crate) const FORMAT: FormatSpec = FormatSpec {
     read,
 };
 
-/// Returns the lines that are neither empty nor comments: line number, column and text.
+/// Returns the lines that are neither empty nor comments: line number, column of the first character, and text.
 fn lines(text: &str) -> impl Iterator<Item = (usize, usize, &str)> {
     (1..).zip(text.lines()).filter_map(|(number, line)| {
         let said = line.trim();
@@ -41,7 +42,8 @@ fn read(source: &Source<'_>) -> Result<Imported, ReadError> {
     unreadable.leave_out_of(all)
 }
 
-/// Returns a remark if every URL ends with a comma and a number, which may be meant as a weight.
+/// Returns a remark if every URL ends with a comma and a number, and `None` otherwise. The number may be meant as a
+/// weight.
 fn numbered(all: &[Found]) -> Option<String> {
     let has_number =
         |found: &Found| found.request.path.rsplit_once(',').is_some_and(|(_, end)| end.parse::<f64>().is_ok());
@@ -68,7 +70,7 @@ fn parse_line(line: &str) -> Result<Found, String> {
     Ok(Found::new(request, url::split(target)?))
 }
 
-/// Returns true for `/path 3` or `http://host/path 3`. The number may be a weight, or a status from a log.
+/// Returns true for a line like `/path 3` or `http://host/path 3`. The number may be a weight, or a status from a log.
 fn is_weighted(line: &str) -> bool {
     let mut words = line.split_whitespace();
     let (target, number) = (words.next().unwrap_or_default(), words.next().unwrap_or_default());

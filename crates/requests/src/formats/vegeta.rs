@@ -1,4 +1,4 @@
-//! Vegeta's targets. In the JSON form, each line is an object with method, url, header and body (base64).
+//! Vegeta's targets. In their JSON form, each line is an object with method, url, header and body (base64).
 
 use std::collections::BTreeMap;
 
@@ -30,7 +30,7 @@ fn first_line(text: &str) -> &str {
     text.lines().map(str::trim).find(|line| !line.is_empty()).unwrap_or_default()
 }
 
-/// Returns true if a text begins like JSON targets, and not like a log in JSON.
+/// Returns true if a text begins like vegeta's JSON targets, and not like a log in JSON.
 fn is_json(text: &str) -> bool {
     let line = first_line(text);
     let looks = line.starts_with('{') && line.contains("\"method\"") && line.contains("\"url\"");

@@ -11,7 +11,8 @@ use crate::row::MAX_LINES_LOOKED_AT;
 use crate::unreadable::Unreadable;
 use crate::url;
 
-/// Returns true if a text has a target with headers or a body. Targets without them are also a list of URLs.
+/// Returns true if a text has a target with headers or a body. A text without headers and bodies can also be read as a
+/// list of URLs.
 pub(super) fn matches(text: &str) -> bool {
     let lines: Vec<&str> = text.lines().map(str::trim).take(MAX_LINES_LOOKED_AT).collect();
     lines.windows(2).any(|pair| begins_target(pair[0]) && (header(pair[1]).is_some() || pair[1].starts_with('@')))
@@ -23,17 +24,17 @@ fn begins_target(line: &str) -> bool {
     line.len() > method.len() && !method.is_empty() && method.bytes().all(|byte| byte.is_ascii_uppercase())
 }
 
-/// Returns name and value of a header line; `None` for another line, such as a URL.
+/// Returns name and value of a header line; `None` for any other line, such as a URL.
 fn header(line: &str) -> Option<(&str, &str)> {
     let (name, value) = line.split_once(':').map(|(name, value)| (name.trim(), value.trim()))?;
     let is_token = name.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"!#$%&'*+-.^_`|~".contains(&byte));
     (is_token && !name.is_empty() && !value.is_empty() && !value.starts_with("//")).then_some((name, value))
 }
 
-/// Lines of one target, with their numbers from 1.
+/// Lines of one target, with their line numbers, counted from 1.
 type Target<'a> = Vec<(usize, &'a str)>;
 
-/// Divides a text into targets. Comments stand between targets.
+/// Divides a text into targets, without comments.
 fn targets(text: &str) -> Vec<Target<'_>> {
     let (mut all, mut target): (Vec<Target<'_>>, Target<'_>) = (Vec::new(), Vec::new());
     for (number, line) in (1..).zip(text.lines().map(str::trim)) {
@@ -58,7 +59,7 @@ pub(super) fn read(source: &Source<'_>) -> Result<Imported, ReadError> {
     unreadable.leave_out_of(all)
 }
 
-/// Returns the request of a target, or the number of a line and its error.
+/// Returns the request of a target, or the number of the line with an error, and the error.
 fn request(target: &Target<'_>, folder: &Path) -> Result<Found, (usize, String)> {
     let (first, rest) = target.split_first().ok_or_else(|| (1, "it is empty".to_owned()))?;
     let at = |line: usize| move |why: String| (line, why);
@@ -88,7 +89,7 @@ fn request(target: &Target<'_>, folder: &Path) -> Result<Found, (usize, String)>
 mod tests {
     use super::*;
 
-    /// Writes a body beside the targets, and reads them.
+    /// Writes a body file beside the targets, and reads the targets.
     fn read_with_body(text: &str) -> Imported {
         let folder = tempfile::tempdir().unwrap();
         std::fs::write(folder.path().join("body.json"), b"{\"a\":1}\n").unwrap();

@@ -1,7 +1,8 @@
-//! Splits shell command lines into words and notes where each begins.
+//! Splits shell command lines into words, and records the index at which each word begins.
 //!
-//! Understands quotes, escapes, `$'…'` and lines that continue after a backslash. `;`, `&`, `|` and line ends separate
-//! commands. A variable or a command substitution in a word is an error, because only a shell knows its value.
+//! The splitter understands quotes, escapes, `$'…'` and lines that continue after a backslash. `;`, `&`, `|` and line
+//! ends separate commands. A variable or a command substitution in a word is an error, because only a shell knows its
+//! value.
 
 /// A word with the index at which it begins. Escapes in `$'…'` may make bytes that are not UTF-8.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -10,7 +11,7 @@ pub(super) struct Word {
     pub(super) at: usize,
 }
 
-/// An error: index in the text, and message.
+/// An error: byte index in the text, and message.
 pub(super) type PlacedError = (usize, &'static str);
 
 const WINDOWS: &str =
@@ -18,11 +19,11 @@ const WINDOWS: &str =
 const VARIABLE: &str = "a variable or a command of the shell is not filled in here; write its value in its place, or \
                         escape the character as \\$ or \\` to send it";
 
-/// Words of one command, or the error for which the command cannot be read.
+/// Words of one command, or the error because of which the command cannot be read.
 pub(super) type Command = Result<Vec<Word>, PlacedError>;
 
-/// Splits a text into commands, and each command into words. After a command that cannot be read, continues at the next
-/// line that begins like a command. Fails if the text is for another shell.
+/// Splits a text into commands, and each command into words. After a command that cannot be read, reading continues at
+/// the next line that begins with `curl`. Fails if the text is for another shell.
 pub(super) fn commands(text: &str) -> Result<Vec<Command>, PlacedError> {
     if let Some(at) = caret_of_windows(text) {
         return Err((at, WINDOWS));
@@ -57,7 +58,8 @@ pub(super) fn commands(text: &str) -> Result<Vec<Command>, PlacedError> {
     Ok(all)
 }
 
-/// Returns the index of the first line after an error that begins with the name of the program.
+/// Returns the index of the first line after an error that begins with `curl`, or the length of the text if there is
+/// none.
 fn next_command(text: &str, error_at: usize) -> usize {
     let mut line_at = 0;
     let lines = text.split_inclusive('\n').map(|line| {
@@ -69,8 +71,8 @@ fn next_command(text: &str, error_at: usize) -> usize {
     later.next().map_or(text.len(), |(begin, _)| begin)
 }
 
-/// Finds a caret with which browsers escape characters for cmd.exe. Only lines for other shells contain single
-/// quotation marks.
+/// Finds a caret (`^`) with which browsers escape characters for cmd.exe. A text with single quotation marks is for
+/// another shell, so it has no such caret.
 fn caret_of_windows(text: &str) -> Option<usize> {
     let single = text.match_indices('\'').any(|(at, _)| at == 0 || text[..at].ends_with([' ', '\t', '\n', '$', '=']));
     let escapes = |at: usize| {
@@ -149,7 +151,7 @@ impl Reader<'_> {
         }
     }
 
-    /// Reads up to the closing quote. `escape` reads a backslash sequence; it returns false if the sequence has no
+    /// Reads up to the closing quote. `escape` reads a backslash sequence, and returns false if this sequence has no
     /// special meaning.
     fn read_quoted(
         &mut self,
@@ -184,7 +186,7 @@ impl Reader<'_> {
         Ok(next.is_some())
     }
 
-    /// Reads an escape of ANSI-C quoting (`$'…'` in bash; its manual, section 3.1.2.4).
+    /// Reads an escape of ANSI-C quoting (`$'…'`). Source: the manual of bash, section 3.1.2.4.
     fn ansi_escape(&mut self, to: &mut Vec<u8>) -> Result<bool, PlacedError> {
         let begin = self.at;
         self.next();
@@ -219,7 +221,7 @@ impl Reader<'_> {
         Ok(true)
     }
 
-    /// Reads `\uHHHH` or `\UHHHHHHHH`. Browsers write a character beyond U+FFFF as two halves.
+    /// Reads `\uHHHH` or `\UHHHHHHHH`. Browsers write a character beyond U+FFFF as two surrogates (`\uHHHH\uHHHH`).
     fn unicode(&mut self, letter: char, begin: usize, to: &mut Vec<u8>) -> Result<(), PlacedError> {
         let mut code = self.number(if letter == 'u' { 4 } else { 8 }, 16);
         if (0xd800..0xdc00).contains(&code) && self.text[self.at..].starts_with("\\u") {

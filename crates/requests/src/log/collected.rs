@@ -18,7 +18,7 @@ const MAX_DIFFERENT: usize = 1_000_000;
 const MAX_TIMES: usize = 1_000_000;
 /// Maximum length of a line, bytes.
 pub(super) const MAX_LINE_BYTES: u64 = 64 * 1024;
-/// Usual methods, which some logs have in small letters. Methods are case-sensitive (RFC 9110, section 9.1).
+/// Usual methods, which some logs write in small letters. Methods are case-sensitive (RFC 9110, section 9.1).
 const USUAL: &[&str] = &["GET", "HEAD", "OPTIONS", "POST", "PUT", "PATCH", "DELETE", "CONNECT", "TRACE"];
 /// Statuses that servers write to their logs, but never send. The server closed the connection without an answer
 /// (nginx: 444), or the client closed it first (nginx: 499, AWS load balancers: 460).
@@ -28,7 +28,7 @@ pub(super) const NEVER_SENT: &[u16] = &[444, 460, 499];
 #[derive(Default)]
 pub(super) struct CollectedLog {
     pub(super) indexes: HashMap<(String, String), u32>,
-    /// Per request: how often it was made, and the number of its responses with status 400 or above, by status.
+    /// Per request: how often it was made, and the number of its responses with each status of 400 or above.
     pub(super) counts: Vec<(u64, HashMap<u16, u64>)>,
     /// Time of each request, seconds since the epoch, and its index in `counts`.
     pub(super) times: Vec<(f64, u32)>,
@@ -98,7 +98,7 @@ impl CollectedLog {
         }
     }
 
-    /// Returns the index of a request in `counts`, or the reason for which it is left out.
+    /// Returns the index of a request in `counts`, or the reason why the request is left out.
     fn index_of_request(&mut self, logged: &Logged, options: &ReplayOptions) -> Result<u32, String> {
         let method = self.method(&logged.method);
         *self.summary.methods.entry(method.clone()).or_default() += 1;
@@ -127,7 +127,7 @@ impl CollectedLog {
         Ok(index)
     }
 
-    /// Returns a method in capitals if it is a usual one.
+    /// Returns a method, in capitals if it is a usual one.
     fn method(&mut self, method: &str) -> String {
         let capitals = method.to_ascii_uppercase();
         if capitals == method || !USUAL.contains(&capitals.as_str()) {
@@ -161,7 +161,8 @@ impl CollectedLog {
         }
     }
 
-    /// Returns the server of a request if it differs from the server of the log's first request with a full URL.
+    /// Returns the server of a request if it differs from the server of the log's first request with a full URL, and
+    /// `None` otherwise.
     fn other_origin(&mut self, origin: Option<String>) -> Option<String> {
         let origin = origin?;
         let first = self.origin.get_or_insert_with(|| origin.clone());

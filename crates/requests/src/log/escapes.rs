@@ -1,5 +1,5 @@
-//! Escapes that servers write into logs. nginx writes `\xHH`, Apache also `\"`, `\\` and `\n` (its documentation of
-//! `mod_log_config`, "Format Notes").
+//! Escapes that servers write into logs. nginx writes `\xHH`, and Apache also writes `\"`, `\\` and `\n` (documentation
+//! of its `mod_log_config`, "Format Notes").
 
 use std::borrow::Cow;
 
@@ -48,7 +48,7 @@ fn undo(path: &str, all: bool) -> String {
     out + rest
 }
 
-/// Returns the control character of an escape of one letter.
+/// Returns the control character of an escape of one letter, such as `n`; `None` for other letters.
 fn control(letter: u8) -> Option<u8> {
     Some(match letter {
         b'n' => b'\n',
@@ -61,8 +61,8 @@ fn control(letter: u8) -> Option<u8> {
     })
 }
 
-/// Adds a byte: a quotation mark or a byte beyond ASCII as `%HH`. Control characters are kept, so such a path is later
-/// refused.
+/// Adds a byte to a path. A quotation mark or a byte beyond ASCII becomes `%HH`. Control characters are kept, so a path
+/// with one is later refused.
 fn push_byte(out: &mut String, byte: u8) {
     match byte {
         b'"' | 0x80.. => *out += &format!("%{byte:02X}"),
@@ -70,7 +70,8 @@ fn push_byte(out: &mut String, byte: u8) {
     }
 }
 
-/// Doubles the backslash before `\xHH`, so that JSON reads the escape as text. Returns `None` without such an escape.
+/// Doubles the backslash before `\xHH`, so that a JSON parser reads the escape as text. Returns `None` if there is no
+/// such escape.
 pub(super) fn hex_escapes_as_text(line: &str) -> Option<String> {
     let (mut out, mut escaped, mut found) = (String::with_capacity(line.len() + 16), false, false);
     for c in line.chars() {

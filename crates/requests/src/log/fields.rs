@@ -46,7 +46,7 @@ const STATUS: &[&str] = &[
 ];
 
 impl Fields {
-    /// Returns the names of common configurations, after the user's own (`time=…,path=…`).
+    /// Returns the user's own field names (`time=…,path=…`), followed by the names of common configurations.
     pub(super) fn new(given: &str) -> Result<Self, String> {
         let list = |names: &[&str]| names.iter().map(|name| (*name).to_owned()).collect();
         let (request, method, path) = (list(REQUEST), list(METHOD), list(PATH));

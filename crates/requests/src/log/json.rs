@@ -7,7 +7,7 @@ use super::fields::Fields;
 use super::line::{Logged, code, is_method, request};
 use super::time;
 
-/// Parses a line. The error is a column, from 1, and a message.
+/// Parses a line. The error has a column, counted from 1, and a message.
 pub(super) fn parse(line: &str, fields: &Fields) -> Result<Logged, (usize, String)> {
     let (value, escaped) = value(line).map_err(|e| (e.column().max(1), format!("no JSON: {e}")))?;
     let text = |names: &[String]| names.iter().find_map(|name| find_field(&value, name));
@@ -30,7 +30,7 @@ pub(super) fn parse(line: &str, fields: &Fields) -> Result<Logged, (usize, Strin
 }
 
 /// Reads the JSON of a line. nginx without `escape=json` writes `\xHH`, which is not valid JSON. The returned flag is
-/// true if escapes `\xHH` were kept as text.
+/// true if such escapes were kept as text.
 fn value(line: &str) -> Result<(Value, bool), serde_json::Error> {
     serde_json::from_str(line).map(|value| (value, false)).or_else(|error| {
         let repaired = hex_escapes_as_text(line).and_then(|line| serde_json::from_str(&line).ok());
@@ -38,7 +38,7 @@ fn value(line: &str) -> Result<(Value, bool), serde_json::Error> {
     })
 }
 
-/// Finds a text or a number, also in a nested object: `http.request.path`.
+/// Finds a text or a number by its field name. The name of a field in a nested object has dots: `http.request.path`.
 fn find_field(value: &Value, name: &str) -> Option<String> {
     let found = value.get(name).or_else(|| name.split('.').try_fold(value, |value, part| value.get(part)))?;
     match found {

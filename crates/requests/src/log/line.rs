@@ -3,10 +3,10 @@
 use super::escapes::unescaped;
 use super::time;
 
-/// The request of one line.
+/// The request that one line records.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct Logged {
-    /// Time, seconds since the epoch.
+    /// Time of the request, seconds since the epoch; `None` if the line has none.
     pub(super) at_s: Option<f64>,
     pub(super) method: String,
     pub(super) path: String,
@@ -21,7 +21,7 @@ impl Logged {
 }
 
 /// Parses a line whose request is in quotation marks: `host ident user [time] "METHOD path HTTP/1.1" status bytes …`.
-/// The error is a column, from 1, and a message.
+/// The error has a column, counted from 1, and a message.
 pub(super) fn plain(line: &str) -> Result<Logged, (usize, String)> {
     let quoted = quoted_fields(line)?;
     let first = *quoted.first().ok_or((1, "there is no \"request\"".to_owned()))?;
@@ -42,7 +42,7 @@ pub(super) fn plain(line: &str) -> Result<Logged, (usize, String)> {
     })
 }
 
-/// Returns begin and end of the text of each field in quotation marks.
+/// Returns the byte range (begin and end) of each field in quotation marks, without the marks.
 fn quoted_fields(line: &str) -> Result<Vec<(usize, usize)>, (usize, String)> {
     let (mut all, mut at) = (Vec::new(), 0);
     while let Some(open) = line[at..].find('"').map(|n| at + n) {
@@ -51,7 +51,7 @@ fn quoted_fields(line: &str) -> Result<Vec<(usize, usize)>, (usize, String)> {
                 all.push((open + 1, open + 1 + length));
                 at = open + length + 2;
             }
-            // A log that is still being written may end within a later field.
+            // A log that is still being written may end in the middle of a later field.
             None if all.is_empty() => return Err((open + 1, "a \"request\" is not closed".to_owned())),
             None => break,
         }
@@ -59,7 +59,7 @@ fn quoted_fields(line: &str) -> Result<Vec<(usize, usize)>, (usize, String)> {
     Ok(all)
 }
 
-/// Returns the index of the closing quote: the first one that no backslash escapes.
+/// Returns the index of the closing quote, which is the first quote that no backslash escapes; `None` if there is none.
 fn closing_quote(text: &str) -> Option<usize> {
     let mut escaped = false;
     for (at, byte) in text.bytes().enumerate() {
@@ -72,8 +72,8 @@ fn closing_quote(text: &str) -> Option<usize> {
     None
 }
 
-/// Splits the request line of a log, such as `GET /path HTTP/1.1`, into method and path. Bytes that the server wrote as
-/// escapes (`\x22`) are restored. The path may contain spaces.
+/// Splits the request line of a log, such as `GET /path HTTP/1.1`, into method and path. Escapes that the server wrote
+/// (`\x22`) are undone. The path may contain spaces.
 pub(super) fn request(text: &str) -> Result<(String, String), String> {
     let not_one = || format!("{} is not a request", crate::error::shown(text));
     let (method, rest) = text.split_once(' ').ok_or_else(not_one)?;
@@ -93,8 +93,8 @@ pub(super) fn is_method(word: &str) -> bool {
     !word.is_empty() && word.bytes().all(|b| b.is_ascii_alphabetic() || b"-_.".contains(&b))
 }
 
-/// Finds the status in the text around the request: directly after it, in a field named `status`, after the times of
-/// HAProxy or of a load balancer of AWS, or directly before the request.
+/// Finds the status in the text around the request. It is directly after the request, in a field named `status`, after
+/// the times of HAProxy or of an AWS load balancer, or directly before the request.
 fn status(before: &str, behind: &str) -> Option<u16> {
     let next = fields(behind).next().and_then(code);
     let named = || fields(behind).chain(fields(before)).find_map(named_code);
@@ -105,9 +105,9 @@ fn status(before: &str, behind: &str) -> Option<u16> {
     next.or_else(named).or_else(haproxy).or_else(|| balancer_status(before)).or_else(|| only_number(before))
 }
 
-/// Returns the status in a log of an AWS load balancer. Before the request, its lines have three times, the status sent
-/// to the client, the status from the server or `-`, and the received and the sent bytes (Elastic Load Balancing's
-/// manual, "Access logs").
+/// Returns the status in a log of an AWS load balancer. In such a log, each line has, before the request, three times,
+/// the status sent to the client, the status from the server or `-`, and the received and the sent bytes (Elastic Load
+/// Balancing's manual, "Access logs").
 fn balancer_status(before: &str) -> Option<u16> {
     let mut last: Vec<&str> = fields(before).rev().take(7).collect();
     last.reverse();
@@ -118,8 +118,8 @@ fn balancer_status(before: &str) -> Option<u16> {
     code(sent).filter(|_| are_times && are_bytes && has_server)
 }
 
-/// Returns the status directly before the request, if no other number is between it and the time. Of several numbers,
-/// any may be a size or a duration.
+/// Returns the status directly before the request, if there is no other number between the time and the request. If
+/// there are several numbers, each may be a size or a duration.
 fn only_number(before: &str) -> Option<u16> {
     let after_time = before.rsplit(']').next().unwrap_or_default();
     let is_number = |field: &&str| field.parse::<f64>().is_ok_and(|number| number < time::MIN_EPOCH_S);
@@ -127,13 +127,13 @@ fn only_number(before: &str) -> Option<u16> {
     (fields(after_time).filter(is_number).count() == 1).then_some(status)
 }
 
-/// Returns the fields of a text, which blanks, `|` or `,` separate, without their quotation marks and brackets.
+/// Returns the fields of a text, without their quotation marks and brackets. Blanks, `|` and `,` separate fields.
 fn fields(text: &str) -> impl DoubleEndedIterator<Item = &str> {
     let parts = text.split([' ', '\t', '|', ',']).map(|part| part.trim_matches(['"', '[', ']']));
     parts.filter(|part| !part.is_empty())
 }
 
-/// Parses a status of three digits.
+/// Parses a status of three digits; `None` for other texts.
 pub(super) fn code(text: &str) -> Option<u16> {
     let digits = text.len() == 3 && text.bytes().all(|b| b.is_ascii_digit());
     text.parse().ok().filter(|code| digits && (100..600).contains(code))
@@ -146,7 +146,7 @@ fn named_code(field: &str) -> Option<u16> {
     known.iter().any(|known| name.eq_ignore_ascii_case(known)).then(|| code(value.trim_matches('"')))?
 }
 
-/// Returns true if a field is HAProxy's list of times, such as `10/0/30/69/109` (HAProxy's manual, section 8.2.3).
+/// Returns true if a field is HAProxy's list of five times, such as `10/0/30/69/109` (HAProxy's manual, section 8.2.3).
 fn is_timers(field: &str) -> bool {
     let number = |part: &str| part.trim_start_matches(['+', '-']).parse::<u64>().is_ok();
     field.split('/').count() == 5 && field.split('/').all(number)
@@ -201,7 +201,7 @@ mod tests {
         }
     }
 
-    /// An earlier version took the number of sent bytes, directly before the request, for the status.
+    /// An earlier version took the number of sent bytes, which is directly before the request, for the status.
     #[test]
     fn logs_of_aws_load_balancers_have_the_status_before_the_bytes() {
         let application = "2018-07-02T22:23:00.186641Z app/lb/50dc 192.168.131.39:2817 10.0.0.1:80";

@@ -14,7 +14,8 @@ use crate::found::left_out_words;
 pub struct Replay {
     /// Distinct requests, most frequent first. The weight of a request is its number of occurrences in the log.
     pub requests: Vec<RequestPlan>,
-    /// Every request with a time, in order: microseconds since the first, and its index in `requests`.
+    /// Every request with a time, in order of time: microseconds since the first one, and the index of the request in
+    /// `requests`.
     pub times: Vec<(u64, u16)>,
     /// Number of requests left out, by reason.
     pub left_out: BTreeMap<String, u64>,
@@ -39,7 +40,7 @@ impl Replay {
     }
 }
 
-/// Returns the error about a log without a request to make.
+/// Returns the error about a log that has no request to replay.
 fn no_request(log: CollectedLog, file: &str) -> ReadError {
     let (place, why) = match log.first_bad {
         Some((line, column, why)) => (Some((line, column)), format!("no line is a request to make: {why}")),
@@ -49,7 +50,8 @@ fn no_request(log: CollectedLog, file: &str) -> ReadError {
     ReadError { file: file.into(), place, message }
 }
 
-/// Returns the most frequent requests, and the index among them of each counted request. The others are left out.
+/// Returns the most frequent requests. Also returns, for each counted request, its index in this list; `None` for a
+/// request that is left out.
 fn most_frequent(log: &mut CollectedLog) -> (Vec<RequestPlan>, Vec<Option<u16>>) {
     let mut different: Vec<((String, String), u32)> = std::mem::take(&mut log.indexes).into_iter().collect();
     let count = |place: u32| log.counts[place as usize].0;
@@ -68,8 +70,8 @@ fn most_frequent(log: &mut CollectedLog) -> (Vec<RequestPlan>, Vec<Option<u16>>)
     (requests.collect(), items)
 }
 
-/// Returns the times in microseconds since the first, with the index of each request. Requests of whole seconds are
-/// spread over their second.
+/// Returns the times in microseconds since the first one, with the index of each request. If the log has only whole
+/// seconds, the requests of each second are spread over that second.
 fn since_first(mut times: Vec<(f64, u32)>, whole: bool, items: &[Option<u16>]) -> Vec<(u64, u16)> {
     times.sort_by(|a, b| a.0.total_cmp(&b.0));
     if whole {
@@ -79,7 +81,7 @@ fn since_first(mut times: Vec<(f64, u32)>, whole: bool, items: &[Option<u16>]) -
     times.iter().filter_map(|(at, place)| Some((((at - first) * 1e6) as u64, items[*place as usize]?))).collect()
 }
 
-/// Spreads the requests of each second evenly over that second, for a log of whole seconds.
+/// Spreads the requests of each second evenly over that second, for a log that records only whole seconds.
 fn spread(times: &mut [(f64, u32)]) {
     for second in times.chunk_by_mut(|a, b| a.0 == b.0) {
         let n = second.len() as f64;
@@ -92,7 +94,7 @@ fn request(method: String, path: String, made: u64, bad: &HashMap<u16, u64>) -> 
     let first = path.split(['/', '?']).nth(1).unwrap_or_default();
     let folder = path[1..].contains('/');
     let class = if folder { format!("{method} /{first}/") } else { format!("{method} /{first}") };
-    // If a request mostly got one error status, the replay expects this status.
+    // If more than half of a request's responses had the same error status, the replay expects this status.
     let usual = bad.iter().max_by_key(|(status, n)| (**n, **status)).filter(|(_, n)| **n * 2 > made);
     RequestPlan {
         method,

@@ -6,9 +6,9 @@ const SAFE: &[&str] = &["GET", "HEAD", "OPTIONS"];
 /// Selection of the requests of a log to replay.
 #[derive(Clone, Debug, Default)]
 pub struct ReplayOptions {
-    /// Allowed methods besides the safe ones, such as POST.
+    /// Allowed methods in addition to the safe ones, such as POST.
     pub allow: Vec<String>,
-    /// Field names of JSON lines: `path=uri,time=at`.
+    /// User's own field names of JSON lines, such as `path=uri,time=at`.
     pub fields: String,
 }
 

@@ -1,4 +1,4 @@
-//! Trials that are added to the run, and the file of the run.
+//! Adds trials to the run, and writes the run's file.
 
 use run::{RequestPlan, Run, Tally, Trial};
 
@@ -6,7 +6,7 @@ use super::Lab;
 use crate::LabError;
 
 impl Lab<'_> {
-    /// Adds a request outside of trials, such as the test request, to the counts of the next kept trial.
+    /// Adds a request outside of trials, such as the test request, to the counts of the next trial that is kept.
     pub fn count(&mut self, single: &Tally) {
         self.single.merge(single);
     }
@@ -30,8 +30,8 @@ impl Lab<'_> {
         self.run.trials.push(trial);
     }
 
-    /// Adds a trial to the run, computes its counters and costs, and writes the run. Conclusions are drawn only when
-    /// they are needed: see [`Lab::save`].
+    /// Adds a trial to the run, computes its counters and costs, and writes the run. The findings are computed only
+    /// when they are needed (see [`Lab::save`]).
     pub fn keep(&mut self, mut trial: Trial) -> Result<&Trial, LabError> {
         let began_s = self.elapsed_s();
         trial.repeat = self.repeat;
@@ -58,8 +58,8 @@ impl Lab<'_> {
         Ok(&self.run.trials[last])
     }
 
-    /// Judges the run so far and writes `run.json`. Errors of writing are ignored. The file is marked as interrupted,
-    /// in case this process is killed.
+    /// Judges the run so far and writes `run.json`. If writing fails, the user is told once, and the run continues. The
+    /// file is marked as interrupted, in case this process is killed.
     pub fn save(&mut self) -> Result<(), LabError> {
         let began_s = self.elapsed_s();
         // The last repeat of an interrupted run is incomplete, so judge ignores it.
@@ -74,7 +74,7 @@ impl Lab<'_> {
         Ok(())
     }
 
-    /// Writes `run.json`. Errors of writing are ignored.
+    /// Writes `run.json`. If writing fails, the user is told once.
     fn write(&mut self) {
         self.run.elapsed_s = self.elapsed_s();
         self.run.interrupted = self.is_unfinished();
@@ -91,14 +91,14 @@ impl Lab<'_> {
     /// continues, and its result is shown.
     fn warn_unsaved(&mut self, error: &run::RunDirError) {
         if !self.unsaved {
-            // The error at the end of the run gives the path and the advice.
+            // The error message at the end of the run gives the path and the advice.
             self.watch.alert(&format!("not saved so far, to be tried again at the end: {}", error.why_unwritten()));
             self.unsaved = true;
         }
     }
 }
 
-/// To save space, drops the sampled threads of all trials except the one that the findings describe.
+/// To save space, drops the sampled threads and databases of all trials except those that the findings describe.
 fn drop_other_profiles(run: &mut Run) {
     let kept = [run.sampled_trial(), run.cpu_sampled_trial()];
     let others = run.trials.iter_mut().enumerate().filter(|(at, _)| !kept.contains(&Some(*at)));

@@ -1,4 +1,4 @@
-//! Silences in a load: times without an answer.
+//! Silences in a load: times in which no answer came.
 
 use run::{ErrorKind, Incident, IncidentKind, NOTHING_LISTENS, Tick, Window};
 
@@ -6,14 +6,15 @@ use super::{Progress, STEP_S, errors, in_flight};
 
 /// Shortest silence that counts as an incident, seconds.
 const MIN_SILENCE_S: f64 = 0.5;
-/// Share of a silence's requests that must have failed for the failures to explain the silence.
+/// Minimum share of refused connects among the failures in a silence. With this share, the silence is explained by a
+/// server that no longer listens.
 const MOST_FAILURES: f64 = 0.5;
-/// Minimum number of answers missing in a silence, so that the gaps of a light load do not count.
+/// Minimum number of answers that are missing in a silence, so that the gaps of a light load do not count.
 const MIN_MISSED_ANSWERS: f64 = 20.0;
 
 impl Progress {
     /// Returns the longest part of the window in which no agent counted a completed request, although requests were in
-    /// flight. Ticks are a tenth of a second apart, so the real silence may be up to two ticks longer.
+    /// flight. Ticks are a tenth of a second apart, so the real silence may be longer by up to two tenths.
     pub(crate) fn longest_silence(&self, begin_s: f64, end_s: f64) -> Option<Window> {
         let mut silent = vec![Window { begin_s, end_s }];
         for ticks in &self.ticks {
@@ -23,8 +24,8 @@ impl Progress {
         silent.into_iter().filter(waits).max_by(|a, b| a.length_s().total_cmp(&b.length_s()))
     }
 
-    /// Returns the longest silence of the window, if requests were due and, at the rate of the remaining window, at
-    /// least [`MIN_MISSED_ANSWERS`] answers are missing.
+    /// Returns the longest silence of the window, if requests were due and at least [`MIN_MISSED_ANSWERS`] answers are
+    /// missing. The number of missing answers follows from the rate in the rest of the window.
     pub(crate) fn silence(&self, begin_s: f64, end_s: f64) -> Option<Incident> {
         let rates = self.rates(begin_s, end_s);
         let (at, steps) = longest_zero(&rates);
@@ -38,7 +39,8 @@ impl Progress {
         Some(self.silent(from, from + length_s))
     }
 
-    /// Returns a silence that began at or before `begin_s` and lasted until the end, if requests timed out.
+    /// Returns a silence that began at or before `begin_s` and lasts until the newest ticks, if requests failed in this
+    /// time.
     fn nothing(&self, begin_s: f64) -> Option<Incident> {
         let until = self.known_until();
         let came = self.completed_at(until) > self.completed_at(begin_s);
@@ -68,7 +70,7 @@ impl Progress {
     }
 }
 
-/// Returns the times in which an agent's count of completed requests stayed the same for at least two ticks.
+/// Returns the times in which an agent's count of completed requests stayed the same from one tick to a later one.
 fn standstills(ticks: &[Tick]) -> Vec<Window> {
     let still = ticks.chunk_by(|a, b| a.completed == b.completed);
     let ends = still.filter_map(|run| Some(Window { begin_s: run.first()?.t_s, end_s: run.last()?.t_s }));

@@ -26,7 +26,7 @@ pub(crate) const FORMAT: FormatSpec = FormatSpec {
     read,
 };
 
-/// An error: index in the text, and message.
+/// An error: byte index in the text, and message.
 type PlacedError = (usize, String);
 
 /// Returns true if a word is the name of the program.
@@ -62,7 +62,7 @@ fn request_of(words: &[Word], folder: &std::path::Path) -> Result<(Found, Vec<&'
     Ok((parsed.request()?, remarks))
 }
 
-/// Reads the request of one command line: the value of `--curl`.
+/// Reads the request of one command line, which is the value of `--curl`.
 pub fn command(text: &str) -> Result<Imported, ReadError> {
     let all = read(&Source { file: "--curl", text, folder: std::path::Path::new(".") })?;
     match all.found.len() + all.left_out.values().sum::<u64>() as usize {
@@ -75,16 +75,15 @@ pub fn command(text: &str) -> Result<Imported, ReadError> {
     }
 }
 
-/// Effects of the options read so far.
+/// Effects of the options that were read so far.
 #[derive(Default)]
 struct ParsedOptions {
     method: Option<String>,
-    /// Headers that the option `-H` gives. These headers replace headers from other options, in any order of the
-    /// options.
+    /// Headers from the option `-H`. They replace headers from other options, wherever these are on the command line.
     headers: Vec<(String, String)>,
-    /// Headers that other options give, such as `-A`.
+    /// Headers from other options, such as `-A`.
     made: Vec<(&'static str, String)>,
-    /// Headers that the command line removes: `-H 'NAME:'`.
+    /// Headers that the command line removes, with `-H 'NAME:'`.
     removed: Vec<String>,
     cookies: Vec<String>,
     data: Option<Vec<u8>>,
@@ -98,7 +97,7 @@ struct ParsedOptions {
     remarks: Vec<&'static str>,
 }
 
-/// Value of an option, with the place of the word that contains it.
+/// Value of an option, after the index of the word that contains it.
 type Value<'a> = (usize, &'a [u8]);
 
 fn parse_command(words: &[Word], folder: &std::path::Path) -> Result<ParsedOptions, PlacedError> {
@@ -125,10 +124,10 @@ fn parse_command(words: &[Word], folder: &std::path::Path) -> Result<ParsedOptio
     Ok(parsed)
 }
 
-/// An option, with its value if both are in the same word.
+/// An option, and its value if both are in the same word.
 type GivenOption<'a> = (OptionEffect, Option<&'a [u8]>);
 
-/// Returns the options of one word (one long option or several letters), with the value if the word contains it.
+/// Returns the options of one word: one long option, or several letters. The value is included if the word contains it.
 fn options(word: &Word) -> Result<Vec<GivenOption<'_>>, PlacedError> {
     let bytes = word.bytes.as_slice();
     if let Some(long) = bytes.strip_prefix(b"--") {
@@ -157,7 +156,7 @@ fn options(word: &Word) -> Result<Vec<GivenOption<'_>>, PlacedError> {
     Ok(all)
 }
 
-/// Returns a value that must be text, such as a header.
+/// Returns a value that must be text, such as a header. The error says that it is not UTF-8.
 fn text<'a>((at, bytes): Value<'a>) -> Result<&'a str, PlacedError> {
     std::str::from_utf8(bytes).map_err(|_| (at, format!("{} is not UTF-8", shown(&String::from_utf8_lossy(bytes)))))
 }
@@ -251,13 +250,13 @@ impl ParsedOptions {
         }
     }
 
-    /// Adds a header from an option. If an option is repeated, the last one counts.
+    /// Adds a header that an option makes. If an option is repeated, the last one counts.
     fn make(&mut self, name: &'static str, value: &str) {
         self.made.retain(|(made, _)| *made != name);
         self.made.push((name, value.into()));
     }
 
-    /// Returns the headers that are sent: those of `-H`, and those that options make unless `-H` names them.
+    /// Returns the headers that are sent: those of `-H`, and those that other options make unless `-H` names them.
     fn all_headers(&mut self) -> Vec<(String, String)> {
         if !self.cookies.is_empty() {
             let cookies = self.cookies.join(";");
@@ -325,8 +324,8 @@ impl ParsedOptions {
     }
 }
 
-/// Encodes `text`, `=text` or `name=text` for a form: a blank as `+`, other characters as `%XX`, as curl does since
-/// 7.82.
+/// Encodes the value of `--data-urlencode` (`text`, `=text` or `name=text`) as a part of a form. A blank becomes `+`,
+/// and other special characters become `%XX`, as in curl since 7.82.
 fn url_encoded(value: &[u8]) -> Option<Vec<u8>> {
     let (name, text) = match value.iter().position(|byte| *byte == b'=') {
         Some(end) => (&value[..end], &value[end + 1..]),

@@ -1,13 +1,13 @@
-//! Table of curl's options.
+//! Table of curl's options and their effects.
 
 /// Effect of an option on the request.
 #[derive(Clone, Copy, PartialEq)]
 pub(super) enum OptionEffect {
     Method,
     Header,
-    /// Body from text, or from `@FILE` without its line ends.
+    /// Adds to the body: the given text, or the content of `@FILE` without its line ends.
     Data,
-    /// Body from text, or from `@FILE` byte by byte.
+    /// Adds to the body: the given text, or the unchanged content of `@FILE`.
     Binary,
     Raw,
     UrlEncoded,
@@ -22,17 +22,17 @@ pub(super) enum OptionEffect {
     User,
     Url,
     Compressed,
-    /// Turns off patterns in the URL.
+    /// Turns off patterns in the URL, so that `{` and `[` are sent as they are.
     GlobOff,
-    /// `.` and `..` in the path are sent as they are.
+    /// Sends `.` and `..` in the path as they are.
     PathAsIs,
     /// No effect on the request.
     Ignored,
     /// No effect on the request; takes a value.
     IgnoredWithValue,
-    /// Has an effect that loadline does not imitate; the text tells the user.
+    /// The option has an effect that loadline does not imitate. The text tells the user.
     Remark(&'static str),
-    /// Produces a remark as `Remark` does, and takes a value.
+    /// Like `Remark`, but the option takes a value.
     RemarkWithValue(&'static str),
     /// The option is not supported.
     Form,
@@ -49,7 +49,7 @@ const OLD: &str = "HTTP/1.1 is sent, not HTTP/1.0";
 const RESOLVE: &str = "--resolve is not followed: give the address as TARGET, and the name with --header 'Host: NAME'";
 const TRUST: &str = "certificates are not taken from curl: give --cacert or --insecure to loadline";
 
-/// Options: letter (a blank for none), name and effect.
+/// Each option's letter (a blank for none), name and effect.
 pub(super) const OPTIONS: &[(char, &str, OptionEffect)] = &[
     ('X', "request", Method),
     ('H', "header", Header),

@@ -1,7 +1,7 @@
-//! Reads URLs in the way of curl: recognises patterns that stand for several URLs, and resolves `..` in paths.
+//! Reads URLs as curl does: recognises patterns that stand for several URLs, and resolves `..` in paths.
 
-/// Returns the first character that curl would read as a pattern of several URLs (`{a,b}`, `[1-3]`). The brackets of an
-/// IPv6 address are not a pattern.
+/// Returns the first character that curl would read as part of a pattern for several URLs (`{a,b}`, `[1-3]`); `None`
+/// without a pattern. The brackets of an IPv6 address are no pattern.
 pub(super) fn pattern(url: &str) -> Option<char> {
     let authority = run::UrlParts::parse(url).authority;
     let host = authority.rsplit_once('@').map_or(authority, |(_, host)| host);
@@ -10,7 +10,8 @@ pub(super) fn pattern(url: &str) -> Option<char> {
     searched.chars().find(|c| "{}[]".contains(*c))
 }
 
-/// Removes `.` and `..` from a path with query (RFC 3986, section 5.2.4), as curl does unless it gets `--path-as-is`.
+/// Removes `.` and `..` from a path with its query (RFC 3986, section 5.2.4). curl does this, too, except with
+/// `--path-as-is`.
 pub(super) fn without_dot_segments(path: &str) -> String {
     let (path, query) = path.split_at(path.find('?').unwrap_or(path.len()));
     let mut kept: Vec<&str> = Vec::new();
@@ -27,7 +28,7 @@ pub(super) fn without_dot_segments(path: &str) -> String {
     format!("/{}{end}{query}", kept.join("/"))
 }
 
-/// Encodes the name of a file for a path.
+/// Percent-encodes a file name for use in a URL path.
 pub(super) fn encoded_name(name: &str) -> String {
     let keep = |byte: u8| byte.is_ascii_alphanumeric() || b"-._~".contains(&byte);
     name.bytes().map(|b| if keep(b) { char::from(b).to_string() } else { format!("%{b:02X}") }).collect()

@@ -22,7 +22,8 @@ struct Param {
     content_type: Option<String>,
 }
 
-/// Returns the body of a request, or the reason why the request is left out. `size` is the recorded size, if positive.
+/// Returns the body of a request, or the reason why the request is left out. `size` is the recorded size of the body in
+/// bytes; a negative size is unknown.
 pub(super) fn of(
     method: &str,
     headers: &[(String, String)],
@@ -68,12 +69,12 @@ pub(super) fn of(
     }
 }
 
-/// Returns the type without its parameters.
+/// Returns a MIME type without its parameters, in lower case.
 fn kind(content_type: &str) -> String {
     content_type.split(';').next().unwrap_or_default().trim().to_ascii_lowercase()
 }
 
-/// Returns the boundary of a multipart type (RFC 2046, section 5.1.1).
+/// Returns the boundary of a multipart type (RFC 2046, section 5.1.1); `None` for other types.
 fn boundary(content_type: &str) -> Option<&str> {
     let mut parts = content_type.split(';');
     parts.next().filter(|kind| kind.trim().to_ascii_lowercase().starts_with("multipart/"))?;
@@ -84,7 +85,8 @@ fn boundary(content_type: &str) -> Option<&str> {
     value.filter(|value| !value.is_empty())
 }
 
-/// Writes the parameters as a form: a blank as `+`, other characters as `%HH` (WHATWG URL Standard, section 5.2).
+/// Writes the parameters as a form (WHATWG URL Standard, section 5.2). A blank becomes `+`, and other special
+/// characters become `%HH`.
 fn url_encoded(params: &[Param]) -> Vec<u8> {
     let mut out = String::new();
     for param in params {
@@ -108,7 +110,7 @@ fn encode(text: &str, out: &mut String) {
     }
 }
 
-/// Writes the parameters as parts of a form (RFC 7578).
+/// Writes the parameters as parts of a multipart form (RFC 7578).
 fn multipart(params: &[Param], boundary: &str) -> Vec<u8> {
     let quoted = |text: &str| text.replace('"', "%22").replace('\r', "%0D").replace('\n', "%0A");
     let mut out = String::new();

@@ -39,7 +39,8 @@ fn has_log(text: &str) -> bool {
     serde_json::from_str::<Probe>(text).is_ok()
 }
 
-/// Headers that are left out, since they belong to the connection or the client sets them.
+/// Headers of the recording that are not sent, because they belong to the connection, or because the client sets them
+/// itself.
 const CONNECTION_HEADERS: &[&str] =
     &["host", "connection", "content-length", "transfer-encoding", "keep-alive", "upgrade"];
 
@@ -134,7 +135,7 @@ fn add(all: &mut Imported, entry: Entry) {
     }
 }
 
-/// Returns the request of an entry, or the reason why it is left out.
+/// Returns the request of an entry, or the reason why the entry is left out.
 fn found(entry: Entry) -> Result<Found, String> {
     let status = entry.response.as_ref().and_then(|answer| answer.status.as_ref()).and_then(Value::as_i64);
     never_sent(&entry, status).map_or(Ok(()), Err)?;
@@ -162,7 +163,7 @@ fn found(entry: Entry) -> Result<Found, String> {
     Ok(Found::new(request, url))
 }
 
-/// Returns the reason why the server never got or never answered a request.
+/// Returns the reason why the server never got a request, or never answered it; `None` if it answered.
 fn never_sent(entry: &Entry, status: Option<i64>) -> Option<String> {
     let is_set = |value: &Value| !matches!(value, Value::Null | Value::Bool(false));
     let fetched = entry.fetched.as_ref().and_then(Value::as_str).unwrap_or_default();
@@ -176,7 +177,7 @@ fn never_sent(entry: &Entry, status: Option<i64>) -> Option<String> {
     }
 }
 
-/// Returns the short type of a MIME type: `html` for `text/html; charset=utf-8`.
+/// Returns the last part of a MIME type without parameters, such as `html` for `text/html; charset=utf-8`.
 fn mime_kind(answer: Answer) -> Option<String> {
     let mime = answer.content?.mime_type?;
     let mime = mime.as_str()?;
@@ -192,7 +193,8 @@ mod tests {
         (FORMAT.read)(&Source { file: "x.har", text, folder: std::path::Path::new(".") })
     }
 
-    /// Reads a file with these entries. Each entry gives the content of its `request` and the text after the request.
+    /// Reads a file with these entries. Each entry is given by a part of its `request` object and by the text after
+    /// this object.
     fn entries(all: &[(&str, &str)]) -> Imported {
         let entry = |(request, more): &(&str, &str)| {
             format!(r#"{{"request":{{"method":"GET","url":"http://h/a","headers":[]{request}}}{more}}}"#)
