@@ -1,4 +1,4 @@
-//! Names the form of a file that was given to a flag for files of another form.
+//! Messages about files in a wrong format, such as an access log that was given to `--requests`.
 
 use crate::error::shown;
 use crate::formats::{FORMATS, is_json_array};
@@ -32,12 +32,12 @@ pub(crate) fn other_form(text: &str) -> String {
     )
 }
 
-/// Returns true if a text begins with vegeta's targets in JSON.
+/// Returns true if a text begins with a vegeta target in JSON, and does not look like an access log.
 pub(crate) fn are_targets(text: &str) -> bool {
     text.lines().find(|line| !line.trim().is_empty()).is_some_and(is_target) && !text_looks_like_log(text)
 }
 
-/// Returns the message about a text that is no access log but has another known form.
+/// Returns the message about a text that is no access log but has another known format. Returns `None` for other texts.
 pub(crate) fn no_log(text: &str) -> Option<String> {
     if text_looks_like_log(text) {
         return None;
@@ -61,7 +61,7 @@ mod tests {
 
     use crate::{ReplayOptions, read_text, replay};
 
-    /// An earlier version sent vegeta's targets without their bodies and headers, and its messages did not name
+    /// An earlier version replayed vegeta's targets without their bodies and headers, and its messages did not name
     /// `--requests`.
     #[test]
     fn a_file_of_requests_is_not_replayed_as_a_log() {
@@ -98,7 +98,7 @@ mod tests {
         assert!(error.contains("its form is not known"), "{error}");
     }
 
-    /// Returns the number of requests of a log.
+    /// Replays a log. Returns the number of its different requests.
     fn replayed(text: &str, fields: &str) -> Result<usize, String> {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("f");

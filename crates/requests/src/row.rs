@@ -9,7 +9,7 @@ pub(crate) const MAX_LINES_LOOKED_AT: usize = 100;
 /// A file format of requests.
 #[derive(Clone, Copy, Debug)]
 pub struct FormatSpec {
-    /// Name: `toml`, `urls`, …
+    /// Name of the format, such as `toml` or `urls`.
     pub name: &'static str,
     /// Description in one line.
     pub help: &'static str,

@@ -16,13 +16,13 @@ impl Unreadable {
         self.first.get_or_insert(error);
     }
 
-    /// Returns an entry; if it cannot be read, counts it.
+    /// Returns an entry that could be read. An entry that could not be read is counted, and `None` is returned.
     pub(crate) fn unless_read<T>(&mut self, read: Result<T, ReadError>) -> Option<T> {
         read.map_err(|error| self.add(error)).ok()
     }
 
-    /// Counts these entries as left out, and names the first. If most entries cannot be read, the file has another form
-    /// than expected, and the first error is the result.
+    /// Counts the unreadable entries as left out, and names the first one. If more entries are unreadable than
+    /// readable, the file has another format than expected, so the first error is returned.
     pub(crate) fn leave_out_of(self, mut all: Imported) -> Result<Imported, ReadError> {
         let Some(first) = self.first else { return Ok(all) };
         if self.count > all.found.len() as u64 {

@@ -5,15 +5,15 @@ use run::UrlParts;
 /// Parts of a URL.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(crate) struct SplitUrl {
-    /// Scheme and authority, without the scheme's default port; `None` for a path alone.
+    /// Scheme and authority, without the scheme's default port; `None` if the text was only a path.
     pub(crate) origin: Option<String>,
     /// Path with query.
     pub(crate) path: String,
-    /// Value of the `Authorization` header that the URL's user information makes.
+    /// Value of the `Authorization` header, made from the URL's user information; `None` if the URL has none.
     pub(crate) authorization: Option<String>,
 }
 
-/// Splits a URL. A path alone has no origin. The default scheme is `http`.
+/// Splits a URL, or a text that is only a path. The default scheme is `http`.
 pub(crate) fn split(url: &str) -> Result<SplitUrl, String> {
     if url.bytes().any(|byte| byte <= b' ' || byte == 0x7f) {
         return Err("a URL has no blanks or control characters; write them as %20 and the like".into());
@@ -45,7 +45,8 @@ pub(crate) fn origin(scheme: &str, authority: &str) -> String {
     format!("{scheme}://{}", authority.strip_suffix(usual).unwrap_or(&authority))
 }
 
-/// Returns the value of `Authorization` for `NAME:PASSWORD` of a URL (RFC 7617), as curl, browsers and Go send it.
+/// Returns the value of `Authorization` for the `NAME:PASSWORD` of a URL (RFC 7617). curl, browsers and Go send the
+/// same value.
 fn basic(user: &str) -> String {
     let decoded = percent_decoded(user);
     let named = if user.contains(':') { decoded } else { [&decoded[..], b":"].concat() };

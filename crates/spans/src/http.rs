@@ -1,15 +1,15 @@
-//! Reading of one request to export spans from a connection.
+//! Reads requests to export spans from a connection, and makes the answers.
 
 use std::io::{self, Read, Write};
 
 use flate2::read::GzDecoder;
 use proto::http1::{Chunked, Framing};
 
-/// Maximum size of a body, bytes, as sent and after decompression.
+/// Maximum size of a body, bytes: as sent, and also after decompression.
 pub(crate) const MAX_BODY_BYTES: usize = 8 << 20;
-/// Maximum size of a head, bytes.
+/// Maximum size of a request's head, bytes.
 const MAX_HEAD_BYTES: usize = 16 << 10;
-/// Path of spans at a receiver (OTLP 1.x, "OTLP/HTTP Request").
+/// URL path at which a receiver accepts spans (OTLP 1.x, "OTLP/HTTP Request").
 const PATH: &str = "/v1/traces";
 
 /// Encoding of the spans in a body.
@@ -19,7 +19,7 @@ pub(crate) enum Encoding {
     Protobuf,
 }
 
-/// A request, and whether its connection stays open.
+/// A request to export spans. `persists` is true if its connection stays open.
 #[derive(Debug)]
 pub(crate) struct Export {
     pub(crate) encoding: Encoding,
@@ -31,9 +31,9 @@ pub(crate) struct Export {
 #[derive(Debug)]
 pub(crate) struct Refusal(pub(crate) u16, pub(crate) &'static str);
 
-/// End of a connection.
+/// Reason why a connection ends.
 pub(crate) enum Ending {
-    /// The peer closed the connection, was too slow, or left.
+    /// The peer closed the connection or was too slow.
     Quiet,
     Refused(Refusal),
 }
@@ -50,7 +50,7 @@ impl From<Refusal> for Ending {
     }
 }
 
-/// Properties of a request that its head tells.
+/// Properties of a request that are read from its head.
 struct Head {
     length: usize,
     framing: Framing,
@@ -60,7 +60,8 @@ struct Head {
     expects_continue: bool,
 }
 
-/// Reads a request. `rest` has the bytes that arrived after the last request, and gets those after this one.
+/// Reads a request. `rest` contains the bytes that arrived after the last request, and gets the bytes that arrive after
+/// this one.
 pub(crate) fn read<S: Read + Write>(stream: &mut S, rest: &mut Vec<u8>) -> Result<Export, Ending> {
     let head = loop {
         if let Some(head) = head(rest)? {
@@ -84,7 +85,7 @@ pub(crate) fn read<S: Read + Write>(stream: &mut S, rest: &mut Vec<u8>) -> Resul
     Ok(Export { encoding: head.encoding, body, persists: head.persists })
 }
 
-/// Parses a head; `None` if it is incomplete.
+/// Parses the head of a request; `None` if the head is incomplete.
 fn head(bytes: &[u8]) -> Result<Option<Head>, Refusal> {
     let Some(request) = proto::http1::request(bytes).map_err(|refused| Refusal(refused.status, refused.why))? else {
         return Ok(None);
@@ -161,11 +162,11 @@ fn more<S: Read>(stream: &mut S, rest: &mut Vec<u8>) -> Result<(), Ending> {
     }
 }
 
-/// Returns the answer to a request whose spans were taken.
+/// Returns the answer to a request whose spans were accepted.
 pub(crate) fn taken(encoding: Encoding) -> Vec<u8> {
     let (kind, body) = match encoding {
         Encoding::Json => ("application/json", "{}"),
-        // A message without fields has no bytes.
+        // A protobuf message without fields has no bytes.
         Encoding::Protobuf => ("application/x-protobuf", ""),
     };
     format!("HTTP/1.1 200 OK\r\nContent-Type: {kind}\r\nContent-Length: {}\r\n\r\n{body}", body.len()).into_bytes()

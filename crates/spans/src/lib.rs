@@ -1,6 +1,6 @@
-//! Receives spans of a server during a run (OTLP over HTTP, as JSON and as protobuf) and computes where its time goes:
-//! the self time of each kind of span. Everything that arrives is a stranger's input: its size, its number and its
-//! names are limited.
+//! Receives spans of a server during a run (OTLP over HTTP, as JSON or protobuf). Computes where the server spends its
+//! time: the self time of each kind of span. All input is untrusted, so its size, the number of spans, and the number
+//! and length of names are limited.
 
 pub mod decode;
 mod http;

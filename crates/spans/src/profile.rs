@@ -16,8 +16,8 @@ struct Sum {
     whole_ns: u128,
 }
 
-/// Returns the sums over the spans that began in a time, nanoseconds since 1970. The name with the largest self time is
-/// first.
+/// Returns the total time and the self time per span name, over the spans that began within `times_ns` (nanoseconds
+/// since 1970). The name with the largest self time comes first.
 pub(crate) fn profile(store: &Store, times_ns: &Range<u64>) -> SpanProfile {
     let children = by_parent(store.spans());
     let (mut sums, mut traces) = (BTreeMap::<u16, Sum>::new(), BTreeSet::new());
@@ -41,14 +41,14 @@ fn told(store: &Store, name: u16, sum: &Sum) -> Option<SpanSum> {
     Some(SpanSum { service, name, count: sum.count, self_us: mean_us(sum.own_ns), duration_us: mean_us(sum.whole_ns) })
 }
 
-/// Returns all spans that have a parent, sorted by trace, parent and start.
+/// Returns all spans that have a parent, sorted by trace, parent and start time.
 fn by_parent(spans: &[Span]) -> Vec<&Span> {
     let mut children: Vec<&Span> = spans.iter().filter(|span| span.parent != 0).collect();
     children.sort_unstable_by_key(|span| (span.trace, span.parent, span.begin_ns));
     children
 }
 
-/// Returns the time of a span in which at least one of its children runs.
+/// Returns the part of a span's time in which at least one of its children runs, nanoseconds.
 fn covered_ns(span: &Span, children: &[&Span]) -> u64 {
     let of_parent = |child: &&Span| (child.trace, child.parent);
     let begin = children.partition_point(|child| of_parent(child) < (span.trace, span.id));

@@ -13,13 +13,13 @@ use crate::http::{Encoding, Ending, Export, Refusal, read, refused, taken};
 use crate::store::Store;
 use crate::{decode, profile};
 
-/// Maximum number of senders at a time. Further senders are disconnected at once.
+/// Maximum number of senders that are connected at the same time. Further senders are disconnected at once.
 const MAX_SENDERS: usize = 32;
 /// Maximum time for which a connection may be idle.
 const IDLE: Duration = Duration::from_secs(60);
-/// Time without new spans after which a sender has sent all spans of a load.
+/// Time without new spans after which all spans of a load count as received.
 const QUIET: Duration = Duration::from_millis(300);
-/// Interval between two checks for late spans.
+/// Interval between checks for late spans.
 const CHECK_EVERY: Duration = Duration::from_millis(20);
 
 /// Reason why spans cannot be received.
@@ -38,7 +38,7 @@ pub enum SpansError {
     },
 }
 
-/// Receiver of spans. Its thread ends with the program.
+/// Receiver of spans. Its thread ends only with the program.
 #[derive(Debug)]
 pub struct Receiver {
     store: Arc<Mutex<Store>>,
@@ -67,8 +67,8 @@ impl Receiver {
         self.addr
     }
 
-    /// Waits for spans that senders have not sent yet: until spans up to a time (nanoseconds since 1970) arrived and no
-    /// more come, but no longer than `patience`.
+    /// Waits for spans that senders have not sent yet, but no longer than `patience`. Returns once a span that began at
+    /// `until_ns` (nanoseconds since 1970) or later has arrived and no more spans arrive.
     pub fn settle(&self, until_ns: u64, patience: Duration, stop: &dyn Fn() -> bool) {
         let end = Instant::now() + patience;
         while Instant::now() < end && !stop() {
@@ -83,7 +83,8 @@ impl Receiver {
         }
     }
 
-    /// Returns the sums over the spans that began in a time, nanoseconds since 1970.
+    /// Returns the total time and the self time per span name, over the spans that began within `times_ns` (nanoseconds
+    /// since 1970).
     pub fn profile(&self, times_ns: &Range<u64>) -> SpanProfile {
         profile::profile(&lock(&self.store), times_ns)
     }
@@ -93,7 +94,7 @@ fn lock(store: &Mutex<Store>) -> MutexGuard<'_, Store> {
     store.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// Takes requests of one sender until it leaves or sends something wrong.
+/// Handles requests of one sender until the sender closes the connection or sends an invalid request.
 fn serve(mut sender: TcpStream, store: &Mutex<Store>) {
     let timeouts = sender.set_read_timeout(Some(IDLE)).and(sender.set_write_timeout(Some(IDLE)));
     let mut rest = Vec::new();
@@ -118,7 +119,7 @@ fn serve(mut sender: TcpStream, store: &Mutex<Store>) {
 
 /// Stores the spans of a request. Returns the answer, and true if the connection stays open.
 fn take(export: &Export, store: &Mutex<Store>) -> Result<(Vec<u8>, bool), Ending> {
-    // The lock is not held while the body is read from the network, only while it is decoded.
+    // The lock is held only while the body is decoded, and not while it is read from the network.
     let mut store = lock(store);
     let mut add = |span: crate::ReceivedSpan<'_>| store.add(&span);
     let decoded = match export.encoding {

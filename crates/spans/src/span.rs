@@ -1,4 +1,4 @@
-//! A span, as received and as stored.
+//! A span as it is received, and as it is stored.
 
 use std::borrow::Cow;
 
@@ -9,7 +9,7 @@ pub struct ReceivedSpan<'a> {
     pub trace: u128,
     /// ID of the span.
     pub id: u64,
-    /// ID of the parent; 0 for none.
+    /// ID of the parent span; 0 if there is no parent.
     pub parent: u64,
     /// Start, nanoseconds since 1970.
     pub begin_ns: u64,
@@ -29,6 +29,6 @@ pub(crate) struct Span {
     pub(crate) parent: u64,
     pub(crate) begin_ns: u64,
     pub(crate) end_ns: u64,
-    /// Index of the service's and the span's name.
+    /// Index of the pair of names: of the service and of the span.
     pub(crate) name: u16,
 }

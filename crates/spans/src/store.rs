@@ -1,5 +1,5 @@
-//! The received spans, within a fixed amount of memory. If there are too many, half of the traces are dropped, chosen by
-//! their IDs, so that the others stay complete.
+//! The received spans, within a limited amount of memory. If there are too many, half of the traces are dropped. The
+//! traces are chosen by a hash of their IDs, so that the others stay complete.
 
 use std::collections::HashMap;
 use std::time::Instant;
@@ -9,13 +9,13 @@ use crate::span::Span;
 
 /// Maximum number of stored spans, 64 bytes each.
 const MAX_SPANS: usize = 1 << 18;
-/// Maximum number of different names. Spans with further names share one.
+/// Maximum number of different names. Spans with further names share one name.
 const MAX_NAMES: usize = 256;
 /// Maximum length of a name, characters.
 const MAX_NAME_CHARS: usize = 80;
-/// Name of the spans with further names.
+/// Name that is shown for spans whose own names are not stored.
 const OTHER: &str = "(other names)";
-/// Multiplier that spreads IDs, so that a sender of consecutive IDs loses no particular traces.
+/// Multiplier of the hash of trace IDs. Without a hash, traces with consecutive IDs would be kept or dropped together.
 const SPREAD: u64 = 0x9e37_79b9_7f4a_7c15;
 
 /// The received spans; see the module documentation.
@@ -53,12 +53,12 @@ impl Store {
         &self.spans
     }
 
-    /// Returns the names of the service and of the span for an index.
+    /// Returns the names of the service and of the span for an index; `None` for an unknown index.
     pub(crate) fn names_of(&self, name: u16) -> Option<&(String, String)> {
         self.names.get(usize::from(name))
     }
 
-    /// Returns the share of the traces that are kept.
+    /// Returns the share of the traces that are kept, 0 to 1.
     pub(crate) fn kept_share(&self) -> f64 {
         0.5_f64.powi(self.halvings as i32)
     }
@@ -78,7 +78,7 @@ impl Store {
     }
 }
 
-/// Returns a name without characters that could change a screen, and not longer than allowed.
+/// Returns a name without characters that could change a terminal's screen, cut to the maximum length.
 fn shown(name: &str) -> String {
     let short: String = name.chars().take(MAX_NAME_CHARS).collect();
     run::visible(&short).into_owned()

@@ -1,5 +1,5 @@
-//! CPU work: loops whose number per millisecond was measured. Each loop reads a byte of a page of code, if there is a
-//! code file, and writes a byte of a page of data.
+//! CPU work. It consists of loops, whose number per millisecond was measured. Each loop writes a byte of a data page.
+//! If there is a code file, the loop also reads a byte of a code page.
 
 use std::fs::File;
 
@@ -21,7 +21,7 @@ pub struct Calibration {
     pub cycle_ns: f64,
 }
 
-/// CPU work with the pages that it reads and writes.
+/// CPU work, and the pages that its loops read and write.
 pub(super) struct Burner {
     code: Option<Map>,
     data: Map,
@@ -65,7 +65,7 @@ fn map_code(path: &str) -> Result<Option<Map>> {
     Map::file(&file, bytes, false).map(Some).map_err(|e| refused(e.into()))
 }
 
-/// Measures the loops per millisecond of CPU time. The result is that of the fastest of several short runs, because
+/// Measures the number of loops per millisecond of CPU time. The fastest of several short runs counts, because
 /// disturbances only slow a run down.
 pub(super) fn loops_per_ms() -> Result<f64> {
     const LOOPS: u64 = 20_000;

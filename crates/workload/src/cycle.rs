@@ -13,7 +13,7 @@ use super::{Access, Result, ThreadSpec};
 /// Results of one thread.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub(super) struct Recorded {
-    /// Measured time in nanoseconds.
+    /// Length of the measured part of the trial, nanoseconds.
     pub(super) total_ns: f64,
     /// Number of response times. A response time is the duration of a cycle without its think time. The fields below
     /// are the sum, the sum of squares, the minimum and the maximum of the response times, in nanoseconds.
@@ -66,7 +66,7 @@ impl<'a> Worker<'a> {
             let from = monotonic_ns();
             let accesses = self.accesses(stop)?;
             now = monotonic_ns();
-            // A cycle that `stop` cut short has no response time.
+            // A cycle that ended early because of `stop` has no response time.
             if let (true, Some(n)) = (counts, accesses) {
                 let own = self.speed.cycle_ns + n as f64 * self.speed.access_ns;
                 recorded.add(((now - from) as f64 - own).max(0.0));
@@ -86,8 +86,8 @@ impl<'a> Worker<'a> {
         }
     }
 
-    /// Runs the accesses and the CPU work of one cycle. Returns the number of accesses, or `None` if `stop` cut the
-    /// cycle short.
+    /// Runs the accesses and the CPU work of one cycle. Returns the number of accesses, or `None` if the cycle ended
+    /// early because of `stop`.
     fn accesses(&mut self, stop: &AtomicBool) -> Result<Option<u64>> {
         let n = self.deviates.draw(self.spec.cycle_reads).round() as u64;
         for _ in 0..n {
@@ -126,7 +126,7 @@ impl<'a> Worker<'a> {
         record
     }
 
-    /// Returns the next record for an access that needs several records: the one after `record`.
+    /// Returns the next record of an access to several records. For a random access, this is the record after `record`.
     fn following(&mut self, record: u64) -> u64 {
         match self.spec.access {
             Access::Sequential => self.take_next(),
@@ -135,7 +135,7 @@ impl<'a> Worker<'a> {
     }
 }
 
-/// Measures the overhead of this program with accesses that do nothing.
+/// Measures the overhead of this program, with accesses that do nothing.
 pub(super) fn measure_overhead(loops_per_ms: f64) -> Result<Calibration> {
     let zero = Calibration { loops_per_ms, access_ns: 0.0, cycle_ns: 0.0 };
     let cost = |reads: f64| -> Result<f64> {

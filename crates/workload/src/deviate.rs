@@ -30,8 +30,8 @@ impl Deviates {
         (self.draw(spread).round() as u64).min(bound - 1)
     }
 
-    /// Draws two whole numbers from two distributions, each below its bound, which must not be 0. Each call takes the
-    /// same time. The loops of CPU work draw two pages each, and would otherwise take different times.
+    /// Draws two whole numbers from two distributions, each below its bound, which must not be 0. Each call takes
+    /// equally long. The loops of CPU work draw two pages each, so they also take equally long.
     #[inline]
     pub(super) fn pair(&mut self, spreads: [Spread; 2], bounds: [u64; 2]) -> [u64; 2] {
         let standard = self.two();

@@ -1,9 +1,9 @@
 //! Scripted workloads, as in Response Probe of *Optimizing Windows NT* (R. Blake, 1993): threads that pause, read and
 //! write records of a file, and use the CPU. Each process of a workload is a real process with its own name.
 //!
-//! A cycle of a thread is a pause and then a number of file accesses, each followed by CPU work. Threads measure the
-//! cycles that begin in the second half of the trial. The first cycle that ends after the trial's time ends all
-//! threads.
+//! A cycle of a thread is a pause, followed by a number of file accesses. CPU work follows each access. Threads measure
+//! the cycles that begin in the second half of the trial. The first thread that finishes a cycle after the end of the
+//! trial's time ends all threads.
 
 mod access;
 mod burn;

@@ -1,8 +1,8 @@
 //! Starts and stops the processes of a workload.
 //!
-//! Each process is this program again, started under the process's name in the workload. The process reads its part of
-//! the workload as one JSON line, reports `ready`, waits for `go`, and reports `done` when its first thread has ended.
-//! Once one process is done, the parent closes the standard input of all processes, and each process reports its rows.
+//! Each process runs this program again, under the process's name in the workload. The process reads its part of the
+//! workload as one JSON line, reports `ready`, waits for `go`, and reports `done` when its first thread has ended. Once
+//! one process is done, the parent closes the standard input of all processes, and each process reports its rows.
 
 use std::io::{BufRead as _, BufReader, Write as _};
 use std::os::unix::process::{CommandExt as _, ExitStatusExt as _};
@@ -47,7 +47,8 @@ struct Member {
     input: Option<ChildStdin>,
 }
 
-/// Runs a workload. Starts `program` with `arguments` for each process; this command must call [`child`].
+/// Runs a workload. Each process of the workload is started with the command `program arguments…`, which must call
+/// [`child`].
 pub fn run(workload: &Workload, script: &str, program: &Path, arguments: &[&str]) -> Result<Outcome> {
     // The overhead is measured before any other process runs, as the method of Response Probe requires.
     let speed = cycle::measure_overhead(burn::loops_per_ms()?)?;
@@ -63,7 +64,7 @@ pub fn run(workload: &Workload, script: &str, program: &Path, arguments: &[&str]
     let outcome = collect_rows(&mut members, &hear);
     for member in &mut members {
         drop(member.input.take());
-        // A process that has not ended by now has failed or waits for a read that does not end.
+        // A process that has not ended yet has failed, or waits for a read that does not end.
         let _ = member.child.kill();
         let _ = member.child.wait();
     }
@@ -97,7 +98,7 @@ fn start(
                     return;
                 }
             }
-            // Sending fails only if the receiver already has all reports and is gone.
+            // Sending fails only if the receiver already has all reports and was dropped.
             let _ = say.send((index, Report::Ended));
         };
         let started = std::thread::Builder::new().spawn(read);
@@ -152,7 +153,7 @@ fn ended(child: &mut Child) -> String {
     }
 }
 
-/// Runs one process of a workload, from reading its part to reporting its rows.
+/// Runs one process of a workload. The process first reads its part of the workload, and at the end reports its rows.
 pub fn child() {
     let mut lines = BufReader::new(std::io::stdin()).lines();
     let report = match lines.next().and_then(std::result::Result::ok).map(|line| serde_json::from_str::<Part>(&line)) {
@@ -167,7 +168,7 @@ pub fn child() {
 
 fn send_report(report: &Report) {
     let text = serde_json::to_string(report).unwrap_or_default();
-    // If the parent is gone, the write fails, and the input of this process ends, too.
+    // If the parent has ended, the write fails. The input of this process then ends, too.
     let _ = writeln!(std::io::stdout().lock(), "{text}");
 }
 
@@ -227,7 +228,7 @@ fn work(
     }
 }
 
-/// Sets the priority of this thread. Returns a note if the kernel refuses the priority.
+/// Sets the priority of this thread. Returns a note for the user if the kernel refuses the priority.
 fn prioritized(part: &Part, spec: &ThreadSpec) -> Option<String> {
     let wanted = nice(&part.process, spec);
     let refused = (wanted != 0).then(|| sys::limits::set_nice(wanted.clamp(-20, 19)))?.err()?;

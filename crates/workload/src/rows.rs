@@ -73,7 +73,7 @@ impl Row {
         }
     }
 
-    /// Returns the access order and the mode as letters, for example `S U` for sequential and unbuffered.
+    /// Returns the access order and the mode as letters, for example `S U` for sequential and unbuffered access.
     pub fn file_mode(&self) -> &'static str {
         match (self.thread.access, self.thread.mode) {
             (Access::Random, Mode::Mapped) => "R M",
@@ -110,8 +110,8 @@ const HEADS: [&str; 20] = [
 ];
 
 impl Outcome {
-    /// Formats the table: times in milliseconds, parameters as `mean/deviation`, one row per thread. If a row is wider
-    /// than `width`, the parameters follow in a second table.
+    /// Formats the result as a table with one row per thread. Times are in milliseconds, and parameters are written as
+    /// `mean/deviation`. If a row is wider than `width`, the parameters follow in a second table.
     pub fn text(&self, width: usize) -> String {
         let mut text = format!(
             "loadline probe {}, {}\nscript {}, trial {} s, stable interval [50%..100%]; times in ms\n",
@@ -139,11 +139,11 @@ impl Outcome {
     }
 }
 
-/// Columns of the two tables, results and parameters. Both tables have the thread's ID (column 1).
+/// Columns of the two tables: results and parameters. Both tables contain the thread's ID (column 1).
 const RESULTS: [usize; 9] = [0, 1, 4, 5, 6, 7, 8, 9, 10];
 const ASKED: [usize; 12] = [1, 2, 3, 11, 12, 13, 14, 15, 16, 17, 18, 19];
 
-/// Formats some columns of a table. The last column, a file name, is not padded.
+/// Formats some columns of a table. The file name in the last column is not padded.
 fn lines(table: &[Vec<String>], columns: &[usize], gap: &str) -> String {
     let wide = |column: usize| table.iter().map(|row| row[column].len()).max().unwrap_or(0);
     let widths: Vec<usize> = columns.iter().map(|c| wide(*c)).collect();

@@ -39,7 +39,7 @@ fn wrong(path: &Path, line: &Line, message: impl Into<String>) -> WorkloadError 
     WorkloadError::Script { file: path.display().to_string(), line: Some(line.number), message: message.into() }
 }
 
-/// Removes `REPEAT n` from the beginning of a line.
+/// Splits `REPEAT n` from the beginning of a line. Returns `n`, or 1 if the line has no `REPEAT`, and the other words.
 fn repeat<'a>(path: &Path, line: &'a Line) -> Result<(u32, &'a [String])> {
     match line.words.as_slice() {
         [word, count, rest @ ..] if word.eq_ignore_ascii_case("REPEAT") => {
@@ -105,7 +105,7 @@ fn thread(path: &Path, line: &Line) -> Result<ThreadSpec> {
     Ok(spec)
 }
 
-/// Reads the file with the parameters of one thread, which may be in any order.
+/// Reads the parameters of one thread from a file. The parameters may be in any order.
 fn parameters(path: &Path) -> Result<ThreadSpec> {
     const REQUIRED: [&str; 7] =
         ["THINKTIME", "CYCLEREADS", "FILESEEK", "CPUTIME", "DATAPAGE", "CODEPAGE", "FILEACCESS"];
@@ -180,7 +180,7 @@ fn letter(path: &Path, line: &Line, word: Option<&String>, letters: &[(&str, &st
     })
 }
 
-/// Finds a file that a script names, in the script's folder.
+/// Finds a file that a script names. The file is looked up in the script's folder.
 fn beside(path: &Path, name: &str) -> PathBuf {
     let name = name.replace('\\', "/");
     let directory = path.parent().unwrap_or(Path::new(""));

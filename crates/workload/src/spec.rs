@@ -1,4 +1,4 @@
-//! Data types of a workload, which is read from a TOML file or from scripts.
+//! Data types of a workload. A workload is read from a TOML file or from scripts.
 
 use serde::{Deserialize, Serialize};
 
@@ -26,9 +26,9 @@ pub struct ProcessSpec {
     pub name: String,
     /// Priority of the process: `idle`, `normal`, `high` or `realtime`.
     pub priority: String,
-    /// Pages of memory that the threads of this process write.
+    /// Number of memory pages that the threads of this process write.
     pub data_pages: u32,
-    /// File whose pages are read like code; empty for none.
+    /// File whose pages are read as if they were code; empty for none.
     pub code_file: String,
     /// Threads of the process.
     pub thread: Vec<ThreadSpec>,
@@ -46,13 +46,13 @@ pub struct ThreadSpec {
     pub think_ms: Spread,
     /// Number of file accesses in a cycle.
     pub cycle_reads: Spread,
-    /// Number of the record that a random access uses, counted from the beginning of the file.
+    /// Index of the record that a random access uses, counted from the beginning of the file.
     pub seek_records: Spread,
     /// CPU time after each access, in milliseconds.
     pub cpu_ms: Spread,
-    /// Number of the data page that each loop of CPU work writes.
+    /// Index of the data page that each loop of CPU work writes.
     pub data_page: Spread,
-    /// Number of the code page that each loop of CPU work reads.
+    /// Index of the code page that each loop of CPU work reads.
     pub code_page: Spread,
     /// Path of the accessed file, or `record://ADDRESS:PORT` for a record server.
     pub file: String,
@@ -83,7 +83,7 @@ pub enum Access {
     /// Each access goes to a record drawn from `seek_records`.
     #[default]
     Random,
-    /// Accesses go to one record after the other. After the last record, they begin again.
+    /// Accesses go to one record after another. After the last record, they continue with the first.
     Sequential,
 }
 
@@ -135,7 +135,7 @@ impl Default for ThreadSpec {
 
 /// Nice values of process priorities.
 pub(super) const PROCESS_PRIORITIES: [(&str, i32); 4] = [("idle", 15), ("normal", 0), ("high", -8), ("realtime", -15)];
-/// Nice values of thread priorities, added to the nice value of the process.
+/// Nice values of thread priorities. They are added to the nice value of the process.
 pub(super) const THREAD_PRIORITIES: [(&str, i32); 7] =
     [("time-critical", -5), ("highest", -2), ("above", -1), ("normal", 0), ("below", 1), ("lowest", 2), ("idle", 5)];
 

@@ -1,5 +1,5 @@
-//! Vegeta's HTTP targets: a line `METHOD URL`, then one header per line, then `@FILE` for the body. An empty line or the
-//! next `METHOD URL` ends a target.
+//! Vegeta's HTTP targets. A target is a line `METHOD URL`, then one header per line, then `@FILE` for the body. An
+//! empty line or the next `METHOD URL` ends a target.
 
 use std::path::Path;
 

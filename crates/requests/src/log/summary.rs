@@ -5,9 +5,9 @@ use std::collections::BTreeMap;
 use run::RequestPlan;
 use run::number::{number, prose::counted, span};
 
-/// Number of most frequent requests that are named.
+/// Number of the most frequent requests that the summary names.
 const TOP: usize = 5;
-/// Number of equal parts of the log whose rates are given.
+/// Number of equal parts of the log for which the summary gives rates.
 const SPANS: usize = 12;
 /// Minimum length of a log for its Hurst parameter, seconds.
 const MIN_HURST_SECONDS: usize = 128;
@@ -19,9 +19,9 @@ pub struct Summary {
     pub lines: u64,
     /// Number of requests by method, including requests that are left out of the replay.
     pub methods: BTreeMap<String, u64>,
-    /// Number of requests whose method the log has in small letters, as `get`.
+    /// Number of requests whose method the log has in small letters, such as `get`.
     pub lower_case: u64,
-    /// Number of responses by status class: 2 for 200 to 299.
+    /// Number of responses by status class: class 2 has the statuses 200 to 299.
     pub statuses: BTreeMap<u16, u64>,
     /// Number of requests whose status the log does not contain.
     pub without_status: u64,
@@ -31,20 +31,21 @@ pub struct Summary {
     pub timeless: u64,
     /// Number of requests whose times were not kept, because the maximum number of times was reached.
     pub beyond_times: u64,
-    /// First line without a time.
+    /// First line without a time, for a message.
     pub first_timeless: Option<String>,
     /// Number of requests that can be replayed.
     pub requests: u64,
     /// Number of different requests.
     pub different: usize,
-    /// Time that the log covers, seconds: its whole seconds, or the time from the first to the last request and one
-    /// mean gap. The time is 0 if the requests have no times, or all have the same time.
+    /// Time that the log covers, seconds; 0 if the requests have no times, or all have the same time. If times are
+    /// whole seconds, this is the number of seconds. Otherwise, it is the time from the first to the last request plus
+    /// one mean gap.
     covered_s: f64,
     /// Number of requests with a time.
     timed: u64,
     /// Requests per second in equal parts of the log.
     pub rates: Vec<f64>,
-    /// Requests of the busiest second divided by the mean of all seconds.
+    /// Number of requests in the busiest second, divided by the mean of all seconds.
     pub peak: f64,
     /// Hurst parameter from the variance-time plot; `None` for short logs.
     pub hurst: Option<f64>,
@@ -125,14 +126,14 @@ impl Summary {
     }
 }
 
-/// Returns the sentence about requests without a time that is used.
+/// Returns the sentence about requests that have no usable time.
 fn without_time(requests: u64, why: &str) -> String {
     let them = if requests == 1 { "it" } else { "them" };
     format!("{} {why}: a replay with --speed leaves {them} out", counted(requests as f64, "request"))
 }
 
 impl Summary {
-    /// Returns the sentence about the rates. A log of less than two seconds has no busiest second.
+    /// Returns the sentence about the rates. The sentence about a log of less than two seconds names no busiest second.
     fn course(&self) -> String {
         let mean = format!("{}, {}/s on average", span(self.covered_s), number(self.timed as f64 / self.covered_s));
         if self.rates.len() < 2 {
@@ -158,8 +159,8 @@ impl Summary {
     }
 }
 
-/// Returns the Hurst parameter of counts per second: the variance of means over m seconds falls as m^(2H-2) (Leland et
-/// al., *On the self-similar nature of Ethernet traffic*, 1994, section 3.1).
+/// Returns the Hurst parameter H of counts per second; `None` if there are too few counts. The variance of means over m
+/// seconds falls as m^(2H-2) (Leland et al., *On the self-similar nature of Ethernet traffic*, 1994, section 3.1).
 fn hurst(seconds: &[f64]) -> Option<f64> {
     if seconds.len() < MIN_HURST_SECONDS {
         return None;
@@ -189,7 +190,7 @@ fn hurst(seconds: &[f64]) -> Option<f64> {
 mod tests {
     use super::*;
 
-    /// An earlier version gave a log of two lines, one second apart, a rate of 2/s instead of 1/s.
+    /// The log has two lines, one second apart. An earlier version gave it a rate of 2/s instead of 1/s.
     #[test]
     fn a_short_log_has_the_rate_of_the_time_that_it_covers() {
         let words = |whole_seconds, times: &[u64]| {

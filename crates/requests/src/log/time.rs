@@ -7,15 +7,16 @@ use jiff::fmt::strtime;
 /// Formats of a time with a time zone.
 const ZONED: &[&str] = &["%d/%b/%Y:%H:%M:%S%.f %z", "%d/%b/%Y:%H:%M:%S %z"];
 /// Formats of a time without a time zone: HAProxy's, and those of programs in Python and Java. Times without a zone are
-/// read as UTC, since a replay needs only differences.
+/// read as UTC. This is enough for a replay, which needs only differences of times.
 const LOCAL: &[&str] = &["%d/%b/%Y:%H:%M:%S%.f", "%Y-%m-%d %H:%M:%S%.f", "%Y/%m/%d %H:%M:%S%.f"];
-/// Smallest number in a line of text that counts as a time, seconds since the epoch (year 2001). Smaller numbers are
-/// process IDs, sizes and durations.
+/// Smallest number in a line of text that counts as a time, seconds since the epoch (September 2001). Smaller numbers
+/// are process IDs, sizes and durations.
 pub(super) const MIN_EPOCH_S: f64 = 1e9;
-/// Maximum number of words of a line that are tried as a time without brackets.
+/// Maximum number of words of a line that are tried as a time if no time is in brackets.
 const MAX_WORDS: usize = 16;
 
-/// Finds the time in a line of text: the first time in brackets, otherwise the first word that is a time.
+/// Finds the time in a line of text: the first time in brackets, otherwise the first word that is a time. Returns
+/// `None` if there is no time.
 pub(super) fn in_text(text: &str) -> Option<f64> {
     let brackets = text.match_indices('[').filter_map(|(open, _)| {
         let inside = &text[open + 1..];
@@ -42,12 +43,13 @@ fn late_number(text: &str) -> Option<f64> {
 
 fn number(text: &str) -> Option<f64> {
     let number = text.parse::<f64>().ok()?;
-    // 1e11 seconds are the year 5138, 1e11 milliseconds the year 1973: larger numbers must be in smaller units.
+    // 1e11 seconds are in the year 5138, and 1e11 milliseconds in the year 1973. A larger number of seconds must
+    // therefore be in a smaller unit.
     let factor = [1.0, 1e-3, 1e-6, 1e-9].into_iter().find(|factor| number * factor < 1e11)?;
     Some(number * factor).filter(|s| s.is_finite() && *s >= 0.0)
 }
 
-/// Parses `10/Oct/2000:13:55:36 -0700`, RFC 3339, and the like.
+/// Parses a date with a time, such as `10/Oct/2000:13:55:36 -0700` or a time of RFC 3339.
 fn date(text: &str) -> Option<f64> {
     if !text.contains(':') {
         return None;

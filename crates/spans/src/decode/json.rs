@@ -108,7 +108,7 @@ pub fn json(body: &[u8], each: &mut dyn FnMut(ReceivedSpan<'_>)) -> Result<(), N
     Ok(())
 }
 
-/// Returns a number of exactly this many hexadecimal digits.
+/// Reads a number of exactly this many hexadecimal digits; `None` for other texts.
 fn hex(text: &str, digits: usize) -> Option<u128> {
     let is_hex = text.len() == digits && text.bytes().all(|byte| byte.is_ascii_hexdigit());
     is_hex.then(|| u128::from_str_radix(text, 16).ok()).flatten()

@@ -1,4 +1,4 @@
-//! Spans as protobuf. Only the fields that are needed are read; nothing is allocated.
+//! Spans as protobuf. Only the needed fields are read, and nothing is allocated.
 
 use std::borrow::Cow;
 
@@ -14,7 +14,7 @@ pub fn protobuf(body: &[u8], each: &mut dyn FnMut(ReceivedSpan<'_>)) -> Result<(
     })
 }
 
-/// Calls `each` with every message in a field.
+/// Calls `each` with every message in the field `number` of a message.
 fn messages<'a>(
     message: &'a [u8],
     number: u64,
@@ -26,7 +26,7 @@ fn messages<'a>(
     })
 }
 
-/// Reads the attribute with the name of the service (`KeyValue`).
+/// Reads the name of the service from an attribute (`KeyValue`), if the attribute contains it.
 fn read_service<'a>(attribute: &'a [u8], service: &mut &'a str) -> Result<(), NoSpans> {
     let (mut key, mut text) = (&[][..], &[][..]);
     messages(attribute, 1, |bytes| {
@@ -64,9 +64,9 @@ fn read_span(message: &[u8], service: &str, each: &mut dyn FnMut(ReceivedSpan<'_
     Ok(())
 }
 
-/// Value of a field.
+/// Value of a field of a message.
 enum Value<'a> {
-    /// A number of variable length, or of 4 bytes, which no needed field has.
+    /// A number of variable length or of 4 bytes. No needed field has such a number.
     Other,
     /// A number of 8 bytes.
     Fixed(u64),
@@ -100,7 +100,7 @@ fn take<'a>(rest: &mut &'a [u8], length: u64) -> Result<&'a [u8], NoSpans> {
     Ok(bytes)
 }
 
-/// Reads a number of at most 10 bytes.
+/// Reads a number of variable length (at most 10 bytes).
 fn varint(rest: &mut &[u8]) -> Result<u64, NoSpans> {
     let mut number = 0;
     for at in 0..10 {
