@@ -80,7 +80,7 @@ pub enum LabError {
     /// The user gave an unknown name.
     #[error("no {what} is called {name:?}{near}; `loadline list` shows all")]
     Name {
-        /// Kind of object that the user tried to name, such as a table or a form.
+        /// Kind of object that the user tried to name, such as a table or an experiment.
         what: &'static str,
         /// Name that the user gave.
         name: String,

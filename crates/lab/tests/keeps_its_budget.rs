@@ -1,5 +1,5 @@
-//! Tests that `find` stays within its budget, in virtual time. The servers have any speed and sometimes stall, and the
-//! machines start agents slowly.
+//! Tests that `find` stays within its budget, in virtual time. The simulated servers have random speeds and sometimes
+//! stall, and the simulated machines start agents slowly.
 
 #![allow(clippy::unwrap_used, reason = "helpers of tests, too")]
 

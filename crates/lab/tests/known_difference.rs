@@ -15,7 +15,7 @@ use testkit::{Drift, VirtualServer};
 const SEEDS: u64 = 12;
 /// Number of comparisons of each kind for the long table.
 const HUNDREDS: u64 = 200;
-/// Maximum number of alarms in [`HUNDREDS`] comparisons of equal servers. In an alarm, a comparison reports a
+/// Maximum number of alarms in [`HUNDREDS`] comparisons of equal servers. An alarm is a comparison that reports a
 /// regression.
 const MAX_ALARMS: usize = 5;
 /// Time of a comparison, seconds.
@@ -34,7 +34,7 @@ struct Machine {
 /// of windows of 0.6 s vary by 4 %.
 const QUIET: Machine = Machine { scatter: Drift { sd: 0.015, forgets_s: 0.5 }, beside: Beside::Nothing };
 const SHARED: Machine = Machine { scatter: Drift { sd: 0.04, forgets_s: 0.5 }, beside: Beside::Bursts };
-/// Noise in the CPU time of a window, from clock ticks and interrupts.
+/// Relative noise in the CPU time of a window, from clock ticks and interrupts.
 const CPU_NOISE: f64 = 0.005;
 
 /// Programs that run at the same time as both servers.

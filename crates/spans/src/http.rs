@@ -5,7 +5,7 @@ use std::io::{self, Read, Write};
 use flate2::read::GzDecoder;
 use proto::http1::{Chunked, Framing};
 
-/// Maximum size of a body, bytes: as sent, and also after decompression.
+/// Maximum size of a body, bytes. The limit applies to the body as it was sent, and to the decompressed body.
 pub(crate) const MAX_BODY_BYTES: usize = 8 << 20;
 /// Maximum size of a request's head, bytes.
 const MAX_HEAD_BYTES: usize = 16 << 10;

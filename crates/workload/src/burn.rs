@@ -10,7 +10,7 @@ use sys::map::{Map, PAGE_BYTES};
 use super::deviate::Deviates;
 use super::{ProcessSpec, Result, Spread, access};
 
-/// Speed of this machine and overhead of this program, measured before a trial.
+/// Speed of this machine, and overhead of this program, measured before a trial.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Calibration {
     /// Loops per millisecond of CPU time.

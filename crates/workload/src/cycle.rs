@@ -49,8 +49,8 @@ impl<'a> Worker<'a> {
         Self { spec, target, burner, deviates: Deviates::new(seed), speed, next: 0 }
     }
 
-    /// Runs cycles until the time of the trial is over, then sets `stop` for all threads. Ends early if another thread
-    /// has set `stop`.
+    /// Runs cycles until the time of the trial is over, then sets `stop` for all threads. This thread ends early if
+    /// another thread has set `stop`.
     pub(super) fn run(&mut self, seconds: f64, stop: &AtomicBool) -> Result<Recorded> {
         let begin = monotonic_ns();
         let (half, end) = (begin + (seconds * 5e8) as u64, begin + (seconds * 1e9) as u64);

@@ -3,7 +3,7 @@
 //!
 //! A reading becomes less accurate with age, because two clocks never run at exactly equal speeds (RFC 5905,
 //! dispersion). The conductor therefore repeats the exchange during long loads. A time in a command or a report is
-//! converted with the clock offset at that time.
+//! converted with the clock offset at the moment that they name.
 
 use std::collections::VecDeque;
 
@@ -39,7 +39,8 @@ impl Reading {
 #[derive(Debug, Default)]
 pub(super) struct Clock {
     readings: Vec<Reading>,
-    /// Number of times that every second reading was dropped. Each time, the smallest gap between two readings doubled.
+    /// Number of times that every second reading was dropped. Each time, the minimum time between two kept readings
+    /// doubled.
     thinned: u32,
     /// Unanswered clock questions: number, and time of sending on our clock in nanoseconds.
     asked: VecDeque<(u32, u64)>,
@@ -79,7 +80,8 @@ impl Clock {
         self.asked.len()
     }
 
-    /// Keeps a new reading, except if the last one is more accurate at this time and the two agree within their errors.
+    /// Keeps a new reading, except if the last reading is more accurate at this time and both readings agree within
+    /// their maximum errors.
     fn learn(&mut self, new: Reading) {
         let Some(last) = self.readings.last_mut() else { return self.readings.push(new) };
         if new.at_ns < last.at_ns {

@@ -20,7 +20,7 @@ use crate::{Host, LabError};
 /// An event from an agent.
 #[derive(Debug)]
 pub enum AgentEvent {
-    /// A report line.
+    /// A report that the agent sent.
     Report(AgentReport),
     /// Answer to a ping: the ping's number, the agent's clock, and our clock when the answer arrived, nanoseconds.
     Pong(u32, u64, u64),
@@ -34,7 +34,7 @@ pub struct AgentGroup {
     pub(super) agents: Vec<Agent>,
     pub(super) inbox: Arc<Inbox>,
     pub(super) pipe_thread: Option<PipeThread>,
-    /// Serial numbers of agents whose events are ignored from now on.
+    /// Serial numbers of lost agents. Their events are ignored from now on.
     pub(super) gone: RefCell<BTreeSet<usize>>,
     /// Index in `agents` by serial number.
     pub(super) numbers: BTreeMap<usize, usize>,
@@ -77,12 +77,12 @@ impl AgentGroup {
         &self.agents
     }
 
-    /// Returns the process ids of the ready agents on this machine.
+    /// Returns the process IDs of the ready agents on this machine.
     pub fn pids(&self) -> Vec<u32> {
         self.agents.iter().filter(|a| !a.is_remote()).filter_map(Agent::pid).collect()
     }
 
-    /// Returns the process ids of the ready agents on another host.
+    /// Returns the process IDs of the ready agents on another host.
     pub fn pids_on(&self, host: &str) -> Vec<u32> {
         self.agents.iter().filter(|a| a.is_remote() && a.host() == host).filter_map(Agent::pid).collect()
     }
@@ -265,7 +265,7 @@ impl Drop for AgentGroup {
 pub struct Ready {
     /// Address at which a server listens.
     pub listening: Option<std::net::SocketAddr>,
-    /// Driver or I/O model in use.
+    /// I/O driver of a generator, or I/O model of a server; empty for other agents.
     pub io: String,
     /// Notes from the agent for the user.
     pub notes: Vec<String>,

@@ -66,7 +66,7 @@ fn send_observed(mut seen: Observed) {
     send_report(&AgentReport::Observed(Box::new(seen)));
 }
 
-/// Returns the times at which this whole host was paused, relative to the origin of the trial.
+/// Returns the time intervals in which this whole host was paused, relative to the origin of the trial.
 fn pauses((meter, origin_ns): (HiccupMeter, u64)) -> Vec<Window> {
     Window::of_ns(meter.end().iter().map(|p| (p.begin_ns, p.end_ns)), origin_ns)
 }

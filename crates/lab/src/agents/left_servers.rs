@@ -12,7 +12,7 @@ use super::ending::end_all;
 /// Name of the mark in the environment.
 const MARK: &str = "LOADLINE_SERVER_OF";
 
-/// Marks all processes that `command` starts as those of this agent.
+/// Marks all processes that `command` starts as belonging to this agent's server.
 pub(super) fn mark(command: &mut Command) {
     let pid = std::process::id();
     if let (Some(space), Some(ticks)) = (pid_namespace(), probe::started_ticks(pid)) {
@@ -55,7 +55,8 @@ impl Agent {
     }
 }
 
-/// Returns the processes whose mark names an agent of this PID namespace that no longer exists.
+/// Returns the processes whose mark names an agent that no longer exists. Agents of other PID namespaces are not
+/// visible, so processes with their marks are left out.
 fn left(mark: &str) -> Vec<u32> {
     let (Some(space), Ok(folder)) = (pid_namespace(), std::fs::read_dir("/proc")) else { return Vec::new() };
     let pids = folder.filter_map(|entry| entry.ok()?.file_name().to_str()?.parse::<u32>().ok());

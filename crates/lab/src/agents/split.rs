@@ -65,7 +65,7 @@ pub(crate) fn split_over_hosts(plan: &LoadPlan, agents: usize) -> Vec<LoadPlan> 
     (0..agents).map(share).collect()
 }
 
-/// Returns the weight of a share within its load: connections, descriptors or requests per second.
+/// Returns the size of a share of a load: its number of connections or descriptors, or its requests per second.
 pub(crate) fn weight(plan: &LoadPlan) -> f64 {
     match &plan.intensity {
         Intensity::Open { rate, .. } => *rate,
@@ -105,9 +105,9 @@ fn peak_descriptors(intensity: &Intensity) -> u32 {
         // The connection pool of an open loop grows only when needed, so its maximum alone is no reason for a second
         // process.
         Intensity::Open { .. } => 1,
-        // Established connections are held in addition to the `descriptors` connecting sockets. Their number is small:
-        // an overloaded server accepts few connections, and an agent that runs out of descriptors counts this as
-        // errors.
+        // Established connections are held in addition to the `descriptors` connecting sockets. An eighth more is
+        // enough for them, because an overloaded server accepts few connections. An agent that runs out of descriptors
+        // counts the failed attempts as errors.
         Intensity::SClients { descriptors, .. } => descriptors.saturating_add(descriptors / 8),
     }
 }

@@ -201,7 +201,7 @@ fn speeds(on: &[bool], moved: &[f64]) -> Vec<f64> {
 
 /// One writing thread.
 struct Writer<'a> {
-    /// Index of the thread. The dose says how many threads write. The threads with the lowest indexes are used.
+    /// Index of the thread. As many threads write as `dose.writers` says: those with the lowest indexes.
     nth: usize,
     file: &'a std::fs::File,
     /// Number of bytes that all threads of the lever wrote.

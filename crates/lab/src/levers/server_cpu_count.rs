@@ -88,7 +88,7 @@ fn act(plan: &LeverPlan, commands: Receiver<AgentCommand>) -> Result<LeverPart, 
     Ok(LeverPart { speed: taken.iter().map(|taken| 1.0 - taken).collect(), taken, ordered, wanted: Vec::new() })
 }
 
-/// Returns the CPU time used by all processes so far, nanoseconds. A process that has ended counts with its last value.
+/// Returns the CPU time that all processes have used so far, nanoseconds.
 fn cpu_ns(hogs: &[CpuHog]) -> u64 {
     hogs.iter().filter_map(|hog| hog.cpu_ns().ok()).sum()
 }

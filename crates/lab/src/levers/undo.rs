@@ -3,9 +3,9 @@
 //! - An experiment locks each resource that it changes. A second experiment that would change the resource is therefore
 //!   refused. The lock is on the kernel's own file for the resource. The lock excludes experiments of all users, and
 //!   the kernel releases it when the process ends.
-//! While a change is in effect, a record of the state before the change exists. If the resource of a record is not
-//! locked, the experiment that wrote the record was killed. [`put_back`] then undoes the change. Every loadline command
-//! that measures calls [`put_back`] first.
+//! - While a change is in effect, a record of the state before the change exists. If the resource of a record is not
+//!   locked, the experiment that wrote the record was killed. [`put_back`] then undoes the change. Every loadline
+//!   command that measures calls [`put_back`] first.
 
 use std::collections::BTreeSet;
 use std::fs::File;

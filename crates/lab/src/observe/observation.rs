@@ -157,15 +157,15 @@ impl Observation {
         self
     }
 
-    /// Limits the host counters of each side to that side's CPUs on a shared machine.
+    /// Limits the host counters of client and server to the CPUs of each, on a machine that they share.
     pub fn with_processors(mut self, client: &[u32], server: &[u32]) -> Self {
         self.clients.iter_mut().for_each(|host| host.change(|spec| spec.processors = client.to_vec()));
         self.server.iter_mut().for_each(|host| host.change(|spec| spec.processors = server.to_vec()));
         self
     }
 
-    /// Reads only these counter sources on both sides (`loadline list sources`). The choice matters if there are very
-    /// many sockets, because some sources read every socket.
+    /// Reads only these counter sources on client and server (`loadline list sources`). The choice matters if there are
+    /// very many sockets, because some sources read every socket.
     pub fn reading(mut self, sources: &[&str]) -> Self {
         let names: Vec<String> = sources.iter().map(|name| (*name).to_string()).collect();
         let hosts = self.clients.iter_mut().chain(&mut self.server);
@@ -263,7 +263,7 @@ impl Observation {
         medium.into_iter().chain(testbed).chain(self.server_counters.as_ref().map(ServerCounters::exporter)).collect()
     }
 
-    /// Observes both sides without load for a while, or until `stop` returns true.
+    /// Observes client and server without load for a while, or until `stop` returns true.
     pub fn at_rest(&self, seconds: f64, interval_s: f64, stop: &dyn Fn() -> bool) -> Vec<Side> {
         if seconds <= 0.0 {
             return Vec::new();

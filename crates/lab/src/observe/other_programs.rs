@@ -25,8 +25,8 @@ pub(crate) fn others(sides: &[SideUse], window: Window) -> Vec<f64> {
 const MIN_COVERED: f64 = 0.5;
 
 /// Returns the share of a machine's CPUs that other programs took in the tenth of a second from `begin_s` on. The
-/// observed processes of all sides on this machine are no other programs. Returns `None` if the readings cover too
-/// little of this time.
+/// observed processes of all sides on this machine do not count as other programs. Returns `None` if the readings cover
+/// too little of this time.
 fn taken(sides: &[SideUse], machine: &str, host: &CpuUse, begin_s: f64) -> Option<f64> {
     let here = || sides.iter().filter(|(of, _)| of == machine).map(|(_, side)| side);
     let covered = |(begin_s, end_s): (f64, f64), side: &CpuUse| {

@@ -122,7 +122,7 @@ impl Samplers {
     }
 
     /// Takes a sample of everything now. Returns the times of the first and the last sample, seconds since the trial's
-    /// origin. A window between these times contains a sample of both sides at its start and end.
+    /// origin. A window between these times contains a sample of client and server at its start and end.
     pub fn edge(&self) -> (f64, f64) {
         self.edge_at(0)
     }
@@ -155,12 +155,12 @@ impl Samplers {
         self.all().filter_map(ActiveObserver::as_remote).map(RemoteSampling::round_trip).max().unwrap_or_default()
     }
 
-    /// Returns the largest clock drift of any observer; none if all are on this machine.
+    /// Returns the largest clock drift of any observer; `None` if all observers are on this machine.
     pub(crate) fn drift(&self) -> Option<Duration> {
         self.all().filter_map(ActiveObserver::as_remote).filter_map(RemoteSampling::drift).max()
     }
 
-    /// Returns the incidents of both sides' processes so far.
+    /// Returns the incidents that the processes of client and server had so far.
     pub fn incidents(&self) -> Vec<Incident> {
         self.server.iter().chain(&self.clients).flat_map(ActiveObserver::incidents).collect()
     }

@@ -28,7 +28,7 @@ const RELAXATION_TIMES: (f64, f64) = (6.0, 2.0);
 const SLOT_RANGE_S: (f64, f64) = (0.1, 3.0);
 /// Maximum length to which slots are extended if there is spare time, seconds.
 const MAX_STRETCHED_SLOT_S: f64 = 0.5;
-/// Maximum number of blocks of slots.
+/// Maximum number of blocks of slots. In a block, each lever is on in one slot, and the other slots have no lever.
 const MAX_BLOCKS: usize = 48;
 /// Maximum share of failed requests while levers are used.
 const MAX_FAILED_SHARE: f64 = 0.01;

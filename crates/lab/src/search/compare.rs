@@ -9,7 +9,7 @@ use crate::{Lab, LabError, Nobody, TargetSetup, Watch, resolve};
 
 /// Result of a comparison of two live servers.
 pub struct InTurns {
-    /// Run of each server; its trials are the windows.
+    /// Runs of the two servers. The trials of a run are the windows of its server.
     pub runs: [Run; 2],
     /// Order of the turns.
     pub turns: WindowOrder,

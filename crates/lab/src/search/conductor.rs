@@ -22,7 +22,7 @@ pub trait Conductor: Send {
     /// Returns the seconds that a trial takes in addition to its warm-up and window, estimated from earlier trials.
     fn overhead_s(&self) -> f64;
 
-    /// Reserves time after the search, seconds, for the experiment that tests the verdict.
+    /// Reserves `seconds` after the search for the experiment that tests the verdict.
     fn reserve(&mut self, seconds: f64);
 
     /// Begins another independent repeat of the search.
@@ -31,8 +31,8 @@ pub trait Conductor: Send {
     /// Tests the verdict in the remaining reserved time.
     fn experiment(&mut self) -> Result<(), LabError>;
 
-    /// Returns the reserved seconds that the experiment cannot use, so that the search gets them. The function is
-    /// called once, at the end of the sweep.
+    /// Returns the reserved seconds that the experiment cannot use, and the search then uses. The function is called
+    /// once, at the end of the sweep.
     fn unused_s(&mut self) -> Result<f64, LabError> {
         Ok(0.0)
     }

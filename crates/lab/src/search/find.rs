@@ -95,8 +95,8 @@ impl LiveTarget<'_> {
         prove::prove(&mut self.lab, &self.target_setup, connections, seconds)
     }
 
-    /// Measures the highest rate of the generator alone. The null driver sends nothing and needs no server. At rates
-    /// near this one, a verdict must not name the server.
+    /// Measures the highest rate of the generator alone. The null driver sends nothing and needs no server. A server
+    /// that reaches almost this rate may be faster than the generator, so the verdict must not name the server.
     fn ceiling(&mut self) {
         if self.lab.stopped() || !self.target_setup.is_http() {
             return;

@@ -21,8 +21,8 @@ const ALARMING_ERROR_SHARE: f64 = 0.5;
 /// lets half of the requests pass without delay.
 const LOW_SHARE: f64 = 0.5;
 
-/// Searches for the capacity of a server, which answered its test request within `response_s` seconds. The results are
-/// the trials of the conductor's run.
+/// Searches for the capacity of a server. The server answered its test request within `response_s` seconds. The results
+/// are the trials of the conductor's run.
 pub fn capacity(conductor: &mut dyn Conductor, budget: Budget, response_s: f64) -> Result<(), LabError> {
     let mut finder = Finder::new(conductor, budget, response_s);
     while finder.step(conductor)? {}
@@ -40,7 +40,7 @@ pub struct Finder {
     /// seconds; 0 if there is no such window. If a firewall drops a packet, the packet is sent again only after a
     /// second or more.
     pause_s: f64,
-    /// Time that was left when the rate search began, seconds. Infinite before.
+    /// Time that was left when the rate search began, seconds. The value is infinite before that moment.
     search_s: f64,
     /// Smallest number of clients with which the sweep reached the highest rate.
     connections: u32,
@@ -89,7 +89,7 @@ impl Finder {
         matches!(&self.phase, Phase::Sweep(sweep) if sweep.next().is_some())
     }
 
-    /// Conducts the next step; returns false if there is none.
+    /// Conducts the next step. Returns false if there is no next step.
     pub fn step(&mut self, conductor: &mut dyn Conductor) -> Result<bool, LabError> {
         self.budget = self.budget.paced(conductor.overhead_s());
         self.phase = match std::mem::replace(&mut self.phase, Phase::Done) {

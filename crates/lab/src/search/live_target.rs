@@ -10,8 +10,8 @@ use crate::{Lab, LabError, Point, TargetSetup};
 pub(crate) struct LiveTarget<'w> {
     pub(crate) lab: Lab<'w>,
     pub(crate) target_setup: TargetSetup,
-    /// Start of this search's budget, in seconds since the start of the run. Time that does not count for this search
-    /// moves the start later, such as the steps of the other server in a comparison.
+    /// Start of this search's budget, in seconds since the start of the run. Time that does not count for this search,
+    /// such as the steps of the other server in a comparison, moves the start later.
     pub(crate) began_s: f64,
     /// Seconds reserved for the experiment after the search.
     pub(crate) proof_s: f64,

@@ -14,8 +14,8 @@ use judge::Pooled;
 const FIRST_SHARE: f64 = 0.80;
 /// Factor by which the rate grows as long as every rate passes, up to the highest rate of the closed loop.
 const STEP_UP: f64 = 1.20;
-/// Factor by which the rate grows beyond the highest rate of the closed loop. The closed loop did not reach the
-/// server's limit in this case.
+/// Factor by which the rate grows beyond the highest rate of the closed loop. This factor is for a sweep that ended
+/// while throughput still grew, so the sweep did not reach the server's limit.
 const STEP_FAR_UP: f64 = 2.0;
 /// Factor by which the rate is lowered as long as every rate fails.
 const STEP_DOWN: f64 = 0.70;
@@ -127,7 +127,7 @@ mod tests {
         assert!((10..20).contains(&windows.len()), "gives up after {}", windows.len());
     }
 
-    /// The server completes 1,000/s, but its sweep had only time for one client (93/s).
+    /// The server completes 1,000/s, but the sweep only had time for one client (93/s).
     #[test]
     fn beyond_a_sweep_that_still_grew_the_rate_doubles() {
         let mut search = RateSearch::new(93.0, 0.03, true);

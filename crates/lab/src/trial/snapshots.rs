@@ -8,7 +8,8 @@ const MIN_STRETCH_S: f64 = 1.0;
 /// Maximum number of stretches in a measured window.
 const MAX_STRETCHES: f64 = 400.0;
 
-/// Returns true if a window is long enough to show a course over time. Such a window has at least three stretches.
+/// Returns true if a window is long enough to show how a load changes over time. Such a window has at least three
+/// stretches.
 pub(crate) fn is_stretched(window_s: f64) -> bool {
     window_s >= 4.0 * MIN_STRETCH_S
 }

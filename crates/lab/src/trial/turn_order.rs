@@ -2,7 +2,7 @@
 //! coincide with periodic events. The order is also balanced, so that a steady drift of the machine affects all
 //! alternatives equally.
 
-/// Random balanced order of two alternatives ("sides", 0 and 1). Of every two pairs, each side comes first in one.
+/// Random balanced order of two alternatives ("sides", 0 and 1). In every two pairs, each side comes first once.
 pub(crate) struct TurnOrder {
     random: fastrand::Rng,
     /// Side that comes first in the second of two pairs; `None` once that pair is drawn.

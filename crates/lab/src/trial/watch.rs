@@ -46,7 +46,7 @@ pub trait Watch: Send {
     /// Reports a fact that the user must know at once.
     fn alert(&mut self, _sentence: &str) {}
 
-    /// Returns the factor on the planned rate of a steady open loop: 1 unless the user changes it.
+    /// Returns the factor by which the planned rate of a steady open loop is multiplied: 1 unless the user changes it.
     fn factor(&self) -> f64 {
         1.0
     }

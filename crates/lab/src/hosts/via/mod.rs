@@ -41,7 +41,7 @@ pub struct Via {
 struct HostMasters {
     sockets: Vec<PathBuf>,
     turn: Arc<AtomicUsize>,
-    /// Keeps the connections open.
+    /// Keeps the connections open as long as this value exists.
     _masters: Arc<Masters>,
 }
 

@@ -42,7 +42,7 @@ impl Looks {
     }
 
     /// Returns the share of the windows at each look (interim judgement) that was made. If no look ended the
-    /// comparison, the final look at all windows is added. It gets the rest of the significance level.
+    /// comparison, the final look at all windows is added. The final look gets the rest of the significance level.
     pub(super) fn all(mut self, ended: bool) -> Vec<f64> {
         if !ended {
             self.taken.push(1.0);

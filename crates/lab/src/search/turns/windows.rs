@@ -29,7 +29,7 @@ const PREFERRED_WINDOWS: f64 = 10.0;
 /// Windows of the requested load: order, number and duration.
 pub(super) struct Windows<'d> {
     order: RecordedOrder,
-    /// Moves the servers to their CPUs, if the windows of a pair run at the same time.
+    /// Placement that moves the servers to their CPUs; `None` if the windows of a pair run one after the other.
     duet: Option<&'d mut dyn Placement>,
     /// Reason why the servers can no longer be moved, so that later pairs were measured in turns.
     moves_no_more: Option<String>,
