@@ -1,7 +1,7 @@
 //! Reads sets of requests: TOML, lists of URLs, curl command lines, HAR files, vegeta targets and access logs.
 //!
 //! Each format has one file under `formats` and one row in [`FORMATS`]. Each format's reader returns [`Imported`], from
-//! which [`set`] makes a [`run::RequestSet`]. This crate does no network I/O.
+//! which [`set`] makes a [`run::RequestSet`]. The crate does no network I/O.
 
 mod arrivals;
 mod data;

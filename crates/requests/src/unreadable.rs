@@ -1,4 +1,5 @@
-//! Entries of a file that cannot be read. They are left out, because one odd line is no reason to refuse a whole file.
+//! Entries of a file that cannot be read. Such entries are left out, because one odd line is no reason to refuse a
+//! whole file.
 
 use crate::error::ReadError;
 use crate::found::Imported;

@@ -38,7 +38,7 @@ pub enum SpansError {
     },
 }
 
-/// Receiver of spans. Its thread ends only with the program.
+/// Receiver of spans. The thread of the receiver ends only with the program.
 #[derive(Debug)]
 pub struct Receiver {
     store: Arc<Mutex<Store>>,

@@ -1,5 +1,5 @@
-//! CPU work. It consists of loops, whose number per millisecond was measured. Each loop writes a byte of a data page.
-//! If there is a code file, the loop also reads a byte of a code page.
+//! CPU work. The work consists of loops, whose number per millisecond was measured. Each loop writes a byte of a data
+//! page. If there is a code file, the loop also reads a byte of a code page.
 
 use std::fs::File;
 

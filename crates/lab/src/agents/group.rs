@@ -38,8 +38,8 @@ pub struct AgentGroup {
     pub(super) gone: RefCell<BTreeSet<usize>>,
     /// Index in `agents` by serial number.
     pub(super) numbers: BTreeMap<usize, usize>,
-    /// Events that arrived while clocks were compared, each with the agent's serial number. They are delivered before
-    /// new events.
+    /// Events that arrived while clocks were compared, each with the agent's serial number. These events are delivered
+    /// before new ones.
     pub(super) put_aside: RefCell<VecDeque<(usize, AgentEvent)>>,
     /// Number of agents ever started.
     started: usize,

@@ -1,6 +1,6 @@
 //! The single thread that reads and writes the pipes of all agents of a group. The thread passes lines to the inbox and
-//! queued bytes to the agents, sends heartbeats, and reports agents that are silent for too long as lost. No agent can
-//! block the thread.
+//! queued bytes to the agents, and sends heartbeats. If an agent is silent for too long, the thread reports the agent
+//! as lost. No agent can block the thread.
 
 use std::io::{ErrorKind, Read};
 use std::os::fd::AsRawFd;

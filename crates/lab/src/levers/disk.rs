@@ -2,10 +2,11 @@
 //! those of other programs. The lever uses half as many writing threads as other programs have requests in the disk's
 //! queue. Each thread also waits for its flushes, so the lever causes about a quarter of the disk's work.
 //!
-//! The reported speed is the disk's speed for other programs: their bytes per busy millisecond of the disk with the
-//! lever, divided by the same ratio without the lever. If other programs keep the disk busy, their throughput falls as
-//! much as this speed. If other programs use the disk only half of the time, the lever fills the other half. The disk's
-//! busy time then doubles, so this speed halves, but the throughput of the other programs stays the same.
+//! The reported speed is the disk's speed for other programs. The bytes of these programs per busy millisecond of the
+//! disk are measured with and without the lever. The speed is the ratio of the first value to the second. If other
+//! programs keep the disk busy, their throughput falls as much as this speed. If other programs use the disk only half
+//! of the time, the lever fills the other half. The disk's busy time then doubles, so this speed halves, but the
+//! throughput of the other programs stays the same.
 //!
 //! Two other measures of the speed were tried and gave wrong results. The lever's share of all bytes does not count its
 //! flushes and the gaps between its writes. On a disk of 8 GB/s, this share was a sixth, but throughput fell by more

@@ -30,9 +30,9 @@ pub(super) const ROW: Lever = Lever {
     pull: Pull::Slots { plan, check: Some(check), act },
 };
 
-/// Slot length, seconds. The kernel moves load between CPUs within tenths of a second. After one of two CPUs was taken,
-/// a threaded Python server had 76 % of its rate in the first 10 ms, 86 % after 50 ms, and 94 % from 70 ms on. The
-/// first 70 ms of a slot are not measured.
+/// Slot length, seconds. The kernel moves load between CPUs within tenths of a second. In a measurement, one of two
+/// CPUs was taken from a threaded Python server. The server had 76 % of its rate in the first 10 ms, 86 % after 50 ms,
+/// and 94 % from 70 ms on. The first 70 ms of a slot are not measured.
 const SLOT_S: f64 = 0.15;
 /// Number of busy processes per taken CPU. Each process has the scheduler's normal weight. A server on two CPUs has
 /// half of this weight on each CPU. Eight processes leave the server 6 to 11 % of each taken CPU.

@@ -63,8 +63,8 @@ fn loopback(first: Option<IpAddr>) -> Vec<IpAddr> {
 mod tests {
     use super::*;
 
-    /// On a real server with a limit per address, two addresses gave 1.00 times the throughput of one address if the
-    /// load had only one connection.
+    /// On a real server with a limit per address, a load with only one connection had the same throughput from two
+    /// addresses as from one.
     #[test]
     fn every_address_has_connections() {
         let targets = LeverTargets { addr: Some("127.0.0.1:80".parse().unwrap()), ..LeverTargets::default() };

@@ -2,15 +2,15 @@
 //!
 //! In the other slots the threads wake up just as often, but use no CPU time. Each wake-up switches threads twice.
 //! These switches cost the slowed process 3 to 4 % of its speed, but its counters do not show this cost. In an earlier
-//! version the threads woke up only while the lever was on, so the cost of the switches looked like a part of the
-//! stolen time. The elasticities of nginx and its generator then added up to 1.16 instead of 1. They now add up to 1.08
-//! (medians of five experiments in turns).
+//! version, the threads woke up only while the lever was on. The cost of the switches then looked like a part of the
+//! stolen time. The elasticities of nginx and its generator added up to 1.16 instead of 1. With wake-ups in all slots,
+//! these elasticities add up to 1.08 (medians of five experiments in turns).
 //!
-//! A CPU that loses a quarter of its time in short pieces runs at three quarters of its speed. The loss of speed is
-//! measured at the slowed process: the time that it ran, divided by the time that it ran or waited for a CPU
-//! (schedstat). This ratio also shows whether the lever on the other side's CPUs slows this process. If the ratio
-//! cannot be read, or if the process is mostly idle because the load offers a fixed rate, the loss is computed from the
-//! CPU time that the thief used.
+//! A CPU that loses a quarter of its time in short pieces runs at three quarters of its speed. The speed is measured at
+//! the slowed process: the time for which it ran, divided by the time for which it ran or waited (schedstat). This
+//! ratio also shows whether the lever on the other side's CPUs slows this process. If the ratio cannot be read, the
+//! loss of speed is computed from the CPU time that the thief used. The same applies if the process is mostly idle
+//! because the load offers a fixed rate.
 
 use std::path::Path;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
@@ -39,8 +39,8 @@ const MAX_PIECE_NS: u64 = 2_000_000;
 /// Scheduler slice that each thread requests, nanoseconds: the shortest that the kernel allows.
 const SLICE_NS: u64 = 100_000;
 /// Shortest slot, seconds: thirty times the thief's shortest turn. In short slots, the speed of the machine changes
-/// less from one slot to the next. The half-width of the confidence interval for nginx was 0.11 with slots of 60 ms,
-/// 0.11 with 30 ms and 0.07 with 15 ms (medians of five experiments in turns).
+/// less from one slot to the next. For nginx, the half-width of the confidence interval was 0.11 with slots of 60 ms or
+/// 30 ms, and 0.07 with 15 ms (medians of five experiments in turns).
 pub(super) const SLOT_S: f64 = 0.015;
 
 /// Returns the plan of a CPU thief. The slots of the plan are filled in later.
@@ -64,8 +64,8 @@ fn turn_ns(response_s: f64) -> u64 {
 /// State shared by the threads of one CPU thief.
 struct Theft {
     slot_clock: SlotClock,
-    /// Number of CPUs that the slowed processes may use at the same time: the thief's CPUs, or less if the processes
-    /// and the thief share a CPU quota.
+    /// Number of CPUs that the slowed processes may use at the same time. The number is that of the thief's CPUs, or
+    /// less if the processes and the thief share a CPU quota.
     room: f64,
     /// CPU time that all threads took in each slot, nanoseconds.
     taken_ns: Vec<AtomicU64>,

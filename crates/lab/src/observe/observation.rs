@@ -49,7 +49,7 @@ impl HostObserver {
 pub struct Observation {
     /// One observer for each client host; empty if another program generates the load.
     clients: Vec<HostObserver>,
-    /// Observers of additional client hosts. They read only network counters.
+    /// Observers of additional client hosts. These observers read only network counters.
     namespace_hosts: Vec<HostObserver>,
     server: Option<HostObserver>,
     server_side: Option<ObservedServer>,

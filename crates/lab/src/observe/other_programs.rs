@@ -5,9 +5,9 @@ use run::{CpuUse, TENTH_S, Window};
 /// Readings of one side (client or server): the name of its machine, and CPU times.
 pub(crate) type SideUse = (String, CpuUse);
 
-/// Returns a value for each tenth of a second of `window`: the share of the CPUs, 0 to 1, that was neither idle nor
-/// used by an observed process. If there are several machines, the largest share counts. The share is 0 before the
-/// first reading and after the last. Returns an empty list if no reading is in the window.
+/// Returns the share of the CPUs, 0 to 1, that other programs took in each tenth of a second of `window`. This CPU time
+/// was neither idle nor used by an observed process. If there are several machines, the largest share counts. The share
+/// is 0 before the first reading and after the last. Returns an empty list if no reading is in the window.
 pub(crate) fn others(sides: &[SideUse], window: Window) -> Vec<f64> {
     let tenths = (window.length_s() / TENTH_S + 0.5) as usize;
     let of_tenth = |tenth: usize| {

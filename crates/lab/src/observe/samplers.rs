@@ -1,5 +1,5 @@
-//! Active observers of a trial. They take a sample at the start and end of each phase, provide values for the live
-//! view, and return the observations of client and server at the end.
+//! Active observers of a trial. The observers take a sample at the start and end of each phase, and provide values for
+//! the live view. At the end, they return the observations of client and server.
 
 use std::time::Duration;
 

@@ -40,8 +40,8 @@ use crate::{Lab, LabError, TargetSetup};
 /// addresses.
 const TURNS_SHARE: f64 = 0.6;
 const SOURCES_SHARE: f64 = 0.5;
-/// Shares of the time of [`prove_all`] for one lever that needs turns: for the first lever that tests the verdict, for
-/// each other lever that tests it, and for each lever that does not.
+/// Shares of the time of [`prove_all`] for one lever that needs turns. The shares are for the first lever that tests
+/// the verdict, for each other lever that tests it, and for each remaining lever.
 const OWN_LEVER_SHARE: f64 = 0.4;
 const RELATED_LEVER_SHARE: f64 = 0.24;
 const OTHER_LEVER_SHARE: f64 = 0.12;

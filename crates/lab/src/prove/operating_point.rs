@@ -8,9 +8,9 @@ use crate::TargetSetup;
 /// Minimum number of connections of an experiment, if enough are allowed. With fewer connections, one late wake-up
 /// makes the server idle.
 const MIN_CONNECTIONS: u32 = 8;
-/// Minimum time, seconds, for which the requests in flight must keep a server busy: four of the shortest pieces of time
-/// that a lever takes from a CPU. A lever can then stop the generator or the server for one piece while the other one
-/// stays busy.
+/// Minimum time, seconds, for which the requests in flight must keep a server busy. The value is four of the shortest
+/// pieces of time that a lever takes from a CPU. A lever can then stop the generator or the server for one piece while
+/// the other one stays busy.
 const MIN_BUSY_S: f64 = 0.5e-3;
 /// Factor on the minimum busy time, for a load that was not tried before.
 const UNTESTED_MARGIN: f64 = 1.2;
@@ -111,8 +111,8 @@ impl OperatingPoint {
     /// Returns an untested load with [`MIN_CONNECTIONS`], or with as many connections as are allowed. Returns `None`
     /// unless the sweep (the search over numbers of connections) showed a similar rate with more connections. One
     /// client may fill a slow server: the sweep still doubles the clients twice, sees no gain, and ends. With one
-    /// request in flight, slower CPUs affect two kinds of servers equally: those that handle one request at a time, and
-    /// those with parallel threads. The experiment could then not distinguish the two kinds.
+    /// request in flight, slower CPUs affect a server with parallel threads like a server that handles one request at a
+    /// time. The experiment could then not distinguish the two.
     fn extended(self, run: &Run) -> Option<Self> {
         let sweep = run.trials.iter().filter(|trial| trial.kind == run::TrialKind::Sweep && !refuses(trial));
         let tried = sweep.filter_map(|trial| Some((closed_connections(trial)?, judge::good(trial))));
@@ -155,9 +155,9 @@ impl OperatingPoint {
     }
 
     /// Returns this load, and then up to two loads with fewer connections that still keep the server full. The second
-    /// load has four connections per request that the server handles at the same time, and at least 8, so that late
-    /// wake-ups do not matter. The third load has two connections per such request. Fewer connections mean a shorter
-    /// queue and shorter slots.
+    /// load has at least 8 connections, so that late wake-ups do not matter, and four connections per request that the
+    /// server handles at the same time. The third load has two connections per such request. Fewer connections mean a
+    /// shorter queue and shorter slots.
     pub(super) fn or_fewer(self, run: &Run) -> Vec<Self> {
         let few = served(run)
             .map(|served| [(4.0 * served).max(f64::from(MIN_CONNECTIONS)), (2.0 * served).max(2.0)])
@@ -193,8 +193,8 @@ fn refuses(trial: &Trial) -> bool {
     judge::good(trial) < MIN_RATE_SHARE * trial.rates.completed_rate
 }
 
-/// Returns the largest number of connections that an experiment may use: the plan's maximum, or one less than the
-/// smallest number at which the server refused too many requests.
+/// Returns the largest number of connections that an experiment may use. The number is the plan's maximum, or one less
+/// than the smallest number at which the server refused too many requests.
 pub(super) fn most_served(run: &Run) -> u32 {
     let refused = run.trials.iter().filter(|trial| refuses(trial)).filter_map(closed_connections).min();
     let most = run.plan.search.max_connections;
@@ -334,8 +334,8 @@ mod tests {
         assert_eq!((OperatingPoint::busy(&run, 2).connections, most_served(&run)), (16, 64));
     }
 
-    /// The server has three workers, each of which needs 0.1 s per request. Its short sweep had only 1, 2 and 31
-    /// connections, and no knee.
+    /// The server has three workers, each of which needs 0.1 s per request. The sweep was short: it had only steps with
+    /// 1, 2 and 31 connections, and no knee.
     #[test]
     fn a_short_sweep_has_fewer_connections_too() {
         let mut run = sweep(&[(1, 10), (2, 19), (31, 30)]);
@@ -344,8 +344,8 @@ mod tests {
         assert_eq!(found.iter().map(|point| point.connections).collect::<Vec<_>>(), [31, 12, 6]);
     }
 
-    /// An earlier version used pipelines of 16 requests in the sweep, but of 1 request in the experiment. It therefore
-    /// rejected a correct verdict.
+    /// An earlier version used pipelines of 16 requests in the sweep, but of 1 request in the experiment. That version
+    /// therefore rejected a correct verdict.
     #[test]
     fn the_load_is_that_of_the_trial_with_the_verdict() {
         let mut run = sweep(&[(8, 9000), (16, 9000)]);
@@ -363,7 +363,7 @@ mod tests {
         assert_eq!(fewer, [(8, 16), (5, 16), (3, 16)]);
     }
 
-    /// Seen with a server that answers 1 % of its requests after 500 ms: the median was 0.3 ms, and turns of 0.25 s
+    /// Seen with a server that answers 1 % of its requests after 500 ms. The median was 0.3 ms, and turns of 0.25 s
     /// showed only how the load begins.
     #[test]
     fn turns_outlast_the_slow_answers_that_occupy_most_connections() {

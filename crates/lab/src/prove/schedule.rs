@@ -6,7 +6,7 @@ use run::SlotPlan;
 use crate::levers::Lever;
 
 /// Share of the whole budget for the experiment that tests the verdict, if response times are short. Of a budget of 30
-/// s, the slots that slow server and generator get about 6 s, and the trial with fewer CPUs gets 4 s.
+/// s, the slots that slow server and generator get about 6 s. The trial with fewer CPUs gets 4 s.
 pub(crate) const BUDGET_SHARE: f64 = 0.3;
 /// Largest share of the budget of `find` for an experiment.
 pub(crate) const MAX_BUDGET_SHARE: f64 = 0.45;

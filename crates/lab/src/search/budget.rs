@@ -31,8 +31,9 @@ const RESPONSES_PER_WINDOW: f64 = 20.0;
 /// Minimum length of the first step's warm-up and of its window, in mean response times. A step shorter than one
 /// response time would see no answer.
 const RESPONSES_OF_FIRST_STEP: f64 = 4.0;
-/// Minimum number of sweep steps that must fit into the time of the sweep. With only one step, the search on a server
-/// with a capacity of 1,000/s began at 74/s, because its test request took seven times as long as later requests.
+/// Minimum number of sweep steps that must fit into the time of the sweep. In one search, the test request took seven
+/// times as long as later requests. With only one step, that search began at 74/s, although the server had a capacity
+/// of 1,000/s.
 const FIRST_STEPS: f64 = 3.0;
 /// Maximum factor by which the windows are made longer for a slow server.
 const MAX_SLOW_FACTOR: f64 = 3.5;
@@ -55,7 +56,7 @@ const PROOF_MARGIN: f64 = 1.1;
 const MIN_PROOF_S: f64 = 4.0;
 
 /// Minimum length of a search in `arena` and `size`, seconds. In a simulation (`known_capacity`), three seconds are
-/// enough to find a capacity of 10,000/s within 15 %, but give only a lower bound of a capacity of 1,000/s.
+/// enough to find a capacity of 10,000/s within 15 %. Of a capacity of 1,000/s, three seconds give only a lower bound.
 pub const SHORTEST_SEARCH_S: f64 = 3.0;
 /// Expected time of a whole search in addition to its own budget, seconds: test request, starting agents, and judging.
 pub const SEARCH_OVERHEAD_S: f64 = 0.5;
@@ -195,8 +196,7 @@ mod tests {
         assert!(budget.search_until_s() > 27.0);
     }
 
-    /// In an earlier version, a server with 8 ms per request and a median limit of 80 ms got only one window within a
-    /// budget of 10 s.
+    /// In an earlier version, a server with 8 ms per request and a limit of 80 ms on the median got one window in 10 s.
     #[test]
     fn a_short_search_of_a_slow_server_has_several_windows() {
         let budget = Budget::new(10.0);

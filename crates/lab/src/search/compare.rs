@@ -1,4 +1,5 @@
-//! Comparison of two live servers. Their loads take turns, or run at the same time if there are enough CPUs.
+//! Comparison of two live servers. The loads of the two servers take turns, or run at the same time if there are enough
+//! CPUs.
 
 use judge::Pairing;
 use run::{Plan, Run, WindowOrder};

@@ -1,5 +1,5 @@
-//! Steps of `find` between the test request and the verdict: a closed-loop sweep, an open-loop search for the highest
-//! passing rate, and one step of overload. `docs/explanation/find.md` explains this order.
+//! Steps of `find` between the test request and the verdict. The steps are a closed-loop sweep, an open-loop search for
+//! the highest passing rate, and one step of overload. `docs/explanation/find.md` explains this order.
 
 use run::{Arrival, Intensity, Limits, LoadPlan, Run, ThinkTime, Trial, TrialKind};
 

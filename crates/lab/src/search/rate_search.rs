@@ -14,8 +14,8 @@ use judge::Pooled;
 const FIRST_SHARE: f64 = 0.80;
 /// Factor by which the rate grows as long as every rate passes, up to the highest rate of the closed loop.
 const STEP_UP: f64 = 1.20;
-/// Factor by which the rate grows beyond the highest rate of the closed loop. This factor is for a sweep that ended
-/// while throughput still grew, so the sweep did not reach the server's limit.
+/// Factor by which the rate grows beyond the highest rate of the closed loop. A server that completes more than the
+/// closed loop did may have a much higher limit.
 const STEP_FAR_UP: f64 = 2.0;
 /// Factor by which the rate is lowered as long as every rate fails.
 const STEP_DOWN: f64 = 0.70;

@@ -4,8 +4,7 @@
 /// with the clients.
 const MIN_PER_CLIENT_RATIO: f64 = 0.9;
 /// Relative growth of throughput from one step to the next that is too large to be noise. A step whose throughput grows
-/// this much is not flat, even if its rate is below the best one, because the steps since the best one may have been
-/// disturbed.
+/// this much is not flat, even if its rate is below the best one. The steps since the best one may have been disturbed.
 const MIN_GROWTH: f64 = 0.25;
 
 /// Minimum number of answers per client in a step with more than twice the clients of the step before.
@@ -156,8 +155,8 @@ mod tests {
         assert_eq!(tried(40.0), [1, 2, 8, 16], "what is full is seen at the second step past it, doubled again");
     }
 
-    /// In an earlier version, a server with 0.1 s per request got 1024 connections after the second step, answered
-    /// their first requests for 100 s, and was reported as dead.
+    /// In an earlier version, a server with 0.1 s per request got 1024 connections after the second step. The server
+    /// took 100 s to answer the first requests of these connections, and was reported as dead.
     #[test]
     fn a_slow_server_gets_no_more_clients_than_it_answers_within_a_window() {
         let mut sweep = Sweep::new(1024);

@@ -1,5 +1,5 @@
 //! Search for the capacity as a number of users with think times. The search raises the number of users until the
-//! objective fails, then repeatedly halves the range between the largest number that passed and the smallest that
+//! objective fails. It then repeatedly halves the range between the largest number that passed and the smallest that
 //! failed. The search ends when both ends of this range are confirmed, so that no single window decides.
 
 use judge::Bracket;
@@ -12,8 +12,8 @@ use crate::search::{Budget, Conductor, step};
 const FIRST_STEP_REQUESTS: f64 = 30.0;
 /// Maximum utilization of the server in the first step, if the server has a single thread.
 const MAX_FIRST_UTILIZATION: f64 = 0.2;
-/// Factor by which a step raises the number of users as long as every step passes, or lowers the number as long as
-/// every step fails.
+/// Factor by which a step changes the number of users. As long as every step passes, the number is raised. As long as
+/// every step fails, it is lowered.
 const STEP_FACTOR: u32 = 4;
 /// Numbers for confirming an end of the range. An end is confirmed if at least `MIN_LEAD` more windows passed than
 /// failed, or the reverse. Without this lead, at most `MAX_WINDOWS` windows are measured at an end.

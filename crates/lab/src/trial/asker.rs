@@ -1,5 +1,5 @@
-//! Single requests to the server. They are sent from the host that generates the load: this host, or the first client
-//! host. The conductor's machine may be unable to reach the server.
+//! Single requests to the server. The requests are sent from the host that generates the load: this host, or the first
+//! client host. The conductor's machine may be unable to reach the server.
 
 use std::net::{IpAddr, SocketAddr};
 use std::path::{Path, PathBuf};

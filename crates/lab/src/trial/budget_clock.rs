@@ -1,5 +1,5 @@
-//! Clock of a budget. The clock gives every step of a run two times: the time that is left, and the time that a trial
-//! takes in addition to its load.
+//! Clock of a budget. The clock gives every step of a run the time that is left, and the time that a trial takes in
+//! addition to its load.
 
 /// Assumed time of the first trial in addition to its warm-up and window, seconds: starting agents, draining and
 /// writing the results.
@@ -8,7 +8,7 @@ const FIRST_OVERHEAD_S: f64 = 0.08;
 const FIRST_JUDGEMENT_S: f64 = 0.14;
 /// Time kept for the end of a run, in multiples of the time that judging it takes. At the end, the report is written
 /// and the run is judged once more, including the resources needed for twice the capacity. With a factor of 2.0,
-/// searches of 15 s took up to 16.1 s on a machine with two CPUs and 15 to 20 busy programs.
+/// searches of 15 s took up to 16.1 s on two CPUs with 15 to 20 busy programs.
 const LAST_JUDGEMENTS: f64 = 3.0;
 
 /// Clock of a budget.

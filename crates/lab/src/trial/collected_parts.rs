@@ -38,7 +38,7 @@ impl CollectedParts {
     }
 
     /// Merges a part. `ours` converts times from the agent's clock to ours. A part with an impossible window (longer
-    /// than the load, or before it) is dropped, because the length of this window would make all rates wrong.
+    /// than the load, or before it) is dropped, because such a window would make all rates wrong.
     pub(crate) fn take(&mut self, agent: usize, part: LoadPart, longest_s: f64, ours: impl Fn(f64) -> f64) {
         let times = [part.measured_s, part.measured_at_s, part.late_s];
         if !times.iter().all(|s| (0.0..=longest_s).contains(s)) {

@@ -1,5 +1,6 @@
-//! One trial. Its steps: start the agents, warm up until the rate is steady, sample counters at the start and end of
-//! the window, drain, and merge the results. Agents of the preceding trial are used again.
+//! One trial. The steps of a trial are: start the agents, warm up until the rate is steady, measure, drain, and merge
+//! the results. Counters are sampled at the start and end of the measured window. Agents of the preceding trial are
+//! used again.
 //!
 //! Times of a trial count from the moment at which its agents begin to send. Samples of client and server and ticks of
 //! agents use these times, so the window can be found in the recordings.

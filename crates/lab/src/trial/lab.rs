@@ -1,5 +1,6 @@
-//! A run to which trials are added. A `Lab` conducts trials one after another, stores each trial in the run and in the
-//! run's directory, and knows whether the user wants to stop. `find`, `load` and the experiments all use a `Lab`.
+//! A run to which trials are added. A `Lab` conducts trials one after another, and stores each trial in the run and in
+//! the run's directory. It also knows whether the user wants to stop. `find`, `load` and the experiments all use a
+//! `Lab`.
 
 mod kept;
 

@@ -27,7 +27,8 @@ const HALF_OPEN: Duration = Duration::from_millis(1200);
 
 /// Hosts and server of an experiment on named hosts.
 pub struct HostsSetup {
-    /// Agents of the server. They are dropped first, so that the server ends before the connection to its host closes.
+    /// Agents of the server. These agents are dropped first, so that the server ends before the connection to its host
+    /// closes.
     server: Arc<Mutex<AgentGroup>>,
     /// Address of the server.
     pub addr: SocketAddr,

@@ -11,7 +11,7 @@ use crate::known::{COVERED, Found, Known, Ratios, SEEDS};
 use crate::models::{m_m_1, median, own_objective, server, slow_application, slow_slots};
 
 /// A search in a third of the usual time finds the same capacity, but with a wider interval. In an earlier version, ten
-/// seconds were enough for only one window and thus no interval (M/M/1 of 8 ms, default limit on the median). The
+/// seconds were enough for only one window, so there was no interval (M/M/1 of 8 ms, default limit on the median). The
 /// search sends only about six hundred requests, and each window begins with an empty queue. The estimate is 8 % too
 /// high on average, but the interval is wide enough for this error.
 #[test]
@@ -69,7 +69,7 @@ fn a_search_ends_when_its_interval_is_narrow_enough() {
     assert!(few < many && half <= 0.085, "{few} windows to {half}, {many} to the end of the budget");
 }
 
-/// The server has ten workers that need 10 ms per request, and thus completes 1,000/s. Other programs delayed the test
+/// The server has ten workers that need 10 ms per request, so it completes 1,000/s. Other programs delayed the test
 /// request, which took 70 ms. An earlier version then started its search at 74/s, and reported a capacity of 149/s.
 #[test]
 fn a_slow_test_request_does_not_end_the_search_far_below_the_capacity() {

@@ -33,8 +33,8 @@ fn a_machine_whose_speed_changes_slowly_causes_no_bias() {
     own_objective().holds(SEEDS, wandering);
 }
 
-/// A stop of 1.5 s that the pause meter does not see spoils one or two windows of a slow server, but the other windows
-/// outweigh them.
+/// The pause meter does not see one stop of 1.5 s. The stop spoils one or two windows of a slow server, but the other
+/// windows outweigh them.
 #[test]
 fn one_stall_of_a_slow_server_bends_little() {
     slow_application().holds(SEEDS, undisturbed);

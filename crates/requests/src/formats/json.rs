@@ -37,7 +37,7 @@ fn explain_missing(text: &str, name: &str, object: &Object<'_>) -> (usize, Strin
     }
 }
 
-/// Returns the index just after the byte at a line and column of a serde_json error. These columns count bytes.
+/// Returns the index just after the byte at a line and column of a serde_json error. Columns of serde_json count bytes.
 fn index(text: &str, line: usize, column: usize) -> usize {
     let begin: usize = text.split_inclusive('\n').take(line.saturating_sub(1)).map(str::len).sum();
     (begin + column).min(text.len())

@@ -93,8 +93,8 @@ pub(super) fn is_method(word: &str) -> bool {
     !word.is_empty() && word.bytes().all(|b| b.is_ascii_alphabetic() || b"-_.".contains(&b))
 }
 
-/// Finds the status in the text around the request. It is directly after the request, in a field named `status`, after
-/// the times of HAProxy or of an AWS load balancer, or directly before the request.
+/// Finds the status in the text around the request. The status may be directly after the request, in a field named
+/// `status`, after the times of HAProxy or of an AWS load balancer, or directly before the request.
 fn status(before: &str, behind: &str) -> Option<u16> {
     let next = fields(behind).next().and_then(code);
     let named = || fields(behind).chain(fields(before)).find_map(named_code);
@@ -105,9 +105,9 @@ fn status(before: &str, behind: &str) -> Option<u16> {
     next.or_else(named).or_else(haproxy).or_else(|| balancer_status(before)).or_else(|| only_number(before))
 }
 
-/// Returns the status in a log of an AWS load balancer. In such a log, each line has, before the request, three times,
-/// the status sent to the client, the status from the server or `-`, and the received and the sent bytes (Elastic Load
-/// Balancing's manual, "Access logs").
+/// Returns the status in a log of an AWS load balancer. In such a log, seven fields come before the request: three
+/// times, two statuses, and the received and the sent bytes. The first status was sent to the client. The second one
+/// came from the server, or is `-` (Elastic Load Balancing's manual, "Access logs").
 fn balancer_status(before: &str) -> Option<u16> {
     let mut last: Vec<&str> = fields(before).rev().take(7).collect();
     last.reverse();

@@ -7,7 +7,7 @@ use jiff::fmt::strtime;
 /// Formats of a time with a time zone.
 const ZONED: &[&str] = &["%d/%b/%Y:%H:%M:%S%.f %z", "%d/%b/%Y:%H:%M:%S %z"];
 /// Formats of a time without a time zone: HAProxy's, and those of programs in Python and Java. Times without a zone are
-/// read as UTC. This is enough for a replay, which needs only differences of times.
+/// read as UTC. A replay needs only differences of times, for which UTC is good enough.
 const LOCAL: &[&str] = &["%d/%b/%Y:%H:%M:%S%.f", "%Y-%m-%d %H:%M:%S%.f", "%Y/%m/%d %H:%M:%S%.f"];
 /// Smallest number in a line of text that counts as a time, seconds since the epoch (September 2001). Smaller numbers
 /// are process IDs, sizes and durations.

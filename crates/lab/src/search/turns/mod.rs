@@ -71,7 +71,7 @@ pub fn take_turns(
     duet: Option<&mut dyn Placement>,
     stop: &dyn Fn() -> bool,
 ) -> Result<TurnsTaken, LabError> {
-    // Time spent on preparing both sides is part of the budget.
+    // Time spent on preparing both servers is part of the budget.
     let gone_s = sides.iter().map(|side| side.elapsed_s()).fold(0.0, f64::max);
     for side in &mut sides {
         side.leave_out(side.elapsed_s());

@@ -19,9 +19,9 @@ const MAX_WARM_UP_S: f64 = 0.3;
 const WINDOW_OVERHEAD_S: f64 = 0.4;
 /// Minimum number of response times in a window, if the budget allows it.
 const RESPONSES_PER_WINDOW: f64 = 20.0;
-/// Minimum number of windows per server. Fewer windows seldom detect a difference. In 200 simulated comparisons of
-/// equal servers whose windows scatter by 2 %, 100 stay undecided with seven windows per server, and 7 with twenty
-/// (`docs/explanation/compare.md`).
+/// Minimum number of windows per server. Fewer windows seldom detect a difference. In a simulation, 200 comparisons of
+/// equal servers have windows that scatter by 2 %. Of these comparisons, 100 stay undecided with seven windows per
+/// server, and 7 with twenty (`docs/explanation/compare.md`).
 pub(super) const MIN_WINDOWS: u64 = 7;
 /// Number of windows per server that the budget should allow.
 const PREFERRED_WINDOWS: f64 = 10.0;

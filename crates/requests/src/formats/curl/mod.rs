@@ -79,7 +79,8 @@ pub fn command(text: &str) -> Result<Imported, ReadError> {
 #[derive(Default)]
 struct ParsedOptions {
     method: Option<String>,
-    /// Headers from the option `-H`. They replace headers from other options, wherever these are on the command line.
+    /// Headers from the option `-H`. These headers replace those from other options, wherever the options are on the
+    /// command line.
     headers: Vec<(String, String)>,
     /// Headers from other options, such as `-A`.
     made: Vec<(&'static str, String)>,
