@@ -2,8 +2,8 @@
 //! offset is known with an error of at most half the round trip (Cristian, 1989).
 //!
 //! A reading becomes less accurate with age, because two clocks never run at exactly equal speeds (RFC 5905,
-//! dispersion). The conductor therefore repeats the exchange during long loads. A time in a command or a report is
-//! converted with the clock offset at the moment that they name.
+//! dispersion). The conductor therefore repeats the exchange during long loads. Each time in a command or a report is
+//! converted with the clock offset that is valid at that time.
 
 use std::collections::VecDeque;
 

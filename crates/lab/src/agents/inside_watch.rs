@@ -1,5 +1,5 @@
 //! Task of an agent that observes its host. The agent uses the same observer code as the conductor. Commands on
-//! standard input, one per line, control it.
+//! standard input, one per line, control the agent.
 
 use std::path::Path;
 use std::sync::mpsc::{Receiver, RecvTimeoutError};

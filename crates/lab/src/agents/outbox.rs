@@ -44,8 +44,8 @@ impl Outbox {
         out.send(task);
     }
 
-    /// Sends a command now. Drops the command if the task was not sent or if other bytes are waiting: before the task
-    /// or late, the command would be useless.
+    /// Sends a command now. Drops the command if the task was not sent or if other bytes are waiting. A command that
+    /// arrives before the task, or late, would be useless.
     pub(super) fn send_now(&self, bytes: &[u8]) {
         let mut out = self.lock();
         if out.tasked && out.waiting.is_empty() {

@@ -8,9 +8,9 @@
 //!
 //! A CPU that loses a quarter of its time in short pieces runs at three quarters of its speed. The speed is measured at
 //! the slowed process: the time for which it ran, divided by the time for which it ran or waited (schedstat). This
-//! ratio also shows whether the lever on the other side's CPUs slows this process. If the ratio cannot be read, the
-//! loss of speed is computed from the CPU time that the thief used. The same applies if the process is mostly idle
-//! because the load offers a fixed rate.
+//! ratio also shows whether the lever on the CPUs of the other side (server or generator) slows this process. If the
+//! ratio cannot be read, the loss of speed is computed from the CPU time that the thief used. The same applies if the
+//! process is mostly idle because the load offers a fixed rate.
 
 use std::path::Path;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
@@ -26,9 +26,9 @@ use super::slot_clock::SlotClock;
 pub(super) const DOSE: f64 = 0.25;
 /// Shortest and longest turn, nanoseconds. In each turn, the thief uses the CPU for one piece of time and leaves the
 /// rest of the turn to the process. One piece must stop a process for less time than the requests in flight keep the
-/// other side busy. A piece as long as a scheduler slice (4 ms) would stop both sides, whichever of them is saturated.
-/// Very short turns would cost the process more time than the thief takes, since each turn switches threads twice (10
-/// to 20 µs together).
+/// other side (server or generator) busy. A piece as long as a scheduler slice (4 ms) would stop server and generator,
+/// whichever of them is saturated. Very short turns would cost the process more time than the thief takes, since each
+/// turn switches threads twice (10 to 20 µs together).
 const TURN_NS: (u64, u64) = (500_000, 4_000_000);
 /// Number of turns within one response time, if the limits in [`TURN_NS`] allow it. One piece, a quarter of a turn, is
 /// then 1/32 of the response time.

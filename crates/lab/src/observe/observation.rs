@@ -97,7 +97,8 @@ impl Observation {
     }
 
     /// Adds the network counters of further client hosts. Each host is given by its name and by a process in its
-    /// network namespace. The processes and machine counters of these hosts are already part of the client's side.
+    /// network namespace. The processes and machine counters of these hosts are already part of the client's
+    /// observations.
     pub fn with_namespace_hosts(mut self, namespace_hosts: Vec<(String, u32)>) -> Self {
         let observer = |(host, pid)| {
             let sources = Some(OF_NETWORK.iter().map(|name| (*name).to_string()).collect());
@@ -134,13 +135,13 @@ impl Observation {
         self.server.as_ref().and_then(HostObserver::remote)
     }
 
-    /// Adds the counters of the network medium between the hosts, as part of the server's side.
+    /// Adds the counters of the network medium between the hosts, as part of the server's observations.
     pub fn with_medium(mut self, gauge: testbed::MediumGauge) -> Self {
         self.medium = Some(gauge);
         self
     }
 
-    /// Adds the counters of the medium of a `loadline testbed`, as part of the server's side.
+    /// Adds the counters of the medium of a `loadline testbed`, as part of the server's observations.
     pub(crate) fn with_testbed(mut self, testbed: Joining) -> Self {
         self.testbed = Some(testbed);
         self
@@ -151,7 +152,7 @@ impl Observation {
         self.testbed.as_ref()
     }
 
-    /// Adds counters that the server itself reports, as part of the server's side.
+    /// Adds counters that the server itself reports, as part of the server's observations.
     pub fn with_server_counters(mut self, server_counters: ServerCounters) -> Self {
         self.server_counters = Some(server_counters);
         self
@@ -210,7 +211,7 @@ impl Observation {
         self.blind
     }
 
-    /// Returns the server's side, if it is known.
+    /// Returns the facts about the server; `None` if there are none.
     pub fn server(&self) -> Option<&ObservedServer> {
         self.server_side.as_ref()
     }

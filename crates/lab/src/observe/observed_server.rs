@@ -1,4 +1,4 @@
-//! Observed facts about the server's side: its processes, listener and CPUs.
+//! Observed facts about the server: its processes, listener and CPUs.
 
 use std::net::SocketAddr;
 
@@ -9,7 +9,7 @@ use crate::CpuSplit;
 use crate::agents::AgentGroup;
 use crate::observe::RemoteObserver;
 
-/// Known facts about the server's side.
+/// Known facts about the server.
 #[derive(Clone, Debug, Default)]
 pub struct ObservedServer {
     /// Name of the server's host, as in `hosts[]`.
@@ -25,13 +25,13 @@ pub struct ObservedServer {
 }
 
 impl ObservedServer {
-    /// Returns the side of a server on this machine, with the processes that were found there.
+    /// Returns the facts about a server on this machine, with the processes that were found there.
     pub(crate) fn local(found: Found) -> Self {
         let Found { pids, netns_pid, listen } = found;
         Self { host: "localhost".into(), pids, netns_pid, listen, shared: false }
     }
 
-    /// Returns the side of a server on another host, as found by the observer on that host.
+    /// Returns the facts about a server on another host, as found by the observer on that host.
     pub(crate) fn remote(observer: &RemoteObserver) -> Self {
         let (host, found) = (observer.host().into(), observer.found());
         Self { host, pids: found.processes.clone(), listen: found.listen.clone(), ..Self::default() }
@@ -49,8 +49,8 @@ impl ObservedServer {
         }
     }
 
-    /// Returns the side of a server whose processes are in `group`. `cpus` tells whether the server shares CPUs with
-    /// the generator.
+    /// Returns the facts about a server whose processes are in `group`. `cpus` tells whether the server shares CPUs
+    /// with the generator.
     pub fn started(host: &str, group: &AgentGroup, netns_pid: Option<u32>, addr: SocketAddr, cpus: &CpuSplit) -> Self {
         Self { host: host.into(), pids: group.pids(), netns_pid, listen: Some(addr.into()), shared: cpus.shared() }
     }

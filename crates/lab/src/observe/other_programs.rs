@@ -20,13 +20,13 @@ pub(crate) fn others(sides: &[SideUse], window: Window) -> Vec<f64> {
     if any { shares.into_iter().map(Option::unwrap_or_default).collect() } else { Vec::new() }
 }
 
-/// Minimum share of a tenth of a second that the readings must cover. The sides take their last reading one after the
-/// other, so the readings may cover only a part of the window's last tenth.
+/// Minimum share of a tenth of a second that the readings must cover. The observers of client and server take their
+/// last readings one after the other, so the readings may cover only a part of the window's last tenth.
 const MIN_COVERED: f64 = 0.5;
 
 /// Returns the share of a machine's CPUs that other programs took in the tenth of a second from `begin_s` on. The
-/// observed processes of all sides on this machine do not count as other programs. Returns `None` if the readings cover
-/// too little of this time.
+/// observed processes of client and server on this machine do not count as other programs. Returns `None` if the
+/// readings cover too little of this time.
 fn taken(sides: &[SideUse], machine: &str, host: &CpuUse, begin_s: f64) -> Option<f64> {
     let here = || sides.iter().filter(|(of, _)| of == machine).map(|(_, side)| side);
     let covered = |(begin_s, end_s): (f64, f64), side: &CpuUse| {

@@ -173,7 +173,7 @@ impl Samplers {
         (clients, self.server.as_ref().and_then(side))
     }
 
-    /// Returns the server's side so far, without ending the sampling.
+    /// Returns the observations of the server so far, without ending the sampling.
     pub(crate) fn server_so_far(&self) -> Option<Side> {
         let active = self.server.as_ref()?;
         Some(side_of(active.host.clone(), self.shared, active.so_far()?))

@@ -14,10 +14,10 @@ use crate::{Lab, TargetSetup};
 const COUNT_S: f64 = 4.6;
 /// Shortest time for the trial with fewer CPUs, seconds.
 const MIN_COUNT_S: f64 = 3.1;
-/// Share of the experiment's time for the trial with fewer CPUs, if this share is longer than [`COUNT_S`].
+/// Share of the experiment's time for the trial with fewer CPUs, if this is more time than [`COUNT_S`].
 const COUNT_SHARE: f64 = 0.2;
-/// Factor for the planned time of the other levers' slots. The slots may take longer than planned, because agents must
-/// start first.
+/// Factor by which the planned time of the other levers' slots is multiplied. The slots may take longer than planned,
+/// because agents must start first.
 const SLOTS_MARGIN: f64 = 1.1;
 /// Minimum time that must remain for the slots of the other levers, seconds. Otherwise there is no trial with fewer
 /// CPUs.
@@ -56,8 +56,8 @@ pub(super) fn fewer_cpus(
     Ok((row, operating_point.for_cpus(cpus, most)?))
 }
 
-/// Returns true if a trial with fewer CPUs is useful. This is the case if throughput may depend on the CPUs' speed. If
-/// this was not measured, the verdict decides.
+/// Returns true if throughput may depend on the CPUs' speed, so that a trial with fewer CPUs is useful. If the effect
+/// of the CPUs' speed was not measured, the verdict decides.
 pub(super) fn count_matters(lab: &Lab<'_>) -> bool {
     judge::prove::may_follow_server_cpu(&lab.run)
         .unwrap_or_else(|| row(CPU_COUNT_LEVER).is_some_and(|row| tests_verdict(lab, row)))

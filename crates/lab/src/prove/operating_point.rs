@@ -12,7 +12,7 @@ const MIN_CONNECTIONS: u32 = 8;
 /// pieces of time that a lever takes from a CPU. A lever can then stop the generator or the server for one piece while
 /// the other one stays busy.
 const MIN_BUSY_S: f64 = 0.5e-3;
-/// Factor on the minimum busy time, for a load that was not tried before.
+/// Factor by which the minimum busy time is multiplied for a load that was not tried before.
 const UNTESTED_MARGIN: f64 = 1.2;
 /// Minimum and maximum factor by which an untested load may increase the number of connections. A smaller factor would
 /// hardly help.
@@ -38,10 +38,10 @@ pub(crate) struct OperatingPoint {
     pub(crate) rate: f64,
     /// Median response time with these connections, as observed, seconds.
     pub(crate) response_s: f64,
-    /// Response time that determines the length of turns, seconds: the median, or more if rare slow answers occupy the
-    /// connections most of the time.
+    /// Response time that determines the length of turns, seconds: the median, or a longer time if rare slow answers
+    /// occupy the connections most of the time.
     pub(super) turn_response_s: f64,
-    /// Observed state of the server at the plan's rate; absent for a closed loop.
+    /// Observed state of the server at the plan's rate; `None` for a closed loop.
     pub(crate) at_rate: Option<AtRate>,
 }
 

@@ -3,7 +3,7 @@
 //!
 //! - One lever needs half as many slots as three levers, so each slot can be long enough for a few requests.
 //! - If half of a CPU is taken instead of a quarter, the logarithm of throughput changes 2.4 times as much. The noise
-//!   of a slot stays the same. An equally narrow interval then takes a sixth of the time. If requests are frequent the
+//!   of a slot stays the same. An equally narrow interval then takes a sixth of the time. If requests are frequent, the
 //!   small dose is better, because a resource that is slowed strongly may itself become the bottleneck.
 //! - After each round, all slots so far are judged, and the experiment ends once the result is certain. Each early
 //!   judgement requires a clearer result, so all of them together are wrong no more often than a single one would be

@@ -61,11 +61,11 @@ pub const SHORTEST_SEARCH_S: f64 = 3.0;
 /// Expected time of a whole search in addition to its own budget, seconds: test request, starting agents, and judging.
 pub const SEARCH_OVERHEAD_S: f64 = 0.5;
 
-/// Length that the warm-up of a step may always reach, seconds: enough for judge's test to recognize a steady rate. A
-/// warm-up may be longer if half a window is longer. Only with very small budgets, the maximum is shorter.
+/// Usual maximum length of a step's warm-up, seconds: enough for judge's test to recognize a steady rate. If half a
+/// window is longer, half a window is the maximum. With very small budgets, the maximum is shorter.
 const MAX_WARM_UP_S: f64 = 0.7;
-/// Length that the warm-up of a search step may always reach, seconds. A warm-up may be longer if a quarter of the
-/// window is longer.
+/// Usual maximum length of a search step's warm-up, seconds. If a quarter of the window is longer, this quarter is the
+/// maximum.
 const MAX_SEARCH_WARM_UP_S: f64 = 0.35;
 
 impl Budget {

@@ -16,7 +16,7 @@ pub struct InTurns {
     pub turns: WindowOrder,
     /// Weaknesses of the comparison, in sentences.
     pub notes: Vec<String>,
-    /// Kind of pairs of windows: one after the other, or at the same time.
+    /// Way in which the windows of a pair run: one after the other, or at the same time.
     pub pairing: Pairing,
     /// Moments at which the result was judged, as shares of the planned windows.
     pub looks: Vec<f64>,

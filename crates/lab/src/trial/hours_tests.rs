@@ -34,7 +34,7 @@ fn detail(completed: u64, errors: u64) -> TickDetail {
     TickDetail { errors, responses: CoarseHist::of(counts), ..TickDetail::default() }
 }
 
-/// Records the counters of one side for this many hours.
+/// Records the counters of client or server for this many hours.
 fn side(hours: u64) -> Side {
     let mut writer = ColumnWriter::default();
     let slots: Vec<_> =

@@ -118,8 +118,8 @@ fn note_hosts(lab: &mut Lab<'_>, clients: &[RemoteObserver], server: Option<&Rem
     );
 }
 
-/// Returns the server's side as its observer found it. If the server was started on this host, its agent group gives
-/// the processes.
+/// Returns the facts about the server that its observer found. If the server was started on this host, its agent group
+/// gives the processes.
 fn watched(
     group: &AgentGroup,
     addr: SocketAddr,

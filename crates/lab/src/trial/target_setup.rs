@@ -158,8 +158,8 @@ impl TargetSetup {
         Ok(Self { addr, observation, load, first_s, host, server_host, _server: None })
     }
 
-    /// Returns the server's side, as found by the observer on the server's host. If possible, a generator on the same
-    /// machine gets CPUs that the server does not use.
+    /// Returns the facts about the server, as found by the observer on the server's host. If possible, a generator on
+    /// the same machine gets CPUs that the server does not use.
     fn server_there(
         lab: &mut Lab<'_>,
         server: &RemoteObserver,
@@ -238,7 +238,7 @@ pub(super) fn note_remote_hosts(lab: &mut Lab<'_>, clients: &[RemoteObserver], s
     }
 }
 
-/// Returns the server's side for a process that the user named. The error says why this process is not a server.
+/// Returns the facts about the server whose process the user named. The error says why this process is not a server.
 fn named(pid: u32, addr: &Address) -> Result<Found, String> {
     let found = probe::named_server(pid, Some(addr.clone())).map_err(|e| e.to_string())?;
     if probe::holds_sockets(&found.pids) == Some(false) {

@@ -12,7 +12,7 @@ pub struct LiveProgress {
     pub detail: TickDetail,
     /// Newest samples of each client host that has sent any.
     pub clients: Vec<Side>,
-    /// Newest samples of the server's side.
+    /// Newest samples of the server.
     pub server: Option<Side>,
 }
 

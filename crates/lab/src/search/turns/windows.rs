@@ -46,7 +46,7 @@ impl<'d> Windows<'d> {
         Self { order, duet, moves_no_more: None, pairs: 0, used_s: 0.0, last_s: 0.0, room_s }
     }
 
-    /// Returns the kind of pairs of windows: one after the other, or at the same time.
+    /// Returns the way in which the windows of a pair run: one after the other, or at the same time.
     pub(super) fn pairing(&self) -> Pairing {
         if self.order.turns.at_once { Pairing::AtOnce } else { Pairing::InTurns }
     }
