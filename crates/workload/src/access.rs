@@ -26,7 +26,7 @@ enum Kind {
     File(File),
     Mapped(Map),
     Remote(Box<Remote>),
-    /// Accesses do nothing. With them, the overhead of this program is measured.
+    /// Accesses that do nothing, to measure the overhead of this program.
     Nothing,
 }
 

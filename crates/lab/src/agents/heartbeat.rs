@@ -81,7 +81,7 @@ impl Heartbeat {
         self.end_task()
     }
 
-    /// Asks the task to stop and gives it time for that, then ends the process.
+    /// Asks the task to stop, gives the task [`GRACE`] to do so, and then ends the process.
     pub(super) fn end_task(&self) -> ! {
         self.pass_on(AgentCommand::Stop);
         std::thread::sleep(GRACE);

@@ -1,10 +1,10 @@
-//! A server that was started by a user's shell command. The server runs as a child of an agent, so that it ends when
-//! the conductor ends, even if the conductor is killed. The agent becomes the parent of processes that the server puts
-//! into the background.
+//! A server that was started by a user's shell command. The server runs as a child of an agent, so that the server ends
+//! when the conductor ends, even if the conductor is killed. The agent becomes the parent of processes that the server
+//! puts into the background.
 //!
 //! Two agents are used, one as the child of the other. The outer agent becomes the parent of processes whose parents
-//! were killed. The inner agent notices the end of the outer one, because its standard input ends. If one agent is
-//! killed, even together with the conductor, the other agent ends all processes of the server.
+//! were killed. The inner agent notices the end of the outer one, because the standard input of the inner agent ends.
+//! If one agent is killed, even together with the conductor, the other agent ends all processes of the server.
 
 use std::io::Read;
 use std::process::{Command, Stdio};

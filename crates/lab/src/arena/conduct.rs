@@ -37,8 +37,8 @@ struct Steps<'a> {
     overhead_s: f64,
 }
 
-/// A server that takes turns under a load. The first server takes two turns per round. The second of them belongs to
-/// its twin: the same server, started again to show the noise between two starts.
+/// A server that takes turns under a load. The first server takes two turns per round. The second turn belongs to the
+/// server's twin: the same server, started again to show the noise between two starts.
 #[derive(Clone, Copy, Debug, PartialEq)]
 struct Member {
     place: ArenaPlace,

@@ -24,7 +24,7 @@ pub(super) fn usable_engine() -> Result<&'static Engine, String> {
     })
 }
 
-/// Returns true if the engine reports its state. The `docker` command does so only if its daemon runs.
+/// Returns true if the engine reports its state. The `docker` command reports its state only if its daemon runs.
 fn works(engine: &Engine) -> bool {
     let mut info = Command::new(engine.name);
     let info = info.arg("info").stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());

@@ -27,7 +27,7 @@ enum Sampling {
 }
 
 impl ActiveObserver {
-    /// Starts a local observer; `None` if it cannot read this machine.
+    /// Starts a local observer; `None` if the observer cannot read this machine.
     pub(crate) fn local(observer: &Observer, pids: &[u32], origin: Origin, interval_s: f64) -> Option<Self> {
         let watching = observer.watch(pids, interval_s, origin).ok()?;
         Some(Self { host: observer.spec().host.clone(), sampling: Sampling::Local(watching) })

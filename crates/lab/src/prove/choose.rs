@@ -12,8 +12,8 @@ use crate::{Lab, TargetSetup};
 /// A lever that cannot be used, with the reason.
 pub(super) type Refused = (&'static Lever, String);
 
-/// Returns the first usable lever that tests the verdict, and the levers that were refused before it. If no lever can
-/// be used, returns the first lever, and the refused levers after it.
+/// Returns the first usable lever that tests the verdict, and the levers that were refused before this lever was found.
+/// If no lever can be used, returns the first lever, and the refused levers after it.
 pub(super) fn own(
     lab: &Lab<'_>,
     setup: &TargetSetup,
@@ -29,7 +29,7 @@ pub(super) fn own(
             Err(why) => refused.push((*row, why)),
         }
     }
-    // If no lever can be used, the experiment tries the first one, and then reports why it fails.
+    // If no lever can be used, the experiment tries the first lever, and then reports why this lever fails.
     (rows.first().copied(), refused.split_off(refused.len().min(1)))
 }
 

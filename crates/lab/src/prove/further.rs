@@ -26,8 +26,8 @@ const MIN_SLOTS_S: f64 = 3.5;
 /// Reason why a further lever was not used.
 pub(super) const NO_TIME: &str = "the other levers left no time for it: give a longer --budget";
 
-/// Returns the lever that adds load, if it tests the verdict. A verdict that names an upstream service is tested by
-/// another lever.
+/// Returns the lever that adds load, if this lever tests the verdict. A verdict that names an upstream service is
+/// tested by another lever.
 pub(super) fn more_load(lab: &Lab<'_>) -> Option<&'static Lever> {
     row(LOAD_LEVER).filter(|row| tests_verdict(lab, row))
 }

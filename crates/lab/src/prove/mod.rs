@@ -276,7 +276,7 @@ fn in_turns(
 }
 
 /// Uses levers in slots until `end_s`, in seconds since the start of the run. If only one lever is used, the caller has
-/// checked that it can be used.
+/// checked that this lever can be used.
 fn in_slots(
     lab: &mut Lab<'_>,
     setup: &TargetSetup,

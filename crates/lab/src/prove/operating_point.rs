@@ -21,8 +21,8 @@ const CONNECTION_FACTORS: (u32, u32) = (2, 8);
 /// the larger load is not used.
 const MIN_RATE_SHARE: f64 = 0.85;
 /// Like [`MIN_RATE_SHARE`], if the load with the fewest connections has only one. One connection can be faster than
-/// several, because its requests never wait for one another. Python threads that take turns with the interpreter lock
-/// completed 15 % less than a single thread (measured with CPython 3.11).
+/// several, because requests on one connection never wait for one another. Python threads that take turns with the
+/// interpreter lock completed 15 % less than a single thread (measured with CPython 3.11).
 const MIN_RATE_SHARE_OF_ONE: f64 = 0.5;
 
 /// Load under which an experiment runs, with observations of an earlier trial under this load.

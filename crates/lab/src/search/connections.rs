@@ -7,7 +7,7 @@ const MIN_OPEN_LOOP_CONNECTIONS: f64 = 64.0;
 /// are random, so the load sometimes needs more connections than the mean. In addition, a window that is shorter than
 /// the longest answers overstates the rate of the closed loop. On a server where 1 % of the answers took 500 ms, 128
 /// connections seemed to complete 31,300/s but could complete only 26,000/s. The open loop then had too few
-/// connections, and its failure looked like the server's.
+/// connections, and this shortage looked like a failure of the server.
 const SPARE: f64 = 2.0;
 
 /// Returns the number of connections that an open loop needs at a given rate, by Little's law.
@@ -25,9 +25,9 @@ pub(super) fn connections_for(rate: f64, longest_mean_s: f64, mean_at_best_s: f6
 mod tests {
     use super::*;
 
-    /// Seen live: 1 % of the answers took 500 ms, the others 60 us. In the closed loop, 256 connections completed
-    /// 41,000 requests per second. In an earlier version, the open loop had only 64 connections, derived from the
-    /// objective's median, and could not exceed 13,000 per second.
+    /// Seen live: 1 % of the answers took 500 ms, and the other answers took 60 us. In the closed loop, 256 connections
+    /// completed 41,000 requests per second. In an earlier version, the open loop had only 64 connections, derived from
+    /// the objective's median, and could not exceed 13,000 per second.
     #[test]
     fn an_open_loop_has_the_connections_with_which_the_closed_loop_was_as_fast() {
         let rare = connections_for(41_000.0, 0.000_93, 256.0 / 41_000.0);

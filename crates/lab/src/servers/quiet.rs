@@ -2,7 +2,7 @@
 
 use crate::Watch;
 
-/// A watch that shows nothing, and ends the run when its function returns true.
+/// A watch that shows nothing, and ends the run when the given function returns true.
 pub(crate) struct Quiet<'a>(pub(crate) &'a (dyn Fn() -> bool + Sync));
 
 impl Watch for Quiet<'_> {

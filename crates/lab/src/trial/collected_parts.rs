@@ -146,7 +146,7 @@ mod tests {
         part
     }
 
-    /// A wrong time from one agent would make all rates wrong if it were used.
+    /// A wrong time from one agent would make all rates wrong if this time were used.
     #[test]
     fn an_impossible_window_counts_as_lost() {
         for (at_s, length_s) in [(1.0, 1e300), (-1.0, 4.0), (1.0, -4.0), (1e9, 1.0), (f64::NAN, 1.0)] {

@@ -38,8 +38,8 @@ const READY_PER_AGENT: Duration = Duration::from_millis(50);
 /// Minimum time between sending a command and the moment that the command names. Twice the longest round trip is added.
 /// [`LEAD`] itself is longer than an agent needs to read the command.
 const LEAD: Duration = Duration::from_millis(50);
-/// Time between sending a command and the moment that it names, if all agents are on this machine. Commands that arrive
-/// late are reported.
+/// Time between sending a command and the moment that the command names, if all agents are on this machine. Commands
+/// that arrive late are reported.
 const LOCAL_LEAD: Duration = Duration::from_millis(10);
 /// Maximum time to wait for unanswered requests after the user stopped a run.
 const INTERRUPT_TIMEOUT: Duration = Duration::from_millis(500);
@@ -196,8 +196,8 @@ fn assign(setup: &TrialSetup<'_>, mut group: AgentGroup) -> Result<AssignedAgent
     Ok(AssignedAgents { group, parts, spread })
 }
 
-/// Divides a load among agents. On this host, the load gets as many agents as it needs. On other hosts, it gets the
-/// requested number of agents, in rotation over the hosts.
+/// Divides a load among agents. On this host, the load gets as many agents as it needs. On other hosts, the load gets
+/// the requested number of agents, in rotation over the hosts.
 fn divide<'a>(setup: &TrialSetup<'_>, load: &Load<'a>) -> Vec<(&'a dyn Host, LoadPlan)> {
     if load.host.members().is_empty() {
         return split(&load.plan, setup.descriptors).into_iter().map(|plan| (load.host, plan)).collect();

@@ -84,7 +84,7 @@ impl<'w> Lab<'w> {
             plan,
             ..Run::default()
         };
-        // Agents inherit the raised limit. If it cannot be raised, they inherit the old one.
+        // Agents inherit the raised limit. If the limit cannot be raised, the agents inherit the old limit.
         let descriptors = sys::limits::raise_descriptors().unwrap_or_else(|_| sys::limits::descriptors().0);
         let mut lab = Self {
             run,

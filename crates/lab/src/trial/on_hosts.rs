@@ -39,8 +39,8 @@ pub struct HostsSetup {
 }
 
 impl HostsSetup {
-    /// Starts the server on its host, at an address that clients can reach. The address is the requested one, or the
-    /// one that clients know for the host's name.
+    /// Starts the server on its host, at an address that clients can reach. The address is the requested address, or
+    /// the address that clients know for the name of the host.
     pub fn start(lab: &mut Lab<'_>, listen: &str, plan: &ServePlan) -> Result<Self, LabError> {
         let plans = lab.run.plan.hosts.clone();
         let server_plan = plans.iter().find(|host| host.role == Role::Server);

@@ -25,7 +25,7 @@ pub(crate) fn sentence(elapsed_s: f64, budget_s: f64, waited_s: Option<f64>) -> 
     })
 }
 
-/// Returns the time for which this thread waited for a CPU, seconds; `None` if the kernel does not report it.
+/// Returns the time for which this thread waited for a CPU, seconds; `None` if the kernel does not report this time.
 pub(crate) fn waited_s() -> Option<f64> {
     let text = std::fs::read_to_string("/proc/thread-self/schedstat").ok()?;
     waited_of(&text)

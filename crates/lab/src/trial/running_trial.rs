@@ -43,8 +43,8 @@ pub(crate) struct RunningTrial<'w> {
     origin: Origin,
     progress: Progress,
     parts: CollectedParts,
-    /// Time between sending a command and the moment that it names; `None` if all agents are on this machine and act at
-    /// once.
+    /// Time between sending a command and the moment that the command names; `None` if all agents are on this machine
+    /// and act at once.
     lead: Option<Duration>,
     /// End of the budget, at which any window ends; `None` without a budget.
     budget_end: Option<Instant>,

@@ -193,7 +193,7 @@ fn split_with_placeholders(url: &str) -> Result<SplitUrl, String> {
     Ok(split)
 }
 
-/// Writes a set as TOML that reads back as the same set.
+/// Writes a set as TOML. Reading the written TOML gives the same set.
 pub fn to_toml(set: &RequestSet) -> String {
     let quoted = |text: &str| toml::Value::String(text.into()).to_string();
     let mut out = String::new();

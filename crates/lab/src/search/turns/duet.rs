@@ -1,9 +1,10 @@
 //! Duet: both servers run at the same time on separate CPUs, and swap these CPUs after each window. A disturbance of
-//! the machine affects both servers at the same time, so it cancels out in their difference (L. Bulej and others, *Duet
-//! Benchmarking: Improving Measurement Accuracy in the Cloud*, ICPE 2020).
+//! the machine affects both servers at the same time, so the disturbance cancels out in the difference between the
+//! servers (L. Bulej and others, *Duet Benchmarking: Improving Measurement Accuracy in the Cloud*, ICPE 2020).
 //!
 //! Both servers still share the machine's memory, its largest cache, and its power budget. A server that uses much of
-//! these slows the other server. Swapping removes differences between the two sets of CPUs, but not this effect.
+//! these shared resources slows the other server. Swapping removes differences between the two sets of CPUs, but not
+//! this effect.
 
 use std::collections::BTreeMap;
 
@@ -53,8 +54,8 @@ pub trait Placement {
     fn restore(&mut self);
 }
 
-/// Processes of both servers on this machine. A record on disk contains the CPUs that they used before. If this command
-/// is killed, the next loadline command uses the record to move them back.
+/// Processes of both servers on this machine. A record on disk contains the CPUs that the processes could use before.
+/// If this command is killed, the next loadline command uses the record to move the processes back.
 pub(crate) struct LivePlacement {
     /// Listening processes of each server. The descendants of these processes are moved together with them.
     pids: [Vec<u32>; 2],
