@@ -1,5 +1,5 @@
-//! The received spans, within a limited amount of memory. If there are too many, half of the traces are dropped. The
-//! traces are chosen by a hash of their IDs, so that every remaining trace stays complete.
+//! The received spans, within a limited amount of memory. If there are too many spans, half of the traces are dropped.
+//! The traces are chosen by a hash of their IDs, so that every remaining trace stays complete.
 
 use std::collections::HashMap;
 use std::time::Instant;

@@ -245,7 +245,7 @@ impl AgentGroup {
         (sums, failed)
     }
 
-    /// Gives all agents time to end by themselves, then kills the rest.
+    /// Gives all agents time to end by themselves, then kills the agents that are still running.
     pub fn stop(&mut self, patience: Duration) {
         self.tell_all(&AgentCommand::Stop);
         self.agents.iter().for_each(Agent::hang_up);

@@ -40,7 +40,7 @@ impl Heartbeat {
         self.heard_ns.store(clock::monotonic_ns(), Ordering::Relaxed);
     }
 
-    /// Begins a task: from now on, commands go to this task instead of the one before.
+    /// Begins a task: from now on, commands go to this task instead of the preceding task.
     pub(super) fn begin_task(&self) -> Receiver<AgentCommand> {
         let (sender, commands) = channel();
         *self.commands.lock().unwrap_or_else(PoisonError::into_inner) = Some(sender);

@@ -34,7 +34,7 @@ pub struct Agent {
     copies: bool,
     hello: Option<Hello>,
     pid: Option<u32>,
-    /// Readings of the agent's clock; none for an agent on this machine, which shares our clock.
+    /// Readings of the agent's clock; no readings for an agent on this machine, which shares our clock.
     pub(super) clock: Clock,
 }
 

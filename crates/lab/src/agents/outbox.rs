@@ -1,5 +1,5 @@
-//! Queue of bytes to one agent. The pipe takes as many bytes as it can, and the queue keeps the rest. A host that stops
-//! reading therefore blocks nobody.
+//! Queue of bytes to one agent. The pipe takes as many bytes as it can, and the queue keeps the remaining bytes. A host
+//! that stops reading therefore blocks nobody.
 
 use std::collections::VecDeque;
 use std::io::Write;

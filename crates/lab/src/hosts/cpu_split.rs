@@ -11,8 +11,8 @@ pub struct CpuSplit {
 
 impl CpuSplit {
     /// Chooses CPUs for a server that loadline starts on this host, and for the generator. The server gets the last
-    /// CPU. If the user chose the generator's CPUs (`asked`), the server gets the others. If none remains, both use the
-    /// same CPUs.
+    /// CPU. If the user chose the generator's CPUs (`asked`), the server gets the other CPUs. If no CPU is left for the
+    /// server, generator and server share CPUs.
     pub fn for_own_server(allowed: &[u32], asked: &[u32]) -> Self {
         match allowed {
             [rest @ .., last] if !rest.is_empty() && asked.is_empty() => {
@@ -27,7 +27,8 @@ impl CpuSplit {
     }
 
     /// Chooses CPUs for the generator if a server on this host uses the CPUs in `server`. The user's choice (`asked`)
-    /// comes first, then the CPUs that the server does not use. If there are none, the generator gets all CPUs.
+    /// comes first, then the CPUs that the server does not use. If the server uses all CPUs, the generator gets all
+    /// CPUs, too.
     pub fn beside(allowed: &[u32], asked: &[u32], server: &[u32]) -> Self {
         let free: Vec<u32> = allowed.iter().copied().filter(|cpu| !server.contains(cpu)).collect();
         let client = match (asked.is_empty(), free.is_empty()) {

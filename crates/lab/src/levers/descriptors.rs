@@ -45,7 +45,7 @@ fn check(plan: &LeverPlan) -> Result<LeverCheck, String> {
     Ok(LeverCheck { descriptors, resources: undo.resources() })
 }
 
-/// Returns the load with as many connections as the raised limits allow, but not fewer than before.
+/// Returns the load with as many connections as the raised limits allow, but not fewer than in `load`.
 fn load(found: &LeverCheck, load: &LoadPlan) -> LoadPlan {
     let wanted = found.descriptors.min(LIMIT_FACTOR * MAX_LIMIT) as u32;
     let mut load = load.clone();

@@ -3,10 +3,10 @@
 //! queue. Each thread also waits for its flushes, so the lever causes about a quarter of the disk's work.
 //!
 //! The reported speed is the disk's speed for other programs. The bytes of these programs per busy millisecond of the
-//! disk are measured with and without the lever. The speed is the ratio of the first value to the second. If other
-//! programs keep the disk busy, their throughput falls as much as this speed. If other programs use the disk only half
-//! of the time, the lever fills the other half. The disk's busy time then doubles, so this speed halves, but the
-//! throughput of the other programs stays the same.
+//! disk are measured with and without the lever. The speed is the value with the lever, divided by the value without
+//! the lever. If other programs keep the disk busy, their throughput falls as much as this speed. If other programs use
+//! the disk only half of the time, the lever fills the other half. The disk's busy time then doubles, so this speed
+//! halves, but the throughput of the other programs stays the same.
 //!
 //! Two other measures of the speed were tried and gave wrong results. The lever's share of all bytes does not count its
 //! flushes and the gaps between its writes. On a disk of 8 GB/s, this share was a sixth, but throughput fell by more
@@ -132,8 +132,8 @@ impl DiskCounters {
     }
 }
 
-/// Number of writers and size of writes for the slots (time intervals) with the lever on. Both are derived from other
-/// programs' writes in the slots with the lever off.
+/// Number of writers and size of writes for the slots (time intervals) with the lever on. Number and size are derived
+/// from other programs' writes in the slots with the lever off.
 struct WriteDose {
     writers: AtomicUsize,
     piece: AtomicUsize,

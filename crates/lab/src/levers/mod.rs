@@ -112,7 +112,7 @@ fn switch_in_turns(mut undo: Undo, commands: &Receiver<AgentCommand>, ready: imp
 }
 
 /// Waits for the start of the load. Returns the plan, with the start time of its slots and with the processes to act
-/// on. Returns `None` if the lever is stopped before.
+/// on. Returns `None` if the lever is stopped before the load starts.
 fn await_start(plan: &LeverPlan, commands: &Receiver<AgentCommand>) -> Option<LeverPlan> {
     loop {
         match commands.recv() {

@@ -64,7 +64,7 @@ fn turn_ns(response_s: f64) -> u64 {
 /// State shared by the threads of one CPU thief.
 struct Theft {
     slot_clock: SlotClock,
-    /// Number of CPUs that the slowed processes may use at the same time. The number is that of the thief's CPUs, or
+    /// Number of CPUs that the slowed processes may use at the same time. This is the number of the thief's CPUs, or
     /// less if the processes and the thief share a CPU quota.
     room: f64,
     /// CPU time that all threads took in each slot, nanoseconds.

@@ -46,8 +46,8 @@ pub(crate) fn in_flight(run: &Run) -> Option<f64> {
     }
 }
 
-/// Returns the two loads. Both use epoll, because only epoll supports the option, and the two loads must use the same
-/// driver.
+/// Returns the loads without and with the smaller receive buffer. Both loads use epoll, because only epoll can set the
+/// receive buffer, and the two loads must use the same driver.
 fn load_pair(targets: &LeverTargets, load: &LoadPlan) -> Result<LoadPair, String> {
     let bytes =
         targets.in_flight.ok_or("the bytes in flight are unknown: the server's connections were not visible")?;

@@ -97,9 +97,9 @@ impl Hosts {
         members.map(start).collect()
     }
 
-    /// Starts the observer on the server's host. The observer follows the given process, or if none is given, the
-    /// processes that listen at `listener`. The observer also samples the threads of these processes if the plan
-    /// requests it.
+    /// Starts the observer on the server's host. The observer follows the given process. If no process is given, the
+    /// observer follows the processes that listen at `listener`. The observer also samples the threads of these
+    /// processes if the plan requests it.
     pub(crate) fn observe_server(
         &self,
         program: &Path,

@@ -211,7 +211,7 @@ impl Observation {
         self.blind
     }
 
-    /// Returns the facts about the server; `None` if there are none.
+    /// Returns the facts about the server; `None` if the server is unknown.
     pub fn server(&self) -> Option<&ObservedServer> {
         self.server_side.as_ref()
     }

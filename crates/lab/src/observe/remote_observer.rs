@@ -29,7 +29,7 @@ struct Connection {
     ordered: u64,
     taken: u64,
     edges: Vec<(f64, f64)>,
-    /// Samples that arrived before the rest of the observations.
+    /// Samples that have arrived, while other observations are still missing.
     rows: Recording,
     /// Latest observations, followed by the number of requests for observations and the number of answers.
     observed: Option<Observed>,

@@ -93,7 +93,7 @@ impl ActiveLevers {
         }
     }
 
-    /// Collects the results of all levers. The error says why there are none.
+    /// Collects the results of all levers. The error says why there are no results.
     pub(super) fn finish(mut self) -> Result<Vec<LeverSlots>, String> {
         if self.levers.is_empty() {
             let why = std::mem::take(&mut self.why);

@@ -19,8 +19,8 @@ const COUNT_SHARE: f64 = 0.2;
 /// Factor by which the planned time of the other levers' slots is multiplied. The slots may take longer than planned,
 /// because agents must start first.
 const SLOTS_MARGIN: f64 = 1.1;
-/// Minimum time that must remain for the slots of the other levers, seconds. Otherwise there is no trial with fewer
-/// CPUs.
+/// Minimum time that must remain for the slots of the other levers, seconds. If less time would remain, there is no
+/// trial with fewer CPUs.
 const MIN_SLOTS_S: f64 = 3.5;
 
 /// Reason why a further lever was not used.

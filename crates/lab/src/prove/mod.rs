@@ -5,8 +5,8 @@
 //! tests the verdict is used first. If this lever needs a different load, that load takes turns with the plain load
 //! ([`turns`]). If this lever can act during a load, it is switched on and off in slots of one load ([`slots`]),
 //! together with all other levers. The elasticities of all levers add up to 1 if no bottleneck is missing. If
-//! throughput may depend on the server's CPU, whole CPUs are taken away last, in a separate trial. Otherwise, if the
-//! verdict may be that no resource is full, more load is tried last.
+//! throughput may depend on the server's CPU, whole CPUs are taken away last, in a separate trial. If throughput does
+//! not depend on that CPU, and the verdict may be that no resource is full, more load is tried last.
 
 mod active_levers;
 mod choose;
@@ -175,7 +175,7 @@ fn slots_and_more(
 }
 
 /// Returns the shortest time for turns under a load, seconds. Returns 0 if the slots, which take at least `slots_s`,
-/// would not fit into the rest of `left_s`.
+/// would then not fit into the remaining part of `left_s`.
 fn turns_seconds(lab: &Lab<'_>, left_s: f64, slots_s: f64, point: &OperatingPoint) -> f64 {
     further::turns_seconds(left_s, slots_s, least_turns_s(lab, point))
 }
@@ -196,8 +196,9 @@ fn least_seconds_for(points: &[OperatingPoint]) -> f64 {
     points.iter().map(|point| schedule::least_seconds(point.speed(), 0.0, slots::FIRST_S)).fold(f64::MAX, f64::min)
 }
 
-/// Returns the reason why an experiment on a run's server does not fit into the given seconds. The load is that of the
-/// decisive trial, or a smaller one. Returns `None` if the experiment fits, or if the search has no result yet.
+/// Returns the reason why an experiment on a run's server does not fit into the given seconds. The load of the
+/// experiment is the load of the decisive trial, or a smaller one. Returns `None` if the experiment fits, or if the
+/// search has no result yet.
 pub(crate) fn too_short(run: &run::Run, seconds: f64) -> Option<String> {
     let decisive = run.trials.get(run.findings.picks.decisive?)?;
     let run::Intensity::Closed { connections, .. } = decisive.intensity else { return None };

@@ -56,7 +56,7 @@ impl OperatingPoint {
         Self { connections, pipeline, think, rate, response_s, turn_response_s: response_s.max(slow_s), at_rate: None }
     }
 
-    /// Returns the operating point for the plan's open loop, as observed before.
+    /// Returns the operating point for the plan's open loop, from the observations in an earlier trial.
     pub(super) fn offered(at_rate: AtRate) -> Self {
         let (pipeline, think) = (1, ThinkTime::default());
         Self {

@@ -27,8 +27,8 @@ const MIN_REMOTE_SLOT_S: f64 = 0.06;
 pub(super) struct Density {
     /// Number of requests that a slot should complete.
     requests: f64,
-    /// Minimum length of a slot as a multiple of the response time. In such a slot, few of the completed requests began
-    /// in the slot before.
+    /// Minimum length of a slot as a multiple of the response time. In a slot of this length, few of the completed
+    /// requests began in the preceding slot.
     responses: f64,
     /// Minimum number of slots, if the levers do not need more.
     slots: u32,
@@ -103,7 +103,7 @@ pub(super) fn slots_of(
     let asked_s =
         |density: Density| (density.requests / rate.max(1e-3)).max(density.responses * response_s).max(wanted.least_s);
     let ample = density.requests >= AMPLE.requests;
-    // A shorter slot would still contain many requests that were queued in the slot before.
+    // A shorter slot would contain many requests that were queued in the preceding slot.
     if !ample && asked_s(density) > density.longest_s.max(wanted.least_s) {
         return None;
     }

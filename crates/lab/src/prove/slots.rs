@@ -53,7 +53,7 @@ pub(super) struct Timetable {
     pub(super) label: String,
 }
 
-/// Conducts one load with these levers and returns its results. The inner error says why there are none.
+/// Conducts one load with these levers and returns its results. The inner error says why there are no results.
 pub(super) fn conduct(
     lab: &mut Lab<'_>,
     setup: &TargetSetup,

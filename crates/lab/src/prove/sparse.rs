@@ -93,7 +93,7 @@ fn longer_budget_s(budget_s: f64, seconds: f64, needed_s: f64) -> f64 {
     in_proportion.max(needed_s / schedule::MAX_BUDGET_SHARE).ceil()
 }
 
-/// Returns a sentence for the user: the time is too short, and which budget would be enough.
+/// Returns a sentence which tells the user that the time is too short, and which budget would be enough.
 pub(super) fn too_short(operating_points: &[OperatingPoint], slot_s: f64, budget_s: f64, seconds: f64) -> String {
     let all = operating_points.iter().map(|point| schedule::least_seconds(point.speed(), slot_s, FIRST_S));
     let (rate, least_s) = (operating_points.first().map_or(0.0, |point| point.rate), all.fold(f64::MAX, f64::min));

@@ -43,7 +43,7 @@ pub struct InTurnsPlan {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum DuetMode {
     /// At the same time, if both servers and both generators can have cores of their own, and both servers can be moved
-    /// to other CPUs. Otherwise in turns.
+    /// to other CPUs. Otherwise, the windows run in turns.
     #[default]
     Auto,
     /// At the same time, even if servers and generators share CPUs.

@@ -31,8 +31,8 @@ pub trait Conductor: Send {
     /// Tests the verdict in the remaining reserved time.
     fn experiment(&mut self) -> Result<(), LabError>;
 
-    /// Returns the reserved seconds that the experiment cannot use, and the search then uses. The function is called
-    /// once, at the end of the sweep.
+    /// Returns the reserved seconds that the experiment cannot use. The search then uses this time. The function is
+    /// called once, at the end of the sweep.
     fn unused_s(&mut self) -> Result<f64, LabError> {
         Ok(0.0)
     }

@@ -22,7 +22,8 @@ const STEP_DOWN: f64 = 0.70;
 /// Share of the highest rate of the closed loop below which the search gives up, because no rate can meet the
 /// objective.
 const GIVE_UP_SHARE: f64 = 0.01;
-/// Ratio of the overload rate to the lowest failed rate, or to the highest rate of the closed loop if that is higher.
+/// Ratio of the overload rate to the lowest failed rate, or to the highest rate of the closed loop if the latter rate
+/// is higher.
 const OVERLOAD_FACTOR: f64 = 1.30;
 /// Minimum number of windows before an interval is trusted, even if it is narrow. With five windows, the result of a
 /// search of ten seconds on a slow server is 8 % too high on average. The interval covers this error

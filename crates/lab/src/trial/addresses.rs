@@ -68,8 +68,8 @@ pub(super) fn choose(lab: &mut Lab<'_>, found: &mut Resolved, asker: &Asker<'_>)
     Ok(())
 }
 
-/// Returns the first `wanted` addresses to which `connect` succeeds, and the errors of the addresses that failed
-/// before.
+/// Returns the first `wanted` addresses to which `connect` succeeds, and the errors of the addresses that were tried
+/// before without success.
 fn that_answer(
     all: &[SocketAddr],
     wanted: usize,

@@ -59,7 +59,7 @@ impl CollectedParts {
     }
 
     /// Records that an agent ended or reported an error. Returns false if the loss was already known, or if the agent's
-    /// part has arrived before.
+    /// part has already arrived.
     pub(crate) fn lost(&mut self, agent: usize, how: String) -> bool {
         let Some(outcome) = self.outcomes.get_mut(agent) else { return false };
         let new = !outcome.came && outcome.gone.is_none();

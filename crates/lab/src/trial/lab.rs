@@ -156,7 +156,7 @@ impl<'w> Lab<'w> {
         }
     }
 
-    /// Adds a machine or network namespace that this run uses.
+    /// Adds to the run a machine or a network namespace that the run uses.
     pub fn host(&mut self, host: HostInfo) {
         if !self.run.hosts.iter().any(|h| h.name == host.name) {
             self.run.hosts.push(host);

@@ -176,8 +176,8 @@ impl<'w> RunningTrial<'w> {
         ended
     }
 
-    /// Waits for the results of all agents. If any results are missing, all agents are ended. Otherwise they wait for
-    /// another task.
+    /// Waits for the results of all agents. If any results are missing, all agents are ended. If no result is missing,
+    /// the agents wait for another task.
     pub(crate) fn collect(&mut self, patience: Duration) {
         self.hear_until_over(Instant::now() + patience);
         if !self.over() {
@@ -356,8 +356,8 @@ impl<'w> RunningTrial<'w> {
     }
 }
 
-/// Returns the incidents that observers and agents saw, in order of time. If there are none, returns a silence of the
-/// server, if there was one.
+/// Returns the incidents that observers and agents saw, in order of time. If there are no incidents, returns the
+/// silence of the server as an incident, if the server was silent.
 fn incidents(mut seen: Vec<Incident>, died: Vec<Incident>, progress: &Progress, window: Window) -> Vec<Incident> {
     // Agents that have started to drain end by themselves, so their end is no incident.
     seen.retain(|i| i.kind != IncidentKind::GeneratorStopped || i.begin_s < window.end_s);

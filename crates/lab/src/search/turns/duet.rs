@@ -50,7 +50,7 @@ pub trait Placement {
     /// Moves the first server to the first set of CPUs and the second server to the second set, or the other way round.
     fn place(&mut self, swapped: bool) -> Result<(), String>;
 
-    /// Lets both servers use all CPUs again that they could use before.
+    /// Lets both servers use all CPUs that they could use before [`Placement::place`].
     fn restore(&mut self);
 }
 
