@@ -155,7 +155,7 @@ impl Budget {
     }
 
     /// Returns the durations of a step whose window has `of_ten_s` seconds if the budget is 10 s. With a larger budget,
-    /// the windows grow less than the budget, so there are more of them. The speed of a machine differs from window to
+    /// the windows grow less than the budget, so there are more windows. The speed of a machine differs from window to
     /// window, so only many windows show its average.
     fn step(&self, of_ten_s: f64, response_s: f64) -> StepTimes {
         let base = (of_ten_s * (self.total_s / 10.0).powf(run::WINDOW_GROWTH)).max(0.1);

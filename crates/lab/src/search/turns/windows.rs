@@ -126,8 +126,8 @@ fn window(side: &mut dyn Conductor, window_s: f64, seed: u64) -> Result<(), LabE
     Ok(())
 }
 
-/// Returns the length of a window, seconds. The window is long enough for the response times of both servers, as long
-/// as the minimum number of pairs still fits into the time.
+/// Returns the length of a window, seconds. The window lasts at least [`RESPONSES_PER_WINDOW`] response times, unless
+/// too few pairs would then fit into the time.
 fn length_s(room_s: f64, response_s: f64) -> f64 {
     let fitting = |pairs: f64| room_s / (2.0 * pairs) - WINDOW_OVERHEAD_S;
     let base_s = fitting(PREFERRED_WINDOWS).clamp(MIN_WINDOW_S, PREFERRED_WINDOW_S);

@@ -163,7 +163,7 @@ fn found(entry: Entry) -> Result<Found, String> {
     Ok(Found::new(request, url))
 }
 
-/// Returns the reason why the server never got a request, or never answered it; `None` if it answered.
+/// Returns the reason why the server never got a request, or never answered the request; `None` if the server answered.
 fn never_sent(entry: &Entry, status: Option<i64>) -> Option<String> {
     let is_set = |value: &Value| !matches!(value, Value::Null | Value::Bool(false));
     let fetched = entry.fetched.as_ref().and_then(Value::as_str).unwrap_or_default();
