@@ -1,4 +1,5 @@
-//! The folder of a comparison of many servers: its state, its reports, and the runs of its searches.
+//! The folder of an arena (a comparison of many servers): its state, its reports, and the runs of its searches for
+//! capacity.
 
 use std::path::Path;
 
@@ -8,18 +9,18 @@ use run::{ArenaResult, ArenaState, MAX_RUN_BYTES};
 use crate::locked_dir::LockedDir;
 use crate::output;
 
-/// Folder for comparisons without `--out`.
+/// Parent folder of comparisons without `--out`.
 const ARENAS: &str = "loadline-arena";
-/// File that holds the state.
+/// File that holds the state of the comparison.
 const STATE: &str = "arena.json";
-/// Forms in which the result is written, and their files.
+/// Output forms in which the result is written, each with the name of its file.
 const REPORTS: [(&str, &str); 3] = [("html", "arena.html"), ("markdown", "arena.md"), ("json", "result.json")];
 
 /// The folder of one comparison.
 pub(crate) struct ArenaDir(LockedDir);
 
 impl ArenaDir {
-    /// Creates the folder given by `--out`, or one named by the current time.
+    /// Creates the folder given by `--out`, or a folder in [`ARENAS`] that is named by the current time.
     pub(crate) fn new(out: Option<&Path>) -> anyhow::Result<Self> {
         let otherwise = "name a new folder with --out, or go on with a comparison there by --resume";
         LockedDir::new(out, ARENAS, otherwise).map(Self)
@@ -30,7 +31,8 @@ impl ArenaDir {
         LockedDir::existing(path).map(Self)
     }
 
-    /// Reads the state of an earlier comparison.
+    /// Reads the state of an earlier comparison from its folder. Fails if another version of the format wrote the
+    /// state.
     pub(crate) fn read(path: &Path) -> anyhow::Result<ArenaState> {
         let file = path.join(STATE);
         let text = run::read_text(&file, MAX_RUN_BYTES, "name the folder of a comparison")?;
@@ -62,13 +64,13 @@ impl ArenaDir {
         self.0.path()
     }
 
-    /// Stores the state. A reader sees the old file or the new one, never a part of it.
+    /// Stores the state. Another process that reads the file sees the whole old state or the whole new one.
     pub(crate) fn store(&self, state: &ArenaState) -> anyhow::Result<()> {
         let text = serde_json::to_string(state).context("writing the state as JSON")?;
         Ok(self.0.put(STATE, text.as_bytes())?)
     }
 
-    /// Writes the result in all its forms.
+    /// Writes the result in every output form of [`REPORTS`].
     pub(crate) fn write_reports(&self, result: &ArenaResult) -> anyhow::Result<()> {
         for (form, file) in REPORTS {
             self.0.put(file, report::render_arena(form, result, &output::plain())?.as_bytes())?;

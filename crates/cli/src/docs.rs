@@ -1,13 +1,14 @@
-//! The generated pages of docs/: the tables in the code as Markdown. A test checks that the pages are up to date.
+//! The generated pages of docs/, which show the tables in the code as Markdown. A test checks that the pages are up to
+//! date.
 
 use crate::tables::{Row, TABLES, Table};
 use crate::terms;
 
-/// A generated page.
+/// A generated page of docs/.
 pub(crate) struct Page {
     /// Path of the file within docs/.
     pub(crate) file: &'static str,
-    /// Text of the page.
+    /// Function that returns the text of the page.
     pub(crate) text: fn() -> String,
 }
 
@@ -47,11 +48,11 @@ fn page(title: &str, tables: &[&str]) -> String {
     format!("{GENERATED}# {title}\n\n{}", parts.collect::<Vec<_>>().join("\n"))
 }
 
-/// Maximum length of a page that is shown in the third column of its table, bytes.
+/// Maximum length of a row's page that is shown in the third column of its table, bytes.
 const MAX_CELL_BYTES: usize = 180;
 
-/// Returns a table as Markdown. Short pages about rows are put in the third column, and long ones in sections below the
-/// table.
+/// Returns a table as Markdown. If all rows' pages are short, they become the third column. Otherwise each becomes a
+/// section below the table. The table of counters is shown without pages.
 pub(crate) fn markdown(table: &Table) -> String {
     let rows = (table.rows)();
     let title = format!("## {}\n\n{}.\n\n", capital(table.name), capital(table.what));
@@ -75,7 +76,7 @@ fn three_columns(rows: &[Row]) -> String {
     format!("| id | | |\n|---|---|---|\n{}", lines.collect::<String>())
 }
 
-/// Returns the pages about rows, each once, under the IDs of all rows that share it.
+/// Returns a section for each distinct page. Its heading lists the IDs of all rows that share the page.
 fn sections(rows: &[Row]) -> String {
     let mut by_page: Vec<(&str, Vec<String>)> = Vec::new();
     for row in rows.iter().filter(|r| !r.page.is_empty()) {
@@ -97,7 +98,7 @@ fn capital(text: &str) -> String {
     letters.next().map_or(String::new(), |first| first.to_uppercase().chain(letters).collect())
 }
 
-/// Renders the fields of `run.json` from its schema, for readers.
+/// Renders the fields of `run.json`, from its schema, as a page for readers.
 fn run_format() -> String {
     let schema = run::schema();
     let mut text = format!(
@@ -144,7 +145,7 @@ fn object(name: &str, schema: &serde_json::Value) -> String {
     text
 }
 
-/// Returns the tag that names a variant of a tagged type.
+/// Returns the tag that identifies a variant of a tagged enum, as `FIELD: VALUE`.
 fn tag(variant: &serde_json::Value) -> Option<String> {
     let fields = variant.get("properties")?.as_object()?;
     fields.iter().find_map(|(field, spec)| Some(format!("{field}: {}", spec.get("const")?.as_str()?)))

@@ -2,16 +2,16 @@
 
 use std::process::ExitCode;
 
-/// Outcome of a command. Other programs depend on these numbers.
+/// Outcome of a command, which sets the exit status. Other programs depend on the numbers of these statuses.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Exit {
     /// The command succeeded.
     Done,
-    /// An objective or a comparison failed, or nothing completed.
+    /// An objective was missed, a comparison found a change for the worse, or nothing completed.
     Failed,
-    /// The data of a comparison decides nothing.
+    /// The data of a comparison is too little to decide.
     Undecided,
-    /// The user ended the command early. The measurements until then are stored.
+    /// The user ended the command early. The measurements made before are stored.
     Interrupted,
 }
 

@@ -7,30 +7,31 @@ use crate::feeds::json_lines;
 use crate::kept::{KEPT, Kept};
 use crate::{Exit, output};
 
-/// Options for the output of the result.
+/// Options for printing the result of a run.
 pub(crate) struct Ends {
-    /// Directory of the run; `None` if it is only printed.
+    /// Directory in which the run is stored; `None` if the run is only printed.
     pub(crate) kept: Option<Kept>,
     /// True to print run.json instead of text.
     pub(crate) json: bool,
-    /// True to print a last line of JSON instead of text.
+    /// True to print a last line of JSON (`--json-lines`) instead of text.
     pub(crate) json_lines: bool,
-    /// Number of lines already on the screen, if only the answer is printed; `None` to print the whole report.
+    /// If only the short answer is printed: the number of lines that are already on the screen. `None` to print the
+    /// whole report.
     pub(crate) used: Option<usize>,
 }
 
 impl Ends {
-    /// Returns the options for printing the answer, or for the whole report with --verbose.
+    /// Returns the options for printing the short answer or, with `--verbose`, the whole report.
     pub(crate) fn of(out: &OutArgs, kept: Option<Kept>, used: usize) -> Self {
         Self { kept, json: out.json, json_lines: false, used: (!out.verbose).then_some(used) }
     }
 
-    /// Prints a last line of JSON if the run printed lines of JSON.
+    /// Sets the option for a last line of JSON, if the run printed lines of JSON.
     pub(crate) fn seen(self, see: &SeeArgs) -> Self {
         Self { json_lines: see.json_lines, ..self }
     }
 
-    /// Returns true if the reader of standard output is a program.
+    /// Returns true if standard output is meant for a program instead of a person.
     fn for_program(&self) -> bool {
         self.json || self.json_lines
     }
@@ -43,11 +44,12 @@ impl Ends {
     }
 }
 
-/// Maximum number of lines of a report that has no short answer: a screen of 45 lines, minus one before it and two
-/// after it.
+/// Maximum number of lines of a report that has no short answer. It fits on a screen of 45 lines, with one line before
+/// it and two lines after it.
 const LINES: usize = 42;
 
-/// Prints and writes all results. The verdict is printed first, so that a full disk cannot prevent it.
+/// Prints and writes all results. The verdict is printed before the files are written, so a full disk cannot prevent
+/// it.
 fn finish(run: Run, ends: &Ends) -> anyhow::Result<Exit> {
     match (ends.json, ends.json_lines) {
         (true, _) => output::print(&report::render("json", &run, &output::plain())?)?,
@@ -56,13 +58,14 @@ fn finish(run: Run, ends: &Ends) -> anyhow::Result<Exit> {
     }
     if let Some(kept) = &ends.kept {
         let dir = RunDir::create(kept.dir())?;
-        // The trials were already saved one by one, unless the disk was full.
+        // Each trial was already saved when it ended, unless the disk was full.
         dir.save(&run)?;
         for (form, file) in KEPT {
             dir.put(file, report::render(form, &run, &output::plain())?.as_bytes())?;
         }
         let place = kept.settle()?;
-        // The whole report is already on the screen, or the reader is a program.
+        // No hint at the details is needed if the whole report is already on the screen, or if the output is for a
+        // program.
         let details = if ends.used.is_some() {
             format!("details: loadline report {}\n", kept.shell_path())
         } else {
@@ -73,13 +76,13 @@ fn finish(run: Run, ends: &Ends) -> anyhow::Result<Exit> {
     Ok(status(&run))
 }
 
-/// Finishes a run that ended normally or failed. The error of a failed run names the directory with its measurements.
+/// Ends a run that succeeded or failed. For a failed run, the returned error names the directory with the measurements.
 pub(crate) fn ended<E>(result: Result<Run, E>, ends: &Ends) -> anyhow::Result<Exit>
 where
     E: std::error::Error + Send + Sync + 'static,
 {
     match result {
-        // The run becomes the latest one even if its report could not be written.
+        // The link to the latest run is set even if the report of this run could not be written.
         Ok(run) => finish(run, ends).inspect_err(|_| drop(ends.kept.as_ref().and_then(Kept::cut_short))),
         Err(error) => match ends.kept.as_ref().and_then(Kept::cut_short) {
             Some(place) => Err(anyhow::anyhow!("{error}; the measurements until then are in {place}")),

@@ -1,5 +1,5 @@
-//! The directory of a run. Nothing is overwritten: an earlier run is moved to a sibling directory named by its time,
-//! and a directory with files of other programs is refused. Without `--out`, each run has its own directory under
+//! The directory in which a run is stored. No earlier run is lost: it is moved to a sibling directory that is named by
+//! its time. A directory with files of other programs is refused. Without `--out`, each run has its own directory in
 //! `loadline-runs/`.
 
 use std::fs;
@@ -9,31 +9,32 @@ use std::path::{Path, PathBuf};
 use anyhow::{Context as _, bail, ensure};
 use jiff::Timestamp;
 
-/// Directory of runs without `--out`, with a link to the latest run.
+/// Parent directory of the runs without `--out`, and name of the link in it to the latest run.
 const RUNS: &str = "loadline-runs";
 const LATEST: &str = "latest";
-/// Text near the beginning of every report, by which it is recognized.
+/// Text near the beginning of every report. A file with this text is recognized as a report.
 const REPORT_MARK: &str = "· loadline</title>";
-/// Text at the beginning of every `run.json`, by which it is recognized.
+/// Text at the beginning of every `run.json`. A file with this text is recognized as a run.
 const RUN_MARK: &str = "\"format\":\"loadline-run/";
 
-/// The directory of one run. If no `run.json` was written, dropping this value restores the state before.
+/// The directory of one run. If this value is dropped and no `run.json` was written, the earlier state of the directory
+/// is restored.
 #[derive(Debug)]
 pub(crate) struct Kept {
     dir: PathBuf,
     /// True if the directory was created for this run.
     made: bool,
-    /// Directory to which an earlier run's files were moved.
+    /// Directory to which the files of an earlier run were moved, if there was one.
     aside: Option<PathBuf>,
-    /// Link to this run, which is set when the run is complete.
+    /// Link that will point to this run; set when the run is complete or was interrupted. `None` with `--out`.
     link: Option<PathBuf>,
-    /// Lock that prevents other runs from using the directory until this one has ended.
+    /// Lock that keeps other runs out of the directory until this run has ended.
     _lock: Option<fs::File>,
 }
 
 impl Kept {
-    /// Returns the directory given by `--out`, or one named by the current time. Returns `None` if the run is only
-    /// printed.
+    /// Prepares the directory given by `--out`, or a directory named by the current time. Returns `None` if the run is
+    /// only printed, or if a directory without `--out` cannot be created.
     pub(crate) fn prepare(out: Option<&Path>, force: bool, json: bool) -> anyhow::Result<Option<Self>> {
         match out {
             Some(out) => Self::named(out, force).map(Some),
@@ -74,19 +75,20 @@ impl Kept {
         Ok(Self { dir, made: true, aside: None, link: Some(link), _lock: None })
     }
 
-    /// Returns the directory.
+    /// Returns the path of the directory.
     pub(crate) fn dir(&self) -> &Path {
         &self.dir
     }
 
-    /// Returns the directory as an argument of a shell command.
+    /// Returns the path of the directory, quoted as an argument of a shell command.
     pub(crate) fn shell_path(&self) -> String {
         let path = self.dir.display().to_string();
         let is_plain = path.chars().all(|c| c.is_ascii_alphanumeric() || "-_./:@%+,=".contains(c));
         if is_plain { path } else { format!("'{}'", path.replace('\'', r"'\''")) }
     }
 
-    /// Makes the link point to the complete run, and returns the run's directory as text.
+    /// Makes the link point to the complete run. Returns lines for the user that name the report and the moved earlier
+    /// run.
     pub(crate) fn settle(&self) -> anyhow::Result<String> {
         let earlier = self.aside.as_ref().map(|aside| format!("the earlier run is now in {}\n", aside.display()));
         if let Some(link) = &self.link {
@@ -97,7 +99,8 @@ impl Kept {
 }
 
 impl Kept {
-    /// Makes the link point to an interrupted run, and returns the directory of its measurements, if there are any.
+    /// Makes the link point to an interrupted run. Returns the directory with its measurements, or `None` if it has
+    /// none.
     pub(crate) fn cut_short(&self) -> Option<String> {
         if !self.dir.join("run.json").exists() {
             return None;
@@ -113,7 +116,7 @@ impl Drop for Kept {
         if self.dir.join("run.json").exists() {
             return;
         }
-        // If nothing was measured, the earlier run is moved back. Files that cannot be moved back remain in the sibling
+        // If nothing was measured, the earlier run is moved back. A file that cannot be moved back stays in the sibling
         // directory.
         if let Some(aside) = &self.aside {
             let _ = move_files(aside, &self.dir);
@@ -125,8 +128,8 @@ impl Drop for Kept {
     }
 }
 
-/// Locks the directory of a run, so that two runs at a time do not mix their files. Returns `None` if the directory
-/// cannot exist; an error then follows when the first file is written.
+/// Locks the directory of a run, so that two simultaneous runs do not mix their files. Returns `None` if the directory
+/// cannot be created or opened. An error then follows when the first file is written.
 fn lock(out: &Path) -> anyhow::Result<Option<fs::File>> {
     let Ok(dir) = fs::create_dir_all(out).and_then(|()| fs::File::open(out)) else { return Ok(None) };
     let free = sys::lock::try_exclusive(&dir).with_context(|| format!("cannot lock {}", out.display()))?;
@@ -135,7 +138,7 @@ fn lock(out: &Path) -> anyhow::Result<Option<fs::File>> {
     Ok(Some(dir))
 }
 
-/// Returns true if a file was written by loadline, and `None` if there is no file.
+/// Returns true if loadline wrote a file, that is, if `mark` is near its beginning. Returns `None` if there is no file.
 fn is_ours(file: &Path, mark: &str) -> anyhow::Result<Option<bool>> {
     let Ok(found) = fs::File::open(file) else { return Ok(None) };
     let mut head = Vec::new();
@@ -143,7 +146,7 @@ fn is_ours(file: &Path, mark: &str) -> anyhow::Result<Option<bool>> {
     Ok(Some(String::from_utf8_lossy(&head).contains(mark)))
 }
 
-/// Moves the files of the run in a directory to a sibling directory, which is named by the run's time.
+/// Moves the files of the run in a directory to a sibling directory, which is named by the time of that run.
 fn set_aside(dir: &Path) -> anyhow::Result<PathBuf> {
     let advice =
         || format!("cannot keep the earlier run in {}; name another directory, or give --force", dir.display());
@@ -170,7 +173,7 @@ fn move_files(from: &Path, to: &Path) -> std::io::Result<()> {
     Ok(())
 }
 
-/// Creates a directory with this name; if the name is used, a number is added.
+/// Creates a directory with this name. If the name is already used, appends a number.
 fn fresh(under: &Path, name: &str) -> anyhow::Result<PathBuf> {
     for number in 1..1000 {
         let dir = under.join(if number == 1 { name.to_string() } else { format!("{name}-{number}") });
@@ -183,8 +186,8 @@ fn fresh(under: &Path, name: &str) -> anyhow::Result<PathBuf> {
     bail!("{} holds a thousand runs of {name}", under.display())
 }
 
-/// Makes a link point to a directory next to it, in one step. A run that an older version stored under the link's name
-/// is moved first.
+/// Makes a link point to a directory next to it, in one atomic step. An older version stored runs as a directory with
+/// the link's name. Such a directory is renamed first.
 fn point(link: &Path, dir: &Path) -> anyhow::Result<()> {
     if link.is_dir() && !link.is_symlink() {
         let moved = fs::metadata(link)?.modified().ok().and_then(|time| Timestamp::try_from(time).ok());
@@ -201,7 +204,7 @@ fn stamp(time: Timestamp) -> String {
     time.strftime("%Y%m%d-%H%M%S").to_string()
 }
 
-/// Forms that are written into the directory of a run, besides `run.json`.
+/// Output forms that are written into the directory of a run besides `run.json`, each with its file name.
 pub(crate) const KEPT: &[(&str, &str)] = &[("html", "report.html"), ("hdr", "latency.hlog")];
 
 #[cfg(test)]
@@ -278,14 +281,14 @@ mod tests {
             kept.settle().unwrap();
             assert!(read(&latest).contains(run));
         }
-        // An interrupted run can also become the latest run. A run without any trial cannot.
+        // An interrupted run becomes the latest run, too, but a run without any trial does not.
         let kept = Kept::by_time(&runs, latest.clone()).unwrap();
         assert_eq!(kept.cut_short(), None);
         put(kept.dir(), "half");
         assert_eq!(kept.cut_short().unwrap(), kept.dir().display().to_string());
         drop(kept);
         assert!(read(&latest).contains("half"));
-        // A link given as --out has the same result.
+        // If `--out` names the link, the result is the same as for the directory that it points to.
         let kept = Kept::named(&latest, false).unwrap();
         put(kept.dir(), "third");
         kept.settle().unwrap();

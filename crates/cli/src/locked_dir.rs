@@ -1,4 +1,4 @@
-//! A folder of results in which only this program writes.
+//! A folder of results that only one process of loadline writes at a time.
 
 use std::fs;
 use std::ops::Deref;
@@ -7,15 +7,15 @@ use std::path::Path;
 use anyhow::{Context as _, ensure};
 use run::RunDir;
 
-/// A folder of results. A lock keeps other programs out until this value is dropped.
+/// A folder of results. A lock keeps other processes of loadline out until this value is dropped.
 pub(crate) struct LockedDir {
     dir: RunDir,
     _lock: fs::File,
 }
 
 impl LockedDir {
-    /// Creates the folder given by `--out`, or a folder in `parent` named by the current time. If the folder already
-    /// has files, the error contains `otherwise` as advice.
+    /// Creates the folder given by `--out`, or a folder in `parent` that is named by the current time. If the folder
+    /// already has files, the error contains `otherwise` as advice.
     pub(crate) fn new(out: Option<&Path>, parent: &str, otherwise: &str) -> anyhow::Result<Self> {
         let path = match out {
             Some(out) => out.to_path_buf(),
@@ -26,7 +26,7 @@ impl LockedDir {
         Self::existing(&path)
     }
 
-    /// Opens a folder that may already have files.
+    /// Opens and locks a folder that may already have files.
     pub(crate) fn existing(path: &Path) -> anyhow::Result<Self> {
         let dir = RunDir::create(path)?;
         let lock = fs::File::open(path).with_context(|| format!("cannot open {}", path.display()))?;

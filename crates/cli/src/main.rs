@@ -1,6 +1,7 @@
 //! The `loadline` command: finds how much load a network server can take, what limits it, and why.
 
-// The macros that print are forbidden because they panic if the reader of the output has closed the pipe.
+// The macros of the standard library that print are forbidden. They panic if the program that reads the output has
+// closed the pipe.
 #![cfg_attr(not(test), deny(clippy::print_stderr, clippy::print_stdout))]
 
 mod arena_dir;
@@ -36,16 +37,16 @@ struct Cli {
     command: Command,
 }
 
-/// Returns the command line parser, with the default of every flag in its help.
+/// Returns the command line parser. Its help shows the default of every flag that has one.
 pub(crate) fn command() -> clap::Command {
     args::defaults::shown(Cli::command())
 }
 
-/// Prints an error of the command line and exits. The error quotes parts of the command line, so secrets are removed
-/// first.
+/// Prints an error of the command line, and exits. The error quotes parts of the command line, so secrets in it are
+/// hidden first.
 fn usage(error: &clap::Error) -> ! {
     let shown = error.render().to_string();
-    // The standard library's error does not say which forms of numbers are accepted.
+    // The standard library's error does not say which numbers are accepted.
     let mut text = shown
         .replace("invalid digit found in string", "write a whole number in digits, such as 10000")
         .replace("invalid float literal", "write a number, such as 10 or 0.5");
@@ -87,7 +88,7 @@ fn main() -> ExitCode {
     if cli.command.only_prints() {
         output::quiet_on_closed_pipe();
     }
-    // If this call fails, a file beyond the size limit ends the program instead of causing an error.
+    // If this call fails, writing beyond the file size limit ends the program (SIGXFSZ) instead of returning an error.
     let _ = sys::limits::large_files_are_errors();
     if !cli.command.undoes_by_itself() {
         lab::agents::put_back().iter().for_each(|note| output::tell(&format!("loadline: {}", output::safe(note))));

@@ -1,5 +1,6 @@
-//! `--metrics ADDR:PORT`: the figures of the current trial as OpenMetrics over HTTP, for dashboards. Each client is
-//! served by its own thread for a short time, so that a slow client delays neither the run nor other clients.
+//! `--metrics ADDR:PORT`: serves the figures of the current trial as OpenMetrics over HTTP, for dashboards. Each client
+//! has its own thread and must finish within a short time. A slow client therefore delays neither the run nor other
+//! clients.
 
 use std::io::{Read as _, Write as _};
 use std::net::{IpAddr, SocketAddr, TcpListener, TcpStream};
@@ -10,13 +11,13 @@ use sys::each_client::each_client;
 
 use crate::live::{Model, Shared};
 
-/// Maximum time for one client, from its request to the end of its answer.
+/// Maximum time from the start of a client's request to the end of its answer.
 const PATIENCE: Duration = Duration::from_secs(1);
 /// Maximum time without data from a client.
 const SILENCE: Duration = Duration::from_millis(200);
-/// Maximum length of the head of a request, bytes.
+/// Maximum length of a request's head (request line and headers), bytes.
 const HEAD: usize = 8192;
-/// Maximum number of clients at a time. Further clients are disconnected at once.
+/// Maximum number of simultaneous clients. Any further client is disconnected at once.
 const MAX_CLIENTS: usize = 64;
 /// Content type of the answer.
 const KIND: &str = "application/openmetrics-text; version=1.0.0; charset=utf-8";
@@ -28,7 +29,7 @@ pub(crate) fn address(text: &str) -> Result<SocketAddr, String> {
     addr.ok_or_else(|| format!("{text:?} is not an address; write 9100 (loopback) or 192.0.2.1:9100"))
 }
 
-/// Listens and answers until the program ends.
+/// Listens at an address, and answers requests until the program ends.
 pub(crate) fn serve(at: SocketAddr, shared: &Shared) -> anyhow::Result<()> {
     let fail =
         |why| anyhow::anyhow!("cannot serve --metrics at {at}: {why}; use an address of this machine and a free port");
@@ -42,7 +43,7 @@ pub(crate) fn serve(at: SocketAddr, shared: &Shared) -> anyhow::Result<()> {
     Ok(())
 }
 
-/// Answers one request. Clients that leave or are too slow are ignored.
+/// Answers one request. A client that disconnects or is too slow is ignored.
 fn answer(mut client: TcpStream, shared: &Shared) {
     let until = Instant::now() + PATIENCE;
     let Some(head) = head(&mut client, until) else { return };
@@ -70,7 +71,7 @@ fn answer(mut client: TcpStream, shared: &Shared) {
     }
 }
 
-/// Reads the head of a request. Returns `None` if the head is late or too long.
+/// Reads the head of a request. Returns `None` if the head is too long or does not arrive in time.
 fn head(client: &mut TcpStream, until: Instant) -> Option<Vec<u8>> {
     client.set_read_timeout(Some(SILENCE)).ok()?;
     let (mut head, mut piece) = (Vec::new(), [0; 1024]);
@@ -91,13 +92,13 @@ fn path(head: &[u8]) -> Option<&str> {
     path.split('?').next()
 }
 
-/// Returns true if the request names this host. Without a check of the host name, a web page could read the figures
-/// through a host name of its own that resolves to this host (DNS rebinding).
+/// Returns true if the request names this host. Without this check, a web page could read the figures through a host
+/// name of its own that resolves to this host (DNS rebinding).
 fn is_own_host(head: &[u8]) -> bool {
     let text = String::from_utf8_lossy(head);
     let named =
         text.lines().find_map(|line| line.split_once(':').filter(|(name, _)| name.eq_ignore_ascii_case("host")));
-    // A request of HTTP/1.0 names no host, but no browser uses this version.
+    // A request of HTTP/1.0 may name no host. Such a request is accepted, because no browser uses HTTP/1.0.
     named.is_none_or(|(_, host)| is_own_name(host.trim()))
 }
 

@@ -1,17 +1,17 @@
-//! Printing of text: destination and style.
+//! Prints text: to standard output, to standard error or to a file, in the style that suits the destination.
 
 use std::io::{self, IsTerminal as _, Write as _};
 use std::path::Path;
 
 use anyhow::Context as _;
 
-/// Makes the program end without a message when the reader closes the output's pipe.
+/// Makes the program end without a message when the program that reads its output closes the pipe.
 pub(crate) fn quiet_on_closed_pipe() {
-    // If this call fails, a closed pipe causes an error message, which is acceptable.
+    // If this call fails, a closed pipe causes an error message, which does no harm.
     let _ = sys::terminal::end_on_closed_pipe();
 }
 
-/// Writes to standard output. A pipe that the reader has closed is not an error.
+/// Writes to standard output. A closed pipe is not an error.
 pub(crate) fn print(text: &str) -> anyhow::Result<()> {
     let mut out = io::stdout().lock();
     match out.write_all(text.as_bytes()).and_then(|()| out.flush()) {
@@ -20,19 +20,19 @@ pub(crate) fn print(text: &str) -> anyhow::Result<()> {
     }
 }
 
-/// Writes a line to standard error. A pipe that the reader has closed is not an error.
+/// Writes a line to standard error. Errors of writing are ignored.
 pub(crate) fn tell(line: &str) {
     let _ = writeln!(io::stderr().lock(), "{line}");
 }
 
-/// Writes to a file if one is named, otherwise to standard output.
+/// Writes a text to a file if `file` is given, otherwise to standard output.
 pub(crate) fn save_or_print(file: Option<&Path>, text: &str) -> anyhow::Result<()> {
     let Some(file) = file else { return print(text) };
     std::fs::write(file, text)
         .map_err(|e| anyhow::anyhow!("cannot write {}: {e}; name a file that you may write", file.display()))
 }
 
-/// Returns the style of text for a destination.
+/// Returns the style of text for a file, or for standard output without a file.
 pub(crate) fn style_for(file: Option<&Path>) -> report::Style {
     if file.is_some() { plain() } else { style() }
 }
@@ -49,18 +49,20 @@ pub(crate) fn sentence(error: &anyhow::Error) -> String {
     text
 }
 
-/// Returns a text of several lines without control characters, because parts of it may come from other programs.
+/// Returns a text of several lines with its control characters made harmless, because other programs may have written
+/// parts of it.
 pub(crate) fn safe(text: &str) -> String {
     text.lines().map(run::visible).collect::<Vec<_>>().join("\n")
 }
 
-/// Returns the style of standard output: the terminal's width, and colours only on a terminal without `NO_COLOR`.
+/// Returns the style for standard output: the width of the terminal (80 without one), colours, and whether to use only
+/// ASCII.
 pub(crate) fn style() -> report::Style {
     report::Style { width: sys::terminal::width().unwrap_or(80), color: colors(), ascii: is_ascii() }
 }
 
-/// Returns true if the locale or the terminal has no block characters. Such terminals are those with a locale without
-/// UTF-8, dumb terminals, and the kernel's console.
+/// Returns true if only ASCII characters may be printed. This is so if the locale does not use UTF-8, on a dumb
+/// terminal, and on the kernel's console.
 fn is_ascii() -> bool {
     let set = |name: &&str| std::env::var(name).ok().filter(|value| !value.is_empty());
     let locale = ["LC_ALL", "LC_CTYPE", "LANG"].iter().find_map(set).unwrap_or_default().to_lowercase();
@@ -68,25 +70,25 @@ fn is_ascii() -> bool {
     !(locale.contains("utf-8") || locale.contains("utf8")) || ["dumb", "linux"].contains(&terminal.as_str())
 }
 
-/// Returns true if standard output is a terminal with colours, and the user wants colours.
+/// Returns true if standard output is a terminal that shows colours, and the user has not switched them off
+/// (`NO_COLOR`).
 pub(crate) fn colors() -> bool {
     let dumb = std::env::var_os("TERM").is_some_and(|terminal| terminal == "dumb");
     io::stdout().is_terminal() && !dumb && std::env::var_os("NO_COLOR").is_none_or(|v| v.is_empty())
 }
 
-/// Returns the style for files.
+/// Returns the style for text in files.
 pub(crate) fn plain() -> report::Style {
     report::Style { width: 80, color: false, ascii: false }
 }
 
-/// Makes Ctrl-C end a run in order instead of at once.
+/// Makes Ctrl-C end a run in an orderly way instead of killing the program.
 pub(crate) fn catch_interrupts() {
-    // If this call fails, Ctrl-C ends the program at once. Little is lost in that case, because every finished trial is
-    // stored.
+    // If this call fails, Ctrl-C kills the program. Little is lost then, because each trial is stored when it ends.
     let _ = sys::interrupt::catch();
 }
 
-/// Writes the report of one of many runs into that run's folder. The measurement continues even if this fails.
+/// Writes the HTML report of one run of a series into that run's folder. If this fails, the measurement goes on.
 pub(crate) fn write_report(run: &run::Run, dir: &Path) {
     let written = report::render("html", run, &plain())
         .map_err(anyhow::Error::from)

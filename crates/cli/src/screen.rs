@@ -1,4 +1,4 @@
-//! The screen during a run: a bar with the last step on a terminal, or one line per step with --verbose.
+//! The screen during a run. On a terminal, a bar shows the latest step. With --verbose, each step gets its own line.
 
 use std::cell::{Cell, RefCell};
 use std::io::{IsTerminal as _, Write as _};
@@ -16,18 +16,18 @@ use crate::feeds::otlp::Otlp;
 use crate::live::{Model, Shared, View};
 use crate::metrics;
 
-/// Minimum length of a phase for which a progress bar is shown, seconds.
+/// Minimum expected length of a step for which a progress bar is shown, seconds.
 const WORTH_A_BAR_S: f64 = 2.0;
 
-/// The user's screen, as the crate [`lab`] uses it.
+/// The user's screen. The crate [`lab`] reports the progress of a run to it.
 pub(crate) struct Screen {
-    /// True if step lines go to standard error, because standard output is for JSON.
+    /// True if the lines about steps go to standard error, because standard output is for JSON.
     json: bool,
     /// True if each step gets its own line.
     steps: bool,
     /// Number of lines printed so far.
     lines: Cell<usize>,
-    /// Last step, which the progress bar shows.
+    /// Latest step, which the progress bar shows.
     last: String,
     began: bool,
     bar: Option<ProgressBar>,
@@ -36,22 +36,23 @@ pub(crate) struct Screen {
     budget_s: f64,
     start: std::time::Instant,
     broken_pipe: AtomicBool,
-    /// State of the run, for the view and for --metrics.
+    /// State of the run, for the view and the programs that receive figures; `None` if neither is used.
     shared: Option<Shared>,
-    /// True if the view is to start with the first phase.
+    /// True if the full-screen view will start with the first step.
     live: bool,
     view: Option<View>,
-    /// Lines to print when the view has ended.
+    /// Lines that are printed when the view has ended.
     waiting: RefCell<Vec<String>>,
-    /// Writer of one line of JSON per second.
+    /// Writer of one line of JSON per second (`--json-lines`).
     json_lines: Option<JsonLines>,
     otlp: Option<Otlp>,
-    /// Time of the last line in seconds, if one line per second is printed.
+    /// Time in the run at which the previous line was printed, seconds. `None` if no line per second is printed.
     told_s: Option<f64>,
 }
 
 impl Screen {
-    /// Adds the full-screen view if it is wanted. `title` names the command and the target.
+    /// Returns the screen of a run, with the full-screen view and the other receivers of figures that the flags ask
+    /// for. `title` names the command and the target.
     pub(crate) fn seen(out: &OutArgs, see: &SeeArgs, budget_s: f64, title: &str) -> anyhow::Result<Self> {
         let live = see.live(out, budget_s);
         let model = || Model::new(run::visible(title).into_owned(), head(), budget_s);
@@ -62,7 +63,7 @@ impl Screen {
         Self { live, shared, ..Self::new(out, budget_s) }.feeding(see)
     }
 
-    /// Returns the screen for a watched server: the view, or one line per second.
+    /// Returns the screen for a server that is only watched: the full-screen view, or one line per second.
     pub(crate) fn watching(out: &OutArgs, see: &SeeArgs, seconds: Option<f64>, title: &str) -> anyhow::Result<Self> {
         let budget_s = seconds.unwrap_or(0.0);
         let live = see.live(out, seconds.unwrap_or(f64::INFINITY));
@@ -74,7 +75,7 @@ impl Screen {
         Self { live, shared: Some(shared), told_s, ..Self::new(out, budget_s) }.feeding(see)
     }
 
-    /// Starts the receivers of figures that the user wants besides the screen.
+    /// Starts the writers of figures for other programs (`--json-lines`, `--otlp`).
     fn feeding(mut self, see: &SeeArgs) -> anyhow::Result<Self> {
         let wanted = self.shared.as_ref().filter(|_| see.json_lines);
         self.json_lines = wanted.map(JsonLines::start).transpose()?;
@@ -84,7 +85,8 @@ impl Screen {
         Ok(self)
     }
 
-    /// Tells the view that this run searches a capacity within a limit of the 99th percentile, microseconds.
+    /// Records in the view's state that this run searches for a capacity. `limit_us` is the limit on the 99th
+    /// percentile of the response time, microseconds.
     #[must_use]
     pub(crate) fn searching(self, limit_us: Option<f64>) -> Self {
         if let Some(mut model) = self.shared.as_ref().map(Shared::lock) {
@@ -93,14 +95,14 @@ impl Screen {
         self
     }
 
-    /// Lets the user change the rate of an open loop.
+    /// Lets the user change the rate of an open loop. `rate` is the planned rate.
     #[must_use]
     pub(crate) fn by_hand(self, rate: Option<f64>) -> Self {
         self.shared.iter().for_each(|shared| shared.lock().rate = rate);
         self
     }
 
-    /// Prints one line per second while a server is watched without the full-screen view.
+    /// Prints one line per second about a watched server, unless the full-screen view is shown.
     fn told(&mut self, t_s: f64) {
         let due = self.told_s.is_some_and(|told_s| t_s >= told_s + 1.0) && self.view.is_none();
         let line = self.shared.as_ref().filter(|_| due).and_then(|shared| shared.lock().line());
@@ -110,7 +112,7 @@ impl Screen {
         }
     }
 
-    /// Returns the screen for a run of about `seconds`.
+    /// Returns the screen for a run of about `budget_s` seconds, without a view.
     pub(crate) fn new(out: &OutArgs, budget_s: f64) -> Self {
         Self {
             json: out.json,
@@ -133,10 +135,10 @@ impl Screen {
         }
     }
 
-    /// Writes a line of the run. If the reader has closed the pipe, the run ends as with Ctrl-C: without a message, and
-    /// stored.
+    /// Writes a line of the run. If the program that reads the output has closed the pipe, the run ends as with Ctrl-C:
+    /// without a message, and its measurements are stored.
     fn line(&self, text: &str) {
-        // Invisible characters are made visible, because names and first answers come from other programs.
+        // Names and responses in the text come from other programs, so invisible characters in it are made visible.
         let text = run::visible(text);
         if self.view.is_some() {
             return self.waiting.borrow_mut().push(text.into_owned());
@@ -244,7 +246,7 @@ impl Watch for Screen {
         seen.into_iter().for_each(|shared| shared.lock().unjudged = Some(Box::new(run.clone())));
     }
 
-    /// Shows a note in the view, and prints it with --verbose. The report of the run has all notes.
+    /// Shows a note in the view, and with --verbose also prints it. The report of the run contains all notes.
     fn note(&mut self, sentence: &str) {
         if let Some(shared) = &self.shared {
             shared.lock().note(sentence);
@@ -255,7 +257,7 @@ impl Watch for Screen {
     }
 
     fn alert(&mut self, sentence: &str) {
-        // If the output is a file or a pipe, lines are not shortened.
+        // Notes are wrapped at the width of the terminal. If the output is a file or a pipe, they are not wrapped.
         let room = sys::terminal::width().map_or(usize::MAX, |width| width.saturating_sub(6));
         for (i, line) in report::wrap(sentence, room).iter().enumerate() {
             self.line(&format!("{}{line}", if i == 0 { "note: " } else { "      " }));
@@ -273,25 +275,26 @@ impl Watch for Screen {
     }
 }
 
-/// Returns the command and target of a plan, for the title of a view.
+/// Returns the title of the view: the command of a plan, and its target.
 pub(crate) fn title(plan: &run::Plan) -> String {
     let target = if plan.target.url.is_empty() { "the embedded server" } else { &plan.target.url };
     format!("loadline {} {target}", plan.command)
 }
 
-/// Returns the heading of the step lines.
+/// Returns the heading of the lines about steps.
 fn head() -> String {
     row("step", ["completed", "p50", "p99", "errors"], "busiest")
 }
 
 fn row(label: &str, figures: [&str; 4], busiest: &str) -> String {
     let [rate, p50, p99, errors] = figures;
-    // The line has 80 characters, with a label of up to 25 characters and a device such as `server thread 99.9 %`.
+    // The line has at most 80 characters with a label of up to 25 characters and a device such as `server thread 99.9
+    // %`.
     let line = format!("{label:<25} {rate:>9} {p50:>7} {p99:>7} {errors:>6}  {busiest}");
     line.trim_end().to_string()
 }
 
-/// Formats a step under load. Missing response times are left out, not shown as zero.
+/// Formats the line of a trial with load. A response time that is missing is shown as `n/a`, not as zero.
 fn loaded(trial: &Trial) -> String {
     let answered = trial.latency_us.count > 0;
     let known = |figure| report::short_time(trial.latency_us.figure(figure));
@@ -306,7 +309,7 @@ fn loaded(trial: &Trial) -> String {
     row(&trial.label, figures.each_ref().map(String::as_str), &busiest)
 }
 
-/// Formats a step without load, such as timed calls; it has no columns.
+/// Formats the line of a trial without load, such as timed calls. The line has no columns.
 fn unloaded(trial: &Trial) -> String {
     let summary = trial.results.summary.as_ref();
     summary.map_or_else(|| trial.label.clone(), |summary| format!("{}: {summary}", trial.label))

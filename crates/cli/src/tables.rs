@@ -2,23 +2,23 @@
 
 use crate::terms::{TERMS, Term};
 
-/// Row of a table.
+/// A row of a table.
 pub(crate) struct Row {
-    /// Id of the row.
+    /// ID of the row.
     pub(crate) id: String,
-    /// One line of help.
+    /// One line that describes the row.
     pub(crate) help: String,
-    /// Full text for `explain`; empty if the line of help is enough.
+    /// Full text for `explain`. Empty if the one line suffices.
     pub(crate) page: String,
 }
 
-/// Table of rows.
+/// A table of loadline.
 pub(crate) struct Table {
-    /// Name on the command line.
+    /// Name of the table on the command line.
     pub(crate) name: &'static str,
-    /// Description of the rows.
+    /// Description of what the rows are.
     pub(crate) what: &'static str,
-    /// Function that returns the rows.
+    /// Function that returns all rows.
     pub(crate) rows: fn() -> Vec<Row>,
 }
 

@@ -1,6 +1,6 @@
-//! The terms of loadline, each with one meaning, for docs/reference/terms.md and `loadline explain`.
+//! The terms of loadline, for docs/reference/terms.md and `loadline explain`. Each term has exactly one meaning.
 
-/// One term with its meaning.
+/// A term and its meaning.
 pub(crate) struct Term {
     /// Name of the term.
     pub(crate) name: &'static str,
@@ -18,7 +18,7 @@ const fn also(name: &'static str, meaning: &'static str, also: &'static [&'stati
     Term { name, meaning, also }
 }
 
-/// All terms, in reading order.
+/// All terms, in the order in which a reader needs them.
 pub(crate) const TERMS: &[Term] = &[
     term("offered rate", "requests per second that the plan asks for (S-Clients: connection attempts per second)"),
     term("sent rate", "requests per second that the generator really sent"),
@@ -155,7 +155,7 @@ pub(crate) const TERMS: &[Term] = &[
     term("absent", "not readable, for a stated reason; an absent value is never shown as 0"),
 ];
 
-/// Returns the page docs/reference/terms.md without its first lines.
+/// Returns the page docs/reference/terms.md, except its first line, which says that the page is generated.
 pub(crate) fn page() -> String {
     let mut text = "# Terms\n\nCode, reports and pages use each of these words with this meaning only. \
                     `loadline explain WORD` prints one.\n\n| term | meaning |\n|---|---|\n"

@@ -1,5 +1,6 @@
-//! All texts that loadline shows, in one file: docs/reference/words.txt. The file has every kind of sentence from the
-//! planted runs, complete screens of some of them, errors for wrong command lines, and the help of each command.
+//! Collects the texts that loadline shows in one file: docs/reference/words.txt. The file has every kind of sentence
+//! from the planted runs (runs with a known limit), and complete screens of some planted runs. It also has errors for
+//! wrong command lines, and the help of each command.
 
 use std::fmt::Write as _;
 
@@ -7,16 +8,16 @@ use judge::planted::{Sentence, planted, sentences};
 
 use crate::output;
 
-/// Width of screens and help in columns.
+/// Width of the screens and of the help, columns.
 const COLUMNS: usize = 80;
 
-/// Maximum number of lines on a screen.
+/// Maximum number of lines of a screen.
 const LINES: usize = 42;
 
-/// Planted runs whose complete screens are shown.
+/// IDs of the planted runs whose complete screens the file has.
 const SCREENS: [&str; 3] = ["server-cpu", "not-saturated", "unknown"];
 
-/// Command lines that are refused before anything is measured.
+/// Command lines that loadline refuses before it measures anything.
 const REFUSED: &[&str] = &[
     "fnd",
     "find --nosuch",
@@ -88,7 +89,7 @@ const REFUSED: &[&str] = &[
     "explain nosuch",
 ];
 
-/// Returns the whole file.
+/// Returns the content of the whole file.
 fn page() -> String {
     let mut out = String::from(
         "Every kind of sentence that loadline says. Generated: LOADLINE_WRITE_WORDS=1 cargo test -p loadline words\n",
@@ -132,7 +133,7 @@ fn refused(out: &mut String) {
     }
 }
 
-/// Runs a command line that must fail, and returns its error.
+/// Runs a command line that must fail, and returns the text of its error.
 fn error(line: &str) -> String {
     let words = std::iter::once("loadline").chain(line.split(' '));
     match crate::parse(words.map(Into::into)) {
@@ -156,7 +157,7 @@ fn help(out: &mut String) {
     }
 }
 
-/// If LOADLINE_WRITE_WORDS is set, the file is written before it is compared.
+/// If LOADLINE_WRITE_WORDS is set, the test first writes the file, then compares it.
 #[test]
 fn the_file_of_all_words_is_current() {
     let file = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/reference/words.txt");

@@ -1,7 +1,8 @@
-//! Drives one plan against an address and prints the result. The program tests the generator without a conductor.
+//! Drives one plan against an address, and prints the result. It shows the generator without the conductor (the process
+//! that otherwise controls the generators).
 //!
-//! Usage: `drive ADDR SECONDS PLAN.toml`; the plan may also be given as inline TOML. The example starts each phase at
-//! the same time as a conductor would.
+//! Usage: `drive ADDR SECONDS PLAN.toml`. The plan may also be given as TOML text. The example starts each phase at the
+//! time at which a conductor would start it.
 
 use std::sync::mpsc::channel;
 use std::time::Duration;

@@ -1,11 +1,11 @@
-//! Counts for each address of the server, if connections take turns among several.
+//! Counts for each address of the server, if the connections use several addresses in turn.
 
 use proto::Done;
 use run::AddressPart;
 
 use crate::classes::Classes;
 
-/// Records of all addresses. They are empty if there is one address only.
+/// Counts for all addresses. Empty if there is only one address.
 #[derive(Debug)]
 pub(crate) struct Addresses {
     requests: Classes,
@@ -13,51 +13,51 @@ pub(crate) struct Addresses {
 }
 
 impl Addresses {
-    /// Creates records for `addresses` addresses.
+    /// Creates empty counts for `addresses` addresses.
     pub(crate) fn new(addresses: usize) -> Self {
         let requests = Classes::new(addresses);
         let connections = if requests.is_empty() { 0 } else { addresses };
         Self { requests, connections: vec![0; connections].into() }
     }
 
-    /// Returns true if no addresses are recorded.
+    /// Returns true if nothing is counted, because there is only one address.
     pub(crate) fn is_empty(&self) -> bool {
         self.requests.is_empty()
     }
 
-    /// Opens the measured window.
+    /// Begins the measured window.
     pub(crate) fn open(&mut self) {
         self.requests.open();
     }
 
-    /// Closes the measured window.
+    /// Ends the measured window.
     pub(crate) fn close(&mut self) {
         self.requests.close();
     }
 
-    /// Counts a connection that was established.
+    /// Counts an established connection to an address.
     pub(crate) fn connected(&mut self, address: u16) {
         self.connections.get_mut(usize::from(address)).into_iter().for_each(|n| *n += 1);
     }
 
-    /// Counts a request that started.
+    /// Counts a request that was started on a connection to an address.
     #[inline]
     pub(crate) fn begun(&mut self, address: u16) {
         self.requests.begun(address);
     }
 
-    /// Counts a request that failed with its connection.
+    /// Counts a request that failed because its connection failed.
     pub(crate) fn failed(&mut self, address: u16) {
         self.requests.failed(address);
     }
 
-    /// Counts a request that ended, with its response time if measured.
+    /// Counts a request that ended. `response_ns` is its response time if it was measured.
     #[inline]
     pub(crate) fn ended(&mut self, address: u16, done: &Done, response_ns: Option<u64>) {
         self.requests.ended(address, done, response_ns);
     }
 
-    /// Returns the results in the order of the addresses.
+    /// Returns the counts in the order of the addresses.
     pub(crate) fn parts(self) -> Vec<AddressPart> {
         let parts = self.requests.parts().into_iter().zip(self.connections);
         parts.map(|(requests, connections)| AddressPart { connections, requests }).collect()
@@ -72,7 +72,8 @@ pub(crate) struct AddressTurns {
 }
 
 impl AddressTurns {
-    /// Returns the turns of a thread. Each thread and each agent begins with another address.
+    /// Returns the order for one thread, which begins with the address number `first` (modulo `count`). Different
+    /// threads and agents thus begin with different addresses.
     pub(crate) fn new(count: usize, first: usize) -> Self {
         let count = u16::try_from(count).unwrap_or(u16::MAX);
         Self { next: (first % usize::from(count.max(1))) as u16, count }
@@ -83,7 +84,7 @@ impl AddressTurns {
         usize::from(self.count)
     }
 
-    /// Returns the address of the next connection; `None` if there is only one address.
+    /// Returns the number of the address that the next connection uses, or `None` if there is only one address.
     pub(crate) fn next(&mut self) -> Option<u16> {
         if self.count < 2 {
             return None;

@@ -1,12 +1,13 @@
-//! Defaults of the flags. Help texts take the defaults from the default plan, so they cannot become outdated.
+//! Default values of flags, for the help texts. They are read from the default plan, so the help cannot become
+//! outdated.
 
 use clap::{Arg, Command};
 use run::{Blocks, Objective, Plan};
 
-/// Commands with a plan.
+/// Commands that make a plan from their flags.
 const PLANNED: &[&str] = &["find", "load", "prove"];
 
-/// A flag with its default, of one command or of all commands (`""`).
+/// Command (`""` for all commands), name of a flag, and function that formats the flag's default value.
 type Row = (&'static str, &'static str, fn(&Plan) -> String);
 
 const DEFAULTS: &[Row] = &[
@@ -56,12 +57,12 @@ const DEFAULTS: &[Row] = &[
     ("load", "sends_per_connection", |_| "until the end".into()),
 ];
 
-/// Returns the share of failed requests above which the exit status is a failure, unless another share is given.
+/// Returns the default of the largest allowed share of failed requests, in percent.
 fn errors() -> String {
     format!("{}%", 100.0 * Objective::default().errors)
 }
 
-/// Returns the command line parser, with the default of every flag in its help.
+/// Returns the command line parser with the default value of every flag added to its help.
 pub(crate) fn shown(command: Command) -> Command {
     let names: Vec<String> = command.get_subcommands().map(|c| c.get_name().to_string()).collect();
     names.into_iter().fold(command, |command, name| {
@@ -84,7 +85,7 @@ fn with_default(command: &str, arg: Arg) -> Arg {
     arg.help(format!("{help} [default: {}]", (row.2)(&Plan::default())))
 }
 
-/// Flags that the short help (`-h`) of commands with a plan shows; `--help` shows all flags.
+/// Flags that the short help (`-h`) of the commands in [`PLANNED`] shows. `--help` shows all flags.
 const SHORT_HELP: &[&str] = &[
     "target",
     "authorized",
@@ -108,18 +109,18 @@ const SHORT_HELP: &[&str] = &[
     "json",
 ];
 
-/// Hides a flag in the short help (`-h`) of the commands that measure, unless many users need the flag.
+/// Hides a flag in the short help (`-h`) of the commands in [`PLANNED`], unless [`SHORT_HELP`] has the flag.
 fn short_help(command: &str, arg: Arg) -> Arg {
     let hides = PLANNED.contains(&command) && !SHORT_HELP.contains(&id(&arg).as_str());
     if hides { arg.hide_short_help(true) } else { arg }
 }
 
-/// Returns the id of a flag.
+/// Returns the identifier of a flag, with `_` in place of `-`.
 fn id(arg: &Arg) -> String {
     arg.get_id().as_str().replace('-', "_")
 }
 
-/// Formats seconds as on the command line.
+/// Formats seconds as a user writes a time on the command line: `500ms`, `10s`.
 fn time(seconds: f64) -> String {
     if seconds < 1.0 { format!("{}ms", seconds * 1e3) } else { format!("{seconds}s") }
 }

@@ -1,10 +1,11 @@
-//! Flags of other load generators. Flags with an equal meaning in loadline are accepted. Other flags get an error with
-//! the right flag of loadline.
+//! Flags of other load generators. A flag with an equal meaning in loadline is accepted. For any other flag in these
+//! tables, the error names the right flag of loadline.
 
 use clap::error::{ContextKind, ContextValue};
 use clap::{Command, Error};
 
-/// Accepted flags: command, ID of the argument, letters and names.
+/// Flags that loadline accepts as aliases. Each row has the command, the ID of loadline's own argument, and the short
+/// and long aliases.
 const ACCEPTED: &[(&str, &str, &[char], &[&str])] = &[
     ("load", "connections", &['c'], &["concurrency", "vus"]),
     ("load", "duration", &['d', 'z'], &[]),
@@ -14,7 +15,8 @@ const ACCEPTED: &[(&str, &str, &[char], &[&str])] = &[
     ("compare", "connections", &['c'], &["concurrency", "vus"]),
 ];
 
-/// Tips for other flags: commands (all that load a server if empty), flags, and the tip.
+/// Tips for flags that loadline does not accept. Each row has the commands (none: every command that generates load),
+/// the flags, and the tip.
 const ANSWERS: &[(&[&str], &[&str], &str)] = &[
     (
         &["find"],
@@ -80,7 +82,7 @@ const ANSWERS: &[(&[&str], &[&str], &str)] = &[
     (&[], &["--ramp-up", "--rampup", "--stage", "--stages"], "--rate 100..5000/60s raises the rate over 60 s"),
 ];
 
-/// Pairs of flags that exclude each other, and the tip for each pair.
+/// Pairs of flags that exclude each other, each with its tip.
 const CONFLICTS: &[([&str; 2], &str)] = &[
     (
         ["--connections", "--rate"],
@@ -93,7 +95,7 @@ const CONFLICTS: &[([&str; 2], &str)] = &[
     ),
 ];
 
-/// Adds the accepted flags.
+/// Adds the aliases from [`ACCEPTED`] to a command.
 pub(crate) fn accepted(name: &str, command: Command) -> Command {
     let rows = ACCEPTED.iter().filter(|row| row.0 == name);
     rows.fold(command, |command, (_, id, letters, names)| {
@@ -101,14 +103,14 @@ pub(crate) fn accepted(name: &str, command: Command) -> Command {
     })
 }
 
-/// Returns the tip for a flag of another load generator.
+/// Returns the tip for a flag of another load generator that `command` does not accept.
 pub(super) fn tip(command: &str, flag: &str) -> Option<&'static str> {
     let loads = ["find", "load", "prove", "compare", "size", "arena"].contains(&command);
     let is_of = |commands: &[&str]| if commands.is_empty() { loads } else { commands.contains(&command) };
     ANSWERS.iter().find(|(commands, flags, _)| flags.contains(&flag) && is_of(commands)).map(|row| row.2)
 }
 
-/// Returns the tip for two flags that exclude each other.
+/// Returns the tip for an error about two flags that exclude each other.
 pub(super) fn conflict_tip(error: &Error) -> Option<&'static str> {
     let names = |kind| match error.get(kind) {
         Some(ContextValue::String(name)) => vec![name.as_str()],

@@ -1,4 +1,4 @@
-//! The form of an answer that is printed.
+//! Output form of a printed result.
 
 /// Flags for the form of an answer.
 #[derive(clap::Args)]
@@ -12,7 +12,7 @@ pub(crate) struct FormArgs {
 }
 
 impl FormArgs {
-    /// Returns the name of the form.
+    /// Returns the name of the chosen output form.
     pub(crate) fn name(&self) -> &str {
         if self.json { "json" } else { &self.form }
     }

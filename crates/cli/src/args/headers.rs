@@ -1,16 +1,16 @@
-//! The flag `--header`: `K: V`, or `@FILE` with one header per line. `$env:NAME` in the value stands for an environment
-//! variable. Values from a file or the environment are secret, and never printed or stored.
+//! The flag `--header`: `K: V`, or `@FILE` with one header per line. `$env:NAME` in a value stands for an environment
+//! variable. Values from a file or from the environment are secret: they are never printed or stored.
 
 use anyhow::Context as _;
 use run::Secrets;
 
-/// Maximum size of a file of headers, bytes.
+/// Maximum size of a file with headers, bytes.
 const MAX_FILE_BYTES: u64 = 1 << 20;
 
-/// A header in the form that a plan stores. A secret value is already replaced by a placeholder here.
+/// Name and value of a header as a plan stores them. A secret value is already replaced by a placeholder.
 type Header = (String, String);
 
-/// Returns the headers of a flag. Errors never show a value, because it may be secret.
+/// Returns the headers that one `--header` flag gives. Errors never show a value, because it may be secret.
 pub(crate) fn read(flag: &str, secrets: &mut Secrets) -> anyhow::Result<Vec<Header>> {
     let Some(file) = flag.strip_prefix('@') else { return Ok(vec![header(flag, secrets)?]) };
     let text = run::read_text(file.as_ref(), MAX_FILE_BYTES, "name a file with one header per line")?;
@@ -32,7 +32,7 @@ fn header(text: &str, secrets: &mut Secrets) -> anyhow::Result<Header> {
     Ok((name.into(), from_environment(name, value.trim(), secrets)?))
 }
 
-/// Replaces `$env:NAME` in a header's value by the environment variable.
+/// Replaces each `$env:NAME` in a header's value by the value of that environment variable, as a secret.
 pub(crate) fn from_environment(header: &str, value: &str, secrets: &mut Secrets) -> anyhow::Result<String> {
     let mut pieces = value.split("$env:");
     let mut out = pieces.next().unwrap_or_default().to_string();

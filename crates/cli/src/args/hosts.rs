@@ -1,11 +1,11 @@
-//! Flags for other hosts.
+//! Flags for other hosts, on which the server or the load generator runs.
 
 use clap::Args;
 use run::{HostPlan, Plan, Role};
 
-/// Host name that means all nodes of a Slurm allocation.
+/// Value of `--client-hosts` that means all nodes of the Slurm allocation.
 const SLURM: &str = "slurm";
-/// Engine that is used unless the user names another.
+/// Default engine, which starts processes on other hosts.
 const SSH: &str = "ssh";
 
 /// Flags for the server's host and for engines.
@@ -43,12 +43,12 @@ pub(crate) struct HostArgs {
 }
 
 impl ServerHostArgs {
-    /// Returns the server's host, if the user gave one.
+    /// Returns the name of the server's host, if the user gave one.
     pub(crate) fn name(&self) -> Option<&str> {
         self.server_host.as_deref()
     }
 
-    /// Sets the given server host in the plan, in place of the one from the plan file.
+    /// Sets the given server host in the plan. It replaces the server host of the plan file.
     pub(crate) fn apply(&self, plan: &mut Plan) -> anyhow::Result<()> {
         anyhow::ensure!(
             self.server_host.is_some() || !plan.hosts.is_empty() || self.via.is_none() && self.agent_path.is_none(),
@@ -68,19 +68,21 @@ impl ServerHostArgs {
 }
 
 impl HostArgs {
-    /// Returns true if a flag names another host. All other flags about hosts need such a flag.
+    /// Returns true if a flag names another host or how to reach it. All other flags about hosts need one of these
+    /// flags.
     pub(crate) fn given(&self) -> bool {
         let ServerHostArgs { server_host, via, agent_path, .. } = &self.server;
         !self.client_hosts.is_empty() || server_host.is_some() || via.is_some() || agent_path.is_some()
     }
 
-    /// Returns these flags with another server host, if one is given.
+    /// Returns a copy of these flags. If `name` is given, it replaces the server host in the copy.
     pub(crate) fn with_server_host(&self, name: Option<&String>) -> Self {
         let server_host = name.or(self.server.server_host.as_ref()).cloned();
         Self { server: ServerHostArgs { server_host, ..self.server.clone() }, ..self.clone() }
     }
 
-    /// Sets the given flags in the plan. Hosts named on the command line replace the plan file's hosts of that side.
+    /// Sets the given flags in the plan. Client hosts from the command line replace all client hosts of the plan file,
+    /// and a server host replaces its server host.
     pub(crate) fn apply(&self, plan: &mut Plan) -> anyhow::Result<()> {
         if !self.client_hosts.is_empty() {
             plan.hosts.retain(|host| host.role != Role::Client);
@@ -102,7 +104,7 @@ impl HostArgs {
             return Ok(of(&self.client_hosts, SSH));
         }
         let mut nodes = lab::via::allocation()?;
-        // The server's node must not generate load.
+        // The server's node of the allocation must not generate load.
         nodes.retain(|node| Some(node) != self.server.server_host.as_ref());
         Ok(of(&nodes, SLURM))
     }

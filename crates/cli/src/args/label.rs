@@ -1,13 +1,13 @@
-//! Label of a run, which names the run in `loadline history`.
+//! Label of a run. `loadline history` shows it as the name of the run.
 
 use std::process::{Command, Stdio};
 
 /// Maximum length of a label, characters.
 const MAX_LABEL: usize = 100;
-/// Length of a commit, digits.
+/// Option of `git describe` that sets the length of the commit, in hexadecimal digits.
 const COMMIT_DIGITS: &str = "--abbrev=12";
 
-/// Checks a label from the command line.
+/// Checks the length and the characters of a label from the command line, and trims it.
 pub(crate) fn checked(text: &str) -> Result<String, String> {
     if text.chars().count() > MAX_LABEL || text.contains(|c: char| c.is_control() || run::is_invisible(c)) {
         return Err(format!("a label has at most {MAX_LABEL} visible characters"));
@@ -15,8 +15,8 @@ pub(crate) fn checked(text: &str) -> Result<String, String> {
     Ok(text.trim().to_owned())
 }
 
-/// Returns the label of a run: the given one, or the git commit of the working directory. An empty label means that
-/// there is no label.
+/// Returns the label of a run: the given label, or else the git commit of the working directory. Returns `None` if the
+/// given label is empty, or if there is no commit.
 pub(crate) fn label(given: Option<&String>) -> Option<String> {
     match given {
         Some(given) => Some(given.clone()).filter(|label| !label.is_empty()),
@@ -24,8 +24,9 @@ pub(crate) fn label(given: Option<&String>) -> Option<String> {
     }
 }
 
-/// Returns the commit of the working directory, marked as `-dirty` if tracked files differ from it; `None` outside of a
-/// repository, or without git. Git must not start any programs that the repository configures.
+/// Returns the commit of the working directory, with `-dirty` appended if tracked files differ from it. Returns `None`
+/// outside of a repository, or without git. The option `core.fsmonitor=false` stops git from starting a program that
+/// the repository configures.
 fn commit() -> Option<String> {
     let arguments = ["-c", "core.fsmonitor=false", "describe", "--always", "--dirty", "--exclude=*", COMMIT_DIGITS];
     let output = Command::new("git").args(arguments).stdin(Stdio::null()).stderr(Stdio::null()).output().ok()?;

@@ -1,4 +1,4 @@
-//! Flags of the generator.
+//! Flags of the load generator.
 
 use anyhow::ensure;
 use clap::Args;
@@ -60,7 +60,7 @@ pub(crate) struct LoadArgs {
 }
 
 impl LoadArgs {
-    /// Puts the given flags into the plan. Flags that would have no effect together are refused.
+    /// Sets the flags that the user gave in the plan. Fails for a combination in which a flag would have no effect.
     pub(crate) fn apply(&self, plan: &mut Plan) -> anyhow::Result<()> {
         let load = &mut plan.load;
         put(&mut load.threads, self.threads);
@@ -95,7 +95,8 @@ impl LoadArgs {
         }
     }
 
-    /// Returns a given flag that this intensity does not use.
+    /// Returns a given flag that has no effect with this intensity: `--pipeline` with S-Clients, `--think` in an open
+    /// loop.
     pub(crate) fn out_of_place(&self, intensity: &Intensity) -> Option<&'static str> {
         let pipelines = !matches!(intensity, Intensity::SClients { .. });
         let thinks = !matches!(intensity, Intensity::Open { .. });
@@ -107,7 +108,7 @@ impl LoadArgs {
     }
 }
 
-/// Checks that no setting of the load makes another one useless.
+/// Checks that no setting of the load makes another setting useless.
 fn check_together(load: &LoadPlan) -> anyhow::Result<()> {
     ensure!(
         !load.two_process || matches!(load.intensity, Intensity::SClients { .. }),

@@ -1,4 +1,4 @@
-//! Flags of a set of requests.
+//! Flags of a set of requests, which a file, a log or a curl command line gives.
 
 use std::path::{Path, PathBuf};
 
@@ -10,7 +10,7 @@ use run::{DataOrder, Intensity, Plan, Protocol, RecordedTimes, RequestOrder, Req
 use super::headers::from_environment;
 use crate::output;
 
-/// Flags of a request set. These flags are boxed, because commands contain their arguments by value.
+/// Flags of a request set. They are boxed because commands hold their arguments by value, which would become large.
 #[derive(Args, Clone, Debug, Default)]
 pub(crate) struct MixArgs {
     #[command(flatten)]
@@ -60,7 +60,7 @@ struct Given {
     order: Option<RequestOrder>,
 }
 
-/// Returns the formats of request files for the help.
+/// Returns the help text of `--requests`, which lists the formats of request files.
 fn forms() -> String {
     let each: Vec<&str> = requests::FORMATS.iter().map(|row| row.name).collect();
     format!("Make the requests of a file: {} (`loadline list formats`)", each.join(", "))
@@ -89,8 +89,8 @@ fn order(text: &str) -> Result<RequestOrder, String> {
 }
 
 impl MixArgs {
-    /// Reads the request set into the plan. If no target is given, the requests' own origin is the target. Returns
-    /// lines about the set for the user.
+    /// Reads the request set into the plan. If no target is given, the target is the origin in the URLs of the
+    /// requests. Returns messages about the set for the user.
     pub(crate) fn apply(&self, plan: &mut Plan) -> anyhow::Result<Vec<String>> {
         if let Some(log) = &self.given.replay {
             return self.replay(log, plan);
@@ -102,7 +102,7 @@ impl MixArgs {
             "--order needs a file of requests: give --requests, too"
         );
         let Some((mut imported, mut from)) = self.given.read()? else { return Ok(Vec::new()) };
-        // The path of a database's URL is the name of the database.
+        // For a database target, the path of the URL names the database, so the requests do not replace it.
         let are_statements = imported.found.iter().all(|found| found.request.method == STATEMENT_METHOD);
         let replaced = replaced_path(&plan.target.url).filter(|_| !are_statements);
         let origin = imported.aim(&plan.target.url);
@@ -124,8 +124,9 @@ impl MixArgs {
             plan.load.secrets.set_rows(std::mem::take(&mut data.rows));
             (set.data, set.templates) = (Some(data), true);
         }
-        // A placeholder for a variable in a recording is untrusted text. If it were filled in, the user's secrets could
-        // be sent to a server that the author of the recording chose.
+        // A file that a user wrote by hand may name environment variables. In a recording, such a placeholder is
+        // untrusted text. If it were filled in, the user's secrets could be sent to a server that the author of the
+        // recording chose.
         if by_hand {
             fill_variables(&mut set, &mut plan.load.secrets)?;
         }
@@ -136,7 +137,7 @@ impl MixArgs {
         Ok(lines)
     }
 
-    /// Reads an access log into the plan and returns its description.
+    /// Reads an access log into the plan, and returns messages about the log for the user.
     fn replay(&self, log: &Path, plan: &mut Plan) -> anyhow::Result<Vec<String>> {
         ensure!(
             self.given.order.is_none(),
@@ -155,7 +156,7 @@ impl MixArgs {
         let lines = std::iter::once(from.clone()).chain(summary.iter().map(|line| format!("  {line}"))).collect();
         let (times, items): (Vec<u64>, Vec<u16>) = replay.times.into_iter().unzip();
         let gaps_us = times.iter().scan(0, |before, &at| Some(at - std::mem::replace(before, at))).collect();
-        // The recorded times are used only if a speed is given.
+        // The recorded times stay unused (speed 0) unless `--speed` is given.
         let recorded =
             (!times.is_empty() && plan.command == "load").then_some(RecordedTimes { gaps_us, items, speed: 0.0 });
         plan.load.requests =
@@ -163,7 +164,7 @@ impl MixArgs {
         Ok(lines)
     }
 
-    /// Returns true if a request set is given.
+    /// Returns true if the user gave a request set.
     pub(crate) fn given(&self) -> bool {
         let files = [&self.given.requests, &self.given.statements, &self.given.replay];
         files.iter().any(|file| file.is_some()) || self.given.curl.is_some() || self.given.statement.is_some()
@@ -171,7 +172,7 @@ impl MixArgs {
 }
 
 impl Given {
-    /// Reads the given requests or statements, and returns them with their source.
+    /// Reads the given requests or statements, and returns them with a description of where they come from.
     fn read(&self) -> anyhow::Result<Option<(Imported, String)>> {
         let statements = Some("statements");
         let (file, form) = match (&self.requests, &self.statements) {
@@ -193,7 +194,8 @@ impl Given {
     }
 }
 
-/// Prints lines about request sets. If two servers get the same request set, the lines are equal and printed once.
+/// Prints messages about request sets. Two servers with the same request set yield equal messages, which are printed
+/// once.
 pub(crate) fn tell(lines: &[String]) {
     let mut told: Vec<&String> = Vec::new();
     for line in lines {
@@ -204,17 +206,18 @@ pub(crate) fn tell(lines: &[String]) {
     }
 }
 
-/// Returns a clause about the path of the target, which is not used because the request set has its own paths.
+/// Returns a message that the path of the target is not used, because the request set has its own paths. Returns `None`
+/// if the target has no path.
 fn replaced_path(url: &str) -> Option<String> {
     let parts = run::UrlParts::parse(url);
-    // The path of a Unix socket ends at the first colon before a slash.
+    // The path of a Unix socket ends at the first `:/`. The path of the request begins there.
     let path =
         if parts.transport().1 { parts.rest.find(":/").map_or("", |at| &parts.rest[at + 1..]) } else { parts.path };
     let path = path.split('#').next().unwrap_or_default();
     (!["", "/"].contains(&path)).then(|| format!("the paths of these requests replace {path} of the target"))
 }
 
-/// Fills in environment variables in the headers of a set.
+/// Replaces `$env:NAME` by the value of the environment variable, in the headers of a request set.
 pub(crate) fn fill_variables(set: &mut RequestSet, secrets: &mut run::Secrets) -> anyhow::Result<()> {
     for (name, value) in set.requests.iter_mut().flat_map(|request| &mut request.headers) {
         *value = from_environment(name, value, secrets)?;
@@ -222,7 +225,8 @@ pub(crate) fn fill_variables(set: &mut RequestSet, secrets: &mut run::Secrets) -
     Ok(())
 }
 
-/// Checks that the command can send requests at the times of a log.
+/// Sets the speed at which the recorded times of a log are replayed, or drops these times without a speed. Fails if the
+/// command cannot send requests at recorded times.
 pub(crate) fn in_time(plan: &mut Plan, speed: Option<f64>) -> anyhow::Result<()> {
     ensure!(plan.command == "load" || plan.load.stages.is_empty(), "only `loadline load` takes a rate with stages");
     let Some(set) = &mut plan.load.requests else {
@@ -241,8 +245,8 @@ pub(crate) fn in_time(plan: &mut Plan, speed: Option<f64>) -> anyhow::Result<()>
     Ok(())
 }
 
-/// Checks that there are enough `unique` rows for all requests. The number of requests can be known only for an open
-/// loop.
+/// Checks that there are enough rows of data for all requests if each row is used at most once (`unique`). Only an open
+/// loop has a known number of requests.
 pub(crate) fn enough_rows(plan: &Plan) -> anyhow::Result<()> {
     let data = plan.load.requests.as_ref().and_then(|set| set.data.as_ref());
     if data.is_none_or(|data| data.order != DataOrder::Unique) {
@@ -254,7 +258,8 @@ pub(crate) fn enough_rows(plan: &Plan) -> anyhow::Result<()> {
             "--data-order unique needs `load --rate R`: the number of requests of another load is unknown"
         ),
     };
-    // Additional rows are needed for random arrivals beyond the mean rate, and for the test request.
+    // Random arrivals may exceed the mean number (here by five standard deviations), and the test request needs a row,
+    // too.
     let needs = rate * (plan.load.duration_s + plan.load.warmup_s + SPARE_S);
     let (rows, needs) = (plan.load.secrets.rows(), (needs + 5.0 * needs.sqrt()).ceil() as usize + 1);
     ensure!(
@@ -264,11 +269,11 @@ pub(crate) fn enough_rows(plan: &Plan) -> anyhow::Result<()> {
     Ok(())
 }
 
-/// Time by which a load may last longer than planned, seconds.
+/// Time by which a load may last longer than planned, seconds. Rows of data for this time are required, too.
 const SPARE_S: f64 = 0.5;
 
-/// Checks that the target takes the set: requests for HTTP, or statements for PostgreSQL. No other flag may set methods
-/// or bodies.
+/// Checks that the target accepts the request set: HTTP requests for an HTTP target, statements for PostgreSQL. Fails
+/// if another flag sets a method or a body.
 pub(crate) fn check(plan: &Plan, single: &[&str]) -> anyhow::Result<()> {
     let Some(set) = &plan.load.requests else { return Ok(()) };
     let are_statements = |expected: bool| set.requests.iter().all(|r| (r.method == STATEMENT_METHOD) == expected);

@@ -1,4 +1,4 @@
-//! Flags that several commands share, and the plan that is made from them.
+//! Flags that several commands share. They are put into the plan of a run.
 
 mod blocks;
 pub(crate) mod defaults;
@@ -43,8 +43,8 @@ pub(crate) use see::SeeArgs;
 pub(crate) use target::{MAX_PLAN_BYTES, TargetArgs, read_variables};
 pub(crate) use tls::TlsArgs;
 
-/// Default connect timeout of S-Clients, milliseconds (T in source 1).
+/// Default connect timeout of S-Clients (source 1 calls it T), milliseconds.
 pub(crate) const T_MS: f64 = 500.0;
 
-/// Default maximum of connections in an open loop's pool.
+/// Default maximum number of connections of an open loop.
 pub(crate) const POOL: u32 = 10_000;

@@ -1,5 +1,5 @@
-//! Flag values that are names of table rows. Help and shell completions list the names of the rows. For a wrong name,
-//! the command itself suggests the nearest one.
+//! Flag values that are names of table rows. Help and shell completions list the names of the rows. If the user writes
+//! a wrong name, the command itself suggests the nearest right name.
 
 use std::ffi::OsStr;
 
@@ -7,10 +7,10 @@ use clap::builder::{PossibleValue, StringValueParser, TypedValueParser};
 
 use crate::tables::TABLES;
 
-/// Choice of the names that are offered.
+/// Names that a flag offers as its values.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Names {
-    /// Names of the rows of one table of `loadline list`; of all tables if the name is empty.
+    /// Names of the rows of one table of `loadline list`. If the table's name is empty, the rows of all tables.
     Rows(&'static str),
     /// Names of the tables of `loadline list`.
     Tables,

@@ -1,4 +1,4 @@
-//! Flags of the objective: limits on response time and errors.
+//! Flags of the objective: limits on response times and on errors.
 
 use clap::Args;
 use run::{Expectation, ExpectedUnit, Plan, SummaryFigure};
@@ -47,7 +47,7 @@ fn expectation(text: &str) -> Result<Expectation, String> {
     one.map_err(|why| if several { format!("{text:?} holds several: give --expect once for each") } else { why })
 }
 
-/// Parses a limit on a time, such as `p99<200ms`. Returns the limit in microseconds.
+/// Parses a limit on a time, such as `p99<200ms`. Returns the figure (such as p99) and the limit in microseconds.
 fn time_limit(text: &str) -> Result<(SummaryFigure, f64), String> {
     let form = || "write it as 'p99<200ms' (p50 and p99.9 work, too)".to_owned();
     let (name, limit) = text.split_once('<').ok_or_else(form)?;
@@ -57,7 +57,7 @@ fn time_limit(text: &str) -> Result<(SummaryFigure, f64), String> {
 }
 
 impl ObjectiveArgs {
-    /// Sets the given limits in the plan.
+    /// Sets the limits that the user gave in the plan.
     pub(crate) fn apply(&self, plan: &mut Plan) {
         let objective = &mut plan.objective;
         let limits = [
@@ -88,7 +88,7 @@ impl ObjectiveArgs {
 mod tests {
     use super::*;
 
-    /// Seen: only the part after the first sign was named, as a time.
+    /// An earlier version treated everything after the first sign as a time, and named only this text in the error.
     #[test]
     fn several_expectations_in_one_are_named() {
         for text in ["p99<20ms,rate>100", "p99<20ms && rate>100", "p50<1ms<2ms"] {

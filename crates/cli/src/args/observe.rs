@@ -1,4 +1,4 @@
-//! Flags for the sampling of the server's threads and of the databases behind it.
+//! Flags for observing the server: samples of its threads and of the databases behind it, and its spans.
 
 use std::net::SocketAddr;
 use std::path::PathBuf;
@@ -25,7 +25,7 @@ pub(crate) struct ObserveArgs {
 }
 
 impl ObserveArgs {
-    /// Puts the given flags into the plan.
+    /// Sets these flags in the plan.
     pub(crate) fn apply(&self, plan: &mut Plan) -> anyhow::Result<()> {
         plan.observe.waits = !self.no_waits;
         plan.observe.no_stacks |= self.no_stacks;
@@ -47,9 +47,9 @@ pub(crate) struct BehindArgs {
 }
 
 impl BehindArgs {
-    /// Puts the given databases into the plan.
+    /// Adds the given databases to the plan.
     pub(crate) fn apply(&self, plan: &mut Plan) -> anyhow::Result<()> {
-        // These texts are checked here, because an error of clap would print a URL with its password.
+        // The URLs are parsed here instead of by clap, because an error of clap would print a URL with its password.
         for text in &self.behind {
             plan.observe.behind.push(text.parse::<Behind>().map_err(anyhow::Error::msg).context("--behind")?);
         }
@@ -63,7 +63,7 @@ impl BehindArgs {
     }
 }
 
-/// Maximum size of a file of URLs, bytes.
+/// Maximum size of a file with URLs, bytes.
 const MAX_FILE_BYTES: u64 = 1 << 16;
 
 fn is_url(line: &str) -> bool {

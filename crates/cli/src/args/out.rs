@@ -1,4 +1,4 @@
-//! Flags for the destination of the result.
+//! Flags that say where the result is stored and how much is printed.
 
 use std::path::PathBuf;
 
@@ -26,12 +26,12 @@ pub(crate) struct OutArgs {
 }
 
 impl OutArgs {
-    /// Returns these flags with --verbose set.
+    /// Returns a copy of these flags with `--verbose` set.
     pub(crate) fn whole(&self) -> Self {
         Self { verbose: true, ..self.clone() }
     }
 
-    /// Checks the plan and creates the directory of the run. Returns `None` if the run is only printed.
+    /// Checks the plan and creates the directory of the run. Returns `None` if the run is printed but not stored.
     pub(crate) fn prepare(&self, plan: &Plan) -> anyhow::Result<Option<Kept>> {
         plan.check()?;
         Kept::prepare(self.out.as_deref(), self.force, self.json)

@@ -1,16 +1,15 @@
-//! Protocol of a target. The login in the URL of a database is moved into the settings of the protocol, where a run stores
-//! no password.
+//! Protocol of a target. The login in a database URL moves into the settings of the protocol. From these settings, a
+//! stored run leaves out the password.
 
 use anyhow::Context as _;
 use run::{Behind, Plan, Protocol, UrlParts};
 
-/// Sets the protocol of the target, with the settings that the plan has for it, and the login if the target is a
-/// database.
+/// Sets the protocol that the target's URL names, with the plan's settings for it. For PostgreSQL, sets the login, too.
 pub(crate) fn set_protocol(plan: &mut Plan) -> anyhow::Result<()> {
     plan.load.protocol = protocol_of(&plan.target.url, &plan.load.protocol);
     let Protocol::Postgres { user, database, password, .. } = &mut plan.load.protocol else { return Ok(()) };
     let parts = UrlParts::parse(&plan.target.url);
-    // The path of a socket ends at a colon.
+    // The path of a Unix socket ends at the first `:/`. The name of the database follows.
     let is_socket = parts.transport().1;
     let url = match is_socket {
         true => format!("postgres://localhost{}", parts.rest.find(":/").map_or("", |at| &parts.rest[at + 1..])),
@@ -33,8 +32,8 @@ pub(crate) fn set_protocol(plan: &mut Plan) -> anyhow::Result<()> {
     Ok(())
 }
 
-/// Returns the protocol of a target's scheme, with the settings that a plan file has for this protocol. An unknown
-/// scheme is refused later, when the target is looked up.
+/// Returns the protocol that a URL's scheme names. If the plan file has settings for this protocol, returns these
+/// settings, otherwise the defaults. An unknown scheme is refused later, when the target is looked up.
 pub(super) fn protocol_of(url: &str, given: &Protocol) -> Protocol {
     let fresh = proto::by_url(url).map_or_else(Protocol::default, |(row, _)| (row.defaults)());
     if fresh.name() == given.name() { given.clone() } else { fresh }

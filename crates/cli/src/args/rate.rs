@@ -1,4 +1,4 @@
-//! The flag `--rate`: one rate, or stages over time.
+//! The flag `--rate`: a constant rate, or stages in which the rate changes over time.
 
 use run::Stage;
 
@@ -7,21 +7,21 @@ use super::units;
 /// Parsed value of `--rate`.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Rate {
-    /// Mean requests per second.
+    /// Mean rate over all stages, requests per second.
     pub(crate) mean: f64,
     /// Stages over time; empty for a constant rate.
     pub(crate) stages: Vec<Stage>,
-    /// True if the stages start again after the last one.
+    /// True if the first stage follows again after the last one.
     repeats: bool,
 }
 
-/// Number of straight pieces with which one period of a sine is drawn.
+/// Number of straight pieces that approximate one period of a sine.
 const PIECES: u32 = 32;
-/// Possible forms of a rate, for the error message.
+/// Accepted forms of a rate, for the error message.
 const WRITTEN: &str = "forms: 5000 or 5k (per second), 100..5000/60s (a ramp), 100,200,400/10s (steps of 10 s), \
                        sine:100..500/20s (a period of 20 s) or spike:100..1000/30s,2s (every 30 s for 2 s)";
 
-/// Parses a rate.
+/// Parses the value of `--rate`.
 pub(crate) fn rate(text: &str) -> Result<Rate, String> {
     let bad = |why: String| format!("{text:?}: {why}; {WRITTEN}");
     let (kind, rest) = text.split_once(':').unwrap_or(("", text));
@@ -61,7 +61,7 @@ fn seconds(stages: &[Stage]) -> f64 {
     stages.iter().map(|stage| stage.seconds).sum()
 }
 
-/// Parses a ramp: `100..500/20s`.
+/// Parses a range of rates with a duration, `100..500/20s`. Returns the two rates and the seconds.
 fn span(text: &str) -> Result<((f64, f64), f64), String> {
     let (rates, time) = text.rsplit_once('/').ok_or("it needs a duration: 100..3000/20s")?;
     let (from, to) = rates.split_once("..").ok_or("it needs .. between two rates: 100..3000/20s")?;
@@ -69,7 +69,7 @@ fn span(text: &str) -> Result<((f64, f64), f64), String> {
     if seconds > 0.0 { Ok(((one(from)?, one(to)?), seconds)) } else { Err("its duration is 0".into()) }
 }
 
-/// Parses a rate that may be 0.
+/// Parses one rate, which may be 0.
 fn one(text: &str) -> Result<f64, String> {
     if text.trim() == "0" { Ok(0.0) } else { units::rate(text.trim()) }
 }
@@ -83,7 +83,7 @@ fn steps(text: &str) -> Result<Vec<Stage>, String> {
     rates.split(',').map(|rate| one(rate).map(|rate| Stage { seconds, from: rate, to: rate })).collect()
 }
 
-/// Returns one period of a sine that begins and ends at the low rate.
+/// Returns the stages of one period of a sine, which begins and ends at the low rate.
 fn sine(low: f64, high: f64, period: f64) -> Vec<Stage> {
     let at = |piece: u32| {
         let turn = std::f64::consts::TAU * f64::from(piece) / f64::from(PIECES);
@@ -92,7 +92,8 @@ fn sine(low: f64, high: f64, period: f64) -> Vec<Stage> {
     (0..PIECES).map(|i| Stage { seconds: period / f64::from(PIECES), from: at(i), to: at(i + 1) }).collect()
 }
 
-/// Parses `100..1000/30s,2s`: the low rate, with the high one for the last 2 s of each 30 s.
+/// Parses a spike. `100..1000/30s,2s` means periods of 30 s, with the high rate in the last 2 s and the low rate
+/// before.
 fn spike(text: &str) -> Result<Vec<Stage>, String> {
     let (span_text, length) = text.rsplit_once(',').ok_or("it needs the length of the spike: 100..1000/30s,2s")?;
     let (((low, high), every), length) = (span(span_text)?, units::seconds(length)?);
@@ -104,8 +105,8 @@ fn spike(text: &str) -> Result<Vec<Stage>, String> {
 }
 
 impl Rate {
-    /// Returns the stages for a load of `seconds`, or all stages once without a length, and their total length in
-    /// seconds.
+    /// Returns the stages of a load and its length in seconds. If `duration_s` is given, repeating stages are repeated
+    /// to cover it. Otherwise the length is that of all stages once.
     pub(crate) fn over(&self, duration_s: Option<f64>) -> (Vec<Stage>, f64) {
         let once = seconds(&self.stages);
         let duration_s = duration_s.unwrap_or(once);

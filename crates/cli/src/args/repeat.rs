@@ -1,4 +1,4 @@
-//! Flag for the number of repeats.
+//! The flag `--repeat`: the number of repeats of the whole measurement.
 
 use clap::Args;
 use run::{MAX_REPEATS, Plan};
@@ -12,7 +12,7 @@ pub(crate) struct RepeatArgs {
 }
 
 impl RepeatArgs {
-    /// Sets the given number in the plan.
+    /// Sets the given number of repeats in the plan.
     pub(crate) fn apply(&self, plan: &mut Plan) {
         plan.repeats = self.repeat.unwrap_or(plan.repeats);
     }

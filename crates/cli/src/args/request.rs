@@ -1,4 +1,4 @@
-//! Flags of the protocols, one for each flag in a row of `PROTOCOLS`.
+//! Flags that belong to protocols. They are built from the flags in the rows of `PROTOCOLS`.
 
 use clap::{Arg, ArgAction, ArgMatches, Args, Command, FromArgMatches, value_parser};
 use proto::{Flag, FlagValue, PROTOCOLS, ProtocolSpec};
@@ -7,12 +7,13 @@ use run::LoadPlan;
 use super::headers::read;
 use super::units;
 
-/// Given flags of a request.
+/// Values of the protocols' flags, as clap matched them.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct RequestArgs(ArgMatches);
 
 impl RequestArgs {
-    /// Sets the given flags of this protocol in its settings.
+    /// Puts the given flags into the settings of the load's protocol. Fails for a flag that this protocol does not
+    /// have.
     pub(crate) fn apply(&self, load: &mut LoadPlan, embedded: bool) -> anyhow::Result<()> {
         let (protocol, secrets) = (&mut load.protocol, &mut load.secrets);
         let row = proto::spec(protocol);
@@ -47,7 +48,7 @@ impl RequestArgs {
         Ok(())
     }
 
-    /// Returns a given flag that this protocol does not have, and the schemes that have it.
+    /// Returns a given flag that this protocol does not have, with the schemes whose protocols have it.
     fn foreign(&self, row: &ProtocolSpec) -> Option<(&'static Flag, Vec<String>)> {
         let given = |name: &str| self.0.value_source(name) == Some(clap::parser::ValueSource::CommandLine);
         let is_own = |name: &str| row.flags.iter().any(|own| own.name == name);
@@ -58,13 +59,13 @@ impl RequestArgs {
         Some((flag, schemes.map(|scheme| format!("{}://", scheme.name)).collect()))
     }
 
-    /// Returns those of the given flags that describe a single request.
+    /// Returns the names of the given flags that describe one request, and therefore exclude a request set.
     pub(crate) fn of_one(&self) -> Vec<&'static str> {
         let given = |name: &&str| self.0.value_source(name) == Some(clap::parser::ValueSource::CommandLine);
         ["body", "method", "body-type"].into_iter().filter(given).collect()
     }
 
-    /// Returns the given switches (flags without a value), each with the first table row that has it.
+    /// Returns the given switches (flags without a value), each with the first row of `PROTOCOLS` that has the switch.
     fn switches(&self) -> impl Iterator<Item = (&'static ProtocolSpec, &'static Flag)> {
         let mut seen = std::collections::BTreeSet::new();
         let all = PROTOCOLS.iter().flat_map(|row| row.flags.iter().map(move |flag| (row, flag)));

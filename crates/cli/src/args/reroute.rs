@@ -1,4 +1,4 @@
-//! Flags for connections to other places than the host of the URL, as in curl.
+//! Flags that connect to another host or address than the URL names, like the flags of curl with these names.
 
 use clap::Args;
 use run::{AddressChoice, ConnectTo, FixedAddresses, Target};
@@ -18,7 +18,7 @@ pub(super) struct RerouteArgs {
 }
 
 impl RerouteArgs {
-    /// Adds the given flags to the target, before those of a plan file.
+    /// Sets the given flags in the target. They come before those of a plan file, so they take precedence.
     pub(super) fn apply(&self, target: &mut Target) {
         target.connect_to.splice(..0, self.connect_to.iter().cloned());
         target.resolve.splice(..0, self.resolve.iter().cloned());

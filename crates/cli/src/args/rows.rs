@@ -1,4 +1,4 @@
-//! Flag values that are rows of the load generator's tables: `--io` of `DRIVERS`, and `--arrival` of `ARRIVALS`.
+//! Flags whose values are rows of the load generator's tables: `--io` (`DRIVERS`) and `--arrival` (`ARRIVALS`).
 
 use load::arrivals::{self, ARRIVALS, ArrivalSpec, Parameter, Unit};
 use load::drivers::DRIVERS;
@@ -6,27 +6,27 @@ use run::{Arrival, Io};
 
 use super::units;
 
-/// Parses a client driver: `auto` or the name of a row.
+/// Parses the value of `--io`: `auto`, or the name of a row of `DRIVERS`.
 pub(super) fn io(text: &str) -> Result<Io, String> {
     let row = DRIVERS.iter().find(|row| row.name == text);
     let found = row.map(|row| row.io).or_else(|| (text == "auto").then_some(Io::Auto));
     found.ok_or_else(|| format!("known are auto, {}", listed(DRIVERS.iter().map(|row| row.name.into()))))
 }
 
-/// Returns the values of `--io` for the help.
+/// Returns the help text of `--io`, which lists its values.
 pub(super) fn io_help() -> String {
     let names = |auto| listed(DRIVERS.iter().filter(|row| row.auto == auto).map(|row| row.name.into()));
     format!("Client driver: auto, {} ({} need no network)", names(true), names(false))
 }
 
-/// Returns the driver that `auto` chooses, for the help.
+/// Returns the default of `--io` for the help: `auto`, and the drivers that it chooses from.
 pub(super) fn io_default() -> String {
     let systems = DRIVERS.iter().filter(|row| row.auto).map(|row| row.system);
     format!("auto: {}", systems.collect::<Vec<_>>().join(" where it is allowed, else "))
 }
 
-/// Parses the arrival process of an open loop: the name of a row, then a colon and its parameters, separated by commas.
-/// A parameter that is missing gets its default value.
+/// Parses the value of `--arrival`, the arrival process of an open loop. The value is the name of a row of `ARRIVALS`,
+/// then a colon and parameters, separated by commas. A missing parameter gets its default value.
 pub(crate) fn arrival(text: &str) -> Result<Arrival, String> {
     let (name, given) = text.split_once(':').unwrap_or((text, ""));
     let given: Vec<&str> = given.split(',').filter(|_| !given.is_empty()).collect();
@@ -42,7 +42,7 @@ pub(crate) fn arrival(text: &str) -> Result<Arrival, String> {
     Ok(arrival)
 }
 
-/// Returns the values of `--arrival` for the help.
+/// Returns the help text of `--arrival`, which lists its values.
 pub(crate) fn arrival_help() -> String {
     format!("How an open loop's requests arrive: {}", listed(ARRIVALS.iter().map(written)))
 }
@@ -68,7 +68,7 @@ fn possible() -> String {
     format!("known are {}", listed(ARRIVALS.iter().map(explained)))
 }
 
-/// Formats a row as on the command line, with its default parameters.
+/// Formats a row of `ARRIVALS` as a user writes it on the command line, with the defaults of its parameters.
 fn written(row: &ArrivalSpec) -> String {
     let values: Vec<&str> = row.parameters.iter().map(|p| p.default).collect();
     if values.is_empty() { row.name.into() } else { format!("{}:{}", row.name, values.join(",")) }

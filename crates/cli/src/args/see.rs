@@ -1,4 +1,4 @@
-//! Flags for displaying a run.
+//! Flags for showing a run while it is measured: on the terminal, or to another program.
 
 use std::io::IsTerminal as _;
 use std::net::SocketAddr;
@@ -8,7 +8,7 @@ use clap::Args;
 use super::OutArgs;
 use crate::metrics;
 
-/// Minimum length of a run, in seconds, for which the full-screen view is shown.
+/// Expected length of a run, in seconds, above which the full-screen view is shown by default.
 const WORTH_A_VIEW_S: f64 = 5.0;
 
 /// Flags for displaying a run.
@@ -33,13 +33,14 @@ pub(crate) struct SeeArgs {
 }
 
 impl SeeArgs {
-    /// Returns true if another program gets the figures of the run while it runs.
+    /// Returns true if another program receives the current figures during the run (`--metrics`, `--json-lines`,
+    /// `--otlp`).
     pub(crate) fn feeds(&self) -> bool {
         self.metrics.is_some() || self.json_lines || self.otlp.is_some()
     }
 
-    /// Returns true if a run of about `expected_s` seconds is shown in a full-screen view, which needs a terminal with
-    /// cursor movement.
+    /// Returns true if the full-screen view is shown for a run of about `expected_s` seconds. The view needs a terminal
+    /// that can move the cursor.
     pub(crate) fn live(&self, out: &OutArgs, expected_s: f64) -> bool {
         let dumb = std::env::var_os("TERM").is_none_or(|term| term.is_empty() || term == "dumb");
         let wanted = self.live || expected_s > WORTH_A_VIEW_S && !out.verbose;

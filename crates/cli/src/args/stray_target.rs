@@ -1,9 +1,10 @@
-//! Tips for a target at a wrong place of the command line: without a command, or where the command takes none.
+//! Tips for a target at a wrong place of the command line: without a command, or after a command that takes no target
+//! here.
 
 use clap::Error;
 use clap::error::{ContextKind, ContextValue, ErrorKind};
 
-/// Tips for a URL where a command takes none: commands, and the tip.
+/// Tips for a URL that a command does not take. Each row has the commands and the tip.
 const SURPLUS_URLS: &[(&[&str], &str)] = &[
     (&["watch", "waits"], "--port PORT names a server on this machine, and --server-pid PID its process"),
     (&["serve"], "--listen 127.0.0.1:PORT sets the address of this server"),
@@ -14,8 +15,8 @@ const SURPLUS_URLS: &[(&[&str], &str)] = &[
     ),
 ];
 
-/// Returns the tip for a command line with a target but without a command of loadline, such as `loadline bench URL`. A
-/// misspelt command has clap's own tip.
+/// Returns the tip for a command line that has a target but no command of loadline, such as `loadline bench URL`.
+/// Returns `None` for a misspelt command, because clap has its own tip for it.
 pub(super) fn without_command(error: &Error, words: &[&str]) -> Option<String> {
     let similar = match error.get(ContextKind::SuggestedSubcommand) {
         Some(ContextValue::Strings(names)) => names.as_slice(),
@@ -36,7 +37,7 @@ fn is_target(word: &str) -> bool {
     word.contains("://") || port == Some(true)
 }
 
-/// Returns the tip for a URL where the command takes none.
+/// Returns the tip for a URL that the command does not take at this place.
 pub(super) fn surplus_url(command: &str, word: &str) -> Option<&'static str> {
     let row = SURPLUS_URLS.iter().find(|(commands, _)| commands.contains(&command));
     row.filter(|_| is_target(word)).map(|row| row.1)

@@ -21,7 +21,8 @@ pub(crate) struct StreamArgs {
 }
 
 impl StreamArgs {
-    /// Sets the given flags in the plan. After the load, a stream may last until its next event is late.
+    /// Sets the given flags in the plan. At the end of the load, open streams get at least the time limit for one event
+    /// (`--timeout`) to finish.
     pub(super) fn apply(&self, load: &mut LoadPlan) {
         if let Some(format) = self.stream {
             load.stream.get_or_insert_default().format = format;

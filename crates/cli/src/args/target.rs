@@ -1,4 +1,4 @@
-//! Flags of the target and of its requests.
+//! Flags of the target and of the requests to it.
 
 use std::path::PathBuf;
 
@@ -53,7 +53,7 @@ pub(crate) struct TargetArgs {
 }
 
 impl TargetArgs {
-    /// Returns the plan from the file, or the default plan, with the flags about the target set.
+    /// Returns the plan of `--config`, or the default plan, and sets the flags about the target in it.
     pub(crate) fn plan(&self, command: &str) -> anyhow::Result<Plan> {
         let mut plan = match &self.config {
             Some(file) => {
@@ -89,7 +89,7 @@ impl TargetArgs {
     }
 }
 
-/// Fills in environment variables in the headers of a plan file.
+/// Replaces `$env:NAME` by the value of the environment variable, in all headers of a plan file.
 pub(crate) fn read_variables(load: &mut run::LoadPlan) -> anyhow::Result<()> {
     let Some((_, headers)) = load.protocol.path_and_headers() else { return Ok(()) };
     let of_set = load.requests.iter_mut().flat_map(|set| &mut set.requests).flat_map(|request| &mut request.headers);
@@ -99,7 +99,7 @@ pub(crate) fn read_variables(load: &mut run::LoadPlan) -> anyhow::Result<()> {
     Ok(())
 }
 
-/// Returns the formats of a target for the help.
+/// Returns the help text that lists the URL formats of a target.
 fn targets() -> String {
     let written = |s: &proto::Scheme| format!("{}://HOST:PORT{}", s.name, if s.path { "/PATH" } else { "" });
     let all: Vec<String> = proto::PROTOCOLS.iter().flat_map(|row| row.schemes).map(written).collect();

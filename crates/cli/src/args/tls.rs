@@ -29,7 +29,7 @@ pub(crate) struct TlsArgs {
 }
 
 impl TlsArgs {
-    /// Sets the given flags in the plan. Fails if the target does not use TLS.
+    /// Sets the given flags in the plan. Fails if a flag is given but the target does not use TLS.
     pub(crate) fn apply(&self, plan: &mut Plan) -> anyhow::Result<()> {
         if !within(&plan.target.url) {
             anyhow::ensure!(
@@ -52,8 +52,8 @@ impl TlsArgs {
         Ok(())
     }
 
-    /// Sets the given flags in the plan of one of two targets. If only the other target uses TLS, the flags are
-    /// ignored.
+    /// Sets the given flags in the plan of one of two targets. Ignores them if only the other target uses TLS. Fails if
+    /// neither target uses TLS.
     pub(crate) fn apply_to_either(&self, plan: &mut Plan, both: &[String]) -> anyhow::Result<()> {
         if within(&plan.target.url) || !both.iter().any(|url| within(url)) { self.apply(plan) } else { Ok(()) }
     }
@@ -68,7 +68,7 @@ impl TlsArgs {
     }
 }
 
-/// Returns true if the target's scheme uses TLS.
+/// Returns true if the scheme of a URL uses TLS.
 fn within(url: &str) -> bool {
     proto::by_url(url).is_some_and(|(_, scheme)| scheme.tls)
 }

@@ -2,8 +2,8 @@
 
 use std::net::{IpAddr, Ipv4Addr};
 
-/// Parses seconds from `500us`, `20ms`, `3s`, `2m`, `1h`, `1m30s`. The unit is required: a bare 20 could mean seconds
-/// or milliseconds.
+/// Parses a time such as `500us`, `20ms`, `3s`, `2m`, `1h` or `1m30s`, and returns seconds. The unit is required,
+/// because a bare 20 could mean seconds or milliseconds. Only 0 may have no unit.
 pub(crate) fn seconds(text: &str) -> Result<f64, String> {
     let (number, unit) = split(text);
     match (unit, positive(number, 1.0)) {
@@ -39,7 +39,7 @@ fn not_a_time(text: &str) -> String {
     format!("{text:?} is not a time; write 500us, 20ms, 3s or 1m30s")
 }
 
-/// Parses a share (0 to 1) from `0.1%` or `0.001`.
+/// Parses a share such as `0.1%` or `0.001`, and returns it as a number from 0 to 1.
 pub(crate) fn share(text: &str) -> Result<f64, String> {
     let (number, unit) = split(text);
     let factor = match unit {
@@ -51,15 +51,15 @@ pub(crate) fn share(text: &str) -> Result<f64, String> {
     value.ok_or_else(|| format!("{text:?} is not a share from 0 to 1; write 0.1% or 0.001"))
 }
 
-/// Parses a rate per second from `5000`, `5k`, `1.2M`, `5000/s`.
+/// Parses a rate such as `5000`, `5k`, `1.2M` or `5000/s`, and returns it per second.
 pub(crate) fn rate(text: &str) -> Result<f64, String> {
     let bad = || format!("{text:?} is not a rate; write 5000, 5k or 1.2M (per second)");
     let (number, unit) = split(text.strip_suffix("/s").unwrap_or(text));
     positive(number, thousands(unit).ok_or_else(bad)?).filter(|v| *v > 0.0).ok_or_else(bad)
 }
 
-/// Parses bytes from `1294`, `16k`, `16KiB`, `40MB`. The prefixes `k`, `M` and `G` are powers of 1000; `Ki`, `Mi` and
-/// `Gi` are powers of 1024.
+/// Parses a number of bytes such as `1294`, `16k`, `16KiB` or `40MB`. The prefixes `k`, `M` and `G` are powers of 1000.
+/// `Ki`, `Mi` and `Gi` are powers of 1024.
 pub(crate) fn bytes(text: &str) -> Result<u64, String> {
     let bad = || format!("{text:?} is not a size; write 1294, 16KiB or 40MB");
     let (number, unit) = split(text);
@@ -73,7 +73,7 @@ pub(crate) fn bytes(text: &str) -> Result<u64, String> {
     positive(number, factor).map(|v| v.round() as u64).ok_or_else(bad)
 }
 
-/// Parses bits per second from `100mbit`, `1gbit` (decimal).
+/// Parses the rate of a network link, such as `100mbit` or `1gbit` (decimal prefixes), and returns bits per second.
 pub(crate) fn bits_per_s(text: &str) -> Result<f64, String> {
     let bad = || format!("{text:?} is not the rate of a link; write 100mbit or 1gbit");
     let (number, unit) = split(text);
@@ -87,7 +87,7 @@ pub(crate) fn bits_per_s(text: &str) -> Result<f64, String> {
     positive(number, factor).filter(|v| *v > 0.0).ok_or_else(bad)
 }
 
-/// Parses a relative change above -1: `-20%`, `+10%`.
+/// Parses a relative change such as `-20%` or `+10%`, and returns it as a fraction above -1 (`-0.2`, `0.1`).
 pub(crate) fn change(text: &str) -> Result<f64, String> {
     let bad = || format!("{text:?} is not a change; write -20% or +10%");
     let text = text.trim();
@@ -109,7 +109,8 @@ pub(crate) fn many(text: &str) -> Result<f64, String> {
     text.trim().parse::<f64>().ok().filter(|v| *v > 0.0 && *v <= 4096.0).ok_or_else(bad)
 }
 
-/// Parses addresses from `127.0.0.2`, `127.0.0.2,127.0.0.7`, or a range `127.0.0.2-127.0.0.9` (IPv4, at most 65,536).
+/// Parses IP addresses: one (`127.0.0.2`), a list (`127.0.0.2,127.0.0.7`), or a range (`127.0.0.2-127.0.0.9`, only
+/// IPv4, at most 65,536 addresses).
 pub(crate) fn addresses(text: &str) -> Result<Vec<IpAddr>, String> {
     text.split(',').map(range).collect::<Result<Vec<_>, _>>().map(|lists| lists.concat())
 }
@@ -127,7 +128,7 @@ fn range(text: &str) -> Result<Vec<IpAddr>, String> {
     Ok((first..=last).map(|n| IpAddr::V4(n.into())).collect())
 }
 
-/// Parses CPU numbers from `0`, `0,2`, `1-3`.
+/// Parses a list of CPU numbers such as `0`, `0,2` or `1-3`.
 pub(crate) fn cpus(text: &str) -> Result<Vec<u32>, String> {
     let bad = || format!("{text:?} is not a list of CPUs; write 0,2 or 1-3");
     let number = |t: &str| t.trim().parse::<u32>().ok().filter(|n| *n < 4096).ok_or_else(bad);
@@ -141,7 +142,7 @@ pub(crate) fn cpus(text: &str) -> Result<Vec<u32>, String> {
     if list.is_empty() { Err(bad()) } else { Ok(list) }
 }
 
-/// Splits `name=value`.
+/// Splits `name=value` at the first `=`.
 pub(crate) fn pair(text: &str) -> Result<(String, String), String> {
     let (name, value) = text.split_once('=').ok_or_else(|| format!("{text:?} has no =; write name=value"))?;
     Ok((name.trim().to_string(), value.trim().to_string()))

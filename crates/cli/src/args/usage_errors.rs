@@ -1,4 +1,5 @@
-//! Errors of the command line: tips for unknown flags, negative numbers as values, and whole usage lines.
+//! Better messages for errors of the command line: loadline's tips, negative numbers as values, and complete usage
+//! lines.
 
 use std::ffi::OsString;
 
@@ -9,8 +10,9 @@ use clap::{Command, Error};
 use super::foreign::{conflict_tip, tip};
 use super::stray_target::{surplus_url, without_command};
 
-/// Adds loadline's tip to an error of the command line: an unknown flag, flags that exclude each other, a misplaced
-/// URL. Always removes clap's tip `-- --flag`, which is wrong for every command.
+/// Adds loadline's tip to an error of the command line: for an unknown flag, for flags that exclude each other, or for
+/// a misplaced URL. Unless the command itself is unknown, removes clap's tip `-- --flag`, which is wrong for every
+/// command.
 pub(crate) fn answer(error: &mut Error, words: &[OsString]) {
     let words: Vec<&str> = words.iter().skip(1).filter_map(|word| word.to_str()).collect();
     if let Some(tip) = without_command(error, &words) {
@@ -29,15 +31,16 @@ pub(crate) fn answer(error: &mut Error, words: &[OsString]) {
     }
 }
 
-/// Replaces clap's tips with this one.
+/// Replaces clap's own tips in an error by `tip`.
 fn suggest(error: &mut Error, tip: String) {
     error.remove(ContextKind::SuggestedArg);
     error.remove(ContextKind::SuggestedSubcommand);
     error.insert(ContextKind::Suggested, ContextValue::StyledStrs(vec![StyledStr::from(tip)]));
 }
 
-/// Joins a negative number to the flag before it, if clap took the number for a flag. The flag's parser then refuses
-/// the value with its own message. Returns `None` if there is no such number.
+/// Returns the command line with each negative number joined to the flag before it. clap takes such a number for a
+/// flag. With the joined form, the flag's own parser refuses the value with a better message. Returns `None` if the
+/// error is of another kind, or if there is no such number.
 pub(crate) fn with_negative_values(error: &Error, words: &[OsString]) -> Option<Vec<OsString>> {
     if !matches!(error.kind(), ErrorKind::InvalidValue | ErrorKind::UnknownArgument) {
         return None;
@@ -58,8 +61,8 @@ pub(crate) fn with_negative_values(error: &Error, words: &[OsString]) -> Option<
     (joined.len() < words.len()).then_some(joined)
 }
 
-/// Replaces the usage line of an error by the command's whole usage line. clap's own line lists only the flags in the
-/// error.
+/// Replaces the usage line of an error by the complete usage line of the command. clap's own usage line lists only the
+/// flags in the error.
 pub(crate) fn with_whole_usage(error: &mut Error, mut program: Command, words: &[OsString]) {
     if error.get(ContextKind::Usage).is_none() {
         return;
@@ -69,7 +72,7 @@ pub(crate) fn with_whole_usage(error: &mut Error, mut program: Command, words: &
     error.insert(ContextKind::Usage, ContextValue::StyledStr(usage));
 }
 
-/// Returns the usage line of the command that these words name.
+/// Returns the usage line of the command or subcommand that `words` name.
 fn usage_of(command: &mut Command, words: &[OsString]) -> StyledStr {
     let name = words.first().and_then(|word| word.to_str()).unwrap_or_default();
     match command.find_subcommand_mut(name) {
@@ -87,7 +90,8 @@ mod tests {
         parse(words).map(|_| ()).map_err(|error| error.to_string())
     }
 
-    /// clap's usage line lists only the flags in the error, as if the command had no other flags.
+    /// Without this replacement, clap's usage line lists only the flags in the error, as if the command had no other
+    /// flags.
     #[test]
     fn usage_lines_are_those_of_the_help() {
         for (line, usage) in [

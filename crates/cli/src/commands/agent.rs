@@ -1,4 +1,5 @@
-//! `loadline agent`: a process that the conductor starts, not the user.
+//! `loadline agent`: a process on another host. The conductor (the process that controls the run) starts it, not the
+//! user.
 
 use crate::Exit;
 

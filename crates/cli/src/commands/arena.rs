@@ -1,4 +1,4 @@
-//! `loadline arena`: many servers under the same loads, in one comparison.
+//! `loadline arena`: compares many servers under the same loads.
 
 use std::path::{Path, PathBuf};
 
@@ -11,7 +11,7 @@ use crate::arena_dir::ArenaDir;
 use crate::args::{FormArgs, MAX_PLAN_BYTES, mix, units};
 use crate::{Exit, output};
 
-/// Default time per server and load, seconds.
+/// Default measuring time for each pair of a server and a load, seconds.
 const CELL_S: f64 = 60.0;
 
 /// Arguments of `arena`.
@@ -39,10 +39,10 @@ pub(crate) struct Args {
     form: FormArgs,
 }
 
-/// Compares all servers in the file; prints and stores the result.
+/// Compares all servers in the file, then prints and stores the result.
 pub(crate) fn run(args: &Args) -> anyhow::Result<Exit> {
     let form = args.form.name();
-    // A wrong output form is reported here, before any measurement.
+    // A wrong output form is reported here, before the measurements rather than after them.
     report::render_arena(form, &ArenaResult::default(), &output::plain())?;
     let (mut state, plan, file) = match &args.resume {
         Some(dir) => resumed(dir)?,
@@ -66,7 +66,7 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<Exit> {
     Ok(status(&result))
 }
 
-/// Returns the exit status: the comparison failed if no server got a rank.
+/// Returns the exit status of a comparison. Without an interrupt, it is a failure if no server got a rank.
 fn status(result: &ArenaResult) -> Exit {
     match result.interrupted {
         true => Exit::Interrupted,
@@ -80,7 +80,7 @@ fn read(file: &Path) -> anyhow::Result<ArenaPlan> {
     Ok(ArenaPlan::from_toml(&file.display().to_string(), &text)?)
 }
 
-/// Returns the state of a comparison before its first step, its plan, and the path of its file.
+/// Returns the state of a new comparison, its plan, and the path of the plan's file.
 fn new(args: &Args) -> anyhow::Result<(ArenaState, ArenaPlan, PathBuf)> {
     let file = args.file.as_deref().unwrap_or(Path::new(""));
     let plan = read(file)?;
@@ -105,7 +105,8 @@ fn new(args: &Args) -> anyhow::Result<(ArenaState, ArenaPlan, PathBuf)> {
     Ok((state, plan, file))
 }
 
-/// Returns the plan to be stored, whose commands contain no secrets. The user's own file still has the secrets.
+/// Returns the plan as it is stored, with the secrets in its commands hidden. Only the user's own file has these
+/// secrets.
 fn stored(plan: &ArenaPlan) -> ArenaPlan {
     let mut plan = plan.clone();
     let commands = plan.entries.iter_mut().flat_map(|entry| [&mut entry.command, &mut entry.build]);
@@ -113,7 +114,8 @@ fn stored(plan: &ArenaPlan) -> ArenaPlan {
     plan
 }
 
-/// Reads the state of an interrupted comparison, and reads its plan from the user's file.
+/// Reads the state of an interrupted comparison from its folder, and the plan from the user's file. Fails if the file
+/// has changed since the comparison began.
 fn resumed(dir: &Path) -> anyhow::Result<(ArenaState, ArenaPlan, PathBuf)> {
     let state = ArenaDir::read(dir)?;
     let file = PathBuf::from(&state.file);
@@ -127,7 +129,7 @@ fn resumed(dir: &Path) -> anyhow::Result<(ArenaState, ArenaPlan, PathBuf)> {
     Ok((state, plan, file))
 }
 
-/// Returns the plan of a run for each load, without a target.
+/// Returns, for each load (`[[profile]]`), the plan of a run without a target.
 fn loads(plan: &ArenaPlan, file: &Path, authorized: bool) -> anyhow::Result<Vec<run::Plan>> {
     let folder = file.parent().unwrap_or(Path::new("."));
     let of = |profile: &run::ArenaProfile| {
@@ -170,7 +172,7 @@ fn memory(plan: &ArenaPlan) -> anyhow::Result<Option<u64>> {
     Ok(bytes)
 }
 
-/// Conducts the measurements that are missing in the state.
+/// Runs the measurements that the state does not yet contain.
 fn measure(
     state: &mut ArenaState,
     plan: &ArenaPlan,
@@ -197,7 +199,7 @@ fn measure(
     Ok(())
 }
 
-/// Formats a line of progress with the remaining time.
+/// Formats a line of progress, with the remaining time if it is known.
 fn progress(sentence: &str, left_s: f64) -> String {
     match left_s.is_finite() {
         true => format!("{sentence} · about {} left", run::number::span(left_s.max(0.0))),

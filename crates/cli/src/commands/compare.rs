@@ -1,4 +1,4 @@
-//! `loadline compare`: compares old runs with new ones, or two live servers whose windows alternate.
+//! `loadline compare`: compares old runs with new runs, or two live servers.
 
 use std::path::{Path, PathBuf};
 
@@ -11,7 +11,7 @@ use crate::args::mix::{self, MixArgs};
 use crate::args::{HostArgs, TlsArgs, read_variables, set_protocol, units};
 use crate::{Exit, output};
 
-/// Directory that holds the named baselines.
+/// Directory with one subdirectory for each named baseline (a run to compare with).
 const BASELINES: &str = "loadline-runs/baselines";
 /// Default time for all windows of two live servers, seconds.
 const BUDGET_S: f64 = 60.0;
@@ -93,13 +93,14 @@ pub(crate) struct Args {
 }
 
 impl Args {
-    /// Returns the runs or addresses that were given.
+    /// Returns the two positional arguments that were given: runs, or addresses of servers.
     fn both(&self) -> Vec<String> {
         self.first.iter().chain(&self.second).cloned().collect()
     }
 }
 
-/// Compares two runs or two live servers, and prints the result. The exit status shows whether the new side is worse.
+/// Compares two runs or two live servers, and prints the result. The exit status shows whether the new one is worse
+/// than the old one.
 pub(crate) fn run(args: &Args) -> anyhow::Result<Exit> {
     let of_requests = args.mix.given() || args.tls.any();
     let live = args.both().iter().filter(|one| UrlParts::parse(one).scheme.is_some()).count();
@@ -136,7 +137,7 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<Exit> {
     Ok(status(&comparison, interrupted, args.undecided))
 }
 
-/// Choice between windows in turns and windows of both servers at the same time.
+/// Whether the two servers are measured at the same time (a duet), or in alternating windows.
 #[derive(Clone, Copy, clap::ValueEnum)]
 enum Duet {
     Auto,
@@ -154,15 +155,15 @@ impl From<Duet> for lab::DuetMode {
     }
 }
 
-/// Exit status of an undecided comparison.
+/// Exit status that the user chose for an undecided comparison.
 #[derive(Clone, Copy, clap::ValueEnum)]
 enum IfUndecided {
     Pass,
     Fail,
 }
 
-/// Returns the exit status. An interrupted comparison is shown, but its exit status reports only whether the new server
-/// died.
+/// Returns the exit status of a comparison. If the user interrupted the comparison, the outcome does not count: the
+/// status is a failure only if the new server died.
 fn status(comparison: &Comparison, interrupted: bool, if_undecided: Option<IfUndecided>) -> Exit {
     match (comparison.outcome, if_undecided) {
         _ if comparison.deaths.iter().any(|death| death.new) => Exit::Failed,
@@ -173,7 +174,7 @@ fn status(comparison: &Comparison, interrupted: bool, if_undecided: Option<IfUnd
     }
 }
 
-/// Refuses flags about the load when stored runs are compared, because their load is over.
+/// Refuses flags about the load if stored runs are compared, because the loads of stored runs are over.
 fn only_of_servers(args: &Args) -> anyhow::Result<()> {
     let given = [
         ("--budget", args.budget.is_some()),
@@ -190,7 +191,7 @@ fn only_of_servers(args: &Args) -> anyhow::Result<()> {
     }
 }
 
-/// Refuses flags that name runs when two live servers are compared.
+/// Refuses flags that name stored runs if two live servers are compared.
 fn only_of_runs(args: &Args) -> anyhow::Result<()> {
     let given = [
         ("--baseline", args.baseline.is_some()),
@@ -238,8 +239,7 @@ fn of_runs(args: &Args) -> anyhow::Result<Option<Comparison>> {
     judged((&names(&old), &a), (&names(&new), &b), args.threshold, (Pairing::Kept, &[1.0])).map(Some)
 }
 
-/// Refuses a run that is named twice. A run that is named twice is not a repeat, and would make the interval too
-/// narrow.
+/// Refuses a run that is named twice. Counted as two repeats, it would make the interval too narrow.
 fn once(side: &str, paths: &[PathBuf]) -> anyhow::Result<()> {
     let place = |path: &PathBuf| {
         let file = if path.is_dir() { path.join("run.json") } else { path.clone() };
@@ -275,7 +275,8 @@ fn judged(
     judge::compare_at(old, new, threshold, looks).map_err(anyhow::Error::msg)
 }
 
-/// Finds a baseline. If there is no baseline of this name, or `replace` is set, the new run becomes the baseline.
+/// Returns the baseline to compare with. Returns `None` if the new run becomes the baseline: if there is none of this
+/// name, or if `replace` is set.
 fn baseline(name: &str, new: &[PathBuf], replace: bool) -> anyhow::Result<Option<PathBuf>> {
     let path = Path::new(name);
     let is_path = path.components().count() > 1 || path.join("run.json").is_file();
@@ -330,7 +331,8 @@ fn live_servers(args: &Args) -> anyhow::Result<(Option<Comparison>, bool)> {
     Ok((comparison.map(with_turns), interrupted))
 }
 
-/// If a command's server died, adds the command's exit status and last output to the description.
+/// For each server that died and whose command loadline started, adds the command's exit status and last output to the
+/// description of the death.
 fn with_last_words(mut comparison: Comparison, servers: &[Option<CommandServer>; 2]) -> Comparison {
     for death in &mut comparison.deaths {
         let ended = servers[usize::from(death.new)].as_ref().and_then(CommandServer::ended);
@@ -339,7 +341,7 @@ fn with_last_words(mut comparison: Comparison, servers: &[Option<CommandServer>;
     comparison
 }
 
-/// Starts the servers whose commands the flags give. Dropping the result ends the servers.
+/// Starts the servers whose commands the flags give. The servers end when the returned value is dropped.
 fn own_servers(args: &Args, plans: &[Plan; 2]) -> anyhow::Result<[Option<CommandServer>; 2]> {
     let at = |plan: &Plan| lab::resolve(&plan.target.url, &plan.load.protocol).map(|resolved| resolved.addr);
     let commands = [&args.command_a, &args.command_b];
@@ -353,7 +355,7 @@ fn own_servers(args: &Args, plans: &[Plan; 2]) -> anyhow::Result<[Option<Command
     Ok([start(0)?, start(1)?])
 }
 
-/// Handles Ctrl-C: measuring ends, and the finished windows are compared.
+/// Handles Ctrl-C: the measurement ends, and the windows that are finished by then are compared.
 struct Interrupts;
 
 impl lab::Watch for Interrupts {
@@ -362,7 +364,7 @@ impl lab::Watch for Interrupts {
     }
 }
 
-/// Returns the plan of a side, and adds lines about the requests of this side to `lines`.
+/// Returns the plan for server `at` (0: old, 1: new), and adds messages about its requests to `lines`.
 fn plan(args: &Args, at: usize, lines: &mut Vec<String>) -> anyhow::Result<Plan> {
     let mut plan = Plan { command: "compare".into(), ..Plan::default() };
     plan.target.url = args.both()[at].clone();

@@ -1,4 +1,4 @@
-//! `loadline completions SHELL`: completions generated from the types of the flags.
+//! `loadline completions SHELL`: completions for a shell, generated from the definitions of the flags.
 
 use clap::Command;
 use clap_complete::Shell;
@@ -12,7 +12,7 @@ pub(crate) struct Args {
     shell: Shell,
 }
 
-/// Prints the completions.
+/// Prints the completions for a shell.
 pub(crate) fn run(args: &Args, whole: &Command) -> anyhow::Result<Exit> {
     output::print(&script(args.shell, whole))?;
     Ok(Exit::Done)
@@ -25,17 +25,18 @@ fn script(shell: Shell, whole: &Command) -> String {
     String::from_utf8_lossy(&text).into_owned() + &more
 }
 
-/// Returns a command without its hidden parts, which the generators would otherwise offer.
+/// Returns a copy of a command without hidden subcommands, which the generators would otherwise offer.
 fn visible(command: &Command) -> Command {
     let arguments = command.get_arguments().cloned();
     let commands = command.get_subcommands().filter(|c| !c.is_hide_set()).map(visible);
     let shown = Command::new(command.get_name().to_string()).args(arguments).subcommands(commands);
-    // Arguments may require groups.
+    // Flags may refer to groups of flags, so the copy needs these groups.
     let shown = shown.groups(command.get_groups().cloned());
     command.get_about().into_iter().fold(shown, |shown, about| shown.about(about.clone()))
 }
 
-/// Returns the names that a command accepts as arguments. fish's generator offers only the values of flags.
+/// Returns lines for fish that complete the names which commands accept as positional arguments. The generator for fish
+/// completes only the values of flags.
 fn names_for_fish(whole: &Command) -> String {
     let of = |command: &Command| {
         let taken = command.get_positionals().flat_map(clap::Arg::get_possible_values);

@@ -1,4 +1,4 @@
-//! `loadline explain ID`: everything that the tables contain about one ID.
+//! `loadline explain ID`: everything that loadline's tables contain about an ID.
 
 use clap::Command;
 
@@ -15,13 +15,13 @@ pub(crate) struct Args {
     id: Vec<String>,
 }
 
-/// Prints the pages about an ID. `program` is the parser with all commands.
+/// Prints the pages about an ID. `program` is the parser of the command line, with all commands.
 pub(crate) fn run(args: &Args, program: &Command) -> anyhow::Result<Exit> {
     output::print(&all_pages(&args.id, output::style().width.min(100), program)?)?;
     Ok(Exit::Done)
 }
 
-/// Returns the pages about the whole text, or about each of its words.
+/// Returns the pages about all words as one name. If there are none, returns the pages about each word.
 fn all_pages(words: &[String], width: usize, program: &Command) -> anyhow::Result<String> {
     let whole = pages(&words.join(" "), width, program);
     if whole.is_ok() || words.len() < 2 {
@@ -31,7 +31,7 @@ fn all_pages(words: &[String], width: usize, program: &Command) -> anyhow::Resul
     Ok(each.join("\n"))
 }
 
-/// Returns the pages about a name from all tables. An entry is left out if its only sentence is also in a longer entry.
+/// Returns the pages from all tables about a name. An entry is left out if its only sentence is also in a longer entry.
 fn pages(name: &str, width: usize, program: &Command) -> anyhow::Result<String> {
     let (mut found, mut ids, wanted) = (Vec::new(), Vec::new(), plain(name));
     for table in TABLES {
@@ -63,14 +63,14 @@ fn pages(name: &str, width: usize, program: &Command) -> anyhow::Result<String> 
     Ok(shown.map(page).collect())
 }
 
-/// Returns a page with the command's purpose, and says where its flags are explained.
+/// Returns a page about a command: its purpose, and where its flags are explained.
 fn command_page(name: &str, program: &Command) -> Option<String> {
     let command = program.find_subcommand(name.trim().trim_start_matches("loadline "))?;
     let (name, about) = (command.get_name(), command.get_about().map(ToString::to_string).unwrap_or_default());
     Some(format!("{name} (command)\n\n{about}\n\n`loadline {name} --help` explains its flags.\n"))
 }
 
-/// Returns a name without case, hyphens and a plural s, so that different spellings are equal.
+/// Returns a name in lower case, without hyphens, underscores and a plural s. Different spellings thus become equal.
 fn plain(name: &str) -> String {
     let name = name.trim().to_lowercase().replace(['-', '_'], " ");
     name.strip_suffix('s').map(String::from).unwrap_or(name)

@@ -1,4 +1,4 @@
-//! `loadline find`: the capacity of a server and its bottleneck.
+//! `loadline find`: finds the capacity of a server and its bottleneck.
 
 use run::Plan;
 

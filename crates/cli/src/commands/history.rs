@@ -1,4 +1,4 @@
-//! `loadline history`: finds changes between the runs that a directory holds.
+//! `loadline history`: finds changes of performance between the runs in a directory.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -9,7 +9,7 @@ use judge::{HistoryLimits, HistoryRuns};
 use crate::args::units;
 use crate::{Exit, output};
 
-/// Maximum depth of directories below the directory of the history.
+/// Maximum number of directory levels that are searched below the given directory.
 const MAX_DEPTH: usize = 8;
 /// Maximum number of runs.
 const MAX_RUNS: usize = 100_000;
@@ -39,7 +39,7 @@ pub(crate) struct Args {
     out: Option<PathBuf>,
 }
 
-/// Reads the runs, finds changes and prints them. The exit status tells if there is a new change for the worse.
+/// Reads the runs, finds changes and prints them. The exit status shows whether there is a new change for the worse.
 pub(crate) fn run(args: &Args) -> anyhow::Result<Exit> {
     ensure!(args.directory.is_dir(), "{} is no directory; name one that holds runs", args.directory.display());
     let mut files = Vec::new();
@@ -65,7 +65,7 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<Exit> {
     Ok(if history.fails { Exit::Failed } else { Exit::Done })
 }
 
-/// Returns the output form: the requested one, or the one that matches the file's extension.
+/// Returns the output form: the requested one, else the one that matches the extension of `--out`, else text.
 fn form(args: &Args) -> &str {
     let extension = args.out.as_deref().and_then(Path::extension).and_then(|extension| extension.to_str());
     match (args.json, &args.form, extension) {
@@ -78,8 +78,8 @@ fn form(args: &Args) -> &str {
     }
 }
 
-/// Collects the `run.json` files below a directory in order of their names. Links are not followed, so that no run is
-/// found twice.
+/// Collects the `run.json` files below a directory, sorted by name within each directory. Symbolic links are not
+/// followed, so that no run is found twice.
 fn find_runs(directory: &Path, depth: usize, files: &mut Vec<PathBuf>, runs: &mut HistoryRuns) -> anyhow::Result<()> {
     let entries = fs::read_dir(directory).and_then(Iterator::collect::<Result<Vec<_>, _>>);
     let mut entries = match entries {
@@ -106,7 +106,7 @@ fn find_runs(directory: &Path, depth: usize, files: &mut Vec<PathBuf>, runs: &mu
     Ok(())
 }
 
-/// Adds the run in a file, or the reason why it is skipped.
+/// Adds the run in a file. If the run cannot be used, adds the reason for skipping it.
 fn add(file: &Path, runs: &mut HistoryRuns) {
     let name = file.display().to_string();
     match run::load_summary(file) {

@@ -1,4 +1,4 @@
-//! `loadline import`: converts requests of any format to TOML.
+//! `loadline import`: converts requests from any supported format to TOML.
 
 use std::path::PathBuf;
 
@@ -31,7 +31,8 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<Exit> {
     if of_log_fields || args.format.as_deref() == Some("log") {
         return of_log(args);
     }
-    // vegeta's targets also look like log lines (a method and a URL), so that vegeta's format is tried first.
+    // vegeta's targets also look like lines of a log (a method and a URL), so vegeta's format is tried before that of a
+    // log.
     let other = requests::read_file(&args.file, args.format.as_deref());
     if args.format.is_none() && other.is_err() && requests::looks_like_log(&args.file) {
         return of_log(args);
@@ -66,7 +67,8 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<Exit> {
     Ok(Exit::Done)
 }
 
-/// Returns the distinct requests of an access log; the number of each is its weight.
+/// Prints the distinct requests of an access log as TOML. The weight of a request is the number of times that it
+/// occurs.
 fn of_log(args: &Args) -> anyhow::Result<Exit> {
     let fields = args.replay_fields.clone().unwrap_or_default();
     let replay = requests::replay(&args.file, &requests::ReplayOptions { allow: args.allow.clone(), fields })?;
@@ -82,13 +84,13 @@ fn of_log(args: &Args) -> anyhow::Result<Exit> {
     Ok(Exit::Done)
 }
 
-/// Returns a comment line for TOML. Control characters are replaced, because those in an untrusted file would end the
-/// comment.
+/// Returns a comment line for TOML. Control characters are replaced, because a line feed from an untrusted file would
+/// end the comment.
 fn comment(text: &str) -> String {
     format!("# {}\n", run::visible(text))
 }
 
-/// Returns the headers that have secret values.
+/// Returns the names of the headers whose values are secret.
 fn secrets(imported: &requests::Imported) -> Vec<String> {
     let headers = imported.found.iter().flat_map(|found| &found.request.headers);
     let names: std::collections::BTreeSet<String> =

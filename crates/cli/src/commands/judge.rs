@@ -1,4 +1,4 @@
-//! `loadline judge`: judges counters from another tool, or an old run.
+//! `loadline judge`: judges counters that another tool measured, or an old run.
 
 use std::path::PathBuf;
 
@@ -24,7 +24,7 @@ pub(crate) struct Args {
     out: Option<PathBuf>,
 }
 
-/// Returns the known columns of a CSV file.
+/// Returns the help text about the columns of a CSV file.
 fn columns_help() -> String {
     format!(
         "The first line of a CSV file names its columns, beginning with `case`, the name of the operating point. Columns \
@@ -34,8 +34,8 @@ fn columns_help() -> String {
     )
 }
 
-/// Computes the derived figures, judges them and prints the result. The comparison fails if a printed figure
-/// contradicts the counters.
+/// Computes the derived figures, judges them and prints the result. The exit status is a failure if a figure that the
+/// CSV file quotes from a text contradicts the counters.
 pub(crate) fn run(args: &Args) -> anyhow::Result<Exit> {
     let csv = !args.file.is_dir() && args.file.extension().is_none_or(|e| e != "json");
     let (mut run, derived) = if csv {
@@ -100,7 +100,8 @@ fn row(d: &Derived) -> Vec<Cell> {
     ]
 }
 
-/// Formats six significant digits without trailing zeros, which is enough for a comparison within 0.5 %.
+/// Formats a number with six significant digits and without trailing zeros. Six digits are enough to compare figures
+/// within 0.5 %.
 fn digits(value: f64) -> String {
     let magnitude = if value == 0.0 { 0 } else { value.abs().log10().floor() as i32 };
     let decimals = (5 - magnitude).clamp(0, 12) as usize;

@@ -87,14 +87,14 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<Exit> {
     args.repeat.apply(&mut plan);
     output::catch_interrupts();
     let kept = args.out.prepare(&plan)?;
-    // During an experiment, the screen shows its steps.
+    // During an experiment, the screen lists the experiment's steps, as with `--verbose`.
     let mut screen = Screen::new(&args.out.whole(), if args.quick { 30.0 } else { 120.0 });
     let result = experiments::run(experiment, plan, args.quick, kept.as_ref().map(Kept::dir), &mut screen);
     screen.done();
     finish::ended(result, &Ends { kept, json: args.out.json, json_lines: false, used: None })
 }
 
-/// Sets the named hosts of the experiment. Named hosts need no medium.
+/// Puts the hosts that the user named into the plan. Real hosts have their own network, so the plan then has no medium.
 fn on_hosts(args: &Args, plan: &mut Plan) -> anyhow::Result<()> {
     args.hosts.apply(plan)?;
     if plan.hosts.is_empty() {
@@ -109,7 +109,7 @@ fn on_hosts(args: &Args, plan: &mut Plan) -> anyhow::Result<()> {
     Ok(())
 }
 
-/// Fails if one of `names` is not in the table `{what}s`, for example `models` for `model`.
+/// Fails if one of `names` is not in the table whose name is `what` with an s, such as `models` for `model`.
 fn known(what: &'static str, names: &[String]) -> anyhow::Result<()> {
     let table = TABLES.iter().find(|table| table.name == format!("{what}s"));
     let ids: Vec<String> = table.map(|table| (table.rows)()).into_iter().flatten().map(|row| row.id).collect();
@@ -119,7 +119,8 @@ fn known(what: &'static str, names: &[String]) -> anyhow::Result<()> {
     }
 }
 
-/// Sets a parameter in the plan, and also in the quick plan.
+/// Sets a parameter in the plan. Removes it from the parameters of the quick variant, which would otherwise override
+/// it.
 fn set(plan: &mut Plan, name: &str, value: serde_json::Value) {
     plan.lab.insert(name.into(), value);
     if let Some(quick) = plan.lab.get_mut("quick").and_then(|q| q.as_object_mut()) {

@@ -1,4 +1,4 @@
-//! `loadline list`: all tables, or one of them; also writes the generated pages of docs/.
+//! `loadline list`: prints all tables, or one of them. It also writes the generated pages of docs/.
 
 use std::path::PathBuf;
 
@@ -20,7 +20,7 @@ pub(crate) struct Args {
     write_docs: Option<PathBuf>,
 }
 
-/// Prints the tables or writes the pages.
+/// Prints the tables, or writes the pages of docs/.
 pub(crate) fn run(args: &Args) -> anyhow::Result<Exit> {
     if let Some(dir) = &args.write_docs {
         for page in docs::PAGES {

@@ -1,4 +1,4 @@
-//! `loadline load`: one fixed load.
+//! `loadline load`: measures a server under one load.
 
 use run::{Arrival, Intensity, Plan};
 
@@ -83,7 +83,7 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<Exit> {
     let expected = plan.observe.at_rest_s + once_s * f64::from(plan.repeat_count());
     let kept = args.target.out.prepare(&plan)?;
     let screen = Screen::seen(&args.target.out, &args.see, expected, &screen::title(&plan))?;
-    // The user cannot change the rate during the load if it has stages.
+    // During the load, the user can change the rate by hand only if the rate has no stages.
     let mut screen = screen.by_hand(args.rate.as_ref().filter(|rate| rate.stages.is_empty()).map(|rate| rate.mean));
     let result = lab::load(plan, kept.as_ref().map(Kept::dir), &mut screen);
     let used = screen.done();
@@ -122,7 +122,8 @@ fn plan(args: &Args) -> anyhow::Result<Plan> {
     Ok(plan)
 }
 
-/// If connections open at a limited rate, it takes time until the request rate can become steady.
+/// Limits the rate at which the connections of a closed loop open. The warm-up becomes longer by the time for opening
+/// them, because the request rate cannot be steady before.
 fn one_after_the_other(plan: &mut Plan, connect_rate: Option<f64>) {
     let (Some(rate), Intensity::Closed { connections, .. }) = (connect_rate, &plan.load.intensity) else { return };
     let opening_s = f64::from(*connections) / rate.max(1e-3);
@@ -131,7 +132,7 @@ fn one_after_the_other(plan: &mut Plan, connect_rate: Option<f64>) {
     plan.load.least_warmup_s += opening_s;
 }
 
-/// Reads the times of a file.
+/// Reads arrival times of requests from a file, and sets the speed of the replay.
 fn arrivals(file: &std::path::Path, args: &Args) -> anyhow::Result<run::ArrivalTimes> {
     let (mut times, remarks) = requests::read_arrivals(file, args.arrivals_column.as_deref())?;
     mix::tell(&remarks);
@@ -139,24 +140,25 @@ fn arrivals(file: &std::path::Path, args: &Args) -> anyhow::Result<run::ArrivalT
     Ok(run::ArrivalTimes { from: file.display().to_string(), count: times.gaps_us.len() as u64, times: Some(times) })
 }
 
-/// Returns the speed of a replayed log.
+/// Parses the speed of a replay, relative to the recorded times: `1`, `10x` or `0.5`.
 fn speed(text: &str) -> Result<f64, String> {
     let number = text.trim_end_matches(['x', 'X']).parse().ok().filter(|n| (0.001..=100_000.0).contains(n));
     number.ok_or_else(|| format!("{text:?} is not a speed; write 1, 10 or 0.5"))
 }
 
-/// Returns the open loop of recorded times, with its mean rate and duration.
+/// Turns the load into an open loop with the recorded times, and sets its mean rate and its duration.
 fn replayed(plan: &mut Plan) {
     let Some((span_s, n)) = plan.load.recorded().map(|times| (times.span_s(), times.gaps_us.len())) else { return };
-    // The window ends one mean gap after the last request, so that the number of requests divided by its length is
-    // their mean rate.
+    // The window ends one mean gap after the last request. The number of requests divided by the window's length is
+    // then the mean rate of the requests.
     let window_s = (span_s * n as f64 / (n as f64 - 1.0).max(1.0)).max(MIN_RECORDED_S);
     let rate = n as f64 / window_s;
     plan.load.intensity = Intensity::Open { rate, arrival: Arrival::default(), max_connections: POOL, pipeline: 1 };
     (plan.load.duration_s, plan.load.warmup_s) = (window_s, 0.0);
 }
 
-/// Shortest window for recorded times, seconds: even a burst at a single moment needs time for its answers.
+/// Shortest window for recorded times, seconds. Even if all requests are sent at the same moment, their answers take
+/// time.
 const MIN_RECORDED_S: f64 = 0.1;
 
 fn set_intensity(args: &Args, plan: &mut Plan) -> anyhow::Result<()> {
@@ -181,7 +183,7 @@ fn set_intensity(args: &Args, plan: &mut Plan) -> anyhow::Result<()> {
             let max_connections = args.max_connections.unwrap_or(POOL);
             *intensity = Intensity::Open { rate: rate.mean, arrival: arrival(), max_connections, pipeline: 1 };
             if !rate.stages.is_empty() {
-                // The stages of the rate start with the load, so that no warm-up is left out.
+                // The first stage begins with the load. A warm-up would leave out its beginning, so there is none.
                 let (stages, length_s) = rate.over(args.duration);
                 (plan.load.stages, plan.load.duration_s, plan.load.warmup_s) = (stages, length_s, 0.0);
             }

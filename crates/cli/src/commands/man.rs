@@ -1,4 +1,4 @@
-//! `loadline man DIR`: one man page per command, generated from the types of the flags.
+//! `loadline man DIR`: one man page per command, generated from the definitions of the flags.
 
 use std::path::PathBuf;
 
@@ -11,7 +11,7 @@ pub(crate) struct Args {
     dir: PathBuf,
 }
 
-/// Writes the pages.
+/// Writes the man pages into the directory.
 pub(crate) fn run(args: &Args, whole: clap::Command) -> anyhow::Result<Exit> {
     let to = args.dir.display();
     let fail = |why| anyhow::anyhow!("cannot write man pages to {to}: {why}; name a directory that you may write");

@@ -1,4 +1,4 @@
-//! The commands: one file each, and the enum that lists them.
+//! The commands of loadline: one file for each command, and the enum that lists them.
 
 mod agent;
 mod arena;
@@ -84,7 +84,7 @@ pub(crate) enum Command {
 }
 
 impl Command {
-    /// Runs the command. `whole` returns the parser of the whole command line, for commands that print it.
+    /// Runs the command. `whole` makes the parser of the whole command line, for commands that print parts of it.
     pub(crate) fn run(self, whole: fn() -> clap::Command) -> anyhow::Result<Exit> {
         match self {
             Self::Find(args) => find::run(&args),
@@ -114,15 +114,15 @@ impl Command {
         }
     }
 
-    /// Returns true for commands that undo changes of killed experiments themselves and note this in their run, and for
-    /// agents, which undo changes on request.
+    /// Returns true for commands that must not undo the changes of killed experiments at the start of the program. Some
+    /// commands undo these changes later themselves and note this in their run. An agent undoes them on request.
     pub(crate) fn undoes_by_itself(&self) -> bool {
         let notes = matches!(self, Self::Find(_) | Self::Load(_) | Self::Prove(_) | Self::Watch(_) | Self::Lab(_));
         notes || matches!(self, Self::Agent)
     }
 
-    /// Returns true for commands that only print text. Such a command may end at once if the reader closes the pipe.
-    /// All other commands must first end their processes and finish their runs.
+    /// Returns true for commands that only print text. Such a command may end at once if the program that reads its
+    /// output closes the pipe. All other commands must first end their processes and finish their runs.
     pub(crate) fn only_prints(&self) -> bool {
         matches!(
             self,

@@ -1,4 +1,5 @@
-//! `loadline prove`: an experiment that tests the verdict, with every lever that can be used.
+//! `loadline prove`: tests the verdict about the bottleneck by an experiment, with every lever (temporary slowdown of
+//! one resource) that can be used.
 
 use std::path::PathBuf;
 
@@ -10,9 +11,9 @@ use crate::kept::Kept;
 use crate::screen::Screen;
 use crate::{Exit, output};
 
-/// Default number of clients.
+/// Default number of clients, which send in a closed loop.
 pub(crate) const CONNECTIONS: u32 = 64;
-/// Default budget, seconds.
+/// Default time for the whole experiment, seconds.
 pub(crate) const BUDGET_S: f64 = 60.0;
 
 /// Arguments of `prove`.
@@ -77,8 +78,8 @@ fn plan(args: &Args) -> anyhow::Result<Plan> {
     Ok(plan)
 }
 
-/// Returns the load given on the command line; otherwise that of the plan file; otherwise a closed loop with the
-/// default number of clients.
+/// Sets the load: the one on the command line, else the one of the plan file, else a closed loop with the default
+/// number of clients.
 fn set_intensity(args: &Args, plan: &mut Plan) {
     let intensity = &mut plan.load.intensity;
     let closed = |connections| Intensity::Closed { connections, pipeline: 1, think: ThinkTime::default() };

@@ -1,4 +1,4 @@
-//! `loadline report`: judges and renders an old run again with this version.
+//! `loadline report`: judges an old run again with this version of loadline, and renders its report.
 
 use std::path::PathBuf;
 

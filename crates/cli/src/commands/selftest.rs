@@ -1,4 +1,4 @@
-//! `loadline selftest`: the limits of this machine and the cost of loadline itself.
+//! `loadline selftest`: measures the limits of this machine and the cost of loadline itself.
 
 use std::time::Duration;
 
@@ -17,7 +17,7 @@ pub(crate) struct Args {
     connections: u32,
 }
 
-/// Measures and prints.
+/// Measures these limits and costs, and prints them.
 pub(crate) fn run(args: &Args) -> anyhow::Result<Exit> {
     let descriptors = sys::limits::raise_descriptors().unwrap_or_else(|_| sys::limits::descriptors().0);
     let mut text = format!("files per process  {descriptors}\n");
@@ -46,7 +46,8 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<Exit> {
     Ok(Exit::Done)
 }
 
-/// Samples all counters a few times. Returns the number of samples and their CPU time.
+/// Samples all counters ten times. Returns the number of samples and the CPU time that they took together,
+/// microseconds.
 fn observe() -> (u32, f64) {
     let scope = probe::Scope { processes: vec![std::process::id()], ..probe::Scope::default() };
     let mut probe = probe::Probe::new(scope);

@@ -1,4 +1,4 @@
-//! `loadline serve`: a reference server for any load generator.
+//! `loadline serve`: runs a reference server, which any load generator can use.
 
 use std::path::PathBuf;
 use std::time::Duration;

@@ -1,4 +1,4 @@
-//! `loadline size`: the capacity of one server with different resources.
+//! `loadline size`: finds the capacity of one server with different resources.
 
 use std::path::PathBuf;
 
@@ -10,17 +10,17 @@ use crate::args::{FormArgs, ObjectiveArgs, TlsArgs, read_variables, set_protocol
 use crate::locked_dir::LockedDir;
 use crate::{Exit, output};
 
-/// Folder for results without `--out`.
+/// Parent folder of results without `--out`.
 const SIZES: &str = "loadline-size";
-/// Time per setting, seconds: default and minimum.
+/// Default time per setting, seconds.
 const STEP_S: f64 = 20.0;
 const MIN_STEP_S: f64 = 4.0;
-/// Flag for the number of replicas.
+/// The flag for the numbers of replicas.
 const REPLICAS: &str = "--replicas";
-/// Advice for a command that does not start the replicas.
+/// Advice for a user whose command does not use `$REPLICAS`.
 const REPLICAS_HINT: &str = "servers that share a port (SO_REUSEPORT) start with \
     'for n in $(seq $REPLICAS); do ./server --port $PORT & done; wait'; others need a load balancer in the command";
-/// Forms in which the result is written, and their files.
+/// Output forms in which the result is written, each with the name of its file.
 const REPORTS: [(&str, &str); 3] = [("html", "size.html"), ("markdown", "size.md"), ("json", "result.json")];
 
 /// Arguments of `size`.
@@ -65,10 +65,10 @@ pub(crate) struct Args {
     form: FormArgs,
 }
 
-/// Measures all settings; prints and stores the result.
+/// Measures the capacity with each setting, then prints and stores the result.
 pub(crate) fn run(args: &Args) -> anyhow::Result<Exit> {
     let form = args.form.name();
-    // A wrong output form is reported here, before any measurement.
+    // A wrong output form is reported here, before the measurements rather than after them.
     report::render_size(form, &SizeResult::default(), &output::plain())?;
     let settings = settings(args)?;
     let plan = plan(args)?;
@@ -93,7 +93,7 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<Exit> {
         tell: &mut |step, left_s| output::tell(&output::safe(&progress(step, left_s))),
         report: &output::write_report,
     };
-    // If the measurement fails, its folder is removed unless it contains files.
+    // If the measurement fails, the folder is removed if it is empty.
     let result = lab::measure_sizes(setup, result).inspect_err(|_| drop(std::fs::remove_dir(dir.path())))?;
     for (form, file) in REPORTS {
         dir.put(file, report::render_size(form, &result, &output::plain())?.as_bytes())?;
@@ -103,7 +103,8 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<Exit> {
     Ok(status(&result))
 }
 
-/// Returns the exit status: the measurement failed if no setting meets the objective and all expectations.
+/// Returns the exit status. Without an interrupt, it is a failure if no setting meets the objective and all
+/// expectations.
 fn status(result: &SizeResult) -> Exit {
     match result.interrupted {
         true => Exit::Interrupted,
@@ -112,7 +113,7 @@ fn status(result: &SizeResult) -> Exit {
     }
 }
 
-/// Returns all combinations of the resources, the smallest first.
+/// Returns all combinations of the given resources, from the smallest to the largest.
 fn settings(args: &Args) -> anyhow::Result<Vec<SizeSetting>> {
     let variables = [("--workers", "$WORKERS", &args.workers), (REPLICAS, "$REPLICAS", &args.replicas)];
     for (flag, variable, given) in variables {
@@ -146,7 +147,7 @@ fn settings(args: &Args) -> anyhow::Result<Vec<SizeSetting>> {
     Ok(with(&all, &sorted(&args.replicas), |setting, replicas| setting.replicas = Some(replicas)))
 }
 
-/// Returns true if a shell command uses a variable, written as `$NAME` or `${NAME`.
+/// Returns true if a shell command uses a variable, written as `$NAME` or in braces as `${NAME}`.
 fn uses(command: &str, variable: &str) -> bool {
     let name = variable.trim_start_matches('$');
     let ends = |rest: &str| !rest.starts_with(|c: char| c.is_ascii_alphanumeric() || c == '_');
@@ -161,7 +162,8 @@ fn sorted<T: PartialOrd + Copy>(values: &[T]) -> Vec<T> {
     sorted
 }
 
-/// Combines each setting with each amount; without amounts, returns the settings unchanged.
+/// Returns every combination of a setting in `all` with an amount, which `set` puts into the setting. If there are no
+/// amounts, returns the settings unchanged.
 fn with<T: Copy>(all: &[SizeSetting], amounts: &[T], set: impl Fn(&mut SizeSetting, T)) -> Vec<SizeSetting> {
     if amounts.is_empty() {
         return all.to_vec();
@@ -187,7 +189,7 @@ fn budget_s(args: &Args, steps: usize) -> anyhow::Result<f64> {
     Ok(budget_s)
 }
 
-/// Returns the plan of each search.
+/// Returns the plan that each search for a capacity uses.
 fn plan(args: &Args) -> anyhow::Result<Plan> {
     let mut plan = Plan { command: "find".into(), ..Plan::default() };
     plan.target.url.clone_from(&args.target);
@@ -197,7 +199,7 @@ fn plan(args: &Args) -> anyhow::Result<Plan> {
     args.tls.apply(&mut plan)?;
     args.objective.apply(&mut plan);
     plan.search.max_connections = args.connections.unwrap_or(plan.search.max_connections);
-    // The plan has no experiment, so that all time is used to find the capacity.
+    // The plan has no experiment, so all of the time is used to find the capacity.
     plan.search.prove = Prove::Off;
     mix::check(&plan, &[])?;
     read_variables(&mut plan.load)?;
@@ -206,7 +208,7 @@ fn plan(args: &Args) -> anyhow::Result<Plan> {
     Ok(plan)
 }
 
-/// Formats a line of progress with the time left.
+/// Formats a line of progress for a measured setting, with the remaining time.
 fn progress(step: &SizeStep, left_s: f64) -> String {
     let found = report::capacity_words(step).map(|rate| format!("capacity {rate}"));
     let found = found.or_else(|| step.limited.clone()).unwrap_or_else(|| "no rate held the objective".into());

@@ -1,4 +1,4 @@
-//! `loadline testbed`: hosts and media for other programs, kept alive under a name.
+//! `loadline testbed`: makes hosts and networks between them (media) for other programs. They stay alive under a name.
 
 use std::fmt::Write as _;
 use std::os::unix::process::CommandExt as _;

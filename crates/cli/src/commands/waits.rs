@@ -8,7 +8,7 @@ use super::watch::listener;
 use crate::args::{BehindArgs, ServerHostArgs, units};
 use crate::{Exit, output};
 
-/// Default time of sampling, seconds.
+/// Default duration of the sampling, seconds.
 const DEFAULT_S: f64 = 10.0;
 
 /// Arguments of `waits`.
@@ -45,7 +45,7 @@ pub(crate) struct Args {
     host: ServerHostArgs,
 }
 
-/// Answer in JSON.
+/// Result that `--json` prints.
 #[derive(serde::Serialize)]
 struct Answer<'a> {
     waits: &'a [WaitFinding],
@@ -55,7 +55,7 @@ struct Answer<'a> {
     databases: &'a [DatabaseProfile],
 }
 
-/// Samples the threads and prints the findings.
+/// Samples the server's threads and prints the findings.
 pub(crate) fn run(args: &Args) -> anyhow::Result<Exit> {
     let mut plan = Plan { command: "waits".into(), ..Plan::default() };
     plan.target.server_pid = args.pid.or(args.server_pid);

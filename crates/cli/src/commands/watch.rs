@@ -1,4 +1,4 @@
-//! `loadline watch`: reads the counters of a server under external load.
+//! `loadline watch`: reads the counters of a server while other programs load it.
 
 use std::net::SocketAddr;
 
@@ -47,7 +47,7 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<Exit> {
     let mut plan = Plan { command: "watch".into(), ..Plan::default() };
     plan.target.server_pid = args.server_pid;
     plan.target.url = args.port.map(|at| format!("tcp://{at}")).unwrap_or_default();
-    // Without a duration, the watch ends when the user stops it or the server ends.
+    // Without `--duration`, the watch ends when the user stops it or the server ends.
     plan.load.duration_s = args.duration.unwrap_or(run::MAX_DURATION_S);
     plan.observe.interval_s = args.interval.unwrap_or(plan.observe.interval_s);
     plan.observe.waits = args.waits;
@@ -67,7 +67,7 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<Exit> {
     finish::ended(result, &Ends::of(&args.out, kept, used).seen(&args.see))
 }
 
-/// Parses the listener to watch. A bare port means any listener on this machine.
+/// Parses the port or the address of the server to watch. A bare port means a listener at any address of this machine.
 pub(super) fn listener(text: &str) -> Result<SocketAddr, String> {
     let bare = text.parse::<u16>().ok().filter(|port| *port > 0).map(|port| SocketAddr::from(([0, 0, 0, 0], port)));
     bare.or_else(|| text.parse().ok()).ok_or_else(|| format!("{text:?} is not a port; write 8080 or 127.0.0.1:8080"))

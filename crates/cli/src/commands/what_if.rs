@@ -1,4 +1,4 @@
-//! `loadline what-if`: predicts a measured server's capacity with other resources or users.
+//! `loadline what-if`: predicts the capacity of a measured server with other resources or other users.
 
 use std::path::PathBuf;
 

@@ -1,18 +1,19 @@
-//! Checks that the program understands every loadline command in README.md, CONTRIBUTING.md and docs/.
+//! Checks that loadline's parser accepts every loadline command in README.md, CONTRIBUTING.md and docs/.
 
 use clap::error::ErrorKind;
 
 use super::links::{pages, root};
 
-/// Errors that are accepted for a command in running text, where words such as NAME stand for a value.
+/// Errors that matter for a command within a sentence. Other errors are ignored there, because words such as NAME may
+/// stand for values.
 const WRONG_NAMES: &[ErrorKind] = &[ErrorKind::UnknownArgument, ErrorKind::InvalidSubcommand];
 
-/// Position of a command on a page.
+/// Part of a page in which a command stands.
 #[derive(Clone, Copy, PartialEq)]
 enum Place {
-    /// In a code block, from which a reader copies commands.
+    /// A code block, from which a reader copies commands.
     Block,
-    /// In a sentence.
+    /// A code span within a sentence.
     Text,
 }
 
@@ -40,7 +41,7 @@ fn a_wrong_option_is_found_in_a_block_and_in_text() {
     assert_eq!(found, [true, true, false]);
 }
 
-/// Returns the commands in blocks and code spans of a page.
+/// Returns the commands in the code blocks and code spans of a page.
 fn commands(page: &str) -> impl Iterator<Item = (Place, String)> {
     page.lines().flat_map(|line| match line.strip_prefix("    ") {
         Some(line) => line.split_once("loadline ").into_iter().filter_map(block_command).collect::<Vec<_>>(),
@@ -48,7 +49,7 @@ fn commands(page: &str) -> impl Iterator<Item = (Place, String)> {
     })
 }
 
-/// Returns the command in a line of a block, without what may precede it: a prompt, or the step of a job.
+/// Returns the command in a line of a code block. Only a prompt or the `run:` of a CI job may precede the command.
 fn block_command((before, after): (&str, &str)) -> Option<(Place, String)> {
     ["", "$", "- run:", "run:"].contains(&before.trim()).then(|| (Place::Block, after.to_owned()))
 }
@@ -57,7 +58,8 @@ fn span_command(span: &str) -> Option<(Place, String)> {
     Some((Place::Text, span.strip_prefix("loadline ")?.to_owned()))
 }
 
-/// Returns the program's error for the words of a command, up to the first shell operator.
+/// Returns the parser's error for a command, or `None` if the command is right. The command ends at the first shell
+/// operator.
 fn error_of(place: Place, command: &str) -> Option<clap::Error> {
     let words = shlex::split(command).unwrap_or_default();
     let words = words.into_iter().take_while(|word| !["|", "&", "&&", ";", ">", ">>"].contains(&word.as_str()));

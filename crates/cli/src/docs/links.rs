@@ -1,5 +1,5 @@
-//! Checks that every relative link, heading and source path in docs/, and in the files next to README.md, exists. Also
-//! checks that the index of docs/ lists all pages.
+//! Checks that the targets of relative links, with their headings, and the source paths exist. The checked pages are
+//! those in docs/ and the files next to README.md. Also checks that the index of docs/ lists all pages.
 
 use std::path::{Path, PathBuf};
 
@@ -18,17 +18,17 @@ pub(super) fn root() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../..")
 }
 
-/// Groups of pages, as folders of docs/.
+/// Folders of docs/ that hold the groups of pages.
 const GROUPS: &[&str] = &["tutorial", "how-to", "reference", "explanation"];
 
-/// Returns the Markdown files of the repository's root, of docs/ and of its groups.
+/// Returns the Markdown files of the repository's root, of docs/ and of the folders in [`GROUPS`].
 pub(super) fn pages(root: &Path) -> Vec<PathBuf> {
     let docs = root.join("docs");
     let groups = GROUPS.iter().map(|group| docs.join(group));
     [root.to_path_buf(), docs.clone()].into_iter().chain(groups).flat_map(|folder| pages_in(&folder)).collect()
 }
 
-/// Returns the Markdown files of a folder.
+/// Returns the Markdown files directly in a folder.
 fn pages_in(folder: &Path) -> Vec<PathBuf> {
     let entries = folder.read_dir().expect("the folder can be read");
     let files = entries.map(|entry| entry.expect("the entry can be read").path());
@@ -47,7 +47,8 @@ fn the_index_names_every_page_once() {
     }
 }
 
-/// Maximum size of all pictures of the pages together, bytes. The limit keeps clones and pages small.
+/// Maximum size of all pictures of the pages together, bytes. The limit keeps clones of the repository and the pages
+/// small.
 const MAX_PICTURES_BYTES: u64 = 300_000;
 
 #[test]
@@ -78,7 +79,7 @@ fn the_page_of_a_job_is_short() {
     }
 }
 
-/// Returns the links and source paths of a page whose targets do not exist.
+/// Returns the relative links and the source paths of a page whose targets do not exist.
 fn missing_in(root: &Path, page: &Path) -> Vec<String> {
     let text = std::fs::read_to_string(page).expect("the page can be read");
     let links = between(&text, "](").filter(|link| !link.contains("://") && !leads_somewhere(page, link));
@@ -87,12 +88,12 @@ fn missing_in(root: &Path, page: &Path) -> Vec<String> {
     links.map(String::from).chain(paths).collect()
 }
 
-/// Returns the texts between `open` and the next `)`.
+/// Returns the texts that stand between `open` and the next `)`.
 fn between<'a>(text: &'a str, open: &'a str) -> impl Iterator<Item = &'a str> {
     text.split(open).skip(1).filter_map(|rest| rest.split_once(')')).map(|(inside, _)| inside)
 }
 
-/// Returns true if the file of a link exists, and also its heading if the link names one.
+/// Returns true if the file that a link names exists, and also the heading, if the link names one.
 fn leads_somewhere(page: &Path, link: &str) -> bool {
     let (file, heading) = link.split_once('#').unwrap_or((link, ""));
     let target = if file.is_empty() { page.to_path_buf() } else { page.with_file_name(file) };
@@ -104,15 +105,15 @@ fn has_heading(page: &Path, anchor: &str) -> bool {
     text.lines().filter(|line| line.starts_with('#')).any(|line| slug(line) == anchor)
 }
 
-/// Returns the anchor that GitHub gives to a heading.
+/// Returns the anchor that GitHub makes from a heading.
 fn slug(heading: &str) -> String {
     let words = heading.trim_start_matches('#').trim().to_lowercase();
     let kept = words.chars().filter(|c| c.is_alphanumeric() || matches!(c, ' ' | '-' | '_'));
     kept.map(|c| if c == ' ' { '-' } else { c }).collect()
 }
 
-/// Returns the path, from the repository's root, that a code span names: `crates/NAME/…`, or `NAME/src/…` and
-/// `NAME/tests/…` of a crate.
+/// Returns the path that a code span names, relative to the repository's root. The span has the form `crates/NAME/…`,
+/// `NAME/src/…` or `NAME/tests/…`, where NAME is a crate. Returns `None` for any other span.
 fn source_path(span: &str) -> Option<String> {
     if span.contains([' ', '*', '{', '…']) || span.contains("NAME") {
         return None;

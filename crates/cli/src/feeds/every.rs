@@ -1,21 +1,21 @@
-//! A thread that takes a step at regular intervals, until its owner ends it.
+//! A thread that calls a function at regular intervals, until its owner ends the thread.
 
 use std::io;
 use std::sync::mpsc::{RecvTimeoutError, Sender, channel};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
-/// The thread; see the module documentation. It ends when this value is dropped.
+/// Handle of the thread (see the module documentation). The thread ends when the handle is dropped.
 #[derive(Debug)]
 pub(super) struct Every<T> {
-    /// `None` as soon as the thread shall end.
+    /// Sender whose drop tells the thread to end. `None` once the thread has been told.
     end: Option<Sender<()>>,
     thread: Option<JoinHandle<T>>,
 }
 
 impl<T: Send + 'static> Every<T> {
-    /// Starts a thread that calls `step` once per interval, until it returns false or the owner ends the thread. Then
-    /// the thread returns the result of `last`.
+    /// Starts a thread that calls `step` once per interval, until `step` returns false or the owner ends the thread.
+    /// Then the thread calls `last` and returns its result.
     pub(super) fn start<S: Send + 'static>(
         name: &str,
         interval: Duration,
@@ -25,7 +25,8 @@ impl<T: Send + 'static> Every<T> {
     ) -> io::Result<Self> {
         let (end, ended) = channel::<()>();
         let body = move || {
-            // Steps are due at whole intervals since the start. If a step takes longer, the missed steps are left out.
+            // Calls are one interval apart. If a step takes longer than the interval, the next call follows at once,
+            // and the missed calls are left out.
             let mut due = Instant::now() + interval;
             while ended.recv_timeout(due.saturating_duration_since(Instant::now())) == Err(RecvTimeoutError::Timeout) {
                 if !step(&mut state) {
@@ -41,7 +42,8 @@ impl<T: Send + 'static> Every<T> {
 }
 
 impl<T> Every<T> {
-    /// Ends the thread and returns its result; `None` if it panicked, which writes a message of its own.
+    /// Ends the thread and returns its result. Returns `None` if the thread panicked, in which case the panic has
+    /// written a message.
     pub(super) fn end(&mut self) -> Option<T> {
         drop(self.end.take());
         self.thread.take().and_then(|thread| thread.join().ok())

@@ -1,31 +1,31 @@
-//! Figures of a run between two looks at its state.
+//! Changes of a run's counts between two readings of its state.
 
 use crate::live::{Model, Shared, SideNow, Totals};
 
-/// Looks at the state of a run from time to time.
+/// Reads the state of a running measurement from time to time.
 #[derive(Debug)]
 pub(crate) struct Looks {
     shared: Shared,
-    /// Counts at the last look.
+    /// Counts at the previous reading.
     before: Totals,
 }
 
-/// State of a run at one look.
+/// State of a run at one reading.
 #[derive(Clone, Debug)]
 pub(crate) struct Look {
-    /// Name of the current step.
+    /// Name of the current step of the run.
     pub(crate) step: String,
-    /// Number of trials that ended.
+    /// Number of trials that have ended.
     pub(crate) trials: usize,
-    /// True if a load runs or ran since the last look.
+    /// True if a load is running, or ran at some time since the previous reading.
     pub(crate) has_load: bool,
-    /// Counts since the last look.
+    /// Counts since the previous reading.
     pub(crate) counts: Totals,
-    /// Requests in flight.
+    /// Number of requests in flight.
     pub(crate) in_flight: u64,
-    /// Connections that are established.
+    /// Number of established connections.
     pub(crate) open: u64,
-    /// Newest samples of the client's and the server's side.
+    /// Newest samples of the counters on the client's and the server's hosts.
     pub(crate) sides: Vec<SideNow>,
 }
 
@@ -35,7 +35,7 @@ impl Looks {
         Self { shared: shared.clone(), before }
     }
 
-    /// Returns the state now. The lock is held only while the state is copied.
+    /// Reads the current state. The lock is held only while the state is copied.
     pub(crate) fn look(&mut self) -> Look {
         let (mut look, now) = copied(&self.shared.lock());
         look.counts = now.since(&self.before);
@@ -65,7 +65,7 @@ pub(crate) mod tests {
     use lab::LiveProgress;
     use run::{CoarseHist, ErrorKind, Errors, Tick, TickDetail, Trial};
 
-    /// Returns the state of a load with response times of 1 ms.
+    /// Returns the state of a load whose response times are all 1 ms.
     pub(crate) fn state(t_s: f64, completed: u64, resets: u64) -> LiveProgress {
         let mut counts = vec![0; CoarseHist::BUCKETS];
         counts[CoarseHist::bucket(1_000_000)] = completed;

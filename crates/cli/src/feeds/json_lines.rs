@@ -1,5 +1,5 @@
-//! `--json-lines`: one line of JSON per second on standard output, and a last line with the result. The fields are
-//! described in docs/reference/json-lines.md.
+//! `--json-lines`: prints one line of JSON per second to standard output, and a last line with the result. The fields
+//! are described in docs/reference/json-lines.md.
 
 use std::collections::BTreeMap;
 use std::io::Write as _;
@@ -17,19 +17,19 @@ use crate::live::{Shared, SideNow, Totals};
 /// Time between two lines.
 const INTERVAL: Duration = Duration::from_secs(1);
 
-/// Thread that writes one line per second until this value is dropped.
+/// Thread that writes one line per second, until this handle is dropped.
 #[derive(Debug)]
 pub(crate) struct JsonLines {
     _thread: Every<()>,
-    /// True if the reader has closed the pipe.
+    /// True if the program that reads standard output has closed the pipe.
     closed: Arc<AtomicBool>,
 }
 
-/// State of the writing thread.
+/// State of the thread that writes the lines.
 struct Lines {
     looks: Looks,
     start: Instant,
-    /// Time of the last line.
+    /// Time at which the previous line was written.
     last: Instant,
     closed: Arc<AtomicBool>,
 }
@@ -42,14 +42,14 @@ impl JsonLines {
         Ok(Self { _thread: Every::start("loadline-lines", INTERVAL, lines, Lines::write, drop)?, closed })
     }
 
-    /// Returns true if the reader has closed the pipe.
+    /// Returns true if the program that reads standard output has closed the pipe.
     pub(crate) fn closed(&self) -> bool {
         self.closed.load(Ordering::Relaxed)
     }
 }
 
 impl Lines {
-    /// Writes the line of the time since the last one. Returns false if the reader has closed the pipe.
+    /// Writes a line about the time since the previous line. Returns false if the pipe is closed.
     fn write(&mut self) -> bool {
         let now = Instant::now();
         let seconds = (now - std::mem::replace(&mut self.last, now)).as_secs_f64();
@@ -59,7 +59,7 @@ impl Lines {
     }
 }
 
-/// Writes the last line of a run. A pipe that the reader has closed is not an error.
+/// Writes the last line of a run. A closed pipe is not an error.
 pub(crate) fn print_result(run: &Run, dir: Option<&std::path::Path>, exit_status: u8) -> anyhow::Result<()> {
     crate::output::print(&line(&RunResult::new(run, dir, exit_status))?)
 }
@@ -73,7 +73,7 @@ fn write(content: &impl Serialize) -> std::io::Result<()> {
     out.write_all(line(content)?.as_bytes()).and_then(|()| out.flush())
 }
 
-/// Line of one second. Names and units are those of `run.json`, where a figure is there, too.
+/// Line about one second. A figure that `run.json` also has has the name and the unit that it has there.
 #[derive(Debug, Serialize)]
 struct Second {
     line: &'static str,
@@ -87,7 +87,7 @@ struct Second {
     sides: BTreeMap<&'static str, Side>,
 }
 
-/// Load of one second.
+/// Load within one second.
 #[derive(Debug, Serialize)]
 struct Load {
     seconds: f64,
@@ -103,7 +103,7 @@ struct Load {
     latency_us: Summary,
 }
 
-/// Newest samples of one side.
+/// Newest samples of the counters of one side (clients or server).
 #[derive(Debug, Serialize)]
 struct Side {
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -161,7 +161,7 @@ impl Side {
     }
 }
 
-/// Last line of a run: the parts of `run.json` that a program needs first.
+/// Last line of a run, with the parts of `run.json` that a program needs most.
 #[derive(Debug, Serialize)]
 struct RunResult<'a> {
     line: &'static str,
@@ -216,7 +216,7 @@ impl<'a> TrialResult<'a> {
     }
 }
 
-/// Returns the time of day in UTC, RFC 3339 with milliseconds.
+/// Returns the current time in UTC, in RFC 3339 format with milliseconds.
 fn now() -> String {
     format!("{:.3}", jiff::Timestamp::now())
 }
@@ -231,7 +231,7 @@ mod tests {
     use crate::feeds::interval::tests::state;
     use crate::live::Model;
 
-    /// Returns all names of fields in a value.
+    /// Adds the names of all fields in a value to `all`.
     fn names(value: &serde_json::Value, all: &mut Vec<String>) {
         for (name, value) in value.as_object().into_iter().flatten() {
             all.push(name.clone());

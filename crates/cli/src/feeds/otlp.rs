@@ -1,4 +1,4 @@
-//! `--otlp URL`: the figures of the run, pushed to a receiver of OpenTelemetry metrics while it runs.
+//! `--otlp URL`: pushes the figures of a run to a receiver of OpenTelemetry metrics, while the run is in progress.
 
 mod encode;
 
@@ -13,12 +13,12 @@ use crate::live::{Shared, Totals};
 
 /// Time between two pushes.
 const INTERVAL: Duration = Duration::from_secs(5);
-/// Path of metrics at a receiver (OTLP 1.x, "OTLP/HTTP Request").
+/// Path for metrics at a receiver (OTLP 1.x, "OTLP/HTTP Request").
 const PATH: &str = "/v1/metrics";
-/// Environment variable with headers for the receiver, as in the SDKs of OpenTelemetry: `NAME=VALUE,NAME=VALUE`.
+/// Environment variable with headers for the receiver, `NAME=VALUE,NAME=VALUE`. The SDKs of OpenTelemetry use it, too.
 const HEADERS: &str = "OTEL_EXPORTER_OTLP_HEADERS";
 
-/// Thread that pushes the figures until this value is dropped.
+/// Thread that pushes the figures, until this handle is dropped.
 #[derive(Debug)]
 pub(crate) struct Otlp(Every<Option<String>>);
 
@@ -35,20 +35,20 @@ impl Otlp {
         Ok(Self(Every::start("loadline-otlp", INTERVAL, push, step, Push::last)?))
     }
 
-    /// Pushes the last figures and ends the thread. Returns a sentence if a push failed.
+    /// Pushes the last figures and ends the thread. Returns a warning if a push failed.
     pub(crate) fn end(mut self) -> Option<String> {
         self.0.end().flatten()
     }
 }
 
-/// State of the pushing thread.
+/// State of the thread that pushes the figures.
 struct Push {
     receiver: Receiver,
     looks: Looks,
-    /// Sums since the start.
+    /// Counts since the start of the run.
     totals: Totals,
     start_ns: u64,
-    /// Reason of the first push that failed, and true if the last push failed.
+    /// Reason why a push failed first, and true if the most recent push failed. `None` if no push has failed.
     failed: Option<(String, bool)>,
 }
 
@@ -67,7 +67,7 @@ impl Push {
         }
     }
 
-    /// Pushes the last figures, unless the receiver does not answer, and returns the warning.
+    /// Pushes the last figures, unless the most recent push failed. Returns a warning if any push failed.
     fn last(mut self) -> Option<String> {
         if self.failed.as_ref().is_none_or(|(_, is_last)| !is_last) {
             self.send();
@@ -77,13 +77,13 @@ impl Push {
     }
 }
 
-/// Returns the URL with the usual path if it has none.
+/// Returns the URL of the receiver, with the standard path for metrics if the URL has no path.
 fn with_path(url: &str) -> String {
     let path = run::UrlParts::parse(url).path;
     if path.is_empty() || path == "/" { format!("{}{PATH}", url.trim_end_matches('/')) } else { url.to_owned() }
 }
 
-/// Returns the headers of each push.
+/// Returns the headers of each push: those of the environment variable, and the content type.
 fn headers(variable: Option<&str>) -> Vec<(String, String)> {
     let own = variable.unwrap_or_default().split(',').filter_map(|pair| pair.split_once('='));
     let own = own.map(|(name, value)| (name.trim().to_owned(), value.trim().to_owned()));

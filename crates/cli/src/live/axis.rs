@@ -1,4 +1,4 @@
-//! The vertical axis of a chart: linear from 0, or logarithmic, with labels and a line for the limit.
+//! The vertical axis of a chart. It is linear from 0, or logarithmic, and has labels and a line for the limit.
 
 use report::{Unit, quantity};
 
@@ -13,12 +13,12 @@ pub(super) struct Axis {
 }
 
 impl Axis {
-    /// Makes an axis from 0 to a round number. A few values far above the others do not stretch it.
+    /// Makes an axis from 0 to a round number. A few values far above the others do not stretch the axis.
     pub(super) fn linear(values: &[f64]) -> Self {
         Self { low: 0.0, high: round_up(scale(values)), is_log: false }
     }
 
-    /// Makes an axis from one power of ten to another one. It contains all values above 0, and the limit.
+    /// Makes a logarithmic axis between two powers of ten. It contains the limit and all values above 0.
     pub(super) fn log(values: &[f64], limit: Option<f64>) -> Self {
         let known = || values.iter().copied().chain(limit).filter(|v| v.is_finite() && *v > 0.0);
         let (low, high) = (known().fold(f64::INFINITY, f64::min), known().fold(0.0, f64::max));
@@ -29,19 +29,19 @@ impl Axis {
         Self { low: 10_f64.powf(low), high: 10_f64.powf(high.log10().ceil().max(low + 1.0)), is_log: true }
     }
 
-    /// Returns true if no value is known yet.
+    /// Returns true if no value is known yet, so that the axis has no length.
     fn is_empty(self) -> bool {
         self.high <= self.low
     }
 
-    /// Returns the height of a value above the bottom, 0 to 1.
+    /// Returns the height of a value on the axis, from 0 (bottom) to 1 (top).
     fn height(self, value: f64) -> f64 {
         let share = if self.is_log { (value / self.low).ln() / (self.high / self.low).ln() } else { value / self.high };
         if share.is_finite() { share.clamp(0.0, 1.0) } else { 0.0 }
     }
 
-    /// Returns the bars of all values as lines of text, top line first, with a resolution of an eighth of a block. A
-    /// dashed line over the whole width marks the limit.
+    /// Returns the bars of all values as lines of text, from top to bottom. The resolution is an eighth of a character.
+    /// A dashed line over the whole width marks the limit.
     pub(super) fn bars(self, values: &[f64], height: usize, width: usize, limit: Option<f64>) -> Vec<String> {
         let eighths = |v: f64| if v.is_finite() { (self.height(v) * (height * 8) as f64) as usize } else { 0 };
         let limit = limit.filter(|_| !self.is_empty()).map(|limit| self.row(limit, height));
@@ -55,13 +55,14 @@ impl Axis {
         (0..height).map(line).collect()
     }
 
-    /// Returns the row of a value, counted from the top.
+    /// Returns the row in which the top of a value's bar is, counted from the top.
     fn row(self, value: f64, height: usize) -> usize {
         let from_bottom = (self.height(value) * height as f64).ceil().max(1.0) as usize;
         height.saturating_sub(from_bottom)
     }
 
-    /// Returns the label of each row. The limit has the first claim on a row, then the ends, then powers of ten.
+    /// Returns the label of each row. If several labels fall into one row, the limit has precedence, then the ends of
+    /// the axis, then powers of ten.
     pub(super) fn labels(self, height: usize, unit: Unit, limit: Option<f64>) -> Vec<String> {
         let mut labels = vec![String::new(); height];
         if self.is_empty() {
@@ -83,13 +84,13 @@ impl Axis {
         labels
     }
 
-    /// Returns the largest shown value, if larger values are cut.
+    /// Returns the top of the axis if the largest value, `most`, lies above it and is cut.
     pub(super) fn cut(self, most: f64) -> Option<f64> {
         Some(self.high).filter(|high| *high < most)
     }
 }
 
-/// Returns the next number of the series 1, 2, 5, 10, 20, … that is not smaller.
+/// Rounds up to the next number of the series 1, 2, 5, 10, 20, …
 fn round_up(value: f64) -> f64 {
     if value <= 0.0 || !value.is_finite() {
         return 0.0;
@@ -110,7 +111,7 @@ mod tests {
         assert_eq!((Axis::linear(&[488.0]).high, Axis::linear(&[1000.0]).high), (500.0, 1000.0));
     }
 
-    /// A bar of 2 ms is visible next to one of 1.47 s. The limit has a line and a label.
+    /// On this axis, a bar of 2 ms is visible beside a bar of 1.47 s. The limit has a line and a label.
     #[test]
     fn a_log_axis_shows_short_times_and_the_limit() {
         let (values, limit) = ([2_000.0, 1_470_000.0], Some(20_000.0));

@@ -1,5 +1,5 @@
-//! The backend of ratatui, which writes escape sequences to standard output. Only `sys::terminal` changes and restores
-//! the terminal's state, because a signal handler may have to restore it.
+//! The backend that ratatui draws with: it writes escape sequences to standard output. The state of the terminal is
+//! changed and restored only by `sys::terminal`, because a signal handler may have to restore it.
 
 use std::io::{self, Write as _};
 
@@ -10,7 +10,8 @@ use ratatui_core::style::{Color, Modifier};
 
 /// Assumed size of a terminal that does not report its size.
 const USUAL: Size = Size { width: 80, height: 24 };
-/// Maximum number of columns and of lines. A larger size is an error, because its cells would take gigabytes.
+/// Maximum number of columns, and of lines, of the terminal. A larger size is an error, because its cells would take
+/// gigabytes of memory.
 const LARGEST: u16 = 1000;
 
 /// Backend of ratatui; see the module documentation.
@@ -40,7 +41,7 @@ impl Ansi {
     }
 }
 
-/// Returns the escape code of a colour of the view.
+/// Returns the number of a colour in an escape sequence, or `None` for colours that the view does not use.
 const fn code(color: Color) -> Option<u8> {
     match color {
         Color::Red => Some(31),
@@ -70,7 +71,7 @@ impl Backend for Ansi {
                 look = Some((cell.fg, cell.modifier));
             }
             self.out.extend(cell.symbol().as_bytes());
-            // If a symbol is two columns wide, the next cell is skipped.
+            // A symbol that is not ASCII may fill two columns. The position of the next cell is then set explicitly.
             at = x.checked_add(1).map(|next| (next, y)).filter(|_| cell.symbol().is_ascii());
         }
         Ok(())

@@ -1,4 +1,5 @@
-//! Draws the view with as many lines as the terminal has. The view is complete at 80 x 24; smaller terminals show less.
+//! Draws the full-screen view, with as many lines as the terminal has. 80 columns and 24 lines suffice for the complete
+//! view. On a smaller terminal, parts of it are missing.
 
 use ratatui_core::layout::Rect;
 use ratatui_core::style::{Color, Stylize as _};
@@ -13,12 +14,14 @@ use super::model::Model;
 use super::parts::{cpu, devices, errors, now, seconds, short_spread, so_far, spread, step, steps, title};
 use super::spread::stretched;
 
-/// Minimum and maximum number of lines of a chart with its title.
+/// Minimum and maximum number of lines of a chart, including its title.
 const CHART: (usize, usize) = (3, 11);
-/// Minimum number of lines of a terminal on which the distribution of response times has one line per range.
+/// Minimum number of lines of a terminal on which the distribution of response times has one line for each range of
+/// times.
 const TALL: usize = 36;
 
-/// Draws the view. The last line shows `keys`; `explained` has one line per key if the user asked for an explanation.
+/// Draws the view. The last line of the view shows `keys`. `explained` has one line per key if the user asked for an
+/// explanation, and is empty otherwise.
 pub(super) fn draw(frame: &mut Frame<'_>, model: &Model, keys: &str, explained: Vec<String>) {
     let area = frame.area();
     let mut page = Page { frame, area, y: 0 };
@@ -40,7 +43,7 @@ pub(super) fn draw(frame: &mut Frame<'_>, model: &Model, keys: &str, explained: 
     page.over(explained);
 }
 
-/// Number of lines for each part of the view.
+/// Contents of each part of the view, and the number of lines of each chart.
 struct Parts {
     chart: usize,
     time: Vec<Line<'static>>,
@@ -54,8 +57,8 @@ struct Parts {
 }
 
 impl Parts {
-    /// Divides the terminal's lines among the parts. Head, current figures and keys come first; other parts follow by
-    /// importance.
+    /// Divides the lines of the terminal among the parts. The head, the current figures and the keys come first. The
+    /// other parts get the remaining lines in order of their importance.
     fn of(model: &Model, width: u16, height: usize) -> Self {
         let mut room = height.saturating_sub(2 + now(model).len() + 1);
         let mut take = |mut lines: Vec<Line<'static>>| {
@@ -74,7 +77,8 @@ impl Parts {
             model.notes.back().map_or_else(Line::default, |note| Line::from(format!("{:<LABEL$}{note}", "note")));
         let notes: Vec<Line<'static>> = std::iter::once(note.dim()).take(room.min(1)).collect();
         room -= notes.len();
-        // The list of steps always has the same height, so that the charts keep theirs while it grows.
+        // The list of steps grows during a run. It always gets the same number of lines, so that the height of the
+        // charts does not change.
         let most_steps = room.min(3 + room / 3);
         let steps = filled(steps(model, most_steps), most_steps);
         room -= most_steps;
@@ -83,7 +87,7 @@ impl Parts {
     }
 }
 
-/// Position of the next line.
+/// The area of the view, and the row in which the next line is drawn.
 struct Page<'p, 'f> {
     frame: &'p mut Frame<'f>,
     area: Rect,
@@ -106,7 +110,7 @@ impl Page<'_, '_> {
         }
     }
 
-    /// Draws a chart of the whole run: a title, labels of the vertical axis, and bars.
+    /// Draws a chart of the whole run: a title, bars, and the labels of the vertical axis.
     fn chart(&mut self, title: &str, height: usize, model: &Model, of: Of) {
         let Some(rect) = self.rect(height).filter(|rect| rect.height > 1) else { return };
         let width = usize::from(rect.width).saturating_sub(LABEL);
@@ -127,7 +131,7 @@ impl Page<'_, '_> {
         self.frame.render_widget(Text::from_iter(lines), Rect { y: rect.y + 1, height: rect.height - 1, ..rect });
     }
 
-    /// Draws lines over the end of the view, above its last line.
+    /// Draws lines on top of the lower part of the view. The last line of the view stays visible.
     fn over(&mut self, lines: Vec<String>) {
         let height = u16::try_from(lines.len()).unwrap_or(u16::MAX).min(self.area.height.saturating_sub(1));
         let (width, y) = (usize::from(self.area.width), self.area.y + self.area.height.saturating_sub(height + 1));
@@ -144,7 +148,7 @@ impl Page<'_, '_> {
     }
 }
 
-/// Describes the scale of a chart, its limit, and a value that it cuts.
+/// Describes a chart: its scale, its limit, and the largest value if the chart cuts it.
 fn about(axis: Axis, values: &[f64], limit: Option<f64>, of: Of) -> String {
     let most = values.iter().copied().filter(|v| v.is_finite()).fold(0.0, f64::max);
     let cut = axis.cut(most).map(|_| format!("cut, the largest value is {}", quantity(most, of.unit)));
@@ -154,12 +158,12 @@ fn about(axis: Axis, values: &[f64], limit: Option<f64>, of: Of) -> String {
     if all.is_empty() { String::new() } else { format!("  {}", all.join(", ")) }
 }
 
-/// Returns the length of the horizontal axis, seconds.
+/// Returns the length of the horizontal axis, seconds: the planned or the elapsed time, whichever is longer.
 fn whole_s(model: &Model) -> f64 {
     model.budget_s.max(model.start.elapsed().as_secs_f64()).max(1e-3)
 }
 
-/// Returns the labels of the horizontal axis, which all charts share: its start, middle and end.
+/// Returns the labels of the horizontal axis, which all charts share: the times at its start, middle and end.
 fn time_axis(model: &Model, width: u16) -> Option<Line<'static>> {
     let [middle, end] = [0.5, 1.0].map(|share| seconds(whole_s(model) * share));
     let room = usize::from(width).checked_sub(LABEL)?;
@@ -168,7 +172,7 @@ fn time_axis(model: &Model, width: u16) -> Option<Line<'static>> {
     Some(Line::from(format!("{:<LABEL$}0 s{:before$}{middle}{:after$}{end}", "time", "", "")).dim())
 }
 
-/// Function that returns the charted figure of a moment.
+/// The figure that a chart shows, as a function of a moment, and how it is drawn.
 #[derive(Clone, Copy)]
 struct Of {
     value: fn(&Moment) -> f64,
@@ -297,7 +301,7 @@ mod tests {
         drawn(&Model::new(String::new(), String::new(), 0.0), 80, 24);
     }
 
-    /// The conductor has not yet measured anything, or a new step begins: each part keeps its lines.
+    /// Each part keeps its lines before the first measurement, and when a new step begins.
     #[test]
     fn no_row_jumps_while_figures_come_and_go() {
         let mut full = model();

@@ -1,8 +1,8 @@
-//! Lines that fit: cut with an ellipsis, wrapped, or filled up to a fixed number.
+//! Fits lines to the screen: cuts them with an ellipsis, or adds empty lines up to a fixed number.
 
 use ratatui_core::text::{Line, Span};
 
-/// Width of the labels on the left; all bars and texts begin after it.
+/// Width of the labels at the left edge, in columns. All bars and texts begin to the right of them.
 pub(super) const LABEL: usize = 11;
 
 /// Cuts a line to a width. A cut line ends with an ellipsis.
@@ -21,7 +21,7 @@ pub(super) fn fit(line: Line<'static>, width: usize) -> Line<'static> {
     Line { spans, ..line }
 }
 
-/// Fills lines up to a fixed number, so that the parts below do not move.
+/// Cuts or extends a list of lines to a fixed number, so that the parts below it do not move.
 pub(super) fn filled(mut lines: Vec<Line<'static>>, number: usize) -> Vec<Line<'static>> {
     lines.resize(number, Line::default());
     lines

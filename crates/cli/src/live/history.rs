@@ -1,21 +1,22 @@
-//! The history of a run for the view, with at most as many moments as a screen can show. If a history has more moments,
-//! pairs of moments are merged, so that a week takes no more memory than a minute.
+//! The history of a run for the view: a list of moments (short periods, each with its figures). The list is at most as
+//! long as a screen can show. When the list becomes too long, pairs of neighbouring moments are merged. The history of
+//! a week thus takes no more memory than that of a minute.
 
-/// Maximum number of moments that are stored.
+/// Maximum number of moments in the history.
 const MAX_MOMENTS: usize = 512;
 
-/// A moment of a run. Unknown figures are stored as NaN.
+/// A short period of a run with its figures. Unknown figures are NaN.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) struct Moment {
-    /// Length in seconds.
+    /// Length of the period, seconds.
     pub(crate) seconds: f64,
     /// Completed requests per second.
     pub(crate) completed: f64,
-    /// Median response time in microseconds.
+    /// Median response time, microseconds.
     pub(crate) p50_us: f64,
-    /// 99th percentile of the response time in microseconds; for merged moments, the largest one.
+    /// 99th percentile of the response time, microseconds. For merged moments, the largest of their values.
     pub(crate) p99_us: f64,
-    /// Utilisation of the CPUs, if only counters are watched.
+    /// Utilisation of the server's CPUs, 0 to 1; used only by the charts of `watch`.
     pub(crate) cpu: f64,
 }
 
@@ -42,9 +43,9 @@ impl Moment {
 #[derive(Clone, Debug, Default)]
 pub(crate) struct History {
     moments: Vec<Moment>,
-    /// The incomplete newest moment, and the number of source moments in it.
+    /// The newest moment while it is incomplete, and the number of moments that were merged into it so far.
     open: Option<(Moment, u32)>,
-    /// Number of source moments in each stored moment; 0 means 1.
+    /// Number of measured moments in each stored moment; 0 means 1.
     each: u32,
 }
 
@@ -65,7 +66,7 @@ impl History {
         }
     }
 
-    /// Returns the whole history as at most `columns` moments.
+    /// Returns the whole history, merged into at most `columns` moments.
     pub(crate) fn in_columns(&self, columns: usize) -> Vec<Moment> {
         let each = self.moments.len().div_ceil(columns.max(1)).max(1);
         pairs(&self.moments, each)

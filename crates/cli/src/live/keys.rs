@@ -1,6 +1,6 @@
-//! The keys of the view.
+//! The keys of the full-screen view.
 
-/// Returns one line per key.
+/// Returns the explanation of the keys, one line per key.
 pub(super) fn lines(by_hand: bool) -> Vec<String> {
     let always = [
         ("q", "end the run and save what was measured"),

@@ -1,5 +1,5 @@
-//! The full-screen view of a run. The conductor's thread updates the state, and a separate thread draws it four times
-//! per second. Neither thread waits for the other.
+//! The full-screen view of a run. The thread that conducts the run updates the state, and a separate thread draws it
+//! four times per second. The drawing delays the conducting thread at most while the state is copied.
 
 mod axis;
 mod backend;
@@ -26,12 +26,12 @@ pub(crate) use sides::SideNow;
 #[cfg(test)]
 pub(crate) use sides::Uses;
 
-/// Time between two drawings.
+/// Time between two drawings of the view.
 const DRAW_EVERY: Duration = Duration::from_millis(250);
-/// Time between two checks if the run has ended.
+/// Longest time between two checks whether the run has ended.
 const LOOK: Duration = Duration::from_millis(50);
 
-/// State of a run, shared by the conductor and the view.
+/// State of a run, which the conducting thread and the view share.
 #[derive(Clone, Debug)]
 pub(crate) struct Shared(Arc<Mutex<Model>>);
 
@@ -47,15 +47,15 @@ impl Shared {
 
 #[derive(Debug, Default)]
 struct Flags {
-    /// True if the run has ended.
+    /// True if the run has ended, so that the view must end, too.
     end: AtomicBool,
-    /// True if the user asked to end the run.
+    /// True if the user has asked to end the run.
     quit: AtomicBool,
-    /// Number of steps by which the user raised the rate, minus the number of steps down.
+    /// Number of times that the user raised the rate, minus the number of times that the user lowered it.
     steps: AtomicI32,
 }
 
-/// Factor of one step of the rate, and maximum number of steps in each direction.
+/// Factor by which one key press raises or lowers the rate, and maximum number of steps in each direction.
 const STEP: f64 = 1.1;
 const MOST_STEPS: i32 = 48;
 
@@ -70,7 +70,7 @@ impl Flags {
     }
 }
 
-/// The view on the screen. Dropping the view restores the terminal.
+/// Handle of the view on the screen. Dropping this handle ends the view and restores the terminal.
 #[derive(Debug)]
 pub(crate) struct View {
     flags: Arc<Flags>,
@@ -78,7 +78,7 @@ pub(crate) struct View {
 }
 
 impl View {
-    /// Takes over the terminal and starts to draw. Returns `None` if the terminal is not available.
+    /// Takes over the terminal and starts the thread that draws. Returns `None` if the terminal is not available.
     pub(crate) fn begin(shared: &Shared) -> Option<Self> {
         give_back_in_a_panic();
         let taken = FullScreen::take().ok()?;
@@ -92,12 +92,12 @@ impl View {
         Some(Self { flags, thread: Some(thread) })
     }
 
-    /// Returns the factor by which the user changed the planned rate.
+    /// Returns the factor by which the user has changed the planned rate.
     pub(crate) fn factor(&self) -> f64 {
         self.flags.factor()
     }
 
-    /// Returns true if the user asked to end the run.
+    /// Returns true if the user has asked to end the run.
     pub(crate) fn quits(&self) -> bool {
         self.flags.quit.load(Ordering::Relaxed)
     }
@@ -106,7 +106,7 @@ impl View {
 impl Drop for View {
     fn drop(&mut self) {
         self.flags.end.store(true, Ordering::Relaxed);
-        // If the thread panics, its panic hook restores the terminal.
+        // If the drawing thread panics, the panic hook has already restored the terminal.
         self.thread.take().into_iter().for_each(|thread| drop(thread.join()));
         sys::terminal::give_back();
     }
@@ -124,13 +124,13 @@ fn give_back_in_a_panic() {
     });
 }
 
-/// The thread that draws.
+/// State of the thread that draws the view.
 struct Painter {
     taken: FullScreen,
     terminal: Terminal<backend::Ansi>,
     shared: Shared,
     flags: Arc<Flags>,
-    /// State at the moment when the user paused the view.
+    /// State of the run when the user paused the view; `None` while the view is not paused.
     frozen: Option<Model>,
     /// True if the user may change the rate.
     by_hand: bool,
@@ -145,13 +145,13 @@ impl Painter {
             if Instant::now() >= due {
                 due = Instant::now() + DRAW_EVERY;
                 if self.paint().is_err() {
-                    // If the terminal is closed, SIGHUP ends the run.
+                    // Drawing fails if the terminal was closed. In that case, SIGHUP ends the run.
                     return;
                 }
             }
             match self.taken.key(LOOK) {
                 Some(b'q' | b'Q') => self.flags.quit.store(true, Ordering::Relaxed),
-                // The keys of + and - without shift also work.
+                // The keys of + and - also work with the other state of the shift key: as = and _.
                 Some(b'+' | b'=') if self.by_hand => self.flags.step(1),
                 Some(b'-' | b'_') if self.by_hand => self.flags.step(-1),
                 Some(b'?' | b'h') => self.explains = !self.explains,
@@ -170,7 +170,7 @@ impl Painter {
         self.terminal.draw(|frame| draw::draw(frame, &model, &keys, explained)).map(|_| ())
     }
 
-    /// Judges the run so far. The conductor does not wait for this judgement.
+    /// Judges the trials so far. The conducting thread does not wait for this judgement.
     fn judge(&self) {
         let unjudged = self.shared.lock().unjudged.take();
         if let Some(mut run) = unjudged {
@@ -184,7 +184,7 @@ impl Painter {
 
     fn keys(&self) -> String {
         let rate = self.shared.lock().rate.filter(|_| self.by_hand);
-        // The text fits into 80 columns, like the other lines.
+        // Like all other lines, the text fits into 80 columns.
         let rate = rate.map(|rate| format!("   + - rate {}", quantity(rate * self.flags.factor(), Unit::PerSecond)));
         let keys = match (self.taken.has_keys(), self.flags.quit.load(Ordering::Relaxed), self.frozen.is_some()) {
             (_, true, _) => return "ending: the measurements are saved".into(),

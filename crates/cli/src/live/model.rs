@@ -1,4 +1,4 @@
-//! What is known about a run in progress, for the view and the metrics. The conductor's thread updates this state a few
+//! The current state of a run, for the view and the metrics. The thread that conducts the run updates this state a few
 //! times per second.
 
 use std::collections::{BTreeMap, VecDeque};
@@ -11,58 +11,58 @@ use run::{Device, ErrorKind, Run, Side, Tick, TickDetail, Trial};
 use super::history::{History, Moment};
 use super::sides::{CpuKinds, SideNow};
 
-/// Maximum number of stored steps, and of stored notes.
+/// Maximum number of stored lines about steps, and of stored notes.
 const MOST_LINES: usize = 50;
-/// Minimum time between the two states from which a rate is computed, seconds.
+/// Minimum time between two states from which a rate is computed, seconds.
 const APART_S: f64 = 0.15;
 
-/// State of a running run; see the module documentation.
+/// State of a run in progress (see the module documentation).
 #[derive(Clone, Debug)]
 pub(crate) struct Model {
-    /// Command and target.
+    /// Command and target of the run.
     pub(crate) title: String,
     pub(crate) start: Instant,
     /// Expected length of the whole run in seconds; 0 if unknown.
     pub(crate) budget_s: f64,
-    /// True for `watch`: the load is external, so that only counters are known.
+    /// True for `watch`, which generates no load, so only counters are known.
     pub(crate) watches: bool,
-    /// Planned rate per second of an open loop, if the user may change it.
+    /// Planned rate of an open loop, requests per second, if the user may change it during the run.
     pub(crate) rate: Option<f64>,
     /// The current step, its start, and its expected length in seconds.
     pub(crate) step: (String, Instant, f64),
-    /// Number of trials that ended.
+    /// Number of trials that have ended.
     pub(crate) trials: usize,
     pub(crate) history: History,
-    /// The newest complete moment.
+    /// The newest complete moment; `None` before the first one of a step.
     pub(crate) moment: Option<Moment>,
     /// Newest state of the current trial.
     pub(crate) now: LiveProgress,
-    /// Counts of the steps before the current one.
+    /// Counts of all steps before the current one.
     past: Totals,
-    /// State at the beginning of the current moment.
+    /// Counts at the beginning of the current moment.
     since: (Tick, TickDetail),
-    /// Failures in trials that ended.
+    /// Failed requests in trials that have ended, by kind of failure.
     failed: BTreeMap<ErrorKind, u64>,
-    /// Responses with an unexpected status in trials that ended, by the name of the status.
+    /// Responses with an unexpected status in trials that have ended, by the name of the status.
     unexpected: BTreeMap<String, u64>,
-    /// Newest samples of both sides (client first), and true if both are on one host.
+    /// Newest samples of both sides (clients first), and true if clients and server are on one host.
     pub(crate) sides: Vec<SideNow>,
     pub(crate) one_host: bool,
-    /// Client hosts with their utilisation, if there are several.
+    /// Name and CPU utilisation of each client host. Empty if there is only one client host.
     pub(crate) client_hosts: Vec<(String, f64)>,
-    /// Devices by utilisation, busiest first.
+    /// Devices sorted by utilisation, the busiest first.
     pub(crate) busiest: Vec<Device>,
-    /// Heading of the steps so far, and one line per step.
+    /// Heading of the list of steps, and one line per finished step.
     pub(crate) steps_head: String,
     pub(crate) steps: VecDeque<String>,
     pub(crate) notes: VecDeque<String>,
-    /// The run so far, until the view's thread judges it.
+    /// The run so far. The view's thread takes it out to judge it.
     pub(crate) unjudged: Option<Box<Run>>,
-    /// True for `find`, which has a capacity and a suspect so far.
+    /// True for `find`, which shows the capacity and the suspected bottleneck so far.
     pub(crate) searches: bool,
-    /// Maximum 99th percentile of the response time, microseconds, as soon as it is known.
+    /// Limit on the 99th percentile of the response time, microseconds; `None` until it is known.
     pub(crate) limit_us: Option<f64>,
-    /// Capacity and bottleneck according to the trials so far; empty before the first trial.
+    /// Capacity and bottleneck according to the trials so far. Empty before the first trial.
     pub(crate) so_far: Vec<AnswerLine>,
 }
 
@@ -98,18 +98,18 @@ impl Model {
         }
     }
 
-    /// Records that a phase begins.
+    /// Records that a step of the run begins.
     pub(crate) fn phase(&mut self, name: &str, expected_s: f64) {
         self.past = self.totals();
         self.step = (run::visible(name).into_owned(), Instant::now(), expected_s);
         self.now = LiveProgress::default();
-        // Figures of the step before would look like figures of this step.
+        // Figures of the previous step would look like figures of the new step.
         self.moment = None;
         self.since = Default::default();
     }
 
-    /// Records the progress of the current trial. The rate of the generator alone, without the server, would flatten the
-    /// charts.
+    /// Records the progress of the current trial. Ignores the trial that measures the generator without a server,
+    /// because its high rate would flatten the charts.
     pub(crate) fn progress(&mut self, now: LiveProgress) {
         if self.step.0 == lab::GENERATOR_ALONE {
             return;
@@ -154,7 +154,7 @@ impl Model {
         ))
     }
 
-    /// Records the newest samples of both sides. A side without a new sample keeps its older one.
+    /// Records the newest samples of both sides. If a side has no new sample, its previous sample stays.
     pub(crate) fn see(&mut self, clients: &[Side], server: Option<&Side>) {
         let of_server = server.map(|side| SideNow::of("server", side)).filter(|now| now.cpu.is_some());
         let sides: Vec<SideNow> = SideNow::of_clients(clients).into_iter().chain(of_server).collect();
@@ -172,7 +172,7 @@ impl Model {
         self.busiest = all.into_iter().take(MOST_LINES).collect();
     }
 
-    /// Records that a trial ended, with its line and its failures.
+    /// Records that a trial has ended: its line in the list of steps, and its failures.
     pub(crate) fn trial(&mut self, trial: &Trial, line: &str) {
         self.trials += 1;
         for (kind, n) in &trial.tally.errors.0 {
@@ -187,7 +187,7 @@ impl Model {
         keep(&mut self.steps, line);
     }
 
-    /// Returns the counts of the whole run until now, without those of the generator alone.
+    /// Returns the counts of the whole run so far, without those of the trial that measures only the generator.
     pub(crate) fn totals(&self) -> Totals {
         let (tick, detail) = (&self.now.tick, self.now.detail.clone());
         let mut sum = self.past.clone();
@@ -199,7 +199,8 @@ impl Model {
         keep(&mut self.notes, sentence);
     }
 
-    /// Returns the responses of the whole run with an unexpected status by status, the most frequent first.
+    /// Returns the responses of the whole run with an unexpected status: the name and the number of each status, the
+    /// most frequent first.
     pub(crate) fn unexpected(&self) -> Vec<(String, u64)> {
         let mut all = self.unexpected.clone();
         for (status, n) in &self.now.detail.unexpected_statuses {
@@ -211,7 +212,7 @@ impl Model {
         all
     }
 
-    /// Returns the failures of the whole run by kind, the most frequent first.
+    /// Returns the failures of the whole run: each kind with its number, the most frequent first.
     pub(crate) fn errors(&self) -> Vec<(ErrorKind, u64)> {
         let mut all = self.failed.clone();
         for (kind, n) in &self.now.detail.errors.0 {
@@ -224,7 +225,7 @@ impl Model {
     }
 }
 
-/// Counts of a run.
+/// Counts of requests and responses of a run.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(crate) struct Totals {
     pub(crate) sent: u64,
@@ -233,14 +234,14 @@ pub(crate) struct Totals {
 }
 
 impl Totals {
-    /// Adds other counts.
+    /// Adds the counts of `other` to these.
     pub(crate) fn add(&mut self, other: &Self) {
         self.sent = self.sent.saturating_add(other.sent);
         self.completed = self.completed.saturating_add(other.completed);
         self.detail.merge(&other.detail);
     }
 
-    /// Returns the difference to earlier counts.
+    /// Returns the difference between these counts and earlier ones.
     pub(crate) fn since(&self, earlier: &Self) -> Self {
         Self {
             sent: self.sent.saturating_sub(earlier.sent),

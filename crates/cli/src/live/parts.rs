@@ -1,4 +1,4 @@
-//! Lines of the view, one function per part.
+//! Lines of the full-screen view. Each part of the view has its own function.
 
 use ratatui_core::style::{Color, Stylize as _};
 use ratatui_core::text::{Line, Span};
@@ -17,12 +17,12 @@ const HOSTS: usize = 5;
 /// Maximum number of busy devices that are named.
 const DEVICES: usize = 3;
 
-/// Formats the label of a part.
+/// Formats the label of a part with the width of the label column.
 fn label(text: &str) -> Span<'static> {
     Span::from(format!("{text:<LABEL$}"))
 }
 
-/// Draws the command, the elapsed time and the remaining time.
+/// Draws the title of the view: the command with its target, the elapsed time, and the remaining time if it is known.
 pub(super) fn title(model: &Model, width: u16) -> Line<'static> {
     let gone = model.start.elapsed().as_secs_f64();
     let time = match model.budget_s {
@@ -39,7 +39,7 @@ pub(super) fn title(model: &Model, width: u16) -> Line<'static> {
     Line::from(vec![Span::from(format!("{name:<room$}  ")).bold(), Span::from(time)])
 }
 
-/// Draws the capacity and the suspected bottleneck according to the trials so far, each on a fixed number of lines.
+/// Draws the capacity and the suspected bottleneck according to the trials so far. Each takes a fixed number of lines.
 pub(super) fn so_far(model: &Model, width: u16, lines_each: usize) -> Vec<Line<'static>> {
     let parts = if model.searches { &["so far", "suspect"][..] } else { &[] };
     let width = usize::from(width).saturating_sub(LABEL);
@@ -50,8 +50,8 @@ pub(super) fn so_far(model: &Model, width: u16, lines_each: usize) -> Vec<Line<'
     parts.iter().enumerate().flat_map(part).collect()
 }
 
-/// Wraps an answer into a fixed number of lines. The rest of a longer answer follows on the last line, which the view
-/// cuts with an ellipsis.
+/// Wraps the capacity or the bottleneck into a fixed number of lines. If the text is longer, its rest is appended to
+/// the last line, which the view cuts with an ellipsis.
 fn answer(name: &str, line: &AnswerLine, width: usize, lines_each: usize) -> Vec<Line<'static>> {
     let text = format!("{} {}", run::visible(&line.value), run::visible(&line.detail));
     let mut rows = report::wrap(text.trim(), width);
@@ -67,7 +67,7 @@ fn answer(name: &str, line: &AnswerLine, width: usize, lines_each: usize) -> Vec
     filled(rows.into_iter().enumerate().map(of_row).collect(), lines_each)
 }
 
-/// Draws the distribution of the current trial's response times.
+/// Draws the distribution of the current trial's response times, with one line for each range of times.
 pub(super) fn spread(model: &Model) -> Vec<Line<'static>> {
     let ranges = ranges(&model.now.detail.responses);
     let most = ranges.iter().map(|(_, share)| *share).fold(0.0, f64::max);
@@ -97,7 +97,7 @@ fn no_answers() -> Line<'static> {
     Line::from(vec![label("latency"), Span::from("no answers in this step yet")]).dim()
 }
 
-/// Draws the current step and its phase.
+/// Draws the number and name of the current step, its phase (such as warm-up) and its time.
 pub(super) fn step(model: &Model) -> Line<'static> {
     let (name, began, expected_s) = &model.step;
     let gone = began.elapsed().as_secs_f64();
@@ -112,7 +112,7 @@ pub(super) fn step(model: &Model) -> Line<'static> {
     Line::from(format!("step {}: {name}{phase}, {}{of}", model.trials + 1, seconds(gone)))
 }
 
-/// Formats whole seconds, or minutes and seconds.
+/// Formats a time: in seconds, in minutes and seconds, or in hours and minutes.
 pub(super) fn seconds(s: f64) -> String {
     match s {
         s if s < 10.0 => format!("{s:.1} s"),
@@ -122,7 +122,7 @@ pub(super) fn seconds(s: f64) -> String {
     }
 }
 
-/// Draws the figures of the newest moment.
+/// Draws the current rate, response times and counts.
 pub(super) fn now(model: &Model) -> Vec<Line<'static>> {
     if model.watches {
         return Vec::new();
@@ -149,7 +149,8 @@ pub(super) fn now(model: &Model) -> Vec<Line<'static>> {
     ))]
 }
 
-/// Draws the CPU time by kind (once if both sides share a host) and the CPU use of each side's processes.
+/// Draws each host's CPU time by kind, and the resources that each side's processes use. A host that both sides share
+/// has one line.
 pub(super) fn cpu(model: &Model) -> Vec<Line<'static>> {
     if model.sides.is_empty() {
         return filled(vec![Line::from(format!("{:<LABEL$}no counters yet", "CPU")).dim()], 2);
@@ -166,8 +167,8 @@ pub(super) fn cpu(model: &Model) -> Vec<Line<'static>> {
     lines
 }
 
-/// Draws the utilisation of each client host, busiest first. The CPU bar above this line describes the first of these
-/// hosts.
+/// Draws the CPU utilisation of each client host, the busiest first. The bar of the client's CPU above this line
+/// belongs to the busiest host.
 fn client_hosts(model: &Model) -> Option<Line<'static>> {
     let mut hosts: Vec<&(String, f64)> = model.client_hosts.iter().collect();
     hosts.sort_by(|a, b| b.1.total_cmp(&a.1));
@@ -202,7 +203,7 @@ fn uses(side: &SideNow) -> String {
     let uses = &side.uses;
     let cpus = uses.cpus.map(|cpus| format!("{cpus:.2} CPUs"));
     let memory = uses.memory.map(|bytes| quantity(bytes, Unit::Bytes));
-    // The texts of both sides must fit into one line of 80 columns.
+    // The texts about both sides must together fit into a line of 80 columns.
     let descriptors = uses.descriptors.filter(|_| side.role == "server").map(|n| format!("{n:.0} open files"));
     let all: Vec<String> = cpus.into_iter().chain(memory).chain(descriptors).collect();
     format!("{} {}", side.role, if all.is_empty() { "unknown".into() } else { all.join(", ") })
@@ -227,7 +228,7 @@ pub(super) fn devices(model: &Model) -> Vec<Line<'static>> {
     filled(model.busiest.iter().take(DEVICES).enumerate().map(line).collect(), DEVICES)
 }
 
-/// Draws the failures of the whole run by kind.
+/// Draws the failed requests and unexpected responses of the whole run, by kind.
 pub(super) fn errors(model: &Model) -> Line<'static> {
     if model.watches {
         return Line::from(format!("{:<LABEL$}unknown: only the load generator counts them", "errors")).dim();
@@ -241,7 +242,7 @@ pub(super) fn errors(model: &Model) -> Line<'static> {
     Line::from(format!("{:<LABEL$}{}", "errors", told.join(", "))).fg(Color::Red)
 }
 
-/// Draws the newest steps with their heading.
+/// Draws the newest lines of the list of steps, with its heading. `most` is the maximum number of lines.
 pub(super) fn steps(model: &Model, most: usize) -> Vec<Line<'static>> {
     if model.steps.is_empty() || most < 2 {
         return Vec::new();

@@ -1,4 +1,5 @@
-//! Figures of the newest counter samples for the view: CPU time by kind, use by processes, busiest devices.
+//! Figures of the newest counter samples for the view: CPU time by kind, resources that the processes use, and the
+//! busiest devices.
 
 use run::{Side, Window};
 
@@ -7,11 +8,11 @@ use run::{Side, Window};
 pub(crate) struct CpuKinds {
     pub(crate) user: f64,
     pub(crate) system: f64,
-    /// Hardware and soft interrupts.
+    /// Share of hardware and software interrupts.
     pub(crate) interrupts: f64,
-    /// Time taken by the hypervisor (steal).
+    /// Share that the hypervisor gave to other virtual machines (steal).
     pub(crate) stolen: f64,
-    /// Time of waiting for a disk, which is part of idle time.
+    /// Share of waiting for a disk. It is a part of the idle time.
     pub(crate) waiting: f64,
 }
 
@@ -29,25 +30,25 @@ impl CpuKinds {
         })
     }
 
-    /// Returns the share that is not idle.
+    /// Returns the share of CPU time that is not idle.
     pub(crate) fn busy(&self) -> f64 {
         self.user + self.system + self.interrupts + self.stolen
     }
 }
 
-/// Resources that the processes of a side use.
+/// Resources that the processes of one side use.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(crate) struct Uses {
-    /// CPU time in CPUs.
+    /// CPU time per second, in CPUs.
     pub(crate) cpus: Option<f64>,
-    /// Resident memory in bytes.
+    /// Resident memory, bytes.
     pub(crate) memory: Option<f64>,
-    /// Open file descriptors.
+    /// Number of open file descriptors.
     pub(crate) descriptors: Option<f64>,
 }
 
 impl Uses {
-    /// Returns the sum over all hosts of a side.
+    /// Returns the sums of these resources and those on another host of the same side.
     fn with(self, other: &Self) -> Self {
         let sum = |a: Option<f64>, b: Option<f64>| a.into_iter().chain(b).reduce(|a, b| a + b);
         Self {
@@ -75,7 +76,7 @@ impl Uses {
     }
 }
 
-/// Current state of a side.
+/// Current state of one side: the clients or the server.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(crate) struct SideNow {
     /// Role of the side: `client` or `server`.
@@ -89,7 +90,8 @@ impl SideNow {
         Self { role, cpu: CpuKinds::of(side), uses: Uses::of(side) }
     }
 
-    /// Returns the clients' side: the CPU of the busiest host, and the use by processes on all hosts.
+    /// Returns the state of the clients' side: CPU times of the busiest host, and resources of the processes on all
+    /// hosts.
     pub(crate) fn of_clients(hosts: &[Side]) -> Option<Self> {
         let all = hosts.iter().map(|side| Self::of("client", side)).filter(|host| host.cpu.is_some());
         all.reduce(|a, b| {

@@ -1,18 +1,20 @@
-//! The distribution of the current trial's response times, and a scale that one outlier does not flatten.
+//! The distribution of the current trial's response times, and a scale for charts that a single outlier does not
+//! flatten.
 
 use report::{Unit, quantity};
 use run::CoarseHist;
 
-/// Number of ranges of response times.
+/// Number of ranges into which the response times are divided.
 const RANGES: i32 = 6;
-/// Maximum number of ranges, including that of slower responses.
+/// Maximum number of ranges, including the one for slower responses.
 pub(super) const MAX_RANGES: usize = RANGES as usize + 1;
-/// Share of the values that the scale must show, and factor beyond the scale from which a value counts as an outlier.
+/// Share of the values that the scale must show completely, and factor above this scale from which a value counts as an
+/// outlier.
 const USUAL: f64 = 0.95;
 const OUTLIER: f64 = 3.0;
 
-/// Returns the upper ends of ranges of response times in microseconds, each with its share of the responses. The last
-/// range has no upper end.
+/// Divides the response times into ranges. Returns the upper end of each range in microseconds, and its share of the
+/// responses. The last range may have no upper end.
 pub(super) fn ranges(responses: &CoarseHist) -> Vec<(Option<f64>, f64)> {
     let (Some(low), Some(high)) = (responses.quantile_us(0.0), responses.quantile_us(0.999)) else { return Vec::new() };
     let (low, high) = (low.max(1e-3), high.max(1e-3));
@@ -28,19 +30,20 @@ pub(super) fn ranges(responses: &CoarseHist) -> Vec<(Option<f64>, f64)> {
     all
 }
 
-/// Blocks of growing height: eighths of a line.
+/// Block characters of growing height, in steps of an eighth of a line.
 pub(super) const EIGHTHS: [char; 9] = [' ', '▁', '▂', '▃', '▄', '▅', '▆', '▇', '█'];
 
-/// Width of the text with the shortest and the longest response time: `9.99 ms to 999 ms`.
+/// Width of the text with the shortest and the longest response time, such as `9.99 ms to 999 ms`, in columns.
 const ENDS_WIDTH: usize = 18;
 
-/// Returns a histogram as one line of blocks, and its ends as text; together at most this many columns. The line runs
-/// from the shortest response time to the longest one, without the extreme 0.1 % at both ends. Each column stands for
-/// times that are longer by the same factor than those of the column before it. A column with any response is visible.
+/// Returns a histogram as one line of blocks, and the text of its two ends. Together they take at most `columns`
+/// columns. The line runs from the 0.1 % quantile to the 99.9 % quantile of the response times, and more extreme times
+/// count at its ends. The scale is logarithmic: each column stands for times that are longer by the same factor. A
+/// column with any response is visible.
 pub(super) fn strip(responses: &CoarseHist, columns: usize) -> Option<(String, String)> {
     let (low_us, high_us) = (responses.quantile_us(0.001)?, responses.quantile_us(0.999)?);
     let ends = format!("{} to {}", quantity(low_us, Unit::Micros), quantity(high_us, Unit::Micros));
-    // The text has a fixed width, so that the length of the bar does not change with the times.
+    // The text has a fixed width. The length of the bar therefore does not change with the times.
     let room = columns.checked_sub(1 + ENDS_WIDTH)?;
     let bucket = |us: f64| CoarseHist::bucket((us * 1e3) as u64);
     let (first, last) = (bucket(low_us), bucket(high_us).max(bucket(low_us)));
@@ -57,7 +60,7 @@ pub(super) fn strip(responses: &CoarseHist, columns: usize) -> Option<(String, S
     (most > 0.0).then_some((blocks, ends))
 }
 
-/// Returns the share of the responses up to a time, as precise as the buckets allow.
+/// Returns the share of the responses that took at most `us` microseconds, as precisely as the buckets allow.
 fn share_within(responses: &CoarseHist, us: f64) -> f64 {
     let bucket = CoarseHist::bucket((us * 1e3) as u64);
     let (below, all) = responses.counts().fold((0.0, 0.0), |(below, all), (at, n)| {
@@ -66,13 +69,13 @@ fn share_within(responses: &CoarseHist, us: f64) -> f64 {
     if all > 0.0 { below / all } else { 0.0 }
 }
 
-/// Returns the name of a range.
+/// Returns the name of a range of response times.
 pub(super) fn name(end_us: Option<f64>) -> String {
     end_us.map_or_else(|| "slower".into(), |us| format!("to {}", quantity(us, Unit::Micros)))
 }
 
-/// Returns the value that fills a column: the largest value, or a smaller one if only a few columns are far above the
-/// others.
+/// Returns the value that fills a chart's whole height: the largest value, or a smaller one if only a few values are
+/// far above the others.
 pub(super) fn scale(values: &[f64]) -> f64 {
     let mut known: Vec<f64> = values.iter().copied().filter(|v| v.is_finite()).collect();
     known.sort_by(f64::total_cmp);
@@ -84,7 +87,7 @@ pub(super) fn scale(values: &[f64]) -> f64 {
     }
 }
 
-/// Returns the values stretched to at least this many columns. If there are fewer values, each value is repeated.
+/// Stretches a list of values to at least `columns` entries, by repeating each value.
 pub(super) fn stretched(values: &[f64], columns: usize) -> Vec<f64> {
     let columns = columns.max(values.len());
     (0..columns).filter_map(|i| values.get(i * values.len() / columns.max(1)).copied()).collect()

@@ -1,6 +1,6 @@
-//! Web applications in Python, Go, JavaScript and Java, each with one known limit. `find` must name the known limit of
-//! an application or report that it does not know the limit. `find` must not call any other limit sure or proven. The
-//! sources are in `applications/`.
+//! Tests with web applications in Python, Go, JavaScript and Java, each with one known limit. `find` must name this
+//! limit or report that it does not know the limit. It must not call any other limit sure or proven. The sources are in
+//! `applications/`.
 
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
@@ -10,20 +10,20 @@ use testkit::{
     ChildProcess, OtherPrograms, alone_with_release, bottleneck, first_line, json, num, program, skip, verdict,
 };
 
-/// Confidence above which a verdict counts as sure.
+/// Confidence from which a verdict counts as sure.
 const SURE: f64 = 0.9;
 
-/// An application and the correct verdicts on the application.
+/// An application, and the verdicts on it that are correct.
 struct Application {
-    /// Language of the application. A program of this name must be installed.
+    /// Language of the application. A program that runs or builds this language must be installed.
     language: Language,
-    /// Limit built into the application, which gets its name as an argument.
+    /// Name of the limit that the application has. The application gets this name as an argument.
     limit: &'static str,
     /// IDs of the correct verdicts.
     right: &'static [&'static str],
-    /// True if only one request at a time uses the CPU.
+    /// True if the application uses the CPU for only one request at a time.
     serial: bool,
-    /// Further flags of `find`.
+    /// Further flags for `find`.
     flags: &'static [&'static str],
 }
 
@@ -45,7 +45,7 @@ impl Language {
         }
     }
 
-    /// Returns the command that starts the application. If the language needs a build, builds the application first.
+    /// Returns the command that starts the application. Builds the application first if the language needs a build.
     fn command(self, installed: &Path, build_dir: &Path) -> Command {
         let source = |name: &str| Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/alone/applications").join(name);
         let run = |name: &str| {
@@ -62,7 +62,7 @@ impl Language {
     }
 }
 
-/// Builds a Go program and returns the path of the executable.
+/// Builds a Go program, and returns the path of the executable.
 fn built(go: &Path, source: &Path, build_dir: &Path) -> PathBuf {
     let file = build_dir.join("app");
     let build = Command::new(go).env("GOTOOLCHAIN", "local").args(["build", "-o"]).arg(&file).arg(source).output();

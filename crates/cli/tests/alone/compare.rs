@@ -13,8 +13,8 @@ fn text(output: &Output) -> String {
     String::from_utf8_lossy(&output.stdout).into_owned() + &String::from_utf8_lossy(&output.stderr)
 }
 
-/// Creates two runs with twelve windows each. The second run has 0.52 of the first run's throughput. The runs are
-/// generated, because a live server cannot be slowed by an exact share.
+/// Creates two stored runs with twelve windows each. The second run has 52 % of the first run's throughput. Its file is
+/// made from that of the first run, because no live server can be slowed by an exact share.
 fn two_runs(dir: &Path) -> [String; 2] {
     let server = testkit::serve(Path::new(env!("CARGO_BIN_EXE_loadline")), 0, &[]);
     let (url, old) = (format!("http://{}/", server.addr), dir.join("old"));
@@ -43,7 +43,7 @@ fn a_regression_beyond_the_threshold_exits_with_1() {
     };
     let (status, said) = code(&[old, new]);
     assert!(status == Some(1) && said.contains("Regression: "), "{said}");
-    // On a busy machine a figure may stay undecided, but no regression may be found.
+    // If other programs use the machine, a figure may be undecided, but no figure may have become worse.
     let lenient = ["--threshold", "99%", "--undecided", "pass"];
     assert_eq!(code(&[&[old, new], &lenient[..]].concat()).0, Some(0));
     let (status, said) = code(&[back.0, back.1, "--undecided", "pass"]);
@@ -83,8 +83,8 @@ fn a_regression_beyond_the_threshold_exits_with_1() {
     assert!(status == Some(2) && said.contains("needs the name of a baseline"), "{said}");
 }
 
-/// One server sleeps 2 ms per request in each of its two workers, the other server 3 ms. The searches of both servers
-/// have the same objective.
+/// One server sleeps 2 ms per request in each of its two workers, the other server 3 ms. Both searches have the same
+/// objective.
 #[test]
 fn capacities_of_two_live_servers_are_compared() {
     let _alone = testkit::alone();
@@ -107,7 +107,7 @@ fn capacities_of_two_live_servers_are_compared() {
     assert!(found["verdict"] == "slower" && found["regression"] == true, "{found}");
 }
 
-/// The page is long, so that the cost of encrypting it exceeds disturbances by other programs.
+/// The page is long, so the cost of encrypting it is larger than disturbances by other programs.
 #[test]
 fn the_cost_of_tls_is_measured_by_comparing_http_and_https() {
     let test = "compare http:// https://";
@@ -136,7 +136,7 @@ fn the_cost_of_tls_is_measured_by_comparing_http_and_https() {
     assert!(none.status.code() == Some(2) && text(&none).contains("https://HOST:PORT/PATH"), "{}", text(&none));
 }
 
-/// Ctrl-C is sent in the middle of the comparison. The measurements until then are compared, and the exit status
+/// Ctrl-C is sent in the middle of the comparison. The windows measured by then are compared, and the exit status
 /// reports the interruption.
 #[test]
 fn an_interrupted_comparison_of_live_servers_ends_as_one() {
@@ -158,24 +158,24 @@ fn an_interrupted_comparison_of_live_servers_ends_as_one() {
     assert!(said.contains("ended early") || said.contains("nothing to compare"), "{said}");
 }
 
-/// Returns a command whose server is killed after a few seconds.
+/// Returns a command that starts a server and kills it after `after_s` seconds.
 fn dying(port: u16, after_s: f64) -> String {
     let program = env!("CARGO_BIN_EXE_loadline");
     format!("{program} serve --listen 127.0.0.1:{port} & server=$!; sleep {after_s}; kill -9 $server; sleep 60")
 }
 
-/// Way in which a server fails after answering well at first.
+/// Way in which a server fails after it has answered well for some time.
 #[derive(Clone, Copy, Debug)]
 enum Turn {
     /// Each response has status 500.
     Failing,
-    /// No connection is accepted, and the open ones are closed.
+    /// No connection is accepted, and the open connections are closed.
     Closed,
-    /// Connections stay open without a response.
+    /// Connections stay open, but no response comes.
     Silent,
 }
 
-/// Starts a server at a free port, which fails after this many responses.
+/// Starts a server at a free port. The server fails after `after` responses.
 fn turning(turn: Turn, after: usize) -> std::net::SocketAddr {
     use std::io::{Read as _, Write as _};
     let listener = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
@@ -262,14 +262,14 @@ fn unpinned(work_us: u32) -> testkit::Running {
     testkit::Running::start(command, port, tempfile::tempdir().unwrap())
 }
 
-/// Returns the CPUs that a process may use, in the kernel's format.
+/// Returns the list of CPUs that a process may use, in the kernel's format.
 fn cpus_of(pid: u32) -> String {
     let status = std::fs::read_to_string(format!("/proc/{pid}/status")).unwrap();
     status.lines().find_map(|line| line.strip_prefix("Cpus_allowed_list:")).unwrap().trim().to_owned()
 }
 
-/// On a machine with fewer than four cores the figures mean little, but both servers run at the same time and swap
-/// their CPUs.
+/// With fewer than four CPUs, the measured figures mean little. Even then, both servers must run at the same time and
+/// swap their CPUs.
 #[test]
 fn both_servers_run_at_once_and_get_back_the_cpus_that_they_had() {
     let _alone = testkit::alone();
@@ -290,8 +290,8 @@ fn both_servers_run_at_once_and_get_back_the_cpus_that_they_had() {
     let cpu = found["comparisons"].as_array().unwrap().iter().find(|c| c["figure"] == "server CPU per request");
     assert!(cpu.is_some_and(|cpu| cpu["ratio"].as_f64().is_some_and(|ratio| ratio > 1.4)), "{found}");
     assert_eq!([cpus_of(a.pid()), cpus_of(b.pid())], [before.clone(), before.clone()]);
-    // A comparison that is killed leaves the servers restricted to a part of their CPUs. The next command gives all
-    // CPUs back to the servers.
+    // A comparison that is killed leaves each server restricted to a part of its CPUs. The next command must give both
+    // servers all their CPUs back.
     let mut command = Command::new(env!("CARGO_BIN_EXE_loadline"));
     let mut killed = command.arg("compare").args(forced).stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap();
     testkit::eventually(|| (cpus_of(a.pid()) != before).then_some(()));

@@ -1,6 +1,6 @@
-//! The experiment must refute a verdict from wrong counters. A real experiment runs on a server whose CPU is full; then
-//! the counters of client and server are exchanged. `judge` then names the wrong side, and the levers of the experiment
-//! must refute this verdict.
+//! The experiment must refute a verdict that follows from wrong counters. A real experiment runs on a server whose CPU
+//! is full. Then the test exchanges the counters of the client and the server in the stored run. From these counters,
+//! `judge` names the wrong side, which the levers of the experiment must refute.
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
@@ -9,24 +9,24 @@ use std::process::Command;
 use serde_json::Value;
 use testkit::{alone_with_release, bottleneck, json, num, recording, serve, verdict};
 
-/// Counters for the CPU time of a process or of one of its threads.
+/// Names of the counters of the CPU time of a process or a thread.
 const USED: [&str; 4] = ["process.cpu", "process.user", "process.system", "thread.cpu"];
 
-/// Returns one flag per row of a side: true if the row is in the measured window. Rows before the window are not
-/// exchanged.
+/// Returns one flag for each sample of a side: true if the sample lies in the measured window. Samples outside of the
+/// window are not exchanged.
 fn measured(side: &Value, window: &Value) -> Vec<bool> {
     let within = |t_s: &Value| (num(&window["begin_s"])..=num(&window["end_s"])).contains(&num(t_s));
     side["recording"]["t_s"].as_array().unwrap().iter().map(within).collect()
 }
 
-/// Returns the growth of a column in these rows.
+/// Returns the growth of a counter in the samples that `rows` marks.
 fn growth(column: &Value, rows: &[bool]) -> f64 {
     let values = column["values"].as_array().unwrap().iter().zip(rows).filter(|(_, row)| **row);
     let values: Vec<f64> = values.filter_map(|(value, _)| value.as_f64()).collect();
     values.last().zip(values.first()).map_or(0.0, |(last, first)| last - first)
 }
 
-/// Returns the column of a counter that grew most, and how much it grew.
+/// Returns the column of the counter that grew most in the window, and its growth.
 fn busiest<'a>(side: &'a mut Value, counter: &str, window: &Value) -> Option<(&'a mut Value, f64)> {
     let rows = measured(side, window);
     let columns = side["recording"]["columns"].as_array_mut().unwrap().iter_mut();
@@ -43,7 +43,7 @@ fn stretch(column: &mut Value, times: f64) {
     }
 }
 
-/// Exchanges the CPU times of both sides, and their CPUs.
+/// Exchanges the CPU times of the client and the server, and the CPUs on which they ran.
 fn exchange(trial: &mut Value) {
     let window = trial["measured"]["window"].clone();
     for counter in USED {
@@ -67,7 +67,7 @@ fn exchange(trial: &mut Value) {
     }
 }
 
-/// Moves the samples of all trials into the sides, as in the files of older versions.
+/// Moves the counter samples of all trials into the trials' sides, where older versions stored them.
 fn old_form(run: &mut Value) -> &mut Value {
     for trial in 0..run["trials"].as_array().unwrap().len() {
         for side in ["client", "server"] {
@@ -82,7 +82,7 @@ fn old_form(run: &mut Value) -> &mut Value {
 #[test]
 fn the_levers_refute_an_argument_from_falsified_counters() {
     let (_alone, binary) = alone_with_release!("a planted wrong argument");
-    // The work per request is long enough to use the whole CPU of the server, even on a slow machine.
+    // The server computes long enough per request to use a whole CPU, even on a slow machine.
     let server = serve(&binary, 1, &["--option", "work_us=2000"]);
     let url = format!("http://{}/", server.addr);
     let mut run = json(&binary, &["prove", &url, "--cpus", "0", "--connections", "8", "--budget", "20s"]);

@@ -1,6 +1,6 @@
-//! Programs that are no part of this project, each with one planted cause of waiting or of CPU time. The first sentence
-//! of `find` must name the cause. The sources are in `inside/`; packages are downloaded from public registries to
-//! `target/applications`.
+//! Tests with programs from outside this project, each with one planted (deliberately added) cause of waiting or of CPU
+//! use. The first sentence of `find` must name this cause. The programs' sources are in `inside/`. Packages are
+//! downloaded from public registries to `target/applications`.
 
 use std::process::Command;
 
@@ -12,21 +12,22 @@ mod servers;
 
 use servers::Server;
 
-/// A planted cause.
+/// A planted cause, which the verdict must name.
 enum Planted {
-    /// A cause of waiting, and a part of the name of the lock, function or peer.
+    /// A cause of waiting, and a part of the name of the lock, the function or the peer.
     Wait(&'static str, &'static str),
-    /// A pool with this number of child processes and this name.
+    /// A full pool of workers: the number and the name of the child processes.
     Pool(u32, &'static str),
-    /// A function that uses the CPU: one of these texts is a part of its name.
+    /// A function that uses the CPU. Its name contains one of these texts.
     Function(&'static [&'static str]),
-    /// Only the verdict is expected, because the cause within the process cannot be seen from outside.
+    /// ID of a verdict. Nothing more is expected, because the cause inside the process cannot be seen from outside.
     Verdict(&'static str),
-    /// The test expects no cause of this kind.
+    /// ID of a cause that must not be found.
     Without(&'static str),
 }
 
-/// Returns true if the verdict's sentence begins with a finding that has this cause.
+/// Returns true if the verdict is as expected. For a planted cause, its sentence must begin with the finding that names
+/// this cause.
 fn is_named(run: &Value, planted: &Planted) -> bool {
     let sentence = run["findings"]["bottleneck"]["sentence"].as_str().unwrap_or_default();
     let list = |name: &str| run["findings"][name].as_array().cloned().unwrap_or_default();
@@ -48,8 +49,8 @@ fn is_named(run: &Value, planted: &Planted) -> bool {
     }
 }
 
-/// Runs `find` against a server and checks that the verdict names the cause. The check is skipped if other programs
-/// took CPU time during the run.
+/// Runs `find` against a server, and checks that the verdict names the planted cause. Skips the check if other programs
+/// used CPU time during the run.
 fn check(test: &str, binary: &std::path::Path, server: Option<Server>, flags: &[&str], planted: &Planted) {
     let Some(server) = server else { return };
     let others = OtherPrograms::watch();
@@ -110,7 +111,7 @@ applications! {
     a_server_in_c_that_flushes_under_a_lock: servers::c_fsync, [], Wait("lock", "log_lock");
 }
 
-/// Servers written for this test, with planted causes.
+/// loadline's own server, with causes that its options plant.
 #[test]
 fn own_servers_name_their_planted_causes() {
     let (_alone, binary) = alone_with_release!("own servers");

@@ -1,12 +1,13 @@
-//! Connects on real servers. A listen queue that is too short must be named even if other programs run, and a growing
-//! connection pool must not overload the queue. These tests need the release binary, because relative speeds matter.
+//! Tests about connects to real servers. A listen queue that is too short must be named even if other programs run. A
+//! growing connection pool must not overload this queue. The tests need the release binary, because relative speeds
+//! matter.
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
 use serde_json::Value;
 use testkit::{Hog, alone, binary, bottleneck, json, nginx, num, python, release_binary, skip, verdict};
 
-/// Runs `load --rate` on a server's file for a while.
+/// Runs `load --rate` for 5 s on a file of the server.
 fn load(binary: &std::path::Path, addr: std::net::SocketAddr, rate: &str) -> Value {
     let url = format!("http://{addr}/file");
     json(binary, &["load", &url, "--rate", rate, "--duration", "5s", "--at-rest", "0"])
@@ -19,8 +20,8 @@ fn a_backlog_of_five_is_named_even_if_other_programs_run() {
     let Some(server) = python() else { return skip("accept-queue", "python3 is not installed") };
     let quiet = load(&binary, server.addr, "5000");
     assert_eq!(bottleneck(&quiet), "accept-queue", "{}", verdict(&quiet));
-    // The busy loops have the effect of a compiler that runs at the same time. The generator also waits for a CPU, but
-    // this does not fill the listen queue.
+    // The busy loops disturb the server like a compiler that runs at the same time. The generator must wait for its
+    // CPU, too, but this does not fill the listen queue.
     let hogs = [Hog::on(0, 1), Hog::on(1, 1)];
     let busy = load(&binary, server.addr, "5000");
     drop(hogs);
@@ -34,12 +35,12 @@ fn the_default_pool_does_not_overload_the_listen_queue_of_nginx() {
     let _alone = alone();
     let Some(binary) = release_binary("connect storm", binary!()) else { return };
     let Some(server) = nginx(1, "", "") else { return skip("connect storm", "nginx is not installed") };
-    // The busy loops make the server pause for milliseconds. After each pause, hundreds of requests are waiting.
+    // The busy loops make the server pause for milliseconds. During each pause, hundreds of requests arrive and wait.
     let hogs = Hog::on(1, 2);
     let full =
         json(&binary, &["load", &format!("http://{}/file", server.addr), "--connections", "32", "--duration", "2s"]);
-    // The rate is a share of the throughput that the server has while the busy loops run. At this rate the server
-    // pauses, but is not overloaded.
+    // The rate is 80 % of the throughput that the server has beside the busy loops. At this rate, the server pauses but
+    // is not overloaded.
     let rate = 0.8 * num(&full["trials"][0]["completed_rate"]);
     let run = load(&binary, server.addr, &format!("{rate:.0}"));
     drop(hogs);

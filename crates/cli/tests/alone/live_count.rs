@@ -1,5 +1,6 @@
-//! Levers that distinguish limits with similar symptoms. Taking whole CPUs away shows if requests take turns on one CPU
-//! or are spread over all CPUs. Doubling the load shows if the distance is long or the server is full.
+//! Tests of levers that tell limits with similar symptoms apart. Taking whole CPUs away shows whether the requests are
+//! served one after the other or on all CPUs at once. Doubling the load shows whether the server is full, or the
+//! clients only wait because the server is far away.
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
@@ -12,7 +13,7 @@ use testkit::{
 };
 
 /// A server with four processes, each of which computes for 2 ms per request. With the argument "lock", the processes
-/// take turns by locking a file.
+/// compute one after the other, because each locks the same file.
 const PROCESSES: &str = r#"
 import fcntl, os, socket, sys, tempfile, threading, time
 listener = socket.create_server(("127.0.0.1", 0), backlog=128)
@@ -43,7 +44,8 @@ for child in children:
     os.kill(child, 9)
 "#;
 
-/// Returns the throughput with fewer CPUs divided by the throughput with all CPUs, and the run.
+/// Returns the throughput with fewer CPUs divided by the throughput with all CPUs, and the run. Returns `None` if the
+/// test is skipped.
 fn with_fewer_cpus(binary: &Path, test: &str, how: &str) -> Option<(f64, Value)> {
     let Some(python) = program("python3") else {
         skip(test, "python3 is not installed");
@@ -64,7 +66,8 @@ fn with_fewer_cpus(binary: &Path, test: &str, how: &str) -> Option<(f64, Value)>
     others.stayed_away(test).then(|| (ratio(trial, lever), run))
 }
 
-/// Returns the mean rate in the slots with the lever, divided by the mean rate in the other slots.
+/// Returns the mean rate in the slots (short periods) with the lever on, divided by the mean rate in the slots with the
+/// lever off.
 fn ratio(trial: &Value, lever: &Value) -> f64 {
     let rates = trial["completed_rate"].as_array().unwrap().iter().zip(lever["on"].as_array().unwrap());
     let mean = |with: bool| {
@@ -85,8 +88,8 @@ fn work_in_turns_needs_one_cpu_and_work_side_by_side_needs_them_all() {
     assert_ne!(run["findings"]["bottleneck"]["id"], "server-cpu", "{}", verdict(&run));
 }
 
-/// The server is 30 ms away, and there are 4 connections. No resource is full, so twice the connections get twice the
-/// answers. The user did not allow more than 4 connections.
+/// The round trip to the server takes 30 ms, and there are 4 connections. No resource is full, so twice the connections
+/// complete twice the requests. The lever tries twice the connections although the user allowed only 4.
 #[test]
 fn over_a_distance_twice_the_load_is_twice_the_throughput() {
     let (_alone, binary) = alone_with_release!("more load over a distance");

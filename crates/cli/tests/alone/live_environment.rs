@@ -1,6 +1,6 @@
-//! Limits outside of the server: a link with a limited rate, a firewall that drops connects, a CPU quota of the
-//! generator. Another test has a server that is too slow for many measurements. `find` must not claim with certainty
-//! that something else is the limit.
+//! Tests of limits outside of the server: a link with a limited rate, a firewall that drops connects, and a CPU quota
+//! of the generator. A further test has a server that is too slow for many measurements. `find` must not claim with
+//! certainty that something else is the limit.
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
@@ -12,7 +12,7 @@ use testkit::{
 /// Confidence from which a verdict counts as sure.
 const SURE: f64 = 0.9;
 
-/// Checks that the verdict is one of the correct ones, or `unknown`.
+/// Checks that the verdict is one of the correct verdicts in `right`, or `unknown`.
 #[track_caller]
 fn is_right(run: &Value, right: &[&str]) {
     let proof = &run["findings"]["proof"];
@@ -27,7 +27,7 @@ fn is_right(run: &Value, right: &[&str]) {
     );
 }
 
-/// Checks that no wrong verdict is sure or proven.
+/// Checks that a verdict which is not in `right` is neither sure nor proven.
 #[track_caller]
 fn is_not_sure_of_another(run: &Value, right: &[&str]) {
     let found = &run["findings"]["bottleneck"];
@@ -39,8 +39,8 @@ fn is_not_sure_of_another(run: &Value, right: &[&str]) {
     );
 }
 
-/// The link lets 1 MB pass at once, and then 10 Mbit/s. The link delays answers in the same way as a server with a rate
-/// limit. Only the server's round-trip time and unacknowledged bytes distinguish the two.
+/// The link lets 1 MB pass at once, and further bytes at 10 Mbit/s. Such a link delays answers in the same way as a
+/// server that limits its rate. Only the server's round-trip time and its unacknowledged bytes tell the two apart.
 #[test]
 fn a_shaped_link_with_a_burst_is_no_rate_limit_of_the_server() {
     let test = "a shaped link with a burst";
@@ -56,7 +56,7 @@ fn a_shaped_link_with_a_burst_is_no_rate_limit_of_the_server() {
     is_right(&run, &["network-medium"]);
 }
 
-/// A firewall on the server's host lets 40 new connections per second pass, and drops all other SYN packets without an
+/// A firewall on the server's host lets 40 new connections per second pass. It drops all other SYN packets without an
 /// answer. The client sends a dropped SYN again after one second.
 #[test]
 fn a_firewall_that_drops_connects_is_no_full_server() {
@@ -78,7 +78,8 @@ fn a_firewall_that_drops_connects_is_no_full_server() {
     is_not_sure_of_another(&run, &["network-loss", "server-rate-limit"]);
 }
 
-/// All levers run in the generator's control group, so a CPU thief in this group gets less CPU time than intended.
+/// All levers on the generator run in the generator's control group. The thread that takes CPU time there therefore
+/// gets less of it than intended.
 #[test]
 fn a_quota_of_the_generator_is_its_own_limit() {
     let (_alone, binary) = alone_with_release!("a quota of the generator");
@@ -90,7 +91,7 @@ fn a_quota_of_the_generator_is_its_own_limit() {
     is_right(&run, &["client-cpu"]);
 }
 
-/// Three programs of the highest priority leave hardly any CPU time for the generator.
+/// Three programs with the highest priority leave hardly any CPU time for the generator.
 #[test]
 fn a_generator_behind_urgent_programs_blames_no_server() {
     let (_alone, binary) = alone_with_release!("a generator behind urgent programs");
@@ -106,7 +107,7 @@ fn a_generator_behind_urgent_programs_blames_no_server() {
 }
 
 /// The server has one worker that needs 180 ms per request, so it completes 5.5 requests per second. An experiment must
-/// fit into the default budget.
+/// still fit into the default budget.
 #[test]
 fn a_server_of_five_requests_a_second_gets_an_experiment() {
     let (_alone, binary) = alone_with_release!("a slow server");

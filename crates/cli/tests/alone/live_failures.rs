@@ -1,6 +1,6 @@
-//! Loads and failures that earlier versions misjudged. Examples are requests sent ahead of their answers, a proxy that
-//! refuses more than its upstream can take, and a generator without descriptors. Another example is CPUs that only all
-//! programs together fill.
+//! Tests of loads and failures that earlier versions misjudged. Examples are requests sent before earlier answers
+//! arrive, a proxy that refuses more than its upstream can take, and a generator without enough descriptors. Another
+//! example is CPUs that only all programs together fill.
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
@@ -19,9 +19,9 @@ fn rates<'a>(trials: &'a Value) -> impl Iterator<Item = f64> + 'a {
     trials.as_array().into_iter().flatten().map(|trial| num(&trial["completed_rate"])).filter(|rate| *rate > 0.0)
 }
 
-/// Each connection sends sixteen requests ahead of their answers (pipelining). Without pipelining, this server
-/// completes about a third of the requests. Sweep, open loop and experiment must all use pipelining, or the capacity
-/// would mix two loads.
+/// Each connection has sixteen requests in flight (pipelining). Without pipelining, this server completes only a third
+/// as many requests. The sweep, the open loop and the experiment must all use pipelining, because the capacity would
+/// otherwise come from two different loads.
 #[test]
 fn requests_sent_ahead_are_sent_in_every_part_of_find() {
     let test = "requests sent ahead";
@@ -46,7 +46,8 @@ fn requests_sent_ahead_are_sent_in_every_part_of_find() {
     assert!(tried.iter().all(|rate| *rate > 0.3 * highest), "{tried:?} of {highest}");
 }
 
-/// The proxy passes at most four requests at a time to its upstream and answers the others with 502. All CPUs idle.
+/// The proxy has at most four requests at its upstream at a time, and answers further requests with 502. All CPUs are
+/// mostly idle.
 #[test]
 fn a_proxy_that_answers_502_is_no_full_cpu() {
     let (_alone, binary) = alone_with_release!("a proxy that answers 502");
@@ -64,7 +65,7 @@ fn a_proxy_that_answers_502_is_no_full_cpu() {
     assert!(run["findings"]["proof"]["outcome"] != "proven" || num(&found["confidence"]) < SURE, "{}", verdict(&run));
 }
 
-/// The generator may open 48 files. loadline must name this limit and the command that raises it, and must measure
+/// The generator may have 48 open files. loadline must name this limit and the command that raises it, and must measure
 /// nothing.
 #[test]
 fn a_generator_without_descriptors_blames_no_server() {
@@ -83,8 +84,8 @@ fn a_generator_without_descriptors_blames_no_server() {
     assert_eq!((output.status.code(), output.stdout.len()), (Some(2), 0), "{said}");
 }
 
-/// A proxy, its upstream and the generator share two CPUs. None of the three fills a CPU alone, but together they fill
-/// both CPUs.
+/// A proxy, its upstream and the generator share two CPUs. None of the three processes fills a CPU by itself, but
+/// together they fill both CPUs.
 #[test]
 fn cpus_that_three_processes_fill_together_are_the_limit() {
     let (_alone, binary) = alone_with_release!("CPUs full in sum");
@@ -97,7 +98,7 @@ fn cpus_that_three_processes_fill_together_are_the_limit() {
         return skip("CPUs full in sum", "nginx is not installed");
     };
     let run = json_of(Command::new(&binary).args(["find", &format!("http://{}/", proxy.addr), "--budget", "25s"]));
-    // The upstream is the limit if it uses most of the CPUs' time.
+    // The upstream may also be named as the limit, because its CPUs are full.
     let behind = &run["findings"]["bottleneck"]["waits_for"];
     let is_upstream = behind["address"] == upstream.addr.to_string() && behind["limit"] == "cpu";
     let right = match bottleneck(&run) {

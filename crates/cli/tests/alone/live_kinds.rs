@@ -1,6 +1,6 @@
-//! Mistakes that earlier versions made on real servers. The report named a share of CPU time that no experiment had
-//! taken. Parts of a search used another load than the user's. Connects that another program dropped were blamed on the
-//! server. One of two loops did not time the handshakes.
+//! Tests of mistakes that earlier versions made on real servers. The report named a share of CPU time that no
+//! experiment had taken. Parts of a search used a load that differed from the user's. The server was blamed for
+//! connects that another program had dropped. Of the closed loop and the open loop, one did not time the handshakes.
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
@@ -13,8 +13,8 @@ use testkit::{
     served, skip, verdict,
 };
 
-/// Opens more connections to its own listener than the accept queue holds, and accepts none of them. The kernel sends
-/// the SYNs that it dropped again after 1 s, 3 s and 7 s.
+/// Python program that opens more connections to its own listener than the accept queue holds, and accepts none. The
+/// kernel drops SYNs of these connections, and sends them again after 1 s, 3 s and 7 s.
 const OVERFLOWS: &str = r#"
 import socket, sys
 listener = socket.create_server(("127.0.0.1", 0), backlog=1)
@@ -28,7 +28,7 @@ for _ in range(64):
 sys.stdin.read()
 "#;
 
-/// Returns the number of connects that any listener of this host dropped because its accept queue was full.
+/// Returns the number of connects that this host's listeners have dropped because an accept queue was full.
 fn overflows() -> u64 {
     let text = std::fs::read_to_string("/proc/net/netstat").unwrap();
     let mut lines = text.lines().filter_map(|line| line.strip_prefix("TcpExt:"));
@@ -59,8 +59,8 @@ fn the_dose_in_the_report_is_the_dose_that_was_given() {
     let levers = proof["trials"].as_array().unwrap().iter().flat_map(|trial| trial["levers"].as_array().unwrap());
     let given: Vec<f64> = levers.filter(|lever| lever["lever"] == "server-cpu").map(|l| num(&l["taken"])).collect();
     let said = said.unwrap_or_else(|| panic!("no share of CPU taken away in {why:?}: {}", verdict(&run)));
-    // The report compares the CPU's speed with the lever on and off. Even in the slots with the lever off, the lever
-    // takes a little CPU time, so the reported share differs slightly from the dose.
+    // `said` comes from the speed of the CPU with the lever on, relative to the speed with the lever off. Even a lever
+    // that is off takes a little CPU time, so this share differs slightly from the share that the lever was given.
     assert!(given.iter().any(|share| (100.0 * share - said).abs() < 2.0), "{said} % of {given:?}: {why}");
 }
 
@@ -77,7 +77,8 @@ fn streams_are_used_in_every_part_of_find() {
     }
 }
 
-/// The accept queue of another program overflows all the time, and the kernel counts this for the whole host.
+/// The accept queue of another program overflows all the time. The kernel counts these overflows for the whole host,
+/// not per listener.
 #[test]
 fn connects_that_another_program_drops_are_not_blamed_on_the_server() {
     let test = "another program's full queue";
@@ -96,9 +97,9 @@ fn connects_that_another_program_drops_are_not_blamed_on_the_server() {
     assert!(!said.contains("were dropped"), "{said}");
 }
 
-/// A user who opens a connection for each request waits for its handshake. Both loops must time the handshake: the
-/// closed loop of the sweep and the open loop of the search. If one loop did not, the unloaded response time, the knee
-/// and the default objective would not fit the user's request.
+/// With one connection per request, the user waits for the handshake of each connection. Both loops must time the
+/// handshake: the closed loop of the sweep and the open loop of the search. If one loop did not, the unloaded response
+/// time, the knee and the default objective would not fit the user's request.
 #[test]
 fn handshakes_belong_to_the_response_time_of_both_loops() {
     let test = "handshakes timed in closed and open loop";
@@ -117,7 +118,8 @@ fn handshakes_belong_to_the_response_time_of_both_loops() {
     let median = |trial: &Value| num(&trial["latency_us"]["p50"]);
     let alone = trials("sweep").map(median).fold(f64::INFINITY, f64::min);
     let offered = trials("search").map(median).fold(f64::INFINITY, f64::min);
-    // The search begins near the capacity, where requests queue. The default objective allows ten times the median.
+    // The search begins near the capacity, where requests queue. Their median may be ten times as long, which is what
+    // the default objective allows.
     assert!((0.5..10.0).contains(&(offered / alone)), "open loop {offered} us, closed loop {alone} us");
     let knee = &run["findings"]["knee"]["concurrency"];
     assert!(knee.as_f64().is_none_or(|knee| knee > 0.5), "{knee}");

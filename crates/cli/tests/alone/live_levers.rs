@@ -1,13 +1,14 @@
-//! Levers that change the load, each with a real server for which the lever decides: kept connections, and more
-//! generator threads. (`live_window.rs` tests the lever `window`, because it needs a long line.) These tests need the
-//! release binary, because relative speeds matter.
+//! Tests of levers that change the load: keeping connections open, and more generator threads. Each test has a real
+//! server whose limit this lever shows. (The lever `window` needs a long line, and is tested in `live_window.rs`.)
+//! These tests need the release binary, because relative speeds matter.
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
 use serde_json::Value;
 use testkit::{alone_with_release, bottleneck, json, num, serve, verdict};
 
-/// Returns three values of a lever's ratio of throughput: the lower end of its interval, the ratio, and the upper end.
+/// Returns the effect of a lever, which is a ratio of throughputs: the lower end of its interval, the ratio, and the
+/// upper end.
 #[track_caller]
 fn effect(run: &Value, lever: &str) -> [f64; 3] {
     let proof = &run["findings"]["proof"];
@@ -16,8 +17,8 @@ fn effect(run: &Value, lever: &str) -> [f64; 3] {
     ["low", "ratio", "high"].map(|name| num(&one[name]))
 }
 
-/// The server accepts four connections every 50 ms, and then answers at once. If a client keeps its connection, it
-/// waits only once.
+/// Every 50 ms, the server accepts four connections, and then answers at once. A client that keeps its connection waits
+/// for this only once.
 #[test]
 fn a_slow_accept_is_proven_by_keeping_connections() {
     let (_alone, binary) = alone_with_release!("proof of accept-queue");
@@ -34,7 +35,7 @@ fn a_slow_accept_is_proven_by_keeping_connections() {
         verdict(&run)
     );
     assert_eq!(proof["measured"]["lever"], "keep-alive", "{proof:#}");
-    // Most of the response time is waiting in the accept queue; the prediction must include this wait.
+    // Most of the response time is a wait in the accept queue. The prediction must include this wait.
     let predicted = num(&proof["prediction"]["ratio"]);
     let [low, ratio, high] = effect(&run, "keep-alive");
     assert!(predicted > 3.0 && low > 3.0, "{ratio} ({low} to {high}) times as much, predicted {predicted}");

@@ -1,5 +1,5 @@
-//! Limits set by the operating system, on real servers: `find` must name a CPU quota, a memory limit and a disk. These
-//! tests need the release binary, because relative speeds matter.
+//! Tests of limits that the operating system sets, on real servers. `find` must name a CPU quota, a memory limit and a
+//! disk. These tests need the release binary, because relative speeds matter.
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
@@ -26,23 +26,23 @@ fn a_quota_of_a_fifth_of_a_cpu_is_named() {
     assert_eq!(bottleneck(&run), "server-cpu-quota", "{}", verdict(&run));
 }
 
-/// Disk work of each request: Python code that accesses a file of 128 MiB without the page cache. The response has no
-/// body.
+/// Disk work for each request: accesses to a file of 128 MiB without the page cache. The fields are pieces of Python
+/// code. The response has no body.
 struct DiskWork {
-    /// Python code with the size of each access in bytes, and with the way in which the file is opened.
+    /// Size of each access in bytes, and Python flags with which the file is opened.
     piece: u32,
     open: &'static str,
-    /// Python code of one access; it may use `FILE`, `self.memory` (memory for one access), and `at` (position in the
-    /// file).
+    /// Python code of one access. It may use `FILE`, `self.memory` (a buffer for one access) and `at` (the position in
+    /// the file).
     each: &'static str,
 }
 
-/// Reads that need the disk for a long time, but the CPUs and loopback only briefly.
+/// Reads that keep the disk busy for long, but the CPUs and loopback only briefly.
 const READS_PAST_THE_CACHE: DiskWork =
     DiskWork { piece: 16 << 20, open: "os.O_RDONLY", each: "os.preadv(FILE, [self.memory], at)" };
 
-/// Flushes, as in a server that must not lose records it has acknowledged. With six records per request, disk work is
-/// the largest part.
+/// Writes with a flush each, as in a server that must not lose records which it has acknowledged. With six of them per
+/// request, the disk takes most of the time.
 const FLUSHES_EACH_REQUEST: DiskWork = DiskWork {
     piece: 2 << 20,
     open: "os.O_RDWR",
@@ -50,7 +50,7 @@ const FLUSHES_EACH_REQUEST: DiskWork = DiskWork {
 };
 
 impl DiskWork {
-    /// Returns the source of the server. Its arguments are the file and the port.
+    /// Returns the Python source of the server. The server's arguments are the file and the port.
     fn server(&self) -> String {
         let Self { piece, open, each } = self;
         format!(
@@ -79,10 +79,11 @@ http.server.ThreadingHTTPServer(("127.0.0.1", int(sys.argv[2])), Handler).serve_
     }
 }
 
-/// Number of threads that access the disk at the same time, equal to the number of connections of `find`.
+/// Number of threads that access the disk at the same time. `find` uses at most as many connections.
 const AT_ONCE: u32 = 16;
-/// Memory for one access, in pages of 2 MiB if the machine has them. A CPU touches each page into which the disk reads;
-/// with small pages, this would take nearly as long as some disks need for the read.
+/// Python code that allocates the buffer for one access, in pages of 2 MiB if the machine has them. For each page into
+/// which the disk reads, a CPU has to do some work. With small pages, this work would take nearly as long as the read
+/// does on some disks.
 const MEMORY: &str = r#"
 def memory():
     lies = mmap.mmap(-1, PIECE, flags=mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS)
@@ -93,13 +94,13 @@ def memory():
     return lies
 "#;
 
-/// Maximum share of a CPU that disk work alone may need. The rest of the server's work needs about the same CPU time.
-/// If disk work needed more, CPU and disk would become full at about the same load.
+/// Maximum share of a CPU that the disk work may take by itself. The rest of the server's work needs about the same CPU
+/// time. If the disk work took more, CPU and disk would become full at about the same load.
 const CHEAP_FOR_A_PROCESSOR: f64 = 0.45;
 
 impl DiskWork {
-    /// Returns a program that does this disk work for one second, without a server. The program's argument is the file.
-    /// The program prints the share of a CPU that the disk work took.
+    /// Returns a Python program that does this disk work for one second, without a server. Its argument is the file. It
+    /// prints the share of a CPU that the disk work took.
     fn alone(&self) -> String {
         let Self { piece, open, each } = self;
         format!(
@@ -126,22 +127,22 @@ print((time.process_time() - cpu) / (time.monotonic() - begin))
     }
 }
 
-/// Returns the share of a CPU that disk work takes during one second.
+/// Returns the share of a CPU that the disk work takes while it runs for one second.
 fn share_alone(work: &DiskWork, python: &Path, file: &Path) -> Result<f64, String> {
     let output = Command::new(python).args(["-c", &work.alone()]).arg(file).output().unwrap();
     let (said, words) = (String::from_utf8_lossy(&output.stdout), String::from_utf8_lossy(&output.stderr));
     said.trim().parse().map_err(|_| format!("no reading past the page cache (O_DIRECT): {words}"))
 }
 
-/// Creates a file on a disk that is slow enough to be the limit. The error says what the machine lacks. The disk's
-/// speed is measured before any load, independent of the verdict.
+/// Creates a file on a disk that is slow enough to be the limit. The speed of the disk is measured before any load, so
+/// it does not depend on the verdict. If there is no such disk, the error says what the machine lacks.
 fn slow_file(work: &DiskWork, python: &Path) -> Result<TempDir, String> {
-    // The temporary directory is not used, because it may be in memory.
+    // The directory for temporary files may be in memory, so it is not used.
     let dir = tempfile::tempdir_in(env!("CARGO_TARGET_TMPDIR")).unwrap();
     let file = dir.path().join("file");
     std::fs::write(&file, vec![b'x'; 128 << 20]).map_err(|e| format!("cannot write 128 MiB: {e}"))?;
     std::fs::File::open(&file).and_then(|f| f.sync_all()).map_err(|e| format!("cannot flush 128 MiB: {e}"))?;
-    // The smallest of ten measurements is used, because other programs increase the CPU time of disk work.
+    // The smallest of up to ten measurements is used, because other programs increase the CPU time of disk work.
     let mut share = f64::INFINITY;
     for _ in 0..10 {
         share = share.min(share_alone(work, python, &file)?);
@@ -156,8 +157,8 @@ fn slow_file(work: &DiskWork, python: &Path) -> Result<TempDir, String> {
     }
 }
 
-/// Runs a command against a server that does this disk work for each request. The function `args` gets the URL and a
-/// directory on the disk. Returns `None` if this machine has no disk that can be the limit.
+/// Runs a command against a server that does this disk work for each request. `args` gets the URL and a directory on
+/// the disk, and returns the command. Returns `None` if this machine has no disk that can be the limit.
 fn beside_a_disk(test: &str, work: &DiskWork, args: impl FnOnce(&str, &Path) -> Vec<String>) -> Option<Value> {
     let _alone = alone();
     let binary = release_binary(test, binary!())?;
@@ -212,8 +213,8 @@ fn a_disk_is_named_if_each_request_flushes_to_it() {
     assert!(lines.contains("flushes") && lines.contains("a request writes"), "{}", verdict(&run));
 }
 
-/// A server that reads a hundred random pages of a mapped file for each request. The file of 128 MiB is
-/// larger than the server's memory limit. The server's arguments are the file and the port.
+/// Python source of a server that reads a hundred random pages of a mapped file for each request. The file of 128 MiB
+/// is larger than the server's memory limit. The arguments are the file and the port.
 const FILE_BEYOND_MEMORY_LIMIT: &str = r#"
 import http.server, mmap, os, random, sys
 class Handler(http.server.BaseHTTPRequestHandler):
@@ -245,8 +246,8 @@ fn a_server_with_less_memory_than_its_data_is_short_of_memory() {
     if let Err(e) = std::fs::write(&file, vec![b'x'; 128 << 20]) {
         return skip(test, format!("cannot write 128 MiB: {e}"));
     }
-    // The program dd is used to drop the file from the page cache. If the file stayed in the page cache, its pages
-    // would count as memory of the test's own control group.
+    // dd drops the file from the page cache. Otherwise, the file's pages would count as memory of the test's own
+    // control group, not of the server's.
     let _ = Command::new("dd")
         .arg(format!("of={}", file.display()))
         .args(["oflag=nocache", "conv=notrunc,fdatasync", "count=0"])

@@ -1,5 +1,5 @@
-//! Verdicts that experiments prove on real servers: `prove` uses its levers under a steady load, and throughput must
-//! change as the verdict predicts. These tests need the release binary, because relative speeds matter.
+//! Tests of verdicts that experiments prove on real servers. `prove` uses its levers under a steady load, and
+//! throughput must change as the verdict predicts. These tests need the release binary, because relative speeds matter.
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
@@ -20,7 +20,7 @@ fn prove(binary: &Path, url: &str, more: &[&str]) -> Option<Value> {
     others.stayed_away(&format!("prove {}", more.join(" "))).then_some(run)
 }
 
-/// Checks that the verdict is `id` and that it is proven.
+/// Checks that the verdict is `id`, and that the experiment proves it.
 #[track_caller]
 fn proven(run: &Value, id: &str) {
     let proof = &run["findings"]["proof"];
@@ -35,7 +35,7 @@ fn effect<'a>(run: &'a Value, lever: &str) -> &'a Value {
     all.iter().find(|e| e["lever"] == lever).unwrap_or_else(|| panic!("no {lever}: {}", run["findings"]["proof"]))
 }
 
-/// A request set that takes a token from an answer of 24 KiB, as a login would.
+/// A request set whose requests use a token from an answer of 24 KiB, like the token of a login.
 const TOKEN: &str = r#"
 order = "sequence"
 
@@ -50,7 +50,7 @@ path = "/file"
 headers = { Authorization = "Bearer {{token}}" }
 "#;
 
-/// Parsing an answer takes several times the CPU time that nginx needs to send a file.
+/// The generator needs several times as much CPU time to parse an answer as nginx needs to send the file.
 #[test]
 fn slowing_a_generator_that_parses_answers_proves_it() {
     let (_alone, binary) = alone_with_release!("proof of client-cpu");
@@ -74,8 +74,8 @@ fn slowing_a_generator_that_parses_answers_proves_it() {
     proven(&run, "client-cpu");
 }
 
-/// The user gives the ID of nginx's first process, and its workers belong to the server. An earlier version slowed only
-/// the first process, which never computes, and concluded that the server's CPU was not the limit.
+/// The user gives the ID of nginx's first process. Its workers belong to the server, too. An earlier version slowed
+/// only the first process, which never computes. It then concluded that the server's CPU was not the limit.
 #[test]
 fn the_workers_of_a_process_given_by_number_are_slowed() {
     let (_alone, binary) = alone_with_release!("proof by --server-pid");
@@ -83,7 +83,7 @@ fn the_workers_of_a_process_given_by_number_are_slowed() {
         return skip("proof by --server-pid", "nginx is not installed");
     };
     let (url, pid) = (format!("http://{}/file", server.addr), server.pid().to_string());
-    // With fewer connections, neither side would be the limit on a fast machine.
+    // With fewer than 64 connections, neither client nor server would be the limit on a fast machine.
     let flags = ["--server-pid", &pid, "--connections", "64", "--budget", "16s"];
     let Some(run) = prove(&binary, &url, &flags) else { return };
     let parts = run["findings"]["proof"]["elasticities"].as_array().unwrap();
@@ -91,8 +91,8 @@ fn the_workers_of_a_process_given_by_number_are_slowed() {
     assert!(num(&part["low"]) > 0.5, "{part:#}\n{}", verdict(&run));
 }
 
-/// With an open loop, the experiment predicts the change of the response time. The server must explain the growth; the
-/// generator's share must be below a quarter.
+/// With an open loop, the experiment observes the response time (p50) instead of the throughput. The server must
+/// explain most of the response time, and the generator less than a quarter.
 #[test]
 fn with_an_open_loop_the_server_s_share_of_the_response_time_is_found() {
     let (_alone, binary) = alone_with_release!("proof at an offered rate");
@@ -110,8 +110,8 @@ fn with_an_open_loop_the_server_s_share_of_the_response_time_is_found() {
         ["low", "value", "high"].map(|name| num(&one[name]))
     };
     let (server, client) = (of("server-cpu"), of("client-cpu"));
-    // A 95 % interval is wrong once in 20 times. If the interval is made wider by half, it is wrong only once in 300
-    // times.
+    // One in 20 intervals of 95 % confidence misses the true value. If they are made wider by half, only one in 300
+    // does.
     let [low, high] = [server[0], server[2]].map(|end| end + 0.5 * (end - server[1]));
     assert!(low <= 1.0 && high >= 1.0 && server[1] > 0.5, "{server:?}: {}", proof["why"]);
     assert!(client[1] < 0.25 && client[2] < server[1].min(0.5), "{client:?} beside {server:?}: {}", proof["why"]);
@@ -130,7 +130,8 @@ fn a_second_address_proves_a_limit_by_address() {
     };
     proven(&run, "server-rate-limit");
     let [low, ratio, high] = ["low", "ratio", "high"].map(|name| num(&effect(&run, "sources")[name]));
-    // If the machine stalled during the experiment, the ratio is less certain and its interval is wider.
+    // If the machine stalled during the experiment, the ratio may be further from 2, but its interval must then contain
+    // 2.
     let about = (1.8..=2.2).contains(&ratio) || (low <= 2.0 && high >= 2.0 && (1.6..=2.4).contains(&ratio));
     assert!(about, "two addresses let {ratio} ({low} to {high}) times as much through");
 }
@@ -148,9 +149,10 @@ fn immediate_acknowledgement_proves_a_delayed_one() {
     assert!(ratio > 3.0, "without the timer of 40 ms {ratio} times as much");
 }
 
-/// Starts a server that computes, in a control group with a quota of a fifth of a CPU.
+/// Starts a server that computes, in a control group whose quota is a fifth of a CPU.
 fn with_a_quota(test: &str, binary: &Path) -> Option<(ControlGroup, Running)> {
-    // Periods last 50 ms. A slot contains eight of them, so half a period more or less matters little.
+    // A period of the quota lasts 50 ms. A slot of the experiment contains eight periods, so half a period more or less
+    // changes its quota little.
     let one = [("cpu.cfs_period_us", "50000"), ("cpu.cfs_quota_us", "10000")];
     let group = ControlGroup::make(test, "cpu", &one, &[("cpu.max", "10000 50000")])?;
     let port = free_port();
@@ -171,8 +173,9 @@ fn lowering_a_quota_proves_it_and_the_quota_is_restored() {
     assert_eq!(group.cpu_quota(), before, "the quota is what it was");
 }
 
-/// Each connection uses a thread and a descriptor, and the server sleeps for 40 ms per request. Twice the limit allows
-/// more than twice as many connections.
+/// Each connection uses a thread and a descriptor, and the server sleeps for 40 ms per request. The lever doubles the
+/// limit on descriptors. The server then has more than twice as many connections, because some descriptors serve other
+/// purposes.
 #[test]
 fn more_descriptors_prove_their_lack_and_the_limit_is_restored() {
     let (_alone, binary) = alone_with_release!("proof of server-fds");
@@ -187,7 +190,7 @@ fn more_descriptors_prove_their_lack_and_the_limit_is_restored() {
     assert_eq!(limit(), before);
 }
 
-/// An application with one thread that computes for 10 ms per request. This time is far longer than the proxy's CPU
+/// A Python application with one thread, which computes for 10 ms per request. This is far longer than the proxy's CPU
 /// time per request, even on a slow machine.
 const APP: &str = "
 import http.server, sys, time

@@ -1,5 +1,5 @@
-//! With each protocol and transport, `find` must find a capacity, the server's cost per request, and a verdict, as with
-//! HTTP.
+//! Tests of `find` with each protocol and transport. As with HTTP, it must find a capacity, the server's cost per
+//! request, and a verdict.
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
@@ -14,7 +14,7 @@ fn serve(args: &[&str]) -> Running {
     served(command)
 }
 
-/// Checks that a run of a few seconds contains everything that is in a run with HTTP.
+/// Checks that a run contains everything that a run with HTTP contains.
 fn whole(what: &str, run: &Value) {
     let findings = &run["findings"];
     let rate = findings["capacity"]["rate"].as_f64().unwrap_or_default();
@@ -23,7 +23,7 @@ fn whole(what: &str, run: &Value) {
     assert!(!id.is_empty(), "{what}: {}", findings["bottleneck"]);
     let loaded =
         |trial: &&Value| trial["total"]["completed"].as_u64().or(trial["completed"].as_u64()).unwrap_or(0) > 100;
-    // Requests beyond the limit may be answered too late.
+    // The last step with many completed requests is checked. In a later step, the server may answer too late.
     let steps = || run["trials"].as_array().unwrap().iter().filter(|t| t["kind"] == "sweep");
     let trial = steps().rev().find(loaded).unwrap();
     let cpu = &trial["server"]["costs"]["process_cpu_us"]["per_request"];
@@ -77,9 +77,9 @@ Server(sys.argv[1], Handler).serve_forever()
     find("unix", &format!("unix://{}:/", socket.display()), &[]);
 }
 
-/// The server handles one request at a time, which takes 2.5 ms of wall clock time. If a busy machine delays the
-/// server, it catches up, so its rate is exact. The server allows four streams per connection, so four of eight
-/// requests per connection must wait.
+/// The server handles one request at a time, each within 2.5 ms of wall clock time. If a busy machine delays the
+/// server, it catches up afterwards, so its mean rate is exact. It allows four streams per connection. With eight
+/// requests per connection, four must therefore wait.
 #[test]
 fn a_limit_of_streams_is_evidence_of_the_verdict() {
     const SERVER: &str = r#"
@@ -102,7 +102,8 @@ server.listen(Number(process.argv[1]), '127.0.0.1');
     let (port, mut command) = (free_port(), Command::new(node));
     command.args(["-e", SERVER, &port.to_string()]);
     let server = Running::start(command, port, tempfile::tempdir().unwrap());
-    // If the machine stalls, a step of the sweep takes a second, and the verdict needs several steps.
+    // If the machine stalls, one step of the sweep may take a second. The verdict needs several steps, so the budget is
+    // long.
     let more = ["--http2", "--streams", "8", "--budget", "15s"];
     let others = OtherPrograms::watch();
     let run = find("streams", &format!("http://{}/", server.addr), &more);
@@ -119,8 +120,8 @@ server.listen(Number(process.argv[1]), '127.0.0.1');
     assert!(text.contains("4 streams per connection (SETTINGS_MAX_CONCURRENT_STREAMS)"), "{verdict}");
 }
 
-/// Nine short windows at the end alternate between kept connections and one connection per request, with full and with
-/// resumed handshakes.
+/// At the end of `find`, six or nine short windows take turns. They use kept connections, one connection per request
+/// with full handshakes, and one connection per request with resumed handshakes.
 #[test]
 fn find_tells_what_a_handshake_costs() {
     let _alone = alone();
@@ -137,7 +138,8 @@ fn find_tells_what_a_handshake_costs() {
     let (full, again) = ("a connection for each request", "a connection for each request, sessions resumed");
     assert!(of(full, "handshakes") > 0 && of(full, "handshakes_resumed") == 0, "{}", of(full, "handshakes_resumed"));
     let (made, resumed) = (of(again, "handshakes"), of(again, "handshakes_resumed"));
-    // In each window, the first one or two handshakes on each of the four connections cannot resume a session.
+    // In each window, the first handshakes on each of the four connections cannot resume a session, because no ticket
+    // has arrived yet.
     assert!(made > 0 && resumed + 24 >= made, "{resumed} of {made}");
     let cost = &run["findings"]["tls_handshake_cpu_us"];
     for side in ["server", "client", "server_resumed", "client_resumed"] {

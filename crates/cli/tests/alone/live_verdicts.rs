@@ -1,5 +1,5 @@
-//! Verdicts on real servers. Each test runs `find` against a server with one known weakness, which must be named at the
-//! first attempt. These tests need the release binary, because relative speeds matter.
+//! Tests of verdicts on real servers. Each test runs `find` against a server with one known weakness, and the first run
+//! must name this weakness. These tests need the release binary, because relative speeds matter.
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
@@ -9,7 +9,7 @@ use testkit::{Hog, alone_with_release, bottleneck, json, nginx, num, serve, skip
 fn a_starved_generator_is_named_and_not_the_server() {
     let (_alone, binary) = alone_with_release!("client-cpu");
     let Some(server) = nginx(1, "", "") else { return skip("client-cpu", "nginx is not installed") };
-    // Three busy loops on the generator's CPU leave the generator a quarter of this CPU.
+    // Three busy loops run on the generator's CPU, so the generator gets only a quarter of this CPU.
     let hogs = Hog::on(0, 3);
     let url = format!("http://{}/file", server.addr);
     let run = json(&binary, &["find", &url, "--budget", "10s", "--cpus", "0"]);
@@ -39,8 +39,8 @@ fn four_workers_that_sleep_20_ms_have_a_capacity_of_200_per_second() {
     // No lever acts on sleeping workers, so nothing is proven.
     assert_ne!(run["findings"]["proof"]["outcome"], "proven", "{}", verdict(&run));
     let rate = num(&run["findings"]["capacity"]["rate"]);
-    // The expected throughput is four times that of one connection, because workers that wake up late sleep longer than
-    // requested.
+    // The expected throughput is four times that of one connection. It is not computed from the requested sleep,
+    // because workers that wake up late sleep longer than requested.
     let one = run["trials"].as_array().unwrap().iter().find(|trial| trial["intensity"]["connections"] == 1).unwrap();
     let least = 0.95 * 4.0 * 1e6 / num(&one["latency_us"]["mean"]);
     assert!((least..=210.0).contains(&rate), "capacity {rate}, at least {least}: {}", verdict(&run));

@@ -1,4 +1,5 @@
-//! `loadline waits` names a planted lock and a computing thread in real servers, and no lock in servers without one.
+//! Tests that `loadline waits` names a planted lock and a computing thread in real servers, and names no lock in
+//! servers without one.
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
@@ -7,7 +8,7 @@ use std::process::Command;
 use serde_json::Value;
 use testkit::{ChildProcess, alone, binary, free_port, json, program, served, skip};
 
-/// A Python server: either a thread per connection with one lock, or a pool of workers without a lock.
+/// A Python server. It has either one thread per connection and one lock for all, or a pool of workers and no lock.
 const PYTHON: &str = r#"
 import concurrent.futures, http.server, socketserver, sys, threading, time
 lock, pool = threading.Lock(), concurrent.futures.ThreadPoolExecutor(16)
@@ -30,7 +31,7 @@ class Threads(socketserver.ThreadingMixIn, http.server.HTTPServer):
 (Threads if sys.argv[1] == "lock" else Pool)(("127.0.0.1", int(sys.argv[2])), Handler).serve_forever()
 "#;
 
-/// A C server with a mutex of the C library and a thread per connection.
+/// A C server with one thread per connection. All threads use the same mutex of the C library.
 const C: &str = r#"
 #include <pthread.h>
 #include <unistd.h>
@@ -69,10 +70,11 @@ int main(int argc, char **argv) {
 const NODE: &str = "require('http').createServer((q, r) => { \
     require('crypto').pbkdf2Sync('a', 'b', 20000, 64, 'sha512'); r.end('ok') }).listen(+process.argv[1], '127.0.0.1')";
 
-/// Share of a CPU that the sampling may use. In an unoptimised build, unwinding stacks takes about twice as long.
+/// Share of a CPU that the sampling may use. In an unoptimised build, unwinding a stack takes about twice as long as in
+/// an optimised one.
 const MAX_COST: f64 = if cfg!(debug_assertions) { 0.02 } else { 0.01 };
 
-/// Loads a server with a few clients, and samples its threads during the load.
+/// Loads a server with a few clients, and samples the server's threads during the load.
 fn waits(port: u16, clients: u32, seconds: &str) -> Value {
     let _load = loaded(port, clients);
     sampled(port, seconds)
@@ -82,7 +84,7 @@ fn sampled(port: u16, seconds: &str) -> Value {
     json(binary!(), &["waits", "--port", &port.to_string(), "--duration", seconds])
 }
 
-/// Loads a server and waits until requests are in progress.
+/// Starts a load on a server, and waits until requests are in progress.
 fn loaded(port: u16, clients: u32) -> ChildProcess {
     let url = format!("http://127.0.0.1:{port}/");
     let clients = clients.to_string();
@@ -110,7 +112,7 @@ fn assert_lock(found: &Value, clients: f64) {
     assert_eq!(first["holder"], "sleep", "{first}");
 }
 
-/// Returns the CPU time that the sampling took, and the length of the sampling, both in seconds.
+/// Returns the CPU time that the sampling took and the duration of the sampling, both in seconds.
 fn cost(found: &Value) -> (f64, f64) {
     let [cpu, seconds] = ["cpu", "seconds"].map(|name| found["profile"][name].as_f64().unwrap());
     (cpu * seconds, seconds)
@@ -121,8 +123,8 @@ fn sampling_for_longer_costs_less_than_a_hundredth_of_a_cpu() {
     let _alone = alone();
     let Some((_server, port)) = python("lock") else { return skip("a lock in Python", "python3 is not installed") };
     let _load = loaded(port, 16);
-    // Both measurements, over 2 s and over 10 s, include the CPU time for reading the symbols once. The difference of
-    // both therefore gives the cost of sampling.
+    // One sampling lasts 2 s and the other 10 s. Both include the CPU time for reading the symbols once. The difference
+    // between their CPU times is therefore the cost of sampling for 8 s.
     let [(short_cpu_s, short_s), (long_cpu_s, long_s)] = ["2s", "10s"].map(|length| cost(&sampled(port, length)));
     let share = (long_cpu_s - short_cpu_s) / (long_s - short_s);
     assert!(share < MAX_COST, "{share} of a CPU: {short_cpu_s} s in {short_s} s, {long_cpu_s} s in {long_s} s");

@@ -1,6 +1,6 @@
-//! Compares predictions of `what-if`, made from one run, with a second run of the changed server. Each of five
-//! predictions must be within its tolerance, and at least four intervals must contain the measured result. This test
-//! needs the release binary, because relative speeds matter.
+//! Compares predictions of `what-if` with measurements. A prediction is made from a run; then the server is really
+//! changed, and measured again. Each of five predictions must be within its tolerance, and at least four of the five
+//! intervals must contain the measured result. The test needs the release binary, because relative speeds matter.
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
@@ -11,15 +11,15 @@ use testkit::{
     ControlGroup, Running, TwoHosts, alone_with_release, free_port, json, nginx_workers, num, serve, skip, verdict,
 };
 
-/// Runs `find` on a server and stores the run.
+/// Runs `find` on a server, stores the run in `out`, and returns it.
 fn found(binary: &Path, server: &Running, out: &Path) -> Value {
     let url = format!("http://{}/", server.addr);
     let out = out.to_str().unwrap();
     json(binary, &["find", &url, "--cpus", "0", "--prove", "off", "--budget", "16s", "--out", out])
 }
 
-/// Returns the median throughput over the seconds of a load. Seconds in which the machine stalls are left out. The CPU
-/// quota has ten periods per second.
+/// Returns the median of the throughputs in each second of a load. Seconds in which the machine stalls hardly change a
+/// median. Whole seconds are used because ten periods of the CPU quota fit into each.
 #[track_caller]
 fn completed(run: &Value) -> f64 {
     let tenths = run["trials"][0]["measured"]["series_completed"].as_array().unwrap();
@@ -30,24 +30,24 @@ fn completed(run: &Value) -> f64 {
     seconds[seconds.len() / 2]
 }
 
-/// Returns the throughput of the changed server, with more clients than it needs to be full.
+/// Returns the measured throughput of the changed server. Its load has more clients than are needed to fill the server.
 fn came(binary: &Path, server: &Running) -> f64 {
     let url = format!("http://{}/", server.addr);
     let run = json(binary, &["load", &url, "--cpus", "0", "--connections", "16", "--duration", "8s"]);
     completed(&run)
 }
 
-/// A prediction and the measured result.
+/// A prediction, and the result that was measured after the change.
 struct Predicted {
     what: &'static str,
-    /// Maximum relative error of the prediction.
+    /// Largest allowed error of the prediction, as a share of the measured result.
     share: f64,
     answer: Value,
     came: f64,
 }
 
 impl Predicted {
-    /// Creates a prediction with a maximum error of a tenth.
+    /// Creates a prediction whose largest allowed error is a tenth.
     fn new(what: &'static str, answer: Value, came: f64) -> Option<Self> {
         Some(Self { what, share: 0.1, answer, came })
     }
@@ -67,8 +67,8 @@ impl Predicted {
     }
 }
 
-/// Each prediction must be within its tolerance. One interval may miss the result, because a 95 % interval misses once
-/// in twenty times by chance.
+/// Each prediction must be within its tolerance. One of the intervals may miss the result, because one in twenty
+/// intervals of 95 % confidence does so by chance.
 #[test]
 fn five_changes_are_predicted_and_at_least_four_intervals_contain_the_result() {
     let (_alone, binary) = alone_with_release!("what-if, held against the changed server");
@@ -147,7 +147,7 @@ fn a_delay(binary: &Path) -> Option<Predicted> {
     Predicted::new("0 to 20 ms of delay", answer, completed(&after))
 }
 
-/// Two workers share caches and a memory bus; the model ignores the cost of sharing.
+/// The two workers share caches and a memory bus. The model ignores that each becomes slower by this sharing.
 fn a_second_worker_of_nginx(binary: &Path) -> Option<Predicted> {
     let dear = "gzip on; gzip_comp_level 9; gzip_min_length 1; gzip_types *;";
     let with = |workers: u32| {

@@ -1,12 +1,14 @@
-//! If both ends of a long line have small buffers, `find` names them as the limit, because only one window can be sent
-//! per round trip. The hosts are a testbed, so root is not needed. These tests need the release binary.
+//! Tests with a long line between client and server, and small socket buffers at one of its ends. `find` must name the
+//! buffer as the limit, because only one TCP window can be sent per round trip. The hosts are a testbed, so root is not
+//! needed. These tests need the release binary.
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
 use serde_json::Value;
 use testkit::{TwoHosts, binary, bottleneck, num, release_binary, verdict};
 
-/// The delay of the line is far longer than any delay by a busy machine, so this delay determines the round trip.
+/// Medium with a delay that is far longer than any delay of a busy machine. This delay therefore determines the
+/// round-trip time.
 const MEDIUM: &str = "wan:delay=15ms";
 
 fn find(way: &TwoHosts, body: u32) -> Value {
@@ -14,7 +16,7 @@ fn find(way: &TwoHosts, body: u32) -> Value {
     way.run("find", &["--body-bytes", &body.to_string()], &flags)
 }
 
-/// Returns the value of a counter in the verdict's evidence.
+/// Returns the value of a counter in the evidence for the verdict.
 fn evidence(run: &Value, counter: &str) -> f64 {
     let lines = run["findings"]["bottleneck"]["evidence"].as_array().into_iter().flatten();
     lines.filter(|e| e["counter"] == counter).map(|e| num(&e["value"])).next().unwrap_or(f64::NAN)
@@ -27,26 +29,27 @@ fn a_small_buffer_at_either_end_of_a_long_line_is_named_as_the_window() {
     let free = find(&way, 131_072);
     assert_ne!(bottleneck(&free), "tcp-window", "nothing is small yet: {}", verdict(&free));
 
-    // The buffer must be large enough for the experiment to halve it.
+    // The buffer must be large enough that the experiment can halve it.
     way.small_buffers("client1", "tcp_rmem", 65536);
     let run = find(&way, 131_072);
     assert_eq!(bottleneck(&run), "tcp-window", "{}", verdict(&run));
     assert!(evidence(&run, "connection.peer_window") < 65536.0, "{}", verdict(&run));
 
-    // Half of the window gives at most about half of the throughput; the kernel may shrink the window by more than
-    // requested. The effect then differs from the prediction, so it supports the verdict without proving it.
+    // With half of the window, at most about half of the throughput is possible. The kernel may shrink the window by
+    // more than the lever requests. The effect then differs from the prediction, so the experiment supports the verdict
+    // without proving it.
     let run = way.run("prove", &["--body-bytes", "131072"], &["--connections", "8", "--budget", "48s"]);
     let proof = &run["findings"]["proof"];
     let ratio = num(&proof["measured"]["ratio"]);
     let outcome = if ratio > 0.4 { "proven" } else { "supported" };
     assert_eq!((bottleneck(&run), &proof["outcome"]), ("tcp-window", &outcome.into()), "{}\n{proof:#}", verdict(&run));
     assert!(ratio < 0.7, "{proof:#}");
-    // The verdict must be proven by the lever `window` itself, even if the other levers had no effect.
+    // The effect that decides must be that of the lever `window`, even if the other levers had no effect.
     assert_eq!(proof["measured"]["lever"], "window", "{proof:#}");
 
     way.small_buffers("client1", "tcp_rmem", 4 << 20);
     way.small_buffers("server", "tcp_wmem", 65536);
-    // The page is many times larger than the buffer, whatever the size of the kernel's segments and their overhead.
+    // The page is many times as large as the buffer, whatever the size of the kernel's segments and their overhead.
     let run = find(&way, 524_288);
     assert_eq!(bottleneck(&run), "tcp-window", "{}", verdict(&run));
     assert!(evidence(&run, "connection.write_full") >= 0.5, "{}", verdict(&run));

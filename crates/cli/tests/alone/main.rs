@@ -1,5 +1,4 @@
-//! Tests of the program in which a measurement decides, so each needs the machine for itself. `make verify` runs these
-//! tests.
+//! Tests whose result depends on a measurement. Each of them needs the machine for itself. `make verify` runs them.
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
 mod applications;

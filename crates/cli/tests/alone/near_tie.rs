@@ -1,5 +1,5 @@
-//! A near tie: redis-server on one CPU and the generator on another, with both CPUs nearly full. No two searches may
-//! give contradictory verdicts with confidence, and their shares must agree.
+//! A near tie: redis-server runs on one CPU and the generator on another, and both CPUs are nearly full. Of several
+//! searches, no two may give different verdicts with high confidence. The shares that they find must agree.
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
@@ -12,10 +12,11 @@ use testkit::{Running, alone_with_release, bottleneck, free_port, json, num, pro
 const TIMES: usize = 10;
 /// Confidence above which a verdict counts as sure.
 const SURE: f64 = 0.6;
-/// Maximum difference between the shares of two searches.
+/// Maximum difference between the shares that two searches find for the same CPU.
 const MAX_SHARE_DIFFERENCE: f64 = 0.2;
 
-/// Result of one search: the verdict, its confidence, and the shares of the server's and the generator's CPU.
+/// Result of one search: its verdict, the confidence, and the shares of throughput that the server's and the
+/// generator's CPU explain.
 #[derive(Debug)]
 struct Answer {
     id: String,

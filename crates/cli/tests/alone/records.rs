@@ -1,6 +1,6 @@
-//! Experiments that read records from a server, and the probe, on this machine: exact message sizes, bytes on the
-//! medium, and the experiments' own checks.
-#![allow(clippy::unwrap_used, clippy::panic)] // helpers of tests, too
+//! Tests of experiments that read records from a server, and of `loadline probe`. They check the exact sizes of
+//! messages, the bytes on the medium, and the experiments' own checks.
+#![allow(clippy::unwrap_used, clippy::panic)] // The lint allows unwrap in tests, but not in helpers of tests.
 
 use std::process::{Command, Stdio};
 
@@ -11,7 +11,8 @@ fn loadline(arguments: &[&str]) -> std::process::Output {
     Command::new(binary!()).args(arguments).output().unwrap()
 }
 
-/// Runs an experiment and returns its run.json, or `None` if this machine has no testbed.
+/// Runs an experiment and returns its run.json. Returns `None` if this machine cannot make a testbed, or if other
+/// programs disturbed the experiment.
 fn lab(test: &str, arguments: &[&str]) -> Option<Value> {
     let dir = tempfile::tempdir().unwrap();
     let out = dir.path().join("run");
@@ -21,7 +22,7 @@ fn lab(test: &str, arguments: &[&str]) -> Option<Value> {
     if !has_testbed(test, &words) {
         return None;
     }
-    // Status 1 means that a check of the experiment failed, which other programs may cause.
+    // Status 1 means that one of the experiment's checks failed. Other programs may cause such a failure.
     match output.status.code() {
         Some(1) if !others.stayed_away(test) => return None,
         status => assert_eq!(status, Some(0), "{words}{}", String::from_utf8_lossy(&output.stdout)),
@@ -44,12 +45,13 @@ fn messages_of_the_profile_have_the_published_sizes() {
     for (trial, (up, down)) in trials.iter().zip([(60.0, 2108.0), (120.0, 8312.0), (60.0, 12_348.0)]) {
         let completed = number(&trial["completed"]);
         assert!(completed > 0.0, "{}", trial["label"]);
-        // The end of the trial may interrupt a read, after its first request or between its two requests.
+        // The end of the trial may interrupt a read: after its first request, or between its two requests. The bytes of
+        // one such read are therefore allowed.
         let most = completed + 1.0;
         let (sent, received) = (number(&trial["bytes_sent"]), number(&trial["bytes_received"]));
         assert!((completed * up..=most * up).contains(&sent), "{}: {sent} for {completed}", trial["label"]);
         assert!((completed * down..=most * down).contains(&received), "{}: {received} for {completed}", trial["label"]);
-        // Some bytes of reads at the window's start and end may lie outside of the window.
+        // Reads at the start and end of the window may have some of their bytes outside of the window.
         let on_the_wire = number(&trial["axes"]["wire_bytes_per_read"]) * completed;
         assert!(on_the_wire > (completed - 2.0) * (down + up), "{}: {on_the_wire} for {completed}", trial["label"]);
     }
@@ -60,7 +62,7 @@ fn messages_of_the_profile_have_the_published_sizes() {
 #[test]
 fn clients_are_added_on_every_kind_of_medium() {
     let _alone = alone();
-    // With six clients, the shared wire is full.
+    // Six clients fill the shared wire.
     for (medium, most) in [("ethernet10", 6), ("ethernet10:user", 6), ("switch:100M", 2), ("loopback", 2)] {
         let (set, clients) = (format!("medium={medium}"), format!("clients={most}"));
         let arguments = ["adding-clients", "--set", &set, "--set", &clients, "--set", "seconds=1"];
@@ -69,20 +71,21 @@ fn clients_are_added_on_every_kind_of_medium() {
         assert_eq!(trials.len(), most);
         for (trial, clients) in trials.iter().zip([1.0, 2.0, 3.0, 4.0, 5.0, 6.0]) {
             assert_eq!((number(&trial["attempted"]), trial["errors"].to_string().as_str()), (clients, "{}"));
-            // The counters include the packets of all clients, so the clients must send as many as the server receives.
+            // The counters cover all clients together. The clients must therefore receive about as many segments as the
+            // server sends.
             let side = |name: &str, id: &str| number(&trial[name]["counters"][id]);
             let (out, back) = (side("server", "tcp.out_segs"), side("client", "tcp.in_segs"));
             assert!(out > 0.0 && (back / out - 1.0).abs() < 0.2, "{medium}: {back} of {out} segments");
             let use_ = trial["axes"]["wire_use"].as_f64();
             assert_eq!(use_.is_some(), medium != "loopback", "{medium}");
-            // No wire carries more than its rate, apart from a burst that may pass after idle time.
+            // No wire carries more than its rate, except for a burst that may pass after an idle time.
             assert!(use_.is_none_or(|u| u > 0.001 && u < 1.5), "{medium}: {use_:?}");
         }
         assert!(!run["findings"]["conclusions"].as_array().unwrap().is_empty());
     }
 }
 
-/// Starts a record server and returns it with its address.
+/// Starts a record server. Returns its process and its address.
 fn record_server() -> (ChildProcess, String) {
     let mut command = Command::new(binary!());
     command.args(["serve", "record", "--listen", "127.0.0.1:0"]).stdout(Stdio::piped()).stderr(Stdio::null());
@@ -114,7 +117,7 @@ fn a_response_probe_script_runs_against_a_record_server() {
         assert!(number(&row["responses"]) > 0.0 && row["process"] == "IDEAGEN", "{row}");
         let mean = number(&row["mean_ms"]);
         assert!(number(&row["least_ms"]) <= mean && mean <= number(&row["most_ms"]), "{row}");
-        // The measured time is the second half of the trial, plus the rest of its last cycle.
+        // The measured time is the second half of the trial, plus the rest of the cycle that runs at the trial's end.
         assert!(number(&row["total_ms"]) < 4000.0 + number(&row["most_ms"]), "{row}");
     }
     let converted = loadline(&["probe", &script, "--convert"]);

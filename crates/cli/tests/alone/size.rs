@@ -1,4 +1,5 @@
-//! `loadline size` with a server whose capacity is known: the quota divided by the CPU time that it uses per request.
+//! Tests of `loadline size` with a server whose capacity is known: the CPU quota divided by the server's CPU time per
+//! request.
 
 use std::path::Path;
 use std::process::Command;
@@ -9,7 +10,7 @@ use testkit::{ControlGroup, OtherPrograms, alone, binary, free_port, num};
 /// CPU time that the server uses per request, microseconds.
 const BURNS_US: f64 = 2000.0;
 
-/// Runs `size` in a folder with these arguments, and returns its exit status and its JSON.
+/// Runs `size` in a folder with these arguments. Returns its exit status and its JSON.
 fn size(dir: &Path, command: &str, arguments: &[&str]) -> (Option<i32>, Value) {
     let url = format!("http://127.0.0.1:{}/", free_port());
     let given = ["size", &url, "--command", command, "--out", "out", "--json"];
@@ -37,7 +38,7 @@ fn capacity_is_the_quota_over_the_burnt_time() {
     for (step, quota) in steps.iter().zip([0.25, 0.5]) {
         assert_eq!(step["setting"]["quota"], quota);
         let (capacity, cpu_us) = (&step["capacity"], num(&step["cpu_us_per_request"]));
-        // The cost of a request is this CPU time plus that of its system calls.
+        // A request costs the CPU time above, plus that of its system calls.
         assert!((BURNS_US..1.15 * BURNS_US).contains(&cpu_us), "{step:#}");
         let truth = quota * 1e6 / cpu_us;
         let [rate, low, high] = ["rate", "low", "high"].map(|name| num(&capacity[name]));
@@ -46,11 +47,11 @@ fn capacity_is_the_quota_over_the_burnt_time() {
             "quota {quota}: quota / CPU time {truth:.1}/s, capacity {rate:.1}/s ({low:.1} to {high:.1}), p99 {p99_us:.0} us, \
              throttled in {throttled:.2} of the periods"
         );
-        // The interval contains the true value in 95 of 100 runs. The additional 3 % allow for errors in the measured
-        // CPU time and in the quota, which the kernel assigns in slices of 5 ms.
+        // The interval contains the true value in 95 of 100 runs. Another 3 % are allowed for errors in the measured
+        // CPU time, and for the quota, which the kernel assigns in slices of 5 ms.
         assert!(low < 1.03 * truth && high > 0.97 * truth, "{truth}: {step:#}");
         assert!((rate / truth - 1.0).abs() < 0.03, "{truth}: {step:#}");
-        // The quota runs out in most periods; requests then wait for the rest of the period of 100 ms.
+        // The quota is used up in most periods of 100 ms. Requests then wait for the rest of the period.
         assert!(throttled > 0.5 && p99_us > 1e5 * (1.0 - quota) / 2.0, "{step:#}");
     }
     let predicted = num(&steps[1]["predicted"]["value"]);
@@ -68,7 +69,7 @@ fn capacity_is_the_quota_over_the_burnt_time() {
 fn workers_of_a_command_are_counted_and_a_server_that_fails_is_named() {
     let _alone = alone();
     let dir = tempfile::tempdir().unwrap();
-    // Each worker sleeps 10 ms per request. A setting with three workers is refused.
+    // Each worker sleeps for 10 ms per request. With three workers, the command fails.
     let serve = "test $WORKERS -lt 3 || exit 7; exec \"$LOADLINE\" serve --model workers --option workers=$WORKERS \
                  --option sleep_ms=10 --listen 127.0.0.1:$PORT";
     let others = OtherPrograms::watch();
@@ -84,7 +85,7 @@ fn workers_of_a_command_are_counted_and_a_server_that_fails_is_named() {
     assert!((1.5..2.5).contains(&(rate(1) / rate(0))), "{result:#}");
 }
 
-/// Each replica takes 10 ms per request and handles one at a time. All replicas share one port.
+/// Each replica handles one request at a time, and each request takes 10 ms. All replicas share one port.
 #[test]
 fn replicas_that_share_a_port_add_up() {
     let _alone = alone();

@@ -1,5 +1,5 @@
-//! Two levers prove that a medium is full: slowing it, and making requests longer. After the experiment the medium has
-//! its full speed again, even if loadline was killed.
+//! Two levers prove that a medium is full: one slows the medium, the other makes requests longer. After the experiment,
+//! the medium has its full speed again, even if loadline was killed.
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
@@ -9,10 +9,10 @@ use std::time::Duration;
 use serde_json::Value;
 use testkit::{ChildProcess, TwoHosts, alone, binary, bottleneck, eventually, eventually_within, num, signal, verdict};
 
-/// Flags of the server for an answer of 20 kB, large enough to fill most of a testbed's link.
+/// Flags of the server for an answer of 20 kB. Such answers fill most of a testbed's link.
 const PAGE: [&str; 2] = ["--body-bytes", "20000"];
 
-/// Checks that the verdict is a full link, proven by this lever.
+/// Checks that the verdict is a full link, and that this lever proves the verdict.
 #[track_caller]
 fn proven_by(lever: &str, run: &Value) {
     let proof = &run["findings"]["proof"];
@@ -22,7 +22,7 @@ fn proven_by(lever: &str, run: &Value) {
     println!("{}", proof["why"]);
 }
 
-/// Returns the run of `prove` on a medium that is full.
+/// Runs `prove` on a medium that is full, checks that slowing the link proves it, and returns the run.
 fn slowed(test: &str, medium: &str, connections: &str, budget: &str) -> Option<Value> {
     let _alone = alone();
     let way = TwoHosts::up(test, binary!(), medium)?;
@@ -38,7 +38,8 @@ fn slowed(test: &str, medium: &str, connections: &str, budget: &str) -> Option<V
     Some(run)
 }
 
-/// A single client uses most of the wire. Its requests use the same wire as the answers.
+/// A single client uses most of the wire. Its requests share the wire with the answers, so longer requests lower the
+/// throughput.
 #[test]
 fn a_full_shared_wire_is_proven_by_longer_requests() {
     let Some(run) = slowed("a_full_shared_wire_is_proven", "ethernet10", "1", "50s") else { return };

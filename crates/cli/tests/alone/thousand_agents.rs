@@ -1,4 +1,5 @@
-//! One conductor with a thousand agents on one machine needs no more than docs/explanation/hosts.md states.
+//! One conductor (the process that controls a run) with a thousand agents (generator processes) on one machine. It must
+//! need no more memory than docs/explanation/hosts.md states.
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
@@ -10,10 +11,10 @@ use testkit::{alone_with_release, children, peak_kib, serve, total};
 
 /// Number of agents.
 const AGENTS: usize = 1000;
-/// Maximum memory of the conductor in KiB.
+/// Maximum memory of the conductor, KiB.
 const MAX_MEMORY_KIB: u64 = 200 << 10;
 
-/// Each agent sends one request per second, so two CPUs can run all of them.
+/// Each agent sends only one request per second, so two CPUs suffice for all agents.
 #[test]
 #[ignore = "a thousand processes: most of a minute and some 5 GB of memory"]
 fn a_conductor_of_a_thousand_agents_holds_at_most_200_mb_and_loses_none() {

@@ -1,4 +1,4 @@
-//! `compare` starts two servers, compares them and ends them.
+//! Test that `compare` starts two servers, compares them and ends them.
 
 use std::process::{Command, Output};
 
@@ -10,8 +10,8 @@ fn text(output: &Output) -> String {
     String::from_utf8_lossy(&output.stdout).into_owned() + &String::from_utf8_lossy(&output.stderr)
 }
 
-/// The ports chosen here are used by no other program. Two commands start servers on these ports; both servers must
-/// have ended afterwards.
+/// No other program uses the ports chosen here. Two commands start servers on these ports. Both servers must have ended
+/// after the comparison.
 #[test]
 fn compare_starts_compares_and_ends_servers() {
     let _alone = testkit::alone();
@@ -30,7 +30,7 @@ fn compare_starts_compares_and_ends_servers() {
     let pairs = found["turns"]["new_first"].as_array().unwrap();
     let new_first = pairs.iter().filter(|first| **first == true).count();
     assert!(!pairs.is_empty() && (2 * new_first).abs_diff(pairs.len()) <= 1, "{}", found["turns"]);
-    // The comparison stays within its budget. If the budget was too short for seven pairs of windows, a note says so.
+    // The comparison stays within its budget. If this time was too short for seven pairs of windows, a note says so.
     let said = found["notes"].to_string();
     assert_eq!(pairs.len() < 7, said.contains("pairs of windows"), "{} pairs: {said}", pairs.len());
     assert_eq!(found["turns"]["seed"], 7);

@@ -1,4 +1,4 @@
-//! `prove` takes CPU time from a server that computes, and throughput drops as predicted.
+//! Test that `prove` takes CPU time from a server that computes, and that throughput drops as predicted.
 
 use testkit::{alone_with_release, bottleneck, json, serve, verdict};
 

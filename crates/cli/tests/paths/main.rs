@@ -1,4 +1,5 @@
-//! The main paths of the program, with one test each. Each test measures something and needs the machine for itself.
+//! The main uses of the program, with one test for each. Each test measures something, and needs the machine for
+//! itself.
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
 mod compare;

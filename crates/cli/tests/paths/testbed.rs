@@ -1,5 +1,6 @@
-//! `loadline testbed`: separate commands create, use and remove a testbed, even if its keeper process was killed.
-#![allow(clippy::unwrap_used)] // helpers of tests, too
+//! Tests of `loadline testbed`. Separate commands create, use and remove a testbed, even if its keeper process was
+//! killed.
+#![allow(clippy::unwrap_used)] // The lint allows unwrap in tests, but not in helpers of tests.
 
 use crate::testbed_command::{gone, holders, loadline, said, status, up};
 

@@ -1,11 +1,11 @@
-//! `loadline arena` checks its file and its folder before anything starts.
+//! Tests that `loadline arena` checks its file and its folder before it starts any server.
 
 #![allow(clippy::unwrap_used)]
 
 use std::path::Path;
 use std::process::Command;
 
-/// Returns the error of a command that must be refused.
+/// Runs a command that must be refused, and returns its error.
 fn refused(dir: &Path, arguments: &[&str]) -> String {
     let output = Command::new(env!("CARGO_BIN_EXE_loadline")).arg("arena").args(arguments).current_dir(dir).output();
     let output = output.unwrap();

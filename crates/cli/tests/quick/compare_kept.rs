@@ -1,5 +1,5 @@
-//! `loadline compare` with stored runs: every old run can be compared, and a run that cannot be compared causes a clear
-//! error.
+//! Tests of `loadline compare` with stored runs. Every old run can be compared. A run that cannot be compared causes a
+//! clear error.
 
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
@@ -23,7 +23,7 @@ fn every_old_run_compares_with_itself_in_every_form() {
         let file = file.to_str().unwrap();
         let output = compare(&[file, file, "--json"]);
         let found: serde_json::Value = serde_json::from_slice(&output.stdout).unwrap();
-        // Some runs have too few windows to show that a server is as fast as itself.
+        // Each run is compared with itself. Some runs have too few windows to show that there is no difference.
         let status = if found["outcome"] == "passed" { 0 } else { 3 };
         assert_eq!(output.status.code(), Some(status), "{name}: {}", text(&output));
         assert_eq!(compare(&[file, file, "--undecided", "pass"]).status.code(), Some(0), "{name}");

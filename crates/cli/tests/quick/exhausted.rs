@@ -1,4 +1,5 @@
-//! If the user's limit of processes is reached, loadline prints one sentence and leaves no process behind.
+//! Test of a user who has reached the limit on processes. loadline must print one sentence, and leave no process
+//! behind.
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
@@ -7,20 +8,20 @@ use std::process::{Command, Output, Stdio};
 
 use testkit::{binary, eventually, has, is_root, serve, skip};
 
-/// ID of a user who has no other processes. The kernel limits the number of processes of each user except root.
+/// ID of a user without other processes. The kernel limits the number of processes for each user except root.
 const USER: u32 = 61_234;
-/// Limits on processes and threads. The first limit allows no agent at all; the others allow an agent, but not all of
-/// its threads.
+/// Limits on the number of processes and threads. The first limit allows no agent (generator process) at all. The
+/// others allow an agent, but not all of its threads.
 const LIMITS: [u32; 4] = [1, 2, 4, 5];
 
-/// Runs loadline as the user with a limit.
+/// Runs loadline as this user, with a limit on processes.
 fn limited(program: &std::path::Path, limit: u32, args: &[&str]) -> Output {
     let mut command = Command::new("setpriv");
     command.args(["--reuid", &USER.to_string(), "--clear-groups", "prlimit", &format!("--nproc={limit}")]);
     command.arg(program).args(args).current_dir("/").stdin(Stdio::null()).output().unwrap()
 }
 
-/// Returns the number of processes of the user.
+/// Returns the number of processes that this user has.
 fn processes() -> usize {
     let all = std::fs::read_dir("/proc").unwrap().flatten();
     all.filter(|entry| entry.metadata().is_ok_and(|meta| meta.is_dir() && meta.uid() == USER)).count()
@@ -35,7 +36,7 @@ fn a_user_without_processes_gets_one_sentence_and_nothing_is_left() {
     if !has(TEST, "prlimit") || !has(TEST, "setpriv") {
         return;
     }
-    // The user may have no access to the build directory, so the program is copied.
+    // This user may have no access to the build directory, so the program is linked or copied to another directory.
     let dir = tempfile::tempdir().unwrap();
     std::fs::set_permissions(dir.path(), std::fs::Permissions::from_mode(0o755)).unwrap();
     let program = dir.path().join("loadline");
@@ -48,7 +49,7 @@ fn a_user_without_processes_gets_one_sentence_and_nothing_is_left() {
         let said = String::from_utf8_lossy(&output.stderr).into_owned();
         assert_eq!(output.status.code(), Some(2), "{limit}: {said}");
         assert!(said.contains("processes ran out") && said.contains("ulimit -u"), "{limit}: {said}");
-        // Notes about counters may be printed before the error.
+        // Notes about counters may precede the error.
         let errors = said.lines().filter(|line| !line.starts_with("note: ")).count();
         assert!(!said.contains("panicked") && errors == 1, "{limit}: {said}");
         eventually(|| (processes() == 0).then_some(()));

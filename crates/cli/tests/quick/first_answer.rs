@@ -1,5 +1,5 @@
-//! If the first answer is a failure, no load follows. An answer that counts as a failure is shown, and a redirect is
-//! mentioned.
+//! Tests of the first answer, which loadline requests before a load. If it is a failure, no load follows. An answer
+//! that counts as a failure is shown. If it is a redirect, the message says so.
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 

@@ -1,4 +1,4 @@
-//! Servers that speak first: a connection takes requests when the greeting has arrived.
+//! Tests of servers that speak first. No request may be sent on a connection before the server's greeting has arrived.
 
 use std::io::{BufRead as _, BufReader, Write as _};
 use std::net::{SocketAddr, TcpListener, TcpStream};
@@ -8,8 +8,8 @@ use std::time::Duration;
 
 use testkit::{binary, json, refused, total};
 
-/// Starts a server that sends a greeting in two pieces, and answers each line with `ok`. Returns its address, and the
-/// number of its answers.
+/// Starts a server that sends a greeting in two pieces, and answers each line with `ok`. Returns its address, and a
+/// counter of its answers.
 fn greeting_server() -> (SocketAddr, Arc<AtomicU64>) {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let (addr, answers) = (listener.local_addr().unwrap(), Arc::new(AtomicU64::new(0)));

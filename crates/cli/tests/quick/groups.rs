@@ -1,6 +1,6 @@
-//! Models that divide connections into groups, on a server that runs out of file descriptors. The next group then
-//! cannot start or cannot serve. Its connections must be reset and reported, never left hanging, and the other groups
-//! must continue.
+//! Tests of server models that divide connections into groups, one thread each. The server runs out of file
+//! descriptors, so that its next group cannot start or cannot serve. The connections of this group must be reset and
+//! reported, and never be left hanging. The other groups must continue.
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
@@ -11,9 +11,9 @@ use std::time::{Duration, Instant};
 
 use testkit::{Running, binary, free_port, has};
 
-/// Model, option, connections per group, and the number of descriptors that remain for the next group besides the
-/// connection itself. The remaining descriptors are enough for nothing, for the group's waker, or for its waker and
-/// ring but not all events.
+/// Model, option, connections per group, and number of descriptors that are left for the next group, not counting the
+/// connection's own. In the three cases, they suffice for nothing, for the group's waker, and for its waker and its
+/// ring but not for all events.
 const CASES: [(&str, &str, usize, u64); 3] =
     [("event-groups", "fair=0", 63, 0), ("uring-groups", "literal=0", 62, 1), ("uring-groups", "literal=1", 62, 10)];
 const PATIENCE: Duration = Duration::from_secs(20);
@@ -27,7 +27,7 @@ fn serve(model: &str, option: &str) -> Running {
     Running::start(command, port, dir)
 }
 
-/// Sends a byte and returns the result: the byte came back, or the way in which the connection ended.
+/// Sends a byte. Returns `Ok` if the byte comes back, otherwise the kind of error with which the connection ended.
 fn exchange(stream: &mut TcpStream) -> Result<(), ErrorKind> {
     stream.set_read_timeout(Some(PATIENCE)).unwrap();
     stream.write_all(b"x").map_err(|e| e.kind())?;
@@ -38,14 +38,15 @@ fn connected(server: &Running) -> TcpStream {
     TcpStream::connect(server.addr).unwrap()
 }
 
-/// Returns the number of groups of a server: one, or two if the first test connection still used its slot.
+/// Returns the number of groups that a server has. There are two instead of one if the connection that tested the
+/// server's start still used its slot.
 fn groups(pid: u32) -> usize {
     let tasks = std::fs::read_dir(format!("/proc/{pid}/task")).unwrap();
     let names = tasks.filter_map(|task| std::fs::read_to_string(task.ok()?.path().join("comm")).ok());
     names.filter(|name| name.trim() == "serve-group").count()
 }
 
-/// Sets the descriptor limit of a process to leave this many descriptors free.
+/// Lowers the descriptor limit of a process so that `free` more descriptors can be opened.
 fn leave(pid: u32, free: u64) {
     let open = std::fs::read_dir(format!("/proc/{pid}/fd")).unwrap();
     let mut numbers: Vec<u64> = open.filter_map(|e| e.ok()?.file_name().to_str()?.parse().ok()).collect();
@@ -81,7 +82,7 @@ fn a_group_without_descriptors_resets_its_connections_and_others_serve() {
             let told = [ErrorKind::ConnectionReset, ErrorKind::BrokenPipe, ErrorKind::UnexpectedEof].contains(&ended);
             assert!(told, "{model} {option}: {ended:?}, not left without a word");
         }
-        // A slot in the remaining group is free again.
+        // After a connection of the remaining group closes, this group must take a new connection.
         assert_eq!(exchange(&mut first[0]), Ok(()), "{model} {option}");
         first.pop();
         let again = Instant::now();

@@ -1,4 +1,4 @@
-//! `loadline history` on stored runs with a known change, and on files that are not runs.
+//! Tests of `loadline history` on stored runs with a known change of the capacity, and on files that are not runs.
 
 use std::fs;
 use std::path::Path;
@@ -6,7 +6,7 @@ use std::process::{Command, Output};
 
 use serde_json::{Value, json};
 
-/// A small `run.json` of `find`, as older and newer versions write it.
+/// Returns a small `run.json` of `find`, with fields that older and newer versions write.
 fn run_json(day: usize, capacity: f64, label: &str) -> Value {
     json!({
         "format": "loadline-run/1",
@@ -26,7 +26,7 @@ fn run_json(day: usize, capacity: f64, label: &str) -> Value {
     })
 }
 
-/// Writes one run for each day. The capacity has a noise of 1 %, and is multiplied by the factor of the day.
+/// Writes one run for each day. Its capacity has random noise of 1 %, and is multiplied by the factor for this day.
 fn write_runs(root: &Path, days: usize, factor: impl Fn(usize) -> f64) {
     let mut random = fastrand::Rng::with_seed(11);
     for day in 0..days {

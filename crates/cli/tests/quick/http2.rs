@@ -1,4 +1,5 @@
-//! HTTP/2 against nginx, with prior knowledge and within TLS: loadline's counts equal those in the server's log.
+//! Tests of HTTP/2 against nginx, without TLS (with prior knowledge) and over TLS. loadline's counts must equal those
+//! in the server's log.
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
@@ -6,11 +7,11 @@ use serde_json::{Value, json as value};
 use tempfile::TempDir;
 use testkit::{Running, alone, binary, free_port, json, loadline, logged_by_nginx, nginx, skip, total};
 
-/// Size of the page in bytes.
+/// Size of the page, bytes.
 const PAGE: u64 = 50_000;
 
-/// nginx with HTTP/2 on a plain port, and on a port with TLS. Each line of its log has the protocol, the status and the
-/// connection.
+/// nginx with HTTP/2 on a port without TLS, and on a port with TLS. Each line of its log has the protocol, the status
+/// and the number of the connection.
 struct Server {
     nginx: Running,
     plain: u16,
@@ -42,7 +43,7 @@ impl Server {
         Some(Self { nginx: nginx?, plain, tls, dir })
     }
 
-    /// Returns the new lines of the log, once there are as many as expected.
+    /// Returns the lines that the log has gained since the last call. Waits until there are `expected` lines.
     fn logged(&self, expected: u64) -> Vec<Vec<String>> {
         logged_by_nginx(&self.nginx, &self.dir.path().join("log"), expected)
     }
@@ -91,11 +92,12 @@ fn bodies_are_sent_and_a_closed_connection_is_replaced() {
     assert_eq!(lines.len() as u64, completed);
     let connections: std::collections::BTreeSet<_> = lines.iter().map(|line| &line[2]).collect();
     assert!(connections.len() as u64 >= completed / 51, "{} of {completed}", connections.len());
-    // nginx answers before it has read the whole body, and the rest of the body is not sent.
+    // nginx answers before it has read the whole body of a request. The rest of the body is then not sent.
     assert!(total(&run, "bytes_sent") > completed * 16_000);
 }
 
-/// When the server closes a connection with many streams, it has left some of their requests unprocessed.
+/// The server closes a connection after 50 requests (GOAWAY). Some requests in flight on its streams are then
+/// unprocessed.
 #[test]
 fn unprocessed_requests_are_repeated_on_the_next_connection() {
     let _alone = alone();
@@ -134,7 +136,7 @@ fn the_server_s_stream_limit_is_kept_and_reported() {
     assert_eq!((server.logged(completed).len() as u64, total(&run, "sent")), (completed, completed));
 }
 
-/// Both requests are in flight at the same time on each connection, so pieces of their responses alternate.
+/// Each connection has both requests in flight at the same time, so pieces of their responses alternate.
 #[test]
 fn an_expected_text_is_searched_only_in_its_own_response() {
     let _alone = alone();

@@ -1,4 +1,4 @@
-//! `--json-lines`: lines of JSON and nothing else on standard output.
+//! Test that `--json-lines` prints lines of JSON, and nothing else, to standard output.
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 

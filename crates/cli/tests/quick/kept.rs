@@ -1,4 +1,4 @@
-//! Stored runs stay intact: each has its own directory, and a full disk leaves no incomplete file.
+//! Tests that stored runs stay intact: each run has its own directory, and a full disk leaves no incomplete file.
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
@@ -69,7 +69,7 @@ fn a_failing_target_leaves_the_earlier_run_unchanged() {
 fn a_full_disk_leaves_no_incomplete_file_and_hides_no_result() {
     let dir = tempfile::tempdir().unwrap();
     std::fs::create_dir(dir.path().join("small")).unwrap();
-    // The test uses a disk of 16 KiB if mount namespaces are allowed, otherwise a limit on the size of files.
+    // If mount namespaces are allowed, the test uses a file system of 16 KiB. Otherwise, it limits the size of files.
     let script = "if mount -t tmpfs -o size=16k none small 2>/dev/null; then :; else ulimit -f 8; fi; \"$@\" --out small/run; \
                   echo \"status $?\"; find small -type f";
     let mut command = Command::new("unshare");

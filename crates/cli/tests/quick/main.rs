@@ -1,4 +1,4 @@
-//! The program as a user sees it, in tests that need no long load. Each test takes a second or two.
+//! Tests of the program as a user sees it. They need no long load, so each takes only a second or two.
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
 mod arena_files;

@@ -1,4 +1,5 @@
-//! Servers that fail in odd ways. loadline must state the true kind of each failure, with the server's own words.
+//! Tests of servers that fail in odd ways. loadline must name the true kind of each failure, and quote the server's own
+//! words.
 
 use std::io::{BufRead as _, BufReader, Write as _};
 use std::net::{SocketAddr, TcpListener, TcpStream};
@@ -9,13 +10,13 @@ use std::time::{Duration, Instant};
 use serde_json::Value;
 use testkit::{binary, json, loadline};
 
-/// Time that the server waits before each answer. Because of this wait, few requests are made.
+/// Time that the server waits before each answer. It keeps the number of requests low.
 const ANSWER_TIME: Duration = Duration::from_millis(2);
 
 const OK: &str = "HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok";
 
-/// Starts a server. `answer` gets the number of the request (from 1) and the time since the first request. The function
-/// returns the bytes of the answer, and true if the connection ends after them.
+/// Starts a server. `answer` gets the number of a request (from 1) and the time since the first request. It returns the
+/// bytes of the answer, and true if the connection closes after them.
 fn start(
     is_request: fn(&str) -> bool,
     answer: impl Fn(u64, Duration) -> (String, bool) + Send + Sync + 'static,
@@ -47,7 +48,7 @@ fn talk(stream: TcpStream, is_request: fn(&str) -> bool, answer: impl Fn(u64) ->
     }
 }
 
-/// Returns true for an empty line, which ends the head of a request without a body.
+/// Returns true for the empty line that ends the head of a request without a body.
 fn ends_head(line: &str) -> bool {
     line.is_empty()
 }
@@ -69,7 +70,7 @@ fn is_ping(line: &str) -> bool {
     line == "PING"
 }
 
-/// Every second answer of this Redis server is an error, under any load.
+/// At any load, every second answer of this Redis server is an error.
 #[test]
 fn a_server_that_fails_half_of_the_requests_sets_no_limit() {
     let redis = start(is_ping, |n, _| {
@@ -90,7 +91,7 @@ fn a_server_that_fails_half_of_the_requests_sets_no_limit() {
     assert!(sentence(&run).contains("first: \"no backend\""), "{}", sentence(&run));
 }
 
-/// In this test, a token expires 0.7 s after the first request.
+/// The token of this test expires 0.7 s after the first request.
 #[test]
 fn failures_that_begin_at_a_moment_are_told_with_it() {
     let expires = start(ends_head, |_, since| match since < Duration::from_millis(700) {
@@ -106,7 +107,7 @@ fn failures_that_begin_at_a_moment_are_told_with_it() {
     assert!(text.contains("\"token expired\""), "{text}");
 }
 
-/// One answer in ten is cut off within its body, and another one in ten has more bytes than its header says.
+/// Of ten answers, one is cut off within its body, and another has more bytes than its header says.
 #[test]
 fn cut_and_surplus_bodies_are_one_failure_each() {
     let odd = || {
@@ -122,7 +123,7 @@ fn cut_and_surplus_bodies_are_one_failure_each() {
     let (cut, surplus) = (errors["cut_response"].as_u64().unwrap(), errors["malformed"].as_u64().unwrap());
     assert!(errors.as_object().unwrap().len() == 2 && cut > 3 && surplus > 3, "{errors}");
     let unanswered = trial["unanswered"].as_u64().unwrap_or(0);
-    // The test request before the load also got an answer.
+    // The test request before the load also counts as a request that got an answer.
     let sent = trial["sent"].as_u64().unwrap();
     assert_eq!(completed + cut + surplus + unanswered, sent, "each request has one outcome: {trial:#}");
     let url = format!("http://{}/", odd());

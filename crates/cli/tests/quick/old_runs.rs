@@ -1,5 +1,5 @@
-//! Real runs of version 0.1.0 (crates/run/tests/fixtures), judged and drawn by this version. Measurements and findings
-//! must be the same as in that version, in every form.
+//! Tests with real runs of version 0.1.0 (crates/run/tests/fixtures), which this version judges and renders.
+//! Measurements and findings must be the same as in version 0.1.0, except for known corrections.
 
 #![allow(clippy::unwrap_used)]
 
@@ -30,10 +30,10 @@ fn an_old_find_has_the_same_capacity_and_a_verdict_by_the_current_rules() {
     let (c, before) = (capacity(&now), capacity(&then));
     assert_eq!((c.failed_at, c.held), (before.failed_at, before.held));
     assert!((c.rate / before.rate - 1.0).abs() < 0.1, "{c:?} was {}", before.rate);
-    // The server answers in 88 us at 400/s, but in 2 ms if a single client sends each request right after an answer.
-    // Version 0.1.0 concluded that it has one worker that needs 2 ms. In fact, its only thread limits the rate. A full
-    // thread leaves requests unread, but so does a thread that still works after its answer. Both verdicts are
-    // therefore unsure.
+    // At 400 requests per second, the server answers in 88 us. If a single client sends each request right after an
+    // answer, the server answers in 2 ms. Version 0.1.0 concluded that the server has one worker that needs 2 ms. In
+    // fact, the server's only thread limits the rate on purpose. A full thread leaves requests unread, but so does a
+    // thread that still works after it has answered. Neither verdict may therefore be sure.
     let (before, unsure) = (&then.findings.bottleneck, &now.findings.bottleneck);
     assert!(before.id == "server-concurrency" && before.confidence >= 0.8, "{before:?}");
     assert!(unsure.id == "server-concurrency" && unsure.confidence <= 0.7, "{unsure:?}");
@@ -62,9 +62,9 @@ fn old_runs_are_drawn_in_every_form() {
             assert!(text.len() > 500, "{name} as {}: {text}", form.name);
             let widest = text.lines().map(|line| line.chars().count()).max();
             assert!(form.name != "text" || widest <= Some(80), "{name}: {widest:?} columns\n{text}");
-            // Forms for people must show the verdict, and forms for programs must show the counts.
+            // Output forms for people must show the verdict, and output forms for programs must show the counts.
             let words: Vec<String> = match form.name {
-                // An experiment shows a verdict in each row instead of one for the whole run.
+                // An experiment has a verdict in each row, instead of one verdict for the whole run.
                 "text" | "markdown" | "html" if name == "io-models.json" => vec!["not-saturated".to_string()],
                 "text" | "markdown" | "html" => vec![run.findings.bottleneck.id.clone()],
                 "hdr" => Vec::new(),

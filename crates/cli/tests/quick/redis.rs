@@ -1,4 +1,4 @@
-//! Redis: loadline's counts equal those of redis-server.
+//! Tests with redis-server: loadline's counts must equal those of the server.
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
@@ -23,7 +23,7 @@ fn server(test: &str, password: Option<&str>) -> Option<Running> {
     Some(Running::start(command, port, dir))
 }
 
-/// Returns how often the server counted a command, and how often the command failed.
+/// Returns two of the server's counts for a command: how often it was called, and how often it failed.
 fn calls(server: &Running, command: &str) -> (u64, u64) {
     let mut stream = TcpStream::connect(server.addr).unwrap();
     stream.write_all(b"INFO commandstats\r\nECHO end\r\n").unwrap();

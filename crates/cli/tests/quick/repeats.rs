@@ -1,4 +1,4 @@
-//! A load with repeats is stored as one run, and its repeats are compared.
+//! Tests that a load with repeats is stored as one run, and that its repeats are compared with each other.
 
 use serde_json::Value;
 use std::path::Path;

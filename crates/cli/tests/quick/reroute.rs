@@ -1,4 +1,4 @@
-//! `--connect-to` and `--resolve`: connections go elsewhere, and requests name the host of the URL.
+//! Tests of `--connect-to` and `--resolve`: connections go to another address, but requests name the host of the URL.
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
@@ -35,7 +35,7 @@ fn a_given_address_outside_private_networks_needs_permission_too() {
     assert!(said.contains("HOST:PORT:ADDRESS"), "{said}");
 }
 
-/// Starts a server at each of two addresses with one port; the second one answers after 20 ms.
+/// Starts two servers with the same port at two addresses. The second server answers after 20 ms. Returns the port.
 fn two_servers() -> u16 {
     let first = TcpListener::bind("127.0.0.1:0").unwrap();
     let port = first.local_addr().unwrap().port();
@@ -68,7 +68,7 @@ fn all_addresses_get_connections_in_turn_and_the_slow_one_is_named() {
         assert_eq!((part(0).0, part(1).0), (2, 2), "{io}");
         assert_eq!([part(0).1, part(1).1], ["127.0.0.1", "127.0.0.2"].map(|ip| format!("{ip}:{port}")));
         let sum: u64 = parts.iter().map(|part| part["requests"]["total"]["completed"].as_u64().unwrap()).sum();
-        // The test request before the load belongs to no address.
+        // The counts of the two addresses do not include the test request before the load.
         assert!((total(&run, "completed") - 1..=total(&run, "completed")).contains(&sum), "{sum}");
         let warnings = run["findings"]["trust"]["warnings"].to_string();
         assert!(warnings.contains("the addresses differ: the median is"), "{io}: {warnings}");

@@ -1,4 +1,5 @@
-//! `--spans`: spans that a server sends during the run reach its trial. `--otlp`: figures reach a receiver.
+//! Tests of `--spans` and `--otlp`. Spans that a server sends during a run are stored in the run's trial. Figures of
+//! the run are pushed to a receiver of metrics.
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
@@ -10,14 +11,15 @@ use std::time::{Duration, SystemTime, UNIX_EPOCH};
 use serde_json::{Value, json as value};
 use testkit::{binary, free_port, json};
 
-/// Returns a span as OTLP in JSON, within the trace of a request.
+/// Returns a span in OTLP's JSON form. Its trace is that of a request with the header `traceparent`.
 fn span(traceparent: &str, number: u64, parent: &str, name: &str, (begin_ns, end_ns): (u64, u64)) -> Value {
     let trace: &str = traceparent.split('-').nth(1).unwrap();
     value!({"traceId": trace, "spanId": format!("{number:016x}"), "parentSpanId": parent, "name": name,
             "startTimeUnixNano": begin_ns.to_string(), "endTimeUnixNano": end_ns.to_string()})
 }
 
-/// Starts a server that sends spans. Each request takes 2 ms in a database and 1 ms elsewhere.
+/// Starts a server that sends spans about its requests to `receiver`. Each request spends 2 ms in a database and 1 ms
+/// elsewhere.
 fn traced_server(receiver: u16) -> SocketAddr {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let addr = listener.local_addr().unwrap();
@@ -55,7 +57,8 @@ fn traced_server(receiver: u16) -> SocketAddr {
     addr
 }
 
-/// Starts a receiver of metrics that answers each push.
+/// Starts a receiver of metrics that answers each push. Returns its address, and a channel with the bodies of the
+/// pushes.
 fn metrics_receiver() -> (SocketAddr, Receiver<Value>) {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let (addr, (told, bodies)) = (listener.local_addr().unwrap(), channel());
@@ -110,7 +113,8 @@ fn spans_of_the_server_and_metrics_of_the_load_join() {
     assert!(traces > 2, "{spans}");
     let sum = |name: &str| spans["spans"].as_array().unwrap().iter().find(|sum| sum["name"] == name).unwrap().clone();
     assert_eq!((&sum("GET /")["self_us"], &sum("SELECT")["self_us"]), (&value!(1000.0), &value!(2000.0)));
-    // The spans of one request may lie on both sides of the begin of the window. At most one request is affected.
+    // Of the spans of one request, some may end before the window begins, and some after it. At most one request is
+    // affected.
     let count = sum("SELECT")["count"].as_u64().unwrap();
     assert!(sum("SELECT")["service"] == "shop" && traces - count <= 1, "{spans}");
     let last = bodies.try_iter().last().expect("figures were pushed");

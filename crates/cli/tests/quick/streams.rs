@@ -1,11 +1,11 @@
-//! Streams of events from `loadline serve sse`.
+//! Tests of streams of events, which `loadline serve` sends.
 
 use std::process::Command;
 
 use serde_json::Value;
 use testkit::{Running, binary, json, loadline, num, refused, served};
 
-/// Starts streams of 20 events: the first after 60 ms, the others every 10 ms.
+/// Starts a server that answers each request with a stream of 20 events: the first after 60 ms, the others every 10 ms.
 fn streams(options: &[&str]) -> Running {
     let mut command = Command::new(binary!());
     command.args(["serve", "sse", "--first", "60ms", "--gap", "10ms", "--events", "20"]).args(options);
@@ -29,7 +29,7 @@ fn a_planted_schedule_is_measured_in_each_format() {
         let (first, gap) = (num(&trial["first_event_us"]["p50"]), num(&trial["gap_us"]["p50"]));
         assert!((58e3..80e3).contains(&first) && (9e3..14e3).contains(&gap), "{format}: {first} {gap}");
         assert!(num(&trial["first_byte_us"]["p50"]) < 30e3, "{format}: the head comes at once");
-        // A stream of 20 events takes 250 ms, so that four clients get 320 events/s.
+        // A stream of 20 events takes 250 ms, so four clients receive 320 events per second.
         let (events, length_s) = (num(&trial["events"]), num(&trial["measured"]["length_s"]));
         assert!((200.0..340.0).contains(&(events / length_s)), "{format}: {events} in {length_s} s");
         assert!((num(&trial["streams_open"]) - 4.0).abs() < 0.2, "{format}: {trial}");
@@ -37,7 +37,7 @@ fn a_planted_schedule_is_measured_in_each_format() {
     }
 }
 
-/// The same schedule over HTTP/2, as a gRPC call whose server streams, and over WebSocket.
+/// The same events at the same times over HTTP/2, as a gRPC call whose server streams, and over WebSocket.
 #[test]
 fn a_planted_schedule_is_measured_over_other_protocols() {
     for (service, scheme, format, options) in [

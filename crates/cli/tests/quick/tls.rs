@@ -1,4 +1,5 @@
-//! HTTP within TLS against nginx and loadline's own server: requests and handshakes equal those in the server's log.
+//! Tests of HTTP over TLS against nginx and loadline's own server. The requests and handshakes that loadline counts
+//! must equal those in the server's log.
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
@@ -12,7 +13,7 @@ use testkit::{
     total,
 };
 
-/// A certificate authority, and certificates that it signed, made by openssl.
+/// A certificate authority and the certificates that it signed. openssl makes them.
 struct Certificates {
     dir: TempDir,
 }
@@ -45,8 +46,8 @@ impl Certificates {
     }
 }
 
-/// nginx with TLS. Each line of its log has the TLS version, `r` for a resumed session or `.` for a new one, and the
-/// number of the connection.
+/// nginx with TLS. Each line of its log has the TLS version, `r` or `.`, and the number of the connection. `r` stands
+/// for a resumed session, and `.` for a new one.
 struct Tls {
     nginx: Running,
     port: u16,
@@ -78,7 +79,7 @@ impl Tls {
         format!("https://127.0.0.1:{}/", self.port)
     }
 
-    /// Returns the new lines of the log, once there are as many as expected.
+    /// Returns the lines that the log has gained since the last call. Waits until there are `expected` lines.
     fn logged(&self, expected: u64) -> Vec<Vec<String>> {
         logged_by_nginx(&self.nginx, Path::new(&self.certificates.file("log")), expected)
     }
@@ -125,8 +126,8 @@ fn resumed_sessions_equal_the_server_s_log() {
         let lines = server.logged(total(&run, "completed"));
         let reused = lines.iter().filter(|line| line[1] == "r").count() as u64;
         assert_eq!(reused, resumed, "{version} {resume}");
-        // The first handshake of each of the eight connections cannot resume a session. If a ticket arrives late, the
-        // second handshake cannot resume one either.
+        // The first handshake of each of the eight connections cannot resume a session. If a ticket arrives late,
+        // neither can the second handshake.
         let can = handshakes.saturating_sub(16) as f64;
         let expected = match resume {
             "on" => can..=handshakes as f64,
@@ -164,7 +165,7 @@ fn a_client_certificate_is_sent_if_the_server_requests_it() {
         |server: &Certificates| format!("ssl_client_certificate {}; ssl_verify_client on;", server.file("ca.pem"));
     let Some(certificates) = Certificates::make("client certificate") else { return };
     assert!(Command::new("chmod").arg("-R").arg("a+rX").arg(certificates.dir.path()).status().unwrap().success());
-    // The certificates of client and server are signed by different authorities, as is common.
+    // As is common, different authorities sign the certificates of the client and of the server.
     let Some(server) = Tls::start("client certificate", "server", &directives(&certificates)) else { return };
     let (cert, key) = (certificates.file("client.pem"), certificates.file("client.key"));
     let run = server.load(&["--cert", &cert, "--key", &key]);

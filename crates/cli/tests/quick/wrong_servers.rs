@@ -1,5 +1,5 @@
-//! Servers that speak another protocol, and malicious servers. Each of these servers causes one clear sentence, and no
-//! hang.
+//! Tests of servers that speak another protocol than the URL says, and of malicious servers. In each case, loadline
+//! prints one clear sentence and does not hang.
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
@@ -9,7 +9,7 @@ use std::process::Command;
 
 use testkit::{Running, binary, loadline, served};
 
-/// Maximum number of bytes that a malicious server sends on one connection, which is far beyond every limit.
+/// Maximum number of bytes that a malicious server sends on one connection. It is far beyond every limit of loadline.
 const FLOOD: usize = 64 << 20;
 
 fn serve(args: &[&str]) -> Running {
@@ -18,7 +18,7 @@ fn serve(args: &[&str]) -> Running {
     served(command)
 }
 
-/// Returns the error output for a target that cannot be loaded.
+/// Runs `load` against a target that cannot be loaded, and returns the error.
 fn said(url: &str, more: &[&str]) -> String {
     let output = loadline(binary!(), &[&["load", url, "--duration", "100ms", "--timeout", "2s"], more].concat());
     let text = String::from_utf8_lossy(&output.stderr).into_owned();
@@ -26,8 +26,8 @@ fn said(url: &str, more: &[&str]) -> String {
     text
 }
 
-/// Starts a server that answers the first bytes with `greeting` and the next ones with `begin`, and then sends `again`
-/// endlessly.
+/// Starts a malicious server. On each connection, it reads once and sends `greeting` (unless empty), reads again and
+/// sends `begin`, then sends `again` endlessly.
 fn flood(greeting: Vec<u8>, begin: Vec<u8>, again: Vec<u8>) -> SocketAddr {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let addr = listener.local_addr().unwrap();
@@ -80,7 +80,7 @@ fn servers_with_another_protocol_are_named() {
 #[test]
 fn floods_are_refused_with_a_sentence() {
     let settings = frame(4, 0, 0, &[]);
-    // A name of 4 KiB is put into the header table. A single block then refers to this name many times.
+    // The block puts a field of 4 KiB into the header table, and then refers to this field many times.
     let large = [&[0x40, 1, b'x', 0x7f, 0xa1, 0x1e][..], &[b'v'; 4000]].concat();
     let bomb = frame(1, 4, 1, &[&[0x88], &large[..], &[0xbe; 12_000]].concat());
     let cases = [
@@ -102,7 +102,7 @@ fn floods_are_refused_with_a_sentence() {
     }
 }
 
-/// Starts a server that sends `answer` for everything it reads, and sends it again 100 ms later.
+/// Starts a server that sends `answer` after each read, and once more 100 ms later.
 fn twice(answer: &'static [u8]) -> SocketAddr {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let addr = listener.local_addr().unwrap();
@@ -120,7 +120,7 @@ fn twice(answer: &'static [u8]) -> SocketAddr {
     addr
 }
 
-/// After the test request, loadline listens only for 50 ms, so it does not see the second answer.
+/// After the test request, loadline listens for only 50 ms. The second answer comes later, so only the load reveals it.
 #[test]
 fn servers_that_answer_twice_have_no_rate() {
     let ask = tempfile::NamedTempFile::new().unwrap();

@@ -1,4 +1,4 @@
-//! Files of servers for `loadline arena`, and its command.
+//! Helpers for tests of `loadline arena`: they write its file of servers, and make its command.
 
 #![allow(clippy::unwrap_used)]
 
@@ -9,7 +9,7 @@ use std::process::{Command, Output};
 use serde_json::Value;
 use testkit::free_port;
 
-/// Returns the command of a built program with these arguments in a folder.
+/// Returns the command `arena` of a loadline program, with these arguments, to be run in the folder `dir`.
 pub(crate) fn arena(program: impl AsRef<OsStr>, dir: &Path, arguments: &[&str]) -> Command {
     let mut command = Command::new(program);
     command.arg("arena").args(arguments).current_dir(dir);
@@ -20,7 +20,7 @@ pub(crate) fn text(output: &Output) -> String {
     String::from_utf8_lossy(&output.stdout).into_owned() + &String::from_utf8_lossy(&output.stderr)
 }
 
-/// Writes a file with these servers (name and options of `loadline serve`), and returns the port that they use.
+/// Writes a file with these servers (name, and options of `loadline serve`). Returns the port that all of them use.
 pub(crate) fn write(dir: &Path, servers: &[(&str, &str)]) -> u16 {
     let port = free_port();
     let mut file = String::from("[[profile]]\nname = \"page\"\nconnections = 16\n");

@@ -1,4 +1,5 @@
-//! `loadline arena` with live servers: an interrupted comparison that is resumed, servers in containers, and more.
+//! Tests of `loadline arena` with live servers: an interrupted comparison is resumed, servers run in containers, and
+//! the generator is throttled.
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
@@ -49,7 +50,7 @@ fn a_killed_arena_leaves_no_server() {
     eventually(|| (!listens(port)).then_some(()));
 }
 
-/// A server in a container is started, measured and removed, like a server with a command.
+/// A server in a container is started, measured and removed in the same way as a server that a command starts.
 #[test]
 fn a_server_in_a_container_is_measured() {
     let test = "a_server_in_a_container";
@@ -74,7 +75,7 @@ fn a_server_in_a_container_is_measured() {
     assert!(left.stdout.is_empty(), "a container is left: {}", text(&left));
 }
 
-/// The generators run in a control group that may use a fifth of a CPU; the servers are outside of it.
+/// The generators run in a control group that may use a fifth of a CPU. The servers run outside of this group.
 #[test]
 fn a_throttled_generator_gets_no_ranks() {
     let _alone = alone();
@@ -95,6 +96,6 @@ fn a_throttled_generator_gets_no_ranks() {
         assert!(cell["group"].is_null(), "{result:#}");
         assert!(["generator", "stall"].map(Value::from).contains(&cell["refused_kind"]), "{result:#}");
     }
-    // No server got a rank.
+    // The exit status is 1 because no server got a rank.
     assert_eq!(output.status.code(), Some(1), "{result:#}");
 }

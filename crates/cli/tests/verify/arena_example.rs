@@ -1,4 +1,5 @@
-//! The servers of `examples/arena/arena.toml`: each one is built, starts, and answers the request of the load.
+//! Tests of the servers in `examples/arena/arena.toml`. Each server is built and started, and must answer the request
+//! of the load.
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
@@ -10,10 +11,10 @@ use std::process::{Command, Stdio};
 use run::{ArenaEntry, ArenaPlan};
 use testkit::{ChildProcess, binary, free_port, installed, or_skip};
 
-/// Port of the servers in the file.
+/// Port that the example's files give to the servers.
 const PORT: &str = "18080";
 
-/// Tool that a server needs, by the name of the server.
+/// Name of each server, and the tool that it needs.
 const TOOLS: [(&str, &str); 5] =
     [("nginx", "nginx"), ("haproxy", "haproxy"), ("node", "node"), ("go", "go"), ("axum", "cargo")];
 
@@ -37,7 +38,7 @@ fn each_server_of_the_example_starts_and_answers() {
     }
 }
 
-/// Copies the example, and gives the servers another port.
+/// Copies the example to another folder, where its servers use `port`.
 fn copied(port: u16) -> tempfile::TempDir {
     let example = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../examples/arena");
     let dir = tempfile::tempdir().unwrap();
@@ -50,14 +51,14 @@ fn copied(port: u16) -> tempfile::TempDir {
         assert!(text.contains(PORT), "{}", file.display());
         std::fs::write(&file, text.replace(PORT, &port.to_string())).unwrap();
     }
-    // Builds stay for the next test, because axum takes a minute.
+    // Builds are kept for later runs of this test, because building axum takes a minute.
     let built = Path::new(env!("CARGO_TARGET_TMPDIR")).join("arena-example");
     std::fs::create_dir_all(&built).unwrap();
     std::os::unix::fs::symlink(built, dir.path().join("target")).unwrap();
     dir
 }
 
-/// Returns a command that runs as `loadline arena` runs those of the file.
+/// Returns a shell command with the folder and the environment in which `loadline arena` runs the commands of its file.
 fn shell(dir: &Path, port: u16, line: &str) -> Command {
     let mut command = Command::new("sh");
     command.args(["-c", line]).current_dir(dir).env("PORT", port.to_string()).env("LOADLINE", binary!());
@@ -65,10 +66,10 @@ fn shell(dir: &Path, port: u16, line: &str) -> Command {
     command
 }
 
-/// Starts a server and checks its answer.
+/// Starts a server of the example, and checks its answer.
 fn answers(dir: &Path, port: u16, entry: &ArenaEntry, path: &str) {
     let mut command = shell(dir, port, entry.command.as_ref().unwrap());
-    // Debian's folders for servers belong to root's path only.
+    // On Debian, the folders that hold the servers are in the PATH of root only.
     command.env("PATH", std::env::var("PATH").unwrap() + ":/usr/sbin:/sbin");
     let _server = ChildProcess::listening(command.stderr(Stdio::null()), port);
     let mut connection = TcpStream::connect(("127.0.0.1", port)).unwrap();

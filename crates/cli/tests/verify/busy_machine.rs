@@ -1,5 +1,5 @@
-//! If other programs use the machine, the first warning says so, even in an experiment that only measures the time of
-//! calls.
+//! Test with other programs that use the machine. The first warning must say so, even in an experiment that only
+//! measures the time of calls.
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 

@@ -1,11 +1,11 @@
-//! Requests with skewed keys, to a cache in front of a slow server. The more skewed the keys are, the more requests the
-//! cache answers.
+//! Tests with a cache in front of a slow server, and requests whose keys are skewed (some keys are more frequent than
+//! others). The more skewed the keys are, the more requests the cache must answer.
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
 use testkit::{alone, binary, free_port, json, nginx, num, one_loop, script_server, skip, total};
 
-/// Skews of the keys: from almost uniform to mostly a few keys.
+/// Skews (exponents of the Zipf distribution) of the keys: from nearly uniform to mostly a few keys.
 const SKEWS: [&str; 3] = ["0.6", "0.99", "1.3"];
 
 #[test]
@@ -28,7 +28,7 @@ fn hit_ratio_and_capacity_grow_with_skew() {
     let mut logged = 0;
     let mut found = Vec::new();
     for skew in SKEWS {
-        // Each skew uses other keys, so the cache has none of them at first.
+        // The paths for each skew differ, so the cache has no answer for them at first.
         let file = dir.path().join("skew.toml");
         std::fs::write(&file, format!("[[request]]\npath = \"/{skew}/{{{{zipf 1 100000 {skew}}}}}\"\n")).unwrap();
         let file = file.display().to_string();

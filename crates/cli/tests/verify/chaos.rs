@@ -1,5 +1,5 @@
-//! Experiments are killed at random moments, by every signal, one at a time and two at once. After the next command,
-//! the server must be in its original state.
+//! Kills experiments at random moments, with each of several signals, one or two experiments at a time. After the next
+//! command of loadline, the server must be in its original state.
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
@@ -12,24 +12,25 @@ use crate::testbed_command::{holders, loadline, said, status, up};
 use serde_json::{Value, json};
 use testkit::{ChildProcess, ControlGroup, Running, binary, children, eventually, free_port, signalled};
 
-/// Number of killed processes.
+/// Minimum number of processes that are killed.
 const KILLS: usize = 100;
-/// Minimum number of whole experiments that are killed: conductors, half of them with their agents.
+/// Minimum number of experiments that are killed as a whole. In half of these cases, only the conductor is killed; in
+/// the others, its agents are killed, too.
 const KILLED_EXPERIMENTS: usize = 20;
-/// Maximum time after Ctrl-C until loadline has ended its experiment and exits.
+/// Longest time from Ctrl-C until loadline has ended its experiment and exited.
 const MAX_END_TIME: Duration = Duration::from_secs(2);
-/// Number of attempts for [`MAX_END_TIME`]. The fastest one counts, because other programs may delay an experiment.
+/// Number of times that this time is measured. The shortest one counts, because other programs may delay loadline.
 const END_ATTEMPTS: usize = 3;
 /// Number of times that a lever which slows a link is killed.
 const LINK_KILLS: usize = 12;
-/// Minimum share of rounds in which a change was in effect at the moment of the kill. With a smaller share, the test
-/// would show nothing.
+/// Minimum share of rounds in which a lever's change was in effect at the moment of the kill. With a smaller share, the
+/// test would show little.
 const MIN_CHANGED_SHARE: f64 = 0.2;
-/// Descriptor limits of the server's processes. Levers raise limits up to 2048.
+/// Descriptor limit of the server's processes. A lever raises limits of at most 2048.
 const DESCRIPTORS: &str = "256";
-/// Signals that end a process, and the number of each.
+/// Signals that end a process.
 const SIGNALS: [&str; 4] = ["TERM", "HUP", "INT", "KILL"];
-/// Server with three worker processes and their parent; each worker accepts connections itself.
+/// Python program of a server with a parent process and three workers. Each worker accepts connections itself.
 const PREFORK: &str = "
 import os, selectors, socket, sys
 s = socket.create_server(('127.0.0.1', int(sys.argv[1])), backlog=512)
@@ -63,7 +64,8 @@ struct Victim {
     before: State,
 }
 
-/// State of the server: its CPU quota, and for each process its descriptor limit and true if it is stopped.
+/// State of the server: its CPU quota, and the processes. Each process has its ID, its descriptor limit, and true if it
+/// is stopped.
 #[derive(Clone, Debug, PartialEq)]
 struct State {
     quota: Option<String>,
@@ -140,7 +142,7 @@ impl Drop for Victim {
     }
 }
 
-/// Agent of a lever; this test plays the part of its conductor.
+/// Agent (process) of a lever. In place of a conductor, this test starts and controls the agent.
 struct LeverAgent(Child);
 
 impl LeverAgent {
@@ -160,17 +162,17 @@ impl LeverAgent {
         agent
     }
 
-    /// Sends a line to the agent. Errors are ignored, because a refused lever has already ended.
+    /// Sends a line to the agent. Errors are ignored, because an agent whose lever was refused has already ended.
     fn say(&mut self, line: &str) {
         let _ = writeln!(self.0.stdin.as_mut().unwrap(), "{line}");
     }
 
-    /// Closes the agent's input, as if the conductor was killed.
+    /// Closes the agent's input, which also happens when a conductor is killed.
     fn hang_up(&mut self) {
         self.0.stdin.take();
     }
 
-    /// Waits for the agent's end, and returns all of its reports.
+    /// Waits until the agent has ended, and returns all lines that it reported.
     fn end(mut self) -> Vec<String> {
         self.hang_up();
         let lines = BufReader::new(self.0.stdout.take().unwrap()).lines().map_while(Result::ok).collect();
@@ -179,7 +181,7 @@ impl LeverAgent {
     }
 }
 
-/// Runs a command that has nothing to do with the server.
+/// Runs a random command of loadline that does not control the killed experiment.
 fn next_command(random: &mut fastrand::Rng, victim: &Victim) {
     let mut command = Command::new(binary!());
     match random.u8(0..3) {
@@ -193,11 +195,12 @@ fn next_command(random: &mut fastrand::Rng, victim: &Victim) {
     assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
 }
 
-/// Number of kills, and number of rounds in which a change was in effect at the moment of the kill.
+/// Number of killed processes, and of rounds. `changed` counts the rounds in which a change was in effect at the moment
+/// of the kill.
 #[derive(Default)]
 struct Count {
     kills: usize,
-    /// Number of kills that ended a whole experiment: its conductor, with or without its agents.
+    /// Number of experiments whose conductor was killed, with or without its agents.
     experiments: usize,
     rounds: usize,
     changed: usize,
@@ -213,7 +216,7 @@ fn kill_agent(mut agent: LeverAgent, random: &mut fastrand::Rng) -> Vec<String> 
     agent.end()
 }
 
-/// Kills one or two agents, or their conductor, and checks the server after the next command.
+/// Kills the agents of one or two levers, or closes their input. Checks the server after the next command.
 fn kill_agents(victim: &Victim, random: &mut fastrand::Rng, count: &mut Count) {
     let levers = victim.levers();
     let lever = levers[random.usize(..levers.len())];
@@ -228,7 +231,7 @@ fn kill_agents(victim: &Victim, random: &mut fastrand::Rng, count: &mut Count) {
     assert_eq!(victim.state(), victim.before, "{lever}: {done:#?}");
 }
 
-/// Kills two whole experiments on one server, or their agents, and checks the server after the next command.
+/// Kills two experiments on the same server, or only their agents. Checks the server after the next command.
 fn kill_experiments(victim: &Victim, random: &mut fastrand::Rng, count: &mut Count) {
     let begin = || {
         let out = victim.server.dir.path().join(format!("run-{}", free_port()));
@@ -257,7 +260,7 @@ fn kill_experiments(victim: &Victim, random: &mut fastrand::Rng, count: &mut Cou
     }
     eventually(|| experiments.iter_mut().all(|experiment| !experiment.runs()).then_some(()));
     next_command(random, victim);
-    // Agents notice the conductor's end within milliseconds, and undo their changes themselves.
+    // If only the conductor was killed, its agents notice this within milliseconds, and undo their changes themselves.
     eventually(|| (victim.state() == victim.before).then_some(()));
 }
 
@@ -271,7 +274,8 @@ fn ctrl_c_ends_an_experiment_and_blames_nobody() {
     assert!(times.iter().any(|took| *took < MAX_END_TIME), "{times:?}");
 }
 
-/// Interrupts an experiment after its first change, and returns the time until its end.
+/// Interrupts an experiment with Ctrl-C after its first change. Returns the time from the interrupt to the experiment's
+/// end.
 fn interrupted(victim: &Victim) -> Duration {
     let mut command = Command::new(binary!());
     command.args(["prove", &victim.url(), "--connections", "4", "--at-rest", "0", "--budget", "60s", "--intrusive"]);
@@ -315,10 +319,10 @@ fn nothing_stays_changed_after_a_hundred_kills() {
     assert!(share >= MIN_CHANGED_SHARE, "only {share:.2} of the rounds met a change");
 }
 
-/// Shell script that prints the queues of all network devices with their rates.
+/// Shell script that prints the queueing disciplines of all network devices, with their rates.
 const QUEUES: &str = "for device in $(ip -o link | cut -d: -f2 | cut -d@ -f1); do tc qdisc show dev $device; tc class show dev $device; done";
 
-/// Returns the queues of all network devices of a testbed.
+/// Returns the queueing disciplines of all network devices in a testbed.
 fn queues(holders: &[u64]) -> Vec<String> {
     let of_one = |pid: &u64| {
         let output = Command::new("nsenter").args(["-t", &pid.to_string(), "-n", "sh", "-c", QUEUES]).output().unwrap();
@@ -351,7 +355,7 @@ fn a_link_has_its_rate_again_after_its_lever_is_killed() {
         std::thread::sleep(Duration::from_millis(random.u64(50..300)));
         changed += usize::from(queues(&holders) != before);
         kill_agent(agent, &mut random);
-        // The keeper process restores the rate when the connection to it ends.
+        // When the connection from the killed process to the testbed's keeper ends, the keeper restores the rate.
         eventually(|| (queues(&holders) == before).then_some(()));
     }
     said(&loadline(dir.path(), &["down", "x"]));

@@ -1,5 +1,5 @@
-//! The GitHub action in this repository (`action.yml`): its steps run in an empty folder, as on a runner of GitHub
-//! Actions, and in an empty container.
+//! Tests of the GitHub action in this repository (`action.yml`). Its steps run in an empty folder, as on a runner of
+//! GitHub Actions, and in an empty container.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -7,14 +7,14 @@ use std::process::{Command, Output};
 
 use testkit::{SetupError, alone, free_port, installed, is_root, or_skip, podman_configuration, static_program};
 
-/// A step: its script, and its variables with their values as written in the file.
+/// A step of the action: its script, and its environment variables with their values as written in the file.
 #[derive(Debug, Default)]
 struct Step {
     variables: BTreeMap<String, String>,
     script: String,
 }
 
-/// Reads the steps of the action. The steps always have the same form: `env:` with one variable per line, and `run:` at
+/// Reads the steps of the action. Each step must have the same layout: `env:` with one variable per line, and `run:` at
 /// the end.
 fn steps() -> Vec<Step> {
     let file = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../action.yml");
@@ -36,15 +36,15 @@ fn step(text: &str) -> Step {
     Step { variables, script }
 }
 
-/// Folders of this machine with the shell and its tools. A container sees them, and cannot write there.
+/// Folders of this machine that contain the shell and its tools. A container can read them, but not write to them.
 const SHELL_FOLDERS: [&str; 4] = ["/usr", "/bin", "/lib", "/lib64"];
 
-/// A folder with the files that a runner has.
+/// A folder with the files that a runner of GitHub Actions has.
 struct Runner {
     dir: tempfile::TempDir,
-    /// The program that the action gets.
+    /// Path of the loadline program that the action uses.
     program: PathBuf,
-    /// Environment variables of podman, if the steps run in a container.
+    /// Environment variables of podman if the steps run in a container, otherwise `None`.
     podman: Option<Vec<(&'static str, PathBuf)>>,
 }
 
@@ -70,7 +70,7 @@ impl Runner {
     fn new() -> Self {
         let dir = tempfile::tempdir().unwrap();
         ["temp", "bin", "work"].iter().for_each(|name| std::fs::create_dir(dir.path().join(name)).unwrap());
-        // A substitute for `gh`, which stores its arguments and the comment.
+        // A script in place of `gh` (GitHub's command line tool). It stores its arguments and the comment in files.
         let gh = dir.path().join("bin/gh");
         let text = "#!/bin/sh\necho \"$@\" >\"$RUNNER_TEMP/gh\"\ncat \"$5\" >\"$RUNNER_TEMP/comment\"\n";
         std::fs::write(&gh, text).unwrap();
@@ -78,8 +78,8 @@ impl Runner {
         Self { dir, program: env!("CARGO_BIN_EXE_loadline").into(), podman: None }
     }
 
-    /// Returns the command of a shell. In a container, the shell has only these environment variables. Elsewhere, it
-    /// has them in addition to those of the test.
+    /// Returns the command that runs a shell. In a container, the shell has only these environment variables. Outside
+    /// of a container, it also has those of the test.
     fn shell(&self, variables: &[(String, String)]) -> Command {
         let root = self.dir.path();
         let Some(podman) = &self.podman else {
@@ -102,7 +102,8 @@ impl Runner {
         std::fs::read_to_string(self.dir.path().join(file)).unwrap_or_default()
     }
 
-    /// Runs all steps with a command line of loadline. Returns the output of the first step that fails.
+    /// Runs all steps of the action, with these arguments for loadline. Returns the output of the first step that
+    /// fails.
     fn run(&self, line: &str, undecided: &str) -> Option<Output> {
         steps().iter().map(|step| self.step(step, line, undecided)).find(|output| !output.status.success())
     }
@@ -134,7 +135,7 @@ impl Runner {
     }
 }
 
-/// Returns the command line of a comparison. Its second server uses twice the CPU time of the first one per request.
+/// Returns the arguments of a comparison. Per request, its second server uses twice the CPU time of its first server.
 fn twice_the_cpu_time(program: &Path) -> String {
     let ports = [free_port(), free_port()];
     let serve = |port: u16, us: u32| {
@@ -146,7 +147,8 @@ fn twice_the_cpu_time(program: &Path) -> String {
     format!("compare {urls} {commands} --budget 16s")
 }
 
-/// Runs the action with a comparison that shows a regression, and checks the status, the summary and the comment.
+/// Runs the action with a comparison in which the second server is worse. Checks the exit status, the summary and the
+/// comment.
 fn a_regression_fails_and_is_written_down(runner: &Runner) {
     let line = twice_the_cpu_time(&runner.program);
     let failed = runner.run(&line, "pass").expect("twice the CPU time is a regression");
@@ -171,7 +173,7 @@ fn the_action_needs_nothing_but_a_shell() {
     assert_eq!(left, 0, "files in the folder of the job");
 }
 
-/// Ranks two servers in an empty container. The action passes, and the table has both of them.
+/// Ranks two servers in an empty container. The action must succeed, and the table must contain both servers.
 #[test]
 fn the_action_ranks_servers_in_an_empty_container() {
     let _alone = alone();
@@ -187,7 +189,7 @@ fn the_action_ranks_servers_in_an_empty_container() {
     let summary = runner.read("summary");
     assert!(summary.contains("| quick |") && summary.contains("| slow |"), "{failed:?}{summary}");
     assert_eq!(runner.read("temp/comment"), summary, "the comment is the table");
-    // Other programs may take the generator's CPU. No server has a rank then, and the status says so.
+    // Other programs may take the generator's CPU. In that case, no server has a rank, and the exit status is 1.
     let no_rank = summary.contains("No server got a rank");
     assert_eq!(failed.and_then(|output| output.status.code()), no_rank.then_some(1), "{summary}");
 }
@@ -204,7 +206,7 @@ fn the_action_checks_expectations_and_passes_on_the_status() {
     let runner = Runner::new();
     let failed = runner.run(&line("p50<1ns"), "").expect("a broken limit");
     assert_eq!(failed.status.code(), Some(1), "{failed:?}");
-    // The shell must not execute words of the command line as commands.
+    // The shell must not run parts of loadline's arguments as commands.
     let runner = Runner::new();
     let failed = runner.run("load $(touch ran) `touch ran`; touch ran", "").expect("no such target");
     let file = runner.dir.path().join("work/ran");

@@ -1,5 +1,5 @@
-//! The CI job in docs/how-to/ci.md, run as a CI runner does: the line of the step in a shell, with a file for the
-//! summary. Only ports and budget differ from the page.
+//! Test of the CI job in docs/how-to/ci.md. As on a CI runner, a shell runs the line of the job's step, with a file for
+//! the summary. Only ports and budget differ from the page.
 
 #![allow(clippy::unwrap_used)]
 
@@ -8,7 +8,7 @@ use std::process::{Command, Output};
 
 use testkit::{alone, free_port};
 
-/// Returns the command in the last step of the job.
+/// Returns the command of the last step of the job.
 fn step() -> String {
     let page = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/how-to/ci.md");
     let page = std::fs::read_to_string(page).unwrap();
@@ -16,7 +16,7 @@ fn step() -> String {
     steps.next_back().unwrap().to_owned()
 }
 
-/// Writes a script that starts a server with this CPU time per request in microseconds, as the job does.
+/// Writes a script that starts a server, as in the job. The server uses this CPU time per request, in microseconds.
 fn server(dir: &Path, name: &str, work_us: u32) {
     let program = env!("CARGO_BIN_EXE_loadline");
     let text =
@@ -26,7 +26,8 @@ fn server(dir: &Path, name: &str, work_us: u32) {
     std::fs::set_permissions(&file, std::os::unix::fs::PermissionsExt::from_mode(0o755)).unwrap();
 }
 
-/// Runs the step with a changed server, which has this CPU time per request.
+/// Runs the step of the job with a changed server, which uses `change_us` of CPU time per request. Returns the output
+/// and the summary.
 fn job(dir: &Path, change_us: u32) -> (Output, String) {
     server(dir, "server-main", 500);
     server(dir, "server-change", change_us);
@@ -48,7 +49,7 @@ fn the_documented_job_fails_on_a_regression_and_reports_it() {
     let said = String::from_utf8_lossy(&output.stderr);
     assert_eq!(output.status.code(), Some(1), "{said}{summary}");
     assert!(summary.contains("slower") && summary.contains("decided by"), "{summary}");
-    // The summary is a table, in the form that a pull request shows.
+    // The summary is a Markdown table, which a pull request can show.
     assert!(summary.lines().filter(|line| line.starts_with('|')).count() > 4, "{summary}");
 }
 

@@ -1,11 +1,12 @@
-//! Costs per class of requests, for a server that uses five times as much CPU time for one path as for another.
+//! Test of the CPU costs per class of requests. The server uses five times as much CPU time for one path as for
+//! another.
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
 use testkit::{alone_with_release, json, loadline, num, one_loop, script_server, skip};
 
-/// A server that uses CPU time before each answer. The amount depends on the path. The server measures its own CPU
-/// time, so other programs do not change the amount.
+/// Python code of the server, which uses CPU time before each answer. The path decides how much. The code measures the
+/// thread's own CPU time, so other programs do not change the amount.
 const WORK: &str = "
 until = time.thread_time() + (0.002 if asked.startswith(b'GET /dear') else 0.0004)
 while time.thread_time() < until: pass
@@ -13,7 +14,8 @@ while time.thread_time() < until: pass
 
 #[test]
 fn the_path_with_five_times_the_cpu_time_costs_most() {
-    // An unoptimised build takes so long to judge the run that no time is left for the rounds.
+    // An unoptimised build takes too long to judge the run. Too little time would be left for the rounds that measure
+    // the classes.
     let (_alone, binary) = alone_with_release!("class costs");
     let Some((_server, addr)) = script_server(&one_loop("", WORK)) else {
         return skip("class costs", "python3 is not installed");

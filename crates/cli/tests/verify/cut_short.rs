@@ -1,4 +1,5 @@
-//! If a run is killed, or its server stops answering, its measurements are kept and it is marked as incomplete.
+//! Tests of runs that are killed, or whose server stops answering. Their measurements are kept, and the run is marked
+//! as incomplete.
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
@@ -22,8 +23,8 @@ fn a_killed_run_is_marked_as_incomplete() {
     assert!(run["interrupted"] == true && !run["trials"].as_array().unwrap().is_empty(), "{:#}", run["interrupted"]);
 }
 
-/// A server that answers for four seconds after the first request, and then accepts requests without answering, as
-/// behind a broken link.
+/// Python program of a server that answers for four seconds after the first request. Then it still accepts requests but
+/// does not answer, as if the link were broken.
 const FALLS_SILENT: &str = r#"
 import socketserver, sys, time
 begin = []

@@ -1,5 +1,5 @@
-//! A row lock in a live PostgreSQL server must be named: from the titles of its processes, and with `--behind` from its
-//! sessions.
+//! Tests with a row lock in a live PostgreSQL server. loadline must name the lock. Without `--behind`, it learns about
+//! the lock from the titles of the server's processes; with `--behind`, from the server's sessions.
 
 use std::net::SocketAddr;
 use std::path::Path;
@@ -10,7 +10,7 @@ use testkit::{ChildProcess, Postgres, binary, eventually, free_port, json_of, pr
 
 use crate::row_app::row_app;
 
-/// Python code that speaks PostgreSQL's own protocol, for [`row_app`].
+/// Python code for [`row_app`] that speaks the protocol of PostgreSQL.
 const DRIVER: &str = r#"
 host, port = sys.argv[1:3]
 SLEEP = "SELECT pg_sleep(0.02)"
@@ -38,13 +38,13 @@ query(first, "INSERT INTO counters VALUES (1, 0, '') ON CONFLICT DO NOTHING")
 query(first, "DO $$ BEGIN CREATE ROLE watcher LOGIN PASSWORD 'hunter3' IN ROLE pg_monitor; EXCEPTION WHEN duplicate_object THEN END $$")
 "#;
 
-/// Starts the application and samples it under load.
+/// Starts the application, and samples its threads under load.
 fn waits(python: &Path, postgres: &Postgres, host: &str, behind: &[&str]) -> Value {
     let (_app, at) = python_server(python, &row_app(DRIVER), &[host, &postgres.port.to_string()]);
     waits_under_load(at, ("PGPASSWORD", "hunter3"), behind)
 }
 
-/// Loads a server with 12 connections, and samples it during the load.
+/// Loads a server with 12 connections, and samples its threads during the load.
 pub(crate) fn waits_under_load(at: SocketAddr, (variable, password): (&str, &str), behind: &[&str]) -> Value {
     let mut load = Command::new(binary!());
     load.args([
@@ -64,8 +64,8 @@ pub(crate) fn waits_under_load(at: SocketAddr, (variable, password): (&str, &str
         command.args(["waits", "--port", &at.port().to_string(), "--duration", duration]).args(behind);
         json_of(command.env(variable, password))
     };
-    // As soon as sessions wait for the lock, the load has begun.
-    // The first samples wait until the symbols of the server's program are read.
+    // The load has begun once sessions wait for the lock. Sampling starts only after the symbols of the server's
+    // program have been read, so the first call may find nothing.
     eventually(|| sample("2s")["waits"][0]["session"].is_string().then_some(()));
     sample("3s")
 }
@@ -74,8 +74,8 @@ fn assert_row_lock(found: &Value) {
     let first = &found["waits"][0];
     assert_eq!(first["cause"], "row-lock", "{found:#}");
     let [threads, of] = ["threads", "of"].map(|name| first[name].as_f64().unwrap());
-    // One of the twelve backends holds the lock. The database may have two more backends, one of which created the
-    // table.
+    // One of the twelve sessions holds the lock, and the others wait. The database may have two more sessions, one of
+    // which created the table.
     assert!(threads > 0.6 * of && of <= 14.0, "{first:#}");
     assert!(first["sentence"].as_str().unwrap().contains("backends of postgres wait for a row lock"), "{first:#}");
     assert!(!found.to_string().contains("hunter"), "a value or a password was kept");
@@ -100,7 +100,7 @@ fn a_row_lock_of_postgresql_is_named_by_titles_and_by_sessions() {
         let first = &found["waits"][0];
         assert_eq!(first["name"], "UPDATE counters SET n = n + ?, word = ? WHERE id = ?", "{first:#}");
         assert!(first["event"].as_str().unwrap().starts_with("Lock:"), "{first:#}");
-        // The holder sleeps for 20 ms, so most samples see it sleeping.
+        // The session that holds the lock sleeps for 20 ms each time, so most samples find it sleeping.
         assert_eq!((&first["holder"], &first["holder_statement"]), (&"sleep".into(), &"SELECT pg_sleep(?)".into()));
         assert!(first["held_s"].as_f64().unwrap() > 0.01, "{first:#}");
         assert!(found["databases"][0]["samples"].as_u64().unwrap() >= 10, "{found:#}");

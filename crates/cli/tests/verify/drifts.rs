@@ -1,18 +1,18 @@
-//! Drift under a constant load: one server leaks memory and descriptors, another does not.
+//! Tests of drift (slow change) under a constant load: one server leaks memory and descriptors, another does not.
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
 use serde_json::Value;
 use testkit::{binary, json, num, one_loop, script_server, skip};
 
-/// Python code of a leaking server: for each request it keeps memory, and for each fiftieth request a file.
+/// Python code of a leaking server. It keeps 5,000 bytes for each request, and a file for each fiftieth request.
 const LEAKS: &str = "
 kept.append(os.urandom(5000))
 if requests % 50 == 0: kept.append(os.open('/dev/null', os.O_RDONLY))
 ";
 
-/// Runs a load of 200 requests per second for half a minute. Returns the run, and the counters of the server that
-/// drifted.
+/// Runs a load of 200 requests per second for half a minute. Returns the run, and the names of the server's counters
+/// that drifted.
 fn drifted(each: &str) -> Option<(Value, Vec<String>)> {
     drifted_in("31s", each)
 }
@@ -37,7 +37,7 @@ fn a_leak_is_named_with_its_rate() {
     }
 }
 
-/// `make soak` runs this test. The test repeats the test above over a longer time.
+/// The same test with a longer load, which `make soak` runs.
 #[test]
 #[ignore = "a minute; part of make soak"]
 fn a_leak_is_named_in_a_minute() {
@@ -50,7 +50,7 @@ fn a_leak_is_named_in_a_minute() {
 fn both_leaks((run, counters): &(Value, Vec<String>)) {
     assert_eq!(*counters, ["process.rss", "process.fds"], "{}", run["findings"]["drifts"]);
     let drifts = &run["findings"]["drifts"];
-    // The expected growth per second is 200 times 5000 bytes, and 200 / 50 files.
+    // Expected growth per second: 200 × 5,000 bytes of memory, and 200 / 50 files.
     let (memory, files) = (num(&drifts[0]["per_s"]), num(&drifts[1]["per_s"]));
     assert!((0.7e6..1.6e6).contains(&memory) && (3.0..5.0).contains(&files), "{memory} {files}");
     let warnings = run["findings"]["trust"]["warnings"].to_string();

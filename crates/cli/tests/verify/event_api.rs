@@ -1,4 +1,5 @@
-//! A short run of the event API experiment, and the proxy in front of nginx under load with cold connections.
+//! Tests of a short run of the experiment on event APIs, and of the proxy in front of nginx, under load and with idle
+//! connections.
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 

@@ -1,5 +1,5 @@
-//! Bad input and faults during a run. Each must end in one clear sentence with advice, keep all measurements, and cause
-//! no panic.
+//! Tests of bad input, and of faults during a run. In each case, loadline must print one clear sentence with advice,
+//! keep all measurements, and not panic.
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
@@ -15,7 +15,7 @@ use testkit::{
     total,
 };
 
-/// Starts a server that answers every connection with these bytes; with `endless`, it repeats them.
+/// Starts a server that answers every connection with these bytes. If `endless` is true, it sends them again and again.
 fn answers(bytes: &'static [u8], endless: bool) -> SocketAddr {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let addr = listener.local_addr().unwrap();
@@ -37,7 +37,7 @@ fn errors(output: &Output) -> String {
     text
 }
 
-/// Runs loadline, and checks for exit status 2 and one line that contains these words.
+/// Runs loadline. Checks that it exits with status 2, and prints one error line, which contains these words.
 fn refused(args: &[&str], words: &str) {
     let output = loadline(binary!(), args);
     let text = errors(&output);
@@ -103,11 +103,11 @@ fn empty_responses_count_as_responses() {
     assert!(total(&run, "completed") > 0 && run["trials"][0]["errors"] == serde_json::json!({}), "{run:#}");
 }
 
-/// Checks that the title of an aborted run is the cause, and that the verdict on the time before the abort is
-/// uncertain. If only a note names the cause, the check fails.
+/// Checks that the title of an aborted run names the cause, and not only a note. The verdict on the time before the
+/// abort must be uncertain.
 fn headline_says_it(output: &Output, run: &Value) {
     let stdout = String::from_utf8_lossy(&output.stdout).to_lowercase();
-    // The title follows the notes about progress; a long title has several lines.
+    // The title is the first block that is not a note about progress. A long title has several lines.
     let blocks = stdout.trim_start().split("\n\n").map(|block| block.trim_start().replace('\n', " "));
     let title = blocks.into_iter().find(|block| !block.starts_with("note:")).unwrap_or_default();
     let incidents = run["trials"].as_array().into_iter().flatten().flat_map(|t| t["incidents"].as_array());
@@ -117,10 +117,11 @@ fn headline_says_it(output: &Output, run: &Value) {
     assert!(num(&verdict["confidence"]) <= 0.3, "{verdict:#}");
 }
 
-/// Starts `find`, waits until `run.json` has trials, causes a fault, and waits for the end of the run.
+/// Starts `find`, and causes a fault once `run.json` has trials. Waits until the run ends, and returns its output and
+/// the stored run.
 fn disturb(dir: &Path, url: &str, disturbance: impl FnOnce(u32)) -> (Output, Value) {
     let mut command = Command::new(binary!());
-    // The budget is far longer than any of these tests needs. With a short budget, a step could end before the fault.
+    // The budget is far longer than any of these tests needs. With a short budget, `find` could end before the fault.
     command.args(["find", url, "--budget", "60s", "--timeout", "1s", "--connect-timeout", "1s", "--out"]).arg(dir);
     let mut child = command.stdout(Stdio::piped()).stderr(Stdio::piped()).stdin(Stdio::null()).spawn().unwrap();
     let ended = eventually(|| {
@@ -174,7 +175,8 @@ fn a_stopped_server_does_not_make_loadline_hang() {
     assert!(!run["trials"].as_array().unwrap().is_empty());
 }
 
-/// Returns true if the process is a generator whose load has begun: it has used at least 50 ms of CPU time.
+/// Returns true if a process is a generator whose load has begun. Its load has begun if it has used at least 50 ms of
+/// CPU time.
 fn makes_load(pid: u32) -> bool {
     let line = std::fs::read(format!("/proc/{pid}/cmdline")).unwrap_or_default();
     let stat = std::fs::read_to_string(format!("/proc/{pid}/stat")).unwrap_or_default();
@@ -183,7 +185,7 @@ fn makes_load(pid: u32) -> bool {
     line.split(|&byte| byte == 0).any(|word| word == b"agent") && ticks >= 5
 }
 
-/// Returns true if a process has ended, even if its parent has not waited for it yet.
+/// Returns true if a process has ended, even if its parent has not yet waited for it (zombie).
 fn has_ended(pid: u32) -> bool {
     let stat = std::fs::read_to_string(format!("/proc/{pid}/stat")).unwrap_or_default();
     stat.rsplit(')').next().is_none_or(|rest| rest.trim_start().is_empty() || rest.trim_start().starts_with('Z'))
@@ -194,11 +196,11 @@ fn a_generator_that_dies_is_reported() {
     let dir = tempfile::tempdir().unwrap();
     let server = serve(binary!(), 0, &[]);
     let (output, run) = disturb(dir.path(), &format!("http://{}/", server.addr), |pid| {
-        // If a generator is killed between two steps, another one takes its place without an error. If another
-        // generator takes over, the test kills the next generator.
+        // If a generator is killed between two steps, a new one takes its place without an error. In that case, the new
+        // generator is killed, too.
         eventually(|| {
             for child in children(pid).into_iter().filter(|&child| makes_load(child)) {
-                // The process may have ended in the meantime.
+                // An error is ignored, because the process may have ended by itself.
                 let _ = signalled(child, "KILL");
             }
             has_ended(pid).then_some(())
@@ -239,7 +241,7 @@ fn a_closed_terminal_interrupts_the_run() {
 #[test]
 fn a_server_pid_without_a_process_is_refused() {
     let server = serve(binary!(), 0, &[]);
-    // The process ID 4194305 is larger than any process ID of Linux.
+    // Process IDs of Linux are at most 4194304.
     let (url, nobody) = (format!("http://{}/", server.addr), "4194305");
     refused(&["load", &url, "--server-pid", nobody, "--duration", "300ms"], "there is no process");
     // This process exists but listens on no port.
@@ -267,10 +269,10 @@ fn a_low_descriptor_limit_is_named_and_connections_are_divided() {
         server.addr
     );
     let run = testkit::json_of(Command::new("sh").args(["-c", &(command + " \"$@\""), "sh"]));
-    // Besides the descriptors that a process needs itself, 26 connections fit, so four agents hold the hundred
-    // connections. The test request's connection is the 101st.
+    // A process here has descriptors for 26 connections besides its own, so four agents hold the hundred connections.
+    // The connection of the test request is the 101st.
     assert_eq!(run["trials"][0]["connected"], 101, "{:#}", run["trials"][0]["errors"]);
-    // If the machine stalls, there are also incidents of kind "silence".
+    // If the machine stalls, incidents of the kind "silence" may be reported, too. Only these are allowed.
     let of_a_server = |incident: &Value| incident["kind"] != "silence";
     let incidents = run["trials"][0]["incidents"].as_array();
     assert!(incidents.is_none_or(|all| !all.iter().any(of_a_server)), "the server lives: {run:#}");
@@ -298,7 +300,8 @@ fn without_io_uring_epoll_is_used_and_reported() {
     assert!(output.status.code() == Some(2) && errors(&output).contains("io_uring"), "{}", errors(&output));
 }
 
-/// C source of a program that runs another program in which io_uring_setup(2) fails, as in many containers.
+/// C source of a program that runs another program. In the other program, io_uring_setup(2) fails, as in many
+/// containers.
 const DENY_URING: &str = r#"
 #include <errno.h>
 #include <stddef.h>
@@ -325,7 +328,7 @@ int main(int argc, char **argv) {
 fn no_root_is_needed() {
     let Some(setpriv) = program("setpriv") else { return skip("no root", "setpriv is not installed") };
     let dir = tempfile::tempdir().unwrap();
-    // The user nobody gets a copy of the program in a directory that all users can read.
+    // The user nobody runs a copy of the program, in a directory that all users can read.
     let copy = dir.path().join("loadline");
     std::fs::copy(binary!(), &copy).unwrap();
     assert!(Command::new("chmod").args(["-R", "a+rx"]).arg(dir.path()).status().unwrap().success());
@@ -341,8 +344,8 @@ fn no_root_is_needed() {
     assert!(total(&run, "completed") > 0 && run["trials"][0]["server"].is_object(), "{:#}", run["notes"]);
 }
 
-/// Tests the user's definitions of a good answer, and expectations on the result. If an expectation is not met, the
-/// output names it and the exit status is 1.
+/// Tests the limits that a user sets: an objective, and expectations on the result. If one is missed, the output names
+/// it, and the exit status is 1.
 #[test]
 fn a_missed_objective_or_expectation_exits_with_1() {
     let server = serve(Path::new(binary!()), 0, &[]);

@@ -1,5 +1,5 @@
-//! Servers that send data endlessly. With every protocol, the generator must keep only a limited amount of the received
-//! data.
+//! Tests with servers that send data endlessly. With every protocol, the generator must keep only a limited amount of
+//! the data that it receives.
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
@@ -12,14 +12,14 @@ use std::time::Duration;
 use serde_json::Value;
 use testkit::{Watched, alone, binary, watched};
 
-/// Maximum memory of any loadline process in these tests, KiB. With a normal server, a process uses about a third of
-/// this memory.
+/// Maximum memory of any loadline process in these tests, KiB. With a normal server, a process needs only about a third
+/// of this.
 const MAX_MEMORY_KIB: u64 = 96 * 1024;
-/// Maximum number of bytes that a server sends on each connection; loadline may close it earlier.
+/// Maximum number of bytes that a server sends on each connection. loadline may close the connection earlier.
 const FLOOD: usize = 64 << 20;
 
-/// A malicious server: its first bytes, a function that recognises a request, the correct answer to the first request,
-/// and the bytes that it sends endlessly after all other requests.
+/// A malicious server. It has the bytes that it sends first, a function that recognises a request, and the correct
+/// answer to the first request. To any other request, it sends `begin`, and then `flood` again and again.
 struct Hostile {
     scheme: &'static str,
     hello: Vec<u8>,
@@ -34,7 +34,7 @@ fn frame(kind: u8, flags: u8, stream: u8, payload: &[u8]) -> Vec<u8> {
     [&length[1..], &[kind, flags, 0, 0, 0, stream], payload].concat()
 }
 
-/// Returns true if there is a HEADERS frame after the preface.
+/// Returns true if an HTTP/2 HEADERS frame follows the preface.
 fn has_headers(bytes: &[u8]) -> bool {
     let mut rest = bytes.get(24..).unwrap_or_default();
     while rest.len() >= 9 {
@@ -53,7 +53,7 @@ fn h2(begin: Vec<u8>, flood: Vec<u8>) -> Hostile {
 }
 
 fn all() -> Vec<(&'static str, Hostile)> {
-    // A header of 4,000 bytes is put into the header table, and then referred to many times.
+    // A header of 4,000 bytes is put into the header table. The rest of the block refers to it 12,000 times.
     let long = [&[0x88, 0x40, 0x01, b'x', 0x7f, 0xa1, 0x1e][..], &[b'v'; 4000]].concat();
     let bomb = frame(1, 4, 1, &[&long[..], &[0xbe; 12_000]].concat());
     let redis = Hostile {
@@ -65,7 +65,7 @@ fn all() -> Vec<(&'static str, Hostile)> {
         flood: b"*1\r\n".repeat(4096),
     };
     let asked = |bytes: &[u8]| bytes.ends_with(b"\r\n");
-    // The server's answers announce more data than fits into memory, and do not end.
+    // The following answers announce more data than fits into memory, or never end.
     let page = Hostile {
         scheme: "http",
         hello: Vec::new(),
@@ -94,7 +94,7 @@ fn all() -> Vec<(&'static str, Hostile)> {
     ]
 }
 
-/// Answers the first connection correctly, and sends data endlessly on all other connections.
+/// Answers the first connection correctly. Sends data endlessly on any other connection.
 fn serve(stream: &mut TcpStream, hostile: &Hostile, first: bool) -> std::io::Result<()> {
     stream.set_read_timeout(Some(Duration::from_secs(5)))?;
     stream.set_write_timeout(Some(Duration::from_secs(1)))?;
@@ -114,7 +114,7 @@ fn serve(stream: &mut TcpStream, hostile: &Hostile, first: bool) -> std::io::Res
     (0..FLOOD / hostile.flood.len()).try_for_each(|_| stream.write_all(&hostile.flood))
 }
 
-/// Starts a server on a port of its own, which runs as long as the test.
+/// Starts a server at a free port. It runs until the test ends. Returns its URL.
 fn start(hostile: Hostile) -> String {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let url = format!("{}://{}", hostile.scheme, listener.local_addr().unwrap());
@@ -122,7 +122,7 @@ fn start(hostile: Hostile) -> String {
     std::thread::spawn(move || {
         for mut stream in listener.incoming().flatten() {
             let (hostile, first) = (hostile.clone(), connections.fetch_add(1, Ordering::Relaxed) == 0);
-            // An error is expected here, because the client should close its connection while it receives data.
+            // Errors are expected, because the client should close the connection while the server still sends.
             std::thread::spawn(move || drop(serve(&mut stream, &hostile, first)));
         }
     });
@@ -134,13 +134,13 @@ fn memory_is_bounded_during_a_flood() {
     let _alone = alone();
     for (what, hostile) in all() {
         let url = start(hostile);
-        // The server runs in the process of this test, whose symbols take more memory than all data that the server
-        // sends.
+        // The server runs in the process of this test. Reading the symbols of this process would take more memory than
+        // all data that the server sends, so no stacks are sampled.
         let args = ["load", &url, "--connections", "4", "--duration", "600ms", "--warmup", "0s", "--no-stacks"];
         let Watched { run, peak_kib: peak, generators } = watched(binary!(), &args);
         let run = run.unwrap_or_else(|e| panic!("{what}: no run: {e}"));
         let failed: u64 = run["trials"][0]["errors"].as_object().unwrap().values().filter_map(Value::as_u64).sum();
-        // An answer that is not complete when the load ends does not count.
+        // An answer that is incomplete when the load ends is not a failure, but counts as unanswered.
         let missing = failed + run["trials"][0]["unanswered"].as_u64().unwrap_or(0);
         println!("{what}: {peak} KiB at most, {missing} failed");
         assert!(missing > 0 && generators > 0, "{what}: {}", run["trials"][0]["errors"]);

@@ -1,5 +1,5 @@
-//! Clients and servers written in Go. Go servers count the same requests as loadline, a gRPC client gets answers, and
-//! h2spec finds no errors in loadline's client and server.
+//! Tests with clients and servers written in Go. A Go server must count as many requests as loadline. A gRPC client
+//! must get answers from loadline's server. h2spec must find no errors in loadline's client and server.
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
@@ -9,13 +9,13 @@ use std::process::{Command, Stdio};
 use serde_json::{Value, json as value};
 use testkit::{ChildProcess, alone, binary, eventually, first_line, go_peers, has, json, served, status, total};
 
-/// A Go server with its own folder.
+/// A Go server, which writes its counts into a folder of its own.
 struct Server {
     _held: ChildProcess,
     /// Address of the server, as in a URL.
     at: String,
     dir: tempfile::TempDir,
-    /// Numbers of requests and connections when they were last read.
+    /// Numbers of requests and connections that the server had counted at the last reading.
     seen: (u64, u64),
 }
 
@@ -31,7 +31,8 @@ impl Server {
         Self { _held: held, at, dir, seen: (0, 0) }
     }
 
-    /// Waits until there are as many new requests as expected; returns them and the number of new connections.
+    /// Waits until the server has counted `expected` new requests. Returns the numbers of new requests and of new
+    /// connections.
     fn counted(&mut self, expected: u64) -> (u64, u64) {
         let read = || {
             let text = std::fs::read_to_string(self.dir.path().join("counts")).ok()?;
@@ -68,7 +69,7 @@ fn counts_equal_those_of_go_net_http() {
     for (scheme, tls) in [("http", false), ("https", true)] {
         let mut server = Server::start(&peers, "http", tls);
         let (url, body) = (format!("{scheme}://{}/page", server.at), server.body());
-        // The server allows six streams per connection. The second load wants twelve. No request may be refused.
+        // The server allows six streams per connection. The second load wants twelve, but no request may be refused.
         for more in [&["--streams", "1"][..], &["--streams", "12"], &["--streams", "4", "--body", &body]] {
             let mut more = [&["--http2"], more].concat();
             more.extend(tls.then_some("--insecure"));
@@ -101,8 +102,8 @@ fn counts_equal_those_of_grpc_go() {
         let completed = total(&run, "completed");
         assert_eq!((server.counted(completed).0, status(&run, "OK")), (completed, completed), "{scheme}");
         assert!(completed > 5 && total(&run, "bytes_received") > completed * 80_000, "{scheme}: {completed}");
-        // The first call of a load must succeed, but every third call fails, so calls are made until the next one
-        // succeeds.
+        // Every third call fails, but the first call of a load must succeed. Calls are therefore made until the next
+        // one will succeed.
         while server.seen.0 % 3 == 2 {
             let run = server.load(&url, more);
             server.counted(total(&run, "completed"));
@@ -134,7 +135,7 @@ fn a_grpc_go_client_is_answered() {
     }
 }
 
-/// Runs h2spec, and checks that it ran this many cases and found no error.
+/// Runs h2spec, and checks that it ran `cases` tests and found no error.
 #[track_caller]
 fn finds_no_errors(command: &mut Command, cases: u32) {
     let output = command.output().unwrap();
@@ -160,9 +161,10 @@ fn h2spec_finds_no_errors_in_our_server() {
     spec_of_server(&peers, "epoll", true);
 }
 
-/// h2spec plays the server and starts loadline once for each of its cases. It answers loadline's first connection, the
-/// test request, correctly. The connections of the load get the case. The load lasts a second. If a load is shorter and
-/// the machine stalls, the load may end before a case is complete, and then rightly closes its connection.
+/// h2spec is the server, and starts loadline once for each of its cases. It answers the first connection, on which
+/// loadline sends its test request, correctly. It tests its case on the connections of the load. The load lasts one
+/// second. With a shorter load on a stalling machine, loadline could rightly close the connection before a case is
+/// complete.
 #[test]
 fn h2spec_finds_no_errors_in_our_client() {
     let _alone = alone();

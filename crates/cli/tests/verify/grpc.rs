@@ -1,5 +1,5 @@
-//! gRPC against Python's grpcio (the C core): counts equal those of the server, and loadline's server answers its
-//! client.
+//! Tests of gRPC against grpcio (the C core, used from Python). loadline's counts must equal those of the grpcio
+//! server. A grpcio client must get answers from loadline's server.
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
@@ -12,8 +12,8 @@ use testkit::{
     ChildProcess, alone, binary, eventually, json, loadline, python_server, python_with, served, status, total,
 };
 
-/// A server whose answer contains the message twice. Every third call of `Third` fails, and the method `None` does not
-/// exist. A thread writes the counts to a file.
+/// Python program of a server that answers with the message twice. Every third call of `Third` fails, and there is no
+/// method `None`. A thread writes the count of calls to a file.
 const SERVER: &str = r#"
 import grpc, os, sys, threading, time
 from concurrent import futures
@@ -69,7 +69,7 @@ impl Server {
         Some(Self { _held: held, addr, dir, seen: 0 })
     }
 
-    /// Waits until there are as many new calls as expected, and returns their number.
+    /// Waits until the server has counted `expected` new calls. Returns the number of new calls.
     fn counted(&mut self, expected: u64) -> u64 {
         let read = || std::fs::read_to_string(self.dir.path().join("count")).ok()?.parse::<u64>().ok();
         let count = eventually(|| read().filter(|count| *count >= self.seen + expected));
@@ -99,7 +99,8 @@ fn call_counts_equal_those_of_the_server() {
         assert_eq!((status(&run, "OK"), total(&run, "unexpected_status")), (completed, 0));
         assert!(completed > 50 && total(&run, "bytes_received") > completed * 600, "{completed}");
     }
-    // The first call of a load must succeed, but every third call fails, so calls are made until the next one succeeds.
+    // Every third call fails, but the first call of a load must succeed. Calls are therefore made until the next one
+    // will succeed.
     while server.seen % 3 == 2 {
         let run = server.load(&twice, &[]);
         server.counted(total(&run, "completed"));

@@ -1,16 +1,16 @@
-//! `lab connections`: several generators and servers hold more connections than one process can have.
+//! Test of `lab connections`: several generators and servers hold more connections than one process can have.
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
 use testkit::{alone, binary, json, skip};
 
 const CONNECTIONS: u64 = 20_000;
-/// Maximum user memory per connection in bytes. A connection itself needs a third of this, but the tables of a process
-/// grow in steps.
+/// Maximum memory outside the kernel per connection, bytes. A connection needs a third of this. The rest is for tables
+/// of the process, which grow in steps.
 const USER_BYTES: f64 = 300.0;
 
-/// Returns the reason why this machine cannot hold the connections; `None` if it can. Each process needs 10,300
-/// descriptors, and each connection 11 kB of memory.
+/// Returns the reason why this machine cannot hold the connections, or `None` if it can. Each process needs 10,300
+/// descriptors, and each connection needs 11 kB of memory.
 fn forbidden() -> Option<String> {
     let (_, hard) = sys::limits::descriptors();
     if hard < 11_000 {

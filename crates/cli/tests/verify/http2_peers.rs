@@ -1,4 +1,5 @@
-//! HTTP/2 against servers of other projects: node and Apache's mod_http2. loadline's counts equal those of each server.
+//! Tests of HTTP/2 against servers of other projects: node, and Apache with mod_http2. loadline's counts must equal
+//! those of the server.
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
@@ -11,7 +12,8 @@ use testkit::{
     login_sequence, program, refused, skip, total,
 };
 
-/// Source of a node server with prior knowledge of HTTP/2. The server writes its counts to a file every 20 ms.
+/// Source of a node server that speaks HTTP/2 without TLS (prior knowledge). It writes its count of requests to a file
+/// every 20 ms.
 const NODE: &str = r#"
 const http2 = require("node:http2"), fs = require("node:fs"), dir = process.argv[1];
 let asked = 0;
@@ -44,7 +46,7 @@ fn counts_equal_those_of_node() {
     std::fs::write(&body, vec![b'b'; 40_000]).unwrap();
     let (asked, body) = (dir.path().join("asked"), body.display().to_string());
     let mut seen = 0;
-    // The server allows six streams per connection. The second load wants twelve. No request may be refused.
+    // The server allows six streams per connection. The second load wants twelve, but no request may be refused.
     for more in [&["--streams", "1"][..], &["--streams", "12"], &["--streams", "4", "--body", &body]] {
         let run = load(&url, more);
         let [completed, sent] = ["completed", "sent"].map(|count| total(&run, count));
@@ -56,12 +58,12 @@ fn counts_equal_those_of_node() {
     }
 }
 
-/// Waits until the number in a file is as large as expected, and returns it.
+/// Waits until the number in a file is at least `expected`, and returns this number.
 fn counted(file: &Path, expected: u64) -> u64 {
     eventually(|| std::fs::read_to_string(file).ok()?.trim().parse().ok().filter(|n| *n >= expected))
 }
 
-/// Starts Apache with mod_http2 on a plain port. Each line of its log has the protocol and the status.
+/// Starts Apache with mod_http2 on a port without TLS. Each line of its log has the protocol and the status.
 fn apache() -> Option<Running> {
     let (port, dir) = (free_port(), tempfile::tempdir().unwrap());
     let modules = "/usr/lib/apache2/modules";
@@ -107,8 +109,8 @@ fn counts_equal_the_log_of_apache() {
     }
 }
 
-/// A node server with a login: POST /login returns a token in the body, another in a header, and a cookie. GET /me
-/// needs both tokens and the cookie.
+/// Source of a node server with a login. POST /login returns a token in the body, a second one in a header, and a
+/// cookie. GET /me must carry both tokens and the cookie.
 const LOGIN: &str = r#"
 const http2 = require("node:http2"), crypto = require("node:crypto"), known = new Map();
 const server = http2.createServer((request, response) => {
@@ -147,12 +149,12 @@ fn a_sequence_sends_captured_tokens_and_cookies() {
     let mix = file("mix.toml", &toml);
     let run = load(&url, &["--requests", &mix]);
     let trial = &run["trials"][0];
-    // Without its token, trace or cookies, a GET /me would have an unexpected status.
+    // A GET /me without the right tokens and cookie would have an unexpected status.
     assert_eq!((&trial["errors"], total(&run, "unexpected_status")), (&value!({}), 0), "{trial}");
     assert_logged_in(&run, 3);
 
-    // If a JSON pointer finds nothing, this is reported before any load. A sequence that sends a second request before
-    // the first answer is refused.
+    // If a JSON pointer finds nothing, loadline reports this before any load. It refuses to send a sequence with
+    // several requests in flight, because each request needs the answer to the previous one.
     let wrong = file("wrong.toml", &toml.replace("/auth/token", "/auth/tokn"));
     for (mix, more, says) in [
         (&wrong, &[][..], "what is captured from it is not in it"),

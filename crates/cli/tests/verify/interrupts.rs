@@ -1,5 +1,5 @@
-//! Ctrl-C at twenty different moments, from before the first request to the middle of a search. At each moment, the run
-//! must be valid and marked as interrupted, and the exit status must be the same.
+//! Presses Ctrl-C at twenty different moments, from before the first request to the middle of a search. Each time, the
+//! stored run must be valid and marked as interrupted, and the exit status must be 130.
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
@@ -11,18 +11,18 @@ use std::time::Duration;
 
 use testkit::{binary, eventually, serve, signal};
 
-/// Moment at which the command is interrupted.
+/// Moment at which a command is interrupted.
 #[derive(Clone, Copy, Debug)]
 enum Moment {
-    /// The interrupt comes this many milliseconds after the start.
+    /// This many milliseconds after the start of the command.
     After(u64),
-    /// The interrupt comes this many milliseconds after the first trial was stored.
+    /// This many milliseconds after the first trial was stored.
     Kept(u64),
 }
 
 const LOAD: &[&str] = &["load", "--connections", "2", "--duration", "30s", "--warmup", "200ms", "--at-rest", "200ms"];
 const FIND: &[&str] = &["find", "--budget", "20s", "--at-rest", "200ms"];
-/// Number of commands that are interrupted at the same time.
+/// Number of commands that run and are interrupted at the same time.
 const AT_ONCE: usize = 3;
 
 fn moments() -> Vec<(&'static [&'static str], Moment)> {
@@ -31,15 +31,16 @@ fn moments() -> Vec<(&'static [&'static str], Moment)> {
     load.chain(find).chain([0, 210, 430].map(|ms| (FIND, Moment::Kept(ms)))).collect()
 }
 
-/// Returns true if SIGINT is in one of a process's signal sets: `SigIgn` or `SigCgt`.
+/// Returns true if SIGINT is in one of a process's sets of signals (`SigIgn`: ignored, `SigCgt`: caught).
 fn interrupt_is_in(set: &str, process: &str) -> bool {
     let status = std::fs::read_to_string(format!("/proc/{process}/status")).unwrap_or_default();
     let mask = status.lines().find_map(|line| line.strip_prefix(set)?.strip_prefix(':'));
     mask.and_then(|mask| u64::from_str_radix(mask.trim(), 16).ok()).is_some_and(|mask| mask & 0b10 != 0)
 }
 
-/// Waits until the process has a handler for SIGINT. A shell starts background processes, such as these tests and their
-/// children, with SIGINT ignored. If SIGINT arrived before the program installs its handler, it would be lost.
+/// Waits until a process has a handler for SIGINT, if it was started with SIGINT ignored. A shell starts background
+/// processes, such as these tests, in this way. A SIGINT that arrives before the program installs its handler would
+/// then be lost.
 fn listens(pid: u32) {
     if interrupt_is_in("SigIgn", "self") {
         eventually(|| interrupt_is_in("SigCgt", &pid.to_string()).then_some(()));
@@ -63,11 +64,11 @@ fn interrupted(args: &[&str], url: &str, moment: Moment, out: &Path) -> Output {
     child.wait_with_output().unwrap()
 }
 
-/// Checks that the directory has a valid run that is marked as interrupted. Returns the number of trials in it.
+/// Checks that the directory holds a valid run that is marked as interrupted. Returns the number of its trials.
 fn leaves_a_valid_run(args: &[&str], moment: Moment, out: &Path, output: &Output) -> usize {
     let said = String::from_utf8_lossy(&output.stdout).into_owned() + &String::from_utf8_lossy(&output.stderr);
-    // Until the program has installed its handlers, a signal ends it at once, like any other program. Before it has
-    // handlers, the program has not started anything that would have to be ended.
+    // Until loadline has installed its handlers, SIGINT kills it. By then, loadline has not yet started anything that
+    // it would have to end.
     if output.status.signal() == Some(2) {
         assert!(!out.join("run.json").exists(), "{args:?} {moment:?}: {said}");
         return 0;
@@ -97,7 +98,7 @@ fn ctrl_c_leaves_a_valid_run_at_twenty_different_times() {
     };
     std::thread::scope(|scope| (0..AT_ONCE).for_each(|_| drop(scope.spawn(one_after_another))));
     let trials = trials.into_inner().unwrap();
-    // If a run was interrupted after its first trial was stored, it must contain that trial. On a slow machine, the
-    // other runs may have no trial.
+    // A run that was interrupted after its first trial was stored must contain this trial. On a slow machine, the other
+    // runs may have no trial.
     assert!(trials.len() == 20 && trials.iter().filter(|n| **n > 0).count() >= 3, "{trials:?}");
 }

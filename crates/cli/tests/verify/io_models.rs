@@ -1,15 +1,16 @@
-//! Entry 3 of `lab io-models` with more connections than one process can have: 24,000 at the same time, in several
-//! server processes.
+//! Test of entry 3 of `lab io-models` with more connections than one process can have: 24,000 at the same time, in
+//! several server processes.
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
 use testkit::{alone, binary, has_testbed, json, skip};
 
-/// Number of connections. The connections need descriptors in each server and client process, and memory for both ends.
+/// Number of connections. Each needs a descriptor in a server process and one in a client process. `NEEDS_KIB` is the
+/// memory for both ends of all connections.
 const CONNECTIONS: u64 = 24_000;
 const NEEDS_KIB: u64 = 1_500_000;
 
-/// Returns the reason why this machine cannot run the test; `None` if it can.
+/// Returns the reason why this machine cannot run the test, or `None` if it can.
 fn forbidden() -> Option<String> {
     let (_, hard) = sys::limits::descriptors();
     if hard < 13_000 {
@@ -60,8 +61,8 @@ fn a_medium_between_the_hosts_reports_the_wire_s_utilization() {
     for trial in trials {
         assert_eq!(trial["axes"]["held"].as_f64(), Some(30.0), "{} {}", trial["errors"], trial["notes"]);
         let used = trial["axes"]["wire_use"].as_f64().expect("a hub has a rate");
-        // The answers must have used the wire, and no wire carries more than its rate, apart from a burst that may pass
-        // after idle time.
+        // The answers must have used the wire. No wire carries more than its rate, except for a burst that may pass
+        // after an idle time.
         assert!(used > 0.0 && used < 1.5, "{used}");
         assert!(trial["completed"].as_u64() > Some(0), "{}", trial["errors"]);
     }

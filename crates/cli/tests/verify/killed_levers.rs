@@ -1,5 +1,5 @@
-//! loadline is killed in the middle of an experiment. Everything that it changed must be restored, and no process that
-//! it started may remain.
+//! Tests in which loadline is killed in the middle of an experiment. Everything that it changed must be restored, and
+//! no process that it started may remain.
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
@@ -12,7 +12,8 @@ use testkit::{
     signal,
 };
 
-/// Starts `prove`, and returns it when its levers run: the load and two CPU thieves are its children.
+/// Starts `prove`. Its children are the generator and the levers' processes, such as CPU thieves (which take CPU time
+/// from others).
 fn proving(url: &str, more: &[&str]) -> ChildProcess {
     let mut command = Command::new(binary!());
     command.args(["prove", url, "--connections", "4", "--at-rest", "0"]).args(more);
@@ -20,15 +21,14 @@ fn proving(url: &str, more: &[&str]) -> ChildProcess {
     ChildProcess::start(command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null()))
 }
 
-/// Returns true if a process has not ended. A process that has ended counts as ended even if its parent has not waited
-/// for it yet.
+/// Returns true if a process has not ended. A zombie, for which the parent has not yet waited, has ended.
 fn lives(pid: u32) -> bool {
     let stat = std::fs::read_to_string(format!("/proc/{pid}/stat")).unwrap_or_default();
     stat.rsplit(')').next().and_then(|rest| rest.split_whitespace().next()).is_some_and(|state| state != "Z")
 }
 
-/// Polls until `look` returns a value. Levers that need turns come first, and the longest budget in these tests is 44
-/// s.
+/// Calls `look` again and again until it returns a value, for up to 45 s. The longest budget in these tests is 44 s,
+/// and levers that need turns come first.
 fn within_its_budget<T>(mut look: impl FnMut() -> Option<T>) -> T {
     let seen = (0..4_500).find_map(|_| {
         std::thread::sleep(Duration::from_millis(10));
@@ -41,7 +41,7 @@ fn none_left(pids: &[u32]) {
     eventually(|| pids.iter().all(|pid| !lives(*pid)).then_some(()));
 }
 
-/// Kills this many conductors while their CPU thieves are active, each at a slightly later moment.
+/// Kills `times` conductors while their CPU thieves are active, each at a slightly later moment.
 fn kill(times: u32) {
     let _alone = alone();
     let server = serve(binary!(), 1, &[]);
@@ -81,7 +81,7 @@ fn a_quota_is_restored_after_a_kill_of_its_lever() {
     assert_eq!(group.cpu_quota(), before);
 }
 
-/// One server is a child process of a shell; the other runs in the background in a session of its own.
+/// The first server is a child process of a shell. The second runs in the background, in a session of its own.
 #[test]
 fn servers_of_a_comparison_end_with_it() {
     let program = binary!().display().to_string();
@@ -100,7 +100,7 @@ fn servers_of_a_comparison_end_with_it() {
     }
 }
 
-/// Returns the processes whose command line contains this text.
+/// Returns the IDs of the processes whose command line contains this text.
 fn with_words(words: &str) -> Vec<u32> {
     let all = std::fs::read_dir("/proc").unwrap().flatten();
     let pids = all.filter_map(|entry| entry.file_name().to_str()?.parse::<u32>().ok());
@@ -111,8 +111,8 @@ fn with_words(words: &str) -> Vec<u32> {
     pids.filter(|pid| has(pid) && lives(*pid)).collect()
 }
 
-/// The server has its own session, but it must end if the conductor and one of the two agents above the server are
-/// killed. If the conductor and both agents are killed, the next command ends the server.
+/// The server runs in a session of its own, below two nested agents. It must end if the conductor and one of these
+/// agents are killed. If the conductor and both agents are killed, the next command ends the server.
 #[test]
 fn no_server_in_the_background_is_left_by_kills_at_any_moment() {
     let program = binary!().display().to_string();
@@ -132,12 +132,12 @@ fn no_server_in_the_background_is_left_by_kills_at_any_moment() {
         rounds_with_a_server += u32::from(!with_words(&listen).is_empty());
         let outer = children(comparison.pid());
         let inner: Vec<u32> = outer.iter().copied().flat_map(children).collect();
-        // In each round, the conductor is killed together with the outer agents, the inner agents, or both.
+        // In each round, the conductor is killed together with the outer agent, the inner agent, or both.
         let agents = [outer.clone(), inner.clone(), [outer, inner].concat()][round % 3].clone();
         kill_all(&[&[comparison.pid()][..], &agents].concat());
         if round % 3 == 2 {
-            // No loadline process is left that could end the server. The next loadline command, whatever it is, must
-            // end it.
+            // No process of loadline is left that could end the server. The next command of loadline, whichever it is,
+            // must end it.
             let next = Command::new(binary!()).args(["explain", "server-cpu"]).stdout(Stdio::null()).status();
             assert!(next.unwrap().success());
         }

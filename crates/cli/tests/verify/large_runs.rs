@@ -1,5 +1,5 @@
-//! Extremely large runs and files. Processing time must grow linearly with the size of a run, not with its square.
-//! Files that are too large are refused before they are read.
+//! Tests with extremely large runs and files. The processing time must grow in proportion to the size of a run, not to
+//! the square of its size. A file that is too large must be refused before it is read.
 
 #![allow(clippy::unwrap_used)]
 
@@ -19,7 +19,7 @@ fn kept() -> Run {
     load_run(&Path::new(env!("CARGO_MANIFEST_DIR")).join("../run/tests/fixtures/find.json")).unwrap()
 }
 
-/// Function that adds data to the server's side of a trial.
+/// Function that adds a number of entries to the server's side of a trial.
 type Plant = fn(&mut Side, usize);
 
 fn column(counter: String, instance: String, samples: usize) -> Column {
@@ -55,7 +55,7 @@ fn absences(side: &mut Side, n: usize) {
     side.recording.absent.extend((0..n).map(absent));
 }
 
-/// Returns the CPU time for reading, judging and showing a run.
+/// Returns the CPU time for reading, judging and rendering a run.
 fn time(read: impl FnOnce() -> Run) -> Duration {
     let begin_ns = thread_cpu_ns();
     let mut run = read();
@@ -64,8 +64,8 @@ fn time(read: impl FnOnce() -> Run) -> Duration {
     Duration::from_nanos(thread_cpu_ns() - begin_ns)
 }
 
-/// Returns the second CPU time divided by the first. The two CPU times are measured in turns, so that slow phases of
-/// the machine affect both.
+/// Returns the ratio of the CPU times of `many` and `few`, and both times as text. Each is the shortest of three
+/// measurements, which alternate so that slow phases of the machine affect both.
 fn ratio(few: impl Fn() -> Duration, many: impl Fn() -> Duration) -> (f64, String) {
     let [(a, b), (c, d), (e, f)] = [(); 3].map(|()| (few(), many()));
     let (few, many) = (a.min(c).min(e), b.min(d).min(f));
@@ -91,7 +91,7 @@ fn four_times_the_columns_take_no_sixteen_times_the_time() {
     }
 }
 
-/// Returns this many trials, each with another number of clients: a very long sweep.
+/// Returns a CSV file with `n` operating points, each with another number of clients, like a very long sweep.
 fn cases(n: usize) -> String {
     let line = |i: usize| format!("c{i},{},{},{}\n", i + 1, 100 + i % 977, i % 90 + 1);
     "case,clients,reads_per_s,cpu_percent\n".to_string() + &(0..n).map(line).collect::<String>()
@@ -110,8 +110,8 @@ fn four_times_the_cases_take_no_sixteen_times_the_time() {
 fn a_too_large_file_is_refused_without_reading_it() {
     let dir = tempfile::tempdir().unwrap();
     let path = dir.path().join("run.json");
-    // The file is sparse: it has this length, but uses no disk space. If loadline read the file, it would report
-    // invalid JSON instead.
+    // The file is sparse: it has this length but uses no disk space. If loadline read it, loadline would report invalid
+    // JSON instead.
     std::fs::File::create(&path).unwrap().set_len(MAX_RUN_BYTES + 1).unwrap();
     let error = load_run(&path).unwrap_err().to_string();
     assert!(error.contains("268435457 bytes") && error.contains("at most 268435456"), "{error}");
@@ -128,10 +128,10 @@ fn too_many_trials_or_cases_are_refused_with_both_numbers() {
     assert_eq!(read(&format!("case,clients\n{}", "a,1\n".repeat(MAX_CASES))).unwrap().len(), MAX_CASES);
 }
 
-/// A histogram without values, in the form of `run.json`.
+/// A histogram without values, as it is stored in `run.json`.
 const EMPTY: &str = "\"HISTEwAAAAEAAAAAAAAAAwAAAAAAAAABAAADRjC4oAA/8AAAAAAAAAA=\"";
 
-/// Runs `report` on a text, with a limited address space.
+/// Runs `report` on a `run.json` with this text, in an address space of at most `mib` MiB.
 fn report_within(mib: usize, text: &str) -> std::process::Output {
     let dir = tempfile::tempdir().unwrap();
     let path = dir.path().join("run.json");
@@ -141,12 +141,12 @@ fn report_within(mib: usize, text: &str) -> std::process::Output {
     std::process::Command::new("sh").args(["-c", &command]).output().unwrap()
 }
 
-/// Returns a run that contains `inner`.
+/// Returns the text of a run whose fields are `inner`.
 fn with(inner: &str) -> String {
     format!(r#"{{"format":"loadline-run/1",{inner}}}"#)
 }
 
-/// Returns `begin`, then `each` repeated `n` times and separated by commas, then `end`.
+/// Returns the text of a run with `begin`, then `n` times `each`, separated by commas, then `end`.
 fn many(begin: &str, each: &str, n: usize, end: &str) -> String {
     let mut list = format!("{each},").repeat(n);
     list.pop();
@@ -156,10 +156,10 @@ fn many(begin: &str, each: &str, n: usize, end: &str) -> String {
 #[test]
 fn too_large_runs_are_refused_before_they_take_memory() {
     let _alone = alone();
-    // These texts of a few megabytes would take gigabytes of memory.
+    // Each of these texts has a few megabytes, but the run in it would take gigabytes of memory.
     let (trials, hosts, objects, values) = (MAX_TRIALS, MAX_RUN_HOSTS, MAX_RUN_OBJECTS, MAX_RUN_VALUES);
     let histograms = MAX_RUN_HISTOGRAMS;
-    // Each of these trials takes 60 bytes of text, but a quarter of a megabyte of memory.
+    // A trial of this kind takes 60 bytes of text, but a quarter of a megabyte of memory.
     let of_a_trial = format!(r#"{{"histograms":{{"response":{EMPTY},"service":{EMPTY}}}}}"#);
     for (text, found, most) in [
         (many(r#""trials":["#, "{}", 900_000, "]"), "900000 trials".to_string(), trials),
@@ -176,10 +176,10 @@ fn too_large_runs_are_refused_before_they_take_memory() {
     }
 }
 
-/// Maximum address space for a run that has the maximum number of everything, MiB, in addition to that of the program
-/// itself.
+/// Maximum address space for a run that has the maximum number of everything, MiB. The address space of the program
+/// itself is added.
 const LARGEST_MIB: usize = 2560;
-/// Divisor for the tested limits and for the allowed memory. Testing the full limits would take minutes.
+/// Divisor of the tested limits, and of the allowed memory. A test with the full limits would take minutes.
 const PART: usize = 8;
 
 #[test]
@@ -205,7 +205,7 @@ fn a_run_at_the_limits_fits_a_small_machine() {
     }
 }
 
-/// Maximum memory per trial for judging, KiB, in addition to that of the program itself.
+/// Maximum memory per trial for judging, KiB. The memory of the program itself is added.
 const A_CASE_KIB: usize = 32;
 
 #[test]

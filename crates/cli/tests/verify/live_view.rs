@@ -1,5 +1,5 @@
-//! The full-screen view in a real terminal (tmux): its content at each size, and the restored terminal however the run
-//! ends.
+//! Tests of the full-screen view in a real terminal (tmux): its content at each size, and whether the terminal is
+//! restored however the run ends.
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
@@ -7,7 +7,7 @@ use std::process::Command;
 
 use testkit::{Running, binary, children, eventually, has, num, serve};
 
-/// A terminal of a private tmux server, in which a shell runs one command line.
+/// A terminal of a tmux server that only this test uses. A shell runs one command line in it.
 struct Terminal {
     dir: tempfile::TempDir,
 }
@@ -32,7 +32,7 @@ impl Terminal {
         self.tmux(&["capture-pane", "-p"])
     }
 
-    /// Waits until the screen shows all these words.
+    /// Waits until the screen contains all these words, and returns its text.
     #[track_caller]
     fn shows(&self, words: &[&str]) -> String {
         let mut seen = String::new();
@@ -47,14 +47,14 @@ impl Terminal {
         panic!("{words:?} are not all there:\n{seen}");
     }
 
-    /// Returns the process ID of loadline.
+    /// Returns the process ID of the loadline command that the shell runs.
     fn pid(&self) -> u32 {
         let shell: u32 = self.tmux(&["display", "-p", "#{pane_pid}"]).trim().parse().unwrap();
         eventually(|| children(shell).first().copied())
     }
 
-    /// Checks that the run ended with this status, and that the terminal is restored: no view is left, the cursor is
-    /// visible, and keys are echoed and read line by line.
+    /// Checks that the run ended with this status, and that the terminal is restored. The view must be gone and the
+    /// cursor visible, and keys must be echoed and read line by line.
     #[track_caller]
     fn is_as_before(&self, status: u8) {
         let text = self.shows(&[&format!("STATUS={status}"), "icanon", "echo"]);
@@ -117,7 +117,8 @@ fn plus_and_minus_change_the_rate_of_an_open_loop_and_the_run_records_it() {
     terminal.tmux(&["send-keys", "+", "+", "+", "-", "+", "+"]);
     let text = terminal.shows(&["+ - rate 293/s"]);
     assert!(text.lines().all(|line| line.chars().count() <= 80), "{text}");
-    // The view shows the current rate.
+    // The view shows the rate at which requests complete. After the user raised the rate, it must be above 250 per
+    // second.
     let completed = |text: &str| -> Option<f64> {
         let now = text.lines().find(|line| line.starts_with("now "))?;
         now.split_whitespace().nth(1)?.trim_end_matches(['/', 's', ',']).parse().ok()
@@ -130,8 +131,8 @@ fn plus_and_minus_change_the_rate_of_an_open_loop_and_the_run_records_it() {
     let trial = &run["trials"][0];
     let rates: Vec<f64> = trial["by_hand"].as_array().unwrap().iter().map(|given| num(&given["rate"])).collect();
     assert!(rates[0] == 200.0 && (rates.last().unwrap() - 292.82).abs() < 1e-6, "{rates:?}");
-    // Both the rate offered in the window and the rate recorded as requested are between the lowest and the highest
-    // rate that was set.
+    // The rate offered in the window lies between the lowest and the highest rate that the user set. The rate that is
+    // recorded as requested is the same.
     let offered = num(&trial["offered_rate"]);
     assert!((199.9..293.0).contains(&offered) && trial["intensity"]["rate"] == trial["offered_rate"], "{offered}");
     assert!(trial["label"].as_str().unwrap().contains("by hand"), "{}", trial["label"]);
@@ -166,7 +167,7 @@ fn any_signal_that_ends_loadline_restores_the_terminal() {
         let terminal = Terminal::open(80, 24, &load(&server, "--force --out out"));
         terminal.shows(&PARTS);
         let pid = terminal.pid();
-        // The third signal in succession ends loadline at once. Any later signal finds no process.
+        // The third signal in a row ends loadline at once. If more are sent, they find no process.
         let kills = format!("kill -{name} {pid}; ").repeat(times);
         Command::new("sh").args(["-c", &kills]).stderr(std::process::Stdio::null()).status().unwrap();
         terminal.is_as_before(status);
@@ -202,14 +203,14 @@ fn a_load_by_other_hosts_is_shown_and_its_rate_changed_by_hand() {
     }
     let server = serve(binary!(), 0, &[]);
     let (via, own) = (tempfile::NamedTempFile::new().unwrap().into_temp_path(), binary!().display());
-    // All hosts are this machine: the engine ignores the host name.
+    // All hosts are this machine, because the engine ignores the host's name.
     std::fs::write(&via, "shift\nexec sh -c \"$*\"\n").unwrap();
     let hosts = format!("--client-hosts a,b --agent-path {own} --via 'sh {} {{host}}'", via.display());
     let load = format!("{own} load http://{}/ --rate 100 --duration 60s --at-rest 0.2s {hosts}", server.addr);
     let terminal = Terminal::open(80, 24, &load);
     terminal.shows(&["completed", "now ", "processes ", "errors   none", "rate 100/s", "q ends the run"]);
     terminal.shows(&["measuring"]);
-    // Both client hosts report their CPU use during the load.
+    // During the load, both client hosts report their CPU use.
     terminal.shows(&["clients  ", "a ", "b ", "use      client "]);
     terminal.tmux(&["send-keys", "+"]);
     terminal.shows(&["rate 110/s"]);

@@ -1,4 +1,5 @@
-//! A row lock in a live MariaDB server must be named with `--behind`: its statement, and the activity of its holder.
+//! Tests with a row lock in a live MariaDB server. With `--behind`, loadline must name the statement that waits, and
+//! what the session does that holds the lock.
 
 use std::os::unix::process::CommandExt as _;
 use std::process::{Command, Stdio};
@@ -9,7 +10,7 @@ use testkit::{ChildProcess, NOBODY, binary, eventually, free_port, json_of, prog
 use crate::databases::waits_under_load;
 use crate::row_app::{HEAD, row_app};
 
-/// Python code that speaks MariaDB's own protocol, for [`row_app`].
+/// Python code for [`row_app`] that speaks the protocol of MariaDB.
 const DRIVER: &str = r#"
 port = int(sys.argv[1])
 SLEEP = "DO SLEEP(0.02)"
@@ -35,7 +36,7 @@ def query(c, text):
 connect()
 "#;
 
-/// Python code, after the driver: eight sessions that commit one row after the other.
+/// Python code that follows the driver: eight sessions that each insert one row after the other and commit each.
 const COMMITS: &str = r#"
 def commit():
     c = connect()
@@ -43,7 +44,7 @@ def commit():
 for _ in range(8): threading.Thread(target=commit).start()
 "#;
 
-/// Statements that the server executes when it starts. Each statement is one line.
+/// Statements that the server executes when it starts, one statement per line.
 const INIT: &str = "CREATE DATABASE app;
 CREATE TABLE app.counters (id int PRIMARY KEY, n int, word text);
 INSERT INTO app.counters VALUES (1, 0, '');
@@ -55,7 +56,7 @@ GRANT SELECT ON performance_schema.* TO watcher@'127.0.0.1';
 CREATE TABLE app.log (n int);
 ";
 
-/// A MariaDB server with its own folder for its data and its socket.
+/// A MariaDB server that has a folder for its data and its socket.
 struct Mariadb {
     _server: ChildProcess,
     _dir: tempfile::TempDir,
@@ -99,14 +100,14 @@ fn a_row_lock_of_mariadb_is_named_with_its_holder() {
     assert_eq!((&first["cause"], &first["event"]), (&"row-lock".into(), &"LOCK WAIT".into()), "{found:#}");
     assert_eq!(first["name"], "UPDATE counters SET n = n + ?, word = ? WHERE id = ?", "{first:#}");
     assert_eq!((&first["holder"], &first["holder_statement"]), (&"sleep".into(), &"DO SLEEP(?)".into()), "{first:#}");
-    // One of the twelve sessions holds the lock.
+    // One of the twelve sessions holds the lock, and the others wait.
     let [threads, of] = ["threads", "of"].map(|name| first[name].as_f64().unwrap());
     assert!(threads > 0.6 * of && of <= 14.0, "{first:#}");
     assert!(!found.to_string().contains("hunter"), "a value or a password was kept");
 }
 
-/// MariaDB's tables in `performance_schema` name the files and the internal locks that sessions wait for. MariaDB fills
-/// these tables only if an option of the server says so.
+/// In MariaDB, tables of `performance_schema` name the files and internal locks for which sessions wait. MariaDB fills
+/// these tables only with certain options.
 #[test]
 fn waits_inside_mariadb_are_named_where_it_records_them() {
     let test = "waits inside MariaDB";

@@ -1,4 +1,4 @@
-//! memcached: loadline's counts equal those of memcached.
+//! Tests with memcached: loadline's counts must equal memcached's own.
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
@@ -21,7 +21,7 @@ fn server() -> Option<Running> {
     Some(Running::start(command, port, tempfile::tempdir().unwrap()))
 }
 
-/// Returns memcached's own counts by name.
+/// Returns memcached's counts by name.
 fn stats(server: &Running) -> BTreeMap<String, u64> {
     let mut stream = TcpStream::connect(server.addr).unwrap();
     stream.write_all(b"stats\r\n").unwrap();
@@ -53,7 +53,7 @@ fn command_counts_equal_those_of_the_server() {
         let (completed, wrong) = (total(&run, "completed"), total(&run, "unexpected_status"));
         let after = stats(&server);
         let counted = |name: &str| after[name] - before[name];
-        // The value is not a number, so incrementing it fails. All commands except get and set are therefore errors.
+        // The stored value is not a number, so incrementing it is an error. Only get and set succeed.
         let (sets, gets) = (counted("cmd_set"), counted("cmd_get"));
         assert_eq!(sets + gets + wrong, completed, "{io}");
         assert!(sets > 20 && wrong > 20 && gets >= 2 * wrong, "{sets} {gets} {wrong}");

@@ -1,4 +1,4 @@
-//! Request sets, tested with servers that record the requests.
+//! Tests of request sets, with servers that record the requests that they receive.
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
@@ -8,7 +8,7 @@ use std::path::Path;
 use serde_json::{Value, json as value};
 use testkit::{Running, alone, binary, echoing, eventually, free_port, json, loadline, nginx, skip, total};
 
-/// nginx with the files `a`, `b` and `c`. nginx's access log has the method and path of each request.
+/// nginx with the files `a`, `b` and `c`. Its access log has the method and the path of each request.
 struct Server {
     _nginx: Running,
     port: u16,
@@ -43,7 +43,7 @@ impl Server {
         path.display().to_string()
     }
 
-    /// Waits until there are as many requests as expected, and returns them by method and path.
+    /// Waits until the log has `expected` requests, and returns their numbers by method and path.
     fn logged(&self, expected: u64) -> BTreeMap<String, u64> {
         let log = self.dir.path().join("log");
         let text = eventually(|| std::fs::read_to_string(&log).ok().filter(|t| t.lines().count() as u64 >= expected));
@@ -216,7 +216,7 @@ fn secrets_of_a_request_set_reach_the_server_and_are_not_stored() {
     assert!(!String::from_utf8_lossy(&text).contains("Planted"));
 }
 
-/// Compares the requests that curl sends with those that loadline sends for the same command line.
+/// curl and loadline must send the same requests for the same command line.
 #[test]
 fn curl_command_lines_make_the_same_requests_as_curl() {
     let Some(curl) = testkit::program("curl") else { return skip("curl lines", "curl is not installed") };

@@ -1,4 +1,4 @@
-//! The Debian package is installed by dpkg into a directory, tried, and removed again.
+//! Test of the Debian package: dpkg installs it into a directory, its programs are tried, and it is removed again.
 
 #![allow(clippy::unwrap_used)]
 
@@ -22,15 +22,15 @@ fn output(command: &mut Command) -> String {
     String::from_utf8(out.stdout).unwrap()
 }
 
-/// Builds the package with the program that this test tests.
+/// Builds the package from the program that this test tests. Returns the path of the package.
 fn package(to: &Path) -> PathBuf {
     let script = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../scripts/deb");
     let from = Path::new(env!("CARGO_BIN_EXE_loadline")).parent().unwrap();
     PathBuf::from(output(Command::new(script).arg(to).env("FROM", from)).trim())
 }
 
-/// Runs dpkg with a root directory and a database of its own. The root directory has no C library, so the package's
-/// dependencies are not checked.
+/// Returns dpkg with a root directory and a package database of its own. There is no C library in this root, so missing
+/// dependencies are ignored.
 fn dpkg(root: &Path) -> Command {
     let mut command = Command::new("dpkg");
     command.arg(format!("--root={}", root.display())).arg("--force-depends");

@@ -1,17 +1,17 @@
-//! Runs the commands in the blocks of all pages of docs/, and in README.md's blocks and table, as a reader would: page
-//! by page, in the order of the page, in an empty folder. Servers that a page takes for granted are started before.
-//! Ports are replaced by free ones, and times are shorter. `EXCEPTIONS` lists the commands that are not run, with the
-//! reason.
+//! Runs the commands in the code blocks of all pages of docs/, and in the blocks and the table of README.md. As a
+//! reader would, it runs them page by page, in their order on the page, in an empty folder. Servers that a page assumes
+//! to be running are started first. Ports are replaced by free ones, and times by shorter ones. `EXCEPTIONS` lists the
+//! commands that are not run, with the reason.
 
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use testkit::free_port;
 
-/// Ports used by the servers on the pages.
+/// Ports that the servers on the pages use.
 const PORTS: std::ops::RangeInclusive<u16> = 19_381..=19_389;
-/// Times and hosts on the pages, and their replacements for the test. A replacement adds no option that the command
-/// already has.
+/// Texts in the commands of the pages (times and hosts), and their replacements in the test. No replacement adds an
+/// option that the command already has.
 const SHORTER: &[(&str, &str)] = &[
     ("--budget 15s", "--budget 8s"),
     ("--budget 20s", "--budget 8s"),
@@ -27,7 +27,7 @@ const SHORTER: &[(&str, &str)] = &[
         "size http://127.0.0.1:8082/ --budget 20s --command 'loadline serve --listen 127.0.0.1:8082'",
     ),
 ];
-/// Servers that pages take for granted: a part of a command, and the command that starts the server.
+/// Servers that pages assume to be running: a part of a page's command, and the command that starts the server.
 const SERVERS: &[(&str, &str)] = &[
     ("127.0.0.1:8080", "loadline serve --listen 127.0.0.1:8080 --option work_us=100 &"),
     ("127.0.0.1:19381", "loadline serve --listen 127.0.0.1:19381 &"),
@@ -37,12 +37,12 @@ const SERVERS: &[(&str, &str)] = &[
         "loadline serve --listen 127.0.0.1:19383 --model workers --option workers=4 --option sleep_ms=5 &",
     ),
 ];
-/// Commands that a page takes for granted: the page, and the command.
+/// Commands that a page assumes to have been run: the page, and the command.
 const BEFORE: &[(&str, &str)] = &[
     ("what-if.md", "loadline serve --listen 127.0.0.1:19383 --model workers --option workers=4 --option sleep_ms=5 &"),
     ("what-if.md", "loadline find http://127.0.0.1:19383/ --budget 20s"),
 ];
-/// First words of the commands in blocks that are not run, with the reasons.
+/// First words of commands that are not run, and the reason.
 const EXCEPTIONS: &[(&str, &str)] = &[
     ("loadline find http://10.0.0.7/ --client-hosts gen-a --via kubectl", "needs a cluster"),
     ("loadline waits --port 7961 --behind postgres:", "needs PostgreSQL; the tests of databases run it"),
@@ -58,11 +58,12 @@ const EXCEPTIONS: &[(&str, &str)] = &[
     ("loadline find unix:", "as above"),
     ("loadline find http://127.0.0.1:8080/api --body order.json", "as above"),
 ];
-/// Prefixes of the shell commands that the test runs besides `loadline`. They create the input files for loadline's
-/// commands.
+/// Prefixes of the shell commands that the test runs besides `loadline`. They create files that loadline's commands
+/// read.
 const FILES: &[&str] = &["seq ", "printf "];
 
-/// Words appended to commands of README.md, by the commands' first words, so that they end soon.
+/// Words that the test appends to a command of README.md, so that the command ends soon. The first text is the
+/// beginning of the command.
 const ENDS: &[(&str, &str)] = &[
     ("loadline find", " --budget 6s --out latest-find"),
     ("loadline load", ""),
@@ -76,7 +77,7 @@ const ENDS: &[(&str, &str)] = &[
     ("loadline what-if", ""),
     ("loadline lab", " --quick --model epoll"),
 ];
-/// Parts of README.md's commands that need other hosts or a long time, with their replacements.
+/// Parts of README.md's commands that need other hosts or much time, and their replacements.
 const README: &[(&str, &str)] = &[
     ("http://10.0.0.7/", "http://127.0.0.1:8080/"),
     (
@@ -88,7 +89,7 @@ const README: &[(&str, &str)] = &[
     ("/60s", "/2s"),
 ];
 
-/// Returns the commands of README.md's table, made shorter.
+/// Returns the commands in README.md's table, shortened for the test.
 fn table(readme: &str) -> Vec<String> {
     let rows = readme.lines().filter(|line| line.starts_with('|'));
     let commands = rows.filter_map(|row| row.split('`').skip(1).step_by(2).find(|span| span.starts_with("loadline ")));
@@ -100,7 +101,8 @@ fn table(readme: &str) -> Vec<String> {
     commands.map(shorter).collect()
 }
 
-/// Returns commands that make what README.md's table needs: two servers, a log, two runs, and a file of servers.
+/// Returns the commands that make what the commands of README.md's table need: two servers, a log, two runs, and a file
+/// of servers.
 fn set_up() -> Vec<String> {
     let servers = "[[profile]]\nname = \"hello\"\npath = \"/\"\n";
     let entry = |name: &str, port: u16| format!("[[entry]]\nname = \"{name}\"\nurl = \"http://127.0.0.1:{port}\"\n");
@@ -120,7 +122,7 @@ fn set_up() -> Vec<String> {
     .into()
 }
 
-/// Returns the commands in the blocks of a page that concern loadline.
+/// Returns the commands in the code blocks of a page that run loadline, or create files for it.
 fn commands(page: &str) -> Vec<String> {
     let lines = page.lines().filter_map(|line| line.strip_prefix("    "));
     let lines = lines
@@ -129,13 +131,13 @@ fn commands(page: &str) -> Vec<String> {
     lines.filter(concerns).map(String::from).collect()
 }
 
-/// Returns the reason why a command is not run.
+/// Returns the reason why a command is not run, or `None` if it is run.
 fn exception(command: &str) -> Option<&'static str> {
     EXCEPTIONS.iter().find(|(first, _)| command.starts_with(first)).map(|(_, reason)| *reason)
 }
 
-/// Returns the commands of a page to run, after the commands that the page takes for granted. Returns nothing if only
-/// servers and files are left.
+/// Returns the commands of a page that the test runs, after the commands that the page assumes to have been run.
+/// Returns nothing if no command is left except those that start servers or create files.
 fn session(name: &str, page: &str) -> Vec<String> {
     let commands: Vec<String> = commands(page).into_iter().filter(|command| exception(command).is_none()).collect();
     if !commands.iter().any(|command| command.starts_with("loadline ") && !command.starts_with("loadline serve")) {
@@ -156,14 +158,15 @@ fn session(name: &str, page: &str) -> Vec<String> {
     all
 }
 
-/// Returns a script with the replacements of the test. A prediction needs all of the search before it.
+/// Returns a script with its texts replaced for the test. If it makes a prediction, its budgets stay, because a
+/// prediction needs the whole search before it.
 fn shorter(script: &str) -> String {
     let predicts = script.contains("loadline what-if");
     let replacements = SHORTER.iter().filter(|(page, _)| !predicts || !page.starts_with("--budget"));
     replacements.fold(script.to_owned(), |script, (page, test)| script.replace(page, test))
 }
 
-/// Returns README.md and all pages of docs/.
+/// Returns the paths of README.md and of all pages of docs/.
 fn pages() -> Vec<PathBuf> {
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
     let (mut folders, mut pages) = (vec![root.join("docs")], vec![root.join("README.md")]);
@@ -181,8 +184,8 @@ fn pages() -> Vec<PathBuf> {
     pages
 }
 
-/// Returns a script with these commands. If it starts a server, it waits until the server listens. Its exit status is
-/// that of the first command that failed.
+/// Returns a script that runs these commands. After a command that starts a server, the script waits until the server
+/// listens. The script's exit status is that of the first command that failed.
 fn script(commands: &[String]) -> String {
     let mut script = String::from("trap 'kill $(jobs -p)' EXIT\n");
     for command in commands {
@@ -191,7 +194,8 @@ fn script(commands: &[String]) -> String {
                 let port: String = rest.chars().take_while(char::is_ascii_digit).collect();
                 format!("{command}\nuntil (: </dev/tcp/127.0.0.1/{port}) 2>/dev/null; do sleep 0.05; done\n")
             }
-            // The statuses 1 and 3 are results: a regression, a limit that was exceeded, or an undecided comparison.
+            // The statuses 1 and 3 are results: a change for the worse, a limit that was exceeded, or an undecided
+            // comparison.
             None => format!("{command}\nstatus=$?; case $status in 0|1|3) ;; *) exit $status;; esac\n"),
         });
     }
@@ -200,7 +204,7 @@ fn script(commands: &[String]) -> String {
         .fold(shorter(&script), |script, port| script.replace(&port.to_string(), &free_port().to_string()))
 }
 
-/// Runs a script in an empty folder. If it failed, returns its error output.
+/// Runs a script in an empty folder. If it fails, returns its status, its error output and its text.
 fn run(script: &str) -> Result<(), String> {
     let dir = tempfile::tempdir().unwrap();
     let program = Path::new(env!("CARGO_BIN_EXE_loadline")).parent().unwrap();

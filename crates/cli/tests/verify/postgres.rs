@@ -1,15 +1,15 @@
-//! PostgreSQL as the target: loadline's counts equal those of the server, logins and errors are told, and `find` finds the
-//! pool of PgBouncer.
+//! Tests with PostgreSQL as the target. loadline's counts must equal those of the server, and loadline must report
+//! logins and errors. `find` must find the limit that PgBouncer's pool sets.
 
 use std::process::Command;
 
 use serde_json::{Value, json as value};
 use testkit::{Postgres, alone, binary, json, json_of, num, refused, total};
 
-/// Statements of a load: one third changes a row, two thirds read one.
+/// Statements of a load. One third of the executed statements change a row, and two thirds read one.
 const STATEMENTS: &str = "-- name=count\nUPDATE counted SET n = n + 1 WHERE id = {{random 1 100}}\n\
     -- name=read weight=2\nSELECT n FROM counted WHERE id = {{random 1 100}} AND '{{uuid}}' <> 'x';\n";
-/// Settings of a server that counts the calls of each statement.
+/// Settings of a PostgreSQL server that counts the calls of each statement.
 const COUNTING: &[&str] = &["fsync=off", "shared_preload_libraries=pg_stat_statements"];
 
 fn load(url: &str, more: &[&str]) -> Value {
@@ -69,7 +69,7 @@ fn passwords_are_sent_and_kept_nowhere() {
     let Some(server) = Postgres::start("a login with a password", &["fsync=off"]) else { return };
     server.psql("CREATE ROLE watcher LOGIN PASSWORD 'hunter3'");
     let url = |login: &str| format!("postgres://{login}@127.0.0.1:{}/postgres", server.port);
-    // A login by SCRAM takes long in a program without optimization.
+    // In an unoptimised program, a login by SCRAM takes long, so few statements are expected.
     let run = load_with("1", &url("watcher:hunter3"), &[]);
     assert!(total(&run, "completed") > 5 && total(&run, "handshakes") >= 2, "{}", run["trials"][0]);
     assert!(!run.to_string().contains("hunter"));
@@ -118,7 +118,7 @@ fn statements_go_within_tls() {
     assert!(said.contains("refuses TLS"), "{said}");
 }
 
-/// Each statement takes 10 ms on one of three connections, so that PgBouncer passes at most 300 statements per second.
+/// Each statement takes 10 ms on one of three connections, so PgBouncer passes at most 300 statements per second.
 #[test]
 fn find_finds_the_pool_of_pgbouncer() {
     let _alone = alone();

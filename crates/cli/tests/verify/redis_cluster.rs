@@ -1,4 +1,5 @@
-//! A Redis cluster of three nodes: each node gets the commands of its slots, and moved slots are followed.
+//! Test with a Redis cluster of three nodes. Each node must get the commands for its slots (the cluster's shares of the
+//! keys). If a slot moves to another node, its commands must go there.
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
@@ -10,7 +11,7 @@ use std::time::Duration;
 use serde_json::{Value, json as value};
 use testkit::{Running, alone, binary, eventually, free_port, json, program, skip, total};
 
-/// Sends a command and returns the reply, which must arrive in one piece.
+/// Sends a command to a node and returns the reply, which must arrive in one read.
 fn ask(node: &Running, command: &str) -> String {
     let mut stream = TcpStream::connect(node.addr).unwrap();
     stream.write_all(format!("{command}\r\n").as_bytes()).unwrap();
@@ -19,7 +20,7 @@ fn ask(node: &Running, command: &str) -> String {
     String::from_utf8_lossy(&reply[..n]).into_owned()
 }
 
-/// Starts three nodes that hold a third of the slots each.
+/// Starts three nodes, each of which holds a third of the slots.
 fn cluster() -> Option<[Running; 3]> {
     let Some(redis) = program("redis-server") else {
         skip("a Redis cluster", "redis-server is not installed");
@@ -48,7 +49,7 @@ fn cluster() -> Option<[Running; 3]> {
     Some(nodes)
 }
 
-/// Returns how often a node executed GET, without the redirected ones.
+/// Returns the number of GET commands that a node executed, without those that it redirected.
 fn gets(node: &Running) -> u64 {
     let stats = ask(node, "INFO commandstats");
     let line = stats.lines().find(|line| line.starts_with("cmdstat_get:")).unwrap_or_default();
@@ -62,7 +63,7 @@ fn load(nodes: &[Running; 3], file: &str, more: &[&str]) -> Value {
     json(binary!(), &args)
 }
 
-/// The slots of a, b and c are 15495, 3300 and 7365: each node has one key.
+/// The keys a, b and c are in the slots 15495, 3300 and 7365, so each node has one of the keys.
 #[test]
 fn every_node_gets_the_commands_of_its_slots_and_moved_slots_are_followed() {
     let _alone = alone();
@@ -80,7 +81,8 @@ fn every_node_gets_the_commands_of_its_slots_and_moved_slots_are_followed() {
         assert_eq!((&trial["errors"], total(&run, "unexpected_status")), (&value!({}), 0));
         assert!(trial.get("moved").is_none(), "no command goes to a wrong node: {}", trial["moved"]);
     }
-    // During the load, the slot of b moves from the first node to the second, and that of a is on its way to the second.
+    // During the load, the slot of b moves from the first node to the second. The slot of a begins to move to the
+    // second node, but stays on its way.
     let ids: Vec<String> = nodes.iter().map(|node| ask(node, "CLUSTER MYID").lines().nth(1).unwrap().into()).collect();
     let addrs = [0, 1, 2].map(|at: usize| nodes[at].addr);
     let mover = std::thread::spawn(move || {

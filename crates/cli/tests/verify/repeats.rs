@@ -1,4 +1,4 @@
-//! `--repeat`: a whole load is repeated, and all repeats are stored in one run.
+//! Tests of `--repeat`: loadline repeats the whole load, and stores all repeats in one run.
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 

@@ -1,5 +1,5 @@
-//! Access logs of real servers are replayed: by the frequency of requests, and by their times. Some replays change
-//! their rate over time.
+//! Tests that replay access logs of real servers, either by the frequency of the requests or at their recorded times.
+//! Other tests send requests at a rate that changes over time.
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
@@ -17,10 +17,10 @@ use testkit::{
 };
 
 const COMBINED: &str = r#"%h %l %u %t "%r" %>s %b "%{Referer}i" "%{User-agent}i""#;
-/// Requested paths, with the number of requests for each.
+/// Method and path of the requests in the log, and the number of each.
 const ASKED: &[(&str, &str, usize)] = &[("GET", "/file", 30), ("GET", "/none?a=b", 10), ("POST", "/file", 5)];
 
-/// A server with an access log.
+/// A server that writes an access log.
 struct Logged {
     server: Running,
     addr: SocketAddr,
@@ -44,8 +44,8 @@ fn by_apache() -> Option<Logged> {
 }
 
 impl Logged {
-    /// Waits until there are as many requests as expected, and returns them by method and path. Other lines of the log
-    /// are ignored.
+    /// Waits until the log has `expected` requests, and returns their numbers by method and path. Other lines of the
+    /// log do not count.
     fn counts(&self, expected: usize) -> BTreeMap<String, u64> {
         let asked =
             |text: &str| text.lines().filter(|line| line.contains(" /file ") || line.contains(" /none")).count();
@@ -59,7 +59,7 @@ impl Logged {
     }
 }
 
-/// Sends one request over a new connection.
+/// Sends one request over a new connection, and reads the answer.
 fn ask(addr: SocketAddr, method: &str, path: &str) {
     let mut stream = TcpStream::connect(addr).unwrap();
     write!(stream, "{method} {path} HTTP/1.1\r\nHost: h\r\nContent-Length: 0\r\nConnection: close\r\n\r\n").unwrap();
@@ -86,8 +86,8 @@ fn logs_of_nginx_and_apache_are_replayed() {
         let packed = copy.with_extension("copy.gz");
         let url = format!("http://{}/", server.addr);
 
-        // A replay by time sends every GET once more. The most frequent one is also sent as the test request before the
-        // load.
+        // A replay at the recorded times sends each GET of the log once. The most frequent GET is sent once more, as
+        // the test request before the load.
         let run = load(&url, &packed, &["--speed", "2"]);
         assert_eq!(run["trials"][0]["errors"], value!({}), "{name}");
         let after = server.counts(total + 41);
@@ -105,7 +105,7 @@ fn logs_of_nginx_and_apache_are_replayed() {
         );
         assert_eq!((num(&run["trials"][0]["due"]), num(&set["requests"][1]["expect_status"])), (41.0, 404.0), "{name}");
 
-        // A replay by frequency sends three of the four requests.
+        // Three of the four GET requests are for /file, so three quarters of the replayed requests must be, too.
         let run = load(&url, &copy, &["--connections", "2", "--duration", "1s", "--warmup", "0s"]);
         let counts = completed_by_class(&run);
         let all: u64 = counts.values().sum();
@@ -127,8 +127,8 @@ fn a_ramp_offers_its_rate_at_each_time() {
     let run = json_of(Command::new(binary!()).args(["load", &url, "--at-rest", "0s", "--rate", "0..400/2s"]));
     let longest_ns = meter.end().iter().map(|pause| pause.ns()).max().unwrap_or(0);
     let trial = &run["trials"][0];
-    // The number of due requests is the area under the ramp, which continues at 400/s after its end. The length of the
-    // measured window is known; it begins slightly later than the load.
+    // The number of due requests is the area under the ramp, which continues at 400 per second after its end. The
+    // length of the measured window is known, but the window begins slightly after the load.
     let length_s = num(&trial["measured"]["length_s"]);
     let area = |s: f64| 100.0 * s.min(2.0).powi(2) + 400.0 * (s - 2.0).max(0.0);
     let due = num(&trial["due"]);
@@ -136,8 +136,8 @@ fn a_ramp_offers_its_rate_at_each_time() {
     let series: Vec<f64> = trial["measured"]["series_completed"].as_array().unwrap().iter().map(num).collect();
     let (first, second) = series.split_at(series.len() / 2);
     let sum = |part: &[f64]| part.iter().sum::<f64>();
-    // If a stall delays requests in the first half, they are sent in the second half. A stall in the second half may
-    // delay requests until after the end.
+    // If the machine stalls in the first half, requests may be sent only in the second half. If it stalls in the second
+    // half, requests may be sent only after the end. The halves are therefore compared only without a long stall.
     if longest_ns < 200_000_000 {
         assert!(sum(second) > 2.0 * sum(first), "three times as many in the second half: {series:?}");
     } else {
@@ -147,8 +147,8 @@ fn a_ramp_offers_its_rate_at_each_time() {
     assert!(String::from_utf8_lossy(&output.stderr).contains("did you mean sine:?"));
 }
 
-/// Returns the time at which this number of requests (`before`) are due. Within each piece (seconds, from, to), the
-/// rate changes linearly.
+/// Returns the time at which the first `before` requests are due, in seconds. Each piece has its length and the rates
+/// at its start and its end, between which the rate changes linearly.
 fn due_s(pieces: &[(f64, f64, f64)], mut before: f64) -> f64 {
     let mut begin_s = 0.0;
     for &(seconds, from, to) in pieces {
@@ -168,12 +168,11 @@ fn median(mut values: Vec<f64>) -> f64 {
     values[values.len() / 2]
 }
 
-/// The times of arrival come from the server's own log. A busy machine may send some requests late, but not most of
-/// them.
+/// The server's own log has the arrival times. A busy machine may send some requests late, but not most of them.
 #[test]
 fn sines_spikes_and_steps_reach_the_server_on_time() {
     let _alone = alone();
-    // If possible, the log is in memory, because a server that waits for a disk would be late.
+    // The log is in memory if possible, because a server that waits for a disk would be late.
     let dir = tempfile::tempdir_in("/dev/shm").or_else(|_| tempfile::tempdir()).unwrap();
     let port = free_port();
     assert!(Command::new("chmod").arg("a+rwx").arg(dir.path()).status().unwrap().success());
@@ -215,13 +214,13 @@ fn sines_spikes_and_steps_reach_the_server_on_time() {
         let there = |text: &String| (text.lines().count() - before) as f64 >= completed;
         let text = eventually(|| std::fs::read_to_string(&log).ok().filter(there));
         assert_eq!((text.lines().count() - before) as f64, completed, "{rate}");
-        // The first request in the log is the test request before the load.
+        // The first new request in the log is the test request before the load.
         let mut at_s: Vec<f64> = text.lines().skip(before).map(|line| line.parse().unwrap()).collect();
         before += at_s.len();
         at_s.sort_by(f64::total_cmp);
         let all: f64 = pieces.iter().map(|(seconds, from, to)| seconds * (from + to) / 2.0).sum();
         assert!(due >= all && completed > 0.7 * all, "{rate}: {completed} of {due}, {all} in the time asked for");
-        // Requests that are due during a stall are sent afterwards, possibly in a later third or half of a second.
+        // Requests that are due during a stall are sent after it, possibly in a later part of the period.
         if longest_ns > 150_000_000 {
             println!("{rate}: the machine stood still for {longest_ns} ns: when its requests came is not compared");
             continue;
@@ -245,7 +244,7 @@ fn requests_come_at_the_times_of_a_file() {
     let _alone = alone();
     let (server, dir) = (serve(binary!(), 0, &[]), tempfile::tempdir().unwrap());
     let url = format!("http://{}/", server.addr);
-    // The file has a burst of fifty equal times, and then one time every tenth of a second, the latest first.
+    // The file has fifty equal times (a burst), and then one time per tenth of a second, in descending order.
     let times = (0..50).map(|_| 100.0).chain((1..=10).rev().map(|i| 100.0 + f64::from(i) / 10.0));
     let rows: String = times.map(|at| format!("/x,{at}\n")).collect();
     let file = dir.path().join("times.csv");
@@ -271,7 +270,7 @@ fn requests_come_at_the_times_of_a_file() {
     }
     let two = load(&["--threads", "2"]);
     assert_eq!(num(&two["trials"][0]["due"]), 61.0, "each thread has its share");
-    // All hosts are this machine: the engine ignores the host name.
+    // All hosts are this machine, because the engine ignores the host's name.
     let via = dir.path().join("via");
     std::fs::write(&via, "#!/bin/sh\nshift\nexec sh -c \"$*\"\n").unwrap();
     assert!(Command::new("chmod").arg("+x").arg(&via).status().unwrap().success());

@@ -1,7 +1,7 @@
-//! A server in Python with a thread and a database connection per client. Each request updates a row and keeps it
-//! locked for 20 ms.
+//! A Python server that has a thread and a database connection for each client. Each request updates the same row, and
+//! keeps the row locked for 20 ms.
 
-/// Python code: imports, and a function that reads a given number of bytes.
+/// Python code with imports, and a function that reads a given number of bytes.
 pub(crate) const HEAD: &str = r#"
 import http.server, socket, socketserver, struct, sys, threading
 local = threading.local()
@@ -14,7 +14,7 @@ def take(c, n):
     return data
 "#;
 
-/// Python code of the HTTP server. `SLEEP` is the SQL statement that waits for 20 ms.
+/// Python code of the HTTP server. `SLEEP` is an SQL statement that takes 20 ms.
 const SERVER: &str = r#"
 class Handler(http.server.BaseHTTPRequestHandler):
     protocol_version = "HTTP/1.1"
@@ -31,7 +31,7 @@ print("127.0.0.1:%d" % server.server_address[1], flush=True)
 server.serve_forever()
 "#;
 
-/// Returns the script of the server. `driver` is Python code that speaks the protocol of a database. The driver defines
+/// Returns the Python program of the server. `driver` is Python code that speaks the protocol of a database. It defines
 /// `connect()`, `query(c, text)` and the statement `SLEEP`, and may run code once at the start.
 pub(crate) fn row_app(driver: &str) -> String {
     format!("{HEAD}{driver}{SERVER}")

@@ -1,4 +1,5 @@
-//! S-Clients as a user starts them, with real servers: in one process, in two processes, and with an arrival process.
+//! Tests of S-Clients with real servers, as a user starts S-Clients: in one process, in two processes, and with an
+//! arrival process.
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
@@ -10,8 +11,8 @@ use tempfile::TempDir;
 use testkit::s_clients::{SERVE, honest, in_a_namespace, incidents, load};
 use testkit::{Running, alone, apache, binary, json_of, nginx, num, python, serve, skip, verdict};
 
-/// Runs one variant of S-Clients in a network namespace of its own. Returns the run, and the counts of the kernel for
-/// this namespace.
+/// Runs S-Clients with the flags `form` in a network namespace of its own. Returns the run, and three counts of the
+/// kernel for this namespace: accepted connects, dropped connects, and repeated SYNs.
 fn counted(form: &str) -> Option<(Value, [f64; 3])> {
     let script = format!(
         "{SERVE} before=$(cat /proc/net/snmp /proc/net/netstat); \
@@ -27,7 +28,8 @@ fn counted(form: &str) -> Option<(Value, [f64; 3])> {
     Some((serde_json::from_str(run).unwrap(), counts.map(|(table, name)| grown(table, name))))
 }
 
-/// Returns a counter of /proc/net/snmp or /proc/net/netstat. One line has the names, and the next line has the values.
+/// Returns a counter of /proc/net/snmp or /proc/net/netstat. For each table, one line has the names and the next line
+/// has the values.
 fn counter(text: &str, table: &str, name: &str) -> f64 {
     let mut lines = text.lines().filter(|l| l.starts_with(table));
     let (names, values) = (lines.next().unwrap_or_default(), lines.next().unwrap_or_default());
@@ -45,10 +47,10 @@ fn both_variants_send_the_syns_that_they_count() {
         let trial = &run["trials"][0];
         let passed_on = trial["notes"].to_string().contains("passed on to the handling process");
         assert_eq!(passed_on, !form.is_empty(), "{:#}", trial["notes"]);
-        // The timeout T is shorter than the kernel's first retransmission. Each SYN is therefore sent and counted once,
-        // unless the machine stalls for so long that no connection can be given up in time. If the queue is full when
-        // the last packet of a handshake arrives, the kernel counts another drop. For such drops, the tolerance is half
-        // a percent, as in `lab request-rate`.
+        // The connect timeout is shorter than the kernel's first retransmission. Each SYN is therefore sent and counted
+        // once, unless a long stall of the machine delays the end of the attempt. If the queue is full when the last
+        // packet of a handshake arrives, the kernel counts a second drop. For such drops, half a percent more is
+        // allowed, as in `lab request-rate`.
         let (attempted, counted) = (num(&trial["attempted"]), opens + drops);
         assert!(
             again == 0.0 || longest_ns >= 500_000_000,
@@ -61,15 +63,15 @@ fn both_variants_send_the_syns_that_they_count() {
             verdict(&run)
         );
         assert!(drops > 0.0 && num(&trial["completed"]) > 0.0, "{form} {}", verdict(&run));
-        // If a handshake ends too late, the connection exists for the client but not for the server. If a connection is
-        // established just when its timeout T ends, it exists only for the server.
+        // A connection may exist at only one end. If its handshake ends too late, it exists for the client but not for
+        // the server. If it is established just when the client's timeout ends, it exists only for the server.
         let apart = (num(&trial["connected"]) - opens).abs();
         assert!(apart <= 0.005 * attempted, "{form} {apart} of {attempted} {}", verdict(&run));
         honest(&run, 500.0);
     }
 }
 
-/// Waits until the log has as many answers with status 200 as expected, and returns their number.
+/// Waits at most 3 s until the log has `expected` answers with status 200, and returns their number.
 fn logged(dir: &TempDir, ok: &str, expected: u64) -> u64 {
     let count = || {
         let log = std::fs::read_to_string(dir.path().join("access")).unwrap_or_default();
@@ -82,8 +84,8 @@ fn logged(dir: &TempDir, ok: &str, expected: u64) -> u64 {
     count()
 }
 
-/// Runs S-Clients against a real server, which completes requests. The server's log must have the same number of
-/// requests. `ok` is the text in the log for status 200.
+/// Runs S-Clients against a real server. Checks that requests complete, and that the server's log has as many. In the
+/// log, `ok` is the text for status 200.
 fn on(name: &str, server: Option<Running>, ok: &str) {
     let Some(server) = server else { return skip(name, "it is not installed") };
     let run = json_of(&mut load(binary!(), &format!("http://{}/file", server.addr), "20", &[]));
@@ -91,8 +93,8 @@ fn on(name: &str, server: Option<Running>, ok: &str) {
     let completed = trial["completed"].as_u64().unwrap();
     assert!(completed > 0 && trial["status"]["2xx"] == completed, "{name}: {}", verdict(&run));
     assert_eq!(logged(&server.dir, ok, completed), completed, "{name}: {}", verdict(&run));
-    // If the machine stalled, no answers arrived for some time. A stall of the machine is caused neither by the server
-    // nor by a generator.
+    // If the machine stalled, there may be times without answers ("silence"). Neither the server nor the generator
+    // causes these.
     assert!(incidents(&run).iter().all(|kind| *kind == "silence"), "{name}: {:?}", incidents(&run));
     honest(&run, 200.0);
 }
@@ -120,11 +122,11 @@ fn s_clients_follow_an_arrival_process_from_the_command_line() {
     let _alone = alone();
     let server = serve(binary!(), 1, &[]);
     let url = format!("http://{}/", server.addr);
-    // The clients have enough descriptors even if the server stalls briefly. Without a free descriptor, an arrival
-    // would have to wait, possibly until after the end of the load.
+    // There are enough descriptors for the clients even if the server stalls briefly. Without a free descriptor, an
+    // arrival would have to wait, possibly until after the end of the load.
     let run = json_of(&mut load(binary!(), &url, "1000", &["--rate", "300", "--arrival", "bursty:3,10%,500ms"]));
     let trial = &run["trials"][0];
-    // Each arrival has one connect.
+    // Each arrival makes exactly one connect.
     assert_eq!(trial["attempted"], trial["due"], "{}", verdict(&run));
     assert!(num(&trial["due"]) > 100.0 && trial["intensity"]["pace"]["rate"] == 300.0, "{}", trial["intensity"]);
     let refused = load(binary!(), &url, "200", &["--rate", "300", "--think", "10ms"]).output().unwrap();

@@ -1,5 +1,5 @@
-//! Faults during a load of S-Clients. The result must name each fault, the offered and sent rates must stay constant,
-//! and the run must be saved.
+//! Tests of faults during a load of S-Clients. The result must name each fault, the offered and the sent rate must stay
+//! constant, and the run must be saved.
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
@@ -11,23 +11,24 @@ use serde_json::Value;
 use testkit::s_clients::{D, OFFERED, SERVE, SLOW, error, honest, in_a_namespace, incidents, load, load_of};
 use testkit::{Hog, Running, alone, binary, eventually, json_of, num, serve, two_processors, verdict};
 
-/// Returns the CPU time of a process in hundredths of a second.
+/// Returns the CPU time that a process has used, in hundredths of a second.
 fn computed(pid: u32) -> u64 {
     let stat = std::fs::read_to_string(format!("/proc/{pid}/stat")).unwrap_or_default();
     let after_name = stat.rsplit(')').next().unwrap_or_default();
     after_name.split_whitespace().skip(11).take(2).filter_map(|ticks| ticks.parse::<u64>().ok()).sum()
 }
 
-/// Waits until the server, which takes 5 ms per request, has answered twenty requests and the warm-up has ended.
+/// Waits until the server, which takes 5 ms of CPU time per request, has answered twenty requests. Then waits for the
+/// end of the warm-up.
 fn under_way(server: &Running, before: u64) {
     eventually(|| (computed(server.pid()) >= before + 10).then_some(()));
     std::thread::sleep(Duration::from_millis(800));
 }
 
-/// Loads a slow server with S-Clients, causes a fault, and returns the saved run.
+/// Loads a slow server with S-Clients, causes a fault during the load, and returns the saved run.
 fn disturbed(disturb: impl FnOnce(&Running)) -> Value {
     let (server, out) = (serve(binary!(), 0, &SLOW), tempfile::tempdir().unwrap());
-    // The load is long enough to include the fault, even if this test stalls for some time.
+    // The load lasts long enough to contain the fault, even if this test stalls for some time.
     let mut command = load_of(binary!(), &format!("http://{}/", server.addr), D, ("5s", &["--out"]));
     command.arg(out.path().join("run")).stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
     let before = computed(server.pid());
@@ -41,14 +42,15 @@ fn disturbed(disturb: impl FnOnce(&Running)) -> Value {
     run
 }
 
-/// Checks that notes and warnings mention the incident, and that the verdict is not sure.
+/// Checks that notes and warnings mention the fault, and that the verdict is not sure.
 fn told(run: &Value, words: &str) {
     for part in [&run["trials"][0]["notes"], &run["findings"]["trust"]["warnings"]] {
         assert!(part.to_string().contains(words), "{words:?} is not in {part:#}");
     }
     let bottleneck = &run["findings"]["bottleneck"];
     assert!(num(&bottleneck["confidence"]) <= 0.3, "{bottleneck:#}");
-    // The headline names the incident that ended the run, and the sentence of the verdict does not repeat it.
+    // If the fault ended the run, the headline names it, and the verdict's sentence does not repeat it. Otherwise, this
+    // sentence names it.
     let ended = run["findings"]["failure"] == "died";
     assert_eq!(bottleneck["sentence"].as_str().is_some_and(|s| s.contains("but the server")), !ended, "{bottleneck:#}");
 }
@@ -67,7 +69,8 @@ fn a_server_that_stops_and_resumes_is_named() {
     let _alone = alone();
     let run = disturbed(|server| {
         server.signal("STOP");
-        // The pause is long, because on a busy machine loadline checks the server late and could miss a short pause.
+        // On a busy machine, loadline checks the server late. The server is therefore stopped for long enough not to be
+        // missed.
         std::thread::sleep(Duration::from_secs(1));
         server.signal("CONT");
     });
@@ -85,7 +88,7 @@ fn a_restarted_server_is_named() {
     let mut again = None;
     let run = disturbed(|server| {
         server.signal("KILL");
-        // The pause is long enough to be noticed.
+        // The server is away for long enough to be noticed.
         std::thread::sleep(Duration::from_millis(400));
         eventually(|| TcpStream::connect(server.addr).is_err().then_some(()));
         let mut command = Command::new(binary!());
@@ -98,7 +101,7 @@ fn a_restarted_server_is_named() {
     assert!(run["trials"][0]["notes"].to_string().contains(&pid), "{:#}", run["trials"][0]["notes"]);
 }
 
-/// Returns the command `sh -c SCRIPT`, which limits the number of descriptors, with a load as `"$@"`.
+/// Returns a shell command that limits the number of descriptors, and then runs `load`.
 fn limited(descriptors: u32, load: &Command) -> Command {
     let mut command = Command::new("sh");
     command.args(["-c", &format!("ulimit -n {descriptors}; exec \"$@\""), "sh"]).arg(load.get_program());
@@ -112,8 +115,7 @@ fn descriptors_are_divided_over_as_few_processes_as_possible() {
     let server = serve(binary!(), 0, &SLOW);
     let url = format!("http://{}/", server.addr);
     let run = json_of(&mut limited(200, &load(binary!(), &url, "300", &[])));
-    // Besides the descriptors that a process needs itself, 136 are left. A fifth of them is for established
-    // connections.
+    // A process here has 136 descriptors besides its own. A fifth of them is for established connections.
     let notes = run["trials"][0]["notes"].to_string();
     assert!(notes.contains("300 S-Client descriptors are spread over 3 processes, 3 x 100"), "{notes}");
     honest(&run, 3000.0);
@@ -122,7 +124,7 @@ fn descriptors_are_divided_over_as_few_processes_as_possible() {
 #[test]
 fn descriptors_that_run_out_are_named() {
     let _alone = alone();
-    // Every connect succeeds at once but is answered late, so established connections use all descriptors.
+    // Every connect succeeds at once, but answers come late. Established connections therefore use up all descriptors.
     let late = ["--model", "workers", "--option", "workers=4", "--option", "sleep_ms=300"];
     let server = serve(binary!(), 0, &late);
     let url = format!("http://{}/", server.addr);
@@ -149,7 +151,7 @@ fn ports_that_run_out_are_named() {
     assert_eq!(run["findings"]["bottleneck"]["id"], "client-ports", "{}", verdict(&run));
     assert!(trial["notes"].to_string().contains("local ports ran out"), "{:#}", trial["notes"]);
     honest(&run, 3000.0);
-    // A connect that never left the machine does not count as sent. All other connects count as sent.
+    // Every connect counts as sent, except those for which this machine had no free port.
     let measured = &trial["measured"];
     let tally = &measured["tally"];
     let never_left = num(&tally["errors"]["client_ports"]);
@@ -168,7 +170,7 @@ fn a_starved_generator_is_named_and_still_offers_the_full_rate() {
     let run = json_of(&mut load(binary!(), &format!("http://{}/", server.addr), "10000", &["--cpus", "0"]));
     drop(hogs);
     // Two limits are planted: the generator gets too little CPU time, and the slow server's accept queue overflows. The
-    // verdict may name either of them, but must not be sure of it.
+    // verdict may name either, but must not be sure of it.
     let found = &run["findings"]["bottleneck"];
     let is_planted = ["client-cpu", "accept-queue"].contains(&found["id"].as_str().unwrap());
     assert!(is_planted && num(&found["confidence"]) < 0.9, "{}", verdict(&run));

@@ -1,5 +1,5 @@
-//! Planted secrets reach the server, but nothing else: not the terminal, the run's directory, any form, any error, the
-//! live view, or metrics.
+//! Tests that planted secrets reach the server and nothing else. They must not appear on the terminal, in the run's
+//! directory, in an output form, in an error, in the live view, or in the metrics.
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
@@ -22,7 +22,7 @@ fn loadline(args: &[&str], dir: &Path) -> Output {
     command.output().unwrap()
 }
 
-/// Checks that the output of a process contains no secret, and returns its exit status.
+/// Checks that a process printed no secret and did not panic. Returns its exit status.
 fn clean(what: &str, output: &Output) -> Option<i32> {
     for (stream, bytes) in [("standard output", &output.stdout), ("standard error", &output.stderr)] {
         let text = String::from_utf8_lossy(bytes);
@@ -32,7 +32,7 @@ fn clean(what: &str, output: &Output) -> Option<i32> {
     output.status.code()
 }
 
-/// Flags with every kind of secret. The directory must contain the file that one of these flags names.
+/// Flags with every kind of secret. The last flag names a file, which must exist in the current directory.
 const FLAGS: [&str; 10] = [
     "-H",
     "Authorization: Bearer PlantedBearer1",
@@ -46,7 +46,7 @@ const FLAGS: [&str; 10] = [
     "@headers",
 ];
 
-/// Returns a URL with a secret, and prepares a directory for these flags.
+/// Returns a URL with a secret, and writes the file that [`FLAGS`] names into a directory.
 fn planted_url(addr: SocketAddr, dir: &Path) -> String {
     std::fs::write(dir.join("headers"), "X-From-File: PlantedFile6\n").unwrap();
     format!("http://{addr}/?page=1&access_token=PlantedQuery3")
@@ -91,7 +91,7 @@ fn secrets_reach_the_server_and_are_neither_printed_nor_stored() {
     }
 }
 
-/// Returns the whole answer to a GET request; `None` while nothing listens at the address.
+/// Returns the whole answer to a GET request, or `None` while nothing listens at the address.
 fn got(addr: (&str, u16)) -> Option<String> {
     let mut stream = TcpStream::connect(addr).ok()?;
     stream.write_all(b"GET /metrics HTTP/1.1\r\nHost: localhost\r\n\r\n").ok()?;
@@ -136,7 +136,7 @@ fn the_live_view_and_the_metrics_show_no_secrets() {
     }
 }
 
-/// In this test, a server of another user has secrets in its command line and environment.
+/// The watched server is a process of another program, with a secret in its command line.
 #[test]
 fn secrets_of_a_watched_server_are_not_stored() {
     let code = "import socket, sys, time; s = socket.create_server(('127.0.0.1', 0)); \
@@ -159,8 +159,8 @@ fn secrets_of_a_watched_server_are_not_stored() {
     }
 }
 
-/// During a load, a user who lists processes must see no secret, neither in loadline's environment (besides the user's
-/// own variables) nor in its agents.
+/// Any user can list processes. During a load, the command lines and environments of loadline's agents must contain no
+/// secret.
 #[test]
 fn an_agent_has_no_secret_in_its_command_line_or_environment() {
     let (dir, (addr, _)) = (tempfile::tempdir().unwrap(), echoing("200 OK"));

@@ -1,5 +1,5 @@
-//! Requests that depend on each other: a login to a small Python application, and placeholders that are filled in for
-//! each request.
+//! Tests of requests that depend on each other, such as a login to a small Python application. Placeholders in the
+//! requests are filled in anew for each request.
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
@@ -12,8 +12,8 @@ use testkit::{
     skip, total,
 };
 
-/// An application with a login: POST /login returns a token and a cookie for a user name and a password. GET /me needs
-/// the token and the cookie, and returns the user name.
+/// Source of an application with a login. POST /login gets a user name and a password, and returns a token and a
+/// cookie. GET /me needs both, and returns the user name.
 const APP: &str = r#"
 import json, secrets, sys
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
@@ -67,10 +67,10 @@ fn a_login_gives_the_next_request_its_token_and_cookie() {
     let trial = &run["trials"][0];
     assert_eq!((&trial["errors"], num(&trial["unexpected_status"])), (&value!({}), 0.0), "{trial}");
     assert_logged_in(&run, 3);
-    // The run contains none of the passwords in the file.
+    // The stored run must contain none of the passwords that the file has.
     assert!(!run.to_string().contains("three") && run["plan"]["load"]["requests"]["data"]["columns"][1] == "password");
 
-    // If a JSON pointer finds nothing or a name is unknown, this is reported before any load.
+    // If a JSON pointer finds nothing, or if a placeholder's name is unknown, loadline reports this before any load.
     let wrong = file("wrong.toml", &toml.replace("/auth/token", "/auth/tokn"));
     let said = refused(binary!(), &["load", &url, "--requests", &wrong, "--data", &users]);
     assert!(said.contains("what is captured from it is not in it"), "{said}");
@@ -118,7 +118,7 @@ fn placeholders_are_filled_without_repeats_and_zipf_has_its_skew() {
     assert!(said.contains("12000 rows of data are too few"), "{said}");
 }
 
-/// All hosts are this machine: the engine ignores the host name.
+/// All hosts are this machine, because the engine ignores the host's name.
 #[test]
 fn rows_of_data_are_divided_over_hosts_agents_and_threads_without_repeats() {
     let _alone = alone();
@@ -148,6 +148,6 @@ fn rows_of_data_are_divided_over_hosts_agents_and_threads_without_repeats() {
     let (once, all) = (text.lines().collect::<BTreeSet<_>>(), text.lines().count());
     assert!(completed > 100 && all >= completed, "{completed} of {all}");
     assert_eq!(once.len(), all, "each row once");
-    // All four agents used different rows, because the first rows are assigned one by one.
+    // Each of the four agents used one of the first four rows, because rows are assigned to the agents in turn.
     assert!((0..4).all(|row| once.contains(format!("r{row}").as_str())), "{once:?}");
 }

@@ -1,4 +1,5 @@
-//! Common client programs used with loadline's servers: both sides must count the same requests.
+//! Tests of common client programs with loadline's servers. The client and the server must count the same number of
+//! requests.
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
@@ -36,7 +37,7 @@ fn curl_is_answered_by_http2() {
     let head = ["-sI", "-o", "/dev/null", "-w", what, "--http2-prior-knowledge", &url];
     assert_eq!(ran("curl", &head), "2 200 0\n");
     let by_alpn = format!("https://localhost:{}/", tls.addr.port());
-    // The second request uses the same connection as the first.
+    // The second request must use the connection of the first request.
     let what = "%{http_version} %{http_code} %{size_download} %{num_connects}\n";
     let two = ["-sk", "-o", "/dev/null", "-o", "/dev/null", "-w", what, "--http2", &by_alpn, &by_alpn];
     assert_eq!(ran("curl", &two), "2 200 1294 1\n2 200 1294 0\n");
@@ -75,7 +76,7 @@ fn redis_clients_are_answered() {
     for test in ["PING_INLINE", "PING_MBULK", "SET", "GET", "INCR"] {
         assert!(said.contains(&format!("\"{test}\",")), "{said}");
     }
-    // redis-benchmark sends 2000 commands in each of its tests, one of which is INCR.
+    // redis-benchmark sends 2000 commands in each of its tests. One of these tests is INCR.
     assert_eq!(cli(&["GET", "counter:__rand_int__"]), "2000");
 }
 
@@ -88,7 +89,7 @@ fn tls_clients_are_answered() {
     let (https, h2) = (serve(&["http", "--tls"]), serve(&["h2", "--tls"]));
     let (at, url) = (https.addr.to_string(), format!("https://localhost:{}/", https.addr.port()));
     for version in ["-tls1_2", "-tls1_3"] {
-        // One handshake is full, and the other one resumes its session.
+        // The first handshake is full, and the second one resumes the session of the first.
         let dir = tempfile::tempdir().unwrap();
         let session = dir.path().join("session").display().to_string();
         let ask = "(printf 'GET / HTTP/1.1\\r\\nHost: h\\r\\nConnection: close\\r\\n\\r\\n'; sleep 1) \

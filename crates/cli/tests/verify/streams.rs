@@ -1,4 +1,5 @@
-//! Streams of events from real servers: their planted schedules, a proxy that collects events, and gaps that grow.
+//! Tests of streams of events from real servers: events at planted times, a proxy that collects events, and gaps that
+//! grow with the load.
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
@@ -9,7 +10,8 @@ use testkit::{
     ChildProcess, Running, alone, binary, first_line, has, json, nginx, num, python_with, script_server, served, skip,
 };
 
-/// Starts streams of 30 events: the first after 200 ms, the others every 20 ms.
+/// Starts a server that answers each request with a stream of 30 events: the first after 200 ms, the others every 20
+/// ms.
 fn streams() -> Running {
     let mut command = Command::new(binary!());
     command.args(["serve", "sse", "--first", "200ms", "--gap", "20ms", "--events", "30"]);
@@ -26,7 +28,8 @@ fn signs(run: &Value) -> Vec<(String, String)> {
     run["findings"]["streams"].as_array().into_iter().flatten().map(of).collect()
 }
 
-/// The schedule is known, so that p99 of the times may differ from it by 1 ms. Other programs may delay one of the loads.
+/// The times of the events are known. p50 and p99 of the measured times may differ from them by 1 ms. Other programs
+/// may delay a load, so one of four loads suffices.
 #[test]
 fn planted_schedules_are_measured_within_a_millisecond() {
     let _alone = alone();
@@ -47,7 +50,7 @@ fn planted_schedules_are_measured_within_a_millisecond() {
     panic!("planted 200 ms and 20 ms: {told:?}");
 }
 
-/// By default, nginx asks by HTTP/1.0, and collects a body without chunks.
+/// By default, nginx sends HTTP/1.0 to the server, and buffers its answers.
 #[test]
 fn a_proxy_that_collects_the_events_is_named() {
     let _alone = alone();
@@ -64,7 +67,8 @@ fn a_proxy_that_collects_the_events_is_named() {
     }
 }
 
-/// A server with one thread. Each event takes 4 ms of its CPU time, and is due 20 ms after the last one.
+/// Source of a server with one thread. Each event takes 4 ms of the thread's CPU time, and is due 20 ms after the
+/// previous event of its stream.
 const ONE_WORKER: &str = "
 import heapq, selectors, socket, time
 s = socket.create_server(('127.0.0.1', 0), backlog=512)
@@ -108,15 +112,15 @@ fn gaps_that_grow_with_the_load_are_told() {
     let find =
         ["find", &url, "--stream", "sse", "--users", "256", "--gap", "p99<150ms", "--budget", "40s", "--prove", "off"];
     let run = json(binary!(), &find);
-    // A round of n streams takes 4 ms for each, so that 37 streams reach the limit of 150 ms.
+    // With n streams, a round of events takes n × 4 ms. With 37 streams, a gap therefore reaches the limit of 150 ms.
     let users = &run["findings"]["users"];
     let (held, failed) = (num(&users["held"]), num(&users["failed"]));
-    // Other programs on the CPU lengthen each event.
+    // Other programs on the CPU may delay events, so fewer streams may meet the limit.
     assert!((4.0..=37.0).contains(&held) && held < failed && failed <= 64.0, "{users}");
     assert!(signs(&run).iter().any(|(id, _)| id == "stream-stalls"), "{:?}", signs(&run));
 }
 
-/// Checks that a server's streams have 20 events, every 25 ms, and that none breaks.
+/// Checks that each stream of a server has 20 events at intervals of 25 ms, and that no stream breaks.
 fn check_peer(url: &str) {
     let run = load(url, "3");
     let trial = &run["trials"][0];

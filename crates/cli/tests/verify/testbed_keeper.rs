@@ -1,5 +1,5 @@
-//! If the keeper process of a testbed is killed or stopped, nothing of the testbed remains.
-#![allow(clippy::unwrap_used)] // helpers of tests, too
+//! Test that nothing of a testbed remains if its keeper process is killed or stopped.
+#![allow(clippy::unwrap_used)] // The lint allows unwrap in tests, but not in helpers of tests.
 
 use std::process::Command;
 use std::time::Duration;

@@ -1,4 +1,4 @@
-//! HTTP over TLS with HAProxy: requests and handshakes equal HAProxy's own counters.
+//! Tests of HTTP over TLS with HAProxy. The requests and handshakes that loadline counts must equal HAProxy's counters.
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
@@ -27,7 +27,7 @@ fn haproxy(dir: &Path, port: u16) -> Running {
     Running::start(command, port, tempfile::tempdir().unwrap())
 }
 
-/// Returns HAProxy's answer to a command.
+/// Sends a command to HAProxy's control socket, and returns the answer.
 fn said(dir: &Path, command: &str) -> String {
     let mut stats = UnixStream::connect(dir.join("stats")).unwrap();
     stats.write_all(format!("{command}\n").as_bytes()).unwrap();
@@ -36,7 +36,7 @@ fn said(dir: &Path, command: &str) -> String {
     said
 }
 
-/// Returns HAProxy's counts of frontend requests and of TLS connections since its start.
+/// Returns two of HAProxy's counters since its start: requests of the frontend, and TLS connections.
 fn counted(dir: &Path) -> (u64, u64) {
     let table = said(dir, "show stat");
     let mut lines = table.trim_start_matches("# ").lines();
@@ -57,14 +57,14 @@ fn counts_equal_those_of_haproxy() {
     let (dir, port) = (tempfile::tempdir().unwrap(), free_port());
     let _server = haproxy(dir.path(), port);
     let url = format!("https://127.0.0.1:{port}/");
-    // The connection that checked if HAProxy listens may be counted later.
+    // The test's own connection, which checked that HAProxy listens, may be counted with a delay.
     let (mut requests, mut handshakes) = eventually(|| Some(counted(dir.path())).filter(|seen| seen.1 > 0));
     let kinds: [&[&str]; 4] =
         [&["--tls", "1.3"], &["--tls", "1.2"], &["--new-connections"], &["--http2", "--streams", "5"]];
     for more in kinds {
         let load = ["load", &url, "--insecure", "--connections", "4", "--duration", "400ms", "--warmup", "0s"];
-        // If the end of the preceding load cut a connection, HAProxy counts the connection only when it notices its
-        // end.
+        // HAProxy counts a connection that was cut at the end of the preceding load only when it notices the cut. Wait
+        // until the count is stable.
         eventually(|| {
             let before = std::mem::replace(&mut handshakes, counted(dir.path()).1);
             std::thread::sleep(std::time::Duration::from_millis(200));
@@ -77,8 +77,8 @@ fn counts_equal_those_of_haproxy() {
         requests += completed;
         let seen = eventually(|| Some(counted(dir.path())).filter(|seen| seen.0 >= requests));
         assert_eq!(seen.0, requests, "{more:?}");
-        // HAProxy also counts connections that the end of the load cut before their handshake had ended, or before
-        // loadline knew that they were established.
+        // HAProxy also counts connections that the end of the load cut. Such a connection's handshake was incomplete,
+        // or loadline did not yet know that it was complete.
         let whole = total(&run, "handshakes")..=total(&run, "attempted");
         assert!(whole.contains(&(seen.1 - handshakes)), "{more:?}: {} is not in {whole:?}", seen.1 - handshakes);
     }

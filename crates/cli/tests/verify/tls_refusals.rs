@@ -1,4 +1,5 @@
-//! TLS servers that accept no connection, or that require more than the client offers. Each of them must cause one
+//! Tests of TLS servers with which no handshake succeeds, or that request renegotiation. Reasons for a failed handshake
+//! are that there is no common version or cipher, or that the certificate chain is too long. Each case must cause one
 //! clear sentence or a counted error, and nothing may hang.
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
@@ -10,14 +11,14 @@ use std::process::{Command, Stdio};
 
 use testkit::{ChildProcess, Watched, alone, binary, free_port, has, json, total, watched};
 
-/// Maximum memory of a loadline process, KiB. If a certificate chain of 1 MiB was stored twice for each of 16
-/// connections, in pieces and as a whole, this would take a little less.
+/// Maximum memory of a loadline process, KiB. 16 connections that each stored a certificate chain of 1 MiB twice, in
+/// pieces and as a whole, would take a little less.
 const MAX_MEMORY_KIB: u64 = 64 * 1024;
 
 const MAKE: &str =
     "openssl req -x509 -newkey rsa:2048 -nodes -keyout key -out cert -days 2 -subj /CN=localhost 2>/dev/null";
 
-/// Starts `openssl s_server` with additional arguments. The server answers every request with a page.
+/// Starts `openssl s_server` with these additional arguments, in the folder with its certificate.
 fn server(dir: &Path, port: u16, more: &[&str]) -> ChildProcess {
     let mut command = Command::new("openssl");
     command.args(["s_server", "-accept", &format!("127.0.0.1:{port}"), "-cert", "cert", "-key", "key"]);
@@ -25,7 +26,7 @@ fn server(dir: &Path, port: u16, more: &[&str]) -> ChildProcess {
     ChildProcess::listening(&mut command, port)
 }
 
-/// Makes a folder with a certificate. Without openssl, the test is skipped.
+/// Makes a folder with a certificate. Returns `None` if the test is skipped because openssl is missing.
 fn folder(test: &str) -> Option<tempfile::TempDir> {
     if !has(test, "openssl") {
         return None;
@@ -35,7 +36,7 @@ fn folder(test: &str) -> Option<tempfile::TempDir> {
     Some(dir)
 }
 
-/// Returns the error for a server that cannot be measured.
+/// Runs `load` against a server that cannot be measured, and returns the error.
 fn refused(port: u16, more: &[&str]) -> String {
     let url = format!("https://localhost:{port}/");
     let args = ["load", &url, "--insecure", "--duration", "100ms", "--timeout", "5s"];
@@ -48,7 +49,7 @@ fn refused(port: u16, more: &[&str]) -> String {
 fn each_reason_for_a_failed_handshake_is_named() {
     let Some(dir) = folder("refusals within TLS") else { return };
     let cases: [(&[&str], &[&str], &str); 3] = [
-        // This cipher has no forward secrecy, and loadline does not support it.
+        // This cipher has no forward secrecy, so loadline does not support it.
         (&["-tls1_2", "-cipher", "AES128-SHA256"], &[], "no cipher in common"),
         (&["-tls1_2"], &["--tls", "1.3"], "leave --tls out"),
         (&["-tls1_3"], &["--tls", "1.2"], "leave --tls out"),
@@ -61,7 +62,7 @@ fn each_reason_for_a_failed_handshake_is_named() {
     }
 }
 
-/// The page `/reneg` of OpenSSL requests a second handshake, and continues if it is refused.
+/// For the page `/reneg`, OpenSSL requests a second handshake, and continues if the client refuses.
 #[test]
 fn a_server_that_requests_renegotiation_is_refused_and_answers() {
     let _alone = alone();
@@ -73,8 +74,8 @@ fn a_server_that_requests_renegotiation_is_refused_and_answers() {
         let args =
             ["load", &url, "--insecure", "--io", io, "--connections", "2", "--duration", "300ms", "--warmup", "0s"];
         let run = json(binary!(), &args);
-        // openssl serves connections one after another, and does not keep them. Only completed requests are checked,
-        // because the end of the load may cut one request.
+        // openssl serves one connection after the other, and closes each. The end of the load may cut a request, so
+        // only completed requests are checked.
         assert!(total(&run, "completed") > 0, "{io}: {}", run["trials"][0]["errors"]);
         assert_eq!(run["trials"][0]["errors"].as_object().map(|errors| errors.len()), Some(0), "{io}");
     }
@@ -83,8 +84,8 @@ fn a_server_that_requests_renegotiation_is_refused_and_answers() {
     assert!(messages.contains("HelloRequest") && messages.contains("no_renegotiation"), "{messages}");
 }
 
-/// If OpenSSL reads a certain line on standard input, it requests a handshake while a request waits. After the refusal,
-/// OpenSSL ends.
+/// After a certain line on its standard input, OpenSSL requests a second handshake while the client waits for an
+/// answer. If the client refuses, OpenSSL ends the connection.
 #[test]
 fn a_server_that_insists_on_renegotiating_is_named() {
     let Some(dir) = folder("renegotiation that is insisted on") else { return };
@@ -111,8 +112,8 @@ fn a_server_that_insists_on_renegotiating_is_named() {
     asks.join().unwrap();
 }
 
-/// Starts a forwarder: the first connection goes to one server, and all others go to another server. Returns the
-/// forwarder's port.
+/// Starts a forwarder, and returns its port. The first connection goes to the port `first`, and all others go to the
+/// port `others`.
 fn first_to(first: u16, others: u16) -> u16 {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let port = listener.local_addr().unwrap().port();
@@ -136,7 +137,7 @@ fn a_certificate_chain_of_1_mib_is_refused_and_not_kept() {
     let _alone = alone();
     let Some(dir) = folder("a certificate chain of 1 MiB") else { return };
     let certificate = std::fs::read_to_string(dir.path().join("cert")).unwrap();
-    // The file contains the same certificate many times. PEM is base64, so three quarters of the file's size are sent.
+    // The file repeats one certificate. It is in base64 (PEM), so only three quarters of its size are sent.
     std::fs::write(dir.path().join("chain"), certificate.repeat((1 << 20) * 4 / 3 / certificate.len() + 1)).unwrap();
     for (version, io) in [("-tls1_2", "epoll"), ("-tls1_3", "auto")] {
         let (good, long) = (free_port(), free_port());
@@ -146,8 +147,8 @@ fn a_certificate_chain_of_1_mib_is_refused_and_not_kept() {
         assert!(said.contains("more than 64 KiB") && said.contains("certificate chain"), "{version}: {said}");
         let url = format!("https://localhost:{}/", first_to(good, long));
         let args = ["load", &url, "--insecure", "--connections", "16", "--io", io, "--duration", "2s"];
-        // The server runs in the process of this test, whose symbols take more memory than all data that the server
-        // sends.
+        // The server is a child of this test. Reading its symbols would take more memory than all data that it sends,
+        // so no stacks are sampled.
         let Watched { run, peak_kib, generators } =
             watched(binary!(), &[&args[..], &["--warmup", "0s", "--no-stacks"]].concat());
         let errors = run.unwrap()["trials"][0]["errors"].clone();

@@ -1,5 +1,5 @@
-//! Servers on unix sockets: counts must equal those in the server's log, and the server's process must be found from
-//! its socket.
+//! Tests of servers on Unix sockets. loadline's counts must equal those in the server's log, and loadline must find the
+//! server's process from the socket.
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
@@ -9,10 +9,10 @@ use std::process::{Command, Stdio};
 use serde_json::Value;
 use testkit::{ChildProcess, Running, alone, binary, eventually, has, json, nginx, recording, skip, total};
 
-/// Backlog of the socket; it must be reported as the limit of the accept queue.
+/// Backlog of the listening socket. loadline must report it as the limit of the accept queue.
 const BACKLOG: u64 = 64;
 
-/// Starts nginx on a unix socket and returns it with the socket's path.
+/// Starts nginx on a Unix socket. Returns nginx and the path of the socket.
 fn server(test: &str) -> Option<(Running, String)> {
     let dir = tempfile::tempdir().unwrap();
     let socket = dir.keep().join("app.sock").display().to_string();
@@ -24,7 +24,7 @@ fn server(test: &str) -> Option<(Running, String)> {
     Some((server?, socket))
 }
 
-/// Waits until the log has as many lines as expected, and returns their number.
+/// Waits until the log has `expected` lines, and returns their number.
 fn logged(server: &Running, expected: u64) -> u64 {
     let log = server.dir.path().join("access");
     let lines = || std::fs::read_to_string(&log).unwrap_or_default().lines().count() as u64;
@@ -70,7 +70,7 @@ fn a_socket_without_a_server_is_named() {
     assert!(said.contains("none.sock") && said.contains("correct the path"), "{said}");
 }
 
-/// The server is a Python application behind gunicorn. Each line of its log is a status.
+/// The server is a Python application that gunicorn runs. Each line of its log is a status.
 #[test]
 fn counts_equal_the_log_of_gunicorn() {
     const APP: &str = r#"
@@ -113,7 +113,7 @@ def app(asked, begin):
         expected += completed as usize;
         let text = testkit::logged(&log, expected);
         assert_eq!(text.lines().filter(|line| *line == "200 /page").count(), expected, "{more:?}");
-        // The worker, a child of the listening process, must be found from the socket, too.
+        // gunicorn's worker is a child of the listening process. The worker must be found from the socket, too.
         let processes = run["trials"][0]["server"]["processes"].to_string();
         assert!(processes.contains(&server.pid().to_string()), "{processes}");
     }

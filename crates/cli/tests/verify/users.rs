@@ -1,4 +1,5 @@
-//! Closed loops of users (`--users`). Each user waits for a think time between an answer and the next request.
+//! Tests of closed loops of users (`--users`). After each answer, a user waits for a think time before the next
+//! request.
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
@@ -13,7 +14,8 @@ fn users_think_between_an_answer_and_the_next_request() {
     let trial = &run["trials"][0];
     let intensity = trial["intensity"].to_string();
     assert!(intensity.contains("\"connections\":5") && intensity.contains("\"exponential\":true"), "{intensity}");
-    // Five users with think times of 50 ms make at most 100 requests/s on average. Over 2 s, this number varies by 7 %.
+    // Five users with mean think times of 50 ms make on average at most 100 requests per second. Over 2 s, this mean
+    // varies by 7 %.
     let rate = num(&trial["completed_rate"]);
     assert!(rate > 0.0 && rate < 150.0, "{rate}");
     let again =
@@ -31,7 +33,7 @@ fn users_think_between_an_answer_and_the_next_request() {
 
 #[test]
 fn the_capacity_is_found_in_users() {
-    // The server handles one request at a time, which takes 20 ms: 50 requests/s.
+    // The server handles one request at a time, in 20 ms each, so it completes 50 requests per second.
     let Some((_server, addr)) = script_server(&one_loop("", "time.sleep(0.02)")) else {
         return skip("users of a server that serves one at a time", "python3 is not installed");
     };
@@ -40,12 +42,12 @@ fn the_capacity_is_found_in_users() {
     let run = json(binary!(), &find);
     let users = &run["findings"]["users"];
     let (held, failed) = (num(&users["held"]), num(&users["failed"]));
-    // The server is full with 26 users: (500 ms + 20 ms) / 20 ms. With twice as many users, each of them waits for half
-    // a second.
+    // The server is full with 26 users: (500 ms + 20 ms) / 20 ms. With 52 users, each waits for about half a second,
+    // which is far above the limit.
     assert!(held >= 3.0 && held < failed && failed <= 52.0, "{users}");
     assert!(run["trials"].as_array().unwrap().iter().all(|trial| trial["intensity"]["loop"] == "closed"));
     assert!(users["failed_why"].as_str().is_some_and(|why| why.contains("the median was")), "{users}");
-    // Each repeat searches on its own and begins with few users.
+    // Each repeat makes its own search, which begins with few users.
     let again =
         ["find", &url, "--users", "60", "--think", "exp:500ms", "--p50", "100ms", "--budget", "4s", "--repeat", "2"];
     let run = json(binary!(), &again);

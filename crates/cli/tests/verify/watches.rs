@@ -1,4 +1,4 @@
-//! `loadline watch` during an external load, and `--metrics` during a run.
+//! Tests of `loadline watch` during an external load, and of `--metrics` during a run.
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
@@ -10,7 +10,7 @@ use std::time::{Duration, Instant};
 use serde_json::Value;
 use testkit::{ChildProcess, Running, binary, eventually, free_port, has, loadline, nginx, num, serve, signal, skip};
 
-/// Starts an external load; it ends when the returned value is dropped.
+/// Starts an external load (a load that loadline does not generate). It ends when the returned value is dropped.
 fn external_load(server: &Running) -> ChildProcess {
     let code = "import sys, socket
 s = socket.create_connection((sys.argv[1], int(sys.argv[2])))
@@ -101,7 +101,7 @@ fn metrics_are_served_during_a_run_and_slow_readers_do_not_delay_it() {
     command.args(["load", &url, "--connections", "2", "--duration", "60s", "--at-rest", "100ms", "--metrics"]);
     command.arg(format!(":{port}")).arg("--out").arg(dir.path().join("run"));
     let mut run = ChildProcess::start(command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null()));
-    // One client sends nothing. The other one sends a request line that never ends.
+    // Two clients misbehave: one sends nothing, and the other sends a request line without an end.
     let silent = eventually(|| TcpStream::connect(("127.0.0.1", port)).ok());
     let mut endless = TcpStream::connect(("127.0.0.1", port)).unwrap();
     let _ = endless.write_all(&[b'x'; 20_000]);
@@ -122,7 +122,8 @@ fn metrics_are_served_during_a_run_and_slow_readers_do_not_delay_it() {
         assert!(text.contains(family), "{family} is missing: {text}");
     }
     assert!(ask("/elsewhere").starts_with("HTTP/1.1 404"));
-    // If the server served one client at a time, sixty clients that send nothing for 200 ms each would take 12 s.
+    // Sixty clients send nothing, and each is served for 200 ms. If the server served one client at a time, this would
+    // take 12 s.
     let slow: Vec<TcpStream> = (0..60).map(|_| TcpStream::connect(("127.0.0.1", port)).unwrap()).collect();
     let begin = Instant::now();
     assert!(ask("/metrics").ends_with("# EOF\n"));

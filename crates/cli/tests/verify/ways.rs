@@ -1,5 +1,5 @@
-//! The ways to get loadline that README.md describes: the files of a release, and `cargo install`. The Debian package
-//! has its own test, `package.rs`.
+//! Tests of the ways to get loadline that README.md describes: the files of a release, and `cargo install`.
+//! (`package.rs` tests the Debian package.)
 
 #![allow(clippy::unwrap_used)]
 
@@ -20,7 +20,7 @@ fn output(command: &mut Command) -> String {
     String::from_utf8(out.stdout).unwrap()
 }
 
-/// Returns the line of README.md that begins with these words, with this test's folder as prefix.
+/// Returns the line of README.md that begins with `words`. `~/.local` in it is replaced by the folder `prefix`.
 fn line_of_readme(words: &str, prefix: &Path) -> String {
     let readme = std::fs::read_to_string(root().join("README.md")).unwrap();
     let line = readme.lines().map(str::trim).find(|line| line.starts_with(words)).unwrap();
@@ -59,7 +59,7 @@ fn the_files_of_a_release_are_made_and_work() {
     }
 }
 
-/// The release build of `make dist` has already built all crates except the last one.
+/// `make dist` has already built all crates except the last one, so the installation is fast.
 #[test]
 fn cargo_installs_the_program_from_a_clone() {
     let name = "cargo_installs_the_program_from_a_clone";

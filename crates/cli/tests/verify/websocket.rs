@@ -1,4 +1,5 @@
-//! WebSocket: counts must equal those of a Python server, and loadline's server must answer a Python client.
+//! Tests of WebSocket. loadline's counts must equal those of a Python server, and loadline's server must answer a
+//! Python client.
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
@@ -8,8 +9,8 @@ use std::process::Command;
 use serde_json::{Value, json as value};
 use testkit::{ChildProcess, alone, binary, eventually, json, loadline, python_server, python_with, served, total};
 
-/// A server that sends every message back. The server first sends a ping and waits for the answer. The server writes
-/// its counts to a file.
+/// Source of a server that sends every message back. On each connection, it first sends a ping and waits for the pong.
+/// It writes its counts to a file.
 const SERVER: &str = r#"
 import asyncio, os, ssl, sys, websockets
 count, sent_as = 0, {str: 0, bytes: 0}
@@ -57,7 +58,8 @@ impl Server {
         Some(Self { _held: held, addr, dir })
     }
 
-    /// Waits until there are as many messages as expected; returns their number, and how many were text.
+    /// Waits until the server has counted `expected` messages. Returns the number of all messages, and that of text
+    /// messages.
     fn counted(&self, expected: u64) -> (u64, u64) {
         let read = || std::fs::read_to_string(self.dir.path().join("count")).unwrap_or_default();
         let pair = || {
@@ -92,7 +94,7 @@ fn message_counts_equal_those_of_the_server() {
         let (all, text) = server.counted(before + completed);
         assert_eq!(all - before, completed, "{more:?}");
         assert_eq!(text == all, !more.contains(&"--body"), "{more:?}");
-        // The last connections may end before their handshakes are complete.
+        // The handshakes of the last connections may be incomplete when the load ends.
         let shaken = total(&run, "handshakes");
         assert!(
             completed > 20 && (connections - 4..=connections).contains(&shaken),

@@ -1,10 +1,10 @@
-//! Constant arrivals: equal gaps.
+//! Arrivals with equal gaps.
 
 use fastrand::Rng;
 
 use super::row::{ArrivalSpec, Gaps};
 
-/// Row of this process in the table.
+/// Row of this arrival process in the table.
 pub(super) const SPEC: ArrivalSpec =
     ArrivalSpec { name: "constant", help: "equal gaps, also over all threads together", parameters: &[] };
 

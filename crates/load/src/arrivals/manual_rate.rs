@@ -1,21 +1,22 @@
-//! Rate changes that the user makes during the load. The underlying arrival process stays the same, but its time runs
-//! faster or slower.
+//! Changes of the rate that the user makes during the load. The arrival process itself stays unchanged, but its time
+//! runs faster or slower than the clock.
 
 use std::collections::VecDeque;
 
-/// A rate change: from this moment on, the underlying process runs `factor` times as fast.
+/// A change of the rate. From this moment on, the arrival process runs `factor` times as fast as planned.
 #[derive(Clone, Copy, Debug)]
 struct RateChange {
-    /// Moment of the change, in the time of the underlying process and on the clock, nanoseconds since the start.
+    /// Moment of the change, once in the time of the arrival process and once on the clock, in nanoseconds since the
+    /// start.
     even_ns: f64,
     at_ns: f64,
     factor: f64,
 }
 
-/// All rate changes so far.
+/// All changes of the rate that still matter.
 #[derive(Clone, Debug)]
 pub(super) struct ManualRate {
-    /// The latest change before this copy's position in time, and all later changes.
+    /// The change that is in force at the current position in time, and all later changes.
     now: RateChange,
     ahead: VecDeque<RateChange>,
 }
@@ -27,7 +28,7 @@ impl Default for ManualRate {
 }
 
 impl ManualRate {
-    /// Sets the rate to `factor` times the planned rate, from `now_ns` on.
+    /// Sets the rate to `factor` times the planned rate, from the clock time `now_ns` on.
     pub(super) fn change_rate(&mut self, now_ns: u64, factor: f64) {
         let last = self.ahead.back().copied().unwrap_or(self.now);
         let at_ns = (now_ns as f64).max(last.at_ns);
@@ -35,8 +36,8 @@ impl ManualRate {
         self.ahead.push_back(RateChange { even_ns, at_ns, factor });
     }
 
-    /// Returns the clock time at which a request is due that the underlying process places at `even_ns`. `even_ns` must
-    /// not decrease from call to call.
+    /// Converts a due time from the time of the arrival process (`even_ns`) to the clock, nanoseconds since the start.
+    /// From call to call, `even_ns` must not decrease.
     #[inline]
     pub(super) fn due_ns(&mut self, even_ns: f64) -> u64 {
         while let Some(next) = self.ahead.front().filter(|next| even_ns > next.even_ns) {

@@ -1,8 +1,9 @@
-//! Due times of an open loop's requests: one file per arrival process, one row per process in [`ARRIVALS`].
+//! Due times of the requests of an open loop. Each arrival process has its own file and a row in [`ARRIVALS`].
 //!
-//! A process is a sequence of gaps that depends only on a seed. Two copies with the same seed give the same times. The
-//! worker therefore needs no list of requests that are due but not sent. One copy counts the due requests, and a second
-//! copy, which is behind, gives the due time of the next request to send.
+//! An arrival process is a sequence of gaps, which depends only on a seed. Two copies with the same seed yield the same
+//! times. A generator thread therefore needs no list of the requests that are due but not yet sent. One copy of the
+//! process counts the due requests. A second copy, which runs behind the first, yields the due time of the next request
+//! to send.
 
 mod bursty;
 mod constant;
@@ -21,8 +22,8 @@ pub(crate) use row::exponential;
 pub use row::{ArrivalSpec, Parameter, Unit};
 use schedule::Schedule;
 
-/// Builds the table and maps each variant of [`run::Arrival`] to its process. The compiler checks that no variant is
-/// missing.
+/// Builds the table, and maps each variant of [`run::Arrival`] to its arrival process. The compiler checks that no
+/// variant is missing.
 macro_rules! arrivals {
     ($($module:ident::$Process:ident { $($parameter:ident),* }),+ $(,)?) => {
         /// All arrival processes that a plan can name.
@@ -34,7 +35,7 @@ macro_rules! arrivals {
         }
 
         impl Process {
-            /// Creates the process; `rate_ns` is the mean number of arrivals per nanosecond.
+            /// Creates the arrival process. `rate_ns` is the mean number of arrivals per nanosecond.
             fn new(arrival: &Arrival, rate_ns: f64, rng: &mut Rng) -> Self {
                 match *arrival {
                     $(Arrival::$Process { $($parameter),* } => {
@@ -57,14 +58,15 @@ macro_rules! arrivals {
             }
         }
 
-        /// Returns the row of a plan's arrival process and its parameter values in table order.
+        /// Returns the row of a plan's arrival process, and the values of its parameters in the order of the row.
         pub fn spec(arrival: &Arrival) -> (&'static ArrivalSpec, Vec<f64>) {
             match *arrival {
                 $(Arrival::$Process { $($parameter),* } => (&$module::SPEC, vec![$($parameter),*])),+
             }
         }
 
-        /// Builds the plan's arrival process from its name and its parameter values in table order.
+        /// Builds a plan's arrival process from its name, and from the values of its parameters in the order of the
+        /// row. Returns `None` for an unknown name or a wrong number of values.
         pub fn plan(name: &str, values: &[f64]) -> Option<Arrival> {
             match *values {
                 $([$($parameter),*] if name == $module::SPEC.name => Some(Arrival::$Process { $($parameter),* }),)+
@@ -89,7 +91,7 @@ pub fn check(arrival: &Arrival) -> Result<(), PlanError> {
         .map_or(Ok(()), |(p, value)| Err(PlanError::Range { what: p.name, value: value.to_string(), advice: p.advice }))
 }
 
-/// Due times of one shard's requests, in nanoseconds since its start.
+/// Due times of the requests of one shard (generator thread), in nanoseconds since the shard's start.
 #[derive(Clone, Debug)]
 pub struct Arrivals {
     process: Process,
@@ -100,8 +102,9 @@ pub struct Arrivals {
 }
 
 impl Arrivals {
-    /// Creates the due times of shard `shard` of `shards`, for a process of `rate` requests per second in total. With
-    /// equal gaps, `phase` (0 to 1) places the shard's first arrival within a gap ([`run::LoadPlan::share_phase`]).
+    /// Creates the due times of shard number `shard` of `shards`. All shards together have `rate` requests per second.
+    /// For equal gaps, `phase` (0 to 1) is the position of the shard's first arrival within a gap
+    /// ([`run::LoadPlan::share_phase`]).
     pub fn new(arrival: &Arrival, rate: f64, (shard, shards): (u32, u32), phase: f64, seed: u64) -> Self {
         let shards = shards.max(1);
         let rate_ns = (rate / f64::from(shards) / 1e9).max(1e-18);
@@ -110,7 +113,7 @@ impl Arrivals {
         Self { at_ns: process.begin_ns(phase), process, rng, schedule: None, manual_rate: None }
     }
 
-    /// Applies the schedule of the plan: its stages or its recorded times.
+    /// Applies the plan's stages or its recorded times, if it has any.
     #[must_use]
     pub fn with_schedule(self, plan: &LoadPlan, rate: f64, shard: (u32, u32)) -> Self {
         match plan.recorded() {
@@ -124,27 +127,27 @@ impl Arrivals {
         Self { schedule: Some(schedule), ..self }
     }
 
-    /// Returns true if the rate is constant over time.
+    /// Returns true if the planned rate is constant over time.
     pub fn is_even(&self) -> bool {
         self.schedule.is_none()
     }
 
-    /// Returns the end of recorded times, in nanoseconds from the start.
+    /// Returns the end of the recorded times, nanoseconds since the start, or `None` without recorded times.
     pub(crate) fn recorded_end_ns(&self) -> Option<u64> {
         self.schedule.as_ref().and_then(Schedule::recorded_end_ns)
     }
 
-    /// Returns true if the times are recorded, so there is a last request.
+    /// Returns true if the due times are recorded. In that case, there is a last request.
     pub(crate) fn is_recorded(&self) -> bool {
         matches!(self.schedule, Some(Schedule::Recorded { .. }))
     }
 
-    /// Returns the planned peak rate divided by the mean rate.
+    /// Returns the ratio of the planned peak rate to the mean rate.
     pub fn peak(&self) -> f64 {
         self.schedule.as_ref().map_or(1.0, Schedule::peak)
     }
 
-    /// Returns the next due time.
+    /// Returns the due time of the next request.
     #[inline]
     pub fn next_ns(&mut self) -> u64 {
         self.at_ns += self.process.gap_ns(self.at_ns, &mut self.rng);
@@ -155,9 +158,9 @@ impl Arrivals {
         }
     }
 
-    /// Runs the process `factor` times as fast as planned from `now_ns` on (nanoseconds since the start). Copies remain
-    /// identical if all of them get the same call. Returns false for a process with its own schedule, whose rate cannot
-    /// be changed.
+    /// From `now_ns` (nanoseconds since the start) on, runs the arrival process `factor` times as fast as planned.
+    /// Copies of the process stay identical if the same call is made on each. Returns false if stages or recorded times
+    /// set the rate, which cannot be changed then.
     pub fn change_rate(&mut self, now_ns: u64, factor: f64) -> bool {
         if self.schedule.is_some() {
             return false;
@@ -166,7 +169,8 @@ impl Arrivals {
         true
     }
 
-    /// Returns the latest due time again, after correcting it for a rate change since then.
+    /// Returns the most recent due time again. If the rate has changed since it was computed, returns the corrected
+    /// time.
     pub fn latest_ns(&mut self) -> u64 {
         self.manual_rate.as_mut().map_or(self.at_ns as u64, |manual_rate| manual_rate.due_ns(self.at_ns))
     }
@@ -219,7 +223,8 @@ mod tests {
     #[test]
     fn every_row_is_what_plans_say() {
         for row in ARRIVALS {
-            // The values do not matter: the test compares the names and their order in row and plan.
+            // The values do not matter. The test compares the names and the order of the parameters in the row and in
+            // the plan.
             let values: Vec<f64> = (0..row.parameters.len()).map(|i| i as f64 + 0.5).collect();
             let arrival = plan(row.name, &values).unwrap();
             assert_eq!((spec(&arrival).0.name, spec(&arrival).1), (row.name, values.clone()));

@@ -1,10 +1,10 @@
-//! Poisson arrivals: exponential gaps, as in the sum of many independent users.
+//! Poisson arrivals: exponentially distributed gaps, as many independent users together cause.
 
 use fastrand::Rng;
 
 use super::row::{ArrivalSpec, Gaps, exponential};
 
-/// Row of this process in the table.
+/// Row of this arrival process in the table.
 pub(super) const SPEC: ArrivalSpec =
     ArrivalSpec { name: "poisson", help: "exponential gaps, as independent users make", parameters: &[] };
 

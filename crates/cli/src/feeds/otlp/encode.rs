@@ -1,19 +1,19 @@
-//! Encoding of figures as OTLP metrics in JSON. Source: OpenTelemetry protocol 1.x, `metrics.proto` and "JSON Protobuf
-//! Encoding": 64-bit integers are text, and enums are numbers.
+//! Encodes figures as OTLP metrics in JSON. Source: OpenTelemetry protocol 1.x, `metrics.proto` and "JSON Protobuf
+//! Encoding". In this encoding, 64-bit integers are strings, and enums are numbers.
 
 use run::CoarseHist;
 use serde_json::{Value, json};
 
 use crate::live::Totals;
 
-/// Sums since the start (`AGGREGATION_TEMPORALITY_CUMULATIVE`).
+/// Value of `AGGREGATION_TEMPORALITY_CUMULATIVE`: counts are sums since the start.
 const CUMULATIVE: u8 = 2;
-/// Number of buckets of a coarse histogram in one bucket of OTLP: two buckets per factor of two.
+/// Number of buckets of a coarse histogram that become one bucket of OTLP. Two OTLP buckets then span a factor of two.
 const BUCKETS_TOGETHER: usize = 4;
 
-/// Figures of the run until a moment.
+/// Figures of a run from its start to the current moment.
 pub(super) struct Figures<'a> {
-    /// Start of the run and the moment, nanoseconds since 1970.
+    /// Start of the run and current time, nanoseconds since 1970.
     pub(super) times_ns: (u64, u64),
     pub(super) totals: &'a Totals,
     pub(super) in_flight: u64,
@@ -21,7 +21,7 @@ pub(super) struct Figures<'a> {
 }
 
 impl Figures<'_> {
-    /// Returns the text of a request to export metrics.
+    /// Returns the body of a request that exports the metrics.
     pub(super) fn encoded(&self) -> String {
         let Totals { sent, completed, detail } = self.totals;
         let failed = detail.errors.0.iter().map(|(kind, n)| self.point(&[("error.type", &*id(kind))], *n));
@@ -43,7 +43,7 @@ impl Figures<'_> {
         json!({"resourceMetrics": [{"resource": resource, "scopeMetrics": scopes}]}).to_string()
     }
 
-    /// Returns a count that only grows; `None` without points.
+    /// Returns a metric that only grows (a monotonic sum), or `None` if it has no data points.
     fn sum(&self, name: &str, unit: &str, points: Vec<Value>) -> Option<Value> {
         let sum = json!({"aggregationTemporality": CUMULATIVE, "isMonotonic": true, "dataPoints": points});
         (!points.is_empty()).then(|| json!({"name": name, "unit": unit, "sum": sum}))
@@ -73,7 +73,8 @@ impl Figures<'_> {
     }
 }
 
-/// Returns the upper ends of all buckets but the last, in seconds, and the counts of all buckets.
+/// Returns the bounds and the counts of an OTLP histogram. The bounds are the upper ends of all buckets except the
+/// last, in seconds.
 fn buckets(hist: &CoarseHist) -> (Vec<f64>, Vec<u64>) {
     let last = CoarseHist::BUCKETS - 1;
     let place = |bucket: usize| bucket.div_ceil(BUCKETS_TOGETHER);
@@ -91,7 +92,7 @@ fn attributes(named: &[(&str, &str)]) -> Value {
     named.iter().map(|(key, value)| json!({"key": key, "value": {"stringValue": value}})).collect()
 }
 
-/// Returns the name of a kind of failure, as in `run.json`.
+/// Returns the name that a kind of failure has in `run.json`.
 fn id(kind: &run::ErrorKind) -> String {
     serde_json::to_value(kind).ok().and_then(|name| Some(name.as_str()?.to_owned())).unwrap_or_default()
 }
@@ -128,7 +129,7 @@ mod tests {
         let counts: Vec<String> = serde_json::from_value(point["bucketCounts"].clone()).unwrap();
         assert_eq!(counts.len(), bounds.len() + 1);
         assert!(bounds.is_sorted_by(|a, b| a < b) && bounds.len() < 60, "{bounds:?}");
-        // The time of 1 ms is between the ends of its bucket, and the longest time is beyond all bounds.
+        // The time of 1 ms lies within its bucket, and the longest time is above all bounds.
         let at = counts.iter().position(|n| n == "5").unwrap();
         assert!(bounds[at - 1] <= 1e-3 && 1e-3 < bounds[at], "{bounds:?}");
         assert_eq!((counts.last().map(String::as_str), &point["count"]), (Some("1"), &json!("8")));

@@ -1,4 +1,5 @@
-//! Compares a search over other hosts with a search that a user starts directly in the namespace of one of these hosts.
+//! Compares two searches on the same hosts. In one search, loadline starts its processes on these hosts. In the other,
+//! a user starts the search by hand in the network namespace of one of the hosts.
 
 use std::process::{Output, Stdio};
 
@@ -6,16 +7,16 @@ use serde_json::Value;
 use testkit::nginx_hosts::said;
 use testkit::{ChildProcess, OtherPrograms, Slurm, SshHosts, binary, num};
 
-/// CPU time per page in microseconds.
+/// CPU time of the server per request, microseconds.
 const WORK_US: f64 = 3000.0;
-/// Sleep per request of the only serving thread in milliseconds. Because of the sleep, the capacity is about 55
-/// requests/s on any machine.
+/// Time for which the only serving thread sleeps per request, milliseconds. The capacity is thus about 55 requests per
+/// second on any machine.
 const SLEEP_MS: f64 = 15.0;
 
-/// The search that is run in both ways.
+/// Flags of the search in both cases.
 const FIND: [&str; 8] = ["--budget", "9s", "--prove", "off", "--connections", "8", "--at-rest", "100ms"];
 
-/// The hosts are reached by ssh, and through a Slurm allocation.
+/// The search reaches the hosts by ssh, and then through a Slurm allocation.
 #[test]
 fn find_on_other_hosts_agrees_with_find_by_hand_in_the_same_namespaces() {
     let test = "find_on_other_hosts_agrees";
@@ -46,17 +47,17 @@ fn serve(hosts: &SshHosts) -> (ChildProcess, String) {
     (server, format!("http://{listen}/"))
 }
 
-/// Checks that verdict, capacity and costs agree, and that the evidence comes from the server's host.
+/// Checks that both searches agree in verdict, capacity and costs, and that the evidence comes from the server's host.
 fn agrees(by_hand: &Found, elsewhere: &Found) {
     assert_eq!(by_hand.server, "localhost");
     assert_eq!(elsewhere.server, "server", "evidence is of the server's own host");
-    // The server's CPU time per request depends only on the server. Other programs lower the capacity, but hardly
-    // change the server's CPU time per request.
+    // Other programs lower the capacity, but hardly change the server's CPU time per request.
     for run in [by_hand, elsewhere] {
         assert!((0.95 * WORK_US..2.0 * WORK_US).contains(&run.cpu_us), "{} us a request\n{}", run.cpu_us, run.text);
         assert!(run.rate <= 1e3 / SLEEP_MS, "{}", run.text);
     }
-    // The two searches run one after the other on a shared machine. The sleep takes the same time in both searches.
+    // The two searches run one after the other on a shared machine, so their capacities may differ. The server's sleep
+    // limits the difference, because it takes the same time in both searches.
     let apart = by_hand.rate.max(elsewhere.rate) / by_hand.rate.min(elsewhere.rate);
     assert!(apart < 1.6, "{apart}\n{}\n{}", by_hand.text, elsewhere.text);
     for run in [by_hand, elsewhere].iter().filter(|run| run.undisturbed) {
@@ -65,16 +66,16 @@ fn agrees(by_hand: &Found, elsewhere: &Found) {
 }
 
 struct Found {
-    /// True if other programs left the CPUs to the search.
+    /// True if other programs used little CPU time during the search.
     undisturbed: bool,
     verdict: String,
-    /// Capacity in requests per second.
+    /// Capacity, requests per second.
     rate: f64,
-    /// CPU time in microseconds of the server's processes per request, in the deciding trial.
+    /// CPU time of the server's processes per request, in the decisive trial, microseconds.
     cpu_us: f64,
-    /// Host of the server's side.
+    /// Name of the host from which the counters of the server's side come.
     server: String,
-    /// Output of the search, for messages of failed tests.
+    /// Output of the search, for the message of a failed test.
     text: String,
 }
 

@@ -1,5 +1,5 @@
-//! Levers that change the server or its limits, on the host of the server. Facts that only the server's host knows are
-//! read on that host. The levers' changes are also undone on that host.
+//! Tests levers that change the server or its limits. They run on the server's host, which also undoes their changes.
+//! Facts that only the server's host knows are read there, too.
 
 use std::process::Stdio;
 use std::sync::MutexGuard;
@@ -11,15 +11,15 @@ use testkit::{
     ChildProcess, ControlGroup, SshHosts, binary, eventually, eventually_within, kill, num, program, signal,
 };
 
-/// Budget that is long enough for slots of five levers. Levers that need turns get 5 s each. In 5 s, no pair of turns
-/// can be measured, so these levers are skipped.
+/// Budget of the experiment. It suffices for the slots of five levers. Each lever that needs turns gets only 5 s, in
+/// which no pair of turns can be measured, so such levers are skipped.
 const BUDGET: &str = "50s";
-/// Maximum time to wait until the first lever with slots starts.
+/// Longest time until the first lever makes a change.
 const PULLED_WITHIN: Duration = Duration::from_secs(60);
 
-/// nginx with two workers on the host `server`. Together the two workers may use a fifth of a CPU.
+/// nginx with two workers on the host `server`. A quota limits both workers together to a fifth of a CPU.
 struct QuotaServer {
-    // The struct's fields are dropped in this order.
+    // Rust drops the fields in this order: nginx ends before its hosts and its control group are removed.
     nginx: ChildProcess,
     hosts: SshHosts,
     group: ControlGroup,
@@ -52,7 +52,8 @@ impl QuotaServer {
         Some(Self { nginx, hosts, group, url, _alone: alone })
     }
 
-    /// Runs `prove` with these flags. The generator runs on this host, and the server on the host `server`.
+    /// Runs `prove` with these flags, while `during` runs. The generator runs on the conductor's host, and the server
+    /// on the host `server`.
     fn prove(&self, more: &[&str], during: impl FnOnce(&Self)) -> (Value, String) {
         let engine = self.hosts.engine();
         let mut args = vec!["prove", &self.url, "--server-host", "server", "--via", &engine];
@@ -62,12 +63,12 @@ impl QuotaServer {
         (run, said(&output))
     }
 
-    /// Waits until the quota is no longer `before`.
+    /// Waits until the quota of the server's control group is no longer `before`.
     fn await_other_quota(&self, before: &str) {
         eventually_within(PULLED_WITHIN, || (self.group.cpu_quota() != before).then_some(()));
     }
 
-    /// Checks that the quota is restored and no worker is stopped.
+    /// Checks that the quota is `before` again, and that no worker is stopped.
     fn is_as_it_was(&self, before: &str) {
         self.hosts.await_no_agents("server");
         assert_eq!(self.group.cpu_quota(), before, "the quota is what it was");
@@ -92,7 +93,7 @@ fn quota_and_workers_are_changed_and_restored_on_the_server_s_host() {
         assert_eq!(lever["host"], "server");
         assert!(lever["speed"].as_array().unwrap().iter().any(|speed| num(speed) < 0.9), "{lever}");
     }
-    // The directory is a path on the server's host, and is checked on that host.
+    // The disk lever's directory is a path on the server's host, and is checked there.
     let why = |id: &str| names_where(&proof["untried"], "lever", id, "why");
     assert!(levers.iter().any(|l| l["lever"] == "disk") || why("disk").starts_with("on server, "), "{proof:#}");
     assert!(why("descriptors").starts_with("on server, "), "{proof:#}");
@@ -105,23 +106,25 @@ fn changes_by_a_lever_on_another_host_are_undone_after_a_kill() {
     let Some(stage) = QuotaServer::set("after_a_kill_on_another_host") else { return };
     let before = stage.group.cpu_quota();
     let flags = ["--budget", BUDGET, "--intrusive"];
-    // Kills the conductor. The conductor's agents notice the end of their input and undo their changes.
+    // First, the conductor (the process that controls the experiment) is killed. Its agents (its processes on the
+    // hosts) notice the end of their input, and undo their changes.
     stage.prove(&flags, |stage| {
         stage.await_other_quota(&before);
         kill(&[conductor(&stage.hosts)]);
     });
     stage.is_as_it_was(&before);
-    // The test kills the lever processes themselves; the observer was started before them. The next command that
-    // contacts the host must undo these levers' changes.
+    // Second, the processes of the levers are killed, so they cannot undo their changes. The observer, which was
+    // started before them, survives. The next command that contacts the host must undo the changes.
     let (run, text) = stage.prove(&flags, |stage| {
         stage.await_other_quota(&before);
         kill(&stage.hosts.agents("server")[1..]);
-        // After the kill, no lever makes any more changes. When the conductor ends, it contacts the host once more,
+        // After the kill, no lever changes anything any more. When the conductor ends, it contacts the host once more,
         // even if it was interrupted.
         signal(conductor(&stage.hosts), "INT");
     });
     stage.is_as_it_was(&before);
     let notes = run["notes"].to_string();
-    // The hosts share the files of one machine, so the conductor may undo the changes before the server's host does.
+    // In this test, all hosts share the files of one machine. The conductor may therefore undo the changes before the
+    // server's host does.
     assert!(notes.contains("changes left by a killed experiment were undone"), "{notes}\n{text}");
 }

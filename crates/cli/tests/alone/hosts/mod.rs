@@ -1,4 +1,4 @@
-//! Experiments and verdicts with generators and the server on other hosts.
+//! Tests of experiments and verdicts whose generators and server run on other hosts.
 
 mod by_hand;
 mod levers;
@@ -6,7 +6,7 @@ mod levers;
 use testkit::nginx_hosts::{Nginx, args, names_where, nginx_hosts, said};
 use testkit::{ControlGroup, SshHosts, binary, num, total};
 
-/// Levers are agents. Each lever runs on the host to which its resource belongs, and the output says why a lever was
+/// Each lever is a process (agent) on the host that has the resource which it slows. The output says why a lever was
 /// not used.
 #[test]
 fn prove_on_other_hosts_runs_each_lever_on_its_own_host() {
@@ -22,13 +22,13 @@ fn prove_on_other_hosts_runs_each_lever_on_its_own_host() {
     let on = |lever: &str| levers.iter().find(|l| l["lever"] == lever).map(|l| l["host"].as_str().unwrap());
     assert_eq!((on("server-cpu"), on("client-cpu")), (Some("server"), Some("a, b")), "{proof:#}");
     for lever in levers {
-        // The lever takes a quarter of the CPU from the threads that answer, so each of these threads had less CPU
-        // time.
+        // The lever takes a quarter of the CPU from the threads that answer, so each of them gets less CPU time.
         let speeds = lever["speed"].as_array().unwrap();
         assert_eq!(speeds.len(), lever["on"].as_array().unwrap().len());
         assert!(speeds.iter().any(|speed| num(speed) < 0.99) && num(&lever["taken"]) > 0.0, "{lever}");
     }
-    // The number of workers is read on the server's host; this nginx has one worker.
+    // The number of workers is read on the server's host. This nginx has one worker, so the lever on a worker is not
+    // used.
     let why = names_where(&proof["untried"], "lever", "worker", "why");
     assert_eq!(why, "on server, the server has fewer than two worker processes", "{proof:#}");
     ["a", "b", "server"].iter().for_each(|host| hosts.await_no_agents(host));

@@ -1,16 +1,16 @@
-//! Packages from public registries, downloaded once to `target/applications`.
+//! Packages from public registries. Each is downloaded once, to `target/applications`.
 
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use testkit::{program, skip};
 
-/// Returns the folder of a program's source.
+/// Returns the path of a file or folder in `inside/`.
 pub(super) fn source(name: &str) -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/alone/inside").join(name)
 }
 
-/// Returns the folder of the fetched packages.
+/// Returns the folder of the downloaded packages.
 pub(super) fn folder() -> PathBuf {
     let own = std::env::current_exe().unwrap();
     let dir = own.ancestors().nth(3).unwrap().join("applications");
@@ -18,8 +18,8 @@ pub(super) fn folder() -> PathBuf {
     dir
 }
 
-/// Makes the file `name` in the folder by running a command, unless it exists. The test is skipped if the command is
-/// missing or fails, for example without a network.
+/// Returns the path of `name` in this folder. If it does not exist, makes it with a command. Skips the test if the
+/// command is missing or fails, for example without a network.
 fn made(test: &str, name: &str, tool: &str, command: impl FnOnce(&mut Command, &Path)) -> Option<PathBuf> {
     let path = folder().join(name);
     let marker = folder().join(format!("{}.made", name.replace('/', "-")));
@@ -41,7 +41,7 @@ fn made(test: &str, name: &str, tool: &str, command: impl FnOnce(&mut Command, &
     Some(path)
 }
 
-/// Downloads packages of Python.
+/// Downloads the Python packages.
 pub(super) fn python(test: &str) -> Option<PathBuf> {
     let packages = ["flask==3.1.*", "fastapi==0.*", "uvicorn==0.*"];
     made(test, "python", "pip3", |pip, to| {
@@ -49,7 +49,7 @@ pub(super) fn python(test: &str) -> Option<PathBuf> {
     })
 }
 
-/// Downloads packages of node.
+/// Downloads the node packages.
 pub(super) fn node(test: &str) -> Option<PathBuf> {
     let packages = ["express@5", "pg@8"];
     let args = ["install", "--silent", "--no-audit", "--no-fund", "--prefix"];
@@ -77,7 +77,7 @@ pub(super) fn tomcat(test: &str) -> Option<PathBuf> {
     Some(class_path.into())
 }
 
-/// Builds the server in Rust.
+/// Builds the server that is written in Rust.
 pub(super) fn axum(test: &str) -> Option<PathBuf> {
     let built = made(test, "axum", "cargo", |cargo, to| {
         cargo.args(["build", "--release", "--target-dir"]).arg(to).current_dir(source("axum"));
@@ -85,14 +85,14 @@ pub(super) fn axum(test: &str) -> Option<PathBuf> {
     Some(built.join("release/axum-lock"))
 }
 
-/// Builds the server in Go.
+/// Builds the server that is written in Go.
 pub(super) fn go(test: &str) -> Option<PathBuf> {
     made(test, "go-waits", "go", |go, to| {
         go.env("GOTOOLCHAIN", "local").args(["build", "-o"]).arg(to).arg(source("waits.go"));
     })
 }
 
-/// Builds the server in C.
+/// Builds the server that is written in C.
 pub(super) fn c(test: &str) -> Option<PathBuf> {
     made(test, "fsyncd", "cc", |cc, to| {
         cc.args(["-g", "-pthread", "-o"]).arg(to).arg(source("fsync.c"));

@@ -1,4 +1,4 @@
-//! Starts each application on a free port.
+//! Functions that each start one of the applications at a free port.
 
 use std::any::Any;
 use std::io::{Read as _, Write as _};
@@ -10,10 +10,10 @@ use testkit::{ChildProcess, Postgres, free_port, program, skip};
 
 use super::packages::{self, source};
 
-/// A running application. The application's processes end in order when this value is dropped.
+/// A running application. Its processes end when this value is dropped, in the order of `parts`.
 pub(super) struct Server {
     pub(super) url: String,
-    /// Further arguments of `find`.
+    /// Further arguments for `find`.
     pub(super) flags: Vec<String>,
     pub(super) parts: Vec<Box<dyn Any>>,
 }
@@ -33,7 +33,7 @@ impl Server {
         self
     }
 
-    /// Lets loadline sample a database behind this server.
+    /// Adds the flag that lets loadline sample a database behind this server.
     fn behind(mut self, url: String) -> Self {
         self.flags.extend(["--behind".into(), url]);
         self
@@ -68,8 +68,8 @@ pub(super) fn express_pool(test: &str, connections: u32) -> Option<Server> {
     Some(express(test, "pool", &[&url, &connections.to_string()])?.with(database))
 }
 
-/// Starts Express, whose requests all update one row of PostgreSQL. If `is_sampled` is true, loadline also samples the
-/// database.
+/// Starts an Express server. All of its requests update the same row of a PostgreSQL database. If `is_sampled` is true,
+/// loadline also samples this database.
 pub(super) fn express_row(test: &str, is_sampled: bool) -> Option<Server> {
     let database = Postgres::start(test, &[])?;
     let url = database.url();
@@ -77,7 +77,7 @@ pub(super) fn express_row(test: &str, is_sampled: bool) -> Option<Server> {
     Some(if is_sampled { server.behind(url) } else { server })
 }
 
-/// Starts Redis with 50,000 keys.
+/// Starts Redis with 50,000 keys. Returns the process and its port.
 fn redis(test: &str) -> Option<(ChildProcess, u16)> {
     let (redis, port) = (installed(test, &["redis-server"])?, free_port());
     let mut command = Command::new(redis);
@@ -91,7 +91,7 @@ fn redis(test: &str) -> Option<(ChildProcess, u16)> {
     Some((server, port))
 }
 
-/// Starts Redis for a load whose only command is KEYS.
+/// Starts Redis for a load that sends only the command KEYS.
 pub(super) fn redis_keys(test: &str) -> Option<Server> {
     let (server, port) = redis(test)?;
     let url = format!("redis://127.0.0.1:{port}");
@@ -99,7 +99,7 @@ pub(super) fn redis_keys(test: &str) -> Option<Server> {
     Some(Server { url: url.clone(), flags, parts: vec![Box::new(server)] }.behind(url))
 }
 
-/// Starts Express, each of whose requests runs KEYS.
+/// Starts an Express server that runs KEYS in Redis for each request.
 pub(super) fn express_keys(test: &str) -> Option<Server> {
     let (database, port) = redis(test)?;
     Some(express(test, "keys", &[&port.to_string()])?.with(database).behind(format!("redis://127.0.0.1:{port}")))
@@ -126,7 +126,7 @@ pub(super) fn go(test: &str, limit: &str) -> Option<Server> {
     Some(started(command, port))
 }
 
-/// Starts nginx with these lines in its server block.
+/// Starts nginx with the lines `http` in its http block and the lines `server` in its server block.
 fn nginx(test: &str, http: &str, server: &str) -> Option<Server> {
     let (nginx, port, dir) = (installed(test, &["nginx"])?, free_port(), tempfile::tempdir().unwrap());
     let d = dir.path();
@@ -148,7 +148,8 @@ pub(super) fn nginx_gzip(test: &str) -> Option<Server> {
     nginx(test, "gzip on; gzip_comp_level 9; types { text/plain html; } gzip_types text/plain;", "")
 }
 
-/// Starts nginx in front of PHP-FPM with five child processes, over TCP or a unix socket.
+/// Starts nginx in front of PHP-FPM with five child processes. nginx reaches PHP-FPM over a Unix socket if `is_unix` is
+/// true, otherwise over TCP.
 pub(super) fn php_fpm(test: &str, is_unix: bool) -> Option<Server> {
     let names = ["php-fpm8.2", "php-fpm8.3", "php-fpm8.4", "php-fpm"];
     let (fpm, port, dir) = (installed(test, &names)?, free_port(), tempfile::tempdir().unwrap());
@@ -166,7 +167,7 @@ pub(super) fn php_fpm(test: &str, is_unix: bool) -> Option<Server> {
     std::fs::write(dir.path().join("fpm.conf"), config).unwrap();
     let mut command = Command::new(fpm);
     command.args(["-F", "-n", "-y"]).arg(dir.path().join("fpm.conf")).stderr(Stdio::null());
-    // The workers run as user nobody, so this user must be able to read the script.
+    // As root, the workers run as user nobody, who must be able to read the script.
     let script = std::env::temp_dir().join("loadline-sleep.php");
     std::fs::copy(source("sleep.php"), &script).unwrap();
     let location = format!(
@@ -195,7 +196,7 @@ pub(super) fn ruby(test: &str) -> Option<Server> {
     Some(started(command, port))
 }
 
-/// Starts nginx in front of another server.
+/// Starts nginx as a proxy in front of another server.
 pub(super) fn behind_nginx(test: &str, server: Option<Server>) -> Option<Server> {
     let server = server?;
     let mut proxy = nginx(test, "", &format!("location / {{ proxy_pass {}; }}", server.url))?;

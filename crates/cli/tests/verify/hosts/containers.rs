@@ -1,5 +1,5 @@
-//! Containers that have only the static program from `make dist`. Containers are entered by podman, and by `runc exec`,
-//! which docker and kubectl use. Server and generator run in the container.
+//! Tests with containers that have only the static program of `make dist`. loadline enters a container by podman, or by
+//! `runc exec`, which docker and kubectl also use. Server and generator run in the container.
 
 use std::path::Path;
 use std::process::{Command, Stdio};
@@ -9,7 +9,7 @@ use testkit::{ChildProcess, Container, alone, binary, eventually, has, json_of, 
 
 use crate::hosts::nginx_hosts::{names_of_loads, said};
 
-/// Loads the server from within its container, and watches it there.
+/// Loads a server from within its own container, and watches the server there.
 fn is_loaded_and_watched(container: &Container) {
     let (url, name) = (format!("http://{}/", container.listen), container.name.as_str());
     let mut load = container.within(Command::new(binary!()));
@@ -36,8 +36,8 @@ fn podman_itself_starts_agents_in_an_empty_container() {
     is_tried("podman_itself", Container::of_podman);
 }
 
-/// Checks that loadline reports the planted lock first. A program without symbols has no name for the lock, so loadline
-/// reports its address.
+/// Returns true if loadline reports the planted lock first. In a program without symbols, the lock has no name, so
+/// loadline reports the lock's address.
 fn is_locked(found: &Value) -> bool {
     let name = found[0]["name"].as_str().unwrap_or_default();
     found[0]["cause"] == "lock" && (name.ends_with("PLANTED_LOCK") || name.starts_with("0x"))
@@ -80,7 +80,7 @@ fn an_empty_container_needs_only_the_static_program() {
     });
 }
 
-/// Checks that the program needs no shared library and no dynamic loader.
+/// Checks that a program needs no shared library and no dynamic loader.
 fn asks_for_nothing(program: &Path) {
     let linked = Command::new("readelf").args(["--program-headers", "--dynamic"]).arg(program).output().unwrap();
     let linked = String::from_utf8_lossy(&linked.stdout).into_owned();

@@ -1,4 +1,4 @@
-//! Faults on other hosts. Each fault must be named, nothing may hang, and no process may be left running.
+//! Tests of faults on other hosts. loadline must name each fault, must not hang, and must leave no process running.
 
 use std::io::Write as _;
 use std::process::{Command, Stdio};
@@ -11,15 +11,15 @@ use testkit::nginx_hosts::conductor;
 
 use crate::hosts::nginx_hosts::{Nginx, args, incidents, names, names_of_loads, nginx_hosts, said, shared_nginx_hosts};
 
-/// Runs a load of 60 s, and causes a fault once both hosts generate load. Returns the run and the output.
+/// Starts a load of 60 s, and causes a fault once both hosts generate load. Returns the run and the output.
 fn disturbed(hosts: &SshHosts, nginx: &Nginx, disturbance: impl FnOnce(&SshHosts)) -> (Value, String) {
     let engine = hosts.engine();
     let load = args("load", &nginx.url, &engine, &["--connections", "4", "--duration", "60s", "--warmup", "200ms"]);
-    // The log also contains earlier loads; their agents must not be mistaken for those of this load.
+    // The log also contains earlier loads. Agents of earlier loads must not be mistaken for those of this load.
     let before = nginx.logged(0);
     ["a", "b"].iter().for_each(|host| hosts.await_no_agents(host));
     let (run, output) = hosts.run("conductor", &load, |hosts| {
-        // Each host has an observer and a generator.
+        // Two agents run on each host: an observer and a generator.
         ["a", "b"].iter().for_each(|host| drop(hosts.await_agents(host, 2)));
         nginx.logged(before + 100);
         disturbance(hosts);
@@ -40,19 +40,19 @@ fn a_lost_host_is_named_and_leaves_no_process_behind() {
         assert_eq!(run["interrupted"], true);
     };
 
-    // Kills the generator, which is the agent started last.
+    // First fault: the generator on host b is killed. It is the agent that was started last.
     let (run, _) = disturbed(&hosts, &nginx, |hosts| kill(&[*hosts.agents("b").last().unwrap()]));
     half_is_missing(&run, "ended");
 
-    // Kills all sshd processes that serve the host.
+    // Second fault: all sshd processes that serve host b are killed.
     let (run, _) = disturbed(&hosts, &nginx, |hosts| kill(&hosts.sessions("b")));
     half_is_missing(&run, "ended");
     ["a", "b", "server"].iter().for_each(|host| hosts.await_no_agents(host));
 }
 
-/// S-Clients continue if other hosts are lost, so the run still goes on when the hosts return. Hosts b and c are
-/// stopped, and the links to d and e are cut: b and d for 10 s, c and e for 40 s. The test needs little CPU time and
-/// measures no speed, so other tests may run at the same time.
+/// S-Clients continue if other hosts are lost, so the run is still going on when the hosts return. On b and c, the test
+/// stops the processes; to d and e, it cuts the links. This lasts 10 s for b and d, and 40 s for c and e. The test
+/// needs little CPU time and measures no speed, so other tests may run at the same time.
 #[test]
 fn hosts_that_stop_for_10_s_or_40_s_are_lost_and_the_others_continue() {
     let (test, clients) = ("who_stands_still", ["a", "b", "c", "d", "e"]);
@@ -75,7 +75,7 @@ fn hosts_that_stop_for_10_s_or_40_s_are_lost_and_the_others_continue() {
         stopped.iter().for_each(|pid| signal(*pid, "STOP"));
         ["d", "e"].iter().for_each(|host| hosts.line(host, false));
         at(9);
-        // The agents behind a cut link get no message, and must end by themselves.
+        // The agents behind a cut link receive nothing, and must end by themselves.
         ["d", "e"].iter().for_each(|host| hosts.await_no_agents(host));
         at(10);
         signal(stopped[0], "CONT");
@@ -103,7 +103,8 @@ fn hosts_that_stop_for_10_s_or_40_s_are_lost_and_the_others_continue() {
     clients.iter().chain(&["server"]).for_each(|host| hosts.await_no_agents(host));
 }
 
-/// Length of the stop. The stop is longer than the 5 s of silence after which each end considers the other one lost.
+/// Time for which the conductor is stopped. After 5 s without a message, the conductor and an agent each consider the
+/// other lost.
 const STALL: Duration = Duration::from_secs(10);
 
 /// The rate is low, so other tests may run at the same time.
@@ -118,7 +119,7 @@ fn a_conductor_that_stops_for_10_s_leaves_no_load_and_reports_lost_hosts() {
         let conductor = conductor(hosts);
         signal(conductor, "STOP");
         let began = Instant::now();
-        // All agents must end by themselves during the stop.
+        // All agents must end by themselves while the conductor is stopped.
         ["a", "b", "server"].iter().for_each(|host| hosts.await_no_agents(host));
         std::thread::sleep(STALL.saturating_sub(began.elapsed()));
         signal(conductor, "CONT");
@@ -129,8 +130,8 @@ fn a_conductor_that_stops_for_10_s_leaves_no_load_and_reports_lost_hosts() {
     assert!(nginx.logged(total(&run, "completed")) >= total(&run, "completed"), "{text}");
 }
 
-/// The test stops the observer's process, because a test cannot stop a whole host. For the observer's pause meter,
-/// there is no difference.
+/// A test cannot stop a whole host, so it stops the observer's process. Both look the same to the meter that measures
+/// pauses in the observer.
 #[test]
 fn a_stall_of_the_server_s_host_is_seen_there() {
     let Some((hosts, nginx, _alone)) = nginx_hosts("a_server_s_host_that_stands_still", "switch:1G") else { return };
@@ -140,7 +141,7 @@ fn a_stall_of_the_server_s_host_is_seen_there() {
     let (run, output) = hosts.run("conductor", &load, |hosts| {
         ["a", "b"].iter().for_each(|host| drop(hosts.await_agents(host, 2)));
         nginx.logged(100);
-        // Agents that answered a question before the load have already ended.
+        // Agents that only answered a question before the load have already ended.
         let observer = hosts.await_agents("server", 1)[0];
         let begin = Instant::now();
         signal(observer, "STOP");
@@ -155,8 +156,8 @@ fn a_stall_of_the_server_s_host_is_seen_there() {
     assert!(lengths.iter().any(|s| (0.1..most).contains(s)), "{lengths:?}, it stood still for {stood:?}");
 }
 
-/// The server's processes are watched on their own host. The run must report the end of the process, and not only the
-/// silence that clients see.
+/// Observers on the server's host watch its processes. The run must report that the server's process ended, and not
+/// only that clients got no answers.
 #[test]
 fn a_server_that_ends_on_another_host_is_named_and_ends_the_load() {
     let Some((hosts, nginx, _alone)) = nginx_hosts("a_server_that_ends_on_another_host", "switch:1G") else { return };
@@ -183,8 +184,8 @@ fn nodes_that_slurm_loses_are_named() {
     let load: Vec<&str> =
         load.into_iter().chain(["--warmup", "300ms", "--connections", "4", "--duration", "60s"]).collect();
 
-    // Kills the daemon that started the steps on one node, which continue without it, and the process that holds the
-    // steps on another node.
+    // Kills slurmd on node n1, which started the steps there; they continue without it. Then kills slurmstepd on node
+    // n2, without which the steps there end.
     let slurmd = slurm.daemon("n1");
     let (run, output) = slurm.run(2, &load, |hosts| {
         ["n1", "n2"].iter().for_each(|node| drop(hosts.await_agents(node, 2)));
@@ -198,7 +199,7 @@ fn nodes_that_slurm_loses_are_named() {
     assert_eq!(names_of_loads(&run), ["n1"], "{text}");
     ["n1", "n2"].iter().for_each(|node| slurm.hosts.await_no_agents(node));
 
-    // When Slurm assigns the nodes again, it needs this daemon to start steps.
+    // Slurm needs slurmd on n1 to start steps when it assigns the nodes again.
     slurm.start_daemon("n1");
     slurm.await_idle(2);
     kill(&[slurm.daemon("n2")]);
@@ -210,8 +211,8 @@ fn nodes_that_slurm_loses_are_named() {
     ["n1", "n2"].iter().for_each(|node| slurm.hosts.await_no_agents(node));
 }
 
-/// In this test, nobody reads the agent's output. The agent must end when its conductor has ended, even if it could
-/// never send its hello.
+/// No process reads this agent's output, so the agent may be unable to send even its hello. It must still end when its
+/// conductor has ended.
 #[test]
 fn an_agent_behind_a_full_pipe_ends() {
     const PIPE: usize = 64 << 10;
@@ -224,7 +225,7 @@ fn an_agent_behind_a_full_pipe_ends() {
         detailed: true,
         fine: false,
     });
-    // The second pipe has room for the agent's hello and a few ticks.
+    // The first pipe is full. The second has room for the agent's hello and a few reports of progress.
     std::thread::scope(|scope| {
         for room in [0, 1000] {
             let task = task.as_ref().unwrap();
@@ -233,8 +234,8 @@ fn an_agent_behind_a_full_pipe_ends() {
     });
 }
 
-/// Starts an agent, with or without a task, whose standard output already contains `full` bytes and is not read. Checks
-/// that the agent ends when its input ends.
+/// Starts an agent whose standard output already contains `full` bytes and is not read. Sends it a task if `tasked` is
+/// true. Checks that it ends when its input ends.
 fn ends_behind_a_full_pipe(task: &str, full: usize, tasked: bool) {
     let (reads, mut writes) = std::io::pipe().unwrap();
     writes.write_all(&vec![b'x'; full]).unwrap();

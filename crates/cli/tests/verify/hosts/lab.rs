@@ -1,18 +1,18 @@
-//! Experiments on given hosts: the experiment's server runs on one host, and its clients run on the other hosts. Values
-//! that only a testbed can count must be missing here.
+//! Tests of experiments on given hosts: the experiment's server runs on one host, and its clients run on the others.
+//! Values that only a testbed can count must be missing.
 
 use serde_json::Value;
 use testkit::{SshHosts, binary, num};
 
 use crate::hosts::nginx_hosts::{names, notes, said};
 
-/// Makes hosts without a server, because the experiment starts its own.
+/// Makes hosts without nginx, because the experiment starts its own server.
 fn hosts(test: &str) -> Option<SshHosts> {
     SshHosts::make(test, binary!(), "switch:1G", &["conductor", "server", "a", "b"])
 }
 
-/// Runs `lab NAME --quick` with these parameters. The server is on the host `server`, and the clients are on the hosts
-/// `a` and `b`.
+/// Runs `lab NAME --quick` with these parameters. The server runs on the host `server`, and the clients run on the
+/// hosts `a` and `b`. Returns the run and the output.
 fn played(hosts: &SshHosts, name: &str, set: &[&str]) -> (Value, String) {
     let (engine, own) = (hosts.engine(), binary!().to_str().unwrap());
     let mut args = vec!["lab", name, "--quick", "--server-host", "server", "--client-hosts", "a,b", "--via", &engine];
@@ -44,8 +44,8 @@ fn request_rate_on_hosts_counts_at_both_ends_and_names_missing_counts() {
         assert_eq!(names(&trial["host_loads"], "host"), ["a", "b"], "{text}");
         let counts = &trial["results"];
         let (sent, kernel) = (num(&counts["syns_generator"]), num(&counts["syns_kernel"]));
-        // The timeout T is shorter than the kernel's first retransmission, so each SYN is sent once. If the queue is
-        // full when a handshake ends, the kernel counts the drop twice.
+        // The timeout of a connect is shorter than the kernel's first retransmission, so each SYN is sent once. Some
+        // are counted twice: the kernel counts another drop if the queue is full when a handshake ends.
         assert!(sent > 0.0 && (kernel - sent).abs() <= 0.05 * sent + 5.0, "{sent} sent, {kernel} arrived\n{text}");
         assert!(counts["syns_filter"].is_null(), "nobody filtered: {counts}");
     }
@@ -65,7 +65,7 @@ fn adding_clients_on_hosts_uses_a_host_per_client_without_the_wire() {
     for trial in trials {
         assert!(num(&trial["completed"]) > 0.0, "{text}");
         assert_eq!(trial["server"]["host"], "server");
-        // The server's own counts arrive in its report line.
+        // The server reports these counts of its own.
         let served = &trial["server"]["counters"]["record.cache_hits"];
         assert!(num(served) > 0.0, "{served} {:?}", notes(trial));
         assert!(trial["results"]["wire_use"].is_null(), "{}", trial["results"]);

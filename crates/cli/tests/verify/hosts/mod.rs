@@ -1,5 +1,6 @@
-//! Generators, the server and its counters on other hosts, each with a real sshd.
-#![allow(clippy::unwrap_used, clippy::panic)] // helpers of tests, too
+//! Tests in which the generators and the server run on other hosts, where their counters are also read. A real sshd
+//! runs on each host.
+#![allow(clippy::unwrap_used, clippy::panic)] // The lint allows unwrap in tests, but not in helpers of tests.
 
 mod containers;
 mod faults;
@@ -21,7 +22,7 @@ fn idle_connections_are_held_by_all_hosts_of_clients() {
     let engine = hosts.engine();
     let more = ["--connections", "2", "--duration", "3s", "--warmup", "300ms", "--cold", "101"];
     let (run, output) = hosts.run("conductor", &args("load", &nginx.url, &engine, &more), |hosts| {
-        // Each host has an observer, a process that holds its idle connections, and a generator.
+        // Three agents run on each host: an observer, one that holds the idle connections, and a generator.
         ["a", "b"].iter().for_each(|host| drop(hosts.await_agents(host, 3)));
     });
     let (text, trial) = (said(&output), &run["trials"][0]);
@@ -31,7 +32,7 @@ fn idle_connections_are_held_by_all_hosts_of_clients() {
     ["a", "b", "server"].iter().for_each(|host| hosts.await_no_agents(host));
 }
 
-/// The test request comes from the client host. The conductor itself cannot reach the server.
+/// The client host sends the test request. The conductor itself cannot reach the server.
 #[test]
 fn the_machine_that_conducts_need_not_reach_the_server() {
     let Some((hosts, nginx, _alone)) = nginx_hosts("a_conductor_without_a_route", "switch:1G") else { return };
@@ -52,7 +53,7 @@ fn the_machine_that_conducts_need_not_reach_the_server() {
     hosts.await_no_agents("a");
 }
 
-/// The client host has its own /etc/hosts, and only this file has the server's name.
+/// The client host has an /etc/hosts of its own. Only this file contains the server's name.
 #[test]
 fn the_name_of_the_server_is_looked_up_on_the_client_host() {
     if !has("a name that only the client host knows", "unshare") {
@@ -76,7 +77,7 @@ fn the_name_of_the_server_is_looked_up_on_the_client_host() {
     assert!(there.contains("\"completed\"") && !there.contains("cannot be found"), "{there}");
 }
 
-/// If there are more than ten logins at the same time, sshd refuses some of them.
+/// If more than ten logins are in progress at the same time, sshd refuses some of them.
 #[test]
 fn twelve_hosts_behind_one_sshd_are_connected_a_few_at_a_time() {
     let Some((hosts, nginx, _alone)) = nginx_hosts("twelve_hosts_behind_one_sshd", "switch:1G") else { return };
@@ -91,7 +92,7 @@ fn twelve_hosts_behind_one_sshd_are_connected_a_few_at_a_time() {
     hosts.await_no_agents("a");
 }
 
-/// sshd allows ten sessions per connection.
+/// sshd allows ten sessions per connection, and each host gets twelve agents.
 #[test]
 fn a_host_takes_more_agents_than_one_connection_has_sessions() {
     let Some((hosts, nginx, _alone)) = nginx_hosts("a_host_takes_more_agents", "switch:1G") else { return };
@@ -99,7 +100,7 @@ fn a_host_takes_more_agents_than_one_connection_has_sessions() {
     let more = ["--agents-per-host", "12", "--connections", "48", "--duration", "3s", "--warmup", "300ms"];
     let mut connections = Vec::new();
     let (run, output) = hosts.run("conductor", &args("load", &nginx.url, &engine, &more), |hosts| {
-        // The number includes the observers.
+        // An observer on each host is the thirteenth agent.
         ["a", "b"].iter().for_each(|host| drop(hosts.await_agents(host, 13)));
         connections = ["a", "b", "server"].map(|host| hosts.sessions(host).len()).to_vec();
     });
@@ -125,8 +126,8 @@ fn windows_are_scheduled_ahead_of_a_long_network_delay() {
     assert!(num(&apart["clock_us"]) >= 50_000.0, "half of a way there and back of 100 ms: {apart}");
     let loads = trial["host_loads"].as_array().unwrap();
     assert_eq!(loads.len(), 2);
-    // If agents started when a message arrives, their hosts would differ by half a round trip. With compared clocks,
-    // hosts differ only by the error of the comparison.
+    // If each host started on arrival of a message, the starts would differ by up to half a round trip. Because
+    // loadline compares the clocks, the starts differ only by the error of this comparison.
     assert!(loads.iter().all(|load| num(&load["clock_us"]).abs() < 25_000.0), "{loads:?}");
     assert!(num(&trial["latency_us"]["p50"]) >= 100_000.0, "{}", trial["latency_us"]);
 }
@@ -187,7 +188,7 @@ fn nodes_of_a_slurm_allocation_load_one_server_and_one_that_is_lost_is_named() {
     assert_eq!(nginx.logged(completed), completed, "{text}");
     assert_eq!(run["trials"][0]["server"]["host"], "server");
 
-    // In the paper, S-Clients run on four machines.
+    // As in the paper, S-Clients run on four machines.
     let (run, output) = slurm.run(4, &with(&["--s-clients", "40", "--duration", "1s"]), |_| {});
     let text = said(&output);
     completed += total(&run, "completed");
@@ -224,7 +225,7 @@ fn nodes_of_a_slurm_allocation_load_one_server_and_one_that_is_lost_is_named() {
     names[2..].iter().for_each(|node| slurm.hosts.await_no_agents(node));
 }
 
-/// Like an empty container, the host has only the program and its libraries: no shell, no /proc, nothing else.
+/// Like an empty container, this host has only the program and its libraries. It has no shell and no /proc.
 #[test]
 fn a_host_without_a_shell_needs_only_the_program_s_path() {
     let test = "a_place_without_a_shell";
@@ -254,7 +255,7 @@ fn a_host_without_a_shell_needs_only_the_program_s_path() {
     let output = load(&["--agent-path", "/loadline"]);
     let run: Value = serde_json::from_slice(&output.stdout).unwrap_or_else(|e| panic!("{e}: {}", said(&output)));
     assert!(total(&run, "completed") > 0 && names_of_loads(&run) == [host]);
-    // A file that exists only on this host is sent together with the task.
+    // The file to be sent exists only on the conductor's host. It must reach the other host together with the task.
     let mut serve = Command::new(binary!());
     serve.args(["serve", "echo"]);
     let (file, echo) = (tempfile::NamedTempFile::new().unwrap(), testkit::served(serve));

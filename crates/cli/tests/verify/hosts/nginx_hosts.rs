@@ -1,4 +1,4 @@
-//! The hosts of [`testkit::nginx_hosts`], with the program that is tested.
+//! Wraps [`testkit::nginx_hosts`], with the loadline program that is tested.
 
 use std::sync::MutexGuard;
 

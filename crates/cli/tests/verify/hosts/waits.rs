@@ -1,4 +1,4 @@
-//! A lock of a server on another host: the observer there samples the server's threads.
+//! Test with a lock in a server on another host. The observer on that host samples the server's threads.
 
 use std::process::Stdio;
 

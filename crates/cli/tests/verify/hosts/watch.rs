@@ -1,4 +1,4 @@
-//! Commands on servers of other hosts: `watch`, and `compare` of two running servers.
+//! Tests of commands on running servers on other hosts: `watch`, and `compare` of two servers.
 
 use std::process::Stdio;
 
@@ -7,7 +7,7 @@ use testkit::{ChildProcess, binary, eventually, kill, num};
 
 use crate::hosts::nginx_hosts::{incidents, names, nginx_hosts, said};
 
-/// Returns the arguments of `watch` on the server's host, without those that name the server.
+/// Returns the arguments of `watch` for the host `server`, without those that say which process is the server.
 fn watch<'a>(engine: &'a str, more: &[&'a str]) -> Vec<&'a str> {
     let own = binary!().to_str().unwrap();
     [&["watch", "--server-host", "server", "--via", engine, "--agent-path", own, "--interval", "100ms"], more].concat()
@@ -21,7 +21,7 @@ fn samples(run: &Value) -> usize {
 fn a_server_on_another_host_is_watched_until_its_observer_is_lost() {
     let Some((hosts, nginx, _alone)) = nginx_hosts("watch_on_another_host", "switch:1G") else { return };
     let engine = hosts.engine();
-    // The load is external: it comes from a host that is not part of this run.
+    // The load is external: a host that is not part of this run generates it.
     let mut load = hosts.inside("a", binary!());
     load.args(["load", &nginx.url, "--duration", "120s", "--rate", "300", "--json"]);
     let _load = ChildProcess::start(load.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null()));
@@ -33,7 +33,7 @@ fn a_server_on_another_host_is_watched_until_its_observer_is_lost() {
     assert!(num(&server["counters"]["process.cpu"]) > 0.0, "{:#}", server["counters"]);
     assert!(server["processes"].to_string().contains("nginx:") && samples(&run) > 10, "{}", server["processes"]);
 
-    // The watch has no end of its own. The test ends it by killing the observer.
+    // This watch has no time limit. The test ends it by killing the observer.
     let pid = hosts.processes("server", |line| line.starts_with(b"nginx: master"))[0].to_string();
     let kept = hosts.path("out/run.json");
     std::fs::remove_dir_all(hosts.path("out")).unwrap();
@@ -69,7 +69,7 @@ fn servers_on_another_host_are_compared() {
         found["verdict"].is_string() && found["comparisons"].as_array().is_some_and(|all| !all.is_empty()),
         "{found}"
     );
-    // These values were read on the server's own host.
+    // Figures such as the CPU time are known only if they were read on the host of the servers.
     let figures = names(&found["comparisons"], "figure");
     assert!(figures.iter().any(|figure| figure == "server CPU per request"), "{figures:?}");
     ["a", "b", "server"].iter().for_each(|host| hosts.await_no_agents(host));

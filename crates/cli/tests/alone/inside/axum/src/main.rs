@@ -1,4 +1,5 @@
-//! An axum server in which a handler holds a mutex of std while it sleeps. The program's argument is its port.
+//! An axum server whose handler holds a standard mutex (`std::sync::Mutex`) while it sleeps. The program's argument is
+//! the port.
 use std::sync::Mutex;
 use std::time::Duration;
 
