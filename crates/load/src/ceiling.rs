@@ -1,4 +1,5 @@
-//! Maximum rate of the generator itself: the same worker and protocol over the null driver, without a network.
+//! Measures the maximum rate of the generator itself. The same generator threads and protocol run with the null driver,
+//! which uses no network.
 
 use std::sync::mpsc::channel;
 use std::time::Duration;
@@ -8,20 +9,20 @@ use run::{AgentCommand, Intensity, Io, LoadPlan, Phase};
 
 use crate::LoadError;
 
-/// Maximum rate and CPU cost of the generator alone.
+/// Maximum rate and CPU cost of the generator without a server.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Ceiling {
-    /// Requests per second over all threads.
+    /// Requests per second of all threads together.
     pub rate: f64,
-    /// CPU microseconds that the generator needs per request, without the kernel's network stack.
+    /// CPU time that the generator needs per request, microseconds. The kernel's network stack is not included.
     pub cpu_us_per_request: f64,
 }
 
-/// Length of the measurement.
+/// Length of the measurement, and of the warm-up before it.
 const MEASURE: Duration = Duration::from_millis(200);
 const WARM_UP: Duration = Duration::from_millis(50);
 
-/// Measures the ceiling for the protocol and threads of a plan. Takes a quarter of a second.
+/// Measures the maximum rate with the protocol and the number of threads of a plan. This takes a quarter of a second.
 pub fn ceiling(plan: &LoadPlan) -> Result<Ceiling, LoadError> {
     let mut plan = LoadPlan { io: Io::Null, drain_s: 0.0, sources: Vec::new(), ..plan.clone() };
     plan.new_connections = false;
@@ -35,7 +36,7 @@ pub fn ceiling(plan: &LoadPlan) -> Result<Ceiling, LoadError> {
             }
             std::thread::sleep(length);
         }
-        // Closing the channel would stop the load, so the channel stays open until the drain is over.
+        // Closing the channel would stop the load, so this thread keeps the channel open during the drain.
         std::thread::sleep(MEASURE);
     };
     let conductor = std::thread::Builder::new()
@@ -51,7 +52,7 @@ pub fn ceiling(plan: &LoadPlan) -> Result<Ceiling, LoadError> {
     })
 }
 
-/// Builds one exchange for the null driver: the size of a request, and an answer that the session accepts.
+/// Returns the size of a request in bytes, and an answer that the session accepts, for the null driver.
 pub(crate) fn exchange(plan: &LoadPlan, client: &dyn AnyClient) -> (usize, Vec<u8>) {
     let mut sessions = client.sessions(1);
     let session = sessions.session(0);

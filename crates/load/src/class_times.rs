@@ -1,27 +1,29 @@
-//! Response times by request class, as exact as the buckets of a [`Hist`]. Recording a time uses few cache lines.
+//! Counts of response times for each class of requests, with the precision of a [`Hist`]. Recording a time touches few
+//! cache lines.
 //!
-//! At a hundred thousand requests per second, the counts of dozens of classes need a megabyte, but requests and answers
-//! already fill the cache. Each time is therefore added to a log, and all times in the log are counted when the log is
-//! full. The CPU can then fetch many counts that are not cached in parallel.
+//! The counts of dozens of classes need a megabyte, which does not stay in the CPU's caches at a hundred thousand
+//! requests per second. Each time is therefore first written to a log. When the log is full, all times in it are
+//! counted at once. The CPU can then fetch many counts from memory in parallel.
 
 use run::Hist;
 
-/// Number of times in the log: large enough that cache misses overlap, and small enough that counting is short.
+/// Number of times in the log. It is large enough that cache misses overlap, and small enough that counting takes
+/// little time at once.
 const LOG_LEN: usize = 128;
-/// Buckets per power of two. The range below the first power of two has twice as many buckets.
+/// Number of buckets per power of two. The range below the first power of two has twice as many.
 const BUCKETS_PER_OCTAVE: usize = 1 << OCTAVE_BITS;
 const OCTAVE_BITS: u32 = 10;
-/// Number of buckets of a class. The last bucket counts times beyond the range of a [`Hist`].
+/// Number of buckets of a class. The last bucket counts times above the range of a [`Hist`].
 const BUCKETS: usize = bucket(Hist::HIGHEST_NS) + 2;
 const OVERFLOW_BUCKET: usize = BUCKETS - 1;
 
-/// Returns the bucket in which a [`Hist`] with three digits counts a time.
+/// Returns the index of the bucket in which a [`Hist`] with three significant digits counts a time.
 const fn bucket(ns: u64) -> usize {
     let shift = (u64::BITS - 1 - OCTAVE_BITS).saturating_sub((ns | 1).leading_zeros());
     ((shift as usize) << OCTAVE_BITS) + (ns >> shift) as usize
 }
 
-/// Returns a time that belongs to a bucket, nanoseconds.
+/// Returns a time that falls into a bucket, nanoseconds.
 fn time_of(bucket: usize) -> u64 {
     match (bucket >> OCTAVE_BITS).saturating_sub(1) {
         _ if bucket == OVERFLOW_BUCKET => u64::MAX,
@@ -30,34 +32,35 @@ fn time_of(bucket: usize) -> u64 {
     }
 }
 
-/// Rounds a time down to a thousandth of it, so that the number of different values is limited.
+/// Rounds a time down, by at most a thousandth of it. This limits the number of different times that are stored.
 pub(crate) fn rounded(ns: u64) -> u64 {
     time_of(bucket(ns.clamp(1, Hist::HIGHEST_NS)))
 }
 
-/// Response time counts of all classes; see the module documentation.
+/// Counts of response times for all classes (see the module documentation).
 #[derive(Debug)]
 pub(crate) struct ClassTimes {
-    /// Counts by class and bucket.
+    /// Counts of all classes. The buckets of a class are adjacent.
     counts: Box<[u32]>,
-    /// Indexes of counts that overflowed, one entry per overflow.
+    /// Indexes of counts that have overflowed. An index is listed once for each overflow.
     full: Vec<u32>,
-    /// Class and time of each request that is not counted yet.
+    /// Class and response time of each request that is not yet counted.
     log: Box<[(u32, u64)]>,
     logged: usize,
-    /// True once anything was counted.
+    /// True if any time has been counted since the last clear.
     used: bool,
 }
 
 impl ClassTimes {
-    /// Creates counts for `classes` classes and touches all their memory.
+    /// Creates the counts for `classes` classes, and writes to all of their memory, so that no page fault happens
+    /// later.
     pub(crate) fn new(classes: usize) -> Self {
         let (mut counts, log) = (Vec::new(), vec![(0, 0); if classes > 0 { LOG_LEN } else { 0 }]);
         counts.resize(classes * BUCKETS, 0);
         Self { counts: counts.into(), full: Vec::new(), log: log.into(), logged: 0, used: false }
     }
 
-    /// Clears all counts. The memory of unused counts stays untouched.
+    /// Sets all counts to 0. If no time has been counted, the memory stays untouched.
     pub(crate) fn clear(&mut self) {
         self.flush();
         if std::mem::take(&mut self.used) {
@@ -66,7 +69,7 @@ impl ClassTimes {
         }
     }
 
-    /// Counts a response time of a class.
+    /// Records a response time for a class.
     #[inline]
     pub(crate) fn record(&mut self, class: u16, ns: u64) {
         if let Some(line) = self.log.get_mut(self.logged) {
@@ -85,7 +88,7 @@ impl ClassTimes {
             let at = class as usize * BUCKETS + bucket;
             let Some(count) = self.counts.get_mut(at) else { continue };
             if *count == u32::MAX {
-                // This happens once in four billion requests of one class in one bucket.
+                // A count overflows once in four billion requests of the same class and bucket.
                 self.full.push(at as u32);
                 *count = 0;
             }
@@ -132,7 +135,7 @@ mod tests {
                 times.clear();
             }
         }
-        // An unknown class is not counted.
+        // A time for an unknown class is not counted.
         times.record(3, 5);
         let found = times.hists();
         for (found, expected) in found.iter().zip(&expected) {

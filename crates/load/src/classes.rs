@@ -1,11 +1,11 @@
-//! Counts for each class of a mix of requests. The counts are empty if the plan has only one class.
+//! Counts and times for each class of a mix of requests. Nothing is recorded if the plan has only one class.
 
 use proto::{Done, Outcome};
 use run::{ClassPart, ClassTally, UnansweredTimes};
 
 use crate::class_times::{ClassTimes, rounded};
 
-/// Records of all classes. Data that is used for each request is stored close together.
+/// Counts and times of all classes. Data that each request needs is close together in memory.
 #[derive(Debug)]
 pub(crate) struct Classes {
     counts: Box<[ClassTally]>,
@@ -17,7 +17,7 @@ pub(crate) struct Classes {
 }
 
 impl Classes {
-    /// Creates records for `classes` classes. A single class needs no records.
+    /// Creates the records for `classes` classes. If there is only one class, the records are empty.
     pub(crate) fn new(classes: usize) -> Self {
         let classes = if classes > 1 { classes } else { 0 };
         let counts: Box<[ClassTally]> = vec![ClassTally::default(); classes].into();
@@ -25,12 +25,12 @@ impl Classes {
         Self { begin: counts.clone(), counts, times: ClassTimes::new(classes), unanswered, end: None }
     }
 
-    /// Returns true if no classes are recorded.
+    /// Returns true if no classes are recorded, because there is only one.
     pub(crate) fn is_empty(&self) -> bool {
         self.counts.is_empty()
     }
 
-    /// Opens the measured window.
+    /// Begins the measured window.
     pub(crate) fn open(&mut self) {
         self.begin.copy_from_slice(&self.counts);
         self.end = None;
@@ -44,17 +44,17 @@ impl Classes {
         self.counts.get_mut(usize::from(class)).into_iter().for_each(|counts| counts.begun += 1);
     }
 
-    /// Counts a request that failed with its connection.
+    /// Counts a request that failed because its connection failed.
     pub(crate) fn failed(&mut self, class: u16) {
         self.counts.get_mut(usize::from(class)).into_iter().for_each(|counts| counts.failed += 1);
     }
 
-    /// Returns the times of unanswered requests of a class, if classes are recorded.
+    /// Returns the waiting times of a class's unanswered requests, or `None` if no classes are recorded.
     pub(crate) fn unanswered(&mut self, class: u16) -> Option<&mut UnansweredTimes> {
         self.unanswered.get_mut(usize::from(class))
     }
 
-    /// Counts a request that ended, with its response time if measured.
+    /// Counts a request that ended. `response_ns` is its response time if it was measured.
     #[inline]
     pub(crate) fn ended(&mut self, class: u16, done: &Done, response_ns: Option<u64>) {
         let Some(counts) = self.counts.get_mut(usize::from(class)) else { return };
@@ -74,7 +74,7 @@ impl Classes {
         response_ns.into_iter().for_each(|ns| self.times.record(class, ns));
     }
 
-    /// Closes the measured window.
+    /// Ends the measured window.
     pub(crate) fn close(&mut self) {
         self.end = Some(self.counts.clone());
     }

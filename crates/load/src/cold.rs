@@ -1,9 +1,10 @@
-//! The client that adds idle connections, as in the paper of Banga, Mogul and Druschel (USENIX 1999). The client opens
-//! connections at a given pace and keeps them idle, or slowly sends single bytes of a request that never ends.
+//! The client that adds idle connections ("cold" connections), as in the paper of Banga, Mogul and Druschel (USENIX
+//! 1999). It opens connections at a given rate. Then it keeps them idle, or slowly sends single bytes of a request that
+//! never ends.
 //!
-//! The client watches every connection, and counts a connection that the server closes as lost. If a connection counts
-//! as held, it was open during the whole time. The client uses one thread. If a load needs more descriptors than one
-//! process has, the conductor divides it among several processes.
+//! The client watches every connection, and counts each connection that the server closes as lost. A connection that
+//! counts as held and not as lost was therefore open during the whole time. The client uses one thread. If one process
+//! has too few descriptors for a load, the conductor divides the connections among several processes.
 
 use std::net::{IpAddr, SocketAddr};
 use std::os::fd::OwnedFd;
@@ -16,11 +17,11 @@ use sys::{Errno, clock, limits, socket};
 
 use crate::{LoadError, share};
 
-/// Maximum interval between two checks for commands.
+/// Maximum interval between two checks for commands of the conductor.
 const COMMAND_POLL_NS: u64 = 20_000_000;
 /// Timeout after which a connect counts as failed.
 const CONNECT_TIMEOUT_NS: u64 = 10_000_000_000;
-/// Beginning of a request whose head never ends; it is sent byte by byte.
+/// Beginning of a request whose head never ends. It is sent byte by byte.
 const ENDLESS_REQUEST: &[u8] = b"GET / HTTP/1.1\r\nHost: cold\r\nX: ";
 
 struct ColdConnection {
@@ -41,8 +42,8 @@ struct ColdClient<'a> {
     refused: Option<Errno>,
 }
 
-/// Opens the connections, and reports ready when each of them is established or has failed. Holds the connections until
-/// the conductor ends or sends a stop, then returns the counts.
+/// Opens the connections, and sends `Ready` to the conductor when each of them is established or has failed. Holds the
+/// connections until the conductor ends or sends `Stop`. Then returns the counts.
 pub fn hold(
     plan: &ColdPlan,
     addr: &Address,
@@ -88,7 +89,7 @@ fn advice(why: Errno) -> &'static str {
     }
 }
 
-/// Returns true if the conductor asked to stop.
+/// Returns true if the conductor has sent `Stop` or has ended.
 fn stop(commands: &Receiver<AgentCommand>) -> bool {
     loop {
         match commands.try_recv() {
@@ -100,8 +101,8 @@ fn stop(commands: &Receiver<AgentCommand>) -> bool {
 }
 
 impl ColdClient<'_> {
-    /// Starts connects at the planned pace and waits for the last one. Returns false if the conductor stops the wait
-    /// early.
+    /// Starts connects at the planned rate, and waits until each has succeeded or failed. Returns false if the
+    /// conductor ends the wait early.
     fn open_all(&mut self, commands: &Receiver<AgentCommand>) -> sys::Result<bool> {
         let begin = clock::monotonic_ns();
         let gap_ns = 1e9 / self.plan.rate;
@@ -150,7 +151,7 @@ impl ColdClient<'_> {
         Ok(fd)
     }
 
-    /// Counts all connects that are not established yet as failed.
+    /// Counts as failed all connects that are not yet established.
     fn give_up(&mut self) {
         for place in &mut self.list {
             if place.as_ref().is_some_and(|cold| !cold.up) {
@@ -161,7 +162,7 @@ impl ColdClient<'_> {
         }
     }
 
-    /// Handles connection events for up to `wait_ns`.
+    /// Waits up to `wait_ns` for events of connections, and handles them.
     fn watch(&mut self, wait_ns: u64) -> sys::Result<()> {
         self.epoll.wait(&mut self.events, Some(wait_ns))?;
         for at in 0..self.events.len() {
@@ -201,7 +202,7 @@ impl ColdClient<'_> {
         self.watch(0)
     }
 
-    /// Sends one byte on each connection.
+    /// Sends one byte on each open connection.
     fn trickle(&mut self) {
         for cold in self.list.iter_mut().flatten() {
             let byte = ENDLESS_REQUEST.get(cold.sent as usize).copied().unwrap_or(b'x');
@@ -220,7 +221,8 @@ mod tests {
     use std::net::{TcpListener, TcpStream};
     use std::sync::mpsc::channel;
 
-    /// Holds 50 connections; `server` gets them after they are accepted. Returns the counts.
+    /// Holds the connections of a plan. `server` gets the connections that the server accepted, and returns those that
+    /// stay open. Returns the counts.
     fn held(plan: ColdPlan, server: impl FnOnce(Vec<TcpStream>) -> Vec<TcpStream>) -> ColdPart {
         let listener = TcpListener::bind("127.0.0.1:0").unwrap();
         let addr = listener.local_addr().unwrap();
@@ -264,7 +266,7 @@ mod tests {
         let plan = ColdPlan { connections: 20, rate: 5000.0, trickle_ms: 10.0, sources, ..ColdPlan::default() };
         let part = held(plan, |mut streams| {
             assert!(streams.iter().any(|s| s.peer_addr().unwrap().ip().to_string() == "127.0.0.6"));
-            // Reading two bytes from each connection shows that both were sent.
+            // Two bytes can be read from each connection, so both were sent.
             streams.iter_mut().for_each(|stream| stream.read_exact(&mut [0; 2]).unwrap());
             streams.split_off(7)
         });

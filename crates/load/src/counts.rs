@@ -1,11 +1,12 @@
-//! Counts of a shard as plain numbers, converted once at the end to a [`run::Tally`].
+//! Counts of a shard (generator thread) as plain numbers. At the end, they are converted once to a [`run::Tally`].
 
 use run::{ErrorKind, STATUS_CLASSES, Tally};
 
 use crate::early_races::EarlyRaces;
 use crate::status_counts::StatusCounts;
 
-/// Counts of a shard. One copy grows all the time; the measured window is the difference between two copies.
+/// Counts of a shard. They grow during the whole load. The counts of the measured window are the difference of two
+/// copies.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Counts {
     pub(crate) attempted: u64,
@@ -50,8 +51,8 @@ impl Counts {
         self.errors[kind as usize] += n;
     }
 
-    /// Turns early races into failures: their requests got no answer. Those that were sent again then count as further
-    /// requests, each with its own result.
+    /// Turns early keep-alive races into failures, because their requests got no answer. Requests that were sent again
+    /// then count as further requests, each with its own result.
     pub(crate) fn early_races_are_failures(mut self) -> Self {
         let early = std::mem::take(&mut self.early_races);
         self.keep_alive_races -= early.connections;
@@ -63,7 +64,8 @@ impl Counts {
         self
     }
 
-    /// Counts a connection that the server ended with requests on it, after this number of answers.
+    /// Counts a connection that the server ended while requests waited on it. Before, the server had sent `answers`
+    /// answers on it.
     pub(crate) fn lost_after(&mut self, answers: u64) {
         self.lost_connections += 1;
         self.answers_before_loss += answers;
@@ -76,7 +78,7 @@ impl Counts {
         self.errors.iter().sum()
     }
 
-    /// Returns the counts since an earlier copy.
+    /// Returns the growth of the counts since an earlier copy.
     pub(crate) fn since(&self, earlier: &Self) -> Self {
         Self {
             attempted: self.attempted - earlier.attempted,
@@ -116,7 +118,7 @@ impl Counts {
         }
     }
 
-    /// Converts to the type that a run stores.
+    /// Converts the counts to the type that a run stores.
     pub(crate) fn tally(&self) -> Tally {
         let mut tally = Tally {
             attempted: self.attempted,

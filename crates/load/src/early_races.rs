@@ -1,20 +1,21 @@
-//! Ends of connections that look like keep-alive races, before the server has closed any connection without a request.
+//! Counts of early keep-alive races: connections that end as in a race before the server has closed any connection
+//! without a request.
 //!
-//! A server with a short keep-alive timeout closes idle connections, and only now and then closes one just as a request
-//! is sent. If a server closes no connection without a request in the whole trial, these ends are failures.
+//! A server with a short keep-alive timeout closes idle connections, and only rarely closes one just when a request is
+//! sent. If a server closes no connection without a request in the whole trial, early races are failures.
 
-/// Counts of the early races of a shard, all of which are in the counts of keep-alive races, too.
+/// Counts of the early races of a shard (generator thread). All of them also count as keep-alive races.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct EarlyRaces {
     pub(crate) connections: u64,
-    /// Number of requests of early races that were sent again.
+    /// Number of requests that were sent again after early races.
     pub(crate) resent: u64,
-    /// Number of requests of early races that were not sent again.
+    /// Number of requests that failed in early races, because they could not be sent again.
     pub(crate) failed: u64,
 }
 
 impl EarlyRaces {
-    /// Returns the counts since an earlier copy.
+    /// Returns the growth of the counts since an earlier copy.
     pub(crate) fn since(self, earlier: Self) -> Self {
         Self {
             connections: self.connections - earlier.connections,

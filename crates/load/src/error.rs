@@ -8,7 +8,7 @@ pub enum LoadError {
     /// The plan is invalid.
     #[error(transparent)]
     Plan(#[from] run::PlanError),
-    /// The protocol's part of the plan cannot be prepared.
+    /// The part of the plan for the protocol cannot be prepared.
     #[error(transparent)]
     Protocol(#[from] proto::ProtoError),
     /// The requested driver cannot be used on this host.
@@ -21,13 +21,13 @@ pub enum LoadError {
         /// Error of the kernel.
         errno: Errno,
     },
-    /// The driver supports only whole plans, not shares of threads.
+    /// The driver can only run a whole plan, and no parts of it in threads.
     #[error("the driver {0} has no network to make this load on; use --io epoll")]
     NoShards(&'static str),
-    /// A system call that the generator needs failed.
+    /// A system call failed that the generator needs.
     #[error("{what} failed: {errno}; {advice}")]
     System {
-        /// Action that the system call was needed for.
+        /// Action for which the system call was needed.
         what: &'static str,
         /// Error of the kernel.
         errno: Errno,
@@ -37,12 +37,12 @@ pub enum LoadError {
     /// A thread or process could not be started.
     #[error("{what} failed: {why}")]
     NoThread {
-        /// Action for which it was needed.
+        /// Action for which the thread or process was needed.
         what: &'static str,
-        /// Reason; if a limit was reached, with its value and the command that raises it.
+        /// Reason for the failure. If a limit was reached, the reason has its value and the command that raises it.
         why: String,
     },
-    /// The plan cannot run from the given local addresses.
+    /// The plan cannot use one of the given local addresses.
     #[error("source address {source_addr} cannot reach {target}: {why}")]
     Source {
         /// Local address that cannot be used.
@@ -52,7 +52,7 @@ pub enum LoadError {
         /// Reason why the local address cannot be used.
         why: &'static str,
     },
-    /// The handling process of a two-process S-Client ended without a result.
+    /// The handling process of two-process S-Clients ended without a result.
     #[error(
         "the handling process of a two-process S-Client ended without a result; see `dmesg` for a killed process, or run \
          in one process"

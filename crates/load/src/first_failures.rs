@@ -1,5 +1,5 @@
-//! First failure of each kind in a shard, with its reason. Only the first failure of each kind needs a reason, so later
-//! failures cost nothing.
+//! The first failure of each kind in a shard (generator thread), with its reason. Later failures of the same kind need
+//! no reason, so they take no time.
 
 use proto::Fault;
 use run::{ErrorKind, FailureKind, FirstFailure, MAX_FIRST_FAILURES};
@@ -7,7 +7,7 @@ use run::{ErrorKind, FailureKind, FirstFailure, MAX_FIRST_FAILURES};
 /// Maximum length of a reason, characters.
 const MAX_REASON_CHARS: usize = 160;
 
-/// Returns a reason of limited length.
+/// Returns a reason cut to the maximum length.
 fn bounded(reason: String) -> String {
     match reason.char_indices().nth(MAX_REASON_CHARS) {
         Some((end, _)) => format!("{}…", &reason[..end]),
@@ -15,15 +15,15 @@ fn bounded(reason: String) -> String {
     }
 }
 
-/// First failures, in the order in which they happened.
+/// First failures of each kind, in the order in which they happened.
 #[derive(Debug, Default)]
 pub(crate) struct FirstFailures {
     kept: Vec<FirstFailure>,
-    /// Status of the last refusal, if its reason was not stored yet.
+    /// Status of the last refused request, if a reason for this status is not yet stored.
     new_status: Option<u16>,
-    /// Reason why the last request failed alone, on a connection that went on.
+    /// Reason why the last request failed by itself, on a connection that continued.
     failed: Option<Fault>,
-    /// Statuses of the failures in `kept`.
+    /// Statuses for which `kept` has a failure.
     statuses: Vec<u16>,
 }
 
@@ -31,36 +31,37 @@ impl FirstFailures {
     /// Records an answer with an unexpected status.
     #[inline]
     pub(crate) fn refused(&mut self, status: u16) {
-        // The session keeps only the words of its last refusal.
+        // The session keeps the words of its last refusal only.
         let is_new = !self.statuses.contains(&status) && self.statuses.len() < MAX_FIRST_FAILURES;
         self.new_status = is_new.then_some(status);
     }
 
-    /// Records a request that failed alone: its stream was reset, its body was wrong, or the server left it unprocessed.
+    /// Records a request that failed by itself: its stream was reset, its body was wrong, or the server did not process
+    /// it.
     pub(crate) fn failed(&mut self, fault: Fault) {
         self.failed = Some(fault);
     }
 
-    /// Returns the reason of the last request that failed alone; a second call returns nothing.
+    /// Returns why the last request failed by itself. Returns `None` if this was already returned.
     #[inline]
     pub(crate) fn take_failed(&mut self) -> Option<Fault> {
         self.failed.take()
     }
 
-    /// Returns the status for which a reason must be stored next.
+    /// Returns the status for which a reason must be stored now, or `None`. A second call returns `None`.
     #[inline]
     pub(crate) fn take_new_status(&mut self) -> Option<u16> {
         self.new_status.take()
     }
 
-    /// Stores the first refusal with this status.
+    /// Stores the first refusal with this status, and its reason.
     pub(crate) fn keep_status(&mut self, at_s: f64, status: u16, reason: String) {
         self.statuses.push(status);
         let name = if status == 0 { String::new() } else { run::status_name(status).into_owned() };
         self.kept.push(FirstFailure { kind: FailureKind::Status(name), at_s, reason: bounded(reason) });
     }
 
-    /// Stores the first failure of a kind, if a reason is known. `reason` is called only for a new kind.
+    /// Stores the first failure of a kind, if its reason is known. `reason` is called only if the kind is new.
     pub(crate) fn keep(&mut self, at_s: f64, kind: ErrorKind, reason: impl FnOnce() -> Option<String>) {
         let kind = FailureKind::Error(kind);
         let is_new = !self.kept.iter().any(|kept| kept.kind == kind);
@@ -69,7 +70,7 @@ impl FirstFailures {
         }
     }
 
-    /// Returns all failures that were stored.
+    /// Returns all stored failures.
     pub(crate) fn into_vec(self) -> Vec<FirstFailure> {
         self.kept
     }
@@ -88,8 +89,8 @@ mod tests {
                 first.keep_status(i as f64, status, format!("\"reason {i}\""));
             }
         }
-        // An answer with a known status follows in the same received bytes, so the session has the words of that later
-        // answer.
+        // A later answer, with a known status, follows in the same received bytes. The session then has the words of
+        // that answer.
         first.refused(429);
         first.refused(503);
         assert_eq!(first.take_new_status(), None);

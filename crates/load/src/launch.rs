@@ -1,5 +1,5 @@
-//! Runs a plan: prepares it, starts the shards (one per thread), forwards phases, reports progress, and merges the
-//! results.
+//! Runs a plan: prepares it, starts the shards (one per generator thread), forwards commands, reports progress, and
+//! merges the results.
 
 mod conduct;
 mod context;
@@ -23,7 +23,7 @@ use crate::shard::{LiveCounts, Orders};
 use crate::start_moment::StartMoment;
 use crate::{share, slots};
 
-/// Start condition of a load.
+/// Moment at which a load starts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Start {
     /// The threads start as soon as possible.
@@ -32,12 +32,12 @@ pub enum Start {
     OnCommand,
 }
 
-/// Runs the load of a plan against `addr` until the drain ends or the conductor stops it. A closed `control` channel
-/// means stop.
+/// Runs the load of a plan against `addr`, until the drain ends or the conductor stops the load. The load also stops
+/// when the `control` channel closes.
 ///
-/// The load starts in the warm-up phase, which lasts until a command starts the next phase. The load reports `Ready`
-/// once, when all memory is allocated and before it waits for its start. The load reports `Tick` ten times a second,
-/// and every other tick has details. Returns the result of the load.
+/// The load starts with the warm-up, which lasts until a command starts the next phase. The load sends `Ready` once,
+/// when all memory is allocated and before it waits for its start. It sends `Tick` ten times a second, and every other
+/// tick has details. At the beginning of the warm-up, ticks are more frequent. Returns the result of the load.
 pub fn run(
     plan: &LoadPlan,
     addr: impl Into<Address>,
@@ -48,8 +48,8 @@ pub fn run(
     make(plan, &addr.into(), start, control, report)
 }
 
-/// Does the work of [`run`] without a type parameter, so that all loops are compiled once in this crate and not again
-/// in each calling crate.
+/// Does the work of [`run`], but without a type parameter. The loops of all drivers are therefore compiled only once,
+/// in this crate, and not again in each calling crate.
 fn make(
     plan: &LoadPlan,
     addr: &Address,
@@ -66,7 +66,7 @@ fn make(
     if let Some(whole) = drivers::asked(plan.io).and_then(|row| row.whole) {
         return whole(&plan, report);
     }
-    // The null driver has no network and needs no handshake.
+    // The null driver has no network, so it needs no TLS and a simpler plan.
     let network = plan.io != run::Io::Null;
     let tls = plan.tls.clone().filter(|_| network);
     let plan = if network { plan } else { share::without_network(plan) };
@@ -120,7 +120,8 @@ fn with_client(
         common.begin.set(told_ns.max(clock::monotonic_ns()));
         Some(told_ns)
     };
-    // With a second process, the start time must be known now, because that process gets its task when it is created.
+    // A handling process gets its task, with the start time, when it is created. With such processes, the start time
+    // must therefore be known before the shards start.
     let known = if share::two_process(&common.plan) { Some(ready()) } else { None };
     let parts = match known {
         Some(None) => return Ok(LoadPart::default()),
@@ -146,8 +147,8 @@ fn with_client(
     Ok(part)
 }
 
-/// Starts all threads of a load. Each thread allocates its memory and waits for the start. The results arrive when the
-/// threads end.
+/// Starts all threads of a load, which then allocate their memory and wait for the start. Returns the channel on which
+/// each thread sends its result when it ends.
 fn shards(common: &Arc<LoadContext>, client: &dyn AnyClient) -> Result<Parts, LoadError> {
     let mut partners = partners(common, client)?.into_iter();
     let (done, parts) = channel();
@@ -162,12 +163,13 @@ fn shards(common: &Arc<LoadContext>, client: &dyn AnyClient) -> Result<Parts, Lo
             .map_err(|e| LoadError::no_thread("starting a generator thread", &e))?;
     }
     drop(warm);
-    // `recv` returns when each thread is ready or has failed; a failure is reported in the thread's result.
+    // `recv` returns when each thread has allocated its memory or has failed. A failure is reported in the thread's
+    // result.
     let _ = all_warm.recv();
     Ok(parts)
 }
 
-/// Waits for the start time. Returns `None` if the load is stopped before.
+/// Waits for the command with the start time, and returns this time. Returns `None` if the load is stopped first.
 fn wait_for_start(start: Start, control: &Receiver<AgentCommand>) -> Option<u64> {
     let now = clock::monotonic_ns();
     if start == Start::AtOnce {
@@ -182,7 +184,8 @@ fn wait_for_start(start: Start, control: &Receiver<AgentCommand>) -> Option<u64>
     }
 }
 
-/// Starts a thread that reads the published counts in each slot of an experiment, if the plan has slots.
+/// If the plan has slots (short periods of an experiment), starts a thread that reads the published counts in each
+/// slot.
 fn slot_watch(common: &Arc<LoadContext>) -> Result<Option<std::thread::JoinHandle<Vec<f64>>>, LoadError> {
     let Some(slots) = common.plan.slots else { return Ok(None) };
     let common = Arc::clone(common);
@@ -195,7 +198,7 @@ fn slot_watch(common: &Arc<LoadContext>) -> Result<Option<std::thread::JoinHandl
     started.map(Some).map_err(|e| LoadError::no_thread("starting the thread that watches slots", &e))
 }
 
-/// Raises the descriptor limit. Returns the limit, and notes on its consequences for the plan.
+/// Raises the limit on descriptors. Returns the limit, and notes about its consequences for the plan.
 fn raise_descriptor_limit(plan: &LoadPlan) -> (u64, Vec<String>) {
     let (soft, hard) = limits::descriptors();
     let limit = limits::raise_descriptors().unwrap_or(soft);
@@ -206,7 +209,7 @@ fn raise_descriptor_limit(plan: &LoadPlan) -> (u64, Vec<String>) {
     (limit, notes)
 }
 
-/// Runs one shard from its task to its result.
+/// Runs one shard in its own thread, from its task to its result.
 fn shard_thread(
     common: &LoadContext,
     client: &dyn AnyClient,
@@ -219,7 +222,7 @@ fn shard_thread(
     if task.capacity() == 0 {
         return Ok(LoadPart::default());
     }
-    // Timers that fire 50 µs late would look like errors of the start times.
+    // Timers that expire 50 µs late would look like errors of the start times of requests.
     let _ = limits::exact_timers();
     let theirs = &common.shows[plan.threads.max(1) as usize + i as usize];
     let shard = Shard {
@@ -236,8 +239,7 @@ fn shard_thread(
     drivers::run(common.driver, shard)
 }
 
-/// Starts the handling processes of two-process S-Clients, one per thread. Plans of any other kind have no such
-/// processes.
+/// Starts the handling processes of two-process S-Clients, one for each thread. Starts none for any other plan.
 fn partners(common: &LoadContext, client: &dyn AnyClient) -> Result<Vec<Partner>, LoadError> {
     let mut partners = Vec::new();
     if !share::two_process(&common.plan) {
@@ -251,7 +253,7 @@ fn partners(common: &LoadContext, client: &dyn AnyClient) -> Result<Vec<Partner>
     Ok(partners)
 }
 
-/// Builds the driver's parameters. To find its size, a session writes one request of each class.
+/// Returns the parameters of the driver. To find the size of a request, a session writes one request of each kind.
 fn setup(common: &LoadContext, task: &crate::core::Task, client: &dyn AnyClient) -> Setup {
     let trace = if common.plan.traceparent > 0.0 { Trace::new(1) } else { Trace::NONE };
     let written = written(client, trace);
@@ -265,14 +267,15 @@ fn setup(common: &LoadContext, task: &crate::core::Task, client: &dyn AnyClient)
         further: common.plan.addresses.clone(),
         sources: common.plan.sources.clone(),
         burst: written.map(|bytes| (depth, depth * bytes.max(1))),
-        // A single small write on a new connection is sent at once, with or without Nagle's algorithm.
+        // A single small write on a new connection is sent at once, with or without Nagle's algorithm (TCP_NODELAY).
         nodelay: !(single && one_request || common.addr.is_unix()),
         quick_ack: common.plan.quick_ack,
         receive_buffer: common.plan.receive_buffer,
     }
 }
 
-/// Returns the size of the longest request, if each request is sent in one write and nothing else is sent.
+/// Returns the size of the longest request, bytes. Returns `None` if a request needs several writes, or if a session
+/// sends anything besides requests.
 fn written(client: &dyn AnyClient, trace: Trace) -> Option<usize> {
     let mut sessions = client.sessions(1);
     let session = sessions.session(0);

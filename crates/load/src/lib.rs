@@ -1,7 +1,8 @@
-//! Generators of load: start times of requests ([`arrivals`]), ways to move bytes ([`drivers`]), and the results.
+//! Load generators: the start times of requests ([`arrivals`]), the drivers that send and receive bytes ([`drivers`]),
+//! and the results.
 //!
-//! [`run`] carries out a [`run::LoadPlan`] with one shard per thread. During a load, shards share nothing; at the end,
-//! their results are merged. Other crates choose the amount of load and interpret the results.
+//! [`run`] runs a [`run::LoadPlan`], with one shard per generator thread. During a load, shards share hardly any data.
+//! At the end, their results are merged. Other crates decide how much load to generate, and interpret the results.
 
 mod addresses;
 pub mod arrivals;

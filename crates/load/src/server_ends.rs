@@ -1,12 +1,12 @@
-//! Connections that the server ended, and the moment when it ended most of them.
+//! Connections that the server ended, and the moment at which it ended most of them.
 
 use run::EndsTogether;
 
-/// Maximum time between the ends of connections that count as simultaneous, nanoseconds. When a server exits, its
-/// connections end within milliseconds; its workers may exit some tens of milliseconds apart.
+/// Maximum time between ends of connections that count as simultaneous, nanoseconds. When a server exits, its
+/// connections end within milliseconds. But its workers may exit some tens of milliseconds apart.
 const TOGETHER_NS: u64 = 100_000_000;
 
-/// Ends of connections by the server.
+/// Connections that the server ended, grouped by moment.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct ServerEnds {
     all: u64,
@@ -14,20 +14,20 @@ pub(crate) struct ServerEnds {
     largest: Moment,
 }
 
-/// Connections that ended within [`TOGETHER_NS`].
+/// Connections that ended within [`TOGETHER_NS`] of the first of them.
 #[derive(Clone, Copy, Debug, Default)]
 struct Moment {
     begin_ns: u64,
     connections: u64,
-    /// Number of open connections when the first one ended.
+    /// Number of open connections when the first of them ended.
     open: u64,
-    /// Shortest and longest idle time of the connections that ended, nanoseconds.
+    /// Shortest and longest time for which one of these connections had been idle, nanoseconds.
     idle_ns: (u64, u64),
 }
 
 impl ServerEnds {
-    /// Adds one of `open` connections, which ended at `at_ns` since the start of the load, after the idle time
-    /// `idle_ns`.
+    /// Adds one of `open` connections. It ended at `at_ns`, nanoseconds since the start of the load, after it had been
+    /// idle for `idle_ns`.
     pub(crate) fn add(&mut self, at_ns: u64, idle_ns: u64, open: u64) {
         self.all += 1;
         let current = &mut self.current;
@@ -41,7 +41,7 @@ impl ServerEnds {
         }
     }
 
-    /// Returns the moment when most connections ended.
+    /// Returns the moment at which the most connections ended, or `None` if none ended.
     pub(crate) fn most(&self) -> Option<EndsTogether> {
         let Moment { begin_ns, connections, open, idle_ns } = self.largest;
         let seconds = |ns: u64| ns as f64 / 1e9;

@@ -10,36 +10,37 @@ use crate::core::{Core, Task};
 use crate::driver::{Driver, Ops as _};
 use crate::status_counts::PublishedStatusCounts;
 
-/// Maximum time for which the loop waits, and thus the maximum delay before it notices a new phase. Only an idle
+/// Maximum time for which the loop waits, nanoseconds. It limits the delay before a new phase is noticed. Only an idle
 /// generator waits for the whole time.
 pub(crate) const MAX_WAIT_NS: u64 = 2_000_000;
-/// Interval at which a shard publishes its counts.
+/// Interval at which a shard (generator thread) publishes its counts, nanoseconds.
 const PUBLISH_INTERVAL_NS: u64 = 5_000_000;
-/// Interval at which a shard publishes details for the live view, and adjusts the number of answers that it collects.
+/// Interval at which a shard publishes details for the live view, nanoseconds. At the same interval, it adjusts how
+/// many answers it collects.
 const DETAIL_INTERVAL_NS: u64 = 20_000_000;
-/// Interval at which a shard publishes its counts if an experiment reads them for its slots.
+/// Interval at which a shard publishes its counts if an experiment reads them in each of its slots, nanoseconds.
 const SLOT_PUBLISH_INTERVAL_NS: u64 = 200_000;
 
-/// Command to a shard. Shards read it in every pass; the conductor changes it a few times in a run.
+/// Command to a shard. Each shard reads it in every pass, and the conductor changes it a few times in a run.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) struct Order {
     pub(crate) phase: Phase,
-    /// Start of the current or next phase.
+    /// Time at which `phase` started, or at which the next phase starts.
     pub(crate) at_ns: u64,
     pub(crate) stop: bool,
-    /// Time at which the next command takes effect, if known.
+    /// Time at which the next command takes effect; `u64::MAX` if no command is known.
     pub(crate) next_ns: u64,
-    /// Factor by which the user changed the plan's rate.
+    /// Factor by which the user has changed the planned rate.
     pub(crate) factor: f64,
 }
 
-/// Command to all shards, in a cache line of its own. The first word contains the phase, the stop flag and the time
-/// when they apply. The second word contains the rate factor: the bits of a float minus the bits of 1.
+/// Command to all shards, in a cache line of its own. The first word has the phase, the stop flag, and the time at
+/// which the phase starts. The second word has the rate factor: the bits of a float, XORed with the bits of 1.
 #[derive(Debug, Default)]
 #[repr(align(128))]
 pub(crate) struct Orders(AtomicU64, AtomicU64);
 
-/// Valid factors by which the planned rate may be changed during a load.
+/// Range of the factors by which the planned rate may be changed during a load.
 const RATE_FACTORS: std::ops::RangeInclusive<f64> = 0.001..=1000.0;
 
 const STOP_BIT: u64 = 4;
@@ -47,13 +48,13 @@ const PHASE_MASK: u64 = 3;
 const PHASE_BITS: u32 = 3;
 
 impl Orders {
-    /// Commands every shard to enter `phase` at `at_ns`, so that all shards measure the same window. If `at_ns` is more
-    /// than [`MAX_WAIT_NS`] in the future, no shard reads the command too late.
+    /// Orders every shard to enter `phase` at `at_ns`, so that all shards measure the same window. If `at_ns` is more
+    /// than [`MAX_WAIT_NS`] in the future, every shard reads the order in time.
     pub(crate) fn enter(&self, phase: Phase, at_ns: u64) {
         self.0.store(at_ns << PHASE_BITS | phase as u64, Ordering::Release);
     }
 
-    /// Sets the factor on the plan's rate for every shard.
+    /// Sets, for every shard, the factor by which the planned rate is changed.
     pub(crate) fn rate(&self, factor: f64) {
         if factor.is_finite() {
             let factor = factor.clamp(*RATE_FACTORS.start(), *RATE_FACTORS.end());
@@ -66,12 +67,12 @@ impl Orders {
         self.0.load(Ordering::Acquire) & STOP_BIT != 0
     }
 
-    /// Stops every shard at once.
+    /// Orders every shard to stop at once.
     pub(crate) fn stop(&self) {
         self.0.fetch_or(STOP_BIT, Ordering::Release);
     }
 
-    /// Returns the command that applies at `now`, for a shard in phase `current`.
+    /// Returns the command that applies at the time `now` to a shard that is in phase `current`.
     #[inline]
     pub(crate) fn read(&self, now: u64, current: Phase) -> Order {
         let raw = self.0.load(Ordering::Acquire);
@@ -87,10 +88,10 @@ impl Orders {
     }
 }
 
-/// Size of the counts that another process publishes, bytes: six counts of eight bytes.
+/// Size of the counts that another process sends, bytes: six counts of eight bytes each.
 pub(crate) const LIVE_BYTES: usize = 48;
 
-/// Counts that one shard publishes, in cache lines to which only this shard writes.
+/// Counts that one shard publishes. They are in cache lines to which no other shard writes.
 #[derive(Debug, Default)]
 #[repr(align(128))]
 pub(crate) struct LiveCounts {
@@ -103,7 +104,7 @@ pub(crate) struct LiveCounts {
     detail: Detail,
 }
 
-/// Failures by kind, and response times by bucket, as published.
+/// Published failures by kind, and published response times by bucket.
 #[derive(Debug)]
 struct Detail {
     errors: [AtomicU64; ErrorKind::ALL.len()],
@@ -134,7 +135,7 @@ impl LiveCounts {
         self.in_flight.store(core.in_flight, Ordering::Relaxed);
     }
 
-    /// Publishes failures and response times.
+    /// Publishes the failures and the response times.
     fn publish_detail(&self, core: &Core) {
         let store = |(to, n): (&AtomicU64, &u64)| to.store(*n, Ordering::Relaxed);
         self.detail.unexpected.store(core.record.counts.unexpected, Ordering::Relaxed);
@@ -143,7 +144,7 @@ impl LiveCounts {
         self.detail.responses.iter().zip(core.record.coarse.iter()).for_each(store);
     }
 
-    /// Returns failures and response times.
+    /// Returns the published failures and response times.
     pub(crate) fn detail(&self) -> TickDetail {
         let load = |n: &AtomicU64| n.load(Ordering::Relaxed);
         let errors = ErrorKind::ALL.into_iter().zip(self.detail.errors.iter().map(load)).filter(|(_, n)| *n > 0);
@@ -155,7 +156,7 @@ impl LiveCounts {
         }
     }
 
-    /// Serialises the counts for another process.
+    /// Returns the published counts as bytes, for another process.
     pub(crate) fn bytes(&self) -> [u8; LIVE_BYTES] {
         let mut bytes = [0; LIVE_BYTES];
         let all = [&self.sent, &self.completed, &self.errors, &self.refused, &self.open, &self.in_flight];
@@ -165,7 +166,7 @@ impl LiveCounts {
         bytes
     }
 
-    /// Publishes counts received from another process.
+    /// Publishes counts that another process has sent.
     pub(crate) fn take_bytes(&self, bytes: &[u8]) {
         let all = [&self.sent, &self.completed, &self.errors, &self.refused, &self.open, &self.in_flight];
         for (from, value) in bytes.chunks_exact(8).zip(all) {
@@ -184,7 +185,7 @@ impl LiveCounts {
     }
 }
 
-/// Runs one shard that starts now, until its end.
+/// Runs one shard, which starts now, to its end. Returns the shard's result.
 pub(crate) fn run<D: Driver>(
     driver: &mut D,
     client: &dyn AnyClient,
@@ -196,9 +197,9 @@ pub(crate) fn run<D: Driver>(
     run_with(driver, Core::new(task, client), slots, show, order)
 }
 
-/// Runs one shard until its end. With `slots`, counts are published more often. `order` is called in every pass, with
-/// the driver's time and the current phase. `order` is a trait object: with a type parameter, the loop would be
-/// compiled once per caller.
+/// Runs one shard to its end, and returns its result. If `slots` is true, counts are published more often. In every
+/// pass, `order` is called with the driver's time and the current phase. It is a trait object because, with a type
+/// parameter, the loop would be compiled once per caller.
 pub(crate) fn run_with<D: Driver>(
     driver: &mut D,
     mut core: Core,
@@ -209,7 +210,7 @@ pub(crate) fn run_with<D: Driver>(
     let show_ns = if slots { SLOT_PUBLISH_INTERVAL_NS } else { PUBLISH_INTERVAL_NS };
     let mut phase = Phase::WarmUp;
     let (mut show_at, mut detail_at, mut factor) = (0, 0, 1.0);
-    // The driver was created some time ago, so its time is outdated.
+    // The driver read its clock when it was created, so its time is out of date.
     driver.ops().refresh();
     core.start(driver.ops());
     loop {
@@ -240,14 +241,15 @@ pub(crate) fn run_with<D: Driver>(
             break;
         }
         let early = if D::WAKES_LATE { core.early_ns() } else { 0 };
-        // Shortly before a due time, the loop polls instead of sleeping.
+        // Shortly before a due time, the loop polls instead of sleeping, because timers are late.
         let until =
             core.next_ns().saturating_sub(early).min(core.drain_end_ns()).min(now + MAX_WAIT_NS).min(current.next_ns);
         core.sleeps(until);
         let mut edge_ns = current.next_ns;
         driver.wait(until, core.batch(), |ops, completion| {
             if ops.now() >= edge_ns {
-                // The thread had no CPU until after the start of the phase, so later events belong to the new phase.
+                // The phase has started while this thread had no CPU, so this event and later ones belong to the new
+                // phase.
                 edge_ns = u64::MAX;
                 let current = order(ops.now(), phase);
                 core.edge(current.phase, current.at_ns, ops.now());

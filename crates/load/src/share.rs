@@ -1,4 +1,4 @@
-//! Division of a plan among threads, within the limits of the system.
+//! Divides a plan among generator threads (shards), within the limits of the system.
 
 use std::net::{IpAddr, SocketAddr};
 
@@ -13,15 +13,15 @@ use crate::LoadError;
 use crate::arrivals::{self, Arrivals};
 use crate::core::{self, BlockTurns, Paced, Shape, Task, Think};
 
-/// Descriptors that the process needs for itself.
+/// Number of descriptors that the process needs for itself.
 const OWN_DESCRIPTORS: u64 = 64;
 
-/// Returns the number of descriptors that one of `shards` threads may have.
+/// Returns the number of descriptors that each of `shards` threads may have.
 pub(crate) fn room(limit: u64, shards: u32) -> u32 {
     u32::try_from(limit.saturating_sub(OWN_DESCRIPTORS) / u64::from(shards.max(1))).unwrap_or(u32::MAX).max(1)
 }
 
-/// Builds the task of thread `shard`; `limit` is the process's descriptor limit.
+/// Returns the task of thread number `shard`. `limit` is the descriptor limit of the process.
 pub(crate) fn task(plan: &LoadPlan, shard: u32, origin_ns: u64, limit: u64) -> Task {
     let shards = plan.threads.max(1);
     let ns = |s: f64| (s.max(0.0) * 1e9) as u64;
@@ -53,7 +53,7 @@ pub(crate) fn task(plan: &LoadPlan, shard: u32, origin_ns: u64, limit: u64) -> T
     task
 }
 
-/// Returns this shard's share of the plan's intensity.
+/// Returns the part of the plan's intensity that this shard gets.
 fn shape(plan: &LoadPlan, (shard, shards): (u32, u32), phase: f64, limit: u64) -> Shape {
     match &plan.intensity {
         Intensity::Closed { connections, pipeline, think } => Shape::Closed {
@@ -88,28 +88,29 @@ fn shape(plan: &LoadPlan, (shard, shards): (u32, u32), phase: f64, limit: u64) -
     }
 }
 
-/// Returns the order in which this shard's connections use the addresses of the server.
+/// Returns the order in which the connections of this shard use the server's addresses.
 fn turns(plan: &LoadPlan, shard: u32) -> AddressTurns {
     let count = 1 + plan.addresses.len();
     AddressTurns::new(count, (plan.phase * count as f64) as usize + shard as usize)
 }
 
-/// Returns this shard's requests as indexes, in recorded order. The list is empty for a plan without recorded requests.
+/// Returns the indexes of the requests that this shard sends, in the order of the recording. Empty for a plan without
+/// recorded requests.
 fn items(plan: &LoadPlan, (shard, shards): (u32, u32)) -> Box<[u16]> {
     let times = plan.recorded();
     let all = times.map_or(&[][..], |times| &times.items);
     all.iter().skip(shard as usize).step_by(shards.max(1) as usize).copied().collect()
 }
 
-/// Builds the task of the process that handles the connections of thread `shard`.
+/// Returns the task of the process that handles the connections of thread number `shard` (two-process S-Clients).
 pub(crate) fn handling_task(plan: &LoadPlan, shard: u32, origin_ns: u64, limit: u64) -> Task {
     let connections = room(limit, plan.threads);
     let paced = matches!(&plan.intensity, Intensity::SClients { pace: Some(_), .. });
     Task { intensity: Shape::Handling { connections, paced }, spares: 0, ..task(plan, shard, origin_ns, limit) }
 }
 
-/// Completes the plan: simple clients and S-Clients ask the server to close each connection, if the protocol supports
-/// this. Rejects invalid plans.
+/// Checks the plan, and completes it: with one connection per request, the client asks the server to close each
+/// connection, if the protocol can do this.
 pub(crate) fn prepared(plan: &LoadPlan) -> Result<LoadPlan, LoadError> {
     plan.check()?;
     let arrival = match &plan.intensity {
@@ -126,18 +127,18 @@ pub(crate) fn prepared(plan: &LoadPlan) -> Result<LoadPlan, LoadError> {
     Ok(plan)
 }
 
-/// Adapts the plan for a driver that creates answers itself: a single request with a known answer.
+/// Adapts the plan to a driver that makes the answers itself. Such a driver needs a single request with a known answer.
 pub(crate) fn without_network(plan: LoadPlan) -> LoadPlan {
     let protocol = (proto::spec(&plan.protocol).without_network)(plan.protocol.clone());
     LoadPlan { protocol, requests: None, stream: None, ..plan }
 }
 
-/// Returns true if S-Clients use two processes for each thread.
+/// Returns true if the plan has S-Clients that use two processes for each thread.
 pub(crate) fn two_process(plan: &LoadPlan) -> bool {
     plan.two_process && matches!(plan.intensity, Intensity::SClients { .. })
 }
 
-/// Describes the consequences of the descriptor limit for a plan.
+/// Returns notes about the consequences of the descriptor limit for a plan.
 pub(crate) fn descriptor_notes(plan: &LoadPlan, limit: u64) -> Vec<String> {
     let wanted = u64::from(match &plan.intensity {
         Intensity::Closed { connections, .. } => *connections,
@@ -154,7 +155,7 @@ pub(crate) fn descriptor_notes(plan: &LoadPlan, limit: u64) -> Vec<String> {
     )]
 }
 
-/// Converts the server's address to the form that system calls need.
+/// Converts the server's address to the form that system calls take.
 pub(crate) fn peer(addr: &Address) -> Result<Peer, LoadError> {
     match addr {
         Address::Inet(addr) => Ok(Peer::Inet(*addr)),
@@ -166,8 +167,8 @@ pub(crate) fn peer(addr: &Address) -> Result<Peer, LoadError> {
     }
 }
 
-/// Checks the source addresses by binding each once. The addresses must belong to this host, and to the same address
-/// family as the server. If such addresses were not refused, a wrong address would look like a lack of ports.
+/// Checks the local addresses by binding to each once. They must belong to this host, and to the address family of the
+/// server. Without this check, a wrong address would look like a lack of ports.
 pub(crate) fn check_sources(sources: &[IpAddr], target: &Peer) -> Result<(), LoadError> {
     if let (Peer::Unix(_), Some(&source_addr)) = (target, sources.first()) {
         let why = "a unix socket has no addresses to bind to; leave --source out";
@@ -187,8 +188,8 @@ pub(crate) fn check_sources(sources: &[IpAddr], target: &Peer) -> Result<(), Loa
     Ok(())
 }
 
-/// Returns a note if T is too short for the connect times of S-Clients (Banga and Druschel 1997: T must exceed the
-/// longest round trip).
+/// Returns a note if the connect timeout T of S-Clients is too short for the measured connect times. T must exceed the
+/// longest round-trip time (Banga and Druschel 1997).
 pub(crate) fn timeout_note(intensity: &Intensity, part: &LoadPart) -> Option<String> {
     let Intensity::SClients { connect_timeout_ms, .. } = intensity else { return None };
     let timed_out = part.total.errors.0.contains_key(&ErrorKind::ConnectTimeout);

@@ -1,24 +1,25 @@
-//! Response times of an open loop by the slot in which each request was due. If a request is due while a lever is on,
-//! the lever affects it, whenever its answer arrives. All memory is allocated before the load begins.
+//! Response times of an open loop, for each slot (short period of an experiment) in which requests were due. A request
+//! that is due while a lever is on is affected by this lever, no matter when its answer arrives. All memory is
+//! allocated before the load begins.
 
 use run::{SlotHist, SlotPlan};
 
-/// Counts of one shard.
+/// Counts of one shard (generator thread).
 #[derive(Clone, Debug, Default)]
 pub(crate) struct SlotTimes {
     plan: SlotPlan,
-    /// Counts by bucket, one slot after the other.
+    /// Counts for each bucket of the first slot, then of the second slot, and so on.
     counts: Box<[u32]>,
 }
 
 impl SlotTimes {
-    /// Creates the counters. Without slots in the plan, nothing is counted.
+    /// Creates the counts. If the plan has no slots, nothing is counted.
     pub(crate) fn new(plan: Option<SlotPlan>) -> Self {
         let slots = plan.map_or(0, |plan| plan.count as usize);
         Self { plan: plan.unwrap_or_default(), counts: vec![0; slots * SlotHist::BUCKETS].into() }
     }
 
-    /// Counts a request due `due_ns` after the load's start that took `took_ns`.
+    /// Counts a request that was due `due_ns` after the start of the load, and took `took_ns`.
     #[inline]
     pub(crate) fn count(&mut self, due_ns: u64, took_ns: u64) {
         if self.counts.is_empty() {
@@ -29,13 +30,13 @@ impl SlotTimes {
         self.counts.get_mut(at).into_iter().for_each(|n| *n = n.saturating_add(1));
     }
 
-    /// Counts a request that was due `due_ns` after the start of the load and failed. The failed request is counted in
-    /// the last bucket, which has no upper end.
+    /// Counts a failed request that was due `due_ns` after the start of the load. It counts in the last bucket, which
+    /// has no upper end.
     pub(crate) fn count_unanswered(&mut self, due_ns: u64) {
         self.count(due_ns, u64::MAX);
     }
 
-    /// Returns one histogram per slot.
+    /// Returns a histogram for each slot.
     pub(crate) fn hists(&self) -> Vec<SlotHist> {
         self.counts.chunks(SlotHist::BUCKETS).map(|slot| SlotHist::of(slot.iter().map(|n| u64::from(*n)))).collect()
     }

@@ -1,45 +1,47 @@
-//! Completed requests in each slot of an experiment. A separate thread reads the published counts, so that the main
-//! loop needs no code for slots.
+//! Rates of completed requests in each slot (short period) of an experiment. A separate thread reads the published
+//! counts, so the main loop needs no code for slots.
 //!
-//! If a slot has few completed requests, a whole number is too coarse: at five requests per second, a slot of half a
-//! second has 2 or 3. Fractions of requests are counted in such slots. The work on a completed request is assumed to be
-//! spread evenly over the time since the request completed before it. A slot gets the part of this time that lies
-//! within it.
+//! If few requests complete in a slot, a whole number of them is too coarse. At five requests per second, for example,
+//! a slot of half a second has 2 or 3. In such slots, fractions of requests are counted. The work on a request is
+//! assumed to be evenly spread over the time since the previous request completed. A slot gets the part of this work
+//! that falls within it.
 
 use run::SlotPlan;
 use sys::clock;
 
-/// Maximum number of completed requests in a slot for which fractions are counted. In a slot with more requests, one
-/// request changes the rate by less than 2 %.
+/// Maximum number of completed requests in a slot for which fractions are counted. If there are more, one request
+/// changes the rate by less than 2 %.
 const MAX_FRACTIONAL: u64 = 50;
-/// Minimum length of a slot's measured part for which the times of completed requests are recorded, nanoseconds. In
-/// shorter slots the server completes many requests, so whole numbers are accurate enough.
+/// Minimum length of the measured part of a slot for which the times of completed requests are recorded, nanoseconds.
+/// Slots are shorter only if the server completes many requests, and whole numbers are then accurate enough.
 const MIN_TIMED_NS: u64 = 100_000_000;
-/// Interval between checks for completed requests, nanoseconds: a hundredth of the shortest slot with recorded times.
+/// Interval between two looks at the count while times are recorded, nanoseconds. It is a hundredth of the shortest
+/// slot with recorded times.
 const LOOK_INTERVAL_NS: u64 = 1_000_000;
-/// Maximum time to sleep between two checks for the end of the load, nanoseconds. When a user ends the load, the load
+/// Maximum time to sleep between two checks whether the load has ended, nanoseconds. If the user ends the load, it thus
 /// need not wait for the end of a slot.
 const CHECK_INTERVAL_NS: u64 = 50_000_000;
-/// Maximum gap between completed requests that count as one group, as a share of the mean gap. Workers that run in step
-/// complete several requests at almost the same time, and then none for a while.
+/// Maximum gap between completed requests of one group, as a share of the mean gap. Workers that run in step complete
+/// several requests at nearly the same time, and then none for a while.
 const TOGETHER: f64 = 0.25;
 
-/// Number of requests that were completed, as seen at one time.
+/// Number of completed requests, as read at some time.
 #[derive(Clone, Copy, Debug, PartialEq)]
 struct Completions {
     at_ns: u64,
     count: u64,
 }
 
-/// Measured part of a slot, as observed: start, end, and the number of completed requests at both.
+/// Measured part of a slot: the counts of completed requests at its start and its end. `was_seen` is false if most of
+/// the slot was missed.
 struct SeenSlot {
     begin: Completions,
     end: Completions,
     was_seen: bool,
 }
 
-/// Returns the rate in each slot, requests per second. If a slot was mostly missed, its rate is NaN. Returns early if
-/// `over` returns true.
+/// Returns the rate in each slot, requests per second. The rate of a slot that was mostly missed is NaN. Returns early
+/// when `over` returns true.
 pub(crate) fn rates(plan: &SlotPlan, origin_ns: u64, count: impl Fn() -> u64, over: impl Fn() -> bool) -> Vec<f64> {
     let mut watch = Watch { origin_ns, count, over, seen: Vec::new() };
     let mut slots = Vec::with_capacity(plan.count as usize);
@@ -65,19 +67,19 @@ impl SeenSlot {
     }
 }
 
-/// A thread's observer of the number of completed requests.
+/// Observer of the number of completed requests.
 struct Watch<F, O> {
     origin_ns: u64,
     count: F,
     /// Function that returns true once the load has ended.
     over: O,
-    /// Completed requests in the order of time; empty if their times are not recorded.
+    /// Counts of completed requests, in the order of time. Empty if times are not recorded.
     seen: Vec<Completions>,
 }
 
 impl<F: Fn() -> u64, O: Fn() -> bool> Watch<F, O> {
-    /// Waits until a time after the start of the load; if `timed` is set, also records the times of completed requests
-    /// until then. Returns `None` if the load ends before that time.
+    /// Waits until `at_ns` after the start of the load, and returns the count at that time. If `timed` is true, also
+    /// records each change of the count until then. Returns `None` if the load ends first.
     fn look(&mut self, at_ns: u64, timed: bool) -> Option<Completions> {
         let until_ns = self.origin_ns + at_ns;
         let interval_ns = if timed { LOOK_INTERVAL_NS } else { CHECK_INTERVAL_NS };
@@ -100,7 +102,7 @@ impl<F: Fn() -> u64, O: Fn() -> bool> Watch<F, O> {
     }
 }
 
-/// Merges requests that were completed shortly after one another into groups.
+/// Merges requests that completed shortly after each other into groups.
 fn groups(seen: &[Completions]) -> Vec<Completions> {
     let (Some(first), Some(last)) = (seen.first(), seen.last()) else { return Vec::new() };
     let completed = last.count.saturating_sub(first.count).max(1);
@@ -120,7 +122,7 @@ fn is_together(group: &Completions, next: &Completions, mean_ns: f64) -> bool {
 }
 
 /// Returns the number of requests completed between two times, with fractions. The requests of each group are spread
-/// over the time since the group before. After the last group, the rate is assumed to remain the same.
+/// evenly over the time since the previous group. After the last group, the rate is assumed to stay the same.
 fn work(groups: &[Completions], begin_ns: u64, end_ns: u64) -> f64 {
     let overlap = |from_ns: u64, to_ns: u64| to_ns.min(end_ns).saturating_sub(from_ns.max(begin_ns)) as f64;
     let of_pair = |pair: &[Completions]| {
@@ -149,12 +151,13 @@ mod tests {
         let seen = || found.iter().filter(|r| r.is_finite());
         assert!(seen().all(|r| (r / 1e6 - 1.0).abs() < 0.01), "{found:?}");
         assert!(rates(&plan, origin, count, || true).is_empty());
-        // In this case, all slots are in the past.
+        // Here, all slots are in the past.
         let late = rates(&plan, origin.saturating_sub(1_000_000_000), count, || false);
         assert!(late.len() == 5 && late.iter().all(|r| r.is_nan()), "{late:?}");
     }
 
-    /// Simulates `workers` workers that need `took_ms` per request; one completes a request `apart_ms` after another.
+    /// Simulates `workers` workers that need `took_ms` per request. Each worker completes its request `apart_ms` after
+    /// the previous worker.
     fn completed(workers: u64, took_ms: u64, apart_ms: u64) -> Vec<Completions> {
         let one =
             |i: u64| Completions { at_ns: (i / workers * took_ms + i % workers * apart_ms) * 1_000_000, count: i + 1 };
@@ -184,7 +187,7 @@ mod tests {
     fn slow_completions_are_timed() {
         let plan = SlotPlan { first_s: 0.0, slot_s: 0.15, settle_s: 0.0, count: 4 };
         let origin = clock::monotonic_ns();
-        // With a completed request every 40 ms, a slot has 3 or 4 completed requests.
+        // A request completes every 40 ms, so 3 or 4 complete in a slot.
         let found = rates(&plan, origin, || clock::monotonic_ns().saturating_sub(origin) / 40_000_000, || false);
         let whole = |rate: &f64| ((rate * 0.15).round() - rate * 0.15).abs() < 0.02;
         assert!(found.len() == 4 && found[1..].iter().filter(|r| r.is_finite()).any(|r| !whole(r)), "{found:?}");

@@ -1,11 +1,13 @@
-//! The common start of a load's threads. All threads allocate their memory before they report ready; only then is the
-//! start time set. If a thousand agents allocated their memory at the start, they would start seconds apart.
+//! The common start of a load's threads. All threads allocate their memory before they report ready, and only then is
+//! the start time set. If a thousand agents (generator processes) allocated their memory after the start, they would
+//! begin seconds apart.
 
 use std::sync::OnceLock;
 
 use sys::clock;
 
-/// Start time of all shards, on the monotonic clock in nanoseconds. The start time is set only once.
+/// Start time of all shards (generator threads), nanoseconds on the monotonic clock. It is set only once. `None` means
+/// that the start is cancelled.
 #[derive(Debug, Default)]
 pub(crate) struct StartMoment(OnceLock<Option<u64>>);
 
@@ -15,7 +17,7 @@ impl StartMoment {
         let _ = self.0.set(Some(origin_ns));
     }
 
-    /// Cancels the start, so that all waiting threads return.
+    /// Cancels the start, so that all waiting threads end.
     pub(crate) fn never(&self) {
         let _ = self.0.set(None);
     }
@@ -25,7 +27,7 @@ impl StartMoment {
         self.0.get().copied().flatten().unwrap_or(0)
     }
 
-    /// Sleeps until the start time. Returns `None` if the start was cancelled.
+    /// Sleeps until the start time, and returns it. Returns `None` if the start is cancelled.
     pub(crate) fn wait(&self) -> Option<u64> {
         let origin_ns = (*self.0.wait())?;
         clock::sleep_until_ns(origin_ns);

@@ -1,17 +1,19 @@
-//! Counts of responses with an unexpected status, by status. Servers use few statuses, so a short list is enough.
+//! Counts of responses with an unexpected status, for each status. Servers use few different statuses, so a short list
+//! suffices.
 
 use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicU16, AtomicU64, Ordering};
 
-/// Maximum number of statuses with a count of their own.
+/// Maximum number of statuses that are counted separately.
 const MAX_STATUSES: usize = 16;
 
-/// Counts by status, in the order in which the statuses first occurred. Unused entries have the status 0.
+/// Counts of responses for each status, in the order in which the statuses first occurred. Unused entries have the
+/// status 0.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct StatusCounts([(u16, u64); MAX_STATUSES]);
 
 impl StatusCounts {
-    /// Counts a response. In a protocol without statuses, the status is 0.
+    /// Counts a response. In a protocol without statuses, the status is 0 and nothing is counted.
     pub(crate) fn count(&mut self, status: u16) {
         if status > 0
             && let Some(entry) = self.0.iter_mut().find(|entry| entry.0 == status || entry.0 == 0)
@@ -20,19 +22,19 @@ impl StatusCounts {
         }
     }
 
-    /// Returns the counts since an earlier copy, which has the same statuses in the same order.
+    /// Returns the growth of the counts since an earlier copy. The copy has the same statuses in the same order.
     pub(crate) fn since(&self, earlier: &Self) -> Self {
         Self(std::array::from_fn(|i| (self.0[i].0, self.0[i].1 - earlier.0[i].1)))
     }
 
-    /// Returns the counts by the name of the status.
+    /// Returns the counts, with the name of each status.
     pub(crate) fn by_name(&self) -> BTreeMap<String, u64> {
         let seen = self.0.iter().filter(|(_, n)| *n > 0);
         seen.map(|(status, n)| (run::status_name(*status).into_owned(), *n)).collect()
     }
 }
 
-/// Published counts by status.
+/// Counts for each status that other threads can read.
 #[derive(Debug, Default)]
 pub(crate) struct PublishedStatusCounts([(AtomicU16, AtomicU64); MAX_STATUSES]);
 

@@ -3,26 +3,28 @@
 
 use run::{LateCounts, TENTH_S, Tenths};
 
-/// Maximum length of the counted window, in tenths of a second: one hour.
+/// Maximum length of the window for which tenths are counted, in tenths of a second: one hour.
 const MAX_TENTHS: usize = 36_000;
-/// Time after the planned end of the window that is also counted, seconds, because the actual length may differ.
+/// Time after the planned end of the window for which tenths are counted, too, seconds. The actual window may be longer
+/// than planned.
 const SLACK_S: f64 = 5.0;
 
-/// Number of counters for each tenth of a second, besides those for the limits.
+/// Number of counts in each tenth of a second, besides the counts for the limits.
 const FIXED_COUNTERS: usize = 3;
 
-/// Counters of one shard.
+/// Counts of one shard (generator thread).
 #[derive(Clone, Debug, Default)]
 pub(crate) struct TenthCounter {
     limits_ns: Box<[u64]>,
-    /// Counters of each tenth of a second: answered requests, the sum of their times in nanoseconds, failed requests,
-    /// and the answers beyond each limit.
+    /// Counts for each tenth of a second: answered requests, the sum of their response times in nanoseconds, failed
+    /// requests, and, for each limit, the answers that took longer.
     counts: Box<[u64]>,
     last: usize,
 }
 
 impl TenthCounter {
-    /// Creates counters for these limits in microseconds. Without limits, nothing is counted.
+    /// Creates the counts for these limits on the response time, in microseconds. If there are no limits, nothing is
+    /// counted.
     pub(crate) fn new(limits_us: &[f64], window_s: f64) -> Self {
         if limits_us.is_empty() {
             return Self::default();
@@ -40,13 +42,13 @@ impl TenthCounter {
         !self.limits_ns.is_empty()
     }
 
-    /// Clears all counts.
+    /// Sets all counts to 0.
     pub(crate) fn clear(&mut self) {
         self.counts.fill(0);
         self.last = 0;
     }
 
-    /// Counts a request that ended `since_ns` after the start of the window and took `took_ns`.
+    /// Counts a request that was answered `since_ns` after the start of the window, and took `took_ns`.
     #[inline]
     pub(crate) fn count(&mut self, since_ns: u64, took_ns: u64) {
         if self.limits_ns.is_empty() {
@@ -74,7 +76,7 @@ impl TenthCounter {
         }
     }
 
-    /// Returns the counts.
+    /// Returns the counts, for these limits in microseconds.
     pub(crate) fn tenths(&self, limits_us: &[f64]) -> Tenths {
         let each = FIXED_COUNTERS + self.limits_ns.len();
         let column = |i: usize| self.counts.chunks(each).take(self.last).map(|c| c[i]).collect::<Vec<_>>();
@@ -90,7 +92,7 @@ impl TenthCounter {
         Tenths { answered: column(0), took_us, unanswered, over: over.collect() }
     }
 
-    /// Returns the limits in microseconds.
+    /// Returns the limits, in microseconds.
     pub(crate) fn limits_us(&self) -> Vec<f64> {
         self.limits_ns.iter().map(|ns| *ns as f64 / 1e3).collect()
     }

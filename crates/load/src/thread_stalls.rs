@@ -1,29 +1,28 @@
-//! Stalls of a generator thread: it woke up late, or one pass took far longer than its work should. A separate thread
-//! that only sleeps, such as `sys::hiccups::HiccupMeter`, notices a stall only if the whole host stops. The measurement
-//! here also notices when this one thread gets no CPU.
+//! Stalls of a generator thread: the thread woke up late, or a pass of its loop took far longer than its work should. A
+//! separate thread that only sleeps (`sys::hiccups::HiccupMeter`) notices only stalls of the whole host. The
+//! measurement in this module also notices when a single generator thread gets no CPU.
 
 use run::Window;
 
 use crate::counts::Counts;
 
-/// Minimum length of a stall that is recorded, nanoseconds. Even without a stall, waking and scheduling a thread takes
-/// a part of this time.
+/// Minimum length of a stall that is recorded, nanoseconds. Even without a stall, waking up and scheduling a thread
+/// takes some of this time.
 const MIN_STALL_NS: u64 = 2_000_000;
-/// Maximum number of stalls that are recorded; their memory is allocated before the load begins. If more stalls are
-/// recorded, the minimum length of a stall is doubled and shorter ones are dropped. Even a run of hours thus keeps its
-/// long stalls.
+/// Maximum number of stalls that are stored. Their memory is allocated before the load begins. When more are found, the
+/// minimum length is doubled, and shorter stalls are dropped. Even a run of hours thus keeps its long stalls.
 const MAX_STALLS: usize = 1_000;
 
-/// Stalls of one shard.
+/// Stalls of one generator thread.
 #[derive(Debug, Default)]
 pub(crate) struct ThreadStalls {
     times: Vec<(u64, u64)>,
-    /// Maximum time that the work of all passes so far should take, nanoseconds.
+    /// Maximum time that the work of all passes so far should have taken, nanoseconds.
     work_ns: u64,
-    /// Start of the last pass, and planned end of its sleep.
+    /// Start of the latest pass, and time until which the loop planned to sleep after it.
     began_ns: u64,
     until_ns: u64,
-    /// Minimum length of a recorded stall, nanoseconds.
+    /// Current minimum length of a stall that is recorded, nanoseconds.
     min_ns: u64,
 }
 
@@ -33,7 +32,7 @@ impl ThreadStalls {
         Self { times, began_ns: u64::MAX, min_ns: MIN_STALL_NS, ..Self::default() }
     }
 
-    /// Starts a pass at `now_ns`. `counts` are those at the end of the pass before.
+    /// Begins a pass at `now_ns`. `counts` are the counts at the end of the previous pass.
     #[inline]
     pub(crate) fn pass(&mut self, now_ns: u64, counts: &Counts) {
         let (due, work_ns) = (self.began_ns.max(self.until_ns), max_work_ns(counts));
@@ -43,7 +42,7 @@ impl ThreadStalls {
         (self.work_ns, self.began_ns) = (work_ns, now_ns);
     }
 
-    /// Records that the loop sleeps until `until_ns` or the next event.
+    /// Records that the loop sleeps until `until_ns`, or until the next event.
     #[inline]
     pub(crate) fn sleeps(&mut self, until_ns: u64) {
         self.until_ns = until_ns;
@@ -59,14 +58,14 @@ impl ThreadStalls {
         }
     }
 
-    /// Returns all stalls, in seconds since the load began.
+    /// Returns all stored stalls, in seconds since the load began.
     pub(crate) fn windows(&self, origin_ns: u64) -> Vec<Window> {
         Window::of_ns(self.times.iter().copied(), origin_ns)
     }
 }
 
-/// Returns the maximum time that the counted work should take: several times the usual time, so that a slow machine
-/// does not count as stalled.
+/// Returns the maximum time that the counted work should take, nanoseconds. It is several times the usual time, so that
+/// a slow machine does not count as stalled.
 fn max_work_ns(counts: &Counts) -> u64 {
     let (requests, bytes) = (counts.completed + counts.due, counts.bytes_received + counts.bytes_sent);
     50_000 * requests + 1_000_000 * counts.attempted + bytes
@@ -86,7 +85,7 @@ mod tests {
             held.sleeps(until_us * 1000);
         };
         pass(100, 1000, 0);
-        // The thread wakes up because of an answer, then on time, and then a little late.
+        // The thread wakes up early because of an answer, then on time, then a little late.
         pass(500, 600, 1);
         pass(600, 2600, 0);
         pass(3000, 3000, 1);
@@ -100,7 +99,7 @@ mod tests {
         assert_eq!(ms, [(2.0, 32.0), (32.0, 40.0)]);
     }
 
-    /// The thread stalls for 3 ms in each of 20,000 passes, and for 50 ms in every hundredth.
+    /// The thread stalls for 3 ms in nearly every one of 20,000 passes, and for 50 ms in every hundredth.
     #[test]
     fn a_run_of_hours_keeps_its_long_stalls_until_its_end() {
         let mut held = ThreadStalls::new();

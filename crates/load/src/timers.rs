@@ -1,13 +1,13 @@
-//! Timers, one per connection, in a 4-ary heap with an index. Timers are accurate to the nanosecond, because tests
-//! check the arrivals of S-Clients exactly. The heap allocates no memory after the start, and an operation takes a few
-//! dozen nanoseconds. A timer wheel would round times to its ticks, so the connects of thousands of descriptors would
-//! come in groups.
+//! Timers, one per connection, in a 4-ary heap with an index. They are accurate to the nanosecond, because tests check
+//! the arrivals of S-Clients exactly. After the start, the heap allocates no memory. An operation takes a few dozen
+//! nanoseconds. A timer wheel would round times to its ticks, so the connects of thousands of descriptors would come in
+//! groups.
 
-/// Heap position of a connection without a timer.
+/// Value in place of a heap position, for a connection without a timer.
 const NOT_SET: u32 = u32::MAX;
 const CHILDREN: usize = 4;
 
-/// Timers of a shard.
+/// Timers of one shard (generator thread).
 #[derive(Debug)]
 pub(crate) struct Timers {
     heap: Vec<(u64, u32)>,
@@ -15,12 +15,12 @@ pub(crate) struct Timers {
 }
 
 impl Timers {
-    /// Allocates timers for connections 0 to `capacity - 1`.
+    /// Creates the timers for the connections 0 to `capacity - 1`. None is set.
     pub(crate) fn new(capacity: usize) -> Self {
         Self { heap: Vec::with_capacity(capacity), place: vec![NOT_SET; capacity] }
     }
 
-    /// Sets the timer of a connection, replacing an earlier one.
+    /// Sets the timer of a connection. An earlier time of this timer is replaced.
     pub(crate) fn set(&mut self, conn: u32, at_ns: u64) {
         match self.place[conn as usize] {
             NOT_SET => {
@@ -35,7 +35,7 @@ impl Timers {
         }
     }
 
-    /// Returns the deadline of a connection's timer, if set.
+    /// Returns the time of a connection's timer, or `None` if it is not set.
     #[inline]
     pub(crate) fn deadline_ns(&self, conn: u32) -> Option<u64> {
         match self.place[conn as usize] {
@@ -44,13 +44,13 @@ impl Timers {
         }
     }
 
-    /// Returns the earliest deadline; `u64::MAX` if no timer is set.
+    /// Returns the earliest time of all timers, or `u64::MAX` if none is set.
     #[inline]
     pub(crate) fn next(&self) -> u64 {
         self.heap.first().map_or(u64::MAX, |t| t.0)
     }
 
-    /// Removes the earliest timer if it is due.
+    /// Removes the earliest timer if it is due, and returns its connection.
     pub(crate) fn pop_due(&mut self, now_ns: u64) -> Option<u32> {
         let &(at, conn) = self.heap.first()?;
         if at > now_ns {

@@ -1,4 +1,4 @@
-//! Trace contexts: which requests get one, and the slowest of these requests.
+//! Trace contexts: which requests carry one, and which of these requests are the slowest.
 
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
@@ -7,10 +7,10 @@ use fastrand::Rng;
 use proto::Trace;
 use run::{MAX_TRACES, TracedRequest};
 
-/// Step between the numbers of two traces: odd, so that every number comes once.
+/// Difference between the numbers of two consecutive traces. It is odd, so no number comes twice.
 const STEP: u64 = 0x9e37_79b9_7f4a_7c15;
 
-/// Choice of the requests that get a trace context.
+/// Choice of the requests that carry a trace context.
 #[derive(Debug)]
 pub(crate) struct TraceChoice {
     share: f64,
@@ -19,32 +19,32 @@ pub(crate) struct TraceChoice {
 }
 
 impl TraceChoice {
-    /// Creates the choice of this share of the requests. The IDs do not follow from the seed of the plan: two runs must
-    /// not have the same traces.
+    /// Creates the choice of a share of the requests. The IDs of the traces do not depend on the seed of the plan,
+    /// because two runs must not have the same traces.
     pub(crate) fn new(share: f64, seed: u64) -> Self {
         Self { share, number: Rng::new().u64(..), rng: Rng::with_seed(seed) }
     }
 
-    /// Returns the trace context of the next request.
+    /// Returns the trace context of the next request, or [`Trace::NONE`] if the request carries none.
     #[inline]
     pub(crate) fn next(&mut self) -> Trace {
         if self.share <= 0.0 || self.rng.f64() >= self.share {
             return Trace::NONE;
         }
         self.number = self.number.wrapping_add(STEP);
-        // The number 0 would mean no trace context, which happens once in 2^64 requests.
+        // The number 0 means no trace context. It comes once in 2^64 numbers, which does no harm.
         Trace::new(self.number)
     }
 }
 
-/// Slowest requests with a trace context in the measured window.
+/// The slowest requests in the measured window that carry a trace context.
 #[derive(Debug)]
 pub(crate) struct SlowTraces(BinaryHeap<Reverse<(u64, Ended)>>);
 
-/// End of a request with a trace context.
+/// End of a request that carries a trace context.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) struct Ended {
-    /// Time of the end since the start of the load.
+    /// Time of the end, nanoseconds since the start of the load.
     pub(crate) at_ns: u64,
     number: (u128, u64),
     /// Status of the answer; `None` if the request failed.
@@ -58,7 +58,7 @@ impl Ended {
 }
 
 impl Default for SlowTraces {
-    /// Allocates all memory.
+    /// Creates the empty list, and allocates all of its memory.
     fn default() -> Self {
         Self(BinaryHeap::with_capacity(MAX_TRACES + 1))
     }
@@ -69,7 +69,7 @@ impl SlowTraces {
         self.0.clear();
     }
 
-    /// Records a request that took this long.
+    /// Records a request that took `took_ns`, if it is among the slowest.
     pub(crate) fn add(&mut self, took_ns: u64, ended: impl FnOnce() -> Ended) {
         let is_full = self.0.len() >= MAX_TRACES;
         if is_full && self.0.peek().is_some_and(|Reverse((fastest, _))| *fastest >= took_ns) {

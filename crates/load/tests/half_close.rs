@@ -1,5 +1,5 @@
-//! With `compat`, connections of a block end as in the article of Jones and Deshpande (2000). The client ends its own
-//! side first, and closes the socket when the server has ended the other side.
+//! Tests how the connections of a block end. With `compat`, they end as in the article of Jones and Deshpande (2000):
+//! the client first ends its own side, and closes the socket when the server has ended the other side.
 
 #![allow(clippy::unwrap_used, reason = "test code")]
 
@@ -15,20 +15,22 @@ use common::{closed, drive, drivers, plan};
 use loadline_load as _;
 use run::{Blocks, LoadPlan, Protocol};
 
-/// Number of connections whose client has ended its side, and how many of them still had a socket at that moment.
+/// Number of connections on which the client has ended its side. `held` is the number of those for which the client
+/// still had a socket at that moment.
 #[derive(Default)]
 struct HalfCloseCounts {
     ended: AtomicU64,
     held: AtomicU64,
 }
 
-/// Returns true if a socket with this local port waits for the end of the other side and still belongs to a process.
+/// Returns true if the client's socket with the port of `peer` still belongs to a process, and waits for the end of the
+/// other side.
 fn held(peer: SocketAddr) -> bool {
     let table = std::fs::read_to_string("/proc/net/tcp").unwrap();
     let port = format!(":{:04X}", peer.port());
     table.lines().any(|line| {
         let fields: Vec<&str> = line.split_whitespace().collect();
-        // The states are FIN_WAIT1 and FIN_WAIT2, because the acknowledgement of the end may be late.
+        // The states are FIN_WAIT1 and FIN_WAIT2, because the acknowledgement of the client's FIN may be late.
         fields.len() > 9 && fields[1].ends_with(&port) && ["04", "05"].contains(&fields[3]) && fields[9] != "0"
     })
 }
@@ -38,7 +40,8 @@ fn echo(mut stream: TcpStream, seen: &HalfCloseCounts, compat: bool) {
     while let Ok(n) = stream.read(&mut bytes) {
         if n == 0 {
             let peer = stream.peer_addr().unwrap();
-            // A close is reported to the peer before the kernel removes the socket, so this test must wait.
+            // When the client closes, the server learns this before the kernel has removed the client's socket. The
+            // test waits until the kernel has removed it.
             if !compat {
                 testkit::eventually(|| (!held(peer)).then_some(()));
             }
@@ -68,7 +71,7 @@ fn a_block_ends_its_own_side_first_where_asked() {
             let part = drive(&LoadPlan { protocol, blocks: Some(blocks), ..plan(io, closed(4, 1)) }, addr, 400);
             let t = &part.total;
             assert_eq!((t.connected, t.completed, t.error_count()), (4, 12, 0), "{io:?} {t:?}");
-            // All answers have arrived. The ends of the connections follow, but on a busy machine they may be late.
+            // All answers have arrived, but on a busy machine, the ends of the connections may come late.
             for _ in 0..1000 {
                 if seen.ended.load(Relaxed) == 4 {
                     break;

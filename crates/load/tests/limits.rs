@@ -1,5 +1,5 @@
-//! If descriptors or local ports run out, failures are counted by kind and reported with advice, and everything else
-//! continues. Each limit is set in its own process, because it cannot be undone.
+//! Tests in which descriptors or local ports run out. The failures must be counted by kind and reported with advice,
+//! and everything else must continue. Each limit is set in a process of its own, because it cannot be undone.
 
 #![allow(clippy::unwrap_used, reason = "test code")]
 
@@ -11,7 +11,8 @@ use common::{Behaviour, Server, closed, drive, drivers, plan};
 use loadline_load as _;
 use run::{ErrorKind, LoadPlan};
 
-/// Runs one ignored test of this program in a child process; on request, within a new network namespace.
+/// Runs one ignored test of this program in a child process. If `prepare` is given, a new network namespace is made
+/// first, and `prepare` is run in it.
 fn child(test: &str, prepare: Option<&str>) {
     let me = std::env::current_exe().unwrap();
     let me = format!("'{}' --ignored --exact {test} --nocapture", me.display());
@@ -56,7 +57,7 @@ fn ports_run_out() {
 fn descriptors_run_out_child() {
     sys::limits::lower_descriptors(150).unwrap();
     for io in drivers() {
-        // No connection is accepted, so the server needs no descriptors of this process.
+        // The listener accepts no connection, so the server uses none of this process's descriptors.
         let listener = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
         let mut plan = plan(io, closed(300, 1));
         plan.drain_s = 0.1;

@@ -1,4 +1,4 @@
-//! Every kind of load with both drivers, against a server that counts: client and server must have equal counts.
+//! Tests of every kind of load with both drivers, against a server that counts. Client and server must count the same.
 
 mod common;
 
@@ -8,7 +8,7 @@ use common::{Behaviour, Server, closed, drive, drive_with, drivers, plan};
 use loadline_load as _;
 use run::{Arrival, ErrorKind, Intensity, LoadPart, LoadPlan, ThinkTime};
 
-/// Checks that must hold for every result.
+/// Checks relations between counts that hold for every result.
 fn consistent(part: &LoadPart) {
     let (t, m) = (&part.total, &part.measured);
     assert!(t.connected <= t.attempted && t.completed <= t.sent && t.sent <= t.due, "{t:?}");
@@ -59,14 +59,14 @@ fn an_open_loop_sends_what_is_due() {
         consistent(&part);
         let t = &part.total;
         assert_eq!((t.completed, t.error_count()), (t.sent, 0), "{io:?} {t:?}");
-        // If a generator stalled at the end of the window, some requests still wait for a connection.
+        // If the generator stalled at the end of the window, some requests may still wait for a connection.
         let waited = part.histograms.get("under_way").map_or(0, |ages| ages.len());
         assert!(t.sent <= t.due && t.due - t.sent <= waited, "{io:?}, {waited} under way: {t:?}");
         assert_eq!(server.requests(), t.completed);
         assert!((part.offered / (1000.0 * part.measured_s) - 1.0).abs() < 0.02, "{} {}", part.offered, part.measured_s);
         let due = part.measured.due as f64;
-        // If the generator has no CPU at the start or end of the window, requests that are due just outside of it may
-        // be counted.
+        // If the generator has no CPU at the start or the end of the window, some requests that are due just outside of
+        // the window may count as inside, or the reverse.
         let late_s = part.histograms["start_error"].quantile_us(1.0) / 1e6;
         assert!((due - part.offered).abs() < 40.0 + 1000.0 * late_s, "{io:?}: {due} due of {}", part.offered);
         assert_eq!(part.histograms["start_error"].len(), part.measured.due);
@@ -97,8 +97,8 @@ fn a_connection_that_the_server_closes_is_replaced() {
     }
 }
 
-/// Returns the maximum number of attempts that `connections` connections make in this time. The delay between attempts
-/// doubles, 1 + 2 + 4 + … ms, and one more attempt may be in progress.
+/// Returns the maximum number of attempts that `connections` connections make within `took`. The delays between
+/// attempts double (1 + 2 + 4 + … ms), and one more attempt may be in progress.
 fn tries(connections: u64, took: Duration) -> u64 {
     connections * (u64::from((took.as_millis() as u64 + 1).ilog2()) + 2)
 }
@@ -160,7 +160,7 @@ fn a_server_that_dies_leaves_honest_counts() {
         assert!(t.completed > 20, "{io:?} {t:?}");
         assert!(t.errors.0.contains_key(&ErrorKind::ConnectRefused), "{io:?} {t:?}");
         let on_connections = t.error_count() - t.errors.0[&ErrorKind::ConnectRefused];
-        // If a connect was reset because the listener ended, it had no request.
+        // A connect may have been reset because the listener closed. Such a connection had no request.
         let no_request = t.attempted - t.connected - t.errors.0[&ErrorKind::ConnectRefused];
         let ended = t.completed + on_connections + t.unanswered;
         assert!((t.sent..=t.sent + no_request).contains(&ended), "{io:?} {t:?}");

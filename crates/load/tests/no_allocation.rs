@@ -1,5 +1,5 @@
-//! Tests that the loop of a load allocates no memory while it measures. An allocator that counts its calls checks this
-//! for both drivers and all kinds of load.
+//! Tests that the loop of a load allocates no memory while it measures, with both drivers and all kinds of load. The
+//! tests use an allocator that counts its calls.
 
 mod common;
 
@@ -13,8 +13,8 @@ static COUNTING: alloc::CountingAllocator = alloc::CountingAllocator;
 
 #[test]
 fn the_measured_loop_takes_no_memory() {
-    // First, the test checks that the allocator counts allocations, and only those in the measured part. All checks are
-    // in a single test, because the allocator counts for the whole process.
+    // The test first checks that the allocator counts allocations of load threads, and only while counting is on. All
+    // checks are in one test, because the allocator counts for the whole process.
     let body = || (0..10).map(|i| vec![i; 100]).map(|v| std::hint::black_box(v).len()).sum::<usize>();
     alloc::arm();
     let name = |name: &str| std::thread::Builder::new().name(name.into()).spawn(body).unwrap().join().unwrap();

@@ -1,5 +1,5 @@
-//! S-Clients on this machine: the offered rate with a listener that accepts no connection, and a comparison of two
-//! processes with one.
+//! Tests of S-Clients on this machine: the offered rate with a listener that accepts no connections, and a comparison
+//! of two processes with one.
 
 #![allow(clippy::unwrap_used, reason = "test code")]
 
@@ -18,7 +18,8 @@ fn sclients(descriptors: u32, timeout_ms: f64, mean_ms: f64) -> Intensity {
     Intensity::SClients { descriptors, connect_timeout_ms: timeout_ms, think, pace: None }
 }
 
-/// Opens a listener whose accept queue holds one connection, and fills this queue.
+/// Opens a listener whose accept queue has room for one connection, and fills this queue. Returns the listener, its
+/// address, and the connection.
 fn full_listener() -> (std::os::fd::OwnedFd, std::net::SocketAddr, std::net::TcpStream) {
     let any = "127.0.0.1:0".parse().unwrap();
     let fd = sys::socket::tcp(any).unwrap();
@@ -29,8 +30,8 @@ fn full_listener() -> (std::os::fd::OwnedFd, std::net::SocketAddr, std::net::Tcp
     (fd, addr, one)
 }
 
-/// Runs a function and returns its result. Also returns the seconds for which the load's threads waited for a CPU or
-/// the machine was stopped.
+/// Runs `what`, and returns its result. Also returns for how many seconds a thread of the load waited for a CPU, or the
+/// machine stood still.
 fn kept_from_its_processor<T>(what: impl FnOnce() -> T) -> (T, f64) {
     let (over, meter) = (AtomicBool::new(false), sys::hiccups::HiccupMeter::start().unwrap());
     std::thread::scope(|scope| {
@@ -71,10 +72,10 @@ fn the_offered_rate_is_d_over_t_whatever_the_server_does() {
         plan.drain_s = 0.05;
         let (part, kept_s) = kept_from_its_processor(|| drive(&plan, addr, 400));
         let (m, expected) = (&part.measured, 100.0 / 0.05 * part.measured_s);
-        // A generator that got no CPU is late, and never sends a burst to make up for the lost time.
+        // A generator that gets no CPU is late. It never sends a burst to make up for the lost time.
         let least = 0.8 * (expected - 100.0 / 0.05 * kept_s);
         assert!(m.attempted as f64 > least, "{io:?}, kept from its processor {kept_s} s: {m:?}");
-        // Requests that should have been sent before the window but were sent within it are counted.
+        // Requests that were due before the window, but were sent within it, count in the window.
         assert!(m.attempted as f64 <= 1.02 * expected + 1.0 + 100.0 / 0.05 * kept_s, "{io:?}, {kept_s} s: {m:?}");
         assert_eq!(part.total.connected, 0, "{io:?}");
         assert!(part.total.errors.0.keys().all(|&k| k == ErrorKind::ConnectTimeout), "{io:?} {:?}", part.total);

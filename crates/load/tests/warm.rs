@@ -1,4 +1,4 @@
-//! When a load reports ready, its threads and drivers have all their memory, and nothing was sent.
+//! Tests that, when a load reports ready, its threads and drivers have all their memory, and nothing has been sent.
 
 #![allow(clippy::unwrap_used, reason = "test code")]
 
@@ -10,12 +10,13 @@ use common::{Behaviour, Server, closed, plan};
 use loadline_load as load;
 use run::{AgentCommand, AgentReport, Io, LoadPlan, Phase};
 
-/// Calls `read` with each entry of a folder in /proc.
+/// Calls `read` for each entry of a folder in /proc. Returns the results that are not `None`.
 fn all(dir: &str, read: impl Fn(std::path::PathBuf) -> Option<String>) -> Vec<String> {
     std::fs::read_dir(dir).unwrap().flatten().filter_map(|entry| read(entry.path())).collect()
 }
 
-/// Counts the load's threads and their epoll instances in this process, which runs no other test.
+/// Returns the numbers of the load's threads and of epoll instances in this process. No other test runs in this
+/// process.
 fn threads_and_drivers() -> (usize, usize) {
     let names = all("/proc/self/task", |path| std::fs::read_to_string(path.join("comm")).ok());
     let files = all("/proc/self/fd", |path| Some(std::fs::read_link(path).ok()?.display().to_string()));
@@ -29,7 +30,7 @@ fn a_ready_load_is_warm_and_waits_for_the_start() {
     let load_plan = LoadPlan { threads: 3, ..plan(Io::Epoll, closed(6, 1)) };
     let before = threads_and_drivers().1;
 
-    // If a load is stopped before its start, it must have sent nothing, and no thread may go on waiting.
+    // A load that is stopped before its start must have sent nothing, and none of its threads may go on waiting.
     let (control, commands) = channel();
     let mut seen = None;
     let part = load::run(&load_plan, server.addr, load::Start::OnCommand, commands, &mut |report| {
@@ -41,7 +42,7 @@ fn a_ready_load_is_warm_and_waits_for_the_start() {
     assert_eq!(seen, Some((3, before + 3)));
     assert_eq!(part.unwrap().total.sent, 0);
 
-    // After the command to start, the load starts.
+    // The load must start at the time that the start command gives.
     let (control, commands) = channel();
     let mut told_ns = 0;
     let part = load::run(&load_plan, server.addr, load::Start::OnCommand, commands, &mut |report| match report {

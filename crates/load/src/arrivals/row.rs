@@ -1,59 +1,59 @@
-//! Row type of the arrival process table, and the trait that generates gaps.
+//! Row type of the table of arrival processes, and the trait that yields the gaps between arrivals.
 
 use fastrand::Rng;
 
 /// A row of [`ARRIVALS`](super::ARRIVALS).
 #[derive(Clone, Copy, Debug)]
 pub struct ArrivalSpec {
-    /// Name in plans and on the command line.
+    /// Name of the arrival process in plans and on the command line.
     pub name: &'static str,
-    /// Description of the process for help texts, in one line.
+    /// Description of the arrival process for help texts, one line.
     pub help: &'static str,
-    /// Parameters besides the mean rate, in command-line order.
+    /// Parameters besides the mean rate, in the order of the command line.
     pub parameters: &'static [Parameter],
 }
 
 /// A parameter of an arrival process.
 #[derive(Clone, Copy, Debug)]
 pub struct Parameter {
-    /// Name in plans.
+    /// Name of the parameter in plans.
     pub name: &'static str,
-    /// Description of the parameter for help texts, in one line.
+    /// Description of the parameter for help texts, one line.
     pub help: &'static str,
     /// Unit of the value on the command line.
     pub unit: Unit,
-    /// Default value, written as on the command line.
+    /// Default value, as a user writes it on the command line.
     pub default: &'static str,
-    /// Returns true for a valid value. Never called with a value that is not finite.
+    /// Function that returns true for a valid value. Only finite values are passed to it.
     pub valid: fn(f64) -> bool,
-    /// Advice shown for an invalid value.
+    /// Advice that the error for an invalid value gives.
     pub advice: &'static str,
 }
 
-/// Unit of a [`Parameter`] on the command line. Plans contain a plain number.
+/// Unit of a [`Parameter`] on the command line. In a plan, the value is always a plain number.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Unit {
     /// A plain number.
     Number,
-    /// A share from 0 to 1, or a percentage.
+    /// A share: a number from 0 to 1, or a percentage.
     Share,
-    /// A time: plain seconds in plans, and a duration with a unit on the command line.
+    /// A time with a unit. In a plan, it is a number of seconds.
     Time,
 }
 
 /// Source of the gaps of an arrival process.
 pub(super) trait Gaps {
-    /// Returns the start of the process, in nanoseconds from the start of the shard. The first arrival is then at
-    /// `phase` (0 to 1) of a gap. Only processes with equal gaps use the phase.
+    /// Returns the start of the arrival process, nanoseconds since the start of the shard (generator thread). `phase`
+    /// (0 to 1) is the position of the first arrival within a gap. Only processes with equal gaps use the phase.
     fn begin_ns(&self, _phase: f64) -> f64 {
         0.0
     }
 
-    /// Returns the gap from the arrival at `at_ns` to the next one, in nanoseconds.
+    /// Returns the gap between the arrival at `at_ns` and the next arrival, nanoseconds.
     fn gap_ns(&mut self, at_ns: f64, rng: &mut Rng) -> f64;
 }
 
-/// Draws an exponentially distributed gap of mean 1.
+/// Draws an exponentially distributed random number with the mean 1.
 #[inline]
 pub(crate) fn exponential(rng: &mut Rng) -> f64 {
     // 1 - f64() lies in (0, 1], so the logarithm is finite.

@@ -1,42 +1,44 @@
-//! Schedules of arrivals over time: a rate that changes in stages, or recorded times.
+//! Schedules, which set the rate of arrivals over time: a rate that changes in stages, or recorded times.
 //!
-//! An arrival process of constant rate counts requests, and a schedule maps that count to time. For a rate `r(t)`,
-//! request `n` of the process is due when the integral of `r` from 0 to `t` reaches `n`. The process therefore remains
-//! constant, Poisson or self-similar at every rate (Cinlar, *Introduction to Stochastic Processes*, 1975, section 4.7).
+//! An arrival process of constant rate counts requests, and a schedule converts this count to times. For a rate `r(t)`,
+//! request `n` of the process is due when the integral of `r` from 0 to `t` reaches `n`. Whatever the rate, the
+//! arrivals therefore keep their kind (constant, Poisson or self-similar). (Cinlar, *Introduction to Stochastic
+//! Processes*, 1975, section 4.7.)
 
 use std::sync::Arc;
 
 use run::{RecordedTimes, Stage};
 
-/// Due time that means "never", nanoseconds. The value is after the end of any load, but so small that adding a start
-/// time cannot overflow.
+/// Due time that means "never", nanoseconds. It is after the end of any load, but small enough that the addition of a
+/// start time cannot overflow.
 const NEVER_NS: u64 = u64::MAX / 4;
-/// Length of the windows in which the peak of a recorded rate is searched, nanoseconds.
+/// Length of the windows in which recorded requests are counted to find the peak of their rate, nanoseconds.
 const PEAK_WINDOW_NS: u64 = 100_000_000;
 
-/// A part of the schedule in which the rate changes linearly.
+/// A part of a schedule during which the rate changes linearly.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Segment {
     begin_ns: f64,
-    /// Number of requests due before this segment.
+    /// Number of requests that are due before this segment.
     before: f64,
-    /// Rate at the start of the segment, requests per nanosecond. `slope` is the change of the rate per nanosecond.
+    /// Rate at the start of the segment, requests per nanosecond, and its change per nanosecond (`slope`).
     rate: f64,
     slope: f64,
 }
 
-/// Schedule of arrivals over time. Cloning a schedule is cheap.
+/// A schedule of arrivals. Cloning it copies no segments and no times.
 #[derive(Clone, Debug)]
 pub(super) enum Schedule {
-    /// Stages as segments, with the index of the current segment and the rate of the underlying process in requests per
-    /// nanosecond.
+    /// Stages as segments, index of the current segment, and mean rate of all shards in requests per nanosecond.
     Stages { segments: Arc<[Segment]>, on: usize, rate_ns: f64 },
-    /// Recorded times in nanoseconds, with the index of this shard's next time and the distance to the index after it.
+    /// Recorded times in nanoseconds, index of this shard's next time, and number of indexes from one time of this
+    /// shard to its next.
     Recorded { at_ns: Arc<[u64]>, next: usize, step: usize },
 }
 
 impl Schedule {
-    /// Builds the schedule of stages for an underlying process of `rate` requests per second over all shards.
+    /// Creates the schedule for stages. `rate` is the mean rate of the arrival process over all shards, requests per
+    /// second.
     pub(super) fn stages(stages: &[Stage], rate: f64) -> Self {
         let (mut begin_ns, mut before) = (0.0, 0.0);
         let mut segments: Vec<Segment> = Vec::with_capacity(stages.len() + 1);
@@ -52,7 +54,7 @@ impl Schedule {
         Self::Stages { segments: segments.into(), on: 0, rate_ns: rate / 1e9 }
     }
 
-    /// Selects the recorded times that shard `shard` of `shards` uses.
+    /// Creates the schedule for recorded times. Of the times, shard `shard` of `shards` uses every `shards`-th.
     pub(super) fn recorded(times: &RecordedTimes, (shard, shards): (u32, u32)) -> Self {
         let mut at_us = 0;
         let each = times.gaps_us.iter().map(|gap| {
@@ -62,8 +64,8 @@ impl Schedule {
         Self::Recorded { at_ns: each.collect(), next: shard as usize, step: shards.max(1) as usize }
     }
 
-    /// Returns the due time of a request that the underlying process places at `even_ns`, in nanoseconds from the
-    /// start.
+    /// Converts the time `even_ns`, at which the arrival process of constant rate places a request, to the time at
+    /// which the request is due. Both are in nanoseconds since the start. Recorded times ignore `even_ns`.
     #[inline]
     pub(super) fn due_ns(&mut self, even_ns: f64) -> u64 {
         match self {
@@ -79,11 +81,12 @@ impl Schedule {
                 }
                 let segment = &segments[*on];
                 let more = (count - segment.before).max(0.0);
-                // Solves rate x + slope x^2 / 2 = more, in a form that also works if the slope is 0.
+                // Solves rate × x + slope × x² / 2 = more for x. This form of the solution also works if the slope is
+                // 0.
                 let root = (segment.rate * segment.rate + 2.0 * segment.slope * more).max(0.0).sqrt();
                 let after_ns = match more > 0.0 {
                     true => 2.0 * more / (segment.rate + root),
-                    // A segment whose rate begins at 0 and does not grow has no arrivals.
+                    // A segment whose rate begins at 0 and does not grow has no arrival.
                     false if segment.rate <= 0.0 && segment.slope <= 0.0 => f64::INFINITY,
                     false => 0.0,
                 };
@@ -92,14 +95,14 @@ impl Schedule {
         }
     }
 
-    /// Returns the end of recorded times, nanoseconds from the start: one mean gap after the last time.
+    /// Returns the end of the recorded times, nanoseconds since the start. It is one mean gap after the last time.
     pub(super) fn recorded_end_ns(&self) -> Option<u64> {
         let Self::Recorded { at_ns, .. } = self else { return None };
         let last = *at_ns.last().filter(|last| **last < NEVER_NS)?;
         Some(last + last / (at_ns.len() as u64 - 1).max(1))
     }
 
-    /// Returns the highest rate as a multiple of the mean rate.
+    /// Returns the ratio of the highest rate to the mean rate.
     pub(super) fn peak(&self) -> f64 {
         match self {
             Self::Stages { segments, rate_ns, .. } => {

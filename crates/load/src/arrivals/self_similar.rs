@@ -1,13 +1,13 @@
-//! Self-similar arrivals from many independent on-off sources. The on and off periods are Pareto distributed with α = 3
-//! − 2H, so their sum is asymptotically self-similar with Hurst parameter H (Willinger, Taqqu, Sherman and Wilson,
-//! "Self-similarity through high-variability", 1997). While k sources are on, arrivals form a Poisson process with k
-//! times the rate of one source.
+//! Self-similar arrivals from many independent on-off sources. The lengths of the on and off periods are Pareto
+//! distributed with α = 3 − 2H. The sum of the sources is therefore asymptotically self-similar with Hurst parameter H
+//! (Willinger, Taqqu, Sherman and Wilson, "Self-similarity through high-variability", 1997). While k sources are on,
+//! arrivals form a Poisson process with k times the rate of one source.
 
 use fastrand::Rng;
 
 use super::row::{ArrivalSpec, Gaps, Parameter, Unit, exponential};
 
-/// Row of this process in the table.
+/// Row of this arrival process in the table.
 pub(super) const SPEC: ArrivalSpec = ArrivalSpec {
     name: "self-similar",
     help: "many on-off sources with Pareto periods, which make bursts on every time scale",
@@ -21,11 +21,12 @@ pub(super) const SPEC: ArrivalSpec = ArrivalSpec {
     }],
 };
 
-/// Number of sources per shard. Each source is on half of the time.
+/// Number of sources per shard (generator thread). Each source is on for half of the time on average.
 const SOURCES: usize = 32;
-/// Mean length of an on or off period, in mean gaps of the whole process. Bursts are therefore longer than single gaps.
+/// Mean length of an on or off period, in mean gaps between arrivals of all sources together. Because a period has many
+/// arrivals, bursts are longer than single gaps.
 const MEAN_PERIOD_GAPS: f64 = 200.0;
-/// Maximum length of a period, in mean periods, so that a single source cannot dominate a run.
+/// Maximum length of a period, as a multiple of the shortest one. It keeps a single source from dominating a run.
 const MAX_PERIOD: f64 = 1000.0;
 
 /// On-off sources with heavy-tailed periods.
@@ -54,7 +55,7 @@ impl SelfSimilar {
             on_count: 0,
         };
         for i in 0..SOURCES {
-            // Half of the sources are on at the start, each at a random point of its first period.
+            // At the start, half of the sources are on, and each source is at a random point of its first period.
             s.on[i] = i % 2 == 0;
             s.on_count += u32::from(s.on[i]);
             s.ends_ns[i] = s.period(rng) * rng.f64();
@@ -93,8 +94,8 @@ impl Gaps for SelfSimilar {
 mod tests {
     use super::*;
 
-    /// Returns the variance of counts over `m` small windows together, divided by m. This variance is constant for
-    /// Poisson arrivals and grows like m^(2H-1) for self-similar ones.
+    /// Merges each `m` small windows into one, and returns the variance of the counts in these windows, divided by m.
+    /// For Poisson arrivals, the result does not depend on m. For self-similar arrivals, it grows like m^(2H-1).
     fn scaled_variance(counts: &[f64], m: usize) -> f64 {
         let sums: Vec<f64> = counts.chunks_exact(m).map(|c| c.iter().sum()).collect();
         let mean = sums.iter().sum::<f64>() / sums.len() as f64;

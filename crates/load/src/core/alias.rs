@@ -1,25 +1,26 @@
 //! Weighted random choice in constant time (A. Walker's alias method, Electronics Letters 10, 1974). Each draw needs
-//! one random number and one line of the table, without branches that the CPU cannot predict.
+//! one random number and reads one line of the table.
 
 use fastrand::Rng;
 
-/// A line of the table. If a draw selects the line, the result is `other` unless 32 random bits are below `keep`.
+/// A line of the table. If the line is drawn, the result is its own index if 32 random bits are below `keep`, and
+/// otherwise `other`.
 #[derive(Clone, Copy, Debug)]
 struct Line {
     keep: u32,
     other: u16,
 }
 
-/// Alias table of a set of weights.
+/// Alias table, made from a list of weights.
 #[derive(Debug)]
 pub(super) struct Alias(Box<[Line]>);
 
 impl Alias {
-    /// Builds the table from at most 65535 weights. All weights must be finite and not negative, and at least one must
-    /// be positive.
+    /// Creates the table from at most 65,535 weights. Each weight must be finite and not negative, and at least one
+    /// must be positive.
     pub(super) fn new(weights: &[f64]) -> Self {
         let mean = weights.iter().sum::<f64>() / weights.len().max(1) as f64;
-        // The values are the weights divided by their mean.
+        // The weights are divided by their mean.
         let mut left: Vec<f64> = weights.iter().map(|weight| weight / mean).collect();
         let heaviest = (0..left.len()).max_by(|a, b| left[*a].total_cmp(&left[*b])).unwrap_or(0) as u16;
         let certain = |at: usize| if weights[at] > 0.0 { (u32::MAX, at as u16) } else { (0, heaviest) };
@@ -36,7 +37,7 @@ impl Alias {
         Self(lines.into_iter().map(|(keep, other)| Line { keep, other }).collect())
     }
 
-    /// Draws a random index, with a probability in proportion to its weight.
+    /// Draws a random index. Its probability is proportional to its weight.
     #[inline]
     pub(super) fn draw(&self, rng: &mut Rng) -> u16 {
         let bits = rng.u64(..);

@@ -1,24 +1,25 @@
-//! Collecting several answers before they are handled, in a closed loop without pauses. A delayed answer delays only
-//! the next request of its client; meanwhile, the server works on requests of other clients.
+//! In a closed loop without pauses, the generator collects several answers before it handles them, which saves system
+//! calls. A collected answer delays only the next request of its client. Meanwhile, the server works on requests of
+//! other clients.
 
 use super::{Core, Mode};
 use crate::driver::Batch;
 
-/// Minimum number of requests in flight for collecting answers. With fewer requests, every answer is handled when it
-/// arrives.
+/// Minimum number of requests in flight for which answers are collected. If there are fewer, each answer is handled
+/// when it arrives.
 const MIN_IN_FLIGHT_TO_BATCH: u64 = 8;
-/// Maximum time by which collecting may delay a response, microseconds.
+/// Maximum time by which the collecting may delay an answer, microseconds.
 const MAX_BATCH_US: u64 = 200;
 
 impl Core {
-    /// Returns the limits for collecting answers. Only a closed loop without pauses collects answers.
+    /// Returns the current limits for collecting answers, which are 0 unless answers are collected.
     #[inline]
     pub(crate) fn batch(&self) -> Batch {
         self.batch
     }
 
-    /// Computes [`Core::batch`] again, from the completions since the last call. The delay is at most a quarter of the
-    /// response time (by Little's law) and at most [`MAX_BATCH_US`].
+    /// Computes [`Core::batch`] from the completions since the last call. An answer is delayed by at most a quarter of
+    /// the response time (estimated by Little's law), and by at most [`MAX_BATCH_US`].
     pub(crate) fn retune(&mut self, now: u64) {
         let completed = self.record.counts.completed;
         let (since, answers) = (now.saturating_sub(self.tuned.0), completed - self.tuned.1);

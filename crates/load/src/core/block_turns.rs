@@ -1,22 +1,23 @@
-//! Times at which blocks of connections send on each of their connections.
+//! Times at which a block of connections sends on each of its connections.
 
 use run::{Blocks, LoadPlan};
 
-/// Blocks of a shard.
+/// Parameters of the blocks of a shard (generator thread).
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct BlockTurns {
     pub(super) block: u64,
-    /// Interval between two sends of a block; 0 for no limit.
+    /// Interval between two sends of a block, nanoseconds; 0 for no limit.
     pub(super) pause_ns: u64,
     pub(super) connect_ns: u64,
-    /// Messages per connection.
+    /// Number of messages per connection.
     pub(super) messages: u32,
-    /// True to half-close first, and close when the server has ended its side (Jones and Deshpande, 2000).
+    /// True if the client first ends its own side of a connection, and closes when the server has ended the other side
+    /// (Jones and Deshpande, 2000).
     pub(super) compat: bool,
 }
 
 impl BlockTurns {
-    /// Returns the blocks of a plan, if it has any.
+    /// Returns the parameters of a plan's blocks, or `None` if it has none.
     pub(crate) fn from_plan(plan: &LoadPlan) -> Option<Self> {
         let blocks: &Blocks = plan.blocks.as_ref()?;
         let bytes = plan.protocol.echoed_bytes().unwrap_or(0);
@@ -36,7 +37,8 @@ impl BlockTurns {
         u64::from(conn) % self.block * self.connect_ns
     }
 
-    /// Returns the first time of a connection's turn after `since_ns` of load.
+    /// Returns the first time after `since_ns` at which a connection may send. Both times are nanoseconds since the
+    /// start of the load.
     pub(super) fn next_turn(self, conn: u32, since_ns: u64) -> u64 {
         let (place, period) = (u64::from(conn) % self.block * self.pause_ns, self.block * self.pause_ns);
         match since_ns.checked_sub(place) {

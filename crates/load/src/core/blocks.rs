@@ -1,10 +1,10 @@
-//! Blocks of connections in the closed loop (A. Jones, A. Deshpande, *Windows Sockets 2.0*, 2000): the times at which
-//! each connection is made, sends and ends. A block sends on its connections in turn: one send, a pause, then the next
-//! connection. Each connection therefore sends once per period of `block * pause`. If the answer on a connection is
-//! late, the connection misses its turn, as in the article.
+//! Blocks of connections in the closed loop (A. Jones, A. Deshpande, *Windows Sockets 2.0*, 2000). This file sets the
+//! times at which each connection is made, sends and ends. A block sends on one of its connections, pauses, then sends
+//! on the next connection. Each connection therefore sends once per period of `block * pause`. If an answer is late,
+//! its connection misses a period, as in the article.
 //!
-//! A connection is made once, and not replaced after a failure; the counts show how many remained open. When the 1 + x
-//! messages of a connection are answered, the client closes the connection with a FIN. At that moment no message is in
+//! A connection that fails is not replaced, and the counts show how many connections remained open. Each connection has
+//! 1 + x messages. When all are answered, the client closes the connection with a FIN. At that moment no message is in
 //! flight, so no half-close is needed. With `compat`, the client closes as in the article: it ends its own side first,
 //! and closes when the server has ended the other side.
 
@@ -12,7 +12,7 @@ use super::{BlockTurns, Core, State};
 use crate::driver::Ops;
 
 impl Core {
-    /// Schedules the connects; within a block, they are evenly spaced.
+    /// Schedules the connects. Within a block, the connects are evenly spaced.
     pub(super) fn blocks_start<O: Ops>(&mut self, ops: &O, turns: BlockTurns) {
         let origin = ops.now().max(self.task.origin_ns);
         for conn in 0..self.conns.len() as u32 {
@@ -22,7 +22,7 @@ impl Core {
         }
     }
 
-    /// Continues on a connection that was established or whose turn has come.
+    /// Sends on a connection that was just established, or whose time to send has come.
     pub(super) fn block_ready<O: Ops>(&mut self, ops: &mut O, conn: u32, turns: BlockTurns) {
         let depth = if turns.pause_ns > 0 { 1 } else { self.depth as u32 };
         self.block_ask(ops, conn, depth);
@@ -44,7 +44,7 @@ impl Core {
         }
     }
 
-    /// Ends a connection whose messages were all answered.
+    /// Ends a connection whose messages have all been answered.
     fn block_done<O: Ops>(&mut self, ops: &mut O, conn: u32, turns: BlockTurns) {
         if !(turns.compat && ops.half_close(conn)) {
             return self.ended(ops, conn);
@@ -95,8 +95,8 @@ mod tests {
 
     #[test]
     fn a_block_keeps_to_its_rate() {
-        // Two blocks of 10 connections, at 40,960 B/s each, send 10 messages/s each, so each connection has one turn
-        // per second.
+        // Two blocks of 10 connections each have a rate of 40,960 B/s, so each block sends 10 messages per second. Each
+        // connection thus sends once per second.
         let blocks = Blocks { block: 10, block_rate_bytes_per_s: 40_960.0, ..Blocks::default() };
         let (part, _) = simulate(&plan(20, 1, blocks, 20.0), &server()).unwrap();
         assert!((part.total.completed as i64 - 420).abs() <= 20, "{}", part.total.completed);

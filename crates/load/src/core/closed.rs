@@ -1,18 +1,18 @@
 //! The closed loop: a fixed number of clients that each wait for an answer before the next request. With
-//! `new_connections`, the clients are the simple clients of Banga and Druschel (USITS 1997), which repeat: connect, one
-//! request, answer, close.
+//! `new_connections`, the clients are the simple clients of Banga and Druschel (USITS 1997). A simple client repeats
+//! these steps: connect, send one request, receive the answer, close.
 //!
 //! Simple clients ask the server to close (HTTP `Connection: close`). If the server agrees, it may send its FIN first,
-//! so that TIME_WAIT stays with the server ([`super::closing`]). The client meanwhile connects again. With any other
-//! server, the client closes first with a normal FIN and gets TIME_WAIT itself. If the client then runs out of ports
-//! because of its TIME_WAITs, these errors count as `client_ports`.
+//! and then has the connection in TIME_WAIT ([`super::closing`]). The client meanwhile connects again. If the server
+//! does not agree, the client sends the first FIN, and has the connection in TIME_WAIT itself. If connections in
+//! TIME_WAIT then use up the client's ports, the failed connects count as `client_ports`.
 
 use super::{Core, Mode, State};
 use crate::driver::Ops;
 
 impl Core {
-    /// Connects all clients at once, or one after the other at a rate. If clients have a think time, their connects are
-    /// spread over one think time, so that their spacing is steady from the start.
+    /// Connects all clients at once, or at a limited rate. If clients have a think time, their connects are spread over
+    /// one think time. The spacing of their requests is thus steady from the start.
     pub(super) fn closed_start<O: Ops>(&mut self, ops: &mut O) {
         if let Some(turns) = self.task.blocks {
             return self.blocks_start(ops, turns);
@@ -39,9 +39,9 @@ impl Core {
         }
     }
 
-    /// Handles an established connection. With a connect rate, the connection sends nothing until the last connection
-    /// is established or the window begins. Requests during the connect phase would slow down the accepts, and later
-    /// accepts would slow down measured requests.
+    /// Handles an established connection. If connects have a limited rate, the connection sends nothing until the last
+    /// connection is established or the window begins. Requests during the connect phase would delay the accepts, and
+    /// accepts during the window would delay measured requests.
     pub(super) fn closed_up<O: Ops>(&mut self, ops: &mut O, conn: u32) {
         if self.task.connect_gap_ns <= 0.0 || self.draining {
             return self.closed_ready(ops, conn);
@@ -58,8 +58,7 @@ impl Core {
         }
     }
 
-    /// Ends the connect phase: from now on, all established connections may send. A call after the connect phase does
-    /// nothing.
+    /// Ends the connect phase: from now on, all established connections may send. Later calls do nothing.
     pub(super) fn end_opening(&mut self, now: u64) {
         if !std::mem::take(&mut self.opening) {
             return;
@@ -71,7 +70,7 @@ impl Core {
         }
     }
 
-    /// Schedules the first request of a connection: at the time of the last connect, plus a pause.
+    /// Schedules the first request of a connection: a pause after the time at which the last connect is due.
     fn speak_first(&mut self, now: u64, conn: u32) {
         let opening_ns = f64::from(self.task.connections()) * self.task.connect_gap_ns;
         let all_due_ns = self.task.origin_ns.saturating_add(opening_ns as u64);
@@ -79,7 +78,7 @@ impl Core {
         self.arm(conn, now.max(all_due_ns).saturating_add(rest));
     }
 
-    /// Starts requests on a connection that may send, until its pipeline is full.
+    /// Starts requests on a connection that may send, up to its pipeline depth.
     pub(super) fn closed_ready<O: Ops>(&mut self, ops: &mut O, conn: u32) {
         match self.task.blocks {
             _ if self.draining => self.start_all_requeued(ops, conn, self.depth as u32),
@@ -88,7 +87,8 @@ impl Core {
         }
     }
 
-    /// Starts as many new requests as were answered, after the think time if there is one.
+    /// Handles answers on a connection: starts as many new requests as were answered, after the think time if there is
+    /// one.
     #[inline]
     pub(super) fn closed_answered<O: Ops>(&mut self, ops: &mut O, conn: u32, answers: u32) {
         if self.task.new_connections {
@@ -101,8 +101,8 @@ impl Core {
             return self.block_answered(ops, conn, answers, turns);
         }
         match self.pause() {
-            // The server announced the close, and first answers the requests in flight. New requests use another
-            // connection.
+            // The server announced that it will close after it has answered the requests in flight. New requests use
+            // another connection.
             0 if !self.sessions.session(conn as usize).takes_more() => {}
             0 => self.ask(ops, conn, answers.min(self.depth as u32)),
             pause if self.conns[conn as usize].in_flight == 0 => {
@@ -114,8 +114,8 @@ impl Core {
         }
     }
 
-    /// Replaces a connection that ended: at `due_ns`, or after a think time if there is one. Requests that must be sent
-    /// again do not wait.
+    /// Replaces a connection that ended. The connect follows at `due_ns`, or after a think time if the clients have
+    /// one. It follows at once if requests must be sent again.
     pub(super) fn closed_replace<O: Ops>(&mut self, ops: &mut O, conn: u32, due_ns: Option<u64>) {
         let pause = match due_ns {
             Some(due) => due.saturating_sub(ops.now()),
@@ -128,7 +128,7 @@ impl Core {
         }
     }
 
-    /// Continues a connection whose think time is over.
+    /// Continues on a connection whose think time is over.
     pub(super) fn think_over<O: Ops>(&mut self, ops: &mut O, conn: u32) {
         self.conns[conn as usize].state = State::Idle;
         match &self.mode {
@@ -165,7 +165,7 @@ mod tests {
 
     use crate::{SimServer, simulate};
 
-    /// The plan has 200 connections at 100 per second, so the last one is due after 2 s.
+    /// Plan with 200 connections that are made at 100 per second, so the last connect is due after 2 s.
     fn plan(mean_ms: f64, duration_s: f64) -> LoadPlan {
         LoadPlan {
             protocol: Protocol::Echo { message_bytes: 64 },
@@ -189,11 +189,11 @@ mod tests {
         let (part, _) = simulate(&plan(1000.0, 12.0), &SimServer::default()).unwrap();
         let opened = part.opened.unwrap();
         assert!(opened.connections == 200 && (1.9..2.1).contains(&opened.at_s), "{opened:?}");
-        // In the 10 s after that, there are 200 requests per second.
+        // In the 10 s after the last connect, 200 requests per second are due.
         assert!((1800..2200).contains(&part.total.sent), "{}", part.total.sent);
     }
 
-    /// Connecting takes a second in this test, so the last connection is established after 3 s.
+    /// The round-trip time is 1 s, so the last connection is established 1 s after its connect, at about 3 s.
     #[test]
     fn connections_stay_silent_until_the_last_is_up_but_not_in_the_window() {
         let far = SimServer { rtt_ns: 1_000_000_000, ..SimServer::default() };

@@ -1,17 +1,18 @@
-//! Connections whose end the server announced (`Connection: close`, GOAWAY). Usually the server closes such a
-//! connection at once and gets TIME_WAIT. The connection keeps its number until the server's FIN arrives; meanwhile,
-//! its client connects under another number. In this way, no client waits for the end of an old connection.
+//! Connections for which the server has announced the end (`Connection: close`, GOAWAY). Most servers close such a
+//! connection at once, and then have it in TIME_WAIT. The connection keeps its number until the server's FIN arrives.
+//! Meanwhile, its client connects under another number, so no client waits for the end of an old connection.
 //!
-//! Some servers leave the close to the client; one of their workers is occupied until the client closes. A client
-//! recognizes such a server when a FIN is late for the first time. From the first late FIN on, the client closes first.
-//! About once a second, the client waits for a FIN to see if the server closes again.
+//! Some servers leave the close to the client. One of their workers stays occupied until the client closes. The
+//! generator recognizes such a server when a FIN is late for the first time. From then on, it closes connections
+//! itself. About once a second, it waits for a FIN to see whether the server closes again.
 
 use super::fin_wait::Closer;
 use super::{Core, Mode, State};
 use crate::driver::Ops;
 
 impl Core {
-    /// Ends a connection whose end the server announced, and continues at once on another connection.
+    /// Handles a connection for which the server has announced the end. Its client continues at once on another
+    /// connection.
     pub(super) fn end_announced<O: Ops>(&mut self, ops: &mut O, conn: u32) {
         let (now, due_ns) = (ops.now(), self.think_end(conn));
         let Some(wait_ns) = self.closing.patience_ns(now) else {
@@ -56,14 +57,14 @@ impl Core {
         Some(conn)
     }
 
-    /// Sends the last bytes of a connection that the client closes before the server does.
+    /// Sends the last bytes of a connection that the client, and not the server, closes first.
     fn close_first<O: Ops>(&mut self, ops: &mut O, conn: u32) {
         self.record.counts.closes_left_to_client += 1;
         self.sessions.session(conn as usize).leave();
         self.farewell(ops, conn);
     }
 
-    /// Handles the FIN, or a reset, of a connection that waits for its FIN.
+    /// Handles the FIN or the reset of a connection that waits for its FIN.
     pub(super) fn closed_as_announced<O: Ops>(&mut self, ops: &mut O, conn: u32) {
         self.farewell(ops, conn);
         if !self.closing.remove(conn) {
@@ -74,7 +75,7 @@ impl Core {
         self.give_back(ops, conn);
     }
 
-    /// Handles the case that no FIN came in time.
+    /// Handles a connection whose FIN did not come in time.
     pub(super) fn close_left_to_client<O: Ops>(&mut self, ops: &mut O, conn: u32) {
         if !self.closing.remove(conn) {
             return self.ended(ops, conn);
@@ -91,7 +92,8 @@ impl Core {
         (c.state, c.deadline_ns) = (State::Free, u64::MAX);
     }
 
-    /// Frees a connection number. In the handling process of two-process S-Clients, the driver assigns the numbers.
+    /// Frees a connection number. In the process that handles connections (two-process S-Clients), the driver assigns
+    /// the numbers, so nothing is done.
     fn give_back<O: Ops>(&mut self, ops: &mut O, conn: u32) {
         match &self.mode {
             Mode::Handling => {}

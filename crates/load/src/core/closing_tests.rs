@@ -1,11 +1,10 @@
-//! Tests of the ends of connections: the side that closes, the time at which the client continues, and requests that
-//! are sent again.
+//! Tests of the ends of connections: which side closes, when the client continues, and which requests are sent again.
 
 use run::{ErrorKind, Tally};
 
 use super::test_wire::Fixture;
 
-/// Completes the handshake of the current connection. Returns the bytes that were sent after the handshake.
+/// Completes the handshake of the current connection. Returns the bytes that the client sent after the handshake.
 fn up(fixture: &mut Fixture) -> Vec<Vec<u8>> {
     fixture.sent();
     fixture.up();
@@ -13,14 +12,14 @@ fn up(fixture: &mut Fixture) -> Vec<Vec<u8>> {
     fixture.sent().into_iter().filter(|bytes| !matches!(bytes[..], [b'H' | b'F'])).collect()
 }
 
-/// Answers the request on the current connection, and announces the end.
+/// Answers the request on the current connection, and announces the connection's end. Returns the connection's number.
 fn answer_last(fixture: &mut Fixture) -> u32 {
     let conn = fixture.wire.current;
     fixture.hear(b"A\0C");
     conn
 }
 
-/// Creates a client with a think time of 10 ms, which sends its second request at 15 ms.
+/// Creates a client with a think time of 10 ms, whose second request was sent at 15 ms.
 fn thought(weights: &[f64]) -> Fixture {
     let mut fixture = Fixture::ready(1, 10.0, weights);
     fixture.at_ms(5);
@@ -35,7 +34,7 @@ fn close_current(fixture: &mut Fixture) {
     fixture.closed(fixture.wire.current);
 }
 
-/// Lets the server answer the request and close the connection while the client thinks, which shows that the server
+/// The server answers the request, and closes the connection during the client's think time. This shows that the server
 /// closes idle connections.
 fn idle_connection_is_closed(fixture: &mut Fixture) {
     fixture.hear(b"A\0");
@@ -80,12 +79,13 @@ fn a_request_that_raced_with_a_close_is_sent_again_at_once() {
     up(&mut fixture);
     idle_connection_is_closed(&mut fixture);
     let t = fixture.part().total;
-    // The third request leaves after the second was lost, and is answered.
+    // The second request was sent again after the race, and then failed. The third request was answered.
     assert_eq!((t.keep_alive_races, t.resent, t.sent), (1, 1, 3));
     assert_eq!(errors(&t), [(ErrorKind::ShortResponse, 1)], "a new connection is no race");
 }
 
-/// The server closes a connection after an answer, before it receives the request that follows at once.
+/// The server closes a connection after an answer. It does this before it has received the next request, which the
+/// client sends at once.
 #[test]
 fn a_request_that_the_server_did_not_receive_is_sent_again_once() {
     let ended = |unreceived: usize| {
@@ -95,7 +95,7 @@ fn a_request_that_the_server_did_not_receive_is_sent_again_once() {
         close_current(&mut fixture);
         fixture.at_ms(2);
         up(&mut fixture);
-        // The connection is new, so this close is a failure.
+        // This connection is new, so its close is a failure.
         close_current(&mut fixture);
         let t = fixture.part().total;
         (t.keep_alive_races, t.resent, errors(&t))
@@ -105,7 +105,7 @@ fn a_request_that_the_server_did_not_receive_is_sent_again_once() {
     assert_eq!(ended(0), (0, 0, vec![(ErrorKind::ShortResponse, 2)]), "the server read the request, and then closed");
 }
 
-/// The server closes within a body, while two more requests wait for answers.
+/// The server closes within the body of an answer, while two more requests wait for their answers.
 #[test]
 fn an_answer_that_is_cut_off_is_an_error_of_its_own_kind() {
     let mut fixture = Fixture::ready(3, 0.0, &[1.0]);
@@ -116,7 +116,7 @@ fn an_answer_that_is_cut_off_is_an_error_of_its_own_kind() {
     assert_eq!((t.completed, t.keep_alive_races), (0, 0));
 }
 
-/// A WebSocket server closes with a code and a reason while a request waits; later, a request fails for another reason.
+/// A WebSocket server closes with a code and a reason while a request waits. Later, a request fails for another reason.
 #[test]
 fn the_first_failure_of_a_kind_is_kept_with_the_words_of_the_server() {
     let mut fixture = Fixture::ready(2, 0.0, &[1.0]);
@@ -134,7 +134,7 @@ fn the_first_failure_of_a_kind_is_kept_with_the_words_of_the_server() {
     assert!(first[1].2.contains("an end that it is told of"), "{first:?}");
 }
 
-/// If bytes follow an answer on an idle connection, they belong to no request.
+/// Bytes that follow an answer on an idle connection belong to no request.
 #[test]
 fn surplus_bytes_without_a_request_are_no_second_outcome() {
     let mut fixture = Fixture::ready(1, 10.0, &[1.0]);

@@ -1,4 +1,4 @@
-//! The life cycle of a connection: connecting, established, failed, closed, and its timer.
+//! The life cycle of a connection: it connects, is established, and fails or is closed. Also its timer.
 
 use run::ErrorKind;
 use sys::Errno;
@@ -6,9 +6,9 @@ use sys::Errno;
 use super::{Core, Mode, State};
 use crate::driver::{Op, Ops};
 
-/// Delay before a retry after the first failure. With each further failure, the delay doubles.
+/// Delay before a retry after the first failure, nanoseconds. Each further failure doubles the delay.
 const BACKOFF_NS: u64 = 1_000_000;
-/// Maximum number of doublings; the longest delay is about one second.
+/// Maximum number of doublings. The longest delay is thus about one second.
 const BACKOFF_DOUBLINGS: u8 = 10;
 
 impl Core {
@@ -22,10 +22,10 @@ impl Core {
         }
     }
 
-    /// Gives up a connect and starts a new one in its place at once.
+    /// Gives up a connect, and starts a new connect at once under the same number.
     pub(super) fn reconnect<O: Ops>(&mut self, ops: &mut O, conn: u32) {
         if self.turns.count() > 1 {
-            // The next address may be of another family, so the socket cannot be used again.
+            // The next address may have another family (IPv4 or IPv6), so the socket cannot be used again.
             ops.close(conn);
             return self.connect(ops, conn);
         }
@@ -36,7 +36,7 @@ impl Core {
         }
     }
 
-    /// Chooses the address of the next connect.
+    /// Chooses the address to which the next connect goes, if the server has several.
     fn aim<O: Ops>(&mut self, ops: &mut O, conn: u32) {
         if let Some(address) = self.turns.next() {
             self.conns[conn as usize].address = address;
@@ -63,8 +63,8 @@ impl Core {
         self.arm(conn, now.saturating_add(timeout));
     }
 
-    /// Sets the timer of a connection to the time `at_ns`. An earlier entry remains in the heap, and is checked when
-    /// its time comes.
+    /// Sets the timer of a connection to the time `at_ns`. If the heap has an earlier entry for this connection, the
+    /// entry stays, and is checked when its time comes.
     #[inline]
     pub(super) fn arm(&mut self, conn: u32, at_ns: u64) {
         self.conns[conn as usize].deadline_ns = at_ns;
@@ -73,7 +73,7 @@ impl Core {
         }
     }
 
-    /// Handles a timer whose time has come.
+    /// Handles an entry in the heap of timers whose time has come.
     pub(super) fn fire<O: Ops>(&mut self, ops: &mut O, conn: u32) {
         let c = self.conns[conn as usize];
         if c.deadline_ns > ops.now() {
@@ -126,8 +126,8 @@ impl Core {
         self.flush(ops, conn);
     }
 
-    /// Handles bytes of the protocol's handshake. The last bytes of the handshake are sent before the first request, so
-    /// that no send contains both.
+    /// Handles received bytes of the protocol's handshake. The client's last handshake bytes are sent before its first
+    /// request, so no send contains both.
     pub(super) fn handshaking<O: Ops>(&mut self, ops: &mut O, conn: u32, bytes: &[u8]) {
         let counts = &mut self.record.counts;
         counts.handshake_bytes_received += bytes.len() as u64;
@@ -161,7 +161,7 @@ impl Core {
         self.ready(ops, conn);
     }
 
-    /// Marks a connection as ready for requests.
+    /// Handles a connection that has become ready for requests.
     fn ready<O: Ops>(&mut self, ops: &mut O, conn: u32) {
         self.conns[conn as usize].quiet_ns = ops.now();
         match &self.mode {
@@ -173,7 +173,7 @@ impl Core {
         self.flush_unasked(ops, conn);
     }
 
-    /// Handles a failed operation.
+    /// Handles a failed operation on a connection.
     pub(super) fn failed<O: Ops>(&mut self, ops: &mut O, conn: u32, op: Op, errno: Errno) {
         if op == Op::Connect {
             ops.close(conn);
@@ -186,7 +186,7 @@ impl Core {
         }
     }
 
-    /// Records a request without an answer if its connect failed and the request began with the connect.
+    /// Records an unanswered request for a failed connect, if requests begin with their connect.
     fn connect_lost(&mut self, now: u64, conn: u32) {
         if self.begins_with_connect() {
             self.record.never_answered(now, self.conns[conn as usize].intended_ns);
@@ -195,7 +195,7 @@ impl Core {
 
     fn connect_failed<O: Ops>(&mut self, ops: &mut O, conn: u32, errno: Errno) {
         let kind = match errno {
-            // If the accept queue of a unix socket is full, connect fails at once with EAGAIN.
+            // If the accept queue of a Unix socket is full, connect fails at once with EAGAIN.
             Errno::CONNREFUSED | Errno::AGAIN => ErrorKind::ConnectRefused,
             Errno::TIMEDOUT => ErrorKind::ConnectTimeout,
             Errno::ADDRNOTAVAIL => ErrorKind::ClientPorts,
@@ -213,7 +213,7 @@ impl Core {
         self.retry_later(ops, conn, false, None);
     }
 
-    /// Handles a close by the server on an idle connection.
+    /// Handles an idle connection that the server closed.
     pub(super) fn closed_while_idle<O: Ops>(&mut self, ops: &mut O, conn: u32) {
         self.server_ended(ops.now(), conn);
         let idle_ns = ops.now().saturating_sub(self.conns[conn as usize].quiet_ns);
@@ -223,22 +223,23 @@ impl Core {
         self.ended_thinking(ops, conn, due_ns);
     }
 
-    /// Records that the server ended a connection.
+    /// Records that the server has ended a connection.
     pub(super) fn server_ended(&mut self, now: u64, conn: u32) {
         let c = &self.conns[conn as usize];
         let idle_ns = if c.state == State::Busy { c.idle_ns } else { now.saturating_sub(c.quiet_ns) };
         self.record.server_ended(now, idle_ns, self.open);
     }
 
-    /// Returns the end of the think time of a closed-loop client, while its connection is idle. The think time goes on
-    /// whatever happens to the connection.
+    /// Returns the end of the think time of a closed-loop client whose connection is idle. The think time goes on even
+    /// if the connection ends.
     pub(super) fn think_end(&self, conn: u32) -> Option<u64> {
         let c = &self.conns[conn as usize];
         let thinks = matches!(self.mode, Mode::Closed { .. }) && c.state == State::Thinking && c.deadline_ns < u64::MAX;
         thinks.then_some(c.deadline_ns)
     }
 
-    /// Handles the loss of a connection: its requests in flight have failed.
+    /// Handles the loss of a connection. The requests in flight on the connection have failed. An exception is a
+    /// keep-alive race: the server closed an idle connection just when a request was sent.
     pub(super) fn lost<O: Ops>(&mut self, ops: &mut O, conn: u32, kind: ErrorKind) {
         let established = self.conns[conn as usize].state != State::Handshaking;
         if established && matches!(kind, ErrorKind::Reset | ErrorKind::ShortResponse) {
@@ -263,7 +264,7 @@ impl Core {
         self.record.keep_reason(ops.now(), told_kind, || session.close_words());
         let counts = &mut self.record.counts;
         counts.fail(ErrorKind::CutResponse, cut);
-        // If no request is in flight, a fault on an established connection fails no request.
+        // On an established connection, each request in flight fails. There may be none.
         let failed = u64::from(if established { c.in_flight } else { 1 });
         counts.fail(kind, failed - cut);
         counts.phantom += u64::from(kind == ErrorKind::ResponseTimeout && !c.heard);
@@ -277,8 +278,8 @@ impl Core {
         self.retry_later(ops, conn, established, due_ns);
     }
 
-    /// Counts the earlier answers of a connection that ended with requests in flight, if no byte of their answers had
-    /// come.
+    /// Counts the answers that a connection gave before it was lost. Counts them only if requests are in flight and no
+    /// byte of their answers has arrived.
     fn lost_after_answers(&mut self, conn: u32) {
         let c = &self.conns[conn as usize];
         let answers = c.made.saturating_sub(u64::from(c.in_flight));
@@ -287,20 +288,20 @@ impl Core {
         }
     }
 
-    /// Returns true if the connection ended in the middle of a response. The answer to the oldest request is then
-    /// incomplete, and later requests have no answer.
+    /// Returns true if the connection ended in the middle of a response. The response to the oldest request is then
+    /// incomplete, and later requests have none.
     fn is_cut(&mut self, conn: u32, kind: ErrorKind) -> bool {
         matches!(kind, ErrorKind::Reset | ErrorKind::ShortResponse)
             && self.conns[conn as usize].in_flight > 0
             && self.sessions.session(conn as usize).is_answering() == Some(true)
     }
 
-    /// Handles the regular end of a connection.
+    /// Handles a connection that ended without a failure.
     pub(super) fn ended<O: Ops>(&mut self, ops: &mut O, conn: u32) {
         self.ended_thinking(ops, conn, None);
     }
 
-    /// Handles the regular end of a connection whose client may have a think time until `due_ns`.
+    /// Handles a connection that ended without a failure, whose client may have a think time until `due_ns`.
     pub(super) fn ended_thinking<O: Ops>(&mut self, ops: &mut O, conn: u32, due_ns: Option<u64>) {
         self.close(ops, conn);
         self.conns[conn as usize].failures = 0;
@@ -315,7 +316,7 @@ impl Core {
         (c.state, c.deadline_ns) = (State::Free, u64::MAX);
     }
 
-    /// Replaces a connection that ended without a failure. If its client has a think time, the connect follows at
+    /// Replaces a connection that ended without a failure. If its client has a think time, the new connect follows at
     /// `due_ns`.
     fn next_connection<O: Ops>(&mut self, ops: &mut O, conn: u32, due_ns: Option<u64>) {
         match &self.mode {
@@ -327,8 +328,8 @@ impl Core {
         }
     }
 
-    /// Tries again after a failure. The delay prevents a storm of connects if the error is permanent. A client that has
-    /// a think time first waits until `due_ns`.
+    /// Schedules a new connect after a failure. Its delay prevents a storm of connects if the failure is permanent. A
+    /// client with a think time also waits until `due_ns`.
     fn retry_later<O: Ops>(&mut self, ops: &mut O, conn: u32, established: bool, due_ns: Option<u64>) {
         let c = &mut self.conns[conn as usize];
         (c.state, c.deadline_ns) = (State::Free, u64::MAX);
@@ -348,14 +349,14 @@ impl Core {
         }
     }
 
-    /// Waits for a time, then connects.
+    /// Waits for `ns` nanoseconds, then connects.
     pub(super) fn wait<O: Ops>(&mut self, ops: &O, conn: u32, ns: u64) {
         self.conns[conn as usize].state = State::Waiting;
         self.arm(conn, ops.now().saturating_add(ns));
     }
 
-    /// Ends all unfinished connects and all waits for a connect. If requests must be sent again, their connects may go
-    /// on.
+    /// Ends all connects that are not established, and all waits before a connect. If requests still have to be sent,
+    /// connects and waits go on.
     pub(super) fn stop_connecting<O: Ops>(&mut self, ops: &mut O) {
         let stays = self.has_rest();
         for conn in 0..self.conns.len() as u32 {
@@ -379,7 +380,7 @@ impl Core {
     }
 }
 
-/// Returns the kind of failure for an error on an established connection.
+/// Returns the kind of failure that an error on an established connection means.
 fn kind_of(errno: Errno) -> ErrorKind {
     match errno {
         Errno::CONNRESET | Errno::PIPE | Errno::CONNABORTED => ErrorKind::Reset,

@@ -1,23 +1,24 @@
-//! The D descriptors of S-Clients, and the optional arrival process of their connects.
+//! The D descriptors of S-Clients (the D sockets that are kept connecting), and the optional arrival process that their
+//! connects follow.
 
 use super::due_clock::DueClock;
 use super::task::Think;
 
-/// Distribution of the first connects over T.
+/// Distribution of the first connects over the connect timeout T.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Spread {
     pub(super) timeout_ns: u64,
-    /// Position of this shard's first connect within a gap, 0 to below 1. The position differs between the shards of
-    /// all processes, so that their connects do not coincide.
+    /// Position of this shard's first connect within a gap, from 0 to below 1. It differs between all shards of all
+    /// processes, so that their connects do not coincide.
     pub(super) phase: f64,
 }
 
-/// The descriptors of one shard of S-Clients.
+/// The descriptors of one shard (generator thread) of S-Clients.
 pub(super) struct Descriptors {
     pub(super) wanted: u32,
     pub(super) spread: Spread,
     pub(super) think: Think,
-    /// Number of descriptors that should connect but have no connection number, because established connections use all
+    /// Number of descriptors that should connect but cannot, because established connections use all connection
     /// numbers.
     pub(super) missing: u32,
     pub(super) pace: Option<Pace>,
@@ -33,23 +34,24 @@ impl Descriptors {
         self.spread.timeout_ns
     }
 
-    /// Returns the clock of due connects, if connects follow an arrival process.
+    /// Returns the clock of due connects, or `None` if the connects follow no arrival process.
     pub(super) fn dues(&self) -> Option<&DueClock> {
         self.pace.as_ref().map(Pace::dues)
     }
 
-    /// Returns the number of arrivals for which no descriptor was free.
+    /// Returns the number of arrivals for which no descriptor was free at once.
     pub(super) fn waited(&self) -> u64 {
         self.pace.as_ref().map_or(0, Pace::waited)
     }
 
-    /// Returns the minimum number of connects per second that are offered: D/(T + Z), where Z is the mean think time.
+    /// Returns the minimum number of connects per second that the S-Clients start: D/(T + Z), where Z is the mean think
+    /// time.
     pub(super) fn least_per_s(&self) -> f64 {
         f64::from(self.wanted) * 1e9 / (self.spread.timeout_ns as f64 + self.think.mean_ns).max(1.0)
     }
 
-    /// Returns the time of the first connect on descriptor `i`, nanoseconds. The first connects of all shards together
-    /// are evenly spread over T.
+    /// Returns the time of the first connect of descriptor `i`, nanoseconds since the start. The first connects of all
+    /// shards together are evenly spread over the connect timeout T.
     pub(super) fn first_ns(&self, i: u32) -> u64 {
         let (s, wanted) = (&self.spread, u64::from(self.wanted.max(1)));
         let whole = u128::from(i) * u128::from(s.timeout_ns) / u128::from(wanted);
@@ -57,12 +59,12 @@ impl Descriptors {
     }
 }
 
-/// Arrival process that the connects follow.
+/// Arrival process that the connects of S-Clients follow.
 pub(super) struct Pace {
     pub(super) dues: DueClock,
-    /// Number of the D descriptors that are currently connecting.
+    /// Number of the descriptors that are connecting at the moment.
     pub(super) connecting: u32,
-    /// Number of arrivals for which no descriptor was free.
+    /// Number of arrivals for which no descriptor was free at once.
     pub(super) waited: u64,
 }
 
@@ -76,7 +78,7 @@ impl Pace {
         &self.dues
     }
 
-    /// Returns the number of arrivals for which no descriptor was free.
+    /// Returns the number of arrivals for which no descriptor was free at once.
     pub(super) fn waited(&self) -> u64 {
         self.waited
     }

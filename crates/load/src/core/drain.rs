@@ -1,20 +1,21 @@
-//! The drain: no new request starts, and the load ends when all requests are answered.
+//! The drain, which ends a load: no new requests start, and the load ends when all requests are answered.
 //!
-//! In some protocols, only the order of answers assigns them to their requests. The load then waits a little longer for
-//! more answers. If a server sends two answers per request, the client takes them for answers to other requests. At the
-//! end of the drain, further answers still arrive.
+//! In some protocols, answers belong to requests only by their order. If a server sends two answers per request, the
+//! client then takes the second one for the answer to another request. Surplus answers arrive even after all requests
+//! are answered, so the drain waits a little longer for them.
 
 use super::{Conn, Core, Mode, State};
 use crate::core::InFlightRequest;
 use crate::driver::Ops;
 use crate::record::Record;
 
-/// Time to wait for answers without a request, in mean response times. If a server delays second answers, every other
-/// answer is late, so the delay is about two mean response times.
+/// Time to wait for surplus answers, in mean response times. If a server delays its second answers, every other answer
+/// is late by this delay, so the delay is about two mean response times.
 const LISTEN_RESPONSES: f64 = 3.0;
-/// Shortest and longest time to wait for such answers, nanoseconds. A server without TCP_NODELAY sends no second answer
-/// before the client acknowledges the first one. A client that sends no more requests acknowledges after 40 ms, so the
-/// minimum is longer. The maximum limits the time that each step of a search needs if the server is overloaded.
+/// Shortest and longest time to wait for surplus answers, nanoseconds. A server without TCP_NODELAY holds the second
+/// answer back until the client acknowledges the first. A client that sends nothing more acknowledges after 40 ms, so
+/// the shortest time is longer. Each step of a search waits, so the longest time limits how much time a search on an
+/// overloaded server loses.
 const LISTEN_NS: (u64, u64) = (60_000_000, 250_000_000);
 
 impl Core {
@@ -27,8 +28,8 @@ impl Core {
         self.stop_connecting(ops);
     }
 
-    /// Returns the time to wait for answers without a request; 0 if each connection has only one request, or if answers
-    /// name their requests.
+    /// Returns the time to wait for surplus answers, nanoseconds. Returns 0 if each connection has only one request, or
+    /// if each answer names its request.
     fn listening_time_ns(&mut self) -> u64 {
         let several = !self.task.new_connections && matches!(self.mode, Mode::Closed { .. } | Mode::Open(_));
         if !several || self.conns.is_empty() || !self.sessions.session(0).matches_answers_by_order() {
@@ -38,19 +39,19 @@ impl Core {
         ((LISTEN_RESPONSES * mean_ns) as u64).clamp(LISTEN_NS.0, LISTEN_NS.1)
     }
 
-    /// Returns true if the drain is over: all requests were answered and no more answers came, or the maximum time has
-    /// passed.
+    /// Returns true if the drain is over. It is over when all requests are answered and the wait for surplus answers
+    /// has ended, or at the latest when its maximum time has passed.
     pub(crate) fn drained(&self, now_ns: u64) -> bool {
         self.draining && (self.is_done() && now_ns >= self.listen_end_ns() || now_ns >= self.drain_end_ns)
     }
 
-    /// Returns the end of the drain, if it is known.
+    /// Returns the time at which the drain ends, or ends at the latest while requests are still unanswered.
     pub(crate) fn drain_end_ns(&self) -> u64 {
         if self.draining && self.is_done() { self.listen_end_ns().min(self.drain_end_ns) } else { self.drain_end_ns }
     }
 
-    /// Returns the end of recorded times. If all requests are answered, the window ends at this moment, so that a late
-    /// command does not lower the rate.
+    /// Returns the end of the recorded times if all recorded requests have been started. The window then ends at this
+    /// time, so that a late command of the conductor does not lower the rate.
     pub(super) fn recorded_end_ns(&self) -> Option<u64> {
         match &self.mode {
             Mode::Open(pool) if pool.dues().recorded_waiting() == 0 => pool.dues().recorded_end_ns(),
@@ -58,18 +59,20 @@ impl Core {
         }
     }
 
-    /// Returns true if all requests are answered.
+    /// Returns true if all requests are answered, and none is left to be sent.
     fn is_done(&self) -> bool {
         self.in_flight == 0 && !self.has_rest()
     }
 
-    /// Returns the end of the wait for more answers, which begins at the last answer or at the start of the drain.
+    /// Returns the end of the wait for surplus answers. The wait begins at the last answer, or at the start of the
+    /// drain if that is later.
     fn listen_end_ns(&self) -> u64 {
         let begin_ns = self.drain_end_ns.saturating_sub(self.task.drain_ns);
         if self.open > 0 { self.answered_ns.max(begin_ns).saturating_add(self.listen_ns) } else { 0 }
     }
 
-    /// Returns true if requests wait that may start even in the drain: those to be sent again, and recorded ones.
+    /// Returns true if requests are waiting that may start during the drain: requests to be sent again, and due
+    /// requests of a replayed recording.
     pub(super) fn has_rest(&self) -> bool {
         let recorded = match &self.mode {
             Mode::Open(pool) => pool.dues().recorded_waiting(),
@@ -78,7 +81,7 @@ impl Core {
         !self.requeued.is_empty() || recorded > 0
     }
 
-    /// Records, at the end of the window, how long each request in flight has waited. Without these times, no
+    /// At the end of the window, records how long each request in flight has been waiting. Without these times, no
     /// percentile would show a stall at the end of the window.
     pub(super) fn record_under_way(&mut self, now: u64) {
         self.each_open(
@@ -87,13 +90,13 @@ impl Core {
         );
     }
 
-    /// Records, at the end of the drain, the requests that hung since before the window.
+    /// At the end of the drain, records the requests that have been unanswered since before the window.
     pub(super) fn record_hung(&mut self) {
         self.each_open(Record::request_hung, Record::hung);
     }
 
-    /// Calls `request` for each request that was started and has no answer, and `waits` with the intended start of each
-    /// request that still waits for a connection.
+    /// Calls `request` for each request that was started and is unanswered. Calls `waits` with the intended start of
+    /// each request that waits for a connection.
     fn each_open(&mut self, request: impl Fn(&mut Record, &InFlightRequest), waits: impl Fn(&mut Record, u64)) {
         let connects_count = self.begins_with_connect();
         let record = &mut self.record;
@@ -122,7 +125,7 @@ mod tests {
     use super::*;
     use crate::driver::Completion;
 
-    /// A server without TCP_NODELAY sends a surplus answer only after the client's delayed ACK.
+    /// A server without TCP_NODELAY sends its surplus answer only after the client's delayed acknowledgement.
     #[test]
     fn an_answer_held_back_until_the_delayed_ack_is_seen() {
         let plan = LoadPlan {

@@ -1,39 +1,39 @@
-//! Clock that gives the due times of requests. Waiting requests are not stored. Instead, two copies of the arrival
-//! process run: the first counts due requests, and the second gives the due time of the oldest waiting request. Even if
-//! a server stalls for minutes, the waiting requests need no memory.
+//! Clock that yields the due times of requests. Requests that are due but not started are not stored. Instead, two
+//! copies of the arrival process run. The first counts the due requests, and the second yields the due time of the
+//! oldest waiting request. Even if a server stalls for minutes, the waiting requests thus need no memory.
 
 use crate::arrivals::Arrivals;
 
-/// Clock of due requests in an open loop, or of due connects of S-Clients with an arrival process.
+/// Clock of the due requests of an open loop, or of the due connects of S-Clients with an arrival process.
 pub(super) struct DueClock {
     due: Arrivals,
     next_ns: u64,
     behind: Arrivals,
     origin_ns: u64,
     waiting: u64,
-    /// Planned rate per second; `rate` is the current rate.
+    /// Planned rate per second. `rate` is the current rate.
     planned: f64,
     rate: f64,
-    /// True after the user has changed the rate.
+    /// True once the user has changed the rate.
     changed: bool,
 }
 
 impl DueClock {
-    /// Creates a clock for a mean of `rate` arrivals per second, from `origin_ns` on.
+    /// Creates a clock that begins at `origin_ns`, with `rate` arrivals per second on average.
     pub(super) fn new(arrivals: &Arrivals, rate: f64, origin_ns: u64) -> Self {
         let (mut due, behind) = (arrivals.clone(), arrivals.clone());
         let next_ns = origin_ns + due.next_ns();
         Self { due, next_ns, behind, origin_ns, waiting: 0, planned: rate, rate, changed: false }
     }
 
-    /// Starts the clock at this moment. No request may have been taken before this call.
+    /// Sets the start of the clock to `origin_ns`. No request may have been taken before this call.
     pub(super) fn begin_at(&mut self, origin_ns: u64) {
         self.next_ns = origin_ns.saturating_add(self.next_ns - self.origin_ns);
         self.origin_ns = origin_ns;
     }
 
-    /// Sets the rate to `factor` times the planned rate, from `now_ns` on; requests that are due until then do not
-    /// change. Returns false if the plan has its own schedule, whose rate cannot be changed.
+    /// From `now_ns` on, sets the rate to `factor` times the planned rate. Requests that are due earlier keep their
+    /// times. Returns false if stages or recorded times set the rate, which cannot be changed then.
     pub(super) fn change_rate(&mut self, now_ns: u64, factor: f64) -> bool {
         let at_ns = now_ns.saturating_sub(self.origin_ns);
         let changed = self.due.change_rate(at_ns, factor) && self.behind.change_rate(at_ns, factor);
@@ -44,49 +44,50 @@ impl DueClock {
         changed
     }
 
-    /// Returns the due time of the next request.
+    /// Returns the due time of the next request, nanoseconds.
     pub(super) fn next_ns(&self) -> u64 {
         self.next_ns
     }
 
-    /// Returns the mean rate per second.
+    /// Returns the current mean rate per second.
     pub(super) fn rate(&self) -> f64 {
         self.rate
     }
 
-    /// Returns true if the rate is constant over time.
+    /// Returns true if the rate is constant over time, and the user has not changed it.
     pub(super) fn is_even(&self) -> bool {
         self.due.is_even() && !self.changed
     }
 
-    /// Returns the end of recorded times.
+    /// Returns the end of the recorded times, or `None` without recorded times.
     pub(super) fn recorded_end_ns(&self) -> Option<u64> {
         Some(self.origin_ns + self.due.recorded_end_ns()?)
     }
 
-    /// Returns true if the times are recorded, so there is a last request.
+    /// Returns true if the due times are recorded. In that case, there is a last request.
     pub(super) fn is_recorded(&self) -> bool {
         self.due.is_recorded()
     }
 
-    /// Returns the number of recorded requests that are due and not started. Recorded requests that are due also start
-    /// in the drain, so that every recorded request is made.
+    /// Returns the number of recorded requests that are due but not started. These also start during the drain, so that
+    /// every recorded request is sent.
     pub(super) fn recorded_waiting(&self) -> u64 {
         if self.is_recorded() { self.waiting } else { 0 }
     }
 
-    /// Returns the number of requests that are due and not started.
+    /// Returns the number of requests that are due but not started.
     pub(super) fn waiting(&self) -> u64 {
         self.waiting
     }
 
-    /// Calls `visit` with the due time of each waiting request, oldest first.
+    /// Calls `visit` with the due time of each waiting request, the oldest first.
     pub(super) fn each_waiting(&self, mut visit: impl FnMut(u64)) {
         let mut behind = self.behind.clone();
         (0..self.waiting).for_each(|_| visit(self.origin_ns + behind.next_ns()));
     }
 
-    /// Takes the next request due by `now` and returns its due time. The request counts as waiting from then on.
+    /// Takes the next request if it is due by `now`, and returns its due time. From then on, the request counts as
+    /// waiting.
     pub(super) fn take_due(&mut self, now: u64) -> Option<u64> {
         if self.next_ns > now {
             return None;
@@ -96,13 +97,13 @@ impl DueClock {
         Some(due)
     }
 
-    /// Takes the oldest waiting request and returns its due time.
+    /// Takes the oldest waiting request, and returns its due time.
     pub(super) fn take_waiting(&mut self) -> Option<u64> {
         self.waiting = self.waiting.checked_sub(1)?;
         Some(self.origin_ns + self.behind.next_ns())
     }
 }
 
-/// Maximum number of due requests that are started in one pass, so that a generator that is far behind still reads
-/// answers.
+/// Maximum number of due requests that are started in one pass. The limit makes a generator that is far behind still
+/// read answers.
 pub(super) const MAX_DUE_PER_PASS: u32 = 256;

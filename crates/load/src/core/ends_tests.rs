@@ -1,4 +1,4 @@
-//! Tests of connections that the simulated server ends: with an announcement, or after an idle time.
+//! Tests of connections that the simulated server ends, either with an announcement or after an idle time.
 
 use run::{ErrorKind, HttpPlan, Intensity, LoadPart, LoadPlan, Phase, Protocol, ThinkTime};
 
@@ -29,8 +29,8 @@ fn rate(part: &LoadPart) -> f64 {
     part.measured.completed as f64 / part.measured_s
 }
 
-/// Workers that need 1 ms per request complete 1000 per second each, whichever side closes. The simulated server works
-/// on all requests of a pipeline at the same time, so this case has one worker.
+/// Workers that need 1 ms per request complete 1000 requests per second each, whichever side closes. The simulated
+/// server works on all requests of a pipeline at the same time, so the case with a pipeline has only one worker.
 #[test]
 fn no_wait_for_a_fin_enters_the_rate() {
     for (pipeline, workers) in [(1, 4), (8, 1)] {
@@ -40,8 +40,9 @@ fn no_wait_for_a_fin_enters_the_rate() {
         assert!((rate(&closes) / full - 1.0).abs() < 0.01, "{pipeline}: {}", rate(&closes));
         assert_eq!((closes.total.closes_left_to_client, closes.total.error_count()), (0, 0), "{pipeline}");
         let leaves = run(&plan(20, pipeline, 0.0), &SimServer { leaves_close: true, ..server });
-        // An answer needs 0.05 ms to reach the client, and the simulated server notices the client's close at once.
-        // Once a second, the client waits 10 ms to see if the server closes, which occupies one of the workers.
+        // An answer takes 0.05 ms to reach the client, and the simulated server notices the client's close at once.
+        // Once a second, the client waits 10 ms for a FIN, to see whether the server closes. Meanwhile, one of the
+        // workers is occupied.
         let expected = full / 1.05 * (1.0 - 0.01 / f64::from(workers));
         assert!((rate(&leaves) / expected - 1.0).abs() < 0.01, "{pipeline}: {}", rate(&leaves));
         assert_eq!(leaves.total.error_count(), 0, "{pipeline}");
@@ -63,23 +64,23 @@ fn an_open_loop_keeps_its_rate_and_its_number_of_connections() {
     }
 }
 
-/// After every 100th answer, the server reads nothing more from the connection.
+/// After every 100th answer on a connection, the server reads nothing more from this connection.
 #[test]
 fn requests_behind_an_announced_close_are_sent_again() {
     let part = run(&plan(4, 16, 0.0), &SimServer { closes_after: 100, ..server() });
     let t = &part.total;
     assert_eq!((t.error_count(), t.unanswered), (0, 0), "{t:?}");
     assert!(t.unprocessed >= t.completed / 100 * 15 - 60 && t.sent == t.completed, "{t:?}");
-    // With 4 workers, 64 requests of 1 ms each take 16 ms. The response time of a request includes the wait for its
-    // next connection.
+    // With 4 workers, 64 requests of 1 ms each take 16 ms. The longest response times also include the wait for another
+    // connection.
     let response = part.histograms["response"].summary();
     assert!((15e3..17e3).contains(&response.p50) && response.max > 20e3, "{response:?}");
 }
 
 #[test]
 fn think_time_goes_on_when_the_server_closes_the_connection() {
-    // Each client sends a request every 151.1 ms (151.2 ms with a connect), but its connection ends after 100 ms
-    // without a request.
+    // Each client sends a request every 151.1 ms, or every 151.2 ms if it must connect. The server closes a connection
+    // after 100 ms without a request.
     let idle = SimServer { closes_after: 0, keep_alive_ns: 100_000_000, workers: 100, ..server() };
     let part = run(&plan(30, 1, 150.0), &idle);
     assert!((rate(&part) * 0.1512 / 30.0 - 1.0).abs() < 0.01, "{}", rate(&part));
@@ -88,7 +89,8 @@ fn think_time_goes_on_when_the_server_closes_the_connection() {
     assert!((after_s - 0.1).abs() < 0.001, "{after_s}");
 }
 
-/// The mean think time equals the keep-alive timeout, so some requests are sent while the server closes.
+/// Runs a load whose mean think time equals the keep-alive timeout. Some requests are therefore sent just when the
+/// server closes.
 fn racing(method: &str) -> LoadPart {
     let think = ThinkTime { mean_ms: 100.0, exponential: true };
     let mut plan = LoadPlan {
@@ -103,7 +105,8 @@ fn racing(method: &str) -> LoadPart {
 #[test]
 fn a_keep_alive_race_is_named_and_idempotent_requests_are_sent_again() {
     let t = racing("GET").total;
-    // The share of think times that end within the round trip around the timeout is exp(-1) x 2 ms / 100 ms = 0.7 %.
+    // A race occurs if a think time ends within the round trip around the timeout. The share of such think times is
+    // exp(-1) × 2 ms / 100 ms = 0.7 %.
     let share = t.keep_alive_races as f64 / t.completed as f64;
     assert!((0.003..0.012).contains(&share), "{share}");
     assert_eq!((t.resent, t.error_count(), t.sent), (t.keep_alive_races, 0, t.completed), "{t:?}");
@@ -112,8 +115,8 @@ fn a_keep_alive_race_is_named_and_idempotent_requests_are_sent_again() {
     assert_eq!(t.errors.0.get(&ErrorKind::KeepAliveRace), Some(&t.keep_alive_races));
 }
 
-/// The server closes each connection after 10 answers without announcing it. The next request leaves at once and meets
-/// the close.
+/// The server closes each connection after 10 answers without announcing it. The client sends its next request at once,
+/// so the request arrives after the close.
 #[test]
 fn requests_that_meet_an_unannounced_close_are_sent_again() {
     let silent = SimServer { closes_after: 10, closes_silently: true, ..server() };
@@ -128,7 +131,8 @@ fn requests_that_meet_an_unannounced_close_are_sent_again() {
             assert!(t.resent > 2 * t.keep_alive_races, "those behind the first, too: {t:?}");
         } else if method == "GET" {
             assert_eq!((t.resent, t.error_count(), t.sent), (t.keep_alive_races, 0, t.completed), "{t:?}");
-            // A request that is sent again waits for a connect: half a round trip to the close, and one for the connect.
+            // A request that is sent again takes longer by one and a half round trips. Half a round trip passes until
+            // the client sees the close, and the connect takes one more.
             let response = part.histograms["response"].summary();
             assert!(response.max > response.p50 + 90.0, "{response:?}");
         } else {
@@ -137,14 +141,15 @@ fn requests_that_meet_an_unannounced_close_are_sent_again() {
     }
 }
 
-/// Seen: the first request was due before the window began and was answered in it, so more was completed than offered.
+/// In an earlier version, the first request was due before the window began but was answered within it. More requests
+/// were thus completed than offered.
 #[test]
 fn the_window_of_recorded_times_has_all_their_requests() {
     let times = run::RecordedTimes { gaps_us: vec![0, 50_000, 100_000], items: Vec::new(), speed: 1.0 };
     let intensity = Intensity::Open { rate: 13.3, arrival: run::Arrival::Constant, max_connections: 9, pipeline: 1 };
     let arrivals = Some(run::ArrivalTimes { times: Some(times), ..run::ArrivalTimes::default() });
     let plan = LoadPlan { intensity, arrivals, warmup_s: 0.0, duration_s: 0.225, ..plan(1, 1, 0.0) };
-    // The command to measure comes 14 ms late.
+    // The conductor's command to measure comes 14 ms late.
     let (measure, drain) = (14_000_000, 239_000_000);
     let phase =
         |now| [Phase::WarmUp, Phase::Measure, Phase::Drain][usize::from(now >= measure) + usize::from(now >= drain)];
@@ -178,7 +183,7 @@ fn a_restart_is_told_from_a_keep_alive_timeout() {
     assert_eq!(run(&plan(30, 1, 0.0), &server).ended_together, None);
 }
 
-/// The worker sends each answer twice, so it completes half as many requests as it sends answers.
+/// The worker sends each answer twice. The client takes every second answer for an answer to another request.
 #[test]
 fn late_second_answers_are_seen_in_the_drain() {
     for (connections, pipeline, again_ms, workers) in [(1, 1, 5, 1), (20, 1, 60, 20), (4, 8, 20, 4), (10, 1, 100, 100)]

@@ -1,4 +1,4 @@
-//! The end of a shard: its result, and notes about resources of which there were too few.
+//! The end of a shard (generator thread): its result, with notes about resources that ran out.
 
 use super::{Core, Mode, State};
 use crate::driver::Ops;
@@ -6,7 +6,7 @@ use crate::record::Offered;
 use sys::exhausted;
 
 impl Core {
-    /// Closes all connections, counts unanswered requests, and returns the shard's result.
+    /// Closes all connections, counts the unanswered requests, and returns the result of the shard.
     pub(crate) fn finish<O: Ops>(mut self, ops: &mut O) -> run::LoadPart {
         let now = ops.refresh();
         self.record.advance(now, self.in_flight);

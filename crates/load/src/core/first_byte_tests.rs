@@ -1,4 +1,4 @@
-//! Tests of the time to the first byte of an answer.
+//! Tests of the measured time to the first byte of an answer.
 
 use super::test_wire::Fixture;
 use run::Hist;
@@ -7,7 +7,7 @@ fn ends_ms(hist: &Hist) -> [f64; 2] {
     [0.0, 1.0].map(|share| (hist.quantile_us(share) / 1e3).round())
 }
 
-/// Two requests of a pipeline: the first answer comes in three pieces, the second in one.
+/// Of two requests in a pipeline, the first is answered in three pieces and the second in one.
 #[test]
 fn the_first_byte_of_an_answer_in_pieces_is_timed() {
     let mut fixture = Fixture::ready(2, 0.0, &[1.0]);

@@ -1,11 +1,12 @@
-//! The requests in flight on all connections, in the order of their start. The requests may end in any order. All
-//! memory is allocated at the start. To start, to end or to find the oldest request takes only a few memory accesses.
+//! The requests in flight on all connections, in the order in which they were started. Requests may end in any order.
+//! All memory is allocated at the start. Starting a request, ending one, and finding the oldest take only a few memory
+//! accesses.
 
 use proto::{Trace, Which};
 
 use crate::driver::Start;
 
-/// Marks that there is no slot.
+/// Value that stands for no slot.
 const NO_SLOT: u16 = u16::MAX;
 /// Maximum number of requests in flight on one connection.
 pub(super) const MAX_IN_FLIGHT: usize = NO_SLOT as usize;
@@ -17,21 +18,22 @@ pub(crate) struct InFlightRequest {
     pub(crate) class: u16,
     /// Index of the server's address to which the request was sent.
     pub(crate) address: u16,
-    /// Index in the set of requests.
+    /// Index of the request in the plan's set of requests.
     pub(crate) item: u16,
-    /// Time at which the first byte of the answer arrived; 0 before that, and if the answer arrived in one piece.
+    /// Time at which the first byte of the answer arrived. It is 0 before that, and for an answer that arrives in one
+    /// piece.
     pub(crate) first_byte_ns: u64,
     /// Trace context of the request.
     pub(crate) trace: Trace,
     /// Number of times that the request was sent again after a keep-alive race.
     pub(crate) resends: u8,
-    /// ID on its connection.
+    /// ID of the request on its connection.
     pub(crate) id: u16,
-    /// True if an event of its answer has arrived.
+    /// True if an event of the answer (a stream) has arrived.
     pub(crate) has_events: bool,
 }
 
-/// A request to be retried on another connection.
+/// A request that will be sent again, on another connection.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Requeued {
     pub(super) begun: InFlightRequest,
@@ -39,8 +41,8 @@ pub(super) struct Requeued {
     pub(super) sent: bool,
 }
 
-/// A slot for one request, linked to its neighbours in the order of their start. A free slot is linked to the next free
-/// one by `newer`.
+/// Memory for one request. A used slot is linked to the slots of the requests that were started before and after it. A
+/// free slot is linked to the next free slot by `newer`.
 #[derive(Clone, Copy, Default)]
 struct Slot {
     begun: InFlightRequest,
@@ -54,13 +56,13 @@ struct SlotList {
     oldest: u16,
     newest: u16,
     free: u16,
-    /// First slot that was not used since the connect. With this index, a connect does not have to link all slots.
+    /// First slot that has not been used since the connect. Because of this index, a connect need not link all slots.
     fresh: u16,
 }
 
 const EMPTY: SlotList = SlotList { oldest: NO_SLOT, newest: NO_SLOT, free: NO_SLOT, fresh: 0 };
 
-/// The requests in flight of a shard.
+/// The requests in flight of a shard (generator thread).
 pub(crate) struct InFlight {
     slots: Box<[Slot]>,
     lists: Box<[SlotList]>,
@@ -68,14 +70,14 @@ pub(crate) struct InFlight {
 }
 
 impl InFlight {
-    /// Allocates `depth` slots for each connection, at most [`MAX_IN_FLIGHT`].
+    /// Allocates memory for `depth` requests on each connection, but at most [`MAX_IN_FLIGHT`].
     pub(super) fn new(connections: usize, depth: usize) -> Self {
         let depth = depth.clamp(1, MAX_IN_FLIGHT);
         let slots = vec![Slot::default(); connections * depth].into();
         Self { slots, lists: vec![EMPTY; connections].into(), depth }
     }
 
-    /// Removes all requests of a connection.
+    /// Removes all requests of a connection, without counting them.
     pub(super) fn clear(&mut self, conn: u32) {
         self.lists[conn as usize] = EMPTY;
     }
@@ -84,7 +86,7 @@ impl InFlight {
         &mut self.slots[conn as usize * self.depth + usize::from(id)]
     }
 
-    /// Starts a request and returns its ID on this connection; `None` if all slots are in use.
+    /// Adds a request to those in flight, and returns its ID on this connection. Returns `None` if all slots are used.
     #[inline]
     pub(super) fn begin(&mut self, conn: u32, begun: InFlightRequest) -> Option<u16> {
         let mut list = self.lists[conn as usize];
@@ -109,12 +111,12 @@ impl InFlight {
         Some(id)
     }
 
-    /// Stores the time at which the first byte of an incomplete answer arrived, if none is stored yet. Returns the
-    /// request if this time is new, or if events of its answer ended.
+    /// Handles a part of an answer that is not yet complete. Stores the time of its first byte if none is stored.
+    /// Returns the request if its first byte is new, or if events of the answer arrived.
     pub(super) fn answer_goes_on(&mut self, conn: u32, which: Which, now: u64, events: u32) -> Option<InFlightRequest> {
         let id = self.id_in_flight(conn, which)?;
         let begun = &mut self.slot_mut(conn, id).begun;
-        // One branch instead of two, because this function runs for each read of a long answer.
+        // `&` makes one branch where `&&` would make two. This function runs for each read of a long answer.
         if (begun.first_byte_ns != 0) & (events == 0) {
             return None;
         }
@@ -125,7 +127,7 @@ impl InFlight {
         Some(*begun)
     }
 
-    /// Returns the ID of a request in flight.
+    /// Returns the ID of the request that `which` means, or `None` if it is not in flight.
     fn id_in_flight(&mut self, conn: u32, which: Which) -> Option<u16> {
         let list = self.lists[conn as usize];
         let id = match which {
@@ -135,7 +137,7 @@ impl InFlight {
         (id < list.fresh && self.is_in_flight(conn, id)).then_some(id)
     }
 
-    /// Ends a request. Returns `None` if the request is not in flight.
+    /// Removes a request from those in flight, and returns it. Returns `None` if it is not in flight.
     #[inline]
     pub(super) fn end(&mut self, conn: u32, which: Which) -> Option<InFlightRequest> {
         let id = self.id_in_flight(conn, which)?;
@@ -148,7 +150,7 @@ impl InFlight {
             NO_SLOT => self.lists[conn as usize].newest = older,
             newer => self.slot_mut(conn, newer).older = older,
         }
-        // In a free slot, `older` refers to the slot itself; in a used slot, it never does.
+        // In a free slot, `older` is the slot's own ID. In a used slot, it never is.
         let free = self.lists[conn as usize].free;
         (self.slot_mut(conn, id).newer, self.slot_mut(conn, id).older) = (free, id);
         self.lists[conn as usize].free = id;
@@ -159,7 +161,7 @@ impl InFlight {
         self.slot_mut(conn, id).older != id
     }
 
-    /// Calls `visit` with each request in flight on a connection, oldest first.
+    /// Calls `visit` with each request in flight on a connection, the oldest first.
     pub(super) fn each(&mut self, conn: u32, mut visit: impl FnMut(&InFlightRequest)) {
         let mut id = self.lists[conn as usize].oldest;
         while id != NO_SLOT {
@@ -169,7 +171,7 @@ impl InFlight {
         }
     }
 
-    /// Returns the oldest request in flight.
+    /// Returns the oldest request in flight on a connection.
     pub(super) fn oldest(&mut self, conn: u32) -> Option<InFlightRequest> {
         match self.lists[conn as usize].oldest {
             NO_SLOT => None,
@@ -188,8 +190,8 @@ mod tests {
     }
 
     proptest! {
-        /// The test compares with a plain list: IDs are unique, the oldest request is correct, and only requests in
-        /// flight can end.
+        /// The test compares with a plain list. IDs must be unique, the oldest request must be right, and only requests
+        /// in flight may end.
         #[test]
         fn any_order_of_ends_keeps_the_order_of_begins(depth in 1_usize..9, steps in prop::collection::vec(any::<(u8, bool)>(), 0..200)) {
             let mut requests = InFlight::new(2, depth);

@@ -1,11 +1,11 @@
-//! Choice of the next request from the set, and its class.
+//! Chooses the next request from the plan's set of requests, and its class.
 
 use fastrand::Rng;
 use run::RequestOrder;
 
 use super::alias::Alias;
 
-/// Requests of a plan. All memory is allocated on creation.
+/// Set of requests of a plan. All memory is allocated when it is created.
 pub(super) struct Mix {
     next: Selection,
     /// Class of each request. Empty if each request is a class of its own.
@@ -17,18 +17,20 @@ pub(super) struct Mix {
 enum Selection {
     One,
     Weighted(Alias),
-    /// Each connection sends the requests one after another; the value is the number of requests.
+    /// Each connection sends the requests in the order of the set, again and again. The value is the number of
+    /// requests.
     Sequence(u16),
-    /// Requests in recorded order, with the index of the next one; after the last one, the first follows.
+    /// Indexes of requests in the order of a recording, and the position of the next one. After the last one, the first
+    /// follows.
     Recorded(Box<[u16]>, usize),
-    /// Requests in random order, with a new order in each round; the number counts the requests used in the current
-    /// round.
+    /// Requests in random order. Each round has all requests in a new order. The number counts those used in the
+    /// current round.
     Shuffle(Box<[u16]>, usize),
 }
 
 impl Mix {
-    /// Creates the mix; if the order is by weight, requests are drawn at random. A request without a positive weight is
-    /// never drawn; if no weight is positive, only the first request is used.
+    /// Creates the choice of requests. If the order is by weight, requests are drawn at random, and a request without a
+    /// positive weight is never drawn. If no weight is positive, only the first request is used.
     pub(super) fn new(mix: &proto::Mix) -> Self {
         let (classes, weights) = (&*mix.classes, &mix.weights[..mix.weights.len().min(usize::from(u16::MAX))]);
         let made = |weight: &f64| if weight.is_finite() { weight.max(0.0) } else { 0.0 };
@@ -46,12 +48,12 @@ impl Mix {
         Self { next, classes: classes.into(), count }
     }
 
-    /// Replaces the order by a recorded one, unless `items` is empty.
+    /// Replaces the order by that of a recording, unless `items` is empty.
     pub(super) fn recorded(self, items: &[u16]) -> Self {
         if items.is_empty() { self } else { Self { next: Selection::Recorded(items.into(), 0), ..self } }
     }
 
-    /// Returns the number of classes.
+    /// Returns the number of request classes.
     pub(super) fn classes(&self) -> usize {
         self.count
     }
@@ -62,8 +64,8 @@ impl Mix {
         self.classes.get(usize::from(item)).copied().unwrap_or(item)
     }
 
-    /// Returns the next request of a connection that has started `made` requests. A mix with a single request draws no
-    /// random number.
+    /// Returns the index of the next request on a connection on which `made` requests were started. With a single
+    /// request, no random number is drawn.
     #[inline]
     pub(super) fn next(&mut self, rng: &mut Rng, made: u64) -> u16 {
         match &mut self.next {

@@ -1,10 +1,10 @@
-//! The connection engine: manages connections, requests and their times. Every call gets the operations of a driver, so
-//! that the same engine works with every driver and with the simulator. The engine is compiled once per driver, but not
-//! per protocol. Sessions are called dynamically, which takes some nanoseconds per request. If the engine was compiled
-//! for each protocol, every build would take a minute longer.
+//! The connection engine manages connections, requests and their times. Each call passes the operations of a driver, so
+//! the same engine works with every driver and with the simulator. The engine is compiled once per driver. It calls the
+//! sessions of a protocol dynamically, which takes some nanoseconds per request. If it were compiled once per protocol
+//! as well, every build would take a minute longer.
 //!
 //! Three kinds of load use the engine: [`closed`], [`open`] and [`sclients`] decide when a request or a connect starts.
-//! Everything after the start is the same for all of them: see [`requests`] and [`connections`].
+//! What follows the start is the same for all three: see [`requests`] and [`connections`].
 
 mod alias;
 mod batching;
@@ -52,20 +52,20 @@ pub(crate) use in_flight::InFlightRequest;
 use mode::{Mode, has_due_times};
 pub(crate) use task::{Paced, Shape, Task, Think};
 
-/// Maximum number of timers fired in one pass. If a generator is late, the times of thousands of timers have come, but
-/// it must still read commands and answers.
+/// Maximum number of timers that are handled in one pass of the loop. A generator that is late may have thousands of
+/// timers to handle, but must still read commands and answers.
 const MAX_TIMERS_PER_PASS: usize = 256;
 
-/// The connection engine of one shard.
+/// The connection engine of one shard (generator thread).
 pub(crate) struct Core {
     task: Task,
     conns: Vec<Conn>,
     sessions: Box<dyn Sessions>,
     requests: in_flight::InFlight,
     requeued: VecDeque<in_flight::Requeued>,
-    /// True if requests that the server did not process are sent again.
+    /// True if requests that the server did not process are sent again on another connection.
     takes_over: bool,
-    /// True for each request of the mix that is idempotent.
+    /// For each request of the set, true if it is idempotent.
     idempotent: Box<[bool]>,
     /// True if pipelined requests are sent again when the server closes their connection between two answers.
     resends_pipelined: bool,
@@ -85,10 +85,10 @@ pub(crate) struct Core {
     batch: Batch,
     tuned: (u64, u64),
     draining: bool,
-    /// True while connections are opened one after another and some are not established yet.
+    /// True while connects are limited to a rate and not all connections are established.
     opening: bool,
     drain_end_ns: u64,
-    /// Time in the drain during which answers without a request are awaited.
+    /// Time during the drain for which the engine waits for surplus answers, nanoseconds.
     listen_ns: u64,
     /// Time of the last answer.
     answered_ns: u64,
@@ -100,7 +100,7 @@ pub(crate) struct Core {
 }
 
 impl Core {
-    /// Allocates all memory that the loop needs.
+    /// Creates the engine, and allocates all memory that its loop needs.
     pub(crate) fn new(task: Task, client: &dyn AnyClient) -> Self {
         let (capacity, depth) = (task.capacity() as usize, task.depth());
         let mode = Mode::new(&task, capacity);
@@ -110,12 +110,14 @@ impl Core {
         let service = has_due_times(&task.intensity) || task.new_connections;
         let keeps = RecordOptions { service, handshake, classes: mix.classes(), addresses: task.turns.count() };
         let one_connection = task.new_connections || task.blocks.is_some();
-        // A new connection does not have the values that earlier requests of a sequence captured.
+        // Requests of a sequence may need values that earlier requests on the same connection captured. They are
+        // therefore not sent again on a new connection.
         let is_sequence = client.mix().order == RequestOrder::Sequence;
         let takes_over = !one_connection && !is_sequence && matches!(mode, Mode::Closed { .. } | Mode::Open(_));
         let items = client.mix().weights.len().min(usize::from(u16::MAX)) as u16;
         let idempotent = (0..items).map(|item| client.is_idempotent(item)).collect();
-        // In a closed loop all numbers are used from the start, except those for connections that wait for a FIN.
+        // In a closed loop, all connection numbers are used from the start, except the additional ones for connections
+        // that wait for a FIN.
         let used = if matches!(mode, Mode::Closed { .. }) { task.connections() } else { 0 };
         let max_closing = if task.spares > 0 { task.spares as usize } else { mode.max_closing(capacity) };
         let mut record = Record::new(task.origin_ns, keeps);
@@ -159,7 +161,7 @@ impl Core {
         }
     }
 
-    /// Changes the start time of the task; nothing may have been started before.
+    /// Sets the start time of the task to `origin_ns`. Nothing may have been started before this call.
     pub(crate) fn begin_at(&mut self, origin_ns: u64) {
         self.task.origin_ns = origin_ns;
         self.tuned.0 = origin_ns;
@@ -173,10 +175,10 @@ impl Core {
         }
     }
 
-    /// Starts the load. The clock must have reached the start time of the task.
+    /// Starts the load. The start time of the task must have come.
     pub(crate) fn start<O: Ops>(&mut self, ops: &mut O) {
         if self.task.measured_from_begin {
-            // The command may come after the first recorded request.
+            // The conductor's command may come after the first recorded request, so the window begins here.
             self.edge(run::Phase::Measure, 0, ops.now());
         }
         match &self.mode {
@@ -186,14 +188,14 @@ impl Core {
         }
     }
 
-    /// Starts a pass of the loop.
+    /// Begins a pass of the loop.
     pub(crate) fn pass(&mut self, now_ns: u64) {
         if let Some(held) = &mut self.record.held_up {
             held.pass(now_ns, &self.record.counts);
         }
     }
 
-    /// Records that the loop sleeps until `until_ns` or the next event.
+    /// Records that the loop sleeps until `until_ns`, or until the next event.
     pub(crate) fn sleeps(&mut self, until_ns: u64) {
         if let Some(held) = &mut self.record.held_up {
             held.sleeps(until_ns);
@@ -228,7 +230,8 @@ impl Core {
         }
     }
 
-    /// Returns true if each request begins with its connect, as in a closed loop with one connection per request.
+    /// Returns true if each request begins with a connect, which is so in a closed loop with one connection per
+    /// request.
     pub(super) fn begins_with_connect(&self) -> bool {
         self.task.new_connections && matches!(self.mode, Mode::Closed { .. })
     }

@@ -1,4 +1,4 @@
-//! Kinds of load, which differ in the times at which requests and connects start.
+//! Kinds of load. They differ in when requests and connects start.
 
 use super::descriptors::{Descriptors, Spread};
 use super::due_clock::DueClock;
@@ -6,7 +6,7 @@ use super::pool::Pool;
 use super::pool_demand::PoolDemand;
 use super::task::{Shape, Task, Think};
 
-/// Kind of load, with its own state.
+/// Kind of load, with the state that it needs.
 pub(super) enum Mode {
     Closed { think: Think },
     Open(Pool),
@@ -15,7 +15,7 @@ pub(super) enum Mode {
 }
 
 impl Mode {
-    /// Creates the state for a task that has `capacity` connection numbers.
+    /// Creates the state for a task with `capacity` connection numbers.
     pub(super) fn new(task: &Task, capacity: usize) -> Self {
         match &task.intensity {
             Shape::Handling { .. } => Self::Handling,
@@ -32,7 +32,8 @@ impl Mode {
         }
     }
 
-    /// Returns the maximum number of connections that may wait for a FIN, if there are no additional numbers for them.
+    /// Returns the maximum number of connections that may wait for a FIN, if the task has no additional connection
+    /// numbers for them.
     pub(super) fn max_closing(&self, capacity: usize) -> usize {
         match self {
             Self::SClients(_) | Self::Handling => capacity / 2,
@@ -41,7 +42,7 @@ impl Mode {
     }
 }
 
-/// Returns true if each request has a due time, which may be earlier than the moment it is sent.
+/// Returns true if each request has a due time. A request may be sent later than it is due.
 pub(super) fn has_due_times(intensity: &Shape) -> bool {
     match intensity {
         Shape::Open { .. } | Shape::SClients { pace: Some(_), .. } => true,

@@ -1,6 +1,6 @@
 //! The open loop: requests start when they are due, whatever the server does. A due request takes an idle connection,
-//! or waits for one while the pool grows. Once the pool cannot grow, the request is sent on a connection that is in use
-//! but has room in its pipeline. No request is skipped: if it never gets a connection, it counts as due but not sent.
+//! or waits for one while the pool grows. If the pool cannot grow, the request is sent on a busy connection that has
+//! room in its pipeline. No request is skipped. If a request never gets a connection, it counts as due but not as sent.
 
 use super::due_clock::MAX_DUE_PER_PASS;
 use super::pool::Pool;
@@ -8,8 +8,8 @@ use super::{Core, Mode, State};
 use crate::driver::Ops;
 
 /// Maximum number of connections that a pool may be opening at the same time. After a pause of a few milliseconds,
-/// hundreds of requests are waiting. Opening a connection for each of them would take longer than the pause, and thus
-/// cause the next pause.
+/// hundreds of requests wait. Opening a connection for each would take longer than the pause, and would thus cause the
+/// next pause.
 const MAX_OPENING: usize = 128;
 
 impl Core {
@@ -20,8 +20,8 @@ impl Core {
         }
     }
 
-    /// Starts due requests. Requests that are due at the same time and fit on one connection leave together, as they do
-    /// in a closed loop with the same pipeline.
+    /// Starts due requests. Requests that are due by the same time and fit on one connection are sent together, as in a
+    /// closed loop with the same pipeline.
     pub(super) fn open_due<O: Ops>(&mut self, ops: &mut O) {
         let now = ops.now();
         let mut started = 0;
@@ -41,7 +41,7 @@ impl Core {
         }
     }
 
-    /// Takes the due requests, at most as many as fit on one connection. Returns their number.
+    /// Takes the requests that are due, but at most as many as fit on one connection. Returns their number.
     #[inline]
     fn take_due(&mut self, now: u64) -> u32 {
         let depth = u32::try_from(self.depth).unwrap_or(u32::MAX).max(1);
@@ -57,8 +57,8 @@ impl Core {
         depth
     }
 
-    /// Starts all recorded requests that are due when the window ends. Without this step, a late thread would lose the
-    /// last requests.
+    /// Starts all recorded requests that are due by the end of the window. Otherwise, a thread that is late would not
+    /// send the last requests.
     pub(super) fn start_recorded<O: Ops>(&mut self, ops: &mut O) {
         let now = ops.now();
         while self.pool().is_some_and(|pool| pool.dues.is_recorded() && pool.dues.next_ns() <= now) {
@@ -66,7 +66,8 @@ impl Core {
         }
     }
 
-    /// Opens one more connection for a waiting request, or sends the request on a connection in use.
+    /// Opens a connection for a waiting request. If none can be opened, sends the request on a busy connection with
+    /// room.
     pub(super) fn grow_or_join<O: Ops>(&mut self, ops: &mut O) {
         if !self.grow(ops)
             && let Some(conn) = self.next_with_room()
@@ -75,13 +76,13 @@ impl Core {
         }
     }
 
-    /// Returns a busy connection that has room for another request: the one that was listed first.
+    /// Returns the busy connection with room for another request that was listed first, or `None`.
     fn next_with_room(&mut self) -> Option<u32> {
         loop {
             let conn = self.pool()?.with_room.pop_front()?;
             let c = &mut self.conns[conn as usize];
             c.listed = false;
-            // Since it was listed, the connection may have become full, idle or closed.
+            // After it was listed, the connection may have become full, idle or closed.
             if c.state == State::Busy && self.has_room(conn) {
                 return Some(conn);
             }
@@ -94,8 +95,8 @@ impl Core {
         in_flight == 0 || in_flight < self.depth && self.sessions.session(conn as usize).takes_more()
     }
 
-    /// Opens one more connection, if the pool needs more and fewer connections are being opened than requests wait.
-    /// Returns false if no connection will come.
+    /// Opens a connection if more requests wait than connections are being opened, and if the pool may grow. Returns
+    /// false if no connection will become ready for a waiting request.
     fn grow<O: Ops>(&mut self, ops: &mut O) -> bool {
         let (own, used) = (self.task.new_connections, self.used());
         let full = used >= u64::from(self.task.connections());
@@ -107,8 +108,8 @@ impl Core {
         if full {
             return false;
         }
-        // With one connection per request, each request needs a new connection. In other loads, answers also make
-        // connections free.
+        // With one connection per request, each request needs a new connection. Otherwise, answers also free
+        // connections, so the growth of the pool is limited.
         if !own && (pool.opening as usize >= MAX_OPENING || !pool.demand.allows(used)) {
             self.record.counts.connects_held_back += 1;
             return false;
@@ -121,19 +122,19 @@ impl Core {
         true
     }
 
-    /// Returns the number of open and opening connections of the pool.
+    /// Returns the number of connections in the pool, both established and being opened.
     fn used(&self) -> u64 {
         (self.conns.len() - self.free.len() - self.closing.len()) as u64
     }
 
-    /// Returns the number of requests that need a connection.
+    /// Returns the number of requests that wait for a connection.
     fn wanted(&mut self) -> u64 {
         let (left, draining) = (self.requeued.len() as u64, self.draining);
         let waiting = |pool: &mut Pool| if draining { pool.dues.recorded_waiting() } else { pool.dues.waiting() };
         left + self.pool().map_or(0, waiting)
     }
 
-    /// Moves requests that a server did not process to idle or new connections.
+    /// Gives idle or new connections to the requests that must be sent again.
     pub(super) fn open_requeued<O: Ops>(&mut self, ops: &mut O) {
         for _ in 0..self.requeued.len() {
             match self.pool().and_then(|pool| pool.idle.pop()) {
@@ -143,8 +144,8 @@ impl Core {
         }
     }
 
-    /// Sends waiting requests on a connection, oldest first, as long as it has room. If there is nothing to send and no
-    /// request in flight, the connection becomes idle.
+    /// Sends waiting requests on a connection while it has room, the oldest first. `blocked` is true if the requests
+    /// have been waiting for a connection. A connection without any request in flight becomes idle.
     fn serve_waiting<O: Ops>(&mut self, ops: &mut O, conn: u32, blocked: bool) {
         let now = ops.now();
         let mut started = false;
@@ -174,7 +175,7 @@ impl Core {
         true
     }
 
-    /// Adds a connection to the list of idle ones, or to the list of those with room.
+    /// Adds a connection to the list of idle connections, or to the list of busy connections with room.
     fn list(&mut self, conn: u32) {
         let (c, depth) = (&mut self.conns[conn as usize], self.depth);
         let Mode::Open(pool) = &mut self.mode else { return };
@@ -185,7 +186,7 @@ impl Core {
         }
     }
 
-    /// Handles a connection that is ready for requests.
+    /// Handles a connection that has become ready for requests.
     pub(super) fn open_ready<O: Ops>(&mut self, ops: &mut O, conn: u32) {
         if let Some(pool) = self.pool() {
             pool.opening -= 1;
@@ -193,7 +194,7 @@ impl Core {
         self.serve_waiting(ops, conn, true);
     }
 
-    /// Handles an answer.
+    /// Handles answers on a connection.
     pub(super) fn open_answered<O: Ops>(&mut self, ops: &mut O, conn: u32) {
         if self.task.new_connections {
             return self.ended(ops, conn);
@@ -207,20 +208,20 @@ impl Core {
         self.serve_waiting(ops, conn, true);
     }
 
-    /// Handles a connection that ended: its number is free for waiting requests.
+    /// Handles a connection that has ended. Its number can be used for waiting requests.
     pub(super) fn open_freed<O: Ops>(&mut self, ops: &mut O, conn: u32) {
         self.free.push(conn);
         self.grow_or_join(ops);
     }
 
-    /// Removes a connection that the server closed from the list of idle ones.
+    /// Removes a connection that has ended from the list of idle connections.
     pub(super) fn open_forget_idle(&mut self, conn: u32) {
         if let Some(pool) = self.pool() {
             pool.idle.retain(|&idle| idle != conn);
         }
     }
 
-    /// Handles a failed connect (`established` is false) or a failed connection: if a request waits, another connect
+    /// Handles a failed connect (`established` is false) or a connection that failed. If requests wait, another connect
     /// follows after a pause.
     pub(super) fn open_lost<O: Ops>(&mut self, ops: &O, conn: u32, established: bool, pause_ns: u64) {
         let wanted = self.wanted();
@@ -234,7 +235,7 @@ impl Core {
         }
     }
 
-    /// Continues a connection that had to wait for this pass, and can now take a request.
+    /// Continues with a connection that had to wait for the next pass before it could take a request.
     pub(super) fn open_think_over<O: Ops>(&mut self, ops: &mut O, conn: u32) {
         self.conns[conn as usize].state = State::Idle;
         self.serve_waiting(ops, conn, true);

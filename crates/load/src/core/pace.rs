@@ -1,6 +1,6 @@
-//! S-Clients with an arrival process: each arrival starts one connect, on one of the D descriptors that is free. If a
-//! connect is not established after T, it is given up and not repeated. If no descriptor is free, the arrival waits and
-//! counts as due.
+//! S-Clients with an arrival process. Each arrival starts one connect, on a free one of the D descriptors. A connect
+//! that is not established after the timeout T is given up and not repeated. If no descriptor is free, the arrival
+//! waits, and already counts as due.
 
 use super::descriptors::{Descriptors, Pace};
 use super::due_clock::MAX_DUE_PER_PASS;
@@ -12,7 +12,7 @@ impl Core {
         self.descriptors().and_then(|d| d.pace.as_mut())
     }
 
-    /// Starts the connects that are due, as long as descriptors are free.
+    /// Starts the connects that are due, while descriptors are free.
     pub(super) fn sclients_due<O: Ops>(&mut self, ops: &mut O) {
         let now = ops.now();
         for _ in 0..MAX_DUE_PER_PASS {
@@ -32,7 +32,7 @@ impl Core {
         }
     }
 
-    /// Starts the connect of the oldest waiting arrival, if one of the D descriptors is free.
+    /// Starts the connect of the oldest waiting arrival. Returns false if no arrival waits or no descriptor is free.
     fn sclients_arrival<O: Ops>(&mut self, ops: &mut O) -> bool {
         let Mode::SClients(Descriptors { wanted, pace: Some(pace), .. }) = &self.mode else { return false };
         if pace.connecting >= *wanted || pace.dues.waiting() == 0 {
@@ -53,12 +53,14 @@ impl Core {
         true
     }
 
-    /// Makes the descriptor of a connect free, after the connect succeeded or failed.
+    /// Frees the descriptor of a connect that has succeeded or failed. Returns false if the connects follow no arrival
+    /// process.
     pub(super) fn sclients_arrived(&mut self) -> bool {
         self.pace().map(|pace| pace.connecting -= 1).is_some()
     }
 
-    /// Gives up the connect of an arrival; its descriptor can take the next arrival.
+    /// Frees the descriptor and the number of a connect that was given up. Returns false if the connects follow no
+    /// arrival process.
     pub(super) fn sclients_given_up(&mut self, conn: u32) -> bool {
         let paced = self.sclients_arrived();
         if paced {

@@ -1,4 +1,4 @@
-//! Phases of a trial, which the conductor commands.
+//! Phases of a trial (warm-up, window, drain), which the conductor commands.
 
 use run::Phase;
 
@@ -6,11 +6,11 @@ use super::Core;
 use crate::driver::Ops;
 
 impl Core {
-    /// Records the start of a phase that was ordered for `at_ns`, unless it was recorded before. Connections are not
-    /// changed here, because the caller may be handling one of their events.
+    /// Records the start of a phase that the conductor ordered for `at_ns`, unless it is already recorded. Connections
+    /// are not changed, because the caller may be handling an event of a connection.
     ///
-    /// If a thread without a CPU reads the command late, the ordered time still counts, because the thread did nothing
-    /// in between. The windows of agents that compete for a CPU are therefore the same.
+    /// A thread without a CPU reads the command late, but did nothing in the meantime, so the ordered time counts.
+    /// Agents that compete for a CPU thus have the same window.
     pub(crate) fn edge(&mut self, phase: Phase, at_ns: u64, now: u64) {
         let mut edge_ns = self.record.edge_ns(at_ns, now);
         if phase == Phase::Drain && self.in_flight == 0 {
@@ -23,7 +23,7 @@ impl Core {
         self.record.enter(phase, edge_ns);
     }
 
-    /// Starts a phase that was ordered for `at_ns`.
+    /// Starts a phase that the conductor ordered for `at_ns`.
     pub(crate) fn enter<O: Ops>(&mut self, ops: &mut O, phase: Phase, at_ns: u64) {
         let now = ops.now();
         self.edge(phase, at_ns, now);

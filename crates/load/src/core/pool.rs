@@ -10,8 +10,8 @@ pub(super) struct Pool {
     pub(super) dues: DueClock,
     pub(super) demand: PoolDemand,
     pub(super) idle: Vec<u32>,
-    /// Connections in use that had room for another request when they were added to this list; each is in it at most
-    /// once.
+    /// Busy connections that had room for another request when they were added to this list. Each connection is listed
+    /// at most once.
     pub(super) with_room: VecDeque<u32>,
     pub(super) opening: u64,
 }
@@ -27,7 +27,7 @@ impl Pool {
         }
     }
 
-    /// Sets the start of the load to this moment.
+    /// Sets the start of the load to `origin_ns`.
     pub(super) fn begin_at(&mut self, origin_ns: u64) {
         self.dues.begin_at(origin_ns);
         self.demand.begin_at(origin_ns);

@@ -1,21 +1,23 @@
-//! Number of connections that an open loop's pool needs: recent arrival rate times recent response time (Little's law).
-//! If a server pauses, many requests wait. If a connection was opened for each of them, the generator itself would
-//! cause a storm of connects. The existing connections can carry all waiting requests after the pause.
+//! Estimates the number of connections that the pool of an open loop needs: the recent arrival rate times the recent
+//! response time (Little's law). If the server pauses, many requests wait. A new connection for each of them would be a
+//! storm of connects that the generator itself causes. After the pause, the existing connections can carry all waiting
+//! requests.
 
-/// Number of connections that a pool may always have, because response times are not known at first.
+/// Number of connections that a pool may always have, because response times are unknown at first.
 pub(super) const MIN_ALLOWED: u64 = 128;
-/// Ratio of the allowed number of connections to the number needed on average. The ratio is above 1, because arrivals
-/// and answers vary.
+/// Ratio of the allowed number of connections to the average number needed. It is above 1 because arrivals and response
+/// times vary.
 const MARGIN: f64 = 2.0;
-/// Maximum factor by which the allowed number grows in one window. After a single pause, the late answers are in one or
-/// two windows; with a slow server, they are in all windows.
+/// Maximum factor by which the allowed number of connections grows from window to window. After a single pause of the
+/// server, late answers affect one or two windows. A slow server affects all windows.
 const MAX_GROWTH_PER_WINDOW: u64 = 4;
-/// Minimum length of a window.
+/// Minimum length of a window, nanoseconds.
 const MIN_WINDOW_NS: u64 = 20_000_000;
 
 /// Estimate of the number of connections that one pool needs.
 pub(super) struct PoolDemand {
-    /// Planned mean rate per nanosecond; it is used because a window may have no arrivals by chance.
+    /// Planned mean rate, requests per nanosecond. It is a lower bound of the rate, because a short window may have few
+    /// arrivals by chance.
     planned: f64,
     /// Number of requests that may be in flight on one connection.
     depth: f64,
@@ -24,13 +26,13 @@ pub(super) struct PoolDemand {
     answers: u64,
     took_ns: u64,
     allowed: u64,
-    /// Largest size of the pool at the end of a window in which fewer connections were needed.
+    /// Largest number of connections beyond the need that a window has had so far.
     largest_unneeded: u64,
 }
 
 impl PoolDemand {
-    /// Creates an estimate without observations. `rate` is planned per second, `depth` requests may be in flight per
-    /// connection, and the load starts at `origin_ns`.
+    /// Creates an estimate without observations. `rate` is the planned rate per second. `depth` is the number of
+    /// requests that may be in flight on a connection. `origin_ns` is the start of the load.
     pub(super) fn new(rate: f64, depth: usize, origin_ns: u64) -> Self {
         let planned = rate / 1e9;
         Self {
@@ -45,12 +47,12 @@ impl PoolDemand {
         }
     }
 
-    /// Sets the start of the load to this moment.
+    /// Sets the start of the load to `origin_ns`.
     pub(super) fn begin_at(&mut self, origin_ns: u64) {
         self.since_ns = origin_ns;
     }
 
-    /// Sets the planned rate per second from now on.
+    /// Sets the planned rate to `rate` requests per second.
     pub(super) fn plan(&mut self, rate: f64) {
         self.planned = rate / 1e9;
     }
@@ -60,9 +62,9 @@ impl PoolDemand {
         self.arrivals += 1;
     }
 
-    /// Records an answer that came `took_ns` after its request was sent; the pool has `open` connections. A window ends
-    /// when it is so long that each connection could have answered once. Returns the growth of the number of unneeded
-    /// connections.
+    /// Records an answer that came `took_ns` after its request was sent, while the pool has `open` connections. A
+    /// window ends after its minimum length, and after as many answers as there are connections. Returns by how much
+    /// the largest number of unneeded connections has grown.
     pub(super) fn answered(&mut self, now_ns: u64, took_ns: u64, open: u64) -> u64 {
         self.answers += 1;
         self.took_ns += took_ns;
@@ -79,7 +81,7 @@ impl PoolDemand {
         more
     }
 
-    /// Returns true if a pool of `open` connections may get one more.
+    /// Returns true if a pool with `open` connections may open another one.
     pub(super) fn allows(&self, open: u64) -> bool {
         open < self.allowed
     }
@@ -98,7 +100,7 @@ mod tests {
                 demand.allowed
             })
             .collect();
-        // The expected number is 2 x 3000/s x 0.4 s.
+        // The expected number is 2 × 3000 per second × 0.4 s.
         assert_eq!(allowed, [512, 2048, 2400, 2400]);
         let largest_unneeded: u64 = (0..1000).map(|_| demand.answered(5_000_000_000, 1_000_000, 1000)).sum();
         assert!(demand.allows(MIN_ALLOWED - 1) && !demand.allows(MIN_ALLOWED));
@@ -112,7 +114,7 @@ mod tests {
         let mut demand = PoolDemand::new(100.0, 1, 0);
         (0..2000).for_each(|_| demand.arrived());
         (0..100).for_each(|_| assert_eq!(demand.answered(1_000_000_000, 50_000_000, 100), 0));
-        // The expected number is 2 x 2000/s x 50 ms, not 2 x 100/s x 50 ms.
+        // The expected number is 2 × 2000 per second × 50 ms, although the planned rate is 100 per second.
         assert_eq!(demand.allowed, 200);
     }
 }

@@ -1,4 +1,4 @@
-//! The steps of a request on an established connection: it is started, sent and answered.
+//! The steps of a request on an established connection: it is started, sent, and answered.
 
 use std::collections::VecDeque;
 
@@ -12,15 +12,15 @@ use super::{Conn, Core, Mode, State};
 use crate::driver::{Op, Ops, Sent, Start};
 use crate::record::{Record, kind_of};
 
-/// Records the completed requests that a session reports for one connection.
+/// Records the requests that a session reports as completed, for one connection.
 struct CompletionSink<'a> {
     record: &'a mut Record,
     requests: &'a mut InFlight,
-    /// Queue of requests to be sent again; `None` if this load sends none again.
+    /// Queue of requests that will be sent again; `None` if this load sends none again.
     requeued: Option<&'a mut VecDeque<Requeued>>,
-    /// Number of requests on the connection that do not count as sent yet.
+    /// Number of requests on the connection that do not yet count as sent.
     unsent: &'a mut u32,
-    /// Time for which the connection was idle before its requests.
+    /// Time for which the connection had been idle before its requests were sent, nanoseconds.
     idle_ns: u64,
     conn: u32,
     now: u64,
@@ -30,7 +30,7 @@ struct CompletionSink<'a> {
 impl CompletionSink<'_> {
     #[inline]
     fn done(&mut self, done: Done) {
-        // If a session wrongly reports an unknown ID, there is no request to count.
+        // If a session reports an unknown ID by mistake, there is no request to count.
         if let Some(request) = self.requests.end(self.conn, done.which) {
             self.ended += 1;
             if done.outcome == Outcome::Expected || !self.requeues(&request, &done) {
@@ -39,7 +39,7 @@ impl CompletionSink<'_> {
         }
     }
 
-    /// Puts a request that the server did not process into the queue for another connection.
+    /// If the server did not process a request, queues it to be sent again on another connection, and returns true.
     fn requeues(&mut self, request: &InFlightRequest, done: &Done) -> bool {
         let Some(requeued) = &mut self.requeued else { return false };
         if is_redirected(done) {
@@ -48,7 +48,8 @@ impl CompletionSink<'_> {
             return true;
         }
         if is_unprocessed(done) {
-            // The newest requests are those that were not sent and those that a server left unprocessed.
+            // The newest requests on the connection are those that are not yet sent. The requests that a server leaves
+            // unprocessed are the newest, too, so they may not be sent either.
             requeued.push_back(Requeued { begun: *request, sent: *self.unsent == 0 });
             *self.unsent = self.unsent.saturating_sub(1);
             self.record.unprocessed(done);
@@ -65,7 +66,7 @@ impl CompletionSink<'_> {
 }
 
 impl Core {
-    /// Starts a request due at `intended_ns`; [`Core::flush`] sends it.
+    /// Starts a request that is due at `intended_ns`. [`Core::flush`] sends it.
     #[inline]
     pub(super) fn begin(&mut self, now: u64, conn: u32, intended_ns: u64) {
         let item = self.mix.next(&mut self.rng, self.conns[conn as usize].made);
@@ -79,8 +80,8 @@ impl Core {
         }
     }
 
-    /// Puts a request on a connection; returns false if it has no room. If `counts` is true, the request counts as sent
-    /// once all its bytes were sent.
+    /// Puts a request on a connection. Returns false if the connection has no room. If `counts` is true, the request
+    /// will count as sent when all of its bytes are sent.
     #[inline]
     pub(super) fn put(&mut self, now: u64, conn: u32, begun: InFlightRequest, counts: bool) -> bool {
         let c = &mut self.conns[conn as usize];
@@ -93,7 +94,8 @@ impl Core {
         c.made += 1;
         c.unsent += u32::from(counts);
         c.state = State::Busy;
-        // Without this, the time since the last event, such as a connect, would count for the new request, too.
+        // Adds up the time until now with the old number of requests in flight. Otherwise, the time since the last
+        // event, such as a connect, would count for the new request, too.
         self.record.advance(now, self.in_flight);
         self.in_flight += 1;
         self.sessions.session(conn as usize).begin(Request { id, item: begun.item, trace: begun.trace });
@@ -101,7 +103,7 @@ impl Core {
         true
     }
 
-    /// Sends the session's pending bytes.
+    /// Sends the bytes that the session has ready.
     #[inline]
     pub(super) fn flush<O: Ops>(&mut self, ops: &mut O, conn: u32) {
         let session = self.sessions.session(conn as usize);
@@ -129,8 +131,8 @@ impl Core {
         }
     }
 
-    /// Sends the bytes of the session that belong to no request, such as pings, window updates or the end of a
-    /// handshake, unless the connection is closed.
+    /// Sends bytes of the session that belong to no request, such as pings, window updates or the end of a handshake.
+    /// Does nothing if the connection is not established.
     #[inline]
     pub(super) fn flush_unasked<O: Ops>(&mut self, ops: &mut O, conn: u32) {
         let established = matches!(self.conns[conn as usize].state, State::Idle | State::Thinking | State::Busy);
@@ -139,15 +141,15 @@ impl Core {
         }
     }
 
-    /// Handles a complete send. In the protocol discard, sending alone completes a request; its next request starts in
-    /// the next pass. If the next request started here, this function would call itself as long as the socket accepts
-    /// all data.
+    /// Handles a send that is complete. In the protocol discard, a request is complete when it is sent. Its next
+    /// request starts in the next pass. If it started here, this function would call itself again and again while the
+    /// socket accepts all data.
     #[inline]
     fn flushed<O: Ops>(&mut self, ops: &mut O, conn: u32) {
         let (progress, ended) = self.record_completions(ops.now(), conn, |session, sink| {
             session.flushed(&mut |done| {
-                // The request lasts as long as its send. The time of this pass was read before the send, and is
-                // therefore too early.
+                // A request of this protocol lasts as long as its send. The time of this pass was read before the send,
+                // so the clock is read again.
                 sink.now = ops.refresh();
                 sink.done(done);
             })
@@ -161,13 +163,13 @@ impl Core {
         }
     }
 
-    /// Handles an operation to send that failed. After a reset, received bytes may still follow, but the connection is
+    /// Handles a send that failed. Received bytes may still follow, for example after a reset, but the connection is
     /// lost.
     fn send_failed<O: Ops>(&mut self, ops: &mut O, conn: u32, errno: Errno) {
         self.failed(ops, conn, Op::Send, errno);
     }
 
-    /// Handles the end of a send that had to wait.
+    /// Handles the end of a send that had to wait for the socket.
     pub(super) fn writable<O: Ops>(&mut self, ops: &mut O, conn: u32) {
         self.conns[conn as usize].pending = false;
         self.flush(ops, conn);
@@ -176,7 +178,7 @@ impl Core {
         }
     }
 
-    /// Handles received bytes.
+    /// Handles received bytes of a connection.
     #[inline]
     pub(super) fn received<O: Ops>(&mut self, ops: &mut O, conn: u32, bytes: &[u8]) {
         self.record.counts.bytes_received += bytes.len() as u64;
@@ -196,8 +198,8 @@ impl Core {
         }
     }
 
-    /// Stores when the first bytes and the events of answers arrived that are not complete yet. An answer in one piece
-    /// needs no mark.
+    /// For answers that are not yet complete, stores the time of the first byte, and records events that arrived. An
+    /// answer in one piece needs neither.
     #[inline]
     fn mark_begun_answers(&mut self, now: u64, conn: u32) {
         let c = &mut self.conns[conn as usize];
@@ -207,14 +209,14 @@ impl Core {
                 if let Some(request) = requests.answer_goes_on(conn, which, now, events)
                     && record.events(now, conn, &request, events)
                 {
-                    // The timeout of a stream is the longest wait for its next event.
+                    // For a stream, the timeout is the longest wait for its next event.
                     c.deadline_ns = now.saturating_add(timeout_ns);
                 }
             });
         }
     }
 
-    /// Handles the end of the peer's data.
+    /// Handles a connection on which the server will send nothing more.
     pub(super) fn peer_closed<O: Ops>(&mut self, ops: &mut O, conn: u32) {
         match self.conns[conn as usize].state {
             State::Closing => return self.closed_as_announced(ops, conn),
@@ -242,7 +244,7 @@ impl Core {
             counts.doubtful += c.made - u64::from(c.in_flight);
         }
         let session = self.sessions.session(conn as usize);
-        // If the server closed too early, a reason is added only if the server itself gave one.
+        // If the server closed too early, only the server's own words are a useful reason.
         let said = (fault != Fault::Short).then(|| fault.to_string());
         let reason = || session.close_words().or(said);
         self.record.keep_reason(ops.now(), kind_of(fault), reason);
@@ -250,8 +252,8 @@ impl Core {
         self.lost(ops, conn, kind_of(fault));
     }
 
-    /// Sends as many of the session's last bytes as possible at once. These bytes give the server the reason for the
-    /// end of the connection (a GOAWAY, or a TLS alert).
+    /// Sends as many of the session's last bytes as fit. They tell the server why the connection ends (a GOAWAY, or a
+    /// TLS alert).
     pub(super) fn farewell<O: Ops>(&mut self, ops: &mut O, conn: u32) {
         let (session, c) = (self.sessions.session(conn as usize), self.conns[conn as usize]);
         if !session.wants_transmit() {
@@ -262,9 +264,9 @@ impl Core {
             bytes = session.transmit(out);
             bytes
         };
-        // The connection is lost in any case, so errors are ignored. If another send waits, the driver queues these
-        // bytes after it. Another send may wait because one pass may read two packets from the server, with the fault
-        // in the second one.
+        // Errors are ignored, because the connection is lost in any case. One pass may read two packets of the server,
+        // the second with the fault. An answer to the first packet may then still wait to be sent. In that case, the
+        // driver queues these bytes after it.
         let _ = if c.pending { ops.send_last(conn, call) } else { ops.send(conn, call).is_ok() };
         self.record.counts.bytes_sent += bytes as u64;
         if c.state == State::Handshaking {
@@ -272,7 +274,7 @@ impl Core {
         }
     }
 
-    /// Continues after the session has read input on a connection that goes on.
+    /// Handles the result of a session that has read input without a fault.
     #[inline]
     fn progressed<O: Ops>(&mut self, ops: &mut O, conn: u32, progress: Progress, ended: u32) {
         self.record.counts.unasked += u64::from(progress.unasked);
@@ -285,7 +287,7 @@ impl Core {
                 let session = self.sessions.session(conn as usize);
                 self.record.keep_reason(ops.now(), ErrorKind::KeepAliveRace, || session.close_words());
             }
-            // The session has some last bytes to send, such as the answer to a close.
+            // The session may have last bytes to send, such as the answer to a close.
             self.flush_unasked(ops, conn);
             if matches!(self.conns[conn as usize].state, State::Idle | State::Thinking | State::Busy) {
                 self.closing(ops, conn);
@@ -299,12 +301,13 @@ impl Core {
                 Mode::SClients(_) | Mode::Handling => self.ended(ops, conn),
             }
         }
-        // A request may need several exchanges (such as parts of a record), and some bytes belong to no request.
+        // A request may need several exchanges (such as parts of a record), and some bytes to send belong to no
+        // request.
         self.flush_unasked(ops, conn);
         self.take_over(ops);
     }
 
-    /// Handles a session that takes no more requests on this connection.
+    /// Handles a session that accepts no more requests on this connection.
     fn closing<O: Ops>(&mut self, ops: &mut O, conn: u32) {
         if self.conns[conn as usize].in_flight > 0 {
             self.farewell(ops, conn);
@@ -314,8 +317,8 @@ impl Core {
         self.end_announced(ops, conn);
     }
 
-    /// Calls a session, and records the requests that it completes. Returns the result of the call, and the number of
-    /// requests that ended.
+    /// Calls a session, and records the requests that it reports as completed. Returns the result of the call, and the
+    /// number of requests that ended.
     #[inline]
     fn record_completions<T>(
         &mut self,
@@ -336,7 +339,7 @@ impl Core {
         (result, ended)
     }
 
-    /// Updates counts for requests that ended on a connection.
+    /// Updates the counts of a connection on which `ended` requests have ended.
     #[inline]
     fn settle(&mut self, now: u64, conn: u32, ended: u32) {
         self.record.advance(now, self.in_flight);
@@ -345,7 +348,7 @@ impl Core {
         let c = &mut self.conns[conn as usize];
         (c.failures, c.quiet_ns, c.idle_ns) = (0, now, 0);
         c.in_flight -= ended;
-        // If a request was answered, it was sent, even if the driver has not reported this yet.
+        // A request that was answered was sent, even if the driver has not yet reported this.
         let unsent = c.unsent.min(c.in_flight);
         self.record.counts.sent += u64::from(std::mem::replace(&mut c.unsent, unsent) - unsent);
         if c.in_flight == 0 {
@@ -355,14 +358,14 @@ impl Core {
         }
     }
 
-    /// Records a failure for each request in flight on a connection.
+    /// Removes each request in flight on a connection, and records its failure.
     pub(super) fn fail_requests(&mut self, now: u64, conn: u32) {
         while let Some(request) = self.requests.end(conn, proto::Which::Oldest) {
             self.record.failed(now, conn, &request);
         }
     }
 
-    /// Counts the requests in flight on a connection as lost.
+    /// Removes all requests in flight on a connection from the counts.
     pub(super) fn forget_requests(&mut self, now: u64, conn: u32) {
         self.record.advance(now, self.in_flight);
         self.requests.clear(conn);

@@ -1,15 +1,15 @@
-//! Requests that are sent again on another connection, because the server did not process them:
+//! Requests that are sent again on another connection, because the server did not process them. There are three kinds:
 //!
-//! - Requests that the server did not process when it closed their connection: in HTTP/2, those after the last stream
-//!   of a GOAWAY; in HTTP/1, those pipelined after an answer that announced the close, and those pipelined on a
-//!   connection that closed between two answers (RFC 9112, section 9.3.2).
-//! - Requests of a keep-alive race: they were sent on a connection while the server was closing it, after an idle time
-//!   or after some number of answers. Only two kinds of these are sent again: idempotent requests (RFC 9110, section
-//!   9.2.2), and those answered with 408, which the server has not read.
+//! - Requests that were behind the last one that the server processed when it closed their connection. In HTTP/2, they
+//!   are those after the last stream of a GOAWAY. In HTTP/1, they were pipelined behind an answer that announced the
+//!   close, or on a connection that closed between two answers (RFC 9112, section 9.3.2).
+//! - Requests of a keep-alive race, which were sent on a connection while the server was closing it. Servers close a
+//!   connection after an idle time, or after some number of answers. Only idempotent requests (RFC 9110, section 9.2.2)
+//!   are sent again, and those answered with 408, which the server has not read.
 //! - Commands that a node of a Redis cluster redirected to another node.
 //!
-//! The requests in this list are sent on the next connection that has room, oldest first and before any new request,
-//! even in the drain. Each keeps its intended start, so that its response time includes the delay, and it counts as
+//! Requests to be sent again leave on the next connection that has room, the oldest first. They leave before any new
+//! request, even during the drain. Each keeps its intended start, so its response time includes the delay. It counts as
 //! sent only once.
 
 use proto::{Done, Fault, Outcome, Which};
@@ -19,18 +19,18 @@ use super::in_flight::{InFlightRequest, Requeued};
 use super::{Core, Mode, State};
 use crate::driver::{Ops, Start};
 
-/// Maximum number of times that a request is sent again after keep-alive races, as in curl (`CONN_MAX_RETRIES`).
+/// Maximum number of times that one request is sent again after keep-alive races, as in curl (`CONN_MAX_RETRIES`).
 const MAX_RESENDS: u8 = 5;
-/// Maximum number of possible keep-alive races for each connection that the server closed without a request. If the think time equals the
-/// keep-alive timeout, HAProxy had 1.8 races per closed idle connection, and nginx up to 0.7. With other think times,
-/// races are far rarer.
+/// Maximum number of possible keep-alive races for each connection that the server closed without a request. If the
+/// think time equals the keep-alive timeout, HAProxy had 1.8 races per closed idle connection, and nginx up to 0.7.
+/// With other think times, races are much rarer.
 const MAX_RACES_PER_IDLE_END: u64 = 4;
-/// Number of possible keep-alive races that are accepted before the server has closed any connection without a request.
+/// Number of possible keep-alive races that are accepted even if the server has closed no connection without a request.
 const FREE_RACES: u64 = 8;
-/// Status with which a server closes an idle connection (RFC 9110, section 15.5.9).
+/// Status of the answer with which a server may close an idle connection (RFC 9110, section 15.5.9).
 const REQUEST_TIMEOUT: u16 = 408;
 
-/// Returns true if the server said that it did not process the request.
+/// Returns true if the protocol shows that the server did not process the request.
 pub(super) fn is_unprocessed(done: &Done) -> bool {
     matches!(done.outcome, Outcome::Failed(Fault::Unprocessed | Fault::BehindClose))
 }
@@ -40,8 +40,8 @@ pub(super) fn is_redirected(done: &Done) -> bool {
     matches!(done.outcome, Outcome::Failed(Fault::Moved | Fault::Asked))
 }
 
-/// Returns the request to send again, if the server closed the connection before it read the request. The connection
-/// was idle for `idle_ns` before; `is_first` is true for the first request after that time.
+/// Returns the request to send again if the server closed the connection without reading the request. `idle_ns` is the
+/// time for which the connection had been idle. `is_first` is true for the first request after this time.
 pub(super) fn gave_up_idle(
     request: &InFlightRequest,
     done: &Done,
@@ -62,8 +62,8 @@ fn resent(request: &InFlightRequest) -> Option<InFlightRequest> {
 }
 
 impl Core {
-    /// Starts the oldest request of the queue on a connection. Returns false if the queue is empty or the connection
-    /// has no room.
+    /// Starts the oldest request of the queue on a connection. Returns false if the queue is empty, or if the
+    /// connection has no room.
     #[inline]
     pub(super) fn start_requeued(&mut self, now: u64, conn: u32) -> bool {
         let Some(&Requeued { begun, sent }) = self.requeued.front() else { return false };
@@ -75,8 +75,8 @@ impl Core {
         begins
     }
 
-    /// In the drain, sends up to `most` requests of the queue on a closed-loop connection, although no new request
-    /// starts.
+    /// During the drain, sends up to `most` requests of the queue on a closed-loop connection. No new requests start
+    /// during the drain.
     pub(super) fn start_all_requeued<O: Ops>(&mut self, ops: &mut O, conn: u32, most: u32) {
         if self.requeued.is_empty() || !self.sessions.session(conn as usize).takes_more() {
             return;
@@ -86,7 +86,8 @@ impl Core {
         self.flush(ops, conn);
     }
 
-    /// In an open loop, sends requests again without waiting for the end of the old connection.
+    /// In an open loop, gives connections to the requests of the queue at once, without waiting for the old connection
+    /// to end.
     #[inline]
     pub(super) fn take_over<O: Ops>(&mut self, ops: &mut O) {
         if !self.requeued.is_empty() && matches!(self.mode, Mode::Open(_)) {
@@ -94,8 +95,8 @@ impl Core {
         }
     }
 
-    /// Returns true if a connection ended in a keep-alive race: neither a byte of an answer nor a reason came, and the
-    /// server did not read the requests.
+    /// Returns true if a connection ended in a keep-alive race. In a race, the server sends neither a byte of an answer
+    /// nor a reason, and has not read the requests.
     pub(super) fn is_keep_alive_race<O: Ops>(&mut self, ops: &mut O, conn: u32, kind: ErrorKind) -> bool {
         let ended = matches!(kind, ErrorKind::Reset | ErrorKind::ShortResponse);
         if !ended || self.conns[conn as usize].state != State::Busy || self.server_said_why(conn) {
@@ -106,26 +107,26 @@ impl Core {
         is_unread || self.may_be_race(conn, kind)
     }
 
-    /// Returns true if the server closed a connection on which it had sent answers, while several pipelined requests
-    /// waited for theirs. A server that closes after some number of answers may have received the requests behind them.
+    /// Returns true if the server sent answers on the connection, and then closed it while several pipelined requests
+    /// waited. Such a server may have received these requests, for example if it closes after some number of answers.
     fn is_between_answers(&self, conn: u32) -> bool {
         let c = &self.conns[conn as usize];
         self.resends_pipelined && c.has_answers() && c.in_flight.saturating_sub(c.unsent) > 1
     }
 
-    /// Returns true if the server closed a connection, on which it had sent answers, before it received a byte of the
+    /// Returns true if the server sent answers on the connection, and then closed it before it received a byte of the
     /// requests in flight.
     fn is_unread<O: Ops>(&self, ops: &mut O, conn: u32) -> bool {
         let c = &self.conns[conn as usize];
         c.has_answers() && c.sent_bytes > 0 && ops.unreceived(conn) >= c.sent_bytes
     }
 
-    /// Returns true if a connection may have ended in a keep-alive race, although this is not known: a reset, or a
-    /// close by a server behind a proxy that had already received the requests.
+    /// Returns true if a connection may have ended in a keep-alive race, although this cannot be known. Examples are a
+    /// reset, and a close by a server behind a proxy that had already received the requests.
     ///
-    /// A server that fails requests by closing their connections causes the same counts. Keep-alive races, however,
-    /// happen by chance: a server that has them also closes connections that are idle, after the same idle time, or
-    /// before it receives a request. If connections end more often than by chance, the requests count as failed.
+    /// A server that fails requests by closing their connections causes the same counts. But keep-alive races happen by
+    /// chance. A server that has them also closes connections that are idle, after the same idle time, or before it
+    /// receives a request. If connections end more often than chance explains, their requests count as failed.
     fn may_be_race(&self, conn: u32, kind: ErrorKind) -> bool {
         let (c, record) = (&self.conns[conn as usize], &self.record);
         let is_possible = match c.idle_ns {
@@ -136,13 +137,14 @@ impl Core {
         is_possible && races < FREE_RACES + MAX_RACES_PER_IDLE_END * record.closes_without_request()
     }
 
-    /// Returns true if the server began an answer, or closed the connection with a reason (HTTP/2, WebSocket).
+    /// Returns true if the server began an answer, or gave a reason for closing the connection (HTTP/2, WebSocket).
     fn server_said_why(&mut self, conn: u32) -> bool {
         let session = self.sessions.session(conn as usize);
         session.is_answering() != Some(false) || session.close_words().is_some()
     }
 
-    /// Ends a connection after a keep-alive race. Idempotent requests are sent again; the others count as failed.
+    /// Ends a connection after a keep-alive race. Idempotent requests are queued to be sent again, and others count as
+    /// failed.
     pub(super) fn raced<O: Ops>(&mut self, ops: &mut O, conn: u32) {
         let c = self.conns[conn as usize];
         let (mut resents, mut failures) = (0, 0);

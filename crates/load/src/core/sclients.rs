@@ -1,14 +1,14 @@
-//! S-Clients (Banga and Druschel, "Measuring the Capacity of a Web Server", USITS 1997). D descriptors connect all the
-//! time, each for at most T. When a connect succeeds, its connection sends a request, and another connect takes its
-//! place among the D descriptors at once. If a connect is not established after T, it is closed and replaced at once.
-//! With every server, the offered rate is therefore at least D/T, and proportional to D.
+//! S-Clients (Banga and Druschel, "Measuring the Capacity of a Web Server", USITS 1997). D descriptors (sockets)
+//! connect all the time, each for at most the timeout T. When a connect succeeds, its connection sends a request, and
+//! another connect at once takes its place among the D descriptors. A connect that is not established after T is closed
+//! and replaced at once. Whatever the server does, the offered rate is therefore at least D/T, and proportional to D.
 //!
-//! If a connect is refused, its descriptor is not used again until T has passed. The rate then stays at D/T, and a dead
+//! If a connect is refused, its descriptor is not used again until T has passed. The rate thus stays at D/T, and a dead
 //! server causes no storm of connects.
 //!
-//! With an arrival process (a generalisation of the source's think times), each arrival starts one connect on one of
-//! the D descriptors. A connect is given up after T and not repeated. If all D descriptors are connecting, arrivals
-//! wait, and count as due.
+//! With an arrival process (which generalises the paper's think times), each arrival starts one connect on one of the D
+//! descriptors. A connect is given up after T and not repeated. If all D descriptors are connecting, arrivals wait, and
+//! count as due.
 
 use run::ErrorKind;
 use sys::Errno;
@@ -25,7 +25,7 @@ impl Core {
         }
     }
 
-    /// Schedules the first connects, spread over T.
+    /// Schedules the first connects, which are spread over the connect timeout T.
     pub(super) fn sclients_start(&mut self) {
         if self.pace().is_some() {
             return;
@@ -41,7 +41,8 @@ impl Core {
         }
     }
 
-    /// Closes and replaces a connect that was not established after T.
+    /// Handles a connect that was not established after T: closes it, and replaces it unless the connects follow an
+    /// arrival process.
     pub(super) fn sclients_timed_out<O: Ops>(&mut self, ops: &mut O, conn: u32) {
         if self.pace().is_some() {
             ops.close(conn);
@@ -57,7 +58,7 @@ impl Core {
         }
     }
 
-    /// If a connect fails early, its descriptor is not used again until T has passed.
+    /// Handles a connect that failed before T. Its descriptor is not used again until T has passed.
     pub(super) fn sclients_failed<O: Ops>(&mut self, ops: &O, conn: u32) {
         if self.sclients_given_up(conn) {
             return;
@@ -67,13 +68,13 @@ impl Core {
         if self.draining {
             return;
         }
-        // If a connect could not start (no port or descriptor), its T begins now.
+        // If a connect could not even start (no port or no descriptor), its T begins now.
         let c = &self.conns[conn as usize];
         let began = if ops.now() < c.began_ns.saturating_add(timeout) { c.began_ns } else { ops.now() };
         self.wait(ops, conn, (began + timeout).saturating_sub(ops.now()));
     }
 
-    /// Starts another connect after one has succeeded, because its connection leaves the D descriptors.
+    /// Handles a connect that has succeeded. Its connection leaves the D descriptors, so another connect starts.
     pub(super) fn sclients_up<O: Ops>(&mut self, ops: &mut O) {
         if !self.draining && !self.sclients_arrived() {
             self.sclients_replace(ops);
@@ -81,7 +82,7 @@ impl Core {
         }
     }
 
-    /// Sends the request of an established connection.
+    /// Sends the request of a connection that is ready.
     pub(super) fn sclients_ready<O: Ops>(&mut self, ops: &mut O, conn: u32) {
         if self.draining {
             return;
@@ -93,8 +94,9 @@ impl Core {
         self.sclients_hand_over(ops, conn);
     }
 
-    /// In two-process S-Clients, passes a connection whose request was sent to the handling process, which counts the
-    /// answer. If that process is behind, the connection is handled in this process, so that none is lost.
+    /// In two-process S-Clients, passes a connection on to the handling process after its request was sent. The
+    /// handling process counts the answer. If it is behind, this process keeps the connection, so that no connection is
+    /// lost.
     pub(super) fn sclients_hand_over<O: Ops>(&mut self, ops: &mut O, conn: u32) {
         let c = self.conns[conn as usize];
         if c.state != State::Busy || c.pending || c.unsent > 0 || c.heard {
@@ -116,7 +118,7 @@ impl Core {
         self.sclients_freed(ops, conn);
     }
 
-    /// Takes over a connection on which the other process has sent the request.
+    /// Takes over a connection from the other process, which has sent its request.
     pub(super) fn adopted<O: Ops>(&mut self, ops: &mut O, conn: u32, start: Start) {
         let session = self.sessions.session(conn as usize);
         session.reset();
@@ -125,7 +127,8 @@ impl Core {
         self.open += 1;
         self.record.advance(ops.now(), self.in_flight);
         self.begin(start.sent_ns, conn, start.intended_ns);
-        // The session must assume that it sent the request itself, although the other process did.
+        // The session must go into the state in which it has sent the request, although the other process sent it. The
+        // bytes are discarded.
         let session = self.sessions.session(conn as usize);
         let mut sent = [0; 1024];
         while session.wants_transmit() && session.transmit(&mut sent) > 0 {}
@@ -148,7 +151,7 @@ impl Core {
         }
     }
 
-    /// Handles the end of an established connection, whose number becomes free.
+    /// Handles an established connection that has ended. Its number becomes free.
     pub(super) fn sclients_freed<O: Ops>(&mut self, ops: &mut O, conn: u32) {
         match self.descriptors() {
             Some(d) if d.missing > 0 => {

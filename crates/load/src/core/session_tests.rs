@@ -1,4 +1,5 @@
-//! Tests of the engine with a protocol that has a handshake, answers in any order, requests that fail alone, and pings.
+//! Tests of the engine with a protocol that has a handshake and pings, answers in any order, and single requests that
+//! fail.
 
 use run::{ErrorKind, Intensity, Phase, ThinkTime};
 
@@ -60,8 +61,8 @@ fn a_failing_connection_announces_its_reason_although_a_request_is_in_flight() {
 
 #[test]
 fn a_close_is_answered_although_a_request_is_on_its_way() {
-    // In the first case, a request gets no answer. In the second case there is no request, and the server closes at
-    // once.
+    // In the first case, a request gets no answer. In the second case, no request is in flight, and the server closes
+    // at once.
     for (heard, ends) in [(&b"C"[..], false), (b"A\0C", true)] {
         let mut fixture = Fixture::ready(1, 1000.0, &[1.0]);
         fixture.hear(b"A\0");
@@ -113,8 +114,8 @@ fn one_request_may_fail_alone_and_a_strange_name_is_nothing() {
     assert_eq!(total.errors.0, [(ErrorKind::ShortResponse, 1)].into());
 }
 
-/// The server answers one of three requests and ends the connection. Returns the next connection when it is ready for
-/// requests.
+/// The server answers one of three requests, and ends the connection. Returns the state in which the next connection is
+/// ready for requests.
 fn left(drains: bool) -> Fixture {
     let mut fixture = Fixture::ready(3, 0.0, &[1.0]);
     assert_eq!(fixture.sent(), [b"R\0\0R\x01\0R\x02\0".to_vec()]);
@@ -160,7 +161,7 @@ fn the_drain_repeats_unprocessed_requests_and_sends_no_others() {
     assert_eq!((t.unprocessed, t.completed, t.sent, t.unanswered), (2, 3, 3, 0));
 }
 
-/// A thread without a CPU notices the new phase late, so its waiting events belong to that phase.
+/// A thread without a CPU notices a new phase late. The events that wait by then belong to the new phase.
 #[test]
 fn entering_a_phase_does_not_move_its_recorded_edge() {
     let mut fixture = Fixture::ready(1, 0.0, &[1.0]);
@@ -217,8 +218,8 @@ fn classes_are_drawn_told_and_counted_apart() {
     assert!(Fixture::ready(1, 0.0, &[1.0]).part().classes.is_empty());
 }
 
-/// One request is due each millisecond, and the generator wakes up only after 6 ms. An earlier version sent each of the
-/// due requests by itself, so an open loop never had the load of the closed loop before it.
+/// A request is due each millisecond, but the generator wakes up only after 6 ms. An earlier version sent each of the
+/// due requests by itself. An open loop then never had the load of a closed loop with the same pipeline.
 #[test]
 fn requests_of_an_open_loop_that_are_due_together_leave_together() {
     let (rate, arrival) = (1000.0, run::Arrival::Constant);

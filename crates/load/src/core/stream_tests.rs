@@ -1,4 +1,4 @@
-//! Tests of streams of events whose times are planted.
+//! Tests of streams of events. The test sets the times of the events.
 
 use run::{ErrorKind, Intensity, LoadPart, LoadPlan, StreamFormat, StreamPlan, ThinkTime};
 
@@ -7,7 +7,7 @@ use super::test_wire::Fixture;
 const HEAD: &[u8] = b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n";
 const END: &[u8] = b"0\r\n\r\n";
 
-/// Opens one stream, in which a gap above 50 ms is a stall.
+/// Opens one stream, in which a gap of more than 50 ms is a stall. `end` is the text of the event that ends the stream.
 fn opened(end: &str) -> Fixture {
     let stream = StreamPlan { format: StreamFormat::Sse, end: end.into(), stall_s: 0.05 };
     let intensity = Intensity::Closed { connections: 1, pipeline: 1, think: ThinkTime::default() };
@@ -18,7 +18,7 @@ fn opened(end: &str) -> Fixture {
     fixture
 }
 
-/// Hears chunks with these texts at these times.
+/// The client receives chunks with these texts at these times.
 fn hear(fixture: &mut Fixture, chunks: &[(u64, &str)]) {
     for (at_ms, text) in chunks {
         fixture.at_ms(*at_ms);
@@ -26,7 +26,7 @@ fn hear(fixture: &mut Fixture, chunks: &[(u64, &str)]) {
     }
 }
 
-/// Returns the smallest and the largest time of a histogram, milliseconds, and the number of its times.
+/// Returns the smallest and the largest time in a histogram, in milliseconds, and the number of times in it.
 fn times(part: &LoadPart, name: &str) -> (f64, f64, u64) {
     let hist = &part.histograms[name];
     let [least, most] = [0.0, 1.0].map(|share| (hist.quantile_us(share) / 1e3).round());
@@ -78,7 +78,7 @@ fn a_stream_that_ends_early_is_broken() {
     assert_eq!((part.streams.unwrap().broken, part.total.errors.0[&ErrorKind::WrongBody]), (1, 1));
 }
 
-/// Without the event that resets it, the timeout of 10 s would end the stream.
+/// The timeout is 10 s. If events did not restart it, it would end the stream.
 #[test]
 fn the_timeout_of_a_stream_is_the_wait_for_its_next_event() {
     let mut fixture = opened("");
@@ -93,7 +93,7 @@ fn the_timeout_of_a_stream_is_the_wait_for_its_next_event() {
     assert!(gap.len() == 3 && near(0.0, 6.0) && near(1.0, 11.0), "{gap:?}");
 }
 
-/// The server answers one request, then the next one hangs.
+/// The server answers one request, and leaves the next one without an answer.
 #[test]
 fn a_wait_for_the_first_event_counts_if_it_is_longer_than_all_others() {
     for (end_ms, waits) in [(25, (10.0, 10.0, 1)), (80, (10.0, 60.0, 2))] {

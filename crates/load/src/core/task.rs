@@ -1,4 +1,4 @@
-//! The task of a shard: its share of the plan, as numbers for the main loop.
+//! The task of a shard (generator thread): its part of the plan, as numbers for the main loop.
 
 use fastrand::Rng;
 use run::ThinkTime;
@@ -7,56 +7,55 @@ use super::block_turns::BlockTurns;
 use crate::addresses::AddressTurns;
 use crate::arrivals::{Arrivals, exponential};
 
-/// The task of a shard: its share of the plan.
+/// The task of a shard (generator thread): its part of the plan.
 #[derive(Clone, Debug)]
 pub(crate) struct Task {
     pub(crate) intensity: Shape,
-    /// Number of additional connections, for those that wait for an announced FIN.
+    /// Number of additional connection numbers, for connections that wait for an announced FIN.
     pub(crate) spares: u32,
-    /// True for one connection per request.
+    /// True if each request has its own connection.
     pub(crate) new_connections: bool,
-    /// Time between the connects of a closed loop; 0 to start all at once.
+    /// Time between the connects of a closed loop, nanoseconds; 0 to connect all clients at once.
     pub(crate) connect_gap_ns: f64,
-    /// Schedule of the closed loop's blocks, if it has any.
+    /// Times of the blocks of connections in a closed loop, if it has blocks.
     pub(crate) blocks: Option<BlockTurns>,
     pub(crate) timeout_ns: u64,
     pub(crate) connect_timeout_ns: u64,
     pub(crate) drain_ns: u64,
     pub(crate) seed: u64,
-    /// Start of the load on the driver's clock.
+    /// Start time of the load on the driver's clock, nanoseconds.
     pub(crate) origin_ns: u64,
-    /// True if the measured window begins with the load.
+    /// True if the measured window begins together with the load.
     pub(crate) measured_from_begin: bool,
-    /// True if counts are read for each slot, and must therefore be published more often.
+    /// True if an experiment reads the counts for each of its slots (short periods). The counts are then published more
+    /// often.
     pub(crate) slots: bool,
-    /// Response times by slot, for an open loop.
+    /// Response times in each slot of an experiment; used by open loops.
     pub(crate) slot_times: crate::slot_times::SlotTimes,
-    /// Longest time between two events of a stream, seconds; `None` if answers are no streams.
+    /// Longest time between two events of a stream, seconds. `None` if the answers are not streams.
     pub(crate) stall_s: Option<f64>,
-    /// Counts of the window by tenths of a second.
+    /// Counts in each tenth of a second of the window.
     pub(crate) tenths: crate::tenths::TenthCounter,
-    /// Share of the requests with a trace context.
+    /// Share of the requests that carry a trace context.
     pub(crate) trace_share: f64,
     /// Order in which connections use the server's addresses.
     pub(crate) turns: AddressTurns,
-    /// Recorded order of the requests, as indexes. Without a recorded order, the requests follow the order of the
-    /// request set.
+    /// Order of the requests in a recording, as indexes. If empty, the request set determines the order.
     pub(crate) items: Box<[u16]>,
 }
 
-/// The shard's share of the intensity.
+/// The shard's part of the intensity.
 #[derive(Clone, Debug)]
 pub(crate) enum Shape {
-    /// Clients in a closed loop.
+    /// Closed loop: number of clients, requests in flight per client, and pause.
     Closed { connections: u32, pipeline: u32, think: Think },
-    /// Due times, mean rate per second, maximum number of connections, and maximum number of requests in flight per
+    /// Open loop: due times, mean rate per second, maximum number of connections, and requests in flight per
     /// connection.
     Open { arrivals: Arrivals, rate: f64, max_connections: u32, pipeline: u32 },
-    /// The handling process of two-process S-Clients. The other process of two-process S-Clients establishes the
-    /// connections.
+    /// The handling process of two-process S-Clients. The other process establishes the connections.
     Handling { connections: u32, paced: bool },
-    /// S-Clients: D, T, maximum number of established connections in addition to D, and position of the first connects
-    /// within a gap.
+    /// S-Clients: number of descriptors D, connect timeout T, and maximum number of established connections besides D.
+    /// `phase` is the position of the first connects within a gap.
     SClients { descriptors: u32, timeout_ns: u64, think: Think, established: u32, phase: f64, pace: Option<Paced> },
 }
 
@@ -67,7 +66,7 @@ pub(crate) struct Paced {
     pub(crate) rate: f64,
 }
 
-/// Distribution of a pause.
+/// Distribution of the pauses of clients.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Think {
     pub(super) mean_ns: f64,
@@ -86,13 +85,13 @@ impl Think {
         self.mean_ns <= 0.0
     }
 
-    /// Draws the rest of a pause, as seen at a random moment within it. The rest of an exponential pause is
-    /// exponential, too; that of a constant pause is uniform.
+    /// Draws the remaining time of a pause, seen from a random moment within the pause. For an exponential pause, this
+    /// time is exponentially distributed, too. For a constant pause, it is uniformly distributed.
     pub(crate) fn rest(self, rng: &mut Rng) -> u64 {
         if self.exponential { self.draw(rng) } else { (rng.f64() * self.mean_ns) as u64 }
     }
 
-    /// Draws one pause in nanoseconds; 0 for none.
+    /// Draws the length of a pause, nanoseconds; 0 for no pause.
     pub(crate) fn draw(self, rng: &mut Rng) -> u64 {
         let mean = self.mean_ns;
         if self.exponential { (exponential(rng) * mean) as u64 } else { mean as u64 }
@@ -100,8 +99,8 @@ impl Think {
 }
 
 impl Task {
-    /// Returns the number of connection slots: the maximum number of connections in use, plus the spares that wait for
-    /// a FIN.
+    /// Returns the number of connection numbers: the maximum number of connections in use, plus those for connections
+    /// that wait for a FIN.
     pub(crate) fn capacity(&self) -> u32 {
         match self.connections() {
             0 => 0,
@@ -109,7 +108,7 @@ impl Task {
         }
     }
 
-    /// Returns the maximum number of connections in use.
+    /// Returns the maximum number of connections in use at the same time.
     pub(crate) fn connections(&self) -> u32 {
         match &self.intensity {
             Shape::Closed { connections, .. } | Shape::Handling { connections, .. } => *connections,

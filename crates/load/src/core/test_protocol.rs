@@ -1,12 +1,12 @@
-//! A small protocol for tests, with features of TLS, HTTP/2 and request mixes: a handshake, answers in any order,
-//! requests that fail alone, and pings at any time.
+//! A small protocol for tests, with features of TLS, HTTP/2 and request sets. It has a handshake, answers in any order,
+//! single requests that fail, and pings at any time.
 
 use proto::{Done, Fault, Outcome, Progress, Request, Requester, Which};
 
-/// Protocol that begins with a handshake: the client sends `H`, the server `h`, the client `F`. A request is `R`, its
-/// ID and its class. Answers are `A` and the ID, or `X` (failed), `U` (not processed) or `T` (status 408) and the ID.
-/// The answer to a ping `P` is `p`, and the answer to a close `C` is `c`. The client reports an error `E` by `e`. `M`
-/// is the beginning of an answer, and `B` is a close with a reason.
+/// The protocol. In the handshake, the client sends `H`, the server `h`, and the client `F`. A request is `R`, its ID
+/// and its class. An answer is `A` and the ID. Instead of `A`, the server may send `X` (failed), `U` (not processed) or
+/// `T` (status 408). The client answers a ping `P` by `p`, a close `C` by `c`, and an error `E` by `e`. `M` begins an
+/// answer, and `B` is a close with a reason.
 #[derive(Clone)]
 pub(super) struct TestProtocol {
     pub(super) mix: proto::Mix,

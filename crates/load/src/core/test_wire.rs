@@ -1,4 +1,4 @@
-//! Connections in memory for tests of the engine, on which the tests write bytes directly.
+//! Connections in memory, on which tests of the engine write bytes directly.
 
 use run::{Intensity, LoadPart, LoadPlan, Phase, ThinkTime};
 use sys::Errno;
@@ -11,17 +11,17 @@ use crate::driver::{Completion, Ops, Sent};
 #[derive(Default)]
 pub(super) struct MemoryWire {
     pub(super) now_ns: u64,
-    /// Time that each send takes, nanoseconds. `now` includes this time only after the next `refresh`.
+    /// Time that each send takes, nanoseconds. `now` does not include this time until the next `refresh`.
     pub(super) send_ns: u64,
     unseen_ns: u64,
     pub(super) writes: Vec<Vec<u8>>,
-    /// True if the driver reports later that a send is complete.
+    /// True if the driver does not report at once, but later, that a send is complete.
     pub(super) acked: bool,
-    /// Number of sent bytes that the server has not received when it closes.
+    /// Number of sent bytes that the server has not received by the time it closes.
     pub(super) unreceived: usize,
     pub(super) connects: u32,
     pub(super) closes: u32,
-    /// Number of the connection of the last `connect`.
+    /// Number of the connection that was connected last.
     pub(super) current: u32,
 }
 
@@ -62,14 +62,15 @@ impl Ops for MemoryWire {
     }
 }
 
-/// The engine with a single connection of a [`MemoryWire`].
+/// The engine with its connections on a [`MemoryWire`].
 pub(super) struct Fixture {
     pub(super) core: Core,
     pub(super) wire: MemoryWire,
 }
 
 impl Fixture {
-    /// Connects one connection, with up to `pipeline` requests in flight; everything is measured.
+    /// Creates a closed loop with one client and up to `pipeline` requests in flight, and connects it. The window has
+    /// begun.
     pub(super) fn new(pipeline: u32, think_ms: f64, weights: &[f64]) -> Self {
         let think = ThinkTime { mean_ms: think_ms, exponential: false };
         let mut fixture = Self::with(Intensity::Closed { connections: 1, pipeline, think }, weights);
@@ -77,18 +78,18 @@ impl Fixture {
         fixture
     }
 
-    /// Starts a load of this intensity; everything is measured.
+    /// Starts a load with this intensity. The window has begun.
     pub(super) fn with(intensity: Intensity, weights: &[f64]) -> Self {
         let mix = proto::Mix { weights: weights.to_vec().into(), ..proto::Mix::ONE.clone() };
         Self::speaking(intensity, &TestProtocol { mix })
     }
 
-    /// Starts a load of this intensity and protocol; everything is measured.
+    /// Starts a load with this intensity and this protocol. The window has begun.
     pub(super) fn speaking<C: proto::Client>(intensity: Intensity, client: &C) -> Self {
         Self::loading(&LoadPlan { intensity, ..LoadPlan::default() }, client)
     }
 
-    /// Starts the load of a plan; everything is measured.
+    /// Starts the load of a plan. The window has begun.
     pub(super) fn loading(plan: &LoadPlan, client: &dyn proto::AnyClient) -> Self {
         let core = Core::new(crate::share::task(plan, 0, 0, 1000), client);
         let mut fixture = Self { core, wire: MemoryWire::default() };
@@ -97,7 +98,7 @@ impl Fixture {
         fixture
     }
 
-    /// Connects and completes the handshake; then the first requests are sent.
+    /// Connects one client and completes the handshake. The first requests are then sent.
     pub(super) fn ready(pipeline: u32, think_ms: f64, weights: &[f64]) -> Self {
         let mut fixture = Self::new(pipeline, think_ms, weights);
         fixture.hear(b"h");

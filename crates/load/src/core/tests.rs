@@ -1,4 +1,4 @@
-//! Tests of the three kinds of load with a virtual clock; expected values come from formulas or are computed by hand.
+//! Tests of the three kinds of load with a virtual clock. Expected values come from formulas, or were computed by hand.
 
 use run::{Arrival, ErrorKind, Intensity, LoadPart, LoadPlan, Pace, Protocol, ThinkTime};
 
@@ -26,18 +26,20 @@ fn mean_us(part: &LoadPart, name: &str) -> f64 {
 
 #[test]
 fn m_m_1_has_its_response_time() {
-    // With utilisation 0.7 and a service time of 1 ms: R = S / (1 - rho) = 3.333 ms.
+    // M/M/1 with utilisation ρ = 0.7 and a mean service time S = 1 ms. The mean response time is R = S / (1 - ρ) =
+    // 3.333 ms.
     let (part, _) = simulate(&plan(open(700.0, Arrival::Poisson), 2000.0), &SimServer::default()).unwrap();
     let r = mean_us(&part, "response");
     assert!((r / 3333.3 - 1.0).abs() < 0.03, "{r}");
-    // By Little's law, the integral of requests in flight is the rate times the response time.
+    // By Little's law, the mean number of requests in flight is the rate times the mean response time.
     let n = part.in_flight_s / part.measured_s;
     assert!((n / (0.7 * r / 1e3) - 1.0).abs() < 0.01, "{n}");
 }
 
 #[test]
 fn m_d_1_waits_half_as_long() {
-    // With a constant service time and utilisation 0.7: R = S + rho S / (2 (1 - rho)) = 2.1667 ms.
+    // M/D/1 with utilisation ρ = 0.7 and a service time S = 1 ms. The mean response time is R = S + ρ S / (2 (1 - ρ)) =
+    // 2.1667 ms.
     let server = SimServer { service: Service::Constant, ..SimServer::default() };
     let (part, _) = simulate(&plan(open(700.0, Arrival::Poisson), 1000.0), &server).unwrap();
     let r = mean_us(&part, "response");
@@ -46,14 +48,14 @@ fn m_d_1_waits_half_as_long() {
 
 #[test]
 fn a_closed_loop_obeys_its_bounds() {
-    // With a constant service time of 1 ms and 4 clients that pause for 9 ms: X = N / (R + Z) with R = 1 ms, because
-    // nothing queues in the steady state.
+    // N = 4 clients pause for Z = 9 ms, and the service time is 1 ms. Because nothing queues in the steady state, R = 1
+    // ms. The throughput is X = N / (R + Z).
     let server = SimServer { service: Service::Constant, ..SimServer::default() };
     let think = ThinkTime { mean_ms: 9.0, exponential: false };
     let closed = Intensity::Closed { connections: 4, pipeline: 1, think };
     let (part, _) = simulate(&plan(closed, 10.0), &server).unwrap();
     assert!((part.measured.completed as f64 - 4000.0).abs() <= 8.0, "{}", part.measured.completed);
-    // Without a pause, the server is always busy: 1000/s, and R = N S.
+    // Without pauses, the server is always busy: it completes 1000 requests per second, and R = N S.
     let closed = Intensity::Closed { connections: 8, pipeline: 1, think: ThinkTime::default() };
     let (part, _) = simulate(&plan(closed, 10.0), &server).unwrap();
     assert!((part.measured.completed as f64 - 10_000.0).abs() <= 8.0, "{}", part.measured.completed);
@@ -71,8 +73,9 @@ fn a_pipeline_keeps_its_depth_in_flight() {
 
 #[test]
 fn a_stall_shows_in_the_open_loop_at_its_full_length() {
-    // At 100/s, with a service time of 1 ms and a stall of 2 s in 10 s, a fifth of all requests waits 1 s on average.
-    // If the generator measured from the moment of sending, it would see only one slow request (coordinated omission).
+    // The rate is 100 per second, the service time is 1 ms, and the server stalls for 2 s of 10 s. A fifth of all
+    // requests therefore waits for 1 s on average. If the generator measured from the time of sending, it would see
+    // only one slow request (coordinated omission).
     let server = SimServer {
         service: Service::Constant,
         stalls_ns: vec![(4_000_000_000, 6_000_000_000)],
@@ -83,8 +86,8 @@ fn a_stall_shows_in_the_open_loop_at_its_full_length() {
     assert_eq!(part.total.due, 1000);
     assert!((response.quantile_us(0.90) / 1e6 - 1.1).abs() < 0.15, "{}", response.quantile_us(0.90));
     assert!((response.summary().max / 1e6 - 2.0).abs() < 0.02);
-    // With one connection to the same server, answers are as late, but mostly because requests wait before they are
-    // sent.
+    // With only one connection to the same server, answers are equally late. The reason is then mostly that requests
+    // wait before they are sent.
     let one = Intensity::Open { rate: 100.0, arrival: Arrival::Constant, max_connections: 1, pipeline: 1 };
     let (part, _) = simulate(&plan(one, 10.0), &server).unwrap();
     assert!((part.histograms["response"].quantile_us(0.90) / 1e6 - 1.1).abs() < 0.15);
@@ -94,8 +97,8 @@ fn a_stall_shows_in_the_open_loop_at_its_full_length() {
 
 #[test]
 fn a_stall_at_the_end_of_the_window_is_recorded_with_its_age() {
-    // Closed-loop clients send nothing while they wait. If a window ends 0.9 s after the start of a stall, it contains
-    // no long answer.
+    // While clients of a closed loop wait for an answer, they send nothing. If a window ends 0.9 s after the start of a
+    // stall, it therefore contains no long response time.
     let server = SimServer {
         service: Service::Constant,
         stalls_ns: vec![(2_100_000_000, 3_500_000_000)],
@@ -107,7 +110,7 @@ fn a_stall_at_the_end_of_the_window_is_recorded_with_its_age() {
     assert!(longest < 100_000.0, "{longest}");
     let ages = part.histograms["under_way"].summary();
     assert!(ages.count == 4 && (ages.max / 0.9e6 - 1.0).abs() < 0.02, "{ages:?}");
-    // In an open loop, requests that wait for a connection count, too.
+    // In an open loop, requests that wait for a connection count as in flight, too.
     let one = Intensity::Open { rate: 100.0, arrival: Arrival::Constant, max_connections: 1, pipeline: 1 };
     let (part, _) = simulate(&LoadPlan { drain_s: 2.0, warmup_s: 1.0, ..plan(one, 2.0) }, &server).unwrap();
     let ages = part.histograms["under_way"].summary();
@@ -116,8 +119,8 @@ fn a_stall_at_the_end_of_the_window_is_recorded_with_its_age() {
 
 #[test]
 fn a_pause_of_a_good_server_is_no_reason_for_thousands_of_connections() {
-    // A server that completes 125,000/s gets 50,000/s, and stalls for 50 ms once a second, so 2500 requests wait each
-    // time.
+    // A server that could complete 125,000 requests per second gets 50,000. Once a second it stalls for 50 ms, so 2500
+    // requests wait after each stall.
     let stalls_ns = (1..5).map(|s| (s * 1_000_000_000, s * 1_000_000_000 + 50_000_000)).collect();
     let server = SimServer { service_ns: 8_000, rtt_ns: 100_000, stalls_ns, ..SimServer::default() };
     let (part, seen) = simulate(&plan(open(50_000.0, Arrival::Poisson), 5.0), &server).unwrap();
@@ -130,8 +133,8 @@ fn a_pause_of_a_good_server_is_no_reason_for_thousands_of_connections() {
 
 #[test]
 fn a_slow_server_gets_the_connections_that_it_needs() {
-    // At 500/s and 1 s per request, 500 requests are in flight. The first answers come after 1 s, and then the pool
-    // grows with the answers.
+    // At 500 requests per second of 1 s each, 500 requests are in flight. The first answers come after 1 s. From then
+    // on, the pool grows with the answers.
     let second = 1_000_000_000;
     let server = SimServer { service: Service::Constant, service_ns: second, workers: 10_000, ..SimServer::default() };
     let slow = LoadPlan { warmup_s: 5.0, ..plan(open(500.0, Arrival::Constant), 5.0) };
@@ -144,7 +147,7 @@ fn a_slow_server_gets_the_connections_that_it_needs() {
 
 #[test]
 fn due_requests_that_never_left_are_counted() {
-    // One connection with a service time of 1 ms completes 1000/s of the planned 2000/s.
+    // One connection with a service time of 1 ms completes 1000 of the planned 2000 requests per second.
     let one = Intensity::Open { rate: 2000.0, arrival: Arrival::Constant, max_connections: 1, pipeline: 1 };
     let server = SimServer { service: Service::Constant, ..SimServer::default() };
     let (part, _) = simulate(&plan(one, 2.0), &server).unwrap();
@@ -156,8 +159,8 @@ fn due_requests_that_never_left_are_counted() {
 
 #[test]
 fn an_open_loop_pipelines_once_its_pool_is_full() {
-    // Over a round trip of 40 ms, 8 connections complete 200/s with one request at a time, and 1600/s with pipelines of
-    // 8.
+    // The round-trip time is 40 ms. 8 connections complete 200 requests per second with one request in flight each, and
+    // 1600 with pipelines of 8.
     let far = SimServer { service: Service::Constant, service_ns: 1000, rtt_ns: 40_000_000, ..SimServer::default() };
     let run = |pipeline| {
         let one = Intensity::Open { rate: 800.0, arrival: Arrival::Poisson, max_connections: 8, pipeline };
@@ -175,7 +178,7 @@ fn an_open_loop_pipelines_once_its_pool_is_full() {
 #[test]
 fn a_pipelined_pool_opens_connections_first() {
     let server = SimServer { service: Service::Constant, service_ns: 10_000_000, workers: 100, ..SimServer::default() };
-    // At 500/s and 10 ms each, 5 requests are in flight, each on its own connection.
+    // At 500 requests per second of 10 ms each, 5 requests are in flight. Each has its own connection.
     let open = Intensity::Open { rate: 500.0, arrival: Arrival::Constant, max_connections: 8, pipeline: 4 };
     let (part, seen) = simulate(&plan(open, 5.0), &server).unwrap();
     assert!((5..=8).contains(&seen.syns_ns.len()), "{}", seen.syns_ns.len());
@@ -184,7 +187,7 @@ fn a_pipelined_pool_opens_connections_first() {
 
 #[test]
 fn a_request_with_its_own_connection_begins_with_the_connect() {
-    // Connect and exchange take a round trip of 20 ms each, and the service takes 1 ms.
+    // A connect and an exchange each take a round trip of 20 ms, and the service takes 1 ms.
     let server = SimServer { service: Service::Constant, rtt_ns: 20_000_000, ..SimServer::default() };
     let closed = Intensity::Closed { connections: 2, pipeline: 1, think: ThinkTime::default() };
     let closed = LoadPlan { new_connections: true, warmup_s: 1.0, ..plan(closed, 5.0) };
@@ -202,12 +205,13 @@ fn a_request_with_its_own_connection_begins_with_the_connect() {
 
 #[test]
 fn connects_under_way_at_the_end_have_an_age() {
-    // The worker has one connection and the accept queue another; the other three try to connect until the end.
+    // The worker has one connection, and the accept queue another. The other three clients try to connect until the
+    // end.
     let closed = Intensity::Closed { connections: 5, pipeline: 1, think: ThinkTime::default() };
     let mut plan = LoadPlan { new_connections: true, warmup_s: 1.0, drain_s: 0.0, ..plan(closed, 2.0) };
     plan.connect_timeout_s = 60.0;
     let (part, _) = simulate(&plan, &full_listener()).unwrap();
-    // Three never got a connection, so they count as failures of the window.
+    // The three clients without a connection count as failures in the window.
     let [ages, failures] = ["under_way", "unanswered"].map(|name| part.histograms[name].summary());
     assert_eq!(ages.count + failures.count, 5, "{ages:?} {failures:?}");
     assert!((failures.max / 3e6 - 1.0).abs() < 0.01, "{failures:?}");
@@ -217,7 +221,7 @@ fn sclients(descriptors: u32, timeout_ms: f64) -> Intensity {
     Intensity::SClients { descriptors, connect_timeout_ms: timeout_ms, think: ThinkTime::default(), pace: None }
 }
 
-/// The server accepts no connections, so a descriptor becomes free only after T.
+/// A server that accepts no connections, so each descriptor of S-Clients connects for the whole timeout T.
 fn full_listener() -> SimServer {
     SimServer {
         accept_at_once: false,
@@ -236,8 +240,8 @@ fn overloaded(descriptors: u32, timeout_ms: f64, seconds: f64) -> (LoadPart, Sim
 
 #[test]
 fn s_clients_offer_d_over_t_to_the_arrival() {
-    // The load has 50 descriptors, and T is 500 ms. The first two connects are accepted (one by the worker, one by the
-    // queue), and each is replaced by another connect at once. All other connects come exactly every 10 ms.
+    // There are 50 descriptors, and T is 500 ms. The first two connects succeed: the worker has one connection, and the
+    // accept queue the other. Each is at once replaced by another connect. Further connects come exactly every 10 ms.
     let (part, seen) = overloaded(50, 500.0, 10.0);
     assert_eq!(part.total.connected, 2);
     assert_eq!(part.total.attempted, 1000 + 2);
@@ -255,11 +259,11 @@ fn the_offered_rate_is_linear_in_descriptors() {
 
 #[test]
 fn an_established_connection_leaves_the_descriptors_at_once() {
-    // The server answers in 1 µs, so every descriptor connects for one round trip of 2 ms.
+    // The server answers in 1 µs, so each descriptor connects for one round trip of 2 ms.
     let server = SimServer { service: Service::Constant, service_ns: 1000, rtt_ns: 2_000_000, ..SimServer::default() };
     let (part, _) = simulate(&plan(sclients(10, 500.0), 1.0), &server).unwrap();
-    // The first connects are spread over 500 ms. After the first 500 ms, there are 10 connects every 2 ms: 10 x (1000 -
-    // mean start 225) / 2.
+    // The first connects are spread over 500 ms, and the mean start is at 225 ms. After its start, each of the 10
+    // descriptors connects every 2 ms: 10 × (1000 - 225) / 2.
     let expected = 10.0 * (1000.0 - 225.0) / 2.0;
     assert!((part.total.attempted as f64 / expected - 1.0).abs() < 0.01, "{}", part.total.attempted);
     assert_eq!(part.total.completed, part.total.sent);
@@ -305,14 +309,15 @@ fn paced(descriptors: u32, timeout_ms: f64, rate: f64, arrival: Arrival) -> Inte
 
 #[test]
 fn paced_s_clients_connect_when_the_arrival_process_says_so() {
-    // With 100 descriptors, 200/s could be offered. The arrival process offers 50/s, and no connect is repeated.
+    // 100 descriptors could make 200 connects per second. The arrival process offers 50 per second, and no connect is
+    // repeated.
     let mut plan = plan(paced(100, 500.0, 50.0, Arrival::Constant), 10.0);
     plan.drain_s = 0.0;
     let (part, seen) = simulate(&plan, &full_listener()).unwrap();
     assert_eq!((part.total.due, part.total.attempted, part.offered), (500, 500, 500.0));
     assert!(seen.syns_ns.iter().all(|at| at % 20_000_000 == 0) && seen.syns_ns.len() == 500);
-    // Two connects are accepted. The other 498 connects fail, except those of the last 500 ms, which are still in
-    // progress.
+    // Two of the 500 connects succeed. The others fail, except those of the last 500 ms, which are in progress at the
+    // end.
     assert_eq!(part.total.errors.0[&ErrorKind::ConnectTimeout], 500 - 2 - 25);
     let (part, seen) = simulate(&LoadPlan { phase: 0.25, ..plan }, &full_listener()).unwrap();
     assert_eq!(part.total.due, 500);
@@ -338,7 +343,8 @@ fn any_arrival_process_drives_s_clients_at_its_own_times() {
 
 #[test]
 fn arrivals_that_find_no_descriptor_wait_and_are_told() {
-    // If no connection is accepted, 5 descriptors with T = 500 ms can start 10/s of the 20/s that are due.
+    // If no connect succeeds, 5 descriptors with T = 500 ms can start only 10 of the 20 connects that are due per
+    // second.
     let mut plan = plan(paced(5, 500.0, 20.0, Arrival::Constant), 10.0);
     plan.drain_s = 0.0;
     let (part, _) = simulate(&plan, &full_listener()).unwrap();
@@ -350,7 +356,8 @@ fn arrivals_that_find_no_descriptor_wait_and_are_told() {
 
 #[test]
 fn the_first_connects_of_several_processes_interleave() {
-    // Four processes with 25 descriptors each must act like one with 100: all SYNs together have equal gaps of 5 ms.
+    // Four processes with 25 descriptors each must act like one process with 100. The SYNs of all processes together
+    // must have equal gaps of 5 ms.
     let whole = LoadPlan { drain_s: 0.0, ..plan(sclients(25, 500.0), 0.4) };
     let mut syns: Vec<u64> = (0..4)
         .flat_map(|i| {
@@ -362,7 +369,8 @@ fn the_first_connects_of_several_processes_interleave() {
     assert!(syns.len() == 80 && syns.windows(2).all(|w| w[1] - w[0] == 5_000_000), "{syns:?}");
 }
 
-/// If a generator is far behind, all its descriptors are due at the same time.
+/// If a generator is far behind, all of its descriptors are due at the same time. One pass of the loop must not handle
+/// them all.
 #[test]
 fn descriptors_due_at_once_take_turns() {
     use crate::driver::{Batch, Driver as _};

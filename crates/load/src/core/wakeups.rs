@@ -1,13 +1,14 @@
-//! Times at which the loop must be awake: for due requests, due connects, and timers.
+//! Times at which the loop must be awake: when requests or connects are due, and when timers expire.
 
 use super::{Core, Mode, due_clock};
 
-/// Time by which timers wake up late, which the loop compensates for (in a virtual machine: median 33 µs, above 100 µs
-/// in 1 % of cases).
+/// Time by which timers wake a thread late, which the loop compensates for, nanoseconds. In a virtual machine, the
+/// median was 33 µs, and 1 % were above 100 µs.
 const TIMER_LATENESS_NS: u64 = 90_000;
-/// Maximum share of time spent busy-waiting for due times.
+/// Maximum share of the time that the loop may busy-wait for due times.
 const MAX_SPIN_SHARE: f64 = 0.45;
-/// Rate above which the loop does not wait busily, because it hardly sleeps anyway and requests need the CPU time.
+/// Rate above which the loop does not busy-wait, requests per second. At such rates, the loop hardly sleeps anyway, and
+/// requests need the CPU time.
 const MAX_SPIN_RATE_PER_S: f64 = 20_000.0;
 
 impl Core {
@@ -17,8 +18,8 @@ impl Core {
         self.timers.next().min(due)
     }
 
-    /// Returns the time before [`Core::next_ns`] at which the loop should wake up, to compensate for late timers. The
-    /// result is 0 unless requests have due times.
+    /// Returns the time by which the loop should wake up before [`Core::next_ns`], because timers are late. Returns 0
+    /// if requests have no due times, if their rate is high, or during the drain.
     pub(crate) fn early_ns(&self) -> u64 {
         match self.dues().map(due_clock::DueClock::rate) {
             Some(rate) if !self.draining && rate < MAX_SPIN_RATE_PER_S => {
@@ -28,7 +29,7 @@ impl Core {
         }
     }
 
-    /// Returns the clock of due requests or connects, if any.
+    /// Returns the clock of due requests or due connects, if the load has one.
     fn dues(&self) -> Option<&due_clock::DueClock> {
         match &self.mode {
             Mode::Open(pool) => Some(pool.dues()),
@@ -37,7 +38,7 @@ impl Core {
         }
     }
 
-    /// Sets the rate of an open loop to `factor` times the planned rate from `now` on. Does nothing for other loads.
+    /// From `now` on, sets the rate of an open loop to `factor` times the planned rate. Does nothing for other loads.
     pub(crate) fn change_rate(&mut self, now: u64, factor: f64) {
         if let Mode::Open(pool) = &mut self.mode
             && pool.dues.change_rate(now, factor)

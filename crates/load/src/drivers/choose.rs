@@ -1,4 +1,4 @@
-//! Choice of the driver, with a note if it is not the requested one.
+//! Choice of the driver for a plan. If the chosen driver is not the requested or the preferred one, a note says so.
 
 use run::{Intensity, LoadPlan};
 use sys::Errno;
@@ -6,7 +6,7 @@ use sys::Errno;
 use super::{DRIVERS, DriverSpec, asked};
 use crate::{LoadError, share};
 
-/// Returns the driver to use.
+/// Returns the row of the driver to use, and adds notes about the choice.
 pub(crate) fn choose(plan: &LoadPlan, notes: &mut Vec<String>) -> Result<&'static DriverSpec, LoadError> {
     match asked(plan.io) {
         Some(row) if share::two_process(plan) && !row.plain_descriptors => {
@@ -22,7 +22,7 @@ pub(crate) fn choose(plan: &LoadPlan, notes: &mut Vec<String>) -> Result<&'stati
     }
 }
 
-/// Returns the first suitable driver that works on this host.
+/// Returns the row of the first suitable driver that works on this host.
 fn automatic(plan: &LoadPlan, notes: &mut Vec<String>) -> Result<&'static DriverSpec, LoadError> {
     let reconnects = matches!(plan.intensity, Intensity::SClients { .. });
     let mut refused = None;

@@ -1,4 +1,4 @@
-//! Client drivers: each has a file and a row in [`DRIVERS`]; a macro connects the two.
+//! Client drivers. Each driver has a file and a row in [`DRIVERS`], which a macro connects.
 
 mod choose;
 pub(crate) mod epoll;
@@ -17,14 +17,13 @@ pub(crate) use self::setup::Setup;
 pub(crate) use self::shard::{Never, Shard};
 use crate::LoadError;
 
-/// Builds the table, and maps each row to the type of its driver. The driver is chosen once per thread, before the
-/// loop.
+/// Builds the table, and maps each row to its driver. The driver is chosen once per generator thread, before the loop.
 macro_rules! drivers {
     (by_shards: $($module:ident),+; by_themselves: $($other:ident),+ $(,)?) => {
-        /// All client drivers. `auto` tries the drivers that it may use, in the order of the table.
+        /// All client drivers. `auto` tries those that it may choose, in the order of the table.
         pub const DRIVERS: &[DriverSpec] = &[$($module::SPEC,)+ $($other::SPEC),+];
 
-        /// Runs one shard on the driver of a row and returns its result.
+        /// Runs one shard (generator thread) with the driver of a row, and returns the shard's result.
         pub(crate) fn run(row: &DriverSpec, shard: Shard<'_>) -> Result<LoadPart, LoadError> {
             $(if row.io == $module::SPEC.io {
                 return $module::run(shard);
@@ -39,7 +38,7 @@ drivers! {
     by_themselves: sim
 }
 
-/// Returns the row that a plan requests; `None` for `auto`.
+/// Returns the row of the driver that a plan requests, or `None` for `auto`.
 pub fn asked(io: Io) -> Option<&'static DriverSpec> {
     DRIVERS.iter().find(|row| row.io == io)
 }

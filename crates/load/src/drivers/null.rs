@@ -1,5 +1,5 @@
-//! The null driver: no network. Every connect succeeds, and every send is answered with the same bytes in the next
-//! pass. Only the work of the generator itself remains. The null driver uses the real clock.
+//! The null driver, which uses no network. Every connect succeeds. Every send is answered in the next pass, always with
+//! the same bytes. What remains is the work of the generator itself. The clock is real.
 
 use std::collections::VecDeque;
 
@@ -19,7 +19,7 @@ pub(super) const SPEC: DriverSpec = DriverSpec {
     ..DriverSpec::DEFAULT
 };
 
-/// Runs one shard on this driver.
+/// Runs one shard (generator thread) with this driver.
 pub(super) fn run(shard: Shard<'_>) -> Result<LoadPart, LoadError> {
     let (request, answer) = ceiling::exchange(shard.plan, shard.client);
     let mut driver = NullDriver::new(shard.setup.capacity, request, &answer);
@@ -49,7 +49,7 @@ pub(crate) struct NullOps {
 }
 
 impl NullDriver {
-    /// Creates a driver that sends `answer` for every `request_bytes` bytes.
+    /// Creates a driver that answers every `request_bytes` sent bytes with `answer`.
     pub(crate) fn new(capacity: u32, request_bytes: usize, answer: &[u8]) -> Self {
         let capacity = capacity as usize;
         let ops = NullOps {

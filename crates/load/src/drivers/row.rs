@@ -8,30 +8,31 @@ use crate::LoadError;
 /// A row of [`DRIVERS`](super::DRIVERS).
 #[derive(Clone, Copy, Debug)]
 pub struct DriverSpec {
-    /// Value that selects this driver in a plan; plans write it as `name`.
+    /// Value that selects this driver in a plan. A plan file has the driver's `name` instead.
     pub io: Io,
-    /// Name in plans and flags.
+    /// Name of the driver in plans and flags.
     pub name: &'static str,
-    /// Description of the driver for help texts, in one line.
+    /// Description of the driver for help texts, one line.
     pub help: &'static str,
     /// Kernel facility that the driver needs, by its usual name; empty for none.
     pub system: &'static str,
-    /// Checks that the driver is usable on this host.
+    /// Function that checks whether the driver works on this host.
     pub usable: fn() -> Result<(), Errno>,
-    /// True if `auto` may choose the driver. Only drivers that send requests to the plan's server may be chosen.
+    /// True if `auto` may choose the driver. Only drivers that send requests over a network may be chosen.
     pub auto: bool,
-    /// True if sockets are ordinary descriptors, or if there are no sockets. S-Clients need ordinary descriptors,
-    /// because they pass sockets to another process and connect sockets again.
+    /// True if the driver's sockets are ordinary descriptors, or if it has no sockets. S-Clients need ordinary
+    /// descriptors, because they pass sockets to another process and use sockets for several connects.
     pub(crate) plain_descriptors: bool,
-    /// Function that runs a whole plan without threads and commands, for a driver with its own clock.
+    /// Function that runs a whole plan without threads and without commands of a conductor. Only a driver with its own
+    /// clock has one.
     pub(crate) whole: Option<RunWhole>,
 }
 
-/// Runs a whole plan and reports when it is ready.
+/// Function that runs a whole plan, and sends reports such as `Ready`.
 pub(crate) type RunWhole = fn(&LoadPlan, &mut dyn FnMut(AgentReport)) -> Result<LoadPart, LoadError>;
 
 impl DriverSpec {
-    /// Values that most rows have.
+    /// Values that apply to most rows.
     pub(super) const DEFAULT: Self = Self {
         io: Io::Auto,
         name: "",

@@ -1,30 +1,30 @@
-//! Parameters of a driver.
+//! Parameters with which a driver is created.
 
 use std::net::{IpAddr, SocketAddr};
 
 use sys::peer::Peer;
 
-/// Parameters of a driver.
+/// Parameters with which a driver is created.
 #[derive(Clone, Debug)]
 pub(crate) struct Setup {
-    /// Number of connections; they are numbered from 0.
+    /// Number of connections. They are numbered from 0.
     pub(crate) capacity: u32,
-    /// Maximum number of open descriptors for this shard.
+    /// Maximum number of descriptors that this shard (generator thread) may have open.
     pub(crate) descriptors: u32,
-    /// Address of the server.
+    /// First address of the server.
     pub(crate) target: Peer,
     /// Further addresses of the server.
     pub(crate) further: Vec<SocketAddr>,
-    /// Local addresses, used in rotation. Without local addresses in the plan, the kernel chooses the address.
+    /// Local addresses, which connects use in rotation. If empty, the kernel chooses the local address.
     pub(crate) sources: Vec<IpAddr>,
-    /// Maximum number of writes, and of bytes, that one connection sends before an answer comes. Absent if a request is
+    /// Maximum number of writes, and of bytes, that a connection sends before an answer comes. `None` if a request is
     /// sent in several writes.
     pub(crate) burst: Option<(usize, usize)>,
-    /// True to set TCP_NODELAY. The option is needed if a connection sends again before everything was acknowledged.
+    /// True to set TCP_NODELAY. This is needed if a connection sends again before its earlier bytes are acknowledged.
     pub(crate) nodelay: bool,
-    /// True to send acknowledgements at once after each request; only the epoll driver supports this.
+    /// True to acknowledge received data at once, without delay. Only the epoll driver supports this.
     pub(crate) quick_ack: bool,
-    /// Receive buffer size to request, in bytes; only the epoll driver supports it.
+    /// Size of the receive buffer that is requested from the kernel, bytes. Only the epoll driver supports this.
     pub(crate) receive_buffer: Option<u32>,
 }
 
@@ -34,7 +34,7 @@ impl Setup {
         std::iter::once(self.target.clone()).chain(self.further.iter().copied().map(Peer::from)).collect()
     }
 
-    /// Returns the sources as addresses to bind to.
+    /// Returns the local addresses as addresses to bind to, with port 0.
     pub(crate) fn source_addrs(&self) -> Vec<SocketAddr> {
         self.sources.iter().map(|&ip| SocketAddr::new(ip, 0)).collect()
     }

@@ -1,4 +1,4 @@
-//! One generator thread's share of a load.
+//! One generator thread's part of a load (shard).
 
 use std::sync::mpsc::Sender;
 
@@ -14,27 +14,28 @@ use crate::partner::Partner;
 use crate::shard::{self, LiveCounts, Orders};
 use crate::start_moment::StartMoment;
 
-/// Type without values, for a channel whose closing shows that a thread has allocated its memory.
+/// Type without values. A channel of this type only closes, which shows that a thread has allocated its memory.
 #[derive(Debug)]
 pub(crate) enum Never {}
 
-/// One generator thread's share of a load, before its driver exists.
+/// One generator thread's part of a load, before its driver exists.
 pub(crate) struct Shard<'a> {
     pub(crate) client: &'a dyn AnyClient,
     pub(crate) plan: &'a LoadPlan,
     pub(crate) task: Task,
     pub(crate) setup: Setup,
     pub(crate) begin: &'a StartMoment,
-    /// Sender that is dropped when all memory for the loop is allocated.
+    /// Sender that is dropped when the thread has allocated all memory that its loop needs.
     pub(crate) warm: Sender<Never>,
     pub(crate) orders: &'a Orders,
     pub(crate) show: &'a LiveCounts,
-    /// The process that handles established connections, and the place where its counts are stored.
+    /// The process that handles established connections, and the counts to which its progress is added; two-process
+    /// S-Clients only.
     pub(crate) partner: Option<(Partner, &'a LiveCounts)>,
 }
 
 impl Shard<'_> {
-    /// Allocates all memory, waits for the start, and runs the load to its end.
+    /// Allocates all memory, waits for the start of the load, and runs the load to its end.
     pub(super) fn drive<D: Driver>(self, driver: &mut D) -> Result<LoadPart, LoadError> {
         let slots = self.task.slots;
         let mut core = Core::new(self.task, self.client);

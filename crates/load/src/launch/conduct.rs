@@ -1,4 +1,4 @@
-//! A running load: forwards commands to its shards, and reports their progress.
+//! Conducts a running load: forwards commands to its shards (generator threads), and reports their progress.
 
 use std::sync::mpsc::{Receiver, RecvTimeoutError};
 use std::time::{Duration, Instant};
@@ -12,23 +12,22 @@ use crate::shard::{MAX_WAIT_NS, Orders};
 
 /// Interval between progress reports.
 const TICK_INTERVAL: Duration = Duration::from_millis(100);
-/// Interval between progress reports until the load becomes steady, for at most [`FINE_TICKS_S`].
+/// Interval between progress reports at the beginning of the warm-up, for at most [`FINE_TICKS_S`].
 const FINE_TICK_INTERVAL: Duration = Duration::from_millis(5);
-/// Maximum time in a warm-up during which fine ticks are sent, seconds. After this time, six rates over steps of 0.1 s
-/// are known, so finer ticks are no longer needed.
+/// Time from the start of a warm-up during which ticks are more frequent, seconds. After this time, six rates over
+/// steps of 0.1 s are known, so more frequent ticks are no longer needed.
 pub const FINE_TICKS_S: f64 = 0.6;
-/// Interval between ticks with details.
+/// Interval between ticks that have details.
 const DETAIL_INTERVAL: Duration = Duration::from_millis(200);
-/// Maximum time to wait for a command. A phase starts as soon as its command arrives; the wait only delays other
-/// events.
+/// Maximum time to wait for a command before other events are handled. A command ends the wait at once.
 const COMMAND_WAIT: Duration = Duration::from_millis(10);
-/// Maximum time to wait for a command in the drain, while results are expected.
+/// Maximum time to wait for a command during the drain, when results of shards are about to arrive.
 const DRAIN_COMMAND_WAIT: Duration = Duration::from_millis(1);
 
-/// Results of the shards, each with the number of its shard.
+/// Channel with the results of the shards. Each result comes with the number of its shard.
 pub(super) type Parts = Receiver<(u32, Result<LoadPart, LoadError>)>;
 
-/// Forwards commands and reports progress until all shards have ended.
+/// Forwards commands and reports progress, until all shards have ended. Returns their merged results.
 pub(super) fn conduct(
     common: &LoadContext,
     control: &Receiver<AgentCommand>,
@@ -45,7 +44,7 @@ pub(super) fn conduct(
         let left = next_tick.saturating_duration_since(Instant::now());
         let look = if phase == Phase::Drain { DRAIN_COMMAND_WAIT } else { COMMAND_WAIT };
         if listening {
-            // The loop waits for commands, so that a phase can start without delay.
+            // The loop waits on the channel of commands, so a phase starts without delay.
             match control.recv_timeout(left.min(look)) {
                 Ok(command) => phase = order(&common.orders, command, phase),
                 Err(RecvTimeoutError::Timeout) => {}
@@ -76,7 +75,7 @@ pub(super) fn conduct(
     failure.map_or(Ok(merged), Err)
 }
 
-/// Forwards a command; returns the phase that then applies.
+/// Forwards a command to the shards. Returns the phase that applies after the command.
 fn order(orders: &Orders, command: AgentCommand, phase: Phase) -> Phase {
     match command {
         AgentCommand::Enter { phase: next, at_ns } => {
@@ -114,18 +113,18 @@ fn detail(common: &LoadContext) -> TickDetail {
     sum
 }
 
-/// Returns the progress of all shards.
+/// Returns the progress of all shards together.
 pub(super) fn tick(common: &LoadContext, phase: Phase) -> Tick {
     let mut tick = Tick { phase, ..Tick::default() };
     common.shows.iter().for_each(|show| show.add_to(&mut tick));
-    // The time is read after the counts. A tick whose time is before the start of the load therefore contains no later
-    // counts.
+    // The time is read after the counts. If this time is before the start of the load, no count can be from after the
+    // start.
     let t_ns = clock::monotonic_ns() as i64 - common.begin.origin_ns() as i64;
     tick.t_s = t_ns as f64 / 1e9;
     tick
 }
 
-/// Waits until the slots have ended, which may be after the load, or until the load is stopped.
+/// Waits until the slots have ended, which may be after the load has ended. Returns earlier if the load is stopped.
 pub(super) fn wait_for_slots<T>(slots: &std::thread::JoinHandle<T>, orders: &Orders, control: &Receiver<AgentCommand>) {
     while !slots.is_finished() {
         let heard = control.recv_timeout(COMMAND_WAIT);

@@ -1,4 +1,4 @@
-//! Data of a running load that its shards share.
+//! Data of a running load that all of its shards (generator threads) share.
 
 use run::LoadPlan;
 use sys::peer::Peer;
@@ -7,7 +7,7 @@ use crate::drivers::DriverSpec;
 use crate::shard::{LiveCounts, Orders};
 use crate::start_moment::StartMoment;
 
-/// Data shared by all shards. During the load, this data is only read; each shard has its own counts.
+/// Data that all shards share. During the load, shards only read it, except that each shard writes its own counts.
 pub(super) struct LoadContext {
     pub(super) plan: LoadPlan,
     pub(super) addr: Peer,

@@ -1,9 +1,9 @@
-//! S-Clients of two processes, as in the paper of Banga and Druschel (USITS 1997). One process establishes connections
-//! and sends their requests. A second process gets the established descriptors over a socketpair and handles the
-//! answers. Each generator thread has its own second process, called its partner. The counts are the same as in a
-//! single process; only the work is divided.
+//! S-Clients in two processes, as in the paper of Banga and Druschel (USITS 1997). One process establishes connections
+//! and sends the requests on them. A second process gets the established descriptors over a socketpair, and handles the
+//! answers. Each generator thread has its own second process, called its partner. The counts are the same as with a
+//! single process, because only the work is divided.
 //!
-//! The partner sends its reports as frames: kind, length, and that many bytes.
+//! The partner sends its reports as frames. A frame has a kind, a length, and this number of bytes.
 
 mod start;
 
@@ -22,13 +22,13 @@ const COUNTS_FRAME: u8 = 0;
 
 const RESULT_FRAME: u8 = 1;
 
-/// Maximum accepted size of a result in bytes.
+/// Maximum accepted size of a partner's result, bytes.
 const MAX_RESULT_BYTES: u64 = 64 << 20;
 
-/// A handling process, as seen by the establishing process.
+/// The handling process of a generator thread, as the establishing process sees it.
 #[derive(Debug)]
 pub(crate) struct Partner {
-    /// Descriptor that the driver of the establishing process uses.
+    /// End of the socketpair that the driver of the establishing process uses.
     pub(crate) end: OwnedFd,
     stream: UnixStream,
     child: pass::Child,
@@ -44,13 +44,13 @@ fn frame(mut to: &UnixStream, kind: u8, bytes: &[u8]) -> std::io::Result<()> {
 }
 
 impl Partner {
-    /// Splits the value into the descriptor for the establishing driver and the receiver of the partner's reports.
+    /// Splits this value into the descriptor for the establishing driver, and the receiver of the partner's reports.
     pub(crate) fn split(self) -> (OwnedFd, Listener) {
         (self.end, Listener { stream: self.stream, child: self.child })
     }
 }
 
-/// Receiver of a handling process's reports.
+/// Receiver of the reports of a handling process.
 #[derive(Debug)]
 pub(crate) struct Listener {
     stream: UnixStream,
@@ -58,7 +58,7 @@ pub(crate) struct Listener {
 }
 
 impl Listener {
-    /// Publishes the partner's counts until its result arrives, then returns the result.
+    /// Publishes the counts that the partner reports, until its result arrives. Returns this result.
     pub(crate) fn listen(mut self, show: &LiveCounts) -> Result<LoadPart, LoadError> {
         loop {
             let mut head = [0; 9];

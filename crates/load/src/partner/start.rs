@@ -1,4 +1,4 @@
-//! The handling process of a two-process S-Client: start and main loop.
+//! The handling process of two-process S-Clients: its start and its main loop.
 
 use std::io::Write as _;
 use std::os::fd::{AsFd as _, OwnedFd};
@@ -16,10 +16,10 @@ use crate::drivers::Setup;
 use crate::drivers::epoll::{EpollDriver, PartnerMessage};
 use crate::shard::{self, LiveCounts, Order};
 
-/// Interval at which the partner publishes its counts.
+/// Interval at which the partner sends its counts, nanoseconds.
 const PUBLISH_INTERVAL_NS: u64 = 50_000_000;
-/// Starts the handling process of one shard; `others` are the partners started before. The partner must start before
-/// any connection is made, because a forked process gets a copy of every descriptor.
+/// Starts the handling process of one shard (generator thread). `others` are the partners that were started before.
+/// Partners must start before any connection is made, because a forked process gets a copy of every descriptor.
 pub(crate) fn start(
     client: &dyn AnyClient,
     task: Task,
@@ -31,7 +31,7 @@ pub(crate) fn start(
     let (end, theirs) = pass::pair().map_err(|errno| failed(errno.into()))?;
     let (stream, back) = UnixStream::pair().map_err(failed)?;
     let setup = Setup { capacity: task.capacity(), ..setup.clone() };
-    // If this process kept a copy of another shard's establishing end, that socketpair would stay open forever.
+    // The new process must not keep copies of other shards' ends, because their socketpairs would then never close.
     let mut not_there: Vec<_> = others.iter().flat_map(|p| [p.end.as_fd(), p.stream.as_fd()]).collect();
     not_there.extend([end.as_fd(), stream.as_fd()]);
     let child = pass::fork(&not_there, || u8::from(handle(client, task, &setup, theirs, back).is_err()));
@@ -72,7 +72,7 @@ fn order_of(message: PartnerMessage, now: u64, current: Phase) -> Order {
     Order {
         phase: if due { message.phase } else { current },
         at_ns: message.at_ns,
-        // If the establishing process ends after its own drain, the remaining answers are still awaited here.
+        // If the establishing process ends after its own drain, this process still waits for the remaining answers.
         stop: message.gone && message.phase != Phase::Drain,
         next_ns: if due { u64::MAX } else { message.at_ns },
         factor: 1.0,

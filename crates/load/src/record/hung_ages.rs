@@ -1,8 +1,8 @@
-//! Ages of the requests that hung from before the measured window until the end of the drain.
+//! Ages of hung requests, which were in flight from before the measured window until the end of the drain.
 
 use run::Hist;
 
-/// Ages of these requests, as they were recorded at the edges of the window.
+/// Ages of hung requests. They are already recorded as ages at the two ends of the window.
 #[derive(Debug, Default)]
 pub(super) struct HungAges {
     /// Ages at the end of the window.

@@ -1,5 +1,5 @@
-//! Record of a shard. Counts cover the whole load; histograms and the integral of requests in flight cover only the
-//! measured window.
+//! Everything that one shard (generator thread) counts and times. Counts cover the whole load. Histograms, and the
+//! integral of requests in flight over time, cover only the measured window.
 
 mod hung_ages;
 mod part;
@@ -24,12 +24,13 @@ use crate::thread_stalls::ThreadStalls;
 use crate::traces::{Ended, SlowTraces};
 pub(crate) use part::Offered;
 
-/// Optional parts of a shard's record.
+/// Options that say which optional parts are recorded.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct RecordOptions {
-    /// True to record service times besides response times, for requests with due times.
+    /// True to record service times, too. Requests with due times need them, because their response times include the
+    /// wait before the send.
     pub(crate) service: bool,
-    /// True to record handshake times.
+    /// True to record the times of handshakes.
     pub(crate) handshake: bool,
     /// Number of request classes.
     pub(crate) classes: usize,
@@ -37,7 +38,7 @@ pub(crate) struct RecordOptions {
     pub(crate) addresses: usize,
 }
 
-/// Returns the kind of a failure that the protocol detected.
+/// Returns the kind of failure that a fault of the protocol counts as.
 pub(crate) fn kind_of(fault: Fault) -> ErrorKind {
     match fault {
         Fault::Malformed(_) | Fault::Unasked(_) | Fault::Limit(_) => ErrorKind::Malformed,
@@ -49,68 +50,67 @@ pub(crate) fn kind_of(fault: Fault) -> ErrorKind {
     }
 }
 
-/// Maximum relative difference between the idle times after which a server closes connections. Timers of servers are
-/// accurate to some milliseconds, and a request may be sent up to one round trip before the server's close arrives.
+/// Relative tolerance for the idle time after which a server closes connections. Timers of servers are accurate to some
+/// milliseconds. A request may also be sent up to one round trip before the server's close arrives.
 const IDLE_MARGIN: f64 = 0.1;
 
-/// Everything that one shard records.
+/// Everything that one shard (generator thread) records.
 #[derive(Debug)]
 pub(crate) struct Record {
     pub(crate) counts: Counts,
     pub(crate) measuring: bool,
-    /// Response time counts by bucket since the start of the load, for the live view.
+    /// Number of response times in each bucket since the start of the load, for the live view.
     pub(crate) coarse: Box<[u64; CoarseHist::BUCKETS]>,
-    /// Time until the last byte: from the intended start (open loop), from the connect (closed loop with one connection
-    /// per request), or from the send.
+    /// Time until the last byte of the answer. In an open loop, it starts when the request is due. In a closed loop, it
+    /// starts with the connect if each request has its own connection, and otherwise with the send.
     pub(crate) response: Hist,
-    /// Time from the send to the last byte. The histogram is recorded only if it differs from `response`.
+    /// Time from the send of a request to the last byte of its answer. `None` if it would equal `response`.
     pub(crate) service: Option<Hist>,
-    /// Time until the first byte, since the same moment as `response`.
+    /// Time until the first byte of the answer. It starts at the same moment as the time in `response`.
     first_byte: Hist,
     pub(crate) blocked: Hist,
     pub(crate) start_error: Hist,
     pub(crate) connect: Hist,
-    /// For each request that failed in the window, the time until its failure.
+    /// Time until the failure, for each request that failed within the window.
     unanswered: Hist,
-    /// For each answer with an unexpected status, the time until the answer. These times do not count as response times
-    /// of good requests.
+    /// Time until the answer, for each answer with an unexpected status. Such times do not count as response times.
     refused: Hist,
-    /// For each request without an answer at the end of the window, its age at that moment.
+    /// Age at the end of the window, for each request that is unanswered at that moment.
     under_way: Hist,
-    /// For each request in flight at the start of the window, its age at that moment; it ended in the window or is also
-    /// in `under_way`.
+    /// Age at the start of the window, for each request that was in flight at that moment. Each of these requests ended
+    /// within the window, or is also in `under_way`.
     carried_in: Hist,
-    /// Ages of the requests that were in flight throughout the window and never got an answer; absent without any.
+    /// Ages of the requests that were in flight during the whole window and never answered. `None` if there are none.
     hung: Option<Box<HungAges>>,
-    /// Times of unanswered requests since they were sent; recorded together with `service`.
+    /// Times of unanswered requests, measured from their send. Recorded if `service` is.
     service_unanswered: UnansweredTimes,
-    /// Time from the establishment of a connection until it is ready for requests. Absent if the protocol has no
-    /// handshakes.
+    /// Time from the establishment of a connection until it is ready for requests. `None` if the protocol has no
+    /// handshake.
     pub(crate) handshake: Option<Hist>,
-    /// Handshake times of resumed sessions.
+    /// Handshake times of resumed sessions. `None` if the protocol has no handshake.
     pub(crate) handshake_resumed: Option<Hist>,
-    /// Smallest limit of concurrent requests per connection announced by the server.
+    /// Smallest limit on concurrent requests per connection that the server has announced.
     pub(crate) stream_limit: Option<u32>,
     /// Shortest idle time after which the server closed a connection.
     shortest_idle_ns: Option<u64>,
-    /// Number of connections that the server closed before it received the requests in flight.
+    /// Number of connections that the server closed without reading the requests in flight on them.
     pub(crate) unread_closes: u64,
     server_ends: ServerEnds,
     first_failures: FirstFailures,
-    /// Records per request class. Empty if the plan has one class.
+    /// Records for each request class. Empty if the plan has only one class.
     classes: Classes,
-    /// Record of streams of events; absent if answers are no streams.
+    /// Record of the streams of events; `None` if the answers are not streams.
     streams: Option<Box<StreamRecord>>,
-    /// True if ended requests are recorded by class or as streams, too.
+    /// True if requests that end are also recorded by class, by address or as streams.
     has_details: bool,
-    /// Records per address of the server. Empty if there is one.
+    /// Records for each address of the server. Empty if the server has only one address.
     pub(crate) addresses: Addresses,
     slow_traces: SlowTraces,
     tenths: TenthCounter,
     slot_times: SlotTimes,
-    /// Maximum number of open connections, and the time when it was reached.
+    /// Maximum number of open connections, and the time at which it was reached, nanoseconds.
     most_open: (u64, u64),
-    /// Stalls of the thread; recorded together with the counts per tenth of a second.
+    /// Stalls of this thread. `None` unless the counts in each tenth of a second are recorded.
     pub(crate) held_up: Option<ThreadStalls>,
     origin_ns: u64,
     begin: Edge,
@@ -119,7 +119,7 @@ pub(crate) struct Record {
     seen_ns: u64,
 }
 
-/// State at the start or end of the measured window.
+/// State at the start or at the end of the measured window.
 #[derive(Clone, Copy, Debug, Default)]
 struct Edge {
     at_ns: u64,
@@ -128,7 +128,7 @@ struct Edge {
 }
 
 impl Record {
-    /// Creates an empty record of a load that starts at `origin_ns`.
+    /// Creates the empty record of a load that starts at `origin_ns`.
     pub(crate) fn new(origin_ns: u64, keeps: RecordOptions) -> Self {
         let classes = Classes::new(keeps.classes);
         Self {
@@ -171,41 +171,41 @@ impl Record {
         }
     }
 
-    /// Sets the start of the load to this moment. Nothing may have been recorded before this call.
+    /// Sets the start of the load to `origin_ns`. Nothing may have been recorded before this call.
     pub(crate) fn begin_at(&mut self, origin_ns: u64) {
         (self.origin_ns, self.begin.at_ns, self.seen_ns) = (origin_ns, origin_ns, origin_ns);
     }
 
-    /// Adds a counter for tenths of a second.
+    /// Sets the counter for each tenth of a second.
     pub(crate) fn in_tenths(&mut self, counter: TenthCounter) {
         self.held_up = counter.counts().then(ThreadStalls::new);
         self.tenths = counter;
     }
 
-    /// Adds a record of streams of events.
+    /// Sets the record of streams of events.
     pub(crate) fn as_streams(&mut self, streams: StreamRecord) {
         self.streams = Some(Box::new(streams));
         self.has_details = true;
     }
 
-    /// Records events of an incomplete answer; returns true if there were any.
+    /// Records events that arrived of an incomplete answer. Returns true if there were any and the answers are streams.
     pub(crate) fn events(&mut self, now_ns: u64, conn: u32, request: &InFlightRequest, events: u32) -> bool {
         let streams = self.streams.as_mut().filter(|_| events > 0);
         streams.map(|streams| streams.events(now_ns, conn, request, events)).is_some()
     }
 
-    /// Adds a counter for response times by slot.
+    /// Sets the counter of response times for each slot of an experiment.
     pub(crate) fn in_slots(&mut self, times: SlotTimes) {
         self.slot_times = times;
     }
 
-    /// Returns the time at which a phase really started, when it was ordered for `at_ns` and noticed at `now_ns`: the
-    /// ordered time, unless something was counted after it.
+    /// Returns the time at which a phase starts that was ordered for `at_ns` and noticed at `now_ns`. It is the ordered
+    /// time, or the time of the last count if that is later.
     pub(crate) fn edge_ns(&self, at_ns: u64, now_ns: u64) -> u64 {
         at_ns.max(self.seen_ns).min(now_ns)
     }
 
-    /// Opens or closes the measured window when a phase starts.
+    /// Begins or ends the measured window, if the phase that starts does so.
     pub(crate) fn enter(&mut self, phase: Phase, at_ns: u64) {
         let edge = Edge { at_ns, counts: self.counts, cpu_us: clock::thread_usage_us() };
         match phase {
@@ -239,7 +239,8 @@ impl Record {
         }
     }
 
-    /// Adds the time since the last call, with `in_flight` requests in flight, to the in-flight integral.
+    /// Adds the time since the last call to the integral of requests in flight over time. During this time, `in_flight`
+    /// requests were in flight.
     #[inline]
     pub(crate) fn advance(&mut self, now_ns: u64, in_flight: u64) {
         if self.measuring {
@@ -249,7 +250,7 @@ impl Record {
         self.seen_ns = now_ns;
     }
 
-    /// Records a new connection, and the number of connections that are then open.
+    /// Records a new connection. `open` is the number of open connections, including this one.
     #[inline]
     pub(crate) fn connected(&mut self, now_ns: u64, open: u64) {
         self.counts.connected += 1;
@@ -258,21 +259,21 @@ impl Record {
         }
     }
 
-    /// Returns the maximum number of open connections, and when the last of them was established.
+    /// Returns the maximum number of open connections, and the time at which it was reached.
     pub(crate) fn opened(&self) -> ConnectionOpening {
         let (connections, at_ns) = self.most_open;
         ConnectionOpening { connections, at_s: at_ns.saturating_sub(self.origin_ns) as f64 / 1e9 }
     }
 
-    /// Records the start of a request on a connection to an address.
+    /// Records a started request of a class, on a connection to an address.
     #[inline]
     pub(crate) fn begun(&mut self, class: u16, address: u16) {
         self.classes.begun(class);
         self.addresses.begun(address);
     }
 
-    /// Stores the server's words about the last refusal, and the reason of the last request that failed alone, if they
-    /// are the first of their kind.
+    /// Stores the server's words about the last refusal if its status is new. Stores the reason of the last request
+    /// that failed by itself if its kind is new.
     #[inline]
     pub(crate) fn keep_words(&mut self, now_ns: u64, session: &dyn Requester) {
         if let Some(status) = self.first_failures.take_new_status() {
@@ -288,7 +289,7 @@ impl Record {
         }
     }
 
-    /// Counts a request that the server left unprocessed, and that is sent again.
+    /// Counts a request that the server did not process, and that is sent again.
     pub(crate) fn unprocessed(&mut self, done: &Done) {
         self.counts.unprocessed += 1;
         if let Outcome::Failed(fault) = done.outcome {
@@ -296,14 +297,14 @@ impl Record {
         }
     }
 
-    /// Counts a command that a node of a cluster redirected, and that is sent again.
+    /// Counts a command that a node of a cluster redirected, and that is sent to another node.
     pub(crate) fn redirected(&mut self, done: &Done) {
         let is_moved = done.outcome == Outcome::Failed(Fault::Moved);
         self.counts.moved += u64::from(is_moved);
         self.counts.asked += u64::from(!is_moved);
     }
 
-    /// Stores the reason of a failure, if it is the first of its kind.
+    /// Stores the reason of a failure if the failure is the first of its kind.
     pub(crate) fn keep_reason(&mut self, now_ns: u64, kind: ErrorKind, reason: impl FnOnce() -> Option<String>) {
         let at_s = self.since_begin_s(now_ns);
         self.first_failures.keep(at_s, kind, reason);
@@ -313,35 +314,36 @@ impl Record {
         now_ns.saturating_sub(self.origin_ns) as f64 / 1e9
     }
 
-    /// Records that the server closed a connection that had been idle for this time.
+    /// Records that the server closed a connection that had been idle for `idle_ns`.
     pub(crate) fn closed_while_idle(&mut self, idle_ns: u64) {
         self.counts.closed_by_server += 1;
         self.shortest_idle_ns = self.shortest_idle_ns.into_iter().chain([idle_ns]).min();
     }
 
-    /// Records that the server ended one of `open` connections, after this idle time.
+    /// Records that the server ended one of `open` connections, which had been idle for `idle_ns`.
     pub(crate) fn server_ended(&mut self, now_ns: u64, idle_ns: u64, open: u64) {
         self.server_ends.add(now_ns.saturating_sub(self.origin_ns), idle_ns, open);
     }
 
-    /// Returns true if the server may have closed a connection because the connection was idle for this time. Until the
-    /// server closes an idle connection for the first time, every idle time is possible.
+    /// Returns true if the server may have closed a connection because it was idle for `idle_ns`. Until the server has
+    /// closed an idle connection, this is possible for every idle time.
     pub(crate) fn closes_after(&self, idle_ns: u64) -> bool {
         self.shortest_idle_ns.is_none_or(|shortest| idle_ns as f64 >= (1.0 - IDLE_MARGIN) * shortest as f64)
     }
 
-    /// Returns the number of connections that the server closed without a request of theirs.
+    /// Returns the number of connections that the server closed while they were idle, or without reading their
+    /// requests.
     pub(crate) fn closes_without_request(&self) -> u64 {
         self.counts.closed_by_server + self.unread_closes
     }
 
-    /// Returns true if the server closed connections without a request of theirs, or ended all connections at one
-    /// moment as a restart does.
+    /// Returns true if keep-alive races are certain: the server closed a connection without a request, or ended all
+    /// connections at the same moment, as in a restart.
     fn races_are_sure(&self) -> bool {
         self.closes_without_request() > 0 || self.server_ends.most().is_some_and(|ends| ends.is_restart())
     }
 
-    /// Counts a keep-alive race whose requests were sent again or failed.
+    /// Counts a keep-alive race on one connection: `resent` requests were sent again, and `failed` requests failed.
     pub(crate) fn raced(&mut self, resent: u64, failed: u64) {
         let is_early = self.closes_without_request() == 0;
         let counts = &mut self.counts;
@@ -356,7 +358,7 @@ impl Record {
         }
     }
 
-    /// Records the end of a request in the window, if it has a trace context.
+    /// Records the end of a request as a trace, if the request has a trace context.
     #[inline]
     fn trace_ended(&mut self, now_ns: u64, request: &InFlightRequest, status: Option<u16>) {
         if request.trace.is_some() {
@@ -366,7 +368,7 @@ impl Record {
         }
     }
 
-    /// Records the end of a request by its class, by its address and as a stream.
+    /// Records the end of a request for its class, for its address, and as a stream.
     fn ended_in_detail(&mut self, now_ns: u64, conn: u32, request: &InFlightRequest, done: &Done) {
         if !self.classes.is_empty() || !self.addresses.is_empty() {
             let took_ns = self.measuring.then(|| now_ns.saturating_sub(request.start.intended_ns));
@@ -379,7 +381,7 @@ impl Record {
         }
     }
 
-    /// Records the end of a request.
+    /// Records the end of a request, with or without an answer.
     #[inline]
     pub(crate) fn ended(&mut self, now_ns: u64, conn: u32, request: &InFlightRequest, done: Done) {
         if self.has_details {
@@ -402,7 +404,7 @@ impl Record {
             counts.status[run::status_class(done.status)] += 1;
         }
         let took_ns = now_ns.saturating_sub(request.start.intended_ns);
-        // The time until a refusal is not the response time of a good request.
+        // The time until a refusal is no response time, so it is not counted here.
         self.coarse[CoarseHist::bucket(took_ns)] += u64::from(done.outcome != Outcome::Unexpected);
         self.slot_times.count(request.start.intended_ns.saturating_sub(self.origin_ns), took_ns);
         if self.measuring {

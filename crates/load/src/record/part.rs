@@ -1,4 +1,4 @@
-//! A shard's part of the result of a trial, made from its record.
+//! Makes the part of a trial's result that one shard (generator thread) contributes, from the shard's record.
 
 use std::collections::BTreeMap;
 
@@ -7,22 +7,22 @@ use run::{Hist, LoadPart, Phase};
 use super::Record;
 use crate::counts::Counts;
 
-/// Definition of the load that a shard offers.
+/// How the number of offered requests is computed.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) enum Offered {
-    /// The offered load is the planned rate per second.
+    /// The planned rate per second, times the length of the window.
     Rate(f64),
-    /// The offered load is the number of due requests.
+    /// The number of requests that were due.
     Due,
-    /// The offered load is the number of started connects, but at least `at_least` per second: if fewer were started,
-    /// the generator is the cause.
+    /// The number of connects that were started, but at least `at_least` per second. If fewer were started, the
+    /// generator itself was too slow.
     Attempts { at_least: f64 },
-    /// The offered load is the number of sent requests.
+    /// The number of requests that were sent.
     Sent,
 }
 
 impl Offered {
-    /// Returns the number of requests offered in the measured window.
+    /// Returns the number of requests that were offered in the measured window.
     fn count(self, measured: &Counts, measured_s: f64) -> f64 {
         match self {
             Self::Rate(per_s) => per_s * measured_s,
@@ -34,7 +34,7 @@ impl Offered {
 }
 
 impl Record {
-    /// Returns this shard's part of the trial.
+    /// Returns the part of the result that this shard contributes.
     pub(crate) fn part(mut self, now_ns: u64, offered: Offered) -> LoadPart {
         let measured_any = self.measuring || self.end.is_some();
         self.enter(Phase::Drain, now_ns);
@@ -43,7 +43,8 @@ impl Record {
         let told = |counts: Counts| if is_sure { counts } else { counts.early_races_are_failures() };
         let measured = if measured_any { end.counts.since(&begin.counts) } else { Counts::default() };
         let measured_s = end.at_ns.saturating_sub(begin.at_ns) as f64 / 1e9;
-        // The ages at the start of the window can be used only together with those at its end.
+        // The ages of requests at the start of the window (`carried_in`) mean nothing without their ages at its end
+        // (`under_way`). Without the latter, both histograms are left out.
         let has_ages = !self.under_way.is_empty();
         self.take_back_hung();
         let service = self.service.unwrap_or_else(|| self.response.clone());
@@ -91,7 +92,7 @@ impl Record {
     }
 }
 
-/// Returns histograms by name, without those of rare events that are empty.
+/// Returns the histograms with their names. Those in `rare` are left out if they are empty.
 fn by_name(
     always: impl Iterator<Item = (&'static str, Hist)>,
     rare: impl Iterator<Item = (&'static str, Hist)>,

@@ -1,38 +1,39 @@
-//! Record of the streams of events of a shard.
+//! Record of the streams of events of a shard (generator thread).
 
 use run::{Hist, StreamCounts};
 
 use crate::core::InFlightRequest;
 
-/// Events of the streams in flight, and what the measured window shows of them.
+/// Progress of the streams in flight, and counts and times of events in the measured window.
 #[derive(Debug)]
 pub(crate) struct StreamRecord {
     stall_ns: u64,
     /// Maximum number of requests in flight on a connection.
     depth: usize,
-    /// Progress of the request in each slot of each connection.
+    /// Progress of the request in each slot (place for one request in flight) of each connection.
     progress: Box<[Progress]>,
     measuring: bool,
     counts: StreamCounts,
-    /// Time from the intended start of a request to the first event.
+    /// Time from the intended start of a request to its first event.
     first_event: Hist,
-    /// Time between an event and the next one.
+    /// Time between two consecutive events of a stream.
     gap: Hist,
-    /// Ages of the requests without an event, at their failure or at the end of the window.
+    /// Ages of requests without an event, when they failed or when the window ended.
     waiting_ns: Vec<u64>,
 }
 
 /// Progress of a stream.
 #[derive(Clone, Copy, Debug, Default)]
 struct Progress {
-    /// Time of the last event; 0 before the first one.
+    /// Time of the last event; 0 before the first event.
     last_ns: u64,
-    /// True if the stream was counted as stalled.
+    /// True if the stream has been counted as stalled.
     stalled: bool,
 }
 
 impl StreamRecord {
-    /// Makes the record of `connections` connections, each with at most `depth` requests in flight.
+    /// Creates the record for `connections` connections with at most `depth` requests in flight each. A gap of more
+    /// than `stall_s` seconds is a stall.
     pub(crate) fn new(connections: usize, depth: usize, stall_s: f64) -> Self {
         Self {
             stall_ns: (stall_s * 1e9) as u64,
@@ -46,7 +47,7 @@ impl StreamRecord {
         }
     }
 
-    /// Records events that one read received.
+    /// Records events of a request that arrived in the same read.
     pub(super) fn events(&mut self, now_ns: u64, conn: u32, request: &InFlightRequest, events: u32) {
         let last_ns = std::mem::replace(&mut self.progress_mut(conn, request).last_ns, now_ns);
         if !self.measuring {
@@ -60,7 +61,7 @@ impl StreamRecord {
         }
     }
 
-    /// Records the end of a request, and the events that came with the end.
+    /// Records the end of a request, and the events that arrived together with it.
     pub(super) fn ended(&mut self, now_ns: u64, conn: u32, request: &InFlightRequest, events: u32, is_complete: bool) {
         if events > 0 {
             self.events(now_ns, conn, request, events);
@@ -86,7 +87,8 @@ impl StreamRecord {
         self.measuring = true;
     }
 
-    /// Ends the measured window. A wait for the first event counts if it is already longer than all that ended.
+    /// Ends the measured window. A wait for the first event that has not ended counts if it is longer than all such
+    /// waits that have ended.
     pub(super) fn close(&mut self, now_ns: u64) {
         let longest_ns = self.first_event.histogram().max();
         let longer = self.waiting_ns.drain(..).filter(|waited_ns| *waited_ns > longest_ns);
@@ -95,20 +97,20 @@ impl StreamRecord {
         self.measuring = false;
     }
 
-    /// Notes that a request still waits for its first event, or will never get one.
+    /// Stores the age of a request that still waits for its first event, or will never get one.
     pub(super) fn waits_for_first(&mut self, now_ns: u64, request: &InFlightRequest) {
         if self.measuring {
             self.waiting_ns.push(now_ns.saturating_sub(request.start.intended_ns));
         }
     }
 
-    /// Returns the counts, and the histograms with their names.
+    /// Returns the counts, and the two histograms with their names.
     pub(super) fn into_part(self) -> (StreamCounts, [(&'static str, Hist); 2]) {
         (self.counts, [("first_event", self.first_event), ("gap", self.gap)])
     }
 
-    /// Records the gap after the last event of a stream whose next event has not come. Only a gap that is already longer
-    /// than allowed counts, because the true length of the others is unknown.
+    /// Records the time since the last event of a stream whose next event has not come. It counts only if it is already
+    /// longer than the allowed gap, because the full length of the gap is unknown.
     fn waits(&mut self, slot: usize, now_ns: u64) {
         let last_ns = self.progress[slot].last_ns;
         let gap_ns = now_ns.saturating_sub(last_ns);

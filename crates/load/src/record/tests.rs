@@ -50,8 +50,8 @@ fn failures_count_with_their_time_and_requests_before_the_window_with_their_age(
     assert_eq!(times("under_way"), [2_000, 8_503]);
 }
 
-/// If hung requests did not count as failures, a third of all requests could hang since the warm-up. The other answers
-/// would then give an exact but wrong 99th percentile.
+/// In this test, a third of all requests hang from before the window until after the drain. If they did not count as
+/// failures, the other answers would yield a wrong 99th percentile, which would look exact.
 #[test]
 fn a_request_that_hangs_throughout_the_window_and_the_drain_is_a_failure() {
     let request =
@@ -71,8 +71,8 @@ fn a_request_that_hangs_throughout_the_window_and_the_drain_is_a_failure() {
     assert!(summary.at_least.contains(run::SummaryFigure::P99), "{summary:?}");
 }
 
-/// Times are recorded per class, and a request of an open loop has two start times: when it was due and when it was
-/// sent.
+/// Unanswered requests are recorded for their class. In an open loop, a request has two start times, its due time and
+/// its send time, and waiting times are recorded from both.
 #[test]
 fn unanswered_requests_count_in_their_class_and_since_their_send() {
     let request = |class, intended_ns, sent_ns| InFlightRequest {

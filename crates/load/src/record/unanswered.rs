@@ -1,4 +1,5 @@
-//! Requests that were not answered within the window: those that failed, and those in flight at its start or end.
+//! Requests that were not answered within the window: those that failed, and those that were in flight at the start or
+//! the end of the window.
 
 use std::ops::Range;
 
@@ -9,7 +10,7 @@ use crate::class_times::rounded;
 use crate::core::InFlightRequest;
 
 impl Record {
-    /// Records a request that failed with its connection.
+    /// Records a request that failed because its connection failed.
     pub(crate) fn failed(&mut self, now_ns: u64, conn: u32, request: &InFlightRequest) {
         if let Some(streams) = &mut self.streams {
             streams.ended(now_ns, conn, request, 0, false);
@@ -19,7 +20,7 @@ impl Record {
         self.unanswered(now_ns, request);
     }
 
-    /// Records that the request with this intended start will never be answered.
+    /// Records that a request whose intended start was `intended_ns` will never be answered.
     pub(crate) fn never_answered(&mut self, now_ns: u64, intended_ns: u64) {
         self.slot_times.count_unanswered(intended_ns.saturating_sub(self.origin_ns));
         if self.measuring {
@@ -29,7 +30,7 @@ impl Record {
         }
     }
 
-    /// Records that a request that was already started will never be answered.
+    /// Records that a started request will never be answered.
     pub(super) fn unanswered(&mut self, now_ns: u64, request: &InFlightRequest) {
         self.never_answered(now_ns, request.start.intended_ns);
         if self.measuring {
@@ -40,7 +41,7 @@ impl Record {
         }
     }
 
-    /// Records a request that was started and is in flight at the end of the window.
+    /// Records a started request that is in flight at the end of the window.
     pub(crate) fn request_under_way(&mut self, now_ns: u64, request: &InFlightRequest) {
         self.still_under_way(now_ns, request.start.intended_ns);
         if let Some(streams) = self.streams.as_mut().filter(|_| !request.has_events) {
@@ -51,15 +52,15 @@ impl Record {
         self.carry_in_others(request);
     }
 
-    /// Records a request in flight at the end of the window.
+    /// Records the age of a request that is in flight at the end of the window, started or not.
     pub(crate) fn still_under_way(&mut self, now_ns: u64, intended_ns: u64) {
         self.under_way.record_ns(now_ns.saturating_sub(intended_ns));
         self.carry_in(intended_ns);
     }
 
-    /// Records, at the end of the drain, a request that was in flight throughout the window and got no answer since.
-    /// This request counts as a failure of the window. If only its ages at both edges of the window were recorded, no
-    /// percentile below its age at the start of the window would show it.
+    /// At the end of the drain, records a request that was in flight during the whole window and is still unanswered.
+    /// It counts as a failure within the window. If only its ages at the two ends of the window were recorded, no
+    /// percentile below its age at the start would include it.
     pub(crate) fn hung(&mut self, intended_ns: u64) {
         let Some(ages) = ages_at_edges(self.edges_ns(), intended_ns) else { return };
         self.unanswered.record_ns(ages.end);
@@ -68,20 +69,21 @@ impl Record {
         hung.carried_in.record_ns(ages.start);
     }
 
-    /// Records a request as [`Record::hung`] does, also for its class and since it was sent.
+    /// Records a started request as [`Record::hung`] does. Also records it for its class, and with its time since the
+    /// send.
     pub(crate) fn request_hung(&mut self, request: &InFlightRequest) {
         self.hung(request.start.intended_ns);
         let edges_ns = self.edges_ns();
         self.each_time(request, |times, start_ns| {
             let Some(ages) = ages_at_edges(edges_ns.clone(), start_ns) else { return };
             *times.failed.entry(rounded(ages.end)).or_default() += 1;
-            // Ages at one edge of the window cancel equal ages at the other edge.
+            // An age recorded for one end of the window cancels an equal age recorded for the other end.
             *times.carried_in.entry(rounded(ages.end)).or_default() += 1;
             *times.under_way.entry(rounded(ages.start)).or_default() += 1;
         });
     }
 
-    /// Removes the recorded ages of requests that now count as failures.
+    /// Removes the recorded ages of hung requests, because these requests count as failures.
     pub(super) fn take_back_hung(&mut self) {
         let Some(hung) = self.hung.take() else { return };
         self.under_way.take_back(&hung.under_way);
@@ -93,7 +95,7 @@ impl Record {
         self.begin.at_ns..self.end.map_or(0, |end| end.at_ns)
     }
 
-    /// Records the ages that an answered request had at the start of the window.
+    /// Records how old an answered request was at the start of the window, if it was in flight at that time.
     #[inline]
     pub(super) fn request_carried_in(&mut self, request: &InFlightRequest) {
         self.carry_in(request.start.intended_ns);
@@ -102,7 +104,7 @@ impl Record {
         }
     }
 
-    /// Records the age that a request in flight had at the start of the window.
+    /// Records the age at the start of the window of a request whose intended start was before the window.
     #[inline]
     fn carry_in(&mut self, intended_ns: u64) {
         if intended_ns < self.begin.at_ns {
@@ -110,7 +112,7 @@ impl Record {
         }
     }
 
-    /// Records two ages of a request at the start of the window: one for its class, and one since it was sent.
+    /// Records two ages of a request at the start of the window: one for its class, and one measured from its send.
     fn carry_in_others(&mut self, request: &InFlightRequest) {
         let begin_ns = self.begin.at_ns;
         self.each_time(request, |times, start_ns| {
@@ -120,8 +122,8 @@ impl Record {
         });
     }
 
-    /// Calls `record` twice: with the times of the request's class since its intended start, and with the service times
-    /// since it was sent.
+    /// Calls `record` for the times of the request's class, with the intended start. Also calls it for the service
+    /// times, with the time of the send.
     fn each_time(&mut self, request: &InFlightRequest, record: impl Fn(&mut UnansweredTimes, u64)) {
         if let Some(times) = self.classes.unanswered(request.class) {
             record(times, request.start.intended_ns);
@@ -132,8 +134,8 @@ impl Record {
     }
 }
 
-/// Returns the ages, nanoseconds, at both edges of a window of a request that started before this window; `None` for
-/// another request, or if the window is empty.
+/// Returns the ages of a request at the start and the end of a window, in nanoseconds. Returns `None` if the request
+/// started within the window or later, or if the window is empty.
 fn ages_at_edges(edges_ns: Range<u64>, start_ns: u64) -> Option<Range<u64>> {
     let is_carried_through = start_ns < edges_ns.start && !edges_ns.is_empty();
     is_carried_through.then(|| edges_ns.start - start_ns..edges_ns.end - start_ns)

@@ -1,4 +1,4 @@
-//! A small HTTP server that can fail in several ways, and a conductor that leads a plan through its phases.
+//! A small HTTP server that can fail in several ways, and a conductor, which leads a load through its phases.
 #![allow(clippy::unwrap_used, clippy::expect_used, reason = "test code")]
 #![allow(dead_code, unreachable_pub, reason = "each test binary uses its part")]
 
@@ -16,15 +16,15 @@ use run::{AgentCommand, AgentReport, HttpPlan, Intensity, Io, LoadPart, LoadPlan
 /// Behaviour of the server.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Behaviour {
-    /// Answers each request, and closes the connection if the request has `Connection: close`.
+    /// Answers each request. Closes the connection after an answer if its request has `Connection: close`.
     Proper,
-    /// Answers this many requests on a connection, then closes it without announcing this.
+    /// Answers this number of requests on a connection, and then closes the connection without announcing this.
     CloseAfter(u32),
     /// Resets the connection instead of answering.
     Reset,
-    /// Announces more bytes than it sends.
+    /// Announces a longer body than it sends.
     Short,
-    /// Reads requests and never answers.
+    /// Reads requests, but never answers.
     Silent,
     /// Answers every request with status 503.
     Unavailable,
@@ -34,7 +34,7 @@ pub enum Behaviour {
     Rubbish,
 }
 
-/// Counts of the server.
+/// Connections and requests that the server has counted.
 #[derive(Debug, Default)]
 pub struct ServerCounts {
     pub connections: AtomicU64,
@@ -78,7 +78,7 @@ impl Server {
         self.counted.connections.load(Ordering::Relaxed)
     }
 
-    /// Stops listening, and resets each connection at its next request.
+    /// Stops listening. Resets each connection when its next request comes.
     pub fn die(&self) {
         self.counted.stop.store(true, Ordering::Relaxed);
         let _ = TcpStream::connect(self.addr);
@@ -113,7 +113,7 @@ fn serve(stream: &TcpStream, behaviour: Behaviour, counted: &ServerCounts) -> st
         };
         answered += 1;
         if behaviour == Behaviour::CloseAfter(answered) {
-            // The answer is sent together with the close, so that no request can come in between.
+            // The answer is sent together with the FIN, so no request can arrive between the two.
             sys::socket::send_more(stream, text.as_bytes())?;
             return stream.shutdown(Shutdown::Write);
         }
@@ -124,8 +124,8 @@ fn serve(stream: &TcpStream, behaviour: Behaviour, counted: &ServerCounts) -> st
     }
 }
 
-/// Reads the head of one request; returns `None` at the end of the connection. Returns true if the client asked the
-/// server to close.
+/// Reads the head of one request. Returns whether the client asked the server to close, or `None` at the end of the
+/// connection.
 fn read_request(reader: &mut BufReader<TcpStream>) -> std::io::Result<Option<bool>> {
     let (mut line, mut close, mut any) = (String::new(), false, false);
     loop {
@@ -153,7 +153,7 @@ pub fn plan(io: Io, intensity: Intensity) -> LoadPlan {
     LoadPlan { protocol: http(), io, intensity, drain_s: 3.0, ..LoadPlan::default() }
 }
 
-/// Returns the drivers to test; io_uring is included only if it is available.
+/// Returns the drivers to test. io_uring is left out if this machine does not allow it.
 pub fn drivers() -> Vec<Io> {
     match sys::uring::Ring::new(&sys::uring::Config::default()) {
         Ok(_) => vec![Io::Epoll, Io::Uring],
@@ -164,13 +164,13 @@ pub fn drivers() -> Vec<Io> {
     }
 }
 
-/// Leads a plan through warm-up, `measure_ms` and drain, once the load is ready. `midway` is called in the middle of
-/// the measured window.
+/// Waits until the load is ready, then leads it through the warm-up, a window of `measure_ms`, and the drain. Calls
+/// `midway` in the middle of the window. Returns the result of the load.
 pub fn drive_with(plan: &LoadPlan, addr: SocketAddr, measure_ms: u64, midway: impl FnOnce() + Send) -> LoadPart {
     let ((control, commands), (ready, is_ready)) = (channel(), channel());
     std::thread::scope(|scope| {
         scope.spawn(move || {
-            // If the load fails, it reports its own error.
+            // If the load fails, `load::run` returns its error.
             if is_ready.recv().is_err() {
                 return;
             }
@@ -181,8 +181,8 @@ pub fn drive_with(plan: &LoadPlan, addr: SocketAddr, measure_ms: u64, midway: im
             midway();
             std::thread::sleep(half);
             control.send(AgentCommand::Enter { phase: Phase::Drain, at_ns: None }).unwrap();
-            // The load ends without a command. If the sender was dropped now, the load would stop before its drain
-            // ends.
+            // The load ends by itself. But if the sender were dropped now, the load would stop before the end of its
+            // drain.
             while control.send(AgentCommand::Enter { phase: Phase::Drain, at_ns: None }).is_ok() {
                 std::thread::sleep(Duration::from_millis(5));
             }

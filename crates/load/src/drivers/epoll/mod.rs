@@ -1,6 +1,7 @@
-//! The epoll driver. Sockets are edge-triggered and registered once at the connect. A send first tries to write, and
-//! waits for EPOLLOUT only if the write would block. Data is read until a read returns less than the buffer holds. A
-//! request on a kept connection needs one send, one receive and a share of one epoll_pwait2. Source: epoll(7).
+//! The epoll driver. A socket is registered once, at the connect, and its events are edge-triggered. A send first tries
+//! to write, and waits for EPOLLOUT only if the write would block. Bytes are read until a read returns less than the
+//! buffer can hold. A request on a kept connection takes one send and one receive, and shares one epoll_pwait2 with
+//! other requests. Source: epoll(7).
 
 mod adopt;
 mod ops;
@@ -35,8 +36,8 @@ pub(super) const SPEC: DriverSpec = DriverSpec {
     ..DriverSpec::DEFAULT
 };
 
-/// Runs one shard on this driver. For two-process S-Clients, this process establishes the connections, and adds the
-/// result of the other process.
+/// Runs one shard (generator thread) with this driver. For two-process S-Clients, this process establishes the
+/// connections, and adds the result of the handling process to its own.
 pub(super) fn run(mut shard: Shard<'_>) -> Result<LoadPart, LoadError> {
     let mut driver = EpollDriver::new(&shard.setup).map_err(failed)?;
     let Some((partner, theirs)) = shard.partner.take() else { return shard.drive(&mut driver) };
@@ -47,8 +48,8 @@ pub(super) fn run(mut shard: Shard<'_>) -> Result<LoadPart, LoadError> {
             .spawn_scoped(scope, || listener.listen(theirs))
             .map_err(|e| LoadError::no_thread("starting the thread that listens to the other process", &e))?;
         let part = shard.drive(&mut driver);
-        // Dropping the driver closes its end of the socketpair. The other process then knows that no more connections
-        // will come.
+        // When the driver is dropped, its end of the socketpair closes. The handling process then knows that no more
+        // connections will come.
         drop(driver);
         let mut handled = heard.join().map_err(|_| LoadError::ThreadLost)??;
         handled.merge(part?);
@@ -56,12 +57,12 @@ pub(super) fn run(mut shard: Shard<'_>) -> Result<LoadPart, LoadError> {
     })
 }
 
-/// Maximum number of events per wait: few enough that times within a pass are accurate, and enough that the cost of the
-/// call is shared.
+/// Maximum number of events per wait. It is small enough that times within a pass are accurate, and large enough that
+/// many events share the cost of the call.
 const MAX_EVENTS: usize = 256;
 /// Number of events after which the clock is read again within a pass.
 const CLOCK_EVERY: usize = 8;
-/// Size in bytes of the receive buffer and of the request buffer.
+/// Size of the receive buffer and of the request buffer, bytes.
 const BUFFER_BYTES: usize = 64 * 1024;
 
 /// The epoll driver.
@@ -81,7 +82,7 @@ impl std::fmt::Debug for EventsBox {
 }
 
 impl EpollDriver {
-    /// Creates a driver for the connections of one shard.
+    /// Creates the driver for the connections of one shard.
     pub(crate) fn new(setup: &Setup) -> Result<Self, Errno> {
         let slots = std::iter::repeat_with(Slot::default).take(setup.capacity as usize).collect();
         let ops = EpollOps {
@@ -102,13 +103,13 @@ impl EpollDriver {
         Ok(Self { ops, events, buffer: vec![0; BUFFER_BYTES].into_boxed_slice() })
     }
 
-    /// Makes this process the establishing one, which passes connections to the process at the other end.
+    /// Makes this process the establishing one. It passes its connections to the process at the other end of `end`.
     pub(crate) fn hand_over_to(&mut self, end: OwnedFd) {
         self.ops.partner = Some(Partner::establishing(end));
     }
 
-    /// Makes this process the handling one. The returned cell holds the latest message about a phase from the other
-    /// process.
+    /// Makes this process the handling one. Returns the cell that holds the latest message about a phase from the
+    /// establishing process.
     pub(crate) fn adopt_from(&mut self, end: OwnedFd) -> Result<Rc<Cell<PartnerMessage>>, Errno> {
         self.ops.epoll.add(&end, PARTNER_TOKEN, Interest::IN | Interest::RDHUP | Interest::ET)?;
         let partner = Partner::handling(end, self.ops.slots.len() as u32);
@@ -156,7 +157,8 @@ impl Driver for EpollDriver {
     }
 }
 
-/// Handles one event: a finished connect, room to write, received bytes, or the end.
+/// Handles one event of a connection: the connect has finished, bytes can be written, bytes have arrived, or the
+/// connection has ended.
 #[inline]
 fn on_event(
     ops: &mut EpollOps,
@@ -192,7 +194,8 @@ fn on_event(
     }
 }
 
-/// Reads until a read returns less than the buffer holds, or until the end of the stream if the event announced it.
+/// Reads until a read returns less than the buffer can hold. If the event announced the end of the stream, reads until
+/// this end.
 #[inline]
 fn read_all(
     ops: &mut EpollOps,

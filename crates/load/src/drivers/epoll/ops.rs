@@ -1,4 +1,4 @@
-//! Operations of the epoll driver: sockets, registration, writing.
+//! Operations of the epoll driver: opening and registering sockets, and writing.
 
 use std::net::SocketAddr;
 use std::os::fd::OwnedFd;
@@ -16,7 +16,7 @@ use crate::driver::{Ops, Sent, Start};
 pub(crate) struct EpollOps {
     pub(super) epoll: Epoll,
     pub(super) slots: Vec<Slot>,
-    /// Address of the next connect.
+    /// Address to which the next connect goes.
     pub(super) target: Peer,
     /// All addresses of the server.
     pub(super) targets: Vec<Peer>,
@@ -27,7 +27,7 @@ pub(crate) struct EpollOps {
     pub(super) receive_buffer: Option<u32>,
     pub(super) now_ns: u64,
     pub(super) scratch: Box<[u8]>,
-    /// The other process of two-process S-Clients.
+    /// Link to the other process of two-process S-Clients; `None` for other loads.
     pub(super) partner: Option<Partner>,
 }
 
@@ -36,11 +36,11 @@ pub(super) struct Slot {
     pub(super) fd: Option<OwnedFd>,
     pub(super) generation: u32,
     pub(super) connecting: bool,
-    // The field is boxed, because few connections need it and there may be very many connections.
+    // Boxed, because few connections have unsent bytes, and there may be very many connections.
     rest: Option<Box<Unsent>>,
 }
 
-/// Bytes that were not sent because a write would have blocked, and the position of the first one.
+/// Bytes that were not sent because a write would have blocked, and the index of the first of them.
 #[derive(Debug, Default)]
 struct Unsent {
     bytes: Vec<u8>,
@@ -68,13 +68,13 @@ impl EpollOps {
         }
     }
 
-    /// Opens a socket, and binds it to the next source address if there are any.
+    /// Opens a socket, and binds it to the next local address if the plan has any.
     fn open(&mut self) -> Result<OwnedFd, Errno> {
         let fd = self.target.socket()?;
         if self.nodelay {
             socket::set_nodelay(&fd, true)?;
         }
-        // The option is set before the connect, because the connect negotiates the window scale.
+        // The size is set before the connect, because the connect negotiates the window scale.
         if let Some(bytes) = self.receive_buffer {
             socket::set_recv_buffer(&fd, bytes as usize)?;
         }
@@ -134,13 +134,13 @@ impl Ops for EpollOps {
     fn connect(&mut self, conn: u32) -> Result<(), Errno> {
         let fd = self.open()?;
         self.target.connect(&fd)?;
-        // The socket is registered after the connect. A connection over loopback is established at once; with this
-        // order, it is reported without an additional wake-up.
+        // The socket is registered after the connect. Over loopback, the connection is established at once. In this
+        // order, the first wait reports this without an additional wake-up.
         self.register(conn, fd, true)
     }
 
-    /// Uses the socket again: connect(2) with AF_UNSPEC returns it to the bound state. Like close, this call sends
-    /// nothing. In this way, the socket need not be created, bound and registered again.
+    /// Gives up a connect and uses its socket again: connect(2) with AF_UNSPEC returns the socket to the bound state.
+    /// Like close, this call sends nothing. The socket need not be created, bound and registered again.
     fn reconnect(&mut self, conn: u32) -> Result<(), Errno> {
         let slot = &mut self.slots[conn as usize];
         let Some(fd) = &slot.fd else { return self.connect(conn) };
@@ -164,7 +164,7 @@ impl Ops for EpollOps {
         let n = fill(&mut self.scratch).min(self.scratch.len());
         let sent = match socket::send(fd, &self.scratch[..n]) {
             Ok(sent) if sent == n => {
-                // The kernel delays acknowledgements again after each send, so the option is set after each send.
+                // After each send, the kernel delays acknowledgements again, so the option is set after each send.
                 if self.quick_ack {
                     socket::set_quick_ack(fd, true)?;
                 }
@@ -175,8 +175,8 @@ impl Ops for EpollOps {
             Err(e) => return Err(e),
         };
         slot.rest.get_or_insert_default().bytes.extend_from_slice(&self.scratch[sent..n]);
-        // After a write of only some bytes, the socket may have space again. An edge-triggered event comes only after a
-        // write that would block, so another write is tried.
+        // After a write of only some of the bytes, the socket may have space again. But epoll reports space only after
+        // a write that would block, so another write is tried.
         self.write_rest(conn)
     }
 
@@ -205,7 +205,7 @@ impl Ops for EpollOps {
             return Err(Errno::NOSYS);
         };
         partner.pass_on(fd, start)?;
-        // The socket remains open in the other process, so closing this copy would not remove its registration here.
+        // The socket stays open in the other process. Closing this copy would therefore not remove its registration.
         let _ = self.epoll.delete(fd);
         self.close(conn);
         Ok(())

@@ -1,5 +1,5 @@
-//! Socketpair that connects both processes of two-process S-Clients. The establishing process sends its connections and
-//! the phases through it. The handling process takes over these connections.
+//! The socketpair between the two processes of two-process S-Clients. The establishing process sends its connections
+//! and the phases through it, and the handling process receives them.
 
 use std::cell::Cell;
 use std::os::fd::{AsFd as _, OwnedFd};
@@ -10,19 +10,19 @@ use sys::{Errno, clock, pass};
 
 use crate::driver::Start;
 
-/// Connection to the other process, and in the handling process the messages received.
+/// Link to the other process.
 #[derive(Debug)]
 pub(crate) struct Partner {
     pub(super) end: OwnedFd,
-    /// Free connection numbers. Only the process that handles requests assigns connection numbers.
+    /// Free connection numbers. Used only in the handling process, where the driver assigns the numbers.
     pub(super) free: Vec<u32>,
     pub(super) handles: bool,
-    /// True while the socketpair contains a message for which no connection number was free.
+    /// True while the handling process has no free connection number, so messages may wait in the socketpair.
     pub(super) behind: bool,
     pub(super) message: Rc<Cell<PartnerMessage>>,
 }
 
-/// Latest message about a phase from the establishing process.
+/// Latest message about a phase from the establishing process. `gone` is true if this process has ended.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct PartnerMessage {
     pub(crate) phase: Phase,
@@ -30,9 +30,9 @@ pub(crate) struct PartnerMessage {
     pub(crate) gone: bool,
 }
 
-/// Epoll token of the socketpair, distinct from all connection numbers.
+/// Epoll token of the socketpair. It differs from all connection numbers.
 pub(super) const PARTNER_TOKEN: u64 = u64::MAX;
-// Kinds of messages.
+// Kinds of messages: a connection, and the start of a phase.
 pub(super) const CONNECTION_MESSAGE: u8 = 1;
 pub(super) const PHASE_MESSAGE: u8 = 2;
 
@@ -44,12 +44,12 @@ fn message(kind: u8, small: u8, values: [u64; 2]) -> [u8; pass::MESSAGE_BYTES] {
 }
 
 impl Partner {
-    /// Creates the end for the establishing process, which passes connections to the process at the other end.
+    /// Creates the link of the establishing process, which passes connections to the other process.
     pub(super) fn establishing(end: OwnedFd) -> Self {
         Self { end, free: Vec::new(), handles: false, behind: false, message: Rc::default() }
     }
 
-    /// Creates the end for the handling process, with `capacity` connection numbers.
+    /// Creates the link of the handling process, which has `capacity` connection numbers.
     pub(super) fn handling(end: OwnedFd, capacity: u32) -> Self {
         Self { end, free: (0..capacity).rev().collect(), handles: true, behind: true, message: Rc::default() }
     }
@@ -63,7 +63,7 @@ impl Partner {
         self.behind
     }
 
-    /// Frees the number of a closed connection.
+    /// Frees the number of a closed connection, in the handling process.
     #[inline]
     pub(super) fn give_back(&mut self, conn: u32) {
         if self.handles {
@@ -79,7 +79,8 @@ impl Partner {
         if self.handles {
             return;
         }
-        // This message is rare and must arrive, so sending it is tried again while the other process is behind.
+        // Such messages are rare and must arrive. While the handling process is behind, sending is therefore tried
+        // again.
         while pass::send(&self.end, &message(PHASE_MESSAGE, phase as u8, [at_ns, 0]), None) == Err(Errno::AGAIN) {
             clock::sleep_until_ns(clock::monotonic_ns() + 100_000);
         }

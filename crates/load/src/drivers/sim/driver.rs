@@ -1,6 +1,6 @@
-//! Driver of the simulator: it uses no network, a virtual clock, and a queueing model instead of a server. The
-//! simulation takes only the time for its events, and the same seed gives the same run. Results can be compared with
-//! formulas (M/M/1, M/D/1, D/T).
+//! Driver of the simulator. It has no network, a virtual clock, and a queueing model in place of a server. A simulation
+//! takes only the time for its events, and the same seed yields the same run. Results can be compared with formulas
+//! (M/M/1, M/D/1, D/T).
 
 use std::cmp::Reverse;
 use std::collections::{BinaryHeap, VecDeque};
@@ -16,17 +16,17 @@ use crate::driver::{Batch, Completion, Driver, Ops, Sent};
 /// Delay after which Linux retransmits a SYN, nanoseconds.
 const SYN_RETRY_NS: u64 = 1_000_000_000;
 
-/// Answer to a request beyond the rate limit.
+/// Answer to a request that the rate limit refuses.
 const REFUSED_ANSWER: &[u8] = b"HTTP/1.1 429 Too Many Requests\r\nContent-Length: 0\r\n\r\n";
 
-/// The sim driver.
+/// The driver of the simulator.
 #[derive(Debug)]
 pub(crate) struct SimDriver {
     ops: SimOps,
     answer: Box<[u8]>,
 }
 
-/// Operations of the sim driver. The driver's operations contain the simulated server and update it.
+/// Operations of this driver. They contain the simulated server, and advance it.
 #[derive(Debug)]
 pub(crate) struct SimOps {
     pub(super) now_ns: u64,
@@ -38,15 +38,15 @@ pub(crate) struct SimOps {
     pub(super) request_bytes: usize,
     pub(super) server: SimServer,
     rng: Rng,
-    /// Number of idle workers of the simulated server.
+    /// Number of workers of the simulated server that are idle.
     idle: u32,
-    /// Requests that wait for a worker (`accept_at_once`), or connections that wait to be accepted.
+    /// With `accept_at_once`, requests that wait for a worker. Otherwise, connections that wait to be accepted.
     queue: VecDeque<Conn>,
-    /// True for each connection whose worker waits for its next request.
+    /// For each connection, true if a worker has accepted it and waits for its next request or its close.
     pub(super) held: Vec<bool>,
     pub(super) served: Vec<Served>,
     asked: Vec<u32>,
-    /// Time when the tokens were last counted, and their number at that time.
+    /// Time when the tokens of the rate limit were last counted, and their number at that time.
     tokens: (u64, f64),
     /// Times at which SYNs arrived at the server.
     pub(crate) syns_ns: Vec<u64>,
@@ -68,14 +68,15 @@ pub(super) enum Event {
     /// Second answer to a request.
     AnsweredAgain(Conn),
     Restart,
-    /// End of an idle time, with the number of requests on the connection before.
+    /// The idle time of a connection is over. The number is that of the requests on the connection when the idle time
+    /// began.
     IdleEnd(Conn, u32),
     Refused(Conn),
     Closed(Conn),
 }
 
 impl SimDriver {
-    /// Creates a driver with `server`, which sends `answer` for every `request_bytes` bytes.
+    /// Creates a driver with the simulated server `server`. It answers every `request_bytes` sent bytes with `answer`.
     pub(crate) fn new(capacity: u32, server: &SimServer, request_bytes: usize, answer: &[u8]) -> Self {
         let n = capacity as usize;
         let ops = SimOps {
@@ -86,8 +87,7 @@ impl SimDriver {
             connecting: vec![false; n],
             part: vec![0; n],
             request_bytes: request_bytes.max(1),
-            // The seed differs from that of the generator. With equal seeds, service times would be correlated with
-            // arrivals.
+            // The seed differs from that of the generator. Otherwise, service times would be correlated with arrivals.
             rng: Rng::with_seed(server.seed.wrapping_mul(0xa076_1d64_78bd_642f) ^ 0x5e7e),
             idle: server.workers.max(1),
             queue: VecDeque::new(),
@@ -171,15 +171,15 @@ impl SimOps {
         self.server.rtt_ns / 2
     }
 
-    /// Handles an event at the server.
+    /// Handles an event that happens at the server.
     fn serve(&mut self, event: Event) {
         match event {
             Event::Syn(c) => self.syn(c),
             Event::SynAgain(c) if self.lives(c) => self.syn(c),
             Event::Request(c) if !self.reads(c) => {}
             Event::Request(c) if !self.admits() => {
-                // A refusal takes at least 1 µs; in a closed loop with immediate refusals, the clock would never
-                // advance.
+                // A refusal takes at least 1 µs. In a closed loop with immediate refusals, the clock would otherwise
+                // never advance.
                 let at = self.now_ns + self.half_rtt().max(1000);
                 self.schedule(at, Event::Refused(c));
             }
@@ -230,8 +230,8 @@ impl SimOps {
         }
     }
 
-    /// Assigns waiting requests to free workers. If the client has closed a connection in the meantime, its request
-    /// takes no service time.
+    /// Assigns waiting requests or connections to idle workers. A request whose connection the client has closed takes
+    /// no service time.
     fn start_services(&mut self) {
         while self.idle > 0 {
             let Some(c) = self.queue.pop_front() else { return };
@@ -256,8 +256,8 @@ impl SimOps {
         self.schedule(self.after_stalls(length), Event::ServiceEnd(c));
     }
 
-    /// Returns the end of a service time of this length that begins now. A stall interrupts the service, which
-    /// continues afterwards.
+    /// Returns the end of a service of `length_ns` that begins now. A stall interrupts the service, which continues
+    /// after the stall.
     fn after_stalls(&self, length_ns: u64) -> u64 {
         let now = self.now_ns;
         self.server.stalls_ns.iter().fold(now + length_ns, |end, &(from, to)| {
@@ -266,7 +266,7 @@ impl SimOps {
         })
     }
 
-    /// Returns true if the server's rate limit has a token for this request.
+    /// Returns true if the rate limit has a token for a request, and takes this token.
     fn admits(&mut self) -> bool {
         let Some(limit) = self.server.limit else { return true };
         let (at, tokens) = self.tokens;
@@ -311,7 +311,7 @@ impl Ops for SimOps {
         self.served[conn as usize].unread_bytes
     }
 
-    /// If a worker waits for a request on this connection, it notices the close and takes the next connection.
+    /// A worker that waits for a request on this connection notices the close, and takes the next connection.
     fn close(&mut self, conn: u32) {
         if std::mem::take(&mut self.held[conn as usize]) {
             self.idle += 1;

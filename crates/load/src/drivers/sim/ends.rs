@@ -1,9 +1,10 @@
-//! Connections that the simulated server ends: after some answers, or after an idle time.
+//! Connections that the simulated server ends, after some number of answers or after an idle time.
 
 use super::driver::{Conn, Event, SimOps};
 
 impl SimOps {
-    /// Counts a request. Returns false if the server reads nothing more from this connection.
+    /// Counts a request that arrives at the server. Returns false if the server reads nothing more from this
+    /// connection.
     pub(super) fn reads(&mut self, c: Conn) -> bool {
         let (lives, served) = (self.lives(c), &mut self.served[c.0 as usize]);
         served.requests += 1;
@@ -13,7 +14,7 @@ impl SimOps {
         !(lives && served.is_over)
     }
 
-    /// Sends an answer; returns true if the worker is then free.
+    /// Sends the answer to a request. Returns true if the worker is free after that.
     pub(super) fn answer(&mut self, c: Conn) -> bool {
         let (at_ns, lives) = (self.now_ns + self.half_rtt(), self.lives(c));
         let served = &mut self.served[c.0 as usize];
@@ -37,7 +38,7 @@ impl SimOps {
         true
     }
 
-    /// Ends all connections.
+    /// The server ends all connections, as in a restart.
     pub(super) fn restart(&mut self) {
         for conn in 0..self.served.len() {
             let served = &mut self.served[conn];

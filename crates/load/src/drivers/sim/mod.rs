@@ -1,4 +1,5 @@
-//! Runs a plan with a queueing model and a virtual clock, using the worker, arrivals and sessions of a real load.
+//! Runs a plan with a queueing model and a virtual clock. The engine, the arrivals and the sessions are those of a real
+//! load.
 
 mod driver;
 mod ends;
@@ -13,11 +14,11 @@ use super::row::DriverSpec;
 use crate::shard::{self, LiveCounts, Order};
 use crate::{LoadError, ceiling, share};
 
-/// Runs a plan with a simulated server: first `warmup_s`, then `duration_s` measured, then at most `drain_s`, all in
-/// virtual time. The simulation has only one shard, whatever number of threads the plan has.
+/// Runs a plan with a simulated server, all in virtual time. `warmup_s` is followed by `duration_s`, which is measured,
+/// and by at most `drain_s`. There is only one shard (generator thread), whatever number of threads the plan has.
 pub fn simulate(plan: &LoadPlan, server: &SimServer) -> Result<(LoadPart, SimObservations), LoadError> {
     let plan = share::prepared(plan)?;
-    // Only one answer at a time can be on its way on a simulated connection.
+    // On a simulated connection, only one answer at a time can be on its way.
     let plan = LoadPlan { threads: 1, ..share::without_network(plan) };
     let client = proto::client(&plan.protocol, None, None)?;
     let task = share::task(&plan, 0, 0, u64::from(u32::MAX));
@@ -42,7 +43,7 @@ pub fn simulate(plan: &LoadPlan, server: &SimServer) -> Result<(LoadPart, SimObs
     Ok((part, SimObservations { syns_ns: std::mem::take(&mut ops.syns_ns), dropped: ops.dropped }))
 }
 
-/// Runs a plan with `io = "sim"`, using the default server and no real time.
+/// Runs a plan with `io = "sim"`, that is, with the default simulated server. Takes hardly any real time.
 pub(crate) fn as_load(plan: &LoadPlan, report: &mut dyn FnMut(AgentReport)) -> Result<LoadPart, LoadError> {
     let server = SimServer::default();
     let note = "simulated: one server with exponential service times of 1 ms, virtual clock".to_owned();

@@ -1,17 +1,17 @@
-//! State of a connection at the simulated server, and its last answer.
+//! State of a connection in the simulated server, and the last answer on a connection.
 
-/// Last answer of a connection (HTTP/1 only).
+/// Answer that announces the end of its connection (HTTP/1 only).
 pub(super) const LAST_ANSWER: &[u8] = b"HTTP/1.1 200 OK\r\nConnection: close\r\nContent-Length: 0\r\n\r\n";
 
-/// State of a connection in the server.
+/// State of a connection in the simulated server.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Served {
     pub(super) requests: u32,
-    /// Bytes of requests that the client sent and the server has not read.
+    /// Number of bytes of requests that the client has sent and the server has not read.
     pub(super) unread_bytes: usize,
     pub(super) answers: u32,
     /// True while the connection is established.
     pub(super) is_up: bool,
-    /// True if the server reads no further requests.
+    /// True if the server reads no more requests from this connection.
     pub(super) is_over: bool,
 }

@@ -1,21 +1,21 @@
-//! The simulated server: a queueing model.
+//! The simulated server, which is a queueing model.
 
 /// Distribution of the service time.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Service {
-    /// The service time is always the mean.
+    /// Each service takes exactly the mean time.
     Constant,
-    /// The service time is exponentially distributed with this mean.
+    /// Service times are exponentially distributed.
     #[default]
     Exponential,
 }
 
-/// Token-bucket rate limit: each request takes one token.
+/// Token bucket that limits the rate of requests. Each request takes one token.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct TokenBucket {
-    /// Tokens added per second.
+    /// Number of tokens added per second.
     pub rate: u32,
-    /// Maximum number of tokens, and the number at the start.
+    /// Maximum number of tokens. The bucket is full at the start.
     pub burst: u32,
 }
 
@@ -24,35 +24,36 @@ pub struct TokenBucket {
 pub struct SimServer {
     /// Distribution of the service time.
     pub service: Service,
-    /// Mean service time in nanoseconds.
+    /// Mean service time, nanoseconds.
     pub service_ns: u64,
-    /// Number of requests that are handled at the same time.
+    /// Number of requests that the server handles at the same time.
     pub workers: u32,
-    /// True for a server with an event loop, which accepts every connection at once and handles requests in the order
-    /// of their arrival. If false, a worker takes one connection, answers one request and closes it, while other
-    /// connections wait in the accept queue.
+    /// True for a server with an event loop: it accepts every connection at once, and handles requests in the order of
+    /// their arrival. If false, a worker accepts one connection, answers one request and closes the connection.
+    /// Meanwhile, other connections wait in the accept queue.
     pub accept_at_once: bool,
-    /// Backlog of the listener. The accept queue holds one connection more; a SYN that finds it full is dropped, and
-    /// sent again after a second.
+    /// Backlog of the listener. The accept queue holds one connection more than this. If the queue is full, a SYN is
+    /// dropped, and the client sends it again after a second.
     pub backlog: u32,
-    /// Round trip between client and server in nanoseconds.
+    /// Round-trip time between client and server, nanoseconds.
     pub rtt_ns: u64,
-    /// Start and end of each stall of the server, in nanoseconds since the start; sorted, without overlaps.
+    /// Start and end of each stall of the server, nanoseconds since the start. They are sorted and do not overlap.
     pub stalls_ns: Vec<(u64, u64)>,
-    /// Rate limit. Requests beyond it are refused at once with status 429 (HTTP/1 only).
+    /// Rate limit, if there is one. A request without a token is refused at once with status 429 (HTTP/1 only).
     pub limit: Option<TokenBucket>,
-    /// Number of answers after which the server closes a connection, which its last answer announces (HTTP/1 only); 0 to
-    /// keep connections.
+    /// Number of answers after which the server closes a connection; 0 to keep connections. The last answer announces
+    /// the close (HTTP/1 only).
     pub closes_after: u32,
-    /// True if the last answer does not announce the close.
+    /// True if the last answer does not announce that the server closes.
     pub closes_silently: bool,
-    /// True if the client must close after an announced end. The worker waits until the client closes.
+    /// True if the server leaves the close to the client after it has announced the end. Its worker waits until the
+    /// client closes.
     pub leaves_close: bool,
     /// Idle time after which the server closes a connection, nanoseconds; 0 to keep idle connections.
     pub keep_alive_ns: u64,
-    /// Time after each answer at which the worker sends it again, nanoseconds; 0 to send each answer once.
+    /// Time after which the worker sends each answer a second time, nanoseconds; 0 to send each answer once.
     pub answers_again_ns: u64,
-    /// Times at which the server ends all connections, in nanoseconds since the start; sorted.
+    /// Times at which the server ends all connections, nanoseconds since the start, sorted.
     pub restarts_ns: Vec<u64>,
     /// Seed of the service times.
     pub seed: u64,
@@ -80,10 +81,10 @@ impl Default for SimServer {
     }
 }
 
-/// Observations of the simulated server, in addition to the generator's result.
+/// Observations of the simulated server. They complement the generator's result.
 #[derive(Clone, Debug, Default)]
 pub struct SimObservations {
-    /// Arrival time of each SYN in nanoseconds since the start, sorted.
+    /// Arrival time of each SYN, nanoseconds since the start, sorted.
     pub syns_ns: Vec<u64>,
     /// Number of SYNs for which the accept queue was full.
     pub dropped: u64,

@@ -1,8 +1,8 @@
-//! The io_uring driver. Sockets are stored in the table of registered files, and a connect is one chain of operations.
-//! Every connection has one multishot receive into a shared buffer ring. Sends of small requests produce no completion.
-//! All operations of a pass go to the kernel in one call that also waits. Under load, this call waits for several
-//! completions, but only for a limited time. Sources: io_uring_enter(2) (min wait), io_uring_register_buf_ring(3),
-//! io_uring_setup(2) (DEFER_TASKRUN).
+//! The io_uring driver. Sockets are in the ring's table of registered files, and a connect is a chain of linked
+//! operations. Every connection has one multishot receive, which writes into a buffer ring that all connections share.
+//! A send of a small request produces no completion. All operations of a pass are submitted by the same call that waits
+//! for completions. Under load, this call waits for several completions, but only for a limited time. Sources:
+//! io_uring_enter(2) (min wait), io_uring_register_buf_ring(3), io_uring_setup(2) (DEFER_TASKRUN).
 
 mod ops;
 #[cfg(test)]
@@ -20,8 +20,8 @@ use super::shard::{Shard, failed};
 use crate::LoadError;
 use crate::driver::{Batch, Completion, Driver, Op, Ops as _};
 
-/// Row of this driver in the table. Sockets are stored in the ring's own table, so they cannot be passed to another
-/// process or used again.
+/// Row of this driver in the table. Sockets are in the ring's own table. They can therefore not be passed to another
+/// process, or used for another connect.
 pub(super) const SPEC: DriverSpec = DriverSpec {
     io: Io::Uring,
     name: "uring",
@@ -33,34 +33,34 @@ pub(super) const SPEC: DriverSpec = DriverSpec {
     ..DriverSpec::DEFAULT
 };
 
-/// Runs one shard on this driver.
+/// Runs one shard (generator thread) with this driver.
 pub(super) fn run(shard: Shard<'_>) -> Result<LoadPart, LoadError> {
     let mut driver = UringDriver::new(&shard.setup).map_err(failed)?;
     shard.drive(&mut driver)
 }
 
-/// Minimum size of the completion queue.
+/// Minimum size of the completion queue, in completions.
 const MIN_COMPLETIONS: u32 = 4096;
-/// Maximum number of completions taken from the ring at once.
+/// Maximum number of completions that are taken from the ring at once.
 const MAX_REAPED: usize = 256;
 /// Number of completions after which the clock is read again within a pass.
 const CLOCK_EVERY: usize = 8;
-/// Maximum time to wait at the end for connections that are closing, nanoseconds.
+/// Maximum time to wait at the end for connections that are still closing, nanoseconds.
 const MAX_SHUTDOWN_NS: u64 = 1_000_000_000;
-/// Minimum and maximum number of receive buffers. The kernel fills the buffers in turn; if there are few, they stay in
-/// the CPU's caches. However, a receive that finds no buffer ends and must be started again, which happens often if
-/// many answers come in one pass. The driver starts with enough buffers for few connections, and doubles their number
-/// whenever a receive found none.
+/// Minimum and maximum number of receive buffers. The kernel uses the buffers in turn, and a small number of them stays
+/// in the CPU's caches. But a receive that finds no free buffer ends, and must be started again. This happens often if
+/// many answers come in one pass. The driver therefore starts with few buffers, and doubles their number whenever a
+/// receive has found none.
 const BUFFER_COUNTS: (u32, u32) = (16, 8192);
 const FIRST_BUFFERS: u16 = 256;
-/// Size of one receive buffer in bytes.
+/// Size of one receive buffer, bytes.
 const BUFFER_BYTES: u32 = 16 * 1024;
-/// Size of the pieces in which a request is sent if it needs several writes, bytes. The next piece is sent after the
-/// peer has acknowledged the one before.
+/// Size of the pieces in which a request is sent if it needs several writes, bytes. Each piece is sent after the peer
+/// has acknowledged the previous piece.
 const PIECE_BYTES: usize = 16 * 1024;
-/// Maximum number of bytes that may be sent without completions. Such sends need a socket buffer that takes all bytes
-/// without waiting for the peer. The smallest buffer that the kernel gives to an established connection is 87 kB, and a
-/// small segment uses up to 2304 bytes of it.
+/// Maximum number of bytes that may be sent without completions. For such sends, the socket buffer must be able to take
+/// all bytes without waiting for the peer. The smallest buffer that the kernel gives to an established connection is 87
+/// kB. A small segment uses up to 2304 bytes of it.
 const MAX_UNACKED_BYTES: usize = 64 * 1024;
 const SEGMENT_BYTES: usize = 2304;
 
@@ -73,7 +73,7 @@ pub(crate) struct UringDriver {
 }
 
 impl UringDriver {
-    /// Creates a driver for the connections of one shard. Fails with ENOSYS, EPERM or EINVAL if io_uring is not
+    /// Creates the driver for the connections of one shard. Fails with ENOSYS, EPERM or EINVAL if io_uring is not
     /// available.
     pub(crate) fn new(setup: &Setup) -> Result<Self, Errno> {
         let acked = setup.burst.is_none_or(|(writes, bytes)| writes * SEGMENT_BYTES + bytes > MAX_UNACKED_BYTES);
@@ -135,8 +135,8 @@ impl Driver for UringDriver {
         let want = if ops.ring.has_min_wait() && batch.within_us > 0 { batch.want.max(1) } else { 1 };
         let want = want.max(ops.ending.min(ops.completions / 2));
         ops.ring.submit_and_wait(want, Some(timeout), batch.within_us)?;
-        // One pass handles at most as many completions as fit into the ring. Completions start operations that may
-        // complete at once, so a pass without this limit might never end.
+        // One pass handles at most as many completions as the ring can hold. Handling a completion starts operations
+        // that may complete at once, so a pass without this limit might never end.
         let mut left = ops.completions as usize;
         loop {
             ops.ring.reap(done);
@@ -160,9 +160,9 @@ impl Driver for UringDriver {
 }
 
 impl Drop for UringDriver {
-    /// Waits for connections that are still closing, several at a time. If the ring was closed at once, the kernel
-    /// would search a list of all operations for each of them. The search would take half of the CPU time of a short
-    /// run with 12,000 connections.
+    /// Waits for connections that are still closing, several at a time. If the ring were closed at once, the kernel
+    /// would search a list of all operations for each connection. In a short run with 12,000 connections, this search
+    /// would take half of the CPU time.
     fn drop(&mut self) {
         let until_ns = clock::monotonic_ns() + MAX_SHUTDOWN_NS;
         while self.ops.ending > 0 && self.ops.refresh() < until_ns {
@@ -188,7 +188,7 @@ fn on_completion(
         return;
     }
     let current = ops.slots.get(conn as usize).is_some_and(|s| s.generation & 0xff_ffff == generation);
-    // A send that reports only failures is not counted among the cancelled operations.
+    // A send that reports only its failure is not counted among the operations whose cancelling is awaited.
     let cancelled = !matches!(kind, NOTHING | OPEN | UNRECEIVED) && (kind != SEND || ops.acked);
     if !current && !cqe.more && cancelled {
         ops.ending = ops.ending.saturating_sub(1);
@@ -240,7 +240,7 @@ fn received(
     ops.slots[conn as usize].receiving = cqe.more;
     let generation = ops.slots[conn as usize].generation;
     match (cqe.outcome(), &cqe.buffer) {
-        // The end is reported once the kernel has said which bytes the peer has not received.
+        // The end of the connection is reported after the kernel has said how many bytes the peer has not received.
         (Ok(0), _) if ops.ask_unreceived(conn) => return,
         (Ok(0), _) => return f(ops, Completion::PeerClosed { conn }),
         (Ok(n), Some(id)) => {
@@ -248,8 +248,8 @@ fn received(
             f(ops, Completion::Received { conn, bytes: buffers.bytes(id, n as usize) });
         }
         (Ok(_), None) => {}
-        // No buffer is left. The buffers of this pass are returned before the next wait, so it is enough to start the
-        // receive again.
+        // No buffer was free. The buffers of this pass become free before the next wait, so the receive only has to be
+        // started again.
         (Err(Errno::NOBUFS), _) => ops.lacks_buffers = true,
         (Err(errno), _) => return f(ops, Completion::Failed { conn, op: Op::Receive, errno }),
     }

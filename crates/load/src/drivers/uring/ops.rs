@@ -1,12 +1,13 @@
-//! Operations of the io_uring driver. A connect is one chain of operations, a small send has no completion, and a close
-//! ends running operations. The number of each operation contains its kind, connection and generation.
+//! Operations of the io_uring driver. A connect is a chain of operations, a small send produces no completion, and a
+//! close cancels operations that are running. The number of an operation (`user_data`) contains its kind, its
+//! connection and the connection's generation.
 
 use sys::uring::{File, OpFlags, Ring};
 use sys::{Errno, clock};
 
 use crate::driver::{Ops, Sent};
 
-// Kinds of operations, stored in the top byte of an operation's number.
+// Kinds of operations. The top byte of an operation's number holds the kind.
 pub(super) const OPEN: u64 = 1;
 pub(super) const CONNECT: u64 = 2;
 pub(super) const RECEIVE: u64 = 3;
@@ -15,7 +16,7 @@ pub(super) const NOTHING: u64 = 5;
 pub(super) const HALF_CLOSE: u64 = 6;
 pub(super) const UNRECEIVED: u64 = 7;
 
-/// Operations of the io_uring driver; see the module documentation.
+/// Operations of the io_uring driver (see the module documentation).
 #[derive(Debug)]
 pub(crate) struct UringOps {
     pub(super) ring: Ring,
@@ -27,10 +28,10 @@ pub(crate) struct UringOps {
     pub(super) sources: u32,
     pub(super) next_source: u32,
     pub(super) now_ns: u64,
-    /// True if a receive found no buffer since buffers were last added.
+    /// True if a receive has found no free buffer since buffers were last added.
     pub(super) lacks_buffers: bool,
-    // Number of cancelled operations that have not ended yet. In one wait, the kernel ends only as many of them as the
-    // wait requests, or twenty. Until their operations end, these sockets stay open and send their SYN again.
+    // Number of cancelled operations that have not yet ended. During one wait, the kernel ends only as many of them as
+    // the wait requests completions, or twenty. Until then, their sockets stay open and send their SYNs again.
     pub(super) ending: u32,
     pub(super) completions: u32,
 }
@@ -41,11 +42,12 @@ pub(super) struct Slot {
     pub(super) state: State,
     pub(super) receiving: bool,
     pub(super) sending: bool,
-    // Position of the next request in the send buffer, so that a pass never overwrites bytes that wait.
+    // Position of the next request in the connection's send buffer. A pass thus never overwrites bytes that wait to be
+    // sent.
     pub(super) at: u32,
-    /// True if a send followed the last receive.
+    /// True if something was sent after the last received bytes.
     pub(super) sent_last: bool,
-    /// Sent bytes that the peer had not acknowledged when it closed the connection.
+    /// Number of sent bytes that the peer had not acknowledged when it closed the connection.
     pub(super) unreceived: u32,
     /// Index of the server's address in the ring's list of addresses.
     pub(super) target: u32,
@@ -53,8 +55,8 @@ pub(super) struct Slot {
 }
 
 /// A half-close in progress, and the operations that wait for its end. The kernel runs the half-close in a worker
-/// thread, which looks up the file by its number only at that moment. If another file had this number by then, its
-/// sending side would be closed instead.
+/// thread, which looks up the file by its number only when it runs. If another file had this number by then, the
+/// sending side of that file would be closed instead.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct HalfClose {
     pub(super) runs: bool,
@@ -81,10 +83,11 @@ impl UringOps {
         self.ring.recv_multi(File::Fixed(conn), user(RECEIVE, conn, slot.generation))
     }
 
-    /// Submits the operations socket, options, bind and connect. Only the connect is reported, or the first failure.
-    /// The operations are not linked: all except the connect complete in order when they are submitted. If they were
-    /// linked, each would be a separate task, and the kernel runs only twenty tasks per wait. If one fails, the later
-    /// ones fail too; their generation number is then outdated.
+    /// Submits the operations socket, options, bind and connect. Only the connect is reported, or the first operation
+    /// that fails. The operations need not be linked: all except the connect complete in order while they are
+    /// submitted. If they were linked, each would be a separate task, and the kernel runs only twenty tasks per wait.
+    /// If one fails, the later ones fail, too, but their reports are ignored because their generation is outdated by
+    /// then.
     fn open(&mut self, conn: u32, generation: u32) -> Result<(), Errno> {
         let (file, open) = (File::Fixed(conn), user(OPEN, conn, generation));
         let quiet = OpFlags::SKIP_SUCCESS;
@@ -101,15 +104,15 @@ impl UringOps {
         self.ring.connect(file, target, OpFlags::empty(), user(CONNECT, conn, generation))
     }
 
-    /// Asks the kernel how many sent bytes the peer has not received. Returns false if all were received, as an answer
-    /// followed them.
+    /// Asks the kernel how many of the sent bytes the peer has not received. Returns false if nothing was sent after
+    /// the last received bytes, because the peer has then received everything.
     pub(super) fn ask_unreceived(&mut self, conn: u32) -> bool {
         let slot = self.slots[conn as usize];
         let user = user(UNRECEIVED, conn, slot.generation);
         slot.sent_last && self.ring.unacknowledged(File::Fixed(conn), user).is_ok()
     }
 
-    /// Continues the operations that waited for a half-close.
+    /// Starts the operations that have waited for the end of a half-close.
     pub(super) fn half_closed(&mut self, conn: u32) -> Result<(), Errno> {
         let slot = &mut self.slots[conn as usize];
         let (ended, generation) = (std::mem::take(&mut slot.half_close), slot.generation);
@@ -133,13 +136,14 @@ impl Ops for UringOps {
     }
 
     fn aim(&mut self, conn: u32, address: u32) {
-        // In the ring's list of addresses, the sources follow the first address of the server.
+        // In the ring's list of addresses, the order is: the first address of the server, the local addresses, the
+        // other addresses of the server.
         let target = if address == 0 { 0 } else { self.sources + address };
         self.slots.get_mut(conn as usize).into_iter().for_each(|slot| slot.target = target);
     }
 
     fn connect(&mut self, conn: u32) -> Result<(), Errno> {
-        // The table of registered files is full; the descriptor limit determines its size.
+        // The table of registered files is full. The descriptor limit determines its size.
         if conn >= self.files {
             return Err(Errno::MFILE);
         }
@@ -174,7 +178,7 @@ impl Ops for UringOps {
     }
 
     /// Both sends are passed to the kernel in one call, in order. If the socket's buffer is full at the first send, it
-    /// has no space for the second one either.
+    /// has no space for the second send either, so the order is kept.
     fn send_last(&mut self, conn: u32, fill: impl FnOnce(&mut [u8]) -> usize) -> bool {
         let slot = &mut self.slots[conn as usize];
         let at = slot.at as usize;
@@ -204,13 +208,13 @@ impl Ops for UringOps {
             return;
         }
         if std::mem::take(&mut slot.half_close.connects) {
-            // The connection still waited for its entry in the table, so there is nothing to close.
+            // The connect still waited for the end of a half-close, so there is nothing to close.
             return;
         }
         let nothing = user(NOTHING, conn, 0);
-        // An operation that is running would keep the socket open. The operation is cancelled by its number, with which
-        // the kernel finds it directly; to cancel by file, the kernel would search all operations. An error here means
-        // that the ring is broken; the next wait reports this.
+        // An operation that is running would keep the socket open, so it is cancelled. The kernel finds it directly by
+        // its number. If it were cancelled by its file, the kernel would search all operations. An error here means
+        // that the ring is broken, which the next wait reports.
         let running = [(was.state == State::Connecting, CONNECT), (was.receiving, RECEIVE), (was.sending, SEND)];
         for (_, kind) in running.into_iter().filter(|&(runs, _)| runs) {
             self.ending += 1;

@@ -1,5 +1,5 @@
-//! Tests that the kernel's resources of a connection are never mixed up with those of the next connection that has its
-//! number.
+//! Tests of connections that use the same number one after the other. The kernel's resources of a connection must never
+//! be mixed up with those of the next one.
 
 use std::io::{Read as _, Write as _};
 use std::net::{SocketAddr, TcpListener, TcpStream};
@@ -8,10 +8,10 @@ use super::{SPEC, UringDriver};
 use crate::driver::{Batch, Completion, Driver as _, Ops as _, Sent};
 use crate::drivers::setup::Setup;
 
-/// Maximum time to wait for an event that may never come.
+/// Maximum time to wait for an event that may never come, nanoseconds.
 const TIMEOUT_NS: u64 = 20_000_000_000;
 
-/// Result of a wait, simplified to the cases that these tests distinguish.
+/// Result of a wait, reduced to the cases that these tests distinguish.
 #[derive(Debug, PartialEq, Eq)]
 enum WaitResult {
     Connected,
@@ -51,7 +51,7 @@ fn echoing() -> SocketAddr {
     addr
 }
 
-/// Sets up one connection. If a burst is set, small sends have no completion.
+/// Returns the parameters for one connection. If `burst` is set, small sends produce no completion.
 fn one(addr: SocketAddr, burst: Option<(usize, usize)>) -> Setup {
     Setup {
         capacity: 1,
@@ -73,7 +73,7 @@ fn word(said: &[u8]) -> impl FnOnce(&mut [u8]) -> usize {
     }
 }
 
-/// The reason of a close is sent even if the driver does not know yet that earlier bytes were sent.
+/// The reason of a close must be sent even if the driver does not yet know that earlier bytes were sent.
 #[test]
 fn the_reason_of_a_close_is_sent_after_pending_bytes() {
     if (SPEC.usable)().is_err() {
@@ -103,7 +103,7 @@ fn the_reason_of_a_close_is_sent_after_pending_bytes() {
     assert!(!ops.send_last(0, |_| unreachable!("there is no place behind a whole piece")));
 }
 
-/// The server closes after an answer, before or after it has read the next request.
+/// The server answers a request, and closes either before or after it has read the next one.
 #[test]
 fn bytes_that_the_server_never_read_are_known_at_its_close() {
     if (SPEC.usable)().is_err() {
@@ -132,7 +132,7 @@ fn bytes_that_the_server_never_read_are_known_at_its_close() {
     }
 }
 
-/// With 12,000 connections and too few buffers, the generator needed twice the CPU time per request.
+/// An earlier version never added buffers. With 12,000 connections, it needed twice the CPU time per request.
 #[test]
 fn buffers_that_run_out_are_added() {
     const CONNECTIONS: u32 = 1000;
@@ -165,8 +165,8 @@ fn buffers_that_run_out_are_added() {
     assert_eq!(driver.buffers.handed_over(), 1024);
 }
 
-/// The kernel closes the sending side in a thread of its own, which looks up the socket by its number only at that
-/// moment.
+/// The kernel closes the sending side in a thread of its own, which looks up the socket by its number only when it
+/// runs.
 #[test]
 fn a_half_close_never_meets_the_next_connection_of_its_number() {
     if (SPEC.usable)().is_err() {
@@ -189,7 +189,7 @@ fn a_half_close_never_meets_the_next_connection_of_its_number() {
         assert_eq!(next(&mut driver), Some(WaitResult::Bytes(b"ping".to_vec())), "{round}");
         driver.ops().close(0);
     }
-    // If a connect is given up while it waits for its entry in the table, it must not start any operation later.
+    // A connect that is given up while it waits for the end of a half-close must not start any operation later.
     driver.ops().connect(0).unwrap();
     assert_eq!(next(&mut driver), Some(WaitResult::Connected));
     let ops = driver.ops();
