@@ -1,6 +1,6 @@
-//! The directory in which a run is stored. No earlier run is lost: it is moved to a sibling directory that is named by
-//! its time. A directory with files of other programs is refused. Without `--out`, each run has its own directory in
-//! `loadline-runs/`.
+//! The directory in which a run is stored. Unless `--force` is given, no earlier run is lost: it is moved to a sibling
+//! directory that is named by its time. A directory with files of other programs is refused. Without `--out`, each run
+//! has its own directory in `loadline-runs/`.
 
 use std::fs;
 use std::io::Read as _;
@@ -26,7 +26,8 @@ pub(crate) struct Kept {
     made: bool,
     /// Directory to which the files of an earlier run were moved, if there was one.
     aside: Option<PathBuf>,
-    /// Link that will point to this run; set when the run is complete or was interrupted. `None` with `--out`.
+    /// Link that will point to this run, once the run is complete or interrupted. `None` if `--out` names the directory
+    /// itself.
     link: Option<PathBuf>,
     /// Lock that keeps other runs out of the directory until this run has ended.
     _lock: Option<fs::File>,

@@ -1,4 +1,4 @@
-//! A folder of results that only one process of loadline writes at a time.
+//! A folder of results, to which only one process of loadline may write at a time.
 
 use std::fs;
 use std::ops::Deref;

@@ -64,8 +64,8 @@ impl Counts {
         self
     }
 
-    /// Counts a connection that the server ended while requests waited on it. Before, the server had sent `answers`
-    /// answers on it.
+    /// Counts a connection that the server ended while requests waited on it. Before that, the server had sent
+    /// `answers` answers on this connection.
     pub(crate) fn lost_after(&mut self, answers: u64) {
         self.lost_connections += 1;
         self.answers_before_loss += answers;

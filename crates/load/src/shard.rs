@@ -241,7 +241,7 @@ pub(crate) fn run_with<D: Driver>(
             break;
         }
         let early = if D::WAKES_LATE { core.early_ns() } else { 0 };
-        // Shortly before a due time, the loop polls instead of sleeping, because timers are late.
+        // Shortly before a due time, the loop polls instead of sleeping, because a sleeping thread wakes up late.
         let until =
             core.next_ns().saturating_sub(early).min(core.drain_end_ns()).min(now + MAX_WAIT_NS).min(current.next_ns);
         core.sleeps(until);

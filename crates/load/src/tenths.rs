@@ -16,8 +16,8 @@ const FIXED_COUNTERS: usize = 3;
 #[derive(Clone, Debug, Default)]
 pub(crate) struct TenthCounter {
     limits_ns: Box<[u64]>,
-    /// Counts for each tenth of a second: answered requests, the sum of their response times in nanoseconds, failed
-    /// requests, and, for each limit, the answers that took longer.
+    /// Counts for each tenth of a second: answered requests, the sum of their response times in nanoseconds, and failed
+    /// requests. Then, for each limit, the number of answers that took longer.
     counts: Box<[u64]>,
     last: usize,
 }

@@ -23,8 +23,7 @@ pub(crate) struct BlockArgs {
 }
 
 impl BlockArgs {
-    /// Sets the flags that the user gave in the plan. Fails if such a flag is given for a target that does not use
-    /// echo.
+    /// Applies the given flags to the plan. Fails if a flag is given for a target that does not use echo.
     pub(crate) fn apply(&self, plan: &mut Plan) -> anyhow::Result<()> {
         let asked =
             self.block.is_some() || self.block_rate.is_some() || self.sends_per_connection.is_some() || self.compat;

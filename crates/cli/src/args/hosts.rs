@@ -48,7 +48,7 @@ impl ServerHostArgs {
         self.server_host.as_deref()
     }
 
-    /// Sets the given server host in the plan. It replaces the server host of the plan file.
+    /// Puts the given server host into the plan, in place of the server host of the plan file.
     pub(crate) fn apply(&self, plan: &mut Plan) -> anyhow::Result<()> {
         anyhow::ensure!(
             self.server_host.is_some() || !plan.hosts.is_empty() || self.via.is_none() && self.agent_path.is_none(),
@@ -81,8 +81,8 @@ impl HostArgs {
         Self { server: ServerHostArgs { server_host, ..self.server.clone() }, ..self.clone() }
     }
 
-    /// Sets the given flags in the plan. Client hosts from the command line replace all client hosts of the plan file,
-    /// and a server host replaces its server host.
+    /// Applies the given flags to the plan. Client hosts from the command line replace all client hosts of the plan
+    /// file. A server host replaces its server host.
     pub(crate) fn apply(&self, plan: &mut Plan) -> anyhow::Result<()> {
         if !self.client_hosts.is_empty() {
             plan.hosts.retain(|host| host.role != Role::Client);

@@ -60,7 +60,7 @@ pub(crate) struct LoadArgs {
 }
 
 impl LoadArgs {
-    /// Sets the flags that the user gave in the plan. Fails for a combination in which a flag would have no effect.
+    /// Applies the given flags to the plan. Fails for a combination in which a flag would have no effect.
     pub(crate) fn apply(&self, plan: &mut Plan) -> anyhow::Result<()> {
         let load = &mut plan.load;
         put(&mut load.threads, self.threads);

@@ -43,7 +43,7 @@ pub(crate) use see::SeeArgs;
 pub(crate) use target::{MAX_PLAN_BYTES, TargetArgs, read_variables};
 pub(crate) use tls::TlsArgs;
 
-/// Default connect timeout of S-Clients (source 1 calls it T), milliseconds.
+/// Default connect timeout of S-Clients (T in Banga and Druschel, USITS 1997), milliseconds.
 pub(crate) const T_MS: f64 = 500.0;
 
 /// Default maximum number of connections of an open loop.

@@ -57,7 +57,7 @@ fn time_limit(text: &str) -> Result<(SummaryFigure, f64), String> {
 }
 
 impl ObjectiveArgs {
-    /// Sets the limits that the user gave in the plan.
+    /// Applies the given limits to the plan.
     pub(crate) fn apply(&self, plan: &mut Plan) {
         let objective = &mut plan.objective;
         let limits = [

@@ -25,7 +25,7 @@ pub(crate) struct ObserveArgs {
 }
 
 impl ObserveArgs {
-    /// Sets these flags in the plan.
+    /// Applies these flags to the plan.
     pub(crate) fn apply(&self, plan: &mut Plan) -> anyhow::Result<()> {
         plan.observe.waits = !self.no_waits;
         plan.observe.no_stacks |= self.no_stacks;

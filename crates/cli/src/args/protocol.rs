@@ -1,5 +1,5 @@
-//! Protocol of a target. The login in a database URL moves into the settings of the protocol. From these settings, a
-//! stored run leaves out the password.
+//! Protocol of a target. The login in a database URL moves into the settings of the protocol. A stored run has these
+//! settings without the password.
 
 use anyhow::Context as _;
 use run::{Behind, Plan, Protocol, UrlParts};

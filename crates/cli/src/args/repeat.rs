@@ -12,7 +12,7 @@ pub(crate) struct RepeatArgs {
 }
 
 impl RepeatArgs {
-    /// Sets the given number of repeats in the plan.
+    /// Applies the given number of repeats to the plan.
     pub(crate) fn apply(&self, plan: &mut Plan) {
         plan.repeats = self.repeat.unwrap_or(plan.repeats);
     }

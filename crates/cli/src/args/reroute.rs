@@ -18,7 +18,8 @@ pub(super) struct RerouteArgs {
 }
 
 impl RerouteArgs {
-    /// Sets the given flags in the target. They come before those of a plan file, so they take precedence.
+    /// Adds the given flags to the target, before those of a plan file. The flags of the command line thus take
+    /// precedence.
     pub(super) fn apply(&self, target: &mut Target) {
         target.connect_to.splice(..0, self.connect_to.iter().cloned());
         target.resolve.splice(..0, self.resolve.iter().cloned());

@@ -21,8 +21,8 @@ pub(crate) struct StreamArgs {
 }
 
 impl StreamArgs {
-    /// Sets the given flags in the plan. At the end of the load, open streams get at least the time limit for one event
-    /// (`--timeout`) to finish.
+    /// Applies the given flags to the plan. At the end of the load, open streams get at least the time limit for one
+    /// event (`--timeout`) to finish.
     pub(super) fn apply(&self, load: &mut LoadPlan) {
         if let Some(format) = self.stream {
             load.stream.get_or_insert_default().format = format;

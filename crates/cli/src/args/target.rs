@@ -53,7 +53,7 @@ pub(crate) struct TargetArgs {
 }
 
 impl TargetArgs {
-    /// Returns the plan of `--config`, or the default plan, and sets the flags about the target in it.
+    /// Returns the plan of `--config` (or the default plan), after applying the flags about the target to it.
     pub(crate) fn plan(&self, command: &str) -> anyhow::Result<Plan> {
         let mut plan = match &self.config {
             Some(file) => {

@@ -29,7 +29,7 @@ pub(crate) struct TlsArgs {
 }
 
 impl TlsArgs {
-    /// Sets the given flags in the plan. Fails if a flag is given but the target does not use TLS.
+    /// Applies the given flags to the plan. Fails if a flag is given but the target does not use TLS.
     pub(crate) fn apply(&self, plan: &mut Plan) -> anyhow::Result<()> {
         if !within(&plan.target.url) {
             anyhow::ensure!(
@@ -52,8 +52,8 @@ impl TlsArgs {
         Ok(())
     }
 
-    /// Sets the given flags in the plan of one of two targets. Ignores them if only the other target uses TLS. Fails if
-    /// neither target uses TLS.
+    /// Applies the given flags to the plan of one of two targets. Ignores the flags if only the other target uses TLS.
+    /// Fails if neither target uses TLS.
     pub(crate) fn apply_to_either(&self, plan: &mut Plan, both: &[String]) -> anyhow::Result<()> {
         if within(&plan.target.url) || !both.iter().any(|url| within(url)) { self.apply(plan) } else { Ok(()) }
     }

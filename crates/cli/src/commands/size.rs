@@ -93,7 +93,7 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<Exit> {
         tell: &mut |step, left_s| output::tell(&output::safe(&progress(step, left_s))),
         report: &output::write_report,
     };
-    // If the measurement fails, the folder is removed if it is empty.
+    // A measurement that fails leaves no empty folder behind.
     let result = lab::measure_sizes(setup, result).inspect_err(|_| drop(std::fs::remove_dir(dir.path())))?;
     for (form, file) in REPORTS {
         dir.put(file, report::render_size(form, &result, &output::plain())?.as_bytes())?;

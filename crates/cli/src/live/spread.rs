@@ -38,8 +38,8 @@ const ENDS_WIDTH: usize = 18;
 
 /// Returns a histogram as one line of blocks, and the text of its two ends. Together they take at most `columns`
 /// columns. The line runs from the 0.1 % quantile to the 99.9 % quantile of the response times, and more extreme times
-/// count at its ends. The scale is logarithmic: each column stands for times that are longer by the same factor. A
-/// column with any response is visible.
+/// count at its ends. The scale is logarithmic: from column to column, the times grow by the same factor. A column with
+/// any response is visible.
 pub(super) fn strip(responses: &CoarseHist, columns: usize) -> Option<(String, String)> {
     let (low_us, high_us) = (responses.quantile_us(0.001)?, responses.quantile_us(0.999)?);
     let ends = format!("{} to {}", quantity(low_us, Unit::Micros), quantity(high_us, Unit::Micros));

@@ -118,8 +118,8 @@ fn handshakes_belong_to_the_response_time_of_both_loops() {
     let median = |trial: &Value| num(&trial["latency_us"]["p50"]);
     let alone = trials("sweep").map(median).fold(f64::INFINITY, f64::min);
     let offered = trials("search").map(median).fold(f64::INFINITY, f64::min);
-    // The search begins near the capacity, where requests queue. Their median may be ten times as long, which is what
-    // the default objective allows.
+    // The search begins near the capacity, where requests queue. Their median response time may be ten times the
+    // unloaded one, which is the default limit.
     assert!((0.5..10.0).contains(&(offered / alone)), "open loop {offered} us, closed loop {alone} us");
     let knee = &run["findings"]["knee"]["concurrency"];
     assert!(knee.as_f64().is_none_or(|knee| knee > 0.5), "{knee}");

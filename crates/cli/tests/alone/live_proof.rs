@@ -152,7 +152,7 @@ fn immediate_acknowledgement_proves_a_delayed_one() {
 /// Starts a server that computes, in a control group whose quota is a fifth of a CPU.
 fn with_a_quota(test: &str, binary: &Path) -> Option<(ControlGroup, Running)> {
     // A period of the quota lasts 50 ms. A slot of the experiment contains eight periods, so half a period more or less
-    // changes its quota little.
+    // changes the CPU time in a slot little.
     let one = [("cpu.cfs_period_us", "50000"), ("cpu.cfs_quota_us", "10000")];
     let group = ControlGroup::make(test, "cpu", &one, &[("cpu.max", "10000 50000")])?;
     let port = free_port();

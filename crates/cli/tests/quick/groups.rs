@@ -82,7 +82,7 @@ fn a_group_without_descriptors_resets_its_connections_and_others_serve() {
             let told = [ErrorKind::ConnectionReset, ErrorKind::BrokenPipe, ErrorKind::UnexpectedEof].contains(&ended);
             assert!(told, "{model} {option}: {ended:?}, not left without a word");
         }
-        // After a connection of the remaining group closes, this group must take a new connection.
+        // When a connection of the working group closes, this group must take a new connection.
         assert_eq!(exchange(&mut first[0]), Ok(()), "{model} {option}");
         first.pop();
         let again = Instant::now();

@@ -206,7 +206,7 @@ struct Count {
     changed: usize,
 }
 
-/// Ends an agent by a random signal, or as if its conductor had been killed.
+/// Ends an agent by a random signal, or by closing its input, as if its conductor had been killed.
 fn kill_agent(mut agent: LeverAgent, random: &mut fastrand::Rng) -> Vec<String> {
     if random.u8(0..4) == 0 {
         agent.hang_up();
@@ -231,7 +231,8 @@ fn kill_agents(victim: &Victim, random: &mut fastrand::Rng, count: &mut Count) {
     assert_eq!(victim.state(), victim.before, "{lever}: {done:#?}");
 }
 
-/// Kills two experiments on the same server, or only their agents. Checks the server after the next command.
+/// Kills the conductors of two experiments on the same server, and the agents of one of the experiments. Checks the
+/// server after the next command.
 fn kill_experiments(victim: &Victim, random: &mut fastrand::Rng, count: &mut Count) {
     let begin = || {
         let out = victim.server.dir.path().join(format!("run-{}", free_port()));

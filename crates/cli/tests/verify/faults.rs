@@ -241,7 +241,7 @@ fn a_closed_terminal_interrupts_the_run() {
 #[test]
 fn a_server_pid_without_a_process_is_refused() {
     let server = serve(binary!(), 0, &[]);
-    // Process IDs of Linux are at most 4194304.
+    // Process IDs of Linux are at most 4194304, so no process has this ID.
     let (url, nobody) = (format!("http://{}/", server.addr), "4194305");
     refused(&["load", &url, "--server-pid", nobody, "--duration", "300ms"], "there is no process");
     // This process exists but listens on no port.

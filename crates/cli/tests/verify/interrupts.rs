@@ -1,5 +1,5 @@
-//! Presses Ctrl-C at twenty different moments, from before the first request to the middle of a search. Each time, the
-//! stored run must be valid and marked as interrupted, and the exit status must be 130.
+//! Presses Ctrl-C at twenty different moments, from before the first request to the middle of a search. Once loadline
+//! has installed its handlers, it must store a valid run that is marked as interrupted, and exit with status 130.
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
@@ -39,8 +39,8 @@ fn interrupt_is_in(set: &str, process: &str) -> bool {
 }
 
 /// Waits until a process has a handler for SIGINT, if it was started with SIGINT ignored. A shell starts background
-/// processes, such as these tests, in this way. A SIGINT that arrives before the program installs its handler would
-/// then be lost.
+/// processes, such as these tests, with SIGINT ignored. A SIGINT that arrives before the program installs its handler
+/// would then be lost.
 fn listens(pid: u32) {
     if interrupt_is_in("SigIgn", "self") {
         eventually(|| interrupt_is_in("SigCgt", &pid.to_string()).then_some(()));

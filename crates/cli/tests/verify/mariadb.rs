@@ -1,5 +1,5 @@
 //! Tests with a row lock in a live MariaDB server. With `--behind`, loadline must name the statement that waits, and
-//! what the session does that holds the lock.
+//! the activity of the session that holds the lock.
 
 use std::os::unix::process::CommandExt as _;
 use std::process::{Command, Stdio};

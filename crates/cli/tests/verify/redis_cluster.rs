@@ -82,7 +82,7 @@ fn every_node_gets_the_commands_of_its_slots_and_moved_slots_are_followed() {
         assert!(trial.get("moved").is_none(), "no command goes to a wrong node: {}", trial["moved"]);
     }
     // During the load, the slot of b moves from the first node to the second. The slot of a begins to move to the
-    // second node, but stays on its way.
+    // second node, but this move is not completed.
     let ids: Vec<String> = nodes.iter().map(|node| ask(node, "CLUSTER MYID").lines().nth(1).unwrap().into()).collect();
     let addrs = [0, 1, 2].map(|at: usize| nodes[at].addr);
     let mover = std::thread::spawn(move || {

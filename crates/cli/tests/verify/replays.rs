@@ -147,8 +147,8 @@ fn a_ramp_offers_its_rate_at_each_time() {
     assert!(String::from_utf8_lossy(&output.stderr).contains("did you mean sine:?"));
 }
 
-/// Returns the time at which the first `before` requests are due, in seconds. Each piece has its length and the rates
-/// at its start and its end, between which the rate changes linearly.
+/// Returns the time by which `before` requests have become due, in seconds. Each piece has its length and the rates at
+/// its start and its end, between which the rate changes linearly.
 fn due_s(pieces: &[(f64, f64, f64)], mut before: f64) -> f64 {
     let mut begin_s = 0.0;
     for &(seconds, from, to) in pieces {

@@ -4,9 +4,9 @@
 //! its connection misses a period, as in the article.
 //!
 //! A connection that fails is not replaced, and the counts show how many connections remained open. Each connection has
-//! 1 + x messages. When all are answered, the client closes the connection with a FIN. At that moment no message is in
-//! flight, so no half-close is needed. With `compat`, the client closes as in the article: it ends its own side first,
-//! and closes when the server has ended the other side.
+//! 1 + x messages, where x is `sends_per_connection`. When all are answered, the client closes the connection with a
+//! FIN. At that moment no message is in flight, so no half-close is needed. With `compat`, the client closes as in the
+//! article: it ends its own side first, and closes when the server has ended the other side.
 
 use super::{BlockTurns, Core, State};
 use crate::driver::Ops;
@@ -95,8 +95,8 @@ mod tests {
 
     #[test]
     fn a_block_keeps_to_its_rate() {
-        // Two blocks of 10 connections each have a rate of 40,960 B/s, so each block sends 10 messages per second. Each
-        // connection thus sends once per second.
+        // There are two blocks of 10 connections. Each block has a rate of 40,960 B/s, so it sends 10 messages per
+        // second. Each connection thus sends once per second.
         let blocks = Blocks { block: 10, block_rate_bytes_per_s: 40_960.0, ..Blocks::default() };
         let (part, _) = simulate(&plan(20, 1, blocks, 20.0), &server()).unwrap();
         assert!((part.total.completed as i64 - 420).abs() <= 20, "{}", part.total.completed);

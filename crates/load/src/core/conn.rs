@@ -28,8 +28,8 @@ pub(super) struct Conn {
     /// Time at which the timer has an effect. The heap of timers may have an older entry with an earlier time, at which
     /// nothing happens.
     pub(super) deadline_ns: u64,
-    /// Time when the connect started. Once the connection is established, the time when it was. In an open loop, the
-    /// time of the last send.
+    /// Time when the connect started. During a handshake, the time when the connection was established. In an open
+    /// loop, the time of the last send.
     pub(super) began_ns: u64,
     /// Start of the first request as planned, for requests that begin with a connect. With an arrival process
     /// (S-Clients), it is the due time; in a closed loop, it is the start of the connect.

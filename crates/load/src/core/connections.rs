@@ -1,4 +1,4 @@
-//! The life cycle of a connection: it connects, is established, and fails or is closed. Also its timer.
+//! The life cycle of a connection (connecting, established, failed or closed), and its timer.
 
 use run::ErrorKind;
 use sys::Errno;

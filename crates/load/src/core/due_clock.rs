@@ -104,6 +104,6 @@ impl DueClock {
     }
 }
 
-/// Maximum number of due requests that are started in one pass. The limit makes a generator that is far behind still
-/// read answers.
+/// Maximum number of due requests that are started in one pass. Because of the limit, even a generator that is far
+/// behind reads answers between two passes.
 pub(super) const MAX_DUE_PER_PASS: u32 = 256;

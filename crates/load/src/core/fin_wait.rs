@@ -59,7 +59,7 @@ impl Closing {
         self.waiting.len()
     }
 
-    /// Returns the time for which a connection whose end was announced now waits for its FIN. Returns `None` if the
+    /// Returns the time for which a connection whose end was just announced waits for its FIN. Returns `None` if the
     /// client closes at once.
     pub(super) fn patience_ns(&mut self, now: u64) -> Option<u64> {
         match &mut self.closer {

@@ -16,7 +16,7 @@ use crate::record::{Record, kind_of};
 struct CompletionSink<'a> {
     record: &'a mut Record,
     requests: &'a mut InFlight,
-    /// Queue of requests that will be sent again; `None` if this load sends none again.
+    /// Queue of requests that will be sent again; `None` if this load never sends a request again.
     requeued: Option<&'a mut VecDeque<Requeued>>,
     /// Number of requests on the connection that do not yet count as sent.
     unsent: &'a mut u32,
@@ -48,8 +48,8 @@ impl CompletionSink<'_> {
             return true;
         }
         if is_unprocessed(done) {
-            // The newest requests on the connection are those that are not yet sent. The requests that a server leaves
-            // unprocessed are the newest, too, so they may not be sent either.
+            // Requests that are not yet sent are the newest on the connection, and so are those that a server leaves
+            // unprocessed. While any request is unsent, an unprocessed one therefore counts as unsent.
             requeued.push_back(Requeued { begun: *request, sent: *self.unsent == 0 });
             *self.unsent = self.unsent.saturating_sub(1);
             self.record.unprocessed(done);
@@ -141,9 +141,9 @@ impl Core {
         }
     }
 
-    /// Handles a send that is complete. In the protocol discard, a request is complete when it is sent. Its next
-    /// request starts in the next pass. If it started here, this function would call itself again and again while the
-    /// socket accepts all data.
+    /// Handles a send that is complete. In the protocol discard, a request is complete when it is sent. The next
+    /// request then starts in the next pass. If the next request started here, this function would call itself again
+    /// and again while the socket accepts all data.
     #[inline]
     fn flushed<O: Ops>(&mut self, ops: &mut O, conn: u32) {
         let (progress, ended) = self.record_completions(ops.now(), conn, |session, sink| {

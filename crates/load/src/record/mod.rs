@@ -199,13 +199,13 @@ impl Record {
         self.slot_times = times;
     }
 
-    /// Returns the time at which a phase starts that was ordered for `at_ns` and noticed at `now_ns`. It is the ordered
-    /// time, or the time of the last count if that is later.
+    /// Returns the time at which a phase really started. The phase was ordered for `at_ns`, and noticed at `now_ns`. It
+    /// started at the ordered time, or at the time of the last count if that is later.
     pub(crate) fn edge_ns(&self, at_ns: u64, now_ns: u64) -> u64 {
         at_ns.max(self.seen_ns).min(now_ns)
     }
 
-    /// Begins or ends the measured window, if the phase that starts does so.
+    /// Begins the measured window when the phase `Measure` starts, and ends it when another phase starts.
     pub(crate) fn enter(&mut self, phase: Phase, at_ns: u64) {
         let edge = Edge { at_ns, counts: self.counts, cpu_us: clock::thread_usage_us() };
         match phase {
@@ -337,8 +337,8 @@ impl Record {
         self.counts.closed_by_server + self.unread_closes
     }
 
-    /// Returns true if keep-alive races are certain: the server closed a connection without a request, or ended all
-    /// connections at the same moment, as in a restart.
+    /// Returns true if keep-alive races are certain. They are if the server closed a connection without a request, or
+    /// ended all connections at the same moment, as in a restart.
     fn races_are_sure(&self) -> bool {
         self.closes_without_request() > 0 || self.server_ends.most().is_some_and(|ends| ends.is_restart())
     }

@@ -7,7 +7,7 @@ use run::{Hist, LoadPart, Phase};
 use super::Record;
 use crate::counts::Counts;
 
-/// How the number of offered requests is computed.
+/// Ways to compute the number of offered requests.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) enum Offered {
     /// The planned rate per second, times the length of the window.

@@ -104,7 +104,8 @@ impl Record {
         }
     }
 
-    /// Records the age at the start of the window of a request whose intended start was before the window.
+    /// If the intended start of a request was before the window, records the age of the request at the start of the
+    /// window.
     #[inline]
     fn carry_in(&mut self, intended_ns: u64) {
         if intended_ns < self.begin.at_ns {

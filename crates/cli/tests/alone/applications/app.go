@@ -1,4 +1,4 @@
-// Web server of one known limit. Argument: the limit. Prints its port, then serves until its input ends.
+// Web server with one known limit. Its argument names the limit. It prints its port, and serves until its input ends.
 package main
 
 import (
@@ -28,7 +28,7 @@ func main() {
 	places := make(chan struct{}, 5)
 	queue := make(chan chan byte, 1000)
 	if limit == "dispatcher" {
-		// One goroutine at a time does all the work. It moves between threads.
+		// One goroutine does all the work, one request at a time. This goroutine moves between threads.
 		go func() {
 			for answer := range queue {
 				answer <- work(6000)

@@ -1,4 +1,4 @@
-// Web server of one known limit. Argument: the limit. Prints its port, then serves until its input ends.
+// Web server with one known limit. Its argument names the limit. It prints its port, and serves until its input ends.
 const crypto = require('crypto');
 const http = require('http');
 const limit = process.argv[2];

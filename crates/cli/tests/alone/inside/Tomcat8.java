@@ -1,4 +1,4 @@
-// Tomcat with eight threads. Each request sleeps. Argument: the port.
+// Tomcat with eight threads. Each request sleeps. The argument is the port.
 import jakarta.servlet.http.HttpServlet;
 import jakarta.servlet.http.HttpServletRequest;
 import jakarta.servlet.http.HttpServletResponse;

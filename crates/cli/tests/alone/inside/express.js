@@ -1,11 +1,11 @@
-// Express with one known limit. Arguments: the limit, the port, and for `pool` and `row` the URL of a database and the
-// number of connections, for `keys` the port of Redis.
+// Express with one known limit. The arguments are the limit, the port, and further ones for some limits. For `pool` and
+// `row`, these are the URL of a database and the number of connections. For `keys`, it is the port of Redis.
 const [limit, port, database, connections] = process.argv.slice(2);
 const app = require("express")();
 const usesPool = limit === "pool" || limit === "row";
 const pool = usesPool && new (require("pg").Pool)({ connectionString: database, max: +connections });
 
-// Each request keeps one row locked for 3 ms.
+// Each request keeps the same row locked for 3 ms.
 async function lockRow() {
   const client = await pool.connect();
   for (const text of ["begin", "update counters set n = n + 1 where id = 1", "select pg_sleep(0.003)", "commit"])
@@ -13,7 +13,7 @@ async function lockRow() {
   client.release();
 }
 
-// Each request runs KEYS, which finds nothing and answers with an empty array.
+// Each request runs KEYS with a pattern that matches nothing, so Redis answers with an empty array.
 const redis = limit === "keys" && require("net").connect(+database, "127.0.0.1");
 const waiting = [];
 if (redis) redis.on("data", (data) => data.toString().split("*0\r\n").slice(1).forEach(() => waiting.shift()()));

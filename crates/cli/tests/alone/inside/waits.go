@@ -1,4 +1,4 @@
-// Go server with one known limit. Arguments: the limit and the port.
+// Go server with one known limit. The arguments are the limit and the port.
 package main
 
 import (

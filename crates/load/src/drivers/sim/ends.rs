@@ -38,7 +38,7 @@ impl SimOps {
         true
     }
 
-    /// The server ends all connections, as in a restart.
+    /// Ends all connections, as a restart of the server does.
     pub(super) fn restart(&mut self) {
         for conn in 0..self.served.len() {
             let served = &mut self.served[conn];

@@ -1,4 +1,4 @@
-//! Operations of the io_uring driver. A connect is a chain of operations, a small send produces no completion, and a
+//! Operations of the io_uring driver. A connect is a sequence of operations, a small send produces no completion, and a
 //! close cancels operations that are running. The number of an operation (`user_data`) contains its kind, its
 //! connection and the connection's generation.
 
@@ -30,8 +30,8 @@ pub(crate) struct UringOps {
     pub(super) now_ns: u64,
     /// True if a receive has found no free buffer since buffers were last added.
     pub(super) lacks_buffers: bool,
-    // Number of cancelled operations that have not yet ended. During one wait, the kernel ends only as many of them as
-    // the wait requests completions, or twenty. Until then, their sockets stay open and send their SYNs again.
+    // Number of cancelled operations that have not yet ended. In one wait, the kernel ends at most twenty of them,
+    // unless the wait requests more completions. Until they end, their sockets stay open and send their SYNs again.
     pub(super) ending: u32,
     pub(super) completions: u32,
 }
