@@ -1,4 +1,4 @@
-//! Flags of streams of events.
+//! Flags for answers that are streams of events.
 
 use clap::Args;
 use run::{LoadPlan, StreamFormat};

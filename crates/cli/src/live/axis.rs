@@ -40,8 +40,8 @@ impl Axis {
         if share.is_finite() { share.clamp(0.0, 1.0) } else { 0.0 }
     }
 
-    /// Returns the bars of all values as lines of text, from top to bottom. The resolution is an eighth of a character.
-    /// A dashed line over the whole width marks the limit.
+    /// Returns the bars of all values as lines of text, from top to bottom. The resolution is an eighth of a line. A
+    /// dashed line over the whole width marks the limit.
     pub(super) fn bars(self, values: &[f64], height: usize, width: usize, limit: Option<f64>) -> Vec<String> {
         let eighths = |v: f64| if v.is_finite() { (self.height(v) * (height * 8) as f64) as usize } else { 0 };
         let limit = limit.filter(|_| !self.is_empty()).map(|limit| self.row(limit, height));

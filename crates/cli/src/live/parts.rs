@@ -17,7 +17,7 @@ const HOSTS: usize = 5;
 /// Maximum number of busy devices that are named.
 const DEVICES: usize = 3;
 
-/// Formats the label of a part with the width of the label column.
+/// Formats the label of a part, padded to the width of the label column.
 fn label(text: &str) -> Span<'static> {
     Span::from(format!("{text:<LABEL$}"))
 }

@@ -1,4 +1,4 @@
-//! `loadline arena` with live servers: ranks, refusals and failed entries.
+//! Tests of `loadline arena` with live servers: ranks, refusals and failed entries.
 
 use serde_json::Value;
 use testkit::{alone_with_release, num};

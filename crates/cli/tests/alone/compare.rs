@@ -1,4 +1,4 @@
-//! `loadline compare` on live servers and on stored runs.
+//! Tests of `loadline compare` on live servers and on stored runs.
 
 #![allow(clippy::unwrap_used, clippy::panic)]
 

@@ -41,8 +41,8 @@ struct DiskWork {
 const READS_PAST_THE_CACHE: DiskWork =
     DiskWork { piece: 16 << 20, open: "os.O_RDONLY", each: "os.preadv(FILE, [self.memory], at)" };
 
-/// Writes with a flush each, as in a server that must not lose records which it has acknowledged. With six of them per
-/// request, the disk takes most of the time.
+/// Writes that are each flushed to the disk, as in a server that must not lose records which it has acknowledged. With
+/// six writes per request, the disk takes most of the time.
 const FLUSHES_EACH_REQUEST: DiskWork = DiskWork {
     piece: 2 << 20,
     open: "os.O_RDWR",

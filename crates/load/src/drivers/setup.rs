@@ -34,7 +34,7 @@ impl Setup {
         std::iter::once(self.target.clone()).chain(self.further.iter().copied().map(Peer::from)).collect()
     }
 
-    /// Returns the local addresses as addresses to bind to, with port 0.
+    /// Returns the local addresses to which sockets are bound, with port 0.
     pub(crate) fn source_addrs(&self) -> Vec<SocketAddr> {
         self.sources.iter().map(|&ip| SocketAddr::new(ip, 0)).collect()
     }

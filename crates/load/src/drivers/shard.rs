@@ -14,7 +14,8 @@ use crate::partner::Partner;
 use crate::shard::{self, LiveCounts, Orders};
 use crate::start_moment::StartMoment;
 
-/// Type without values. A channel of this type only closes, which shows that a thread has allocated its memory.
+/// Type without values. A channel of this type never carries a value. When the channel closes, a thread has allocated
+/// its memory.
 #[derive(Debug)]
 pub(crate) enum Never {}
 

@@ -65,7 +65,7 @@ fn adding_clients_on_hosts_uses_a_host_per_client_without_the_wire() {
     for trial in trials {
         assert!(num(&trial["completed"]) > 0.0, "{text}");
         assert_eq!(trial["server"]["host"], "server");
-        // The server reports these counts of its own.
+        // The server counts its cache hits itself, and reports the count.
         let served = &trial["server"]["counters"]["record.cache_hits"];
         assert!(num(served) > 0.0, "{served} {:?}", notes(trial));
         assert!(trial["results"]["wire_use"].is_null(), "{}", trial["results"]);
