@@ -51,8 +51,8 @@ fn page(title: &str, tables: &[&str]) -> String {
 /// Maximum length of a row's page that is shown in the third column of its table, bytes.
 const MAX_CELL_BYTES: usize = 180;
 
-/// Returns a table as Markdown. If all rows' pages are short, they become the third column. Otherwise each becomes a
-/// section below the table. The table of counters is shown without pages.
+/// Returns a table as Markdown. If all rows' pages are short, they become the third column. Otherwise, each page
+/// becomes a section below the table. The table of counters is shown without pages.
 pub(crate) fn markdown(table: &Table) -> String {
     let rows = (table.rows)();
     let title = format!("## {}\n\n{}.\n\n", capital(table.name), capital(table.what));

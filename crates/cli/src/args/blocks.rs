@@ -5,7 +5,7 @@ use run::{Blocks, Plan};
 
 use super::units;
 
-/// Flags for clients that open blocks of connections, as the clients of the I/O model table do.
+/// Flags for clients that open blocks of connections, like the clients in the experiment `lab io-models`.
 #[derive(Args, Clone, Debug, Default)]
 pub(crate) struct BlockArgs {
     /// Open all connections once, in blocks of N

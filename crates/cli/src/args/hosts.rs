@@ -5,7 +5,7 @@ use run::{HostPlan, Plan, Role};
 
 /// Value of `--client-hosts` that means all nodes of the Slurm allocation.
 const SLURM: &str = "slurm";
-/// Default engine, which starts processes on other hosts.
+/// Default engine. An engine is the program that starts processes on other hosts.
 const SSH: &str = "ssh";
 
 /// Flags for the server's host and for engines.

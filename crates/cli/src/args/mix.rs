@@ -125,8 +125,8 @@ impl MixArgs {
             (set.data, set.templates) = (Some(data), true);
         }
         // A file that a user wrote by hand may name environment variables. In a recording, such a placeholder is
-        // untrusted text. If it were filled in, the user's secrets could be sent to a server that the author of the
-        // recording chose.
+        // untrusted text. If the placeholder were filled in, the user's secrets could be sent to a server that the
+        // author of the recording chose.
         if by_hand {
             fill_variables(&mut set, &mut plan.load.secrets)?;
         }
@@ -225,8 +225,8 @@ pub(crate) fn fill_variables(set: &mut RequestSet, secrets: &mut run::Secrets) -
     Ok(())
 }
 
-/// Sets the speed at which the recorded times of a log are replayed, or drops these times without a speed. Fails if the
-/// command cannot send requests at recorded times.
+/// Sets the speed at which the recorded times of a log are replayed. Drops these times if no speed is given. Fails if
+/// the command cannot send requests at recorded times.
 pub(crate) fn in_time(plan: &mut Plan, speed: Option<f64>) -> anyhow::Result<()> {
     ensure!(plan.command == "load" || plan.load.stages.is_empty(), "only `loadline load` takes a rate with stages");
     let Some(set) = &mut plan.load.requests else {

@@ -13,7 +13,7 @@ use crate::{Exit, output};
 
 /// Directory with one subdirectory for each named baseline (a run to compare with).
 const BASELINES: &str = "loadline-runs/baselines";
-/// Default time for all windows of two live servers, seconds.
+/// Default total time for measuring two live servers, seconds.
 const BUDGET_S: f64 = 60.0;
 /// Default number of connections of the closed loop for two live servers.
 const CONNECTIONS: u32 = 16;
@@ -137,7 +137,7 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<Exit> {
     Ok(status(&comparison, interrupted, args.undecided))
 }
 
-/// Whether the two servers are measured at the same time (a duet), or in alternating windows.
+/// Choice between measuring the two servers at the same time (a duet) and measuring them by turns in short windows.
 #[derive(Clone, Copy, clap::ValueEnum)]
 enum Duet {
     Auto,

@@ -122,8 +122,8 @@ fn plan(args: &Args) -> anyhow::Result<Plan> {
     Ok(plan)
 }
 
-/// Limits the rate at which the connections of a closed loop open. The warm-up becomes longer by the time for opening
-/// them, because the request rate cannot be steady before.
+/// Limits the rate at which the connections of a closed loop open. The warm-up becomes longer by the time that opening
+/// the connections takes, because the request rate cannot be steady before all of them are open.
 fn one_after_the_other(plan: &mut Plan, connect_rate: Option<f64>) {
     let (Some(rate), Intensity::Closed { connections, .. }) = (connect_rate, &plan.load.intensity) else { return };
     let opening_s = f64::from(*connections) / rate.max(1e-3);
@@ -183,7 +183,8 @@ fn set_intensity(args: &Args, plan: &mut Plan) -> anyhow::Result<()> {
             let max_connections = args.max_connections.unwrap_or(POOL);
             *intensity = Intensity::Open { rate: rate.mean, arrival: arrival(), max_connections, pipeline: 1 };
             if !rate.stages.is_empty() {
-                // The first stage begins with the load. A warm-up would leave out its beginning, so there is none.
+                // The first stage begins with the load. During a warm-up, the beginning of this stage would not be
+                // measured, so the load has no warm-up.
                 let (stages, length_s) = rate.over(args.duration);
                 (plan.load.stages, plan.load.duration_s, plan.load.warmup_s) = (stages, length_s, 0.0);
             }

@@ -12,10 +12,10 @@ use crate::{Exit, output};
 
 /// Parent folder of results without `--out`.
 const SIZES: &str = "loadline-size";
-/// Default time per setting, seconds.
+/// Default measuring time for each setting (combination of resources), seconds.
 const STEP_S: f64 = 20.0;
 const MIN_STEP_S: f64 = 4.0;
-/// The flag for the numbers of replicas.
+/// Flag with the numbers of replicas to measure.
 const REPLICAS: &str = "--replicas";
 /// Advice for a user whose command does not use `$REPLICAS`.
 const REPLICAS_HINT: &str = "servers that share a port (SO_REUSEPORT) start with \

@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 /// Handle of the thread (see the module documentation). The thread ends when the handle is dropped.
 #[derive(Debug)]
 pub(super) struct Every<T> {
-    /// Sender whose drop tells the thread to end. `None` once the thread has been told.
+    /// Sender whose drop tells the thread to end. `None` once the thread has been told to end.
     end: Option<Sender<()>>,
     thread: Option<JoinHandle<T>>,
 }

@@ -17,7 +17,7 @@ use crate::live::{Shared, SideNow, Totals};
 /// Time between two lines.
 const INTERVAL: Duration = Duration::from_secs(1);
 
-/// Thread that writes one line per second, until this handle is dropped.
+/// Handle of the thread that writes one line per second. The thread ends when the handle is dropped.
 #[derive(Debug)]
 pub(crate) struct JsonLines {
     _thread: Every<()>,

@@ -18,7 +18,7 @@ const PATH: &str = "/v1/metrics";
 /// Environment variable with headers for the receiver, `NAME=VALUE,NAME=VALUE`. The SDKs of OpenTelemetry use it, too.
 const HEADERS: &str = "OTEL_EXPORTER_OTLP_HEADERS";
 
-/// Thread that pushes the figures, until this handle is dropped.
+/// Handle of the thread that pushes the figures. The thread ends when the handle is dropped.
 #[derive(Debug)]
 pub(crate) struct Otlp(Every<Option<String>>);
 
@@ -48,7 +48,7 @@ struct Push {
     /// Counts since the start of the run.
     totals: Totals,
     start_ns: u64,
-    /// Reason why a push failed first, and true if the most recent push failed. `None` if no push has failed.
+    /// Reason for the first failed push, and true if the most recent push failed, too. `None` if no push has failed.
     failed: Option<(String, bool)>,
 }
 

@@ -172,7 +172,7 @@ fn time_axis(model: &Model, width: u16) -> Option<Line<'static>> {
     Some(Line::from(format!("{:<LABEL$}0 s{:before$}{middle}{:after$}{end}", "time", "", "")).dim())
 }
 
-/// The figure that a chart shows, as a function of a moment, and how it is drawn.
+/// Description of a chart: the figure that it shows, and the way in which this figure is drawn.
 #[derive(Clone, Copy)]
 struct Of {
     value: fn(&Moment) -> f64,

@@ -33,7 +33,7 @@ pub(crate) struct Model {
     /// Number of trials that have ended.
     pub(crate) trials: usize,
     pub(crate) history: History,
-    /// The newest complete moment; `None` before the first one of a step.
+    /// The newest complete moment (short period with its figures). `None` before the first complete moment of a step.
     pub(crate) moment: Option<Moment>,
     /// Newest state of the current trial.
     pub(crate) now: LiveProgress,

@@ -38,7 +38,7 @@ fn capacity_is_the_quota_over_the_burnt_time() {
     for (step, quota) in steps.iter().zip([0.25, 0.5]) {
         assert_eq!(step["setting"]["quota"], quota);
         let (capacity, cpu_us) = (&step["capacity"], num(&step["cpu_us_per_request"]));
-        // A request costs the CPU time above, plus that of its system calls.
+        // A request costs [`BURNS_US`], plus the CPU time of its system calls.
         assert!((BURNS_US..1.15 * BURNS_US).contains(&cpu_us), "{step:#}");
         let truth = quota * 1e6 / cpu_us;
         let [rate, low, high] = ["rate", "low", "high"].map(|name| num(&capacity[name]));

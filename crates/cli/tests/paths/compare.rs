@@ -30,7 +30,8 @@ fn compare_starts_compares_and_ends_servers() {
     let pairs = found["turns"]["new_first"].as_array().unwrap();
     let new_first = pairs.iter().filter(|first| **first == true).count();
     assert!(!pairs.is_empty() && (2 * new_first).abs_diff(pairs.len()) <= 1, "{}", found["turns"]);
-    // The comparison stays within its budget. If this time was too short for seven pairs of windows, a note says so.
+    // The comparison stays within its budget. If the budget is too short for seven pairs of windows (one window per
+    // server), a note says so.
     let said = found["notes"].to_string();
     assert_eq!(pairs.len() < 7, said.contains("pairs of windows"), "{} pairs: {said}", pairs.len());
     assert_eq!(found["turns"]["seed"], 7);

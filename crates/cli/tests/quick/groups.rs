@@ -12,8 +12,8 @@ use std::time::{Duration, Instant};
 use testkit::{Running, binary, free_port, has};
 
 /// Model, option, connections per group, and number of descriptors that are left for the next group, not counting the
-/// connection's own. In the three cases, they suffice for nothing, for the group's waker, and for its waker and its
-/// ring but not for all events.
+/// connection's own. In the first case, these descriptors suffice for nothing. In the second case, they suffice for the
+/// group's waker. In the third case, they suffice for its waker and its ring, but not for all events.
 const CASES: [(&str, &str, usize, u64); 3] =
     [("event-groups", "fair=0", 63, 0), ("uring-groups", "literal=0", 62, 1), ("uring-groups", "literal=1", 62, 10)];
 const PATIENCE: Duration = Duration::from_secs(20);
@@ -38,8 +38,8 @@ fn connected(server: &Running) -> TcpStream {
     TcpStream::connect(server.addr).unwrap()
 }
 
-/// Returns the number of groups that a server has. There are two instead of one if the connection that tested the
-/// server's start still used its slot.
+/// Returns the number of groups that a server has. There are two groups instead of one if the connection that tested
+/// the server's start still occupied a place in the first group.
 fn groups(pid: u32) -> usize {
     let tasks = std::fs::read_dir(format!("/proc/{pid}/task")).unwrap();
     let names = tasks.filter_map(|task| std::fs::read_to_string(task.ok()?.path().join("comm")).ok());

@@ -19,7 +19,8 @@ const KILLS: usize = 100;
 const KILLED_EXPERIMENTS: usize = 20;
 /// Longest time from Ctrl-C until loadline has ended its experiment and exited.
 const MAX_END_TIME: Duration = Duration::from_secs(2);
-/// Number of times that this time is measured. The shortest one counts, because other programs may delay loadline.
+/// Number of times that the time from Ctrl-C to the exit is measured. The shortest of these times counts, because other
+/// programs may delay loadline.
 const END_ATTEMPTS: usize = 3;
 /// Number of times that a lever which slows a link is killed.
 const LINK_KILLS: usize = 12;

@@ -27,8 +27,9 @@ fn lives(pid: u32) -> bool {
     stat.rsplit(')').next().and_then(|rest| rest.split_whitespace().next()).is_some_and(|state| state != "Z")
 }
 
-/// Calls `look` again and again until it returns a value, for up to 45 s. The longest budget in these tests is 44 s,
-/// and levers that need turns come first.
+/// Calls `look` again and again until it returns a value, for up to 45 s. The longest budget in these tests is 44 s.
+/// Levers that need turns (alternating loads without and with the lever) come first, and they may take most of this
+/// time.
 fn within_its_budget<T>(mut look: impl FnMut() -> Option<T>) -> T {
     let seen = (0..4_500).find_map(|_| {
         std::thread::sleep(Duration::from_millis(10));

@@ -131,8 +131,8 @@ fn plus_and_minus_change_the_rate_of_an_open_loop_and_the_run_records_it() {
     let trial = &run["trials"][0];
     let rates: Vec<f64> = trial["by_hand"].as_array().unwrap().iter().map(|given| num(&given["rate"])).collect();
     assert!(rates[0] == 200.0 && (rates.last().unwrap() - 292.82).abs() < 1e-6, "{rates:?}");
-    // The rate offered in the window lies between the lowest and the highest rate that the user set. The rate that is
-    // recorded as requested is the same.
+    // The rate offered in the window lies between the lowest and the highest rate that the user set. The recorded
+    // planned rate is equal to this offered rate.
     let offered = num(&trial["offered_rate"]);
     assert!((199.9..293.0).contains(&offered) && trial["intensity"]["rate"] == trial["offered_rate"], "{offered}");
     assert!(trial["label"].as_str().unwrap().contains("by hand"), "{}", trial["label"]);

@@ -158,8 +158,8 @@ fn session(name: &str, page: &str) -> Vec<String> {
     all
 }
 
-/// Returns a script with its texts replaced for the test. If it makes a prediction, its budgets stay, because a
-/// prediction needs the whole search before it.
+/// Returns a script with its texts replaced for the test. If the script makes a prediction, its budgets are not
+/// shortened, because the prediction needs a complete search.
 fn shorter(script: &str) -> String {
     let predicts = script.contains("loadline what-if");
     let replacements = SHORTER.iter().filter(|(page, _)| !predicts || !page.starts_with("--budget"));

@@ -29,7 +29,7 @@ fn signs(run: &Value) -> Vec<(String, String)> {
 }
 
 /// The times of the events are known. p50 and p99 of the measured times may differ from them by 1 ms. Other programs
-/// may delay a load, so one of four loads suffices.
+/// may delay a load, so it suffices if the times of one of four loads are right.
 #[test]
 fn planted_schedules_are_measured_within_a_millisecond() {
     let _alone = alone();

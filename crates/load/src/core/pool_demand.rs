@@ -1,7 +1,7 @@
 //! Estimates the number of connections that the pool of an open loop needs: the recent arrival rate times the recent
-//! response time (Little's law). If the server pauses, many requests wait. A new connection for each of them would be a
-//! storm of connects that the generator itself causes. After the pause, the existing connections can carry all waiting
-//! requests.
+//! response time (Little's law). Both are observed in short windows, one after the other. If the server pauses, many
+//! requests wait. A new connection for each of them would be a storm of connects that the generator itself causes.
+//! After the pause, the existing connections can carry all waiting requests.
 
 /// Number of connections that a pool may always have, because response times are unknown at first.
 pub(super) const MIN_ALLOWED: u64 = 128;
@@ -26,7 +26,7 @@ pub(super) struct PoolDemand {
     answers: u64,
     took_ns: u64,
     allowed: u64,
-    /// Largest number of connections beyond the need that a window has had so far.
+    /// Largest number of connections beyond the need in any window so far.
     largest_unneeded: u64,
 }
 

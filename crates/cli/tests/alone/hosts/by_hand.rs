@@ -16,7 +16,8 @@ const SLEEP_MS: f64 = 15.0;
 /// Flags of the search in both cases.
 const FIND: [&str; 8] = ["--budget", "9s", "--prove", "off", "--connections", "8", "--at-rest", "100ms"];
 
-/// The search reaches the hosts by ssh, and then through a Slurm allocation.
+/// The search by hand is compared with two others: in one, loadline reaches the hosts by ssh, and in the other, through
+/// a Slurm allocation.
 #[test]
 fn find_on_other_hosts_agrees_with_find_by_hand_in_the_same_namespaces() {
     let test = "find_on_other_hosts_agrees";

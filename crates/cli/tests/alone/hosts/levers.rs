@@ -11,8 +11,9 @@ use testkit::{
     ChildProcess, ControlGroup, SshHosts, binary, eventually, eventually_within, kill, num, program, signal,
 };
 
-/// Budget of the experiment. It suffices for the slots of five levers. Each lever that needs turns gets only 5 s, in
-/// which no pair of turns can be measured, so such levers are skipped.
+/// Budget of the experiment. It suffices for the five levers that can be switched in slots (short periods). Other
+/// levers need turns: longer loads that alternate without and with the lever. For such a lever, only 5 s remain, too
+/// little for its turns, so it is skipped.
 const BUDGET: &str = "50s";
 /// Longest time until the first lever makes a change.
 const PULLED_WITHIN: Duration = Duration::from_secs(60);
