@@ -10,7 +10,7 @@ use run::Trial;
 /// Range of response times, microseconds, that suggest a wait for the delayed-acknowledgement timer.
 pub(crate) const TIMER_US: std::ops::RangeInclusive<f64> = ACK_TIMER_LOW_US..=ACK_TIMER_HIGH_US;
 
-/// Returns the side that delays more acknowledgements, and its delayed acknowledgements per request. The kernel counts
+/// Returns the side with more delayed acknowledgements per request, and their number per request. The kernel counts
 /// delayed acknowledgements per network namespace, not per process.
 pub(crate) fn delayed_acks(light: &Trial) -> Option<(View<'_>, f64)> {
     let counts = sides_of(light).into_iter().filter_map(|v| v.per_request("tcp.delayed_acks").map(|n| (v, n)));
@@ -18,7 +18,7 @@ pub(crate) fn delayed_acks(light: &Trial) -> Option<(View<'_>, f64)> {
 }
 
 /// Returns the round trip to the server, microseconds, if it makes up most of the response time at this load. A round
-/// trip of about 40 ms can look like the timer if other programs of the host delay acknowledgements.
+/// trip of about 40 ms can be mistaken for the timer if other programs of the host delay acknowledgements.
 pub(crate) fn distance_us(light: &Trial) -> Option<f64> {
     let least = sides_of(light).into_iter().filter_map(|v| v.value("connection.min_rtt"));
     let trip = least.chain(Some(light.connect_us.p50)).filter(|us| *us > 0.0).reduce(f64::min)?;

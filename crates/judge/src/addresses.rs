@@ -11,7 +11,8 @@ pub(crate) fn difference(trial: &Trial, errors: f64) -> Option<String> {
     failing(trial, errors).or_else(|| slower(trial))
 }
 
-/// Names the address with the largest share of failed requests, if another one holds the objective's share.
+/// Names the address with the largest share of failed requests if this share exceeds the objective's, and another
+/// address stays within it.
 fn failing(trial: &Trial, errors: f64) -> Option<String> {
     let [(worst, most), (best, least)] = extremes(trial, failed_share)?;
     (most > errors && least <= errors).then(|| {
@@ -31,8 +32,8 @@ fn slower(trial: &Trial) -> Option<String> {
     })
 }
 
-/// Returns the addresses with the highest and with the lowest value of a figure, and these values. Addresses with few
-/// requests do not count.
+/// Returns the addresses with the highest and with the lowest value of `figure`, and both values. Leaves out addresses
+/// with few requests.
 fn extremes(trial: &Trial, figure: fn(&AddressPart) -> Option<f64>) -> Option<[(&str, f64); 2]> {
     let enough = trial.addresses.iter().filter(|part| requests(part) >= FEWEST_REQUESTS);
     let known = enough.filter_map(|part| Some((part.requests.name.as_str(), figure(part)?)));

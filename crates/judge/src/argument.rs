@@ -1,5 +1,5 @@
-//! The argument for the verdict in steps, in the order that R. Blake uses (sources 0 and 3): from one client to many,
-//! from demands to the queue. Each step is a sentence with its figures. The last step is the verdict.
+//! The argument for the verdict in steps, in the order of R. Blake (*Optimizing Windows NT*, 1993): from one client to
+//! many, from demands to the queue. Each step is a sentence with its figures. The last step is the verdict.
 
 use run::Findings;
 

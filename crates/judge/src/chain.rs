@@ -15,18 +15,18 @@ use crate::view::{Task, View, busy, program};
 pub(crate) struct Part {
     /// Name of the program; `generator` for loadline's own processes.
     pub(crate) name: String,
-    /// CPU time, in CPUs.
+    /// CPU time per second, in CPUs.
     pub(crate) cpus: f64,
 }
 
-/// CPU use of the set of CPUs that a server shares with other programs.
+/// CPU use of all programs on the set of CPUs that a server shares with them.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Chain {
     /// Programs, largest CPU use first. All unknown programs share one entry.
     pub(crate) parts: Vec<Part>,
     /// Number of CPUs in the set.
     pub(crate) cpus: f64,
-    /// Busy time of these CPUs with work of any kind, in CPUs.
+    /// Busy time of these CPUs per second, whatever program used it, in CPUs.
     pub(crate) busy: f64,
 }
 
@@ -36,7 +36,7 @@ const GENERATOR: &str = "generator";
 const OTHERS: &str = "other programs";
 
 impl Chain {
-    /// Adds up the CPU use of all programs on the machine of one side of a trial.
+    /// Adds up the CPU use of all programs on the machine of `side`.
     pub(crate) fn of(trial: &Trial, side: &View<'_>) -> Option<Self> {
         let mut own: Vec<(String, Task)> = Vec::new();
         for view in sides_of(trial).iter().filter(|v| std::ptr::eq(v.side, side.side) || v.side.same_cpus(side.side)) {
@@ -62,12 +62,12 @@ impl Chain {
         self.busy / self.cpus
     }
 
-    /// Returns the CPU time of the generator, in CPUs.
+    /// Returns the CPU use of the generator, in CPUs.
     pub(crate) fn generator(&self) -> f64 {
         self.sum(|part| part.name == GENERATOR)
     }
 
-    /// Returns the CPU time of the server and its upstreams, in CPUs.
+    /// Returns the CPU use of the server and its upstreams, in CPUs.
     pub(crate) fn serving(&self) -> f64 {
         self.sum(|part| part.name != GENERATOR && part.name != OTHERS)
     }
@@ -76,27 +76,27 @@ impl Chain {
         self.parts.iter().filter(|part| of(part)).map(|part| part.cpus).sum()
     }
 
-    /// Returns true if the CPUs are full and the named programs use at least half of the busy time.
+    /// Returns true if the CPUs are full, and the generator, the server and its upstreams use at least half of them.
     pub(crate) fn is_full(&self) -> bool {
         let known = self.generator() + self.serving();
         self.share() >= FULL && known >= HALF_BUSY * self.cpus
     }
 
-    /// Returns the CPU time of the program with this name, in CPUs.
+    /// Returns the CPU use of the program with this name, in CPUs.
     #[cfg(test)]
     fn part(&self, name: &str) -> f64 {
         self.sum(|part| part.name == name)
     }
 
-    /// Returns the parts in words: `caddy 1.28, generator 0.350, nginx 0.310`.
+    /// Returns the larger parts in words: `caddy 1.28, generator 0.350, nginx 0.310`.
     pub(crate) fn text(&self) -> String {
         let seen = self.parts.iter().filter(|p| p.cpus >= WORKS * self.cpus / 10.0);
         seen.map(|p| format!("{} {}", p.name, figure(p.cpus))).collect::<Vec<_>>().join(", ")
     }
 }
 
-/// Returns a bit mask of the CPUs that a side's busy processes may use. The CPUs of other busy processes are added if
-/// they overlap this set. Returns `None` if a process's CPUs are unknown.
+/// Returns a bit mask of the CPUs that the busy processes of `side` may use. If a busy process in `all` may use one of
+/// these CPUs, all CPUs of this process are added. Returns `None` if the CPUs of a busy process are unknown.
 fn connected<'a>(side: &[Task], all: impl Iterator<Item = &'a Task>) -> Option<u64> {
     let masks = |tasks: &[Task]| tasks.iter().map(|task| task.mask).collect::<Option<Vec<u64>>>();
     let mut set = masks(&busy(side))?.into_iter().fold(0, |a, b| a | b);
@@ -107,7 +107,7 @@ fn connected<'a>(side: &[Task], all: impl Iterator<Item = &'a Task>) -> Option<u
     (set != 0).then_some(set)
 }
 
-/// Adds up the CPU time of the processes of each name, and appends the rest of the busy time as other programs.
+/// Adds up the CPU use of processes with equal names. Appends the rest of the busy time as "other programs".
 fn parts(own: Vec<(String, Task)>, busy: f64) -> Vec<Part> {
     let mut by_name: BTreeMap<String, f64> = BTreeMap::new();
     own.into_iter().for_each(|(name, task)| *by_name.entry(name).or_default() += task.busy);

@@ -1,5 +1,5 @@
-//! Choice of the verdict among the results of the rules. Tiers, probabilities, and the other bottlenecks that each rule
-//! explains decide the choice.
+//! Choice of the verdict among the results of the rules. Three things decide: the tier of each rule, the probability of
+//! its result, and the other bottlenecks whose signs it explains.
 
 use crate::rules::{Rule, Tier, Verdict};
 use crate::signals::odds;
@@ -13,14 +13,15 @@ pub(crate) type Answer = (&'static Rule, Verdict);
 pub(crate) struct Choice<'a> {
     pub(crate) rule: &'static Rule,
     pub(crate) verdict: &'a Verdict,
-    /// Probability of the winner. Several causes of one tier share the probability if none of them explains the others.
-    /// A rule of the last tier is at most as probable as the absence of every specific cause.
+    /// Probability of the winner. Several causes in one tier share the probability if none of them explains the others.
+    /// A winner of the last tier is right only if no specific cause is, so the chances of unlikely causes lower its
+    /// probability.
     pub(crate) chance: f64,
 }
 
-/// Chooses the winner among the results that name a bottleneck (`Verdict::Binds`). Only the highest tier with such a
-/// result counts. Within the tier, a rule beats the rules that it explains. Among the rest, the most probable result
-/// wins. Of equally probable results, the first one wins.
+/// Chooses the winner among the results that name a bottleneck (`Verdict::Binds`). Leaves out the rules in `excluded`.
+/// Only the highest tier with a result that can win counts. Within this tier, a rule beats the rules that it explains.
+/// Among the remaining rules, the most probable result wins; of equally probable results, the first.
 pub(crate) fn choose<'a>(answers: &'a [Answer], excluded: &[&str]) -> Option<Choice<'a>> {
     let bound: Vec<Bound<'_>> =
         answers.iter().filter(|(rule, _)| !excluded.contains(&rule.id)).filter_map(of).collect();
@@ -56,13 +57,13 @@ impl Bound<'_> {
         if self.chance >= LIKELY { self.rule.tier } else { Tier::LeftOver }
     }
 
-    /// Returns true if the result may be the verdict. A specific cause needs at least the probability of a guess.
+    /// Returns true if the result may become the verdict. A specific cause needs at least the probability [`GUESS`].
     fn can_win(&self) -> bool {
         self.rule.tier == Tier::LeftOver || self.chance >= GUESS
     }
 
     /// Returns true if this unlikely cause lowers the probability of `winner`. A winner of the last tier is right only
-    /// if no specific cause is.
+    /// if no specific cause is right.
     fn is_guess_beside(&self, winner: &Self) -> bool {
         winner.rule.tier == Tier::LeftOver && self.rule.tier != Tier::LeftOver && self.chance < LIKELY
     }
@@ -73,7 +74,7 @@ impl Bound<'_> {
     }
 }
 
-/// Returns the probability of a cause next to rivals that it does not explain. The causes share the probability in
+/// Returns the probability of a cause that has rivals which it does not explain. The causes share the probability in
 /// proportion to their odds.
 fn shared(chance: f64, rivals: impl Iterator<Item = f64>) -> f64 {
     let own = odds(chance);

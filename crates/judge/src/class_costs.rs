@@ -1,5 +1,5 @@
-//! CPU cost of a request of each class, estimated by regression over short windows. In each window one class has a
-//! larger share than in the mix.
+//! CPU cost per request of each class, estimated by regression over short windows. In all windows except those of the
+//! plain mix, one class has a larger share than in the mix.
 //!
 //! A window's CPU time per completed request is the sum of the classes' costs, weighted by their shares. Effects of
 //! batches, caches and queues appear as scatter, which widens the intervals.
@@ -11,11 +11,12 @@ use crate::thresholds::FEWEST_REQUESTS;
 use crate::view::View;
 use stats::fit::{Coefficient, proportional};
 
-/// A window: the share of each column (a class, or all other classes together), the server's CPU time per completed
-/// request in microseconds, and the number of requests.
+/// A window. It consists of the shares of all columns, the server's CPU time per completed request in microseconds, and
+/// the number of requests. A column is a class, or all other classes together.
 type Window = (Vec<f64>, f64, f64);
 
-/// Adds the costs to the classes whose share was raised in some window, and returns the basis of the estimate.
+/// Sets the CPU costs of the classes whose share was raised in some window. Returns the method and summary of the
+/// estimate.
 pub(crate) fn tell(run: &Run, classes: &mut [ClassFinding]) -> Option<ClassCosts> {
     let sound = |t: &&Trial| t.kind == TrialKind::Classes && t.broken().is_none();
     let trials: Vec<&Trial> = run.trials.iter().filter(sound).collect();
@@ -36,7 +37,8 @@ pub(crate) fn tell(run: &Run, classes: &mut [ClassFinding]) -> Option<ClassCosts
     Some(ClassCosts { windows: windows.len(), dearest: dearest.map(|at| places[at]), sure, how })
 }
 
-/// Returns the shares of the named classes in a trial, with all others last, and the server's CPU time per request.
+/// Returns the shares of the named classes in a trial, followed by the share of all other classes, and the server's CPU
+/// time per request.
 fn window(trial: &Trial, names: &[&str]) -> Option<Window> {
     let completed = trial.measured.tally.completed;
     let cpu_us = cpu_us(trial).filter(|_| completed >= FEWEST_REQUESTS)?;
@@ -49,13 +51,14 @@ fn window(trial: &Trial, names: &[&str]) -> Option<Window> {
 
 /// Returns the CPU time of the server's processes per completed request, microseconds. Divides the growth of the
 /// counters between the first and the last sample by the number of requests, not by the length of the window. On a busy
-/// machine, taking a sample can last a tenth of such a short window.
+/// machine, taking one sample can last for a tenth of such a short window.
 fn cpu_us(trial: &Trial) -> Option<f64> {
     let server = View::new("server", trial, trial.server.as_ref()?);
     ratio(server.value("process.cpu")?, trial.measured.tally.completed as f64)
 }
 
-/// Returns the cost of each column. The last column, for all other classes, has a cost only if they had requests.
+/// Returns the cost per request of each column. The last column, for all other classes, gets a cost only if these
+/// classes had requests.
 fn regress(windows: &[Window]) -> Option<Vec<Coefficient>> {
     let others = windows.iter().any(|(shares, ..)| shares.last().is_some_and(|rest| *rest > 1e-9));
     let columns = windows.first()?.0.len() - usize::from(!others);
@@ -65,7 +68,7 @@ fn regress(windows: &[Window]) -> Option<Vec<Coefficient>> {
     proportional(&y, &rows, &sizes).filter(|told| told.len() > 1)
 }
 
-/// Returns the CPU time that each column contributes to an average request of the mix.
+/// Returns the CPU time that each column contributes to an average request of the plain mix.
 fn parts(told: &[Coefficient], mix: &[f64]) -> Vec<Coefficient> {
     let others = (1.0 - mix.iter().sum::<f64>()).max(0.0);
     let shares = mix.iter().copied().chain([others]);
@@ -75,7 +78,8 @@ fn parts(told: &[Coefficient], mix: &[f64]) -> Vec<Coefficient> {
         .collect()
 }
 
-/// Returns the class with the largest contribution, and true if it is surely the largest.
+/// Returns the class with the largest contribution, and true if even the lower end of its interval exceeds all other
+/// intervals.
 fn dearest(parts: &[Coefficient]) -> (Option<usize>, bool) {
     let Some((at, most)) = parts.iter().enumerate().max_by(|a, b| a.1.value.total_cmp(&b.1.value)) else {
         return (None, false);
@@ -113,14 +117,14 @@ mod tests {
         (-2.0 * (1.0 - random.f64()).ln()).sqrt() * (std::f64::consts::TAU * random.f64()).cos()
     }
 
-    /// A simulated server: the cost of a request of each class (microseconds), the share of each class, and two kinds
-    /// of scatter. `noise` differs from window to window; `drift` moves all windows slowly.
+    /// A simulated server: the CPU cost of a request of each class (microseconds), the share of each class, and two
+    /// kinds of scatter. `noise` changes from window to window, and `drift` slowly changes the cost in all windows.
     struct Server {
         costs: Vec<f64>,
         mix: Vec<f64>,
         noise: f64,
         drift: f64,
-        /// Share of the windows whose CPU time is far off because the machine paused at an edge of the window.
+        /// Share of windows whose CPU time is far off, because the machine paused at the start or end of the window.
         off: f64,
     }
 
@@ -191,8 +195,8 @@ mod tests {
         }
     }
 
-    /// Makes a run with one window per entry. Each entry holds the class with the raised share, and the share of the
-    /// class `search`; the rest is `page`.
+    /// Makes a run with one window per entry of `shares`. An entry contains the class whose share is raised, if any,
+    /// and the share of the class `search`. All other requests are of the class `page`.
     fn run(shares: &[(Option<&'static str>, f64)]) -> Run {
         let mut all = Run::default();
         for (at, (raised, search)) in shares.iter().enumerate() {

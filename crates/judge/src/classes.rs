@@ -1,5 +1,5 @@
-//! Classes of a request mix, each judged as if it were the only one: its results, and the class that breaks the
-//! objective at the lowest load.
+//! Results of each class of a request mix. Each class is judged as if it were the only one. Also finds the class that
+//! misses the objective at the lowest load.
 
 use run::{
     Breach, ClassFinding, ClassPart, ErrorKind, Hist, Intensity, Measured, Picks, Rates, SummaryFigure, Tally, Trial,
@@ -31,8 +31,8 @@ pub(crate) fn classes(facts: &Facts<'_>, picks: &Picks) -> Vec<ClassFinding> {
     all
 }
 
-/// Returns the class that fails at the lowest load. If several fail at that load, returns the one furthest beyond its
-/// limit.
+/// Returns the class that misses the objective at the lowest load. If several do so at this load, returns the class
+/// whose value exceeds its limit by the largest factor.
 fn first_to_fail(trials: &[Trial], all: &[ClassFinding]) -> Option<usize> {
     let order = |class: &ClassFinding| {
         let rates = &trials.get(class.failing?)?.rates;
@@ -68,14 +68,15 @@ fn figures(trial: &Trial, class: &ClassPart) -> ClassFinding {
     }
 }
 
-/// Returns the lowest load from which on every trial broke the objective of a class, and the breach at this load.
+/// Returns the lowest load from which upward every trial missed the objective of a class, and the limit that the class
+/// broke at this load.
 fn failing<'a>(facts: &Facts<'a>, at: usize) -> Option<(&'a Trial, Breach)> {
     let fixed: Vec<&Trial> = facts.run.trials.iter().collect();
     let by_load = [&facts.search, &facts.sweep, &fixed].into_iter().find(|trials| !trials.is_empty())?;
     let mut lowest = None;
     for trial in by_load.iter().rev() {
         let class = trial.classes.get(at)?;
-        // A class with few requests in a trial is ignored in that trial.
+        // Too few requests of a class in a trial show nothing, so this trial is skipped.
         if class.measured.begun < FEWEST_REQUESTS {
             continue;
         }
@@ -103,8 +104,8 @@ fn alone(trial: &Trial, class: &ClassPart) -> Trial {
     class.unanswered.under_way.iter().for_each(|(ns, n)| under_way.record_many_ns(*ns, *n));
     let rate = finite(class.completed_rate(trial.measured.length_s)).unwrap_or_default();
     Trial {
-        // The offered rate of a class is unknown. A backlog of this request class shows as long response times, not as
-        // a completed rate below the offered rate.
+        // The offered rate of a class is unknown, so its completed rate stands for it. A backlog of this class
+        // therefore shows as long response times, not as a completed rate below the offered one.
         intensity: Intensity::default(),
         rates: Rates { completed_rate: rate, offered_rate: rate, sent_rate: rate, ..Rates::default() },
         measured: Measured { length_s: trial.measured.length_s, tally, ..Measured::default() },
@@ -172,7 +173,7 @@ mod tests {
         assert_eq!((found[0].first_to_fail, found[1].first_to_fail), (true, false));
     }
 
-    /// Some requests of one class have waited since the middle of the window.
+    /// Some requests of one class are still unanswered since the middle of the window.
     #[test]
     fn a_class_that_stalls_at_the_end_of_the_window_breaks_the_objective() {
         let mut run = Run::default();
@@ -187,7 +188,7 @@ mod tests {
         assert!(found[0].p50_us.is_some_and(|us| us < 101.0) && found[1].at_least.is_empty());
     }
 
-    /// Both classes break the objective at 200/s: the second by a factor of twenty, the first by a factor of two.
+    /// Both classes miss the objective at 200/s: the second by a factor of twenty, the first by a factor of two.
     #[test]
     fn of_classes_that_fail_at_one_load_the_one_furthest_beyond_its_limit_is_first() {
         let mut run = Run::default();

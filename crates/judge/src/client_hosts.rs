@@ -1,5 +1,6 @@
-//! Runs with generators on several hosts. Counters of different hosts are never combined. The busiest host is the
-//! client of the trial, and the others are listed. The costs of each host are divided by its own completed requests.
+//! Runs with generators on several hosts. Counters of different hosts are never combined. The busiest host becomes the
+//! client of the trial (`Trial::client`), and the others stay in `Trial::client_hosts`. The costs of each host are
+//! divided by its own completed requests.
 
 use run::{HostFinding, HostLoad, Picks, Run, Side, Trial};
 
@@ -31,16 +32,16 @@ pub(crate) fn busiest_first_in(trial: &mut Trial) {
     trial.client_hosts.sort_by(|a, b| a.host.cmp(&b.host));
 }
 
-/// Returns how close a host is to its limit: the share of the time for which its busiest thread ran or waited for a
-/// CPU. Returns a value above 1 if the host was throttled.
+/// Returns how close a host is to its limit: the share of the time in which its busiest thread ran or waited for a CPU.
+/// Returns a value above 1 if the host was throttled.
 fn pressure(view: &View<'_>) -> f64 {
     let wants = view.workers().iter().map(crate::view::Task::wants).fold(0.0, f64::max);
     let held = throttled(view).map_or(0.0, |t| t.share);
     finite(if held >= THROTTLED { 1.0 + held } else { wants }).unwrap_or(0.0)
 }
 
-/// Returns two parts of a sentence about the busiest of several hosts: its name, as in `on b, `, and the state of the
-/// other hosts.
+/// Returns two parts of a sentence about the busiest of several hosts: its name, as in `on b, `, and how busy the other
+/// hosts are.
 pub(crate) fn among(facts: &Facts<'_>) -> Option<(String, String)> {
     let trial = facts.decisive.filter(|trial| !trial.client_hosts.is_empty())?;
     let one =
@@ -52,7 +53,7 @@ pub(crate) fn among(facts: &Facts<'_>) -> Option<(String, String)> {
     ))
 }
 
-/// Returns a sentence if the hosts' completed requests do not match their shares of the load.
+/// Returns a sentence if the hosts' completed requests are far from proportional to their shares of the load.
 pub(crate) fn uneven(facts: &Facts<'_>) -> Option<String> {
     let trial = facts.decisive.filter(|trial| trial.host_loads.len() > 1)?;
     let worth = |load: &HostLoad| ratio(load.completed as f64, load.share);
@@ -72,7 +73,8 @@ fn completed_rate(trial: &Trial, load: &HostLoad) -> Option<f64> {
     ratio(load.completed as f64, positive(trial.measured.length_s)?)
 }
 
-/// Returns the results of each host in the picked trial.
+/// Returns the results of each generator host in the trial that represents runs with several hosts
+/// (`Picks::several_hosts`).
 pub(crate) fn findings(run: &Run, picks: &Picks) -> Vec<HostFinding> {
     let Some(trial) = picks.several_hosts.and_then(|at| run.trials.get(at)) else { return Vec::new() };
     trial.host_loads.iter().map(|load| finding(trial, load)).collect()
@@ -86,7 +88,7 @@ fn finding(trial: &Trial, load: &HostLoad) -> HostFinding {
         completed_rate: completed_rate(trial, load),
         cpus_busy: view.and_then(|v| v.side.recording.cpu_times("total", v.window)?.busy()),
         segments_again: view.and_then(|v| ratio(v.value("tcp.retrans_segs")?, v.value("tcp.out_segs")?)),
-        // [`busiest_first`] has already put the busiest host first.
+        // [`busiest_first`] has already made the busiest host the client.
         busiest: !trial.client_hosts.is_empty() && trial.client.host == load.host,
     }
 }
@@ -98,8 +100,8 @@ mod tests {
     use crate::planted::planted;
     use crate::{Facts, judge};
 
-    /// Makes a run with two generator hosts. Host b has a full generator. Host a has the generator of a run whose
-    /// server is full.
+    /// Makes a run with two generator hosts. The generator on host b is full. The generator on host a is that of a run
+    /// whose server is full, so it is not.
     fn two_hosts() -> Run {
         let mut run = planted("client-cpu").unwrap();
         let idle = planted("server-cpu").unwrap();

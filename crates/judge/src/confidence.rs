@@ -1,5 +1,5 @@
 //! Confidence of a verdict: the probability of its rule, limited by circumstances such as a crash or the CPU use of
-//! other programs. Only the conclusion of an experiment changes the confidence afterwards (`prove::decision`).
+//! other programs. Later, only the conclusion of an experiment changes the confidence (`prove::decision`).
 
 use run::{Bottleneck, Caveat, Certainty};
 
@@ -13,7 +13,7 @@ type Circumstance = fn(&Facts<'_>, &Bottleneck) -> Option<Caveat>;
 /// Circumstances that weaken every verdict.
 const CIRCUMSTANCES: &[Circumstance] = &[incident, other_programs];
 
-/// Returns the caveat for a server or generator that died or stood still.
+/// Returns the caveat for an incident, such as a server that died or stopped answering.
 fn incident(facts: &Facts<'_>, _: &Bottleneck) -> Option<Caveat> {
     let died = facts.run.ended_by().map(|(_, incident)| incident);
     // If no request completed, the incident is the only finding.
@@ -26,8 +26,8 @@ fn incident(facts: &Facts<'_>, _: &Bottleneck) -> Option<Caveat> {
     Some(Caveat { most: DISTURBED, words, always_told: true })
 }
 
-/// Returns the caveat for CPU use of programs that belong to neither side. Other programs do not weaken a verdict that
-/// comes from exact counts.
+/// Returns the caveat for CPU use of programs that belong neither to the server nor to the generator. Other programs do
+/// not weaken a verdict that follows from exact counts.
 fn other_programs(facts: &Facts<'_>, verdict: &Bottleneck) -> Option<Caveat> {
     if RULES.iter().any(|rule| rule.id == verdict.id && (rule.is_counted)(facts)) {
         return None;
@@ -38,8 +38,8 @@ fn other_programs(facts: &Facts<'_>, verdict: &Bottleneck) -> Option<Caveat> {
     Some(Caveat { most, words: "; less sure because of other programs".into(), always_told: false })
 }
 
-/// Lowers the confidence of a verdict for the circumstances of its run. Keeps the reasons that lowered the confidence,
-/// and those that are always printed, for [`tell`].
+/// Lowers the confidence of a verdict because of the circumstances of its run. Keeps two kinds of caveats for [`tell`]:
+/// those that lowered the confidence, and those that are always printed.
 pub(crate) fn weaken(verdict: &mut Bottleneck, facts: &Facts<'_>) {
     for caveat in CIRCUMSTANCES.iter().filter_map(|of| of(facts, verdict)).collect::<Vec<_>>() {
         if caveat.always_told || verdict.confidence > caveat.most {
@@ -49,8 +49,8 @@ pub(crate) fn weaken(verdict: &mut Bottleneck, facts: &Facts<'_>) {
     }
 }
 
-/// Adds the reasons that still limit the confidence to the sentence. A reason no longer applies if an experiment raised
-/// the confidence above its limit.
+/// Appends to the verdict's sentence the caveats that still limit the confidence, and those that are always printed. A
+/// caveat no longer limits it if an experiment raised the confidence above the caveat's maximum.
 pub(crate) fn tell(verdict: &mut Bottleneck) {
     let applies = |caveat: &Caveat| caveat.always_told || (0.0..=caveat.most).contains(&verdict.confidence);
     let words: String = verdict.caveats.iter().filter(|caveat| applies(caveat)).map(|caveat| &*caveat.words).collect();
@@ -58,7 +58,7 @@ pub(crate) fn tell(verdict: &mut Bottleneck) {
     verdict.caveats.clear();
 }
 
-/// Lowers the confidence of a verdict that some of the repeats contradict.
+/// Lowers the confidence of a verdict that some of the run's repeats contradict, and appends `words` to its sentence.
 pub(crate) fn contradict(verdict: &mut Bottleneck, words: &str) {
     limit(verdict, CONTRADICTED);
     verdict.sentence += words;

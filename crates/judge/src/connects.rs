@@ -1,4 +1,4 @@
-//! Outcome of the connects of a run in which no request completed.
+//! Outcomes of the TCP connects of a run in which no request completed.
 
 use run::{ErrorKind, Run, Tally};
 
@@ -43,8 +43,8 @@ impl Connects {
     }
 }
 
-/// Returns a sentence about a run in which no request completed. The sentence counts the connects by their outcome.
-/// Returns `None` for a run that started no connects.
+/// Returns a sentence about a run in which no request completed. The sentence gives the number of connects with each
+/// outcome.
 pub(crate) fn nothing_completed(run: &Run) -> Option<String> {
     let connects = Connects::of(run);
     let counted = [
@@ -94,7 +94,7 @@ pub(crate) fn advice(run: &Run) -> Vec<String> {
     }
 }
 
-/// Returns true if most failures of the run are answers that broke their protocol or had a wrong body.
+/// Returns true if most failures of the run are answers that violated the protocol or had a wrong body.
 fn answers_are_wrong(run: &Run) -> bool {
     let tallies = || run.trials.iter().filter(|t| !t.kind.is_auxiliary()).map(|t| &t.tally);
     let of = |tally: &Tally, kind| tally.errors.count(kind) as f64;

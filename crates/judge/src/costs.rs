@@ -2,7 +2,7 @@
 //! completed in this window. The counters are those of one side, client or server. Method: Blake's rule to use ratios
 //! of counters, never raw rates.
 //!
-//! Counters of a whole host or namespace include everything on it. If client and server share a host or namespace, a
+//! Counters of a whole host or namespace include all its programs. If client and server share a host or namespace, a
 //! cost from these counters is the sum of both. Rows named `process_…` count only the side's own processes. Rows named
 //! `…_net` have the rate at rest subtracted.
 
@@ -19,13 +19,14 @@ use crate::ticks;
 pub struct Part {
     /// Counter that this part of the cost comes from.
     pub counter: &'static str,
-    /// The only instance that counts; empty for the figure that is derived for the whole side (see `Side.counters`).
+    /// The only instance that counts (such as one device); empty for the value that is derived for the whole side (see
+    /// `Side.counters`).
     pub instance: &'static str,
-    /// True if the cost is computed without this counter when the counter could not be read, as on a host without IPv6.
+    /// True if a counter that could not be read counts as 0, as on a host without IPv6.
     pub optional: bool,
 }
 
-/// Treatment of the rate that a counter had before any load.
+/// Treatment of the rate at rest: the rate at which a counter grew before any load.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Rest {
     /// Subtracts nothing.
@@ -34,7 +35,7 @@ pub enum Rest {
     Net,
 }
 
-/// One row of [`COSTS`].
+/// Definition of one cost per request: a row of [`COSTS`].
 #[derive(Clone, Copy, Debug)]
 pub struct CostSpec {
     /// Name, with the unit unless the cost is a count.
@@ -240,8 +241,8 @@ pub(crate) fn derive(run: &mut Run) {
     trials.iter_mut().for_each(|trial| derive_trial(trial, at_rest));
 }
 
-/// Fills the costs of both sides of one trial. `rest` holds the counters before any load, of the client, the server,
-/// and further client hosts in this order.
+/// Fills the costs of both sides of one trial. `rest` has the counters before any load, in this order: client, server,
+/// further client hosts.
 pub(crate) fn derive_trial(trial: &mut Trial, rest: &[Side]) {
     let at_rest = |side: &Side| rest.iter().find(|at_rest| at_rest.host == side.host).or(rest.first());
     let client = costs(trial, &trial.client, at_rest(&trial.client));
@@ -258,8 +259,8 @@ pub(crate) fn derive_trial(trial: &mut Trial, rest: &[Side]) {
     }
 }
 
-/// Returns true if both sides read the same counters for a cost. The sides read them at slightly different times, so
-/// only the server's reading counts.
+/// Returns true if client and server read the same counters for a cost, for example on one host. They read these
+/// counters at slightly different times, so only the server's readings are used.
 fn is_of_both(id: &str, trial: &Trial) -> bool {
     let shared = |part: &Part| run::counter(part.counter).is_some_and(|spec| trial.shares_scope(spec.scope()));
     let spec = COSTS.iter().find(|spec| spec.id == id);
@@ -294,7 +295,8 @@ fn per_request(spec: &CostSpec, trial: &Trial, side: &Side, rest: Option<&Side>)
     finite(per_s / rate).ok_or_else(|| "the quotient is not a number".into())
 }
 
-/// Returns true if a cost is part of a CPU time that grew by less than the error of the kernel's ticks.
+/// Returns true if a cost is part of a CPU time that grew too little: by less than the error that the kernel's ticks
+/// cause.
 fn is_below_ticks(spec: &CostSpec, side: &Side, window: Window) -> bool {
     let Some(whole) = spec.numerator.iter().find_map(|part| ticks::whole(part.counter)) else { return false };
     let parts: Vec<Part> = whole.iter().map(|counter| p(counter)).collect();
@@ -332,7 +334,7 @@ mod tests {
         Side { recording: Recording { t_s, columns: vec![column], ..Recording::default() }, ..Side::default() }
     }
 
-    /// The CPUs of a host worked for one tick, or for ten, while 10 requests completed.
+    /// While 10 requests completed, each kind of CPU time of the host grew by one tick, or by ten.
     #[test]
     fn a_time_below_the_error_of_its_ticks_is_unknown() {
         let costs = |n: f64| {

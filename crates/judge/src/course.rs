@@ -1,5 +1,5 @@
-//! Findings about a load whose rate changes: the rates at which the server kept up. The mean of a ramp says nothing
-//! about any of its rates.
+//! Findings about a load whose rate changes: the rates at which the server kept up. The mean over a ramp would say
+//! nothing about any of the ramp's rates.
 
 use run::{Breach, BreachKind, CourseFinding, CoursePart, Limits, Moment, Run, Stage, Trial, TrialKind};
 
@@ -8,11 +8,11 @@ use crate::objective::{limits, words};
 use crate::thresholds::{COURSE_NOISE, HELD_RATE, UNANSWERED_P99};
 use stats::average;
 
-/// Number of parts that a ramp is cut into; a tenth of the ramp is exact enough for a reader.
+/// Maximum number of parts that a ramp is cut into. A tenth of the ramp is exact enough for a reader.
 const RAMP_PARTS: f64 = 10.0;
-/// Maximum number of stages that become one part each; a longer table is unreadable.
+/// Maximum number of stages for which each stage becomes a separate part. A longer table would be unreadable.
 const MAX_STAGES: usize = 20;
-/// Shortest part of a ramp, seconds.
+/// Shortest part, seconds.
 const MIN_PART_S: f64 = 0.5;
 
 /// Returns the parts of the first load whose rate changes, and the highest rate at which the server kept up. Returns
@@ -30,7 +30,7 @@ pub(crate) fn course(run: &Run) -> Option<CourseFinding> {
     Some(held(parts))
 }
 
-/// Describes the offered rate of a trial; for a changing load, the lowest and the highest rate.
+/// Describes the offered rate of a trial. For a load whose rate changes, gives the lowest and the highest rate.
 pub(crate) fn offered(run: &Run, trial: &Trial) -> String {
     match Stage::range(&run.plan.load.stages).filter(|_| trial.kind == TrialKind::Fixed) {
         Some((least, most)) if least < most => format!("{} to {}", figure(least), rate(most)),
@@ -63,7 +63,7 @@ fn spans(stages: &[Stage], trial: &Trial) -> Vec<f64> {
         }
         at_s += stage.seconds;
     }
-    // The final rate of the last stage continues after it.
+    // If the load goes on after the last stage, it keeps the final rate of this stage.
     edges.extend((length_s - at_s > MIN_PART_S).then_some(at_s.max(0.0)));
     edges.push(length_s);
     edges
@@ -78,7 +78,8 @@ fn part(trial: &Trial, stages: &[Stage], [from_s, to_s]: [f64; 2], limits: &Limi
     let moments: Vec<&Moment> = trial.moments.iter().filter(|m| inside(m.t_s - begin_s)).collect();
     let count = |of: fn(&Moment) -> u64| moments.iter().map(|m| of(m) as f64).sum::<f64>();
     let errors = count(|m| m.failed.saturating_sub(m.unexpected));
-    // The rate is read slightly inside the part, because the edge of a step already has the next step's rate.
+    // The rates are read slightly inside the part, because at the very end of a stage the rate is already that of the
+    // next stage.
     let rate_at = |s: f64| Stage::rate_at(stages, begin_s + s);
     let hair_s = 1e-6 * (to_s - from_s);
     let part = CoursePart {
@@ -99,16 +100,17 @@ fn part(trial: &Trial, stages: &[Stage], [from_s, to_s]: [f64; 2], limits: &Limi
     CoursePart { breach: breach(&part, (offered, lost), limits), ..part }
 }
 
-/// Returns true if the 99th percentile of one second is unknown because answers are missing. Either too many requests
-/// failed, or none came back although requests were due. A low rate may have no request in a second by chance.
+/// Returns true if the 99th percentile of a moment (about one second) is unknown because answers are missing. Either
+/// requests failed, or no answer came although requests were certainly due. At a low rate, a second may have no request
+/// by chance.
 fn lacks_answers(moment: &Moment, offered: f64) -> bool {
     let due = offered * moment.seconds;
     moment.p99_us.is_none() && (moment.failed > moment.unexpected || due > COURSE_NOISE.powi(2))
 }
 
 /// Returns the limit that a part broke. `offered` is the part's offered rate, and `lost` the share of its requests
-/// without an answer. The number of random arrivals varies by its square root, so a short part may complete a little
-/// less than was offered.
+/// without an answer. Random arrivals vary in number by about its square root, so a short part may complete a little
+/// less than was offered on average.
 fn breach(part: &CoursePart, (offered, lost): (f64, f64), limits: &Limits) -> Option<Breach> {
     let due = offered * (part.to_s - part.from_s);
     let (kept, least) = (part.completed / offered, HELD_RATE - COURSE_NOISE / due.sqrt());
@@ -130,8 +132,8 @@ fn breach(part: &CoursePart, (offered, lost): (f64, f64), limits: &Limits) -> Op
     }
 }
 
-/// Finds the highest rate below every failed rate. A ramp fails somewhere within a part, so a part within the limits
-/// counts only with its lowest rate.
+/// Finds the highest rate that met the objective below every rate that failed. If a part failed, it is unknown at which
+/// of its rates. A good part therefore counts with its lowest rate, as soon as any part failed.
 fn held(parts: Vec<CoursePart>) -> CourseFinding {
     let (top, bottom) = (|part: &CoursePart| part.from.max(part.to), |part: &CoursePart| part.from.min(part.to));
     let broken = parts.iter().enumerate().filter(|(_, part)| part.breach.is_some());
@@ -188,8 +190,8 @@ mod tests {
         assert!(whole >= 195 && cut >= 195, "{whole} {cut}");
     }
 
-    /// In one of six seconds, a twentieth of the requests was reset. The other seconds had answers within a
-    /// millisecond.
+    /// In one of six seconds, the connections of a twentieth of the requests were reset. In the other seconds, answers
+    /// came within a millisecond.
     #[test]
     fn a_second_without_a_known_percentile_makes_the_p99_of_its_stage_a_lower_bound() {
         let stages = [Stage { seconds: 6.0, from: 1000.0, to: 1000.0 }];

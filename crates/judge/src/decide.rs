@@ -33,7 +33,7 @@ pub(crate) fn picks(facts: &Facts<'_>, found: Option<&Found<'_>>) -> Picks {
     }
 }
 
-/// Returns the step of the search with the highest offered rate that met the objective.
+/// Among the search steps that met the objective, returns the one with the highest offered rate.
 fn open_held<'a>(facts: &Facts<'a>) -> Option<&'a Trial> {
     let held = facts.search.iter().copied().filter(|t| t.kind == TrialKind::Search && holds(t, &facts.limits));
     held.max_by(|a, b| a.rates.offered_rate.total_cmp(&b.rates.offered_rate))
@@ -54,8 +54,8 @@ pub(crate) fn state(facts: &Facts<'_>, verdict: &Bottleneck) -> Option<LoadState
     }
 }
 
-/// Returns the trial of the sweep or the search with the highest rate of good answers, if the capacity is much lower. A
-/// single headline rate would hide one of the two rates.
+/// Returns the trial of the sweep or the search with the highest rate of good answers, if the capacity is much lower
+/// than this rate. A single rate in the headline would hide one of the two.
 fn beyond<'a>(facts: &Facts<'a>, capacity: &Capacity) -> Option<&'a Trial> {
     let all = facts.sweep.iter().chain(&facts.search).copied().filter(|t| t.kind != TrialKind::Experiment);
     let most = all.max_by(|a, b| good(a).total_cmp(&good(b)))?;
@@ -79,8 +79,8 @@ pub(crate) fn outcomes(facts: &Facts<'_>, chances: &[Option<f64>]) -> Vec<Outcom
     facts.run.trials.iter().zip(chances).map(of).collect()
 }
 
-/// Returns the reason why the run failed. For a run that times library calls and sends no requests, only the checks
-/// decide.
+/// Returns the reason why the run failed. A run that times function calls and sends no requests fails only if its
+/// checks fail.
 pub(crate) fn failure(facts: &Facts<'_>, findings: &Findings) -> Option<Failure> {
     let run = facts.run;
     if run.ended_by().is_some() {
@@ -126,7 +126,7 @@ mod tests {
         assert_eq!(run.findings.failure, Some(Failure::Died));
         assert_ne!(run.findings.picks.decisive, Some(2), "however high its rate");
         let verdict = &run.findings.bottleneck;
-        // The headline says what ended the run, so the verdict does not repeat it.
+        // The headline names the incident that ended the run, so the verdict does not repeat it.
         assert!(verdict.confidence <= 0.3 && !verdict.sentence.contains("was stopped"), "{verdict:?}");
         let alone = died(1).findings.bottleneck;
         assert!(alone.id == "unknown" && alone.ruled_out.is_empty(), "{alone:?}");

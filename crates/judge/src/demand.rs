@@ -1,5 +1,6 @@
-//! Demands: the time for which one request occupies each device. In a closed system, the device with the largest demand
-//! is the bottleneck, even before it is full. A device with demand D is full at the rate 1 / D.
+//! Demands: the time for which one request occupies each device. In a closed system (a fixed number of clients), the
+//! device with the largest demand becomes the bottleneck. The demands tell this even before the device is full. A
+//! device with demand D is full at the rate 1 / D.
 
 use crate::Facts;
 use crate::generator::client_limit_threads;
@@ -9,14 +10,14 @@ use crate::single::sides_of;
 use crate::thresholds::SEVERAL_CPUS;
 use crate::view::View;
 
-/// One device and the demand of a request on it.
+/// A device, and the demand of a request on this device.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Demand {
     /// ID of the device as a bottleneck, from [`run::BOTTLENECKS`].
     pub id: &'static str,
     /// Name of the device, in words.
     pub device: String,
-    /// Seconds per request, divided by the number of units of the device (CPUs).
+    /// Busy seconds of the device per request, divided by the number of units of the device (such as CPUs).
     pub seconds: f64,
     /// Utilization, 0 to 1.
     pub utilisation: f64,
@@ -60,7 +61,7 @@ pub fn demands(facts: &Facts<'_>) -> Vec<Demand> {
         put("network-medium", "the link".into(), Some(medium.share));
     }
     if facts.shared() {
-        // CPU use of other programs is no demand of a request.
+        // The CPU time of other programs belongs to no request, so it is left out.
         let views = sides_of(trial);
         let own: Option<f64> = views.iter().map(View::cpu_used).sum();
         let host = views.iter().find_map(View::host);
@@ -85,8 +86,8 @@ mod tests {
     use super::*;
     use crate::planted::{PlantedRun, Who};
 
-    /// The server sleeps, and compilers on the same host fill all CPUs. The server completed 11/s, and an earlier
-    /// version reported "full at 4.22/s".
+    /// The server mostly sleeps, and compilers on the same host fill all CPUs. The server completed 11/s, yet an
+    /// earlier version reported "full at 4.22/s".
     #[test]
     fn cpu_time_of_other_programs_is_no_demand_of_a_request() {
         let mut planted_run = PlantedRun::new(90_000.0, 11.0).shared();
@@ -98,7 +99,8 @@ mod tests {
         crate::judge(&mut run);
         let facts = Facts::of(&run);
         let demands = demands(&facts);
-        // A request costs 8 us of server CPU, 4 us of generator CPU and 3 us of soft interrupts, on four CPUs.
+        // On four CPUs, a request takes 8 µs of the server's CPU time, 4 µs of the generator's, and 3 µs of soft
+        // interrupts.
         let own = demands.iter().filter(|d| d.id == "server-cpu").map(|d| d.seconds).fold(0.0, f64::max);
         assert!(own > 0.0 && own < 10e-6, "{demands:#?}");
         let next = run.findings.bottleneck.next.and_then(|n| n.rate);

@@ -1,12 +1,13 @@
-//! Use of each device in a trial's window, from the raw recordings: busy time over time, bytes over speed, or level
-//! over limit. The list is only for display; each rule judges its device by itself.
+//! Use of each device in a trial's window, from the raw recordings. It is one of three shares: busy time of the elapsed
+//! time, bytes of what the speed allows, or a level of its limit. The list is only for display; each rule judges its
+//! device itself.
 
 use crate::thresholds::NEARLY_FULL;
 use std::collections::HashMap;
 
 use run::{Device, Instances, Measured, Recording, Side, Trial, Window};
 
-/// Returns the devices of a trial, busiest first. A device that both sides share appears once.
+/// Returns the devices of a trial, the busiest first. A device that client and server share appears once.
 pub fn devices(trial: &Trial) -> Vec<Device> {
     let window = trial.measured.window;
     let client = &trial.client;
@@ -32,7 +33,7 @@ pub fn devices(trial: &Trial) -> Vec<Device> {
     all
 }
 
-/// Returns the devices from all samples so far, to display a running trial.
+/// Returns the devices of a trial that is still running, from all samples so far.
 pub fn devices_of_sides(client: &Side, server: Option<&Side>) -> Vec<Device> {
     let measured = Measured { window: Window::ALL, ..Measured::default() };
     devices(&Trial { client: client.clone(), server: server.cloned(), measured, ..Trial::default() })
@@ -43,7 +44,7 @@ fn device(side: &'static str, kind: &'static str, instance: &str, busy: f64) -> 
     Device { side, kind, instance: instance.into(), busy, full: false }
 }
 
-/// Returns the devices of the side's processes: the busiest thread and the descriptors of each process.
+/// Returns the devices of a side's processes: the busiest thread and the file descriptors of each process.
 fn own(side: &'static str, from: &Side, window: Window) -> Vec<Device> {
     let rec = &from.recording;
     let span = rec.span_s(window);
@@ -60,7 +61,7 @@ fn own(side: &'static str, from: &Side, window: Window) -> Vec<Device> {
     found
 }
 
-/// Returns the devices of the machine.
+/// Returns the devices of a side's machine: its CPUs and its disks.
 fn machine(side: &'static str, from: &Side, window: Window) -> Vec<Device> {
     let rec = &from.recording;
     let all = rec.cpu_times("total", window).and_then(|times| times.busy());
@@ -68,7 +69,7 @@ fn machine(side: &'static str, from: &Side, window: Window) -> Vec<Device> {
     all.into_iter().chain(timed(side, from, ("disk.busy", "disk"), window)).collect()
 }
 
-/// Returns the devices of the network namespace and of the control group.
+/// Returns the devices of a side's network namespace and control group.
 fn network(side: &'static str, from: &Side, window: Window) -> Vec<Device> {
     let rec = &from.recording;
     let span = rec.span_s(window);
@@ -83,7 +84,7 @@ fn network(side: &'static str, from: &Side, window: Window) -> Vec<Device> {
         let levels = rec.instances(level);
         for column in rec.columns_of(limit) {
             let of = |most: Option<f64>| most.unwrap_or(f64::NAN);
-            // An accept queue holds one connection more than its limit.
+            // An accept queue can hold one connection more than its limit, so the share may exceed 1.
             let busy = (of(levels.max(&column.instance, window)) / of(rec.most(column, window))).min(1.0);
             found.push(device(side, kind, &column.instance, busy));
         }
@@ -91,7 +92,7 @@ fn network(side: &'static str, from: &Side, window: Window) -> Vec<Device> {
     found
 }
 
-/// Returns devices with a counter of busy time.
+/// Returns the devices that have the counter `id` of their busy time.
 fn timed(side: &'static str, from: &Side, (id, kind): (&str, &'static str), window: Window) -> Vec<Device> {
     let rec = &from.recording;
     let busy =
@@ -100,14 +101,14 @@ fn timed(side: &'static str, from: &Side, (id, kind): (&str, &'static str), wind
     rec.columns_of(id).map(of).collect()
 }
 
-/// Gauges of the host that have a limit.
+/// Levels that have a limit: counter of the level, counter of the limit, and name of the device.
 const LEVELS: &[(&str, &str, &str)] = &[
     ("listen.queue", "listen.limit", "accept queue"),
     ("conntrack.entries", "conntrack.limit", "conntrack"),
     ("cgroup.memory", "cgroup.memory_limit", "cgroup memory"),
 ];
 
-/// Returns the busiest thread of each process, as a share of one CPU.
+/// Returns the busiest thread of each process, and the share of one CPU that it used.
 fn full_threads(rec: &Recording, window: Window, span: f64) -> HashMap<u32, (&str, f64)> {
     let mut busiest: HashMap<u32, (&str, f64)> = HashMap::new();
     for column in rec.columns_of("thread.cpu") {

@@ -7,16 +7,16 @@ use crate::signals::Signal;
 use crate::thresholds::{DISK_AWAITED, DISK_FULL, DISK_FULL_AWAITED, DISK_STALLED, FULL_WIDTH, OWN_BYTES};
 use crate::view::View;
 
-/// Makes a signal that says if a disk is full, by the share of the time for which it was busy. A disk that threads
-/// nearly always wait for counts as full from a lower busy share on. `stalled` is the share of the time for which
-/// threads waited.
+/// Makes a signal that says if a disk is full: the share of the time for which the disk was busy, against a threshold.
+/// The threshold is lower for a disk that threads nearly always wait for. `stalled` is the share of the time in which
+/// threads waited for disks.
 pub(crate) fn full(load: &Load, stalled: Option<f64>) -> Signal {
     let awaited = stalled.map_or(0.0, |share| ((share - DISK_STALLED) / (DISK_AWAITED - DISK_STALLED)).clamp(0.0, 1.0));
     let threshold = DISK_FULL - awaited * (DISK_FULL - DISK_FULL_AWAITED);
     Signal::new("busy share of the server's disk", load.busy(), (threshold, FULL_WIDTH))
 }
 
-/// Returns true if one of a side's disks is more likely full than not.
+/// Returns true if the busiest disk of a side is more likely full than not.
 pub(crate) fn is_full(view: &View<'_>) -> bool {
     let load = fullest(view, view.span_s.unwrap_or(0.0) * 1e6);
     load.is_some_and(|load| full(&load, view.share_of_time("pressure.io_some")).log_odds() >= 0.0)
@@ -26,9 +26,9 @@ pub(crate) fn is_full(view: &View<'_>) -> bool {
 #[derive(Debug)]
 pub(crate) struct Load {
     pub(crate) disk: String,
-    /// Share of the window with a read or write in progress.
+    /// Share of the window in which a read or write was in progress.
     pub(crate) out: f64,
-    /// Share of the window spent flushing, which the kernel does not count as a request.
+    /// Share of the window in which the disk flushed its cache. The kernel counts flushes apart from reads and writes.
     pub(crate) flushing: f64,
 }
 
@@ -50,9 +50,9 @@ pub(crate) fn fullest(view: &View<'_>, span_us: f64) -> Option<Load> {
     disks.max_by(|a, b| (a.out + a.flushing).total_cmp(&(b.out + b.flushing)))
 }
 
-/// Returns true if the side's processes keep a disk busy: they move most of its bytes, or their threads wait for it
-/// most of the time. A small part of the bytes does not rule the processes out, because a journal writes more than the
-/// program. Returns `None` if neither bytes nor waits are known.
+/// Returns true if the side's processes keep a disk busy: they move most of its bytes, or one of their threads waits
+/// for a disk for a large part of the time. Processes that move few of the bytes may still keep the disk busy, because
+/// a file system's journal writes more bytes than they do. Returns `None` if neither test decides.
 pub(crate) fn is_own(view: &View<'_>, own: &InstanceFilter<'_>, disk: &str) -> Option<bool> {
     let recording = &view.side.recording;
     let sum = |id| recording.sum(id, view.window, |name| own.has(name)).value();

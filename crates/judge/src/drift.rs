@@ -1,6 +1,8 @@
-//! Drift: steady growth through a long window under one load, of memory, descriptors, response time or the share of
-//! failures. A leak shows such growth, and so does a cache that is not full yet. Only a longer run distinguishes the
-//! two. If throughput falls or rises through a window, no single value describes it.
+//! Drift: steady growth of memory, descriptors, response time or the share of failures, through a long window of one
+//! load. A leak shows such growth, and so does a cache that is not full yet. Only a longer run tells the two apart.
+//!
+//! Throughput that falls or rises through a window is a drift, too, because no single value then describes the
+//! throughput.
 
 use run::{CounterId, Drift, DriftMetric, Intensity, Run, Side, Trial, Window};
 use stats::trend::{Trend, trend};
@@ -16,16 +18,17 @@ use crate::thresholds::{
 };
 use stats::NORMAL_95;
 
-/// Number of parts of the window whose means are compared. Neighbouring samples are correlated, but the means of so
-/// long parts hardly are.
+/// Number of parts of the window whose means are compared. Neighbouring samples are correlated, but the means of parts
+/// this long are nearly independent.
 const PARTS: usize = 20;
-/// Minimum size of a trend in the later half alone, in standard deviations.
+/// Minimum size of the trend in the later half of the window, in standard errors. A smaller trend shows that the growth
+/// has ended.
 const STILL: f64 = NORMAL_95;
 
-/// Counter of descriptors, open connections included.
+/// Counter of file descriptors. Open connections have descriptors, too.
 const DESCRIPTORS: &str = "process.fds";
 
-/// A level that may drift: its counter, its name, and a function that writes its value.
+/// A level that may drift: its counter, its name, and a function that formats its value.
 type Level = (&'static str, &'static str, fn(f64) -> String);
 
 /// Levels that must not grow while requests are served.
@@ -35,7 +38,8 @@ fn mebibytes(bytes: f64) -> String {
     format!("{} MiB", figure(bytes / 1_048_576.0))
 }
 
-/// Returns the drifts in the decisive trial, or in the watched trial; none if the plan changes the load.
+/// Returns the drifts in the decisive trial, or in the last trial of a run that only watched a server. Returns none if
+/// the load changed during the trial.
 pub(crate) fn drifts(facts: &Facts<'_>) -> Vec<Drift> {
     let trial = facts.decisive.or_else(|| facts.run.trials.last().filter(|_| facts.run.only_watched()));
     let steady = facts.run.plan.load.stages.is_empty();
@@ -50,7 +54,8 @@ pub(crate) fn throughputs(facts: &Facts<'_>) -> Vec<Drift> {
     let several = facts.sweep.len() + facts.search.len() > 1;
     let mut found: Vec<(Drift, *const Trial)> =
         trials.filter_map(|trial| Some((of_throughput(trial, several)?, std::ptr::from_ref(trial)))).collect();
-    // The decisive trial also belongs to the sweep or the search, so its drift may be listed twice.
+    // The decisive trial also belongs to the sweep or the search, so its drift may occur twice. The second one is
+    // removed.
     found.sort_by(|a, b| (b.0.z.abs().total_cmp(&a.0.z.abs())).then(a.1.cmp(&b.1)));
     found.dedup_by(|a, b| a.1 == b.1);
     found.into_iter().map(|(drift, _)| drift).collect()
@@ -61,7 +66,7 @@ pub(crate) fn throughputs(facts: &Facts<'_>) -> Vec<Drift> {
 fn of_throughput(trial: &Trial, several: bool) -> Option<Drift> {
     let series = &trial.measured.series_completed;
     let step = series.len() as f64 / PARTS as f64;
-    // If a window has fewer points than `PARTS`, each point is a part.
+    // If a window has fewer points than `PARTS`, each point is one part.
     let cut = |part: usize| &series[(part as f64 * step) as usize..((part + 1) as f64 * step) as usize];
     let rates: Vec<f64> = match step >= 1.0 {
         true => (0..PARTS).map(|part| stats::average(cut(part))).collect(),
@@ -72,7 +77,8 @@ fn of_throughput(trial: &Trial, several: bool) -> Option<Drift> {
     let quarter = rates.len() / 4;
     let (first, last) = (stats::average(&rates[..quarter]), stats::average(&rates[rates.len() - quarter..]));
     let middle = median(rates.clone())?;
-    // An open loop that first works off a backlog completes more than is offered at the beginning.
+    // An open loop that first works off a backlog completes more than the offered rate at the beginning. Such a change
+    // counts only if the server also fell behind the offered rate.
     let behind = closed(trial) || first.min(last) < HELD_RATE * trial.rates.offered_rate;
     let matters = behind && z.abs() >= TREND_SURE && (last - first).abs() >= RATE_MATTERS * first.max(last);
     let load = match closed(trial) {
@@ -93,8 +99,8 @@ fn of_throughput(trial: &Trial, several: bool) -> Option<Drift> {
 }
 
 /// Returns the number of connections that the load opened in the window and kept. Late answers make the connection pool
-/// of an open loop grow, and with it the server's descriptors, without any leak. Connections for one request each do
-/// not count.
+/// of an open loop grow, and with it the number of the server's descriptors. This growth is no leak. Returns 0 if each
+/// connection carries a single request.
 fn opened(run: &Run, trial: &Trial) -> f64 {
     let come_and_go = run.plan.load.new_connections || matches!(trial.intensity, Intensity::SClients { .. });
     if come_and_go { 0.0 } else { trial.measured.tally.connected as f64 }
@@ -152,7 +158,7 @@ struct Growth {
     median: f64,
     per_s: f64,
     z: f64,
-    /// Growth in the whole window.
+    /// Growth over the whole window.
     grown: f64,
 }
 
@@ -170,7 +176,7 @@ fn growth(parts: &[(f64, f64)], window: Window) -> Option<Growth> {
     goes_on.then(|| Growth { median, per_s, z, grown: per_s * window.length_s() })
 }
 
-/// Returns time and mean value in equal parts of the window.
+/// Splits the window into equal parts. Returns the mean time and the mean value of each part that has points.
 fn parts(window: Window, points: impl Iterator<Item = (f64, f64)>) -> Vec<(f64, f64)> {
     let mut sums = vec![(0.0, 0.0, 0_u32); PARTS];
     for (t_s, value) in points.filter(|(t_s, value)| window.holds(*t_s) && value.is_finite()) {
@@ -182,7 +188,7 @@ fn parts(window: Window, points: impl Iterator<Item = (f64, f64)>) -> Vec<(f64, 
     known.map(|(t, v, n)| (t / f64::from(n), v / f64::from(n))).collect()
 }
 
-/// Returns the trend of the parts; `None` with too few parts.
+/// Returns the trend of the parts. Returns `None` if there are too few parts.
 fn enough_parts(points: &[(f64, f64)]) -> Option<Trend> {
     trend(points).filter(|_| points.len() >= PARTS / 2)
 }
@@ -194,14 +200,15 @@ mod tests {
 
     const SECONDS: usize = 600;
 
-    /// Makes the run of a server that was watched for ten minutes. `of` gives the server's memory at each second.
+    /// Makes the run of a server that was watched for ten minutes. `of` returns the server's memory in bytes at each
+    /// second.
     fn watched(of: impl Fn(f64) -> f64) -> Run {
         let mut random = fastrand::Rng::with_seed(7);
         level_of("process.rss", 0, |t| of(t) + 2e6 * random.f64())
     }
 
-    /// Makes a run of a watched server. `of` gives the level `id` at each second, and the load opens `connected`
-    /// connections.
+    /// Makes a run of a server that was watched while a load opened `connected` connections. `of` returns the level of
+    /// the counter `id` at each second.
     fn level_of(id: &'static str, connected: u64, of: impl FnMut(f64) -> f64) -> Run {
         let t_s: Vec<f64> = (0..=SECONDS).map(|i| i as f64).collect();
         let values = t_s.iter().copied().map(of).map(Some).collect();
@@ -216,7 +223,8 @@ mod tests {
         run
     }
 
-    /// The pool of an open loop grew from two connections to eight in half a minute, which was once reported as a leak.
+    /// The connection pool of an open loop grew from two connections to eight in half a minute. An earlier version
+    /// reported this growth as a leak.
     #[test]
     fn connections_that_the_load_opened_are_no_leak() {
         let found =
@@ -250,8 +258,8 @@ mod tests {
         }
     }
 
-    /// Makes a load of ten minutes at one rate. The functions give the median in microseconds and the share of failures
-    /// at each second.
+    /// Makes a load of ten minutes at one rate. `p50_us` returns the median in microseconds at each second, and
+    /// `failed` the share of failures.
     fn loaded(p50_us: impl Fn(f64) -> f64, failed: impl Fn(f64) -> f64) -> Vec<DriftMetric> {
         let mut random = fastrand::Rng::with_seed(11);
         let moment = |i: usize| {
@@ -292,7 +300,7 @@ mod tests {
         assert_eq!(loaded(|t| 1000.0 + 800.0 * (t / 30.0).sin(), |_| 0.0), none, "up and down");
     }
 
-    /// Makes a load of `tenths` tenths of a second, and returns the drift of its throughput. `of` gives the rate at
+    /// Makes a load of `tenths` tenths of a second, and returns the drift of its throughput. `of` returns the rate for
     /// each elapsed share of the load, 0 to 1.
     fn course(tenths: usize, of: impl Fn(f64) -> f64, noise: f64, seed: u64) -> Option<Drift> {
         let mut random = fastrand::Rng::with_seed(seed);

@@ -1,4 +1,5 @@
-//! Lines of evidence: a sentence with its counter, the instance that was read, and its limit.
+//! Lines of evidence. A line is a sentence with the counter that it comes from, the instance that was read, and a
+//! limit, if any.
 
 use run::{Evidence, FigureUnit};
 
@@ -11,7 +12,7 @@ pub(crate) fn line(view: &View<'_>, counter: &str, instance: &str, text: String)
     Evidence { text, counter: counter.into(), place: view.place(instance), ..Evidence::default() }
 }
 
-/// Makes a line with the share of its CPUs that a side used; `None` if unknown.
+/// Makes a line with the share of its CPUs that the server used. Returns `None` if the share is unknown.
 pub(crate) fn cpu_share_line(view: &View<'_>) -> Option<Evidence> {
     let used = view.cpu_share()?;
     let text = format!("the server used {} of its CPU", percent(used));
@@ -44,14 +45,14 @@ pub(crate) fn thread_line(view: &View<'_>, task: &Task) -> Evidence {
     )
 }
 
-/// Throttling of a side's control group.
+/// Throttling of a side's control group by its CPU quota.
 pub(crate) struct Throttled {
     /// Share of the enforcement periods in which the quota ran out.
     pub(crate) share: f64,
     pub(crate) evidence: Evidence,
 }
 
-/// Returns the throttling of a side; `None` without a quota or without counters.
+/// Returns the throttling of a side. Returns `None` if its counters are unknown.
 pub(crate) fn throttled(view: &View<'_>) -> Option<Throttled> {
     let periods = view.value("cgroup.cpu_periods").and_then(positive)?;
     let held = view.value("cgroup.cpu_throttled_periods")?;
@@ -62,7 +63,7 @@ pub(crate) fn throttled(view: &View<'_>) -> Option<Throttled> {
     Some(Throttled { share, evidence })
 }
 
-/// Describes a CPU quota that other programs of the control group of `who` use up.
+/// Returns a sentence if other programs in the control group of `who` use up its CPU quota.
 pub(crate) fn quota_of_others(view: &View<'_>, who: &str) -> Option<String> {
     let (own, group) = (view.cpu_used()?, view.share_of_time("cgroup.cpu_time")?);
     ratio(own, group).filter(|share| *share < MOST).map(|share| {

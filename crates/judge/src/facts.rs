@@ -1,4 +1,4 @@
-//! The input of the rules: a run with its decisive trial, and both sides of that trial.
+//! The input of the rules: a run, its decisive trial (the one that represents the run), and both sides of this trial.
 
 use run::{Intensity, Limits, OwnLimit, Run, Trial, TrialKind, UpstreamLoad, WaitFinding};
 
@@ -12,43 +12,45 @@ use crate::sweep::{Plateau, lightest, plateau, sweep, top};
 use crate::thresholds::{ALL_ANSWERED, OTHERS_USE};
 use crate::view::View;
 
-/// A run prepared for judgement.
+/// A run, prepared for the rules.
 #[derive(Clone, Debug)]
 pub struct Facts<'a> {
     /// Run that the rules judge.
     pub run: &'a Run,
     /// Objective of the run.
     pub limits: Limits,
-    /// Closed-loop steps that completed any request, by rising number of clients.
+    /// Closed-loop steps in which a request completed, by rising number of clients.
     pub sweep: Vec<&'a Trial>,
-    /// Open-loop steps that completed any request, by rising offered rate, overload included. Steps whose load had too
-    /// few connections are left out, since they say nothing about the server.
+    /// Open-loop steps in which a request completed, by rising offered rate. Loads beyond the capacity are included.
+    /// Steps whose load had too few connections are left out, since they say nothing about the server.
     pub search: Vec<&'a Trial>,
-    /// Rates at which the load had too few connections, taken from the steps that `search` leaves out.
+    /// Rates at which the load had too few connections: those of the steps that `search` therefore leaves out.
     pub own_pool: Vec<OwnLimit>,
     /// Step with the fewest clients.
     pub unloaded: Option<&'a Trial>,
-    /// Trial that represents the run. With a sweep, this is its first step that reaches 97 % of the highest rate. In an
-    /// experiment without a sweep, this is the first trial that reaches 97 % and meets the objective. In other runs,
-    /// this is the trial with the highest rate, in bytes if the requests differ in size.
+    /// Trial that represents the run. With a sweep, this is the sweep's first step that reaches 97 % of its highest
+    /// rate. If all trials belong to an experiment without a sweep, this is the first trial that reaches 97 % and meets
+    /// the objective, or the first that reaches 97 %. In other runs, this is the trial with the highest rate. If the
+    /// requests differ in size, the rate in bytes decides.
     pub decisive: Option<&'a Trial>,
-    /// Open-loop step with the lowest offered rate that broke the objective.
+    /// Open-loop step with the lowest offered rate that missed the objective, above all rates that met it.
     pub failing: Option<&'a Trial>,
-    /// Result of the sweep: a plateau, or throughput that still grew.
+    /// Result of the sweep: throughput stopped growing (a plateau), or still grew.
     pub plateau: Plateau,
-    /// Upstreams of the server, nearest first, each with its load.
+    /// Upstreams of the server, the nearest first, each with its load.
     pub upstreams: Vec<UpstreamLoad>,
     /// Stretch of time in which every request failed, whatever the load.
     pub(crate) stretch: Option<FailedStretch<'a>>,
-    /// Trials in which answers were refused.
+    /// Refused answers in the loaded trials.
     pub(crate) refusals: Refusals<'a>,
-    /// Reasons why requests wait inside the server, from samples of its threads.
+    /// Reasons why requests wait inside the server, found in samples of the server's threads.
     pub(crate) waits: Vec<WaitFinding>,
 }
 
-/// Returns the open-loop step with the lowest rate above all rates that met the objective. A step that broke the
-/// objective at a lower rate counts as disturbed. If the lightest load breaks a limit, too, this limit is ignored at
-/// higher loads that keep up. Breaking it then shows no limit of the server.
+/// Returns the open-loop step with the lowest rate that missed the objective, above all rates that met it. A step that
+/// missed the objective at a lower rate counts as disturbed. If even the lightest load breaks a limit, breaking this
+/// limit says nothing about the server's capacity. The limit is then ignored at higher loads that keep up with the
+/// offered rate.
 fn failing<'a>(search: &[&'a Trial], unloaded: Option<&Trial>, limits: &Limits) -> Option<&'a Trial> {
     let kind = |t: &Trial| breach(t, limits).map(|breach| breach.kind);
     let always = unloaded.and_then(kind);
@@ -73,15 +75,15 @@ fn loaded<'a>(
 }
 
 impl<'a> Facts<'a> {
-    /// Prepares a run whose derived figures are filled in.
+    /// Prepares a run for the rules. The run's derived figures must already be filled in.
     pub fn of(run: &'a Run) -> Self {
-        // Trials with levers count only for the experiment that tests the verdict.
+        // Auxiliary trials, such as those of the experiment that tests the verdict, are left out.
         let of_load = |t: &&Trial| !t.kind.is_auxiliary() && positive(t.rates.completed_rate).is_some();
         let completed: Vec<&Trial> = run.trials.iter().filter(of_load).collect();
-        // Trials before a server or generator died count. The trial in which the death occurred counts only if there is
-        // no other.
+        // The trial in which a server or generator died counts only if there is no other trial. The same holds for
+        // trials with requests in a failed stretch.
         let stretch = FailedStretch::of(run);
-        // Steps that other programs spoiled were repeated.
+        // The search repeated the steps that other programs spoiled, so these steps are left out.
         let usual = UsualShare::of(run.trials.iter());
         let is_sound = |t: &Trial| {
             t.broken().is_none() && !usual.spoils(t) && stretch.as_ref().is_none_or(|stretch| !stretch.holds(t))
@@ -132,21 +134,21 @@ impl<'a> Facts<'a> {
         }
     }
 
-    /// Returns the trials of sweep and search, and the decisive one.
+    /// Returns the trials of the sweep and the search, and the decisive trial.
     pub(crate) fn loaded(&self) -> impl Iterator<Item = &'a Trial> {
         loaded(&self.sweep, &self.search, self.decisive)
     }
 
-    /// Returns the sweep steps in which the server was at its limit. Among the steps with several requests in flight,
-    /// these are the steps with at least 97 % of the highest rate. They show how the server divides its work among
-    /// threads. With a single request at a time, only one thread works, however many threads the server has.
+    /// Returns the sweep steps in which the server was at its limit: those with at least 97 % of the highest rate,
+    /// among the steps with several requests in flight. They show how the server divides its work among threads. With a
+    /// single request in flight, only one thread works, however many threads the server has.
     fn busy_steps(&self) -> Vec<&'a Trial> {
         let several: Vec<&Trial> = self.sweep.iter().copied().filter(|t| clients(t) > 1.0).collect();
         top(if several.is_empty() { &self.sweep } else { &several })
     }
 
-    /// Returns the trial that shows which CPU is full: the one of [`Facts::busy_steps`] in which the server used most
-    /// CPU time. The decisive step may reach the highest rate before a CPU is completely full.
+    /// Returns the trial that shows which CPU is full: the step of `busy_steps` in which the server used the most CPU
+    /// time. The decisive step may reach nearly the highest rate before a CPU is completely full.
     pub fn full(&self) -> Option<&'a Trial> {
         let used = |t: &Trial| server_of(t).and_then(|v| v.cpu_used()).unwrap_or(0.0);
         self.busy_steps().into_iter().max_by(|a, b| used(a).total_cmp(&used(b))).or(self.decisive)
@@ -162,8 +164,8 @@ impl<'a> Facts<'a> {
         self.decisive.and_then(server_of)
     }
 
-    /// Returns the server's side of the heaviest load among the steps at the highest rate. In this trial, the most
-    /// requests wait at the server.
+    /// Returns the server's side of the step with the most clients among the steps near the highest rate. In this step,
+    /// the most requests wait at the server.
     pub(crate) fn crowded_server(&self) -> Option<View<'a>> {
         self.busy_steps().last().copied().or(self.decisive).and_then(server_of)
     }
@@ -178,8 +180,8 @@ impl<'a> Facts<'a> {
         self.full().and_then(server_of)
     }
 
-    /// Returns the trials that show the limit: the decisive one, the first that broke the objective, and the last step
-    /// of a sweep whose rate still grew.
+    /// Returns the trials that show the limit: the decisive trial, the failing one ([`Facts::failing`]), and the last
+    /// step of a sweep whose rate still grew.
     pub fn focus(&self) -> Vec<&'a Trial> {
         let last = self.sweep.last().copied().filter(|_| self.plateau == Plateau::Grows);
         let mut focus: Vec<&Trial> = Vec::new();
@@ -196,14 +198,15 @@ impl<'a> Facts<'a> {
         self.decisive.map(good).and_then(positive)
     }
 
-    /// Returns true if the rate stopped growing or an open loop broke the objective.
+    /// Returns true if more clients gave no higher rate, or if an open loop missed the objective.
     pub fn limited(&self) -> bool {
         matches!(self.plateau, Plateau::Flat { .. }) || self.failing.is_some()
     }
 
-    /// Returns the CPU time of processes that belong to neither side, in CPUs, and the number of CPUs, on the machine
-    /// where the share is larger. Processes watched by a side on that machine are not counted, whatever their
-    /// namespace. A share of 10 % or more weakens every verdict that does not come from exact counts.
+    /// Returns the CPU use, in CPUs, of processes that belong neither to the client nor to the server, and the number
+    /// of CPUs. Takes the machine on which the share of such processes is larger. Leaves out all processes on this
+    /// machine that loadline watches, whatever their namespace. Returns `None` below 10 %. A larger share weakens every
+    /// verdict that does not come from exact counts.
     pub fn other_processes_cpu(&self) -> Option<(f64, f64)> {
         let timed = || {
             self.run.trials.iter().filter_map(other_processes_cpu_of).max_by(|a, b| (a.0 / a.1).total_cmp(&(b.0 / b.1)))
@@ -217,7 +220,7 @@ impl<'a> Facts<'a> {
     }
 }
 
-/// Returns [`Facts::other_processes_cpu`] of one trial with derived figures.
+/// Returns [`Facts::other_processes_cpu`] of one trial, whose derived figures must be filled in.
 fn other_processes_cpu_of(trial: &Trial) -> Option<(f64, f64)> {
     let views = sides_of(trial);
     let taken = views.iter().filter_map(|view| taken_on_machine_of(view, &views));
@@ -225,47 +228,49 @@ fn other_processes_cpu_of(trial: &Trial) -> Option<(f64, f64)> {
     most.filter(|(taken, online)| *taken > OTHERS_USE * online)
 }
 
-/// Returns the CPU time of processes that belong to no side on the machine of `view`, in CPUs, and the number of CPUs.
+/// Returns the CPU use of processes that belong to no side, in CPUs, on the machine of `view`. Also returns the
+/// machine's number of CPUs.
 fn taken_on_machine_of(view: &View<'_>, views: &[View<'_>]) -> Option<(f64, f64)> {
     let same = |v: &&View<'_>| std::ptr::eq(v.side, view.side) || v.side.same_cpus(view.side);
     let known: Option<f64> = views.iter().filter(same).map(|v| Some(v.cpu_used()? + v.upstream_cpu())).sum();
     let host = view.host()?;
-    // Soft interrupts count as work for the load, even if the kernel charges them to another process.
+    // The time of soft interrupts counts as work for the load, although the kernel may charge it to another process.
     Some(((host.busy - known? - host.softirq).max(0.0), host.online))
 }
 
-/// Returns the CPU time, in CPUs, that programs of neither side and other guests of the hypervisor took from the
-/// server's machine. The trial must have derived figures. Without counters of the server, the client's machine counts.
+/// Returns the CPU time, in CPUs, that was taken from the server's machine: by programs of neither side, and by other
+/// guests of the hypervisor. The trial's derived figures must be filled in. Without counters of the server, uses the
+/// client's machine.
 pub(crate) fn taken_by_others(trial: &Trial) -> Option<f64> {
     let views = sides_of(trial);
     let view = views.last()?;
     Some(taken_on_machine_of(view, &views)?.0 + view.host()?.steal)
 }
 
-/// Returns the CPU time of other programs during a trial that was just recorded, in CPUs, and the number of CPUs.
-/// Returns `None` if other programs used less than 10 %.
+/// Returns the CPU use of other programs during a trial that was just recorded, in CPUs, and the number of CPUs.
+/// Returns `None` if other programs used at most 10 % of the CPUs.
 pub fn disturbed(trial: &Trial) -> Option<(f64, f64)> {
     let mut run = Run { trials: vec![trial.clone()], ..Run::default() };
     crate::sides::derive(&mut run);
     run.trials.first().and_then(other_processes_cpu_of)
 }
 
-/// Returns the share of a trial's window, 0 to 1, for which the hypervisor kept a CPU from a machine. Of two machines,
-/// the larger share counts. Returns 0 if unknown. Each time the hypervisor takes the CPU, the machine pauses for
-/// milliseconds. These pauses dominate high percentiles.
+/// Returns the share of a trial's window, 0 to 1, in which the hypervisor gave a machine's CPUs to other guests (steal
+/// time). Returns the larger share of two machines, and 0 if it is unknown. Each time the hypervisor takes a CPU away,
+/// the machine pauses for milliseconds. Such pauses dominate high percentiles.
 pub fn stolen(trial: &Trial) -> f64 {
     sides_of(trial).iter().filter_map(View::stolen).fold(0.0, f64::max)
 }
 
-/// Returns true if the target's address shows that it is on the loopback interface.
+/// Returns true if the target is on the loopback interface, as far as its address shows.
 pub(crate) fn loopback(run: &Run) -> bool {
-    // Without a target, the run used the embedded server on loopback, or it is an experiment. The sides of an
-    // experiment may be on other hosts.
+    // A run without a target used the embedded server on loopback, or is an experiment. In an experiment, client and
+    // server may be on different hosts.
     let apart = run.trials.iter().any(|t| t.server.as_ref().is_some_and(|s| s.host != t.client.host));
     run.plan.target.loopback().unwrap_or(!apart)
 }
 
-/// Returns true if the target is a unix socket, about which no counter of TCP or of an interface says anything.
+/// Returns true if the target is a unix socket. No counter of TCP or of a network interface describes such a target.
 pub(crate) fn unix_socket(run: &Run) -> bool {
     run::UrlParts::parse(&run.plan.target.url).transport().1
 }
@@ -315,7 +320,8 @@ mod tests {
         assert!(capacity.method.contains("4,096 bytes") || capacity.method.contains("4096"), "{capacity:?}");
     }
 
-    /// Trials over several network paths complete the same rate. Losses on one path do not limit the others.
+    /// The trial that lost requests must not become the decisive one, although all trials complete about the same rate.
+    /// In a run over several network paths, losses on one path do not limit the others.
     #[test]
     fn of_equal_trials_of_an_experiment_the_first_that_held_decides() {
         let mut run = experiment_of(DELAY, &[1.0, 2.0, 3.0, 4.0, 5.0, 6.0, 7.0, 8.0]);
@@ -343,14 +349,14 @@ mod tests {
         let mut column = taken.client.recording.columns.iter().find(like).unwrap().clone();
         column.counter = run::CounterId("cpu.steal".into());
         let times = taken.client.recording.t_s.clone();
-        // The counter is in microseconds; the growth is a twentieth of a CPU's time.
+        // The counter is in microseconds. It grows by a twentieth of a CPU's time.
         column.values = times.iter().map(|t| Some(0.05e6 * (t.clamp(from, to) - from))).collect();
         taken.client.recording.columns.push(column);
         assert!((stolen(&taken) - 0.05).abs() < 0.01, "{}", stolen(&taken));
     }
 
-    /// Makes a run of a server that fills three of the four CPUs that both hosts see, on one machine or two. `others`
-    /// is the CPU use of other programs.
+    /// Makes a run in which client and server each see four CPUs, of one machine or of two. The server fills three of
+    /// them, and other programs use `others` CPUs.
     fn three_of_four(machines: [&'static str; 2], others: f64) -> Run {
         let top = 4000.0;
         let mut planted_run =
@@ -379,7 +385,8 @@ mod tests {
         assert!(disturbed(last).is_some_and(|(taken, _)| (taken - 0.9).abs() < 0.05), "{:?}", disturbed(last));
         let (taken, online) = other_processes_cpu(["one", "one"], 0.9).expect("0.9 CPUs went to nobody's processes");
         assert!((taken - 0.9).abs() < 0.05 && online == 4.0, "{taken} of {online}");
-        // If the client has its own machine, the server's work is not CPU use of the client.
+        // If the client's machine is another one than the server's, the CPU time used there does not come from the
+        // server.
         let (taken, _) =
             other_processes_cpu(["one", "two"], 0.0).expect("nobody watched what filled the client's machine");
         assert!((taken - 3.0).abs() < 0.1, "{taken}");

@@ -1,6 +1,6 @@
-//! Failures that depend on time, not on load: every request failed in one stretch of a run, and none outside of it.
-//! Examples are a token that expires, and a server that still loads its data. A rate limit, in contrast, lets some
-//! requests pass at any time.
+//! Failures that depend on time, not on load: every request failed during one stretch of a run, and no request failed
+//! outside of the stretch. Examples are a token that expires, and a server that still loads its data. A rate limit, in
+//! contrast, usually lets some requests pass at any time.
 
 use run::{ErrorKind, IncidentKind, NOTHING_LISTENS, Run, TENTH_S, Trial};
 
@@ -8,18 +8,20 @@ use crate::number::{counted, rate, ratio};
 use crate::single::{clients, closed, failed_and_all, good};
 use crate::thresholds::{FEWEST_REQUESTS, MOST, REFUSED};
 
-/// Number of report intervals around an edge of the stretch whose counts may contain requests from before and after the
-/// edge. Each of several generators reports at its own times, so the intervals before and after the edge are mixed.
+/// Number of report intervals around the begin or end of the stretch whose counts may mix requests from before and
+/// after it. Several generators report at different times, so two neighbouring intervals may be mixed.
 const MIXED_REPORTS: usize = 2;
-/// Maximum number of steps, at either end of the stretch, in which some requests failed and others succeeded. A report
-/// interval is as long as a step but may begin inside one, so some intervals in a row touch one step more.
+/// Maximum number of steps, at the begin or at the end of the stretch, in which some requests failed and others
+/// succeeded. A report interval is as long as a step but may begin inside one. Several intervals in a row therefore
+/// touch one step more than their number.
 const MAX_EDGE_STEPS: usize = MIXED_REPORTS + 1;
 
-/// Counts of requests that ended in one step of a trial's window, or in its whole window.
+/// Counts of the requests that ended in one step (a short part of equal length) of a trial's window, or in the whole
+/// window.
 #[derive(Clone, Copy, Debug)]
 struct Step<'a> {
     trial: &'a Trial,
-    /// Time of the step, seconds since the load began.
+    /// Begin and end of the step, seconds since the load began.
     from_s: f64,
     to_s: f64,
     good: f64,
@@ -45,28 +47,28 @@ impl Step<'_> {
 pub(crate) struct FailedStretch<'a> {
     /// Trials with requests in the stretch.
     pub(crate) trials: Vec<&'a Trial>,
-    /// Trial in which the failures began, and the time since its load began, seconds. `None` if the first request
-    /// failed.
+    /// Trial in which the failures began, and seconds from the start of its load to the first failed step. `None` if
+    /// requests failed from the start of the run.
     begin: Option<(&'a Trial, f64)>,
-    /// Trial in which the failures ended, and the time since its load began, seconds. `None` if the failures lasted to
-    /// the end of the run.
+    /// Trial in which the failures ended, and seconds from the start of its load to the end of the last failed step.
+    /// `None` if the failures lasted to the end of the run.
     end: Option<(&'a Trial, f64)>,
-    /// True if most failures were refused connects.
+    /// True if most failures in the stretch were refused connects.
     is_refused: bool,
-    /// True if most failures were refusals by a rate limit.
+    /// True if most failures in the stretch were answers of a rate limit, such as 429.
     pub(crate) is_limited: bool,
 }
 
 impl<'a> FailedStretch<'a> {
-    /// Finds the stretch. Returns `None` if the load may explain the failures. Time explains the failures if a failed
-    /// load was no larger than a good one, or if a load failed only for a part of its time. A failed single request
-    /// without load also means that time explains the failures.
+    /// Finds the stretch. Returns `None` if the load may explain the failures. Time, not load, explains them if a
+    /// failed load was no larger than a good one; the two may be parts of one trial. Time also explains them if a
+    /// single request failed while there was no load.
     pub(crate) fn of(run: &'a Run) -> Option<Self> {
         if !run.sent_requests() || !run.plan.load.stages.is_empty() {
             return None;
         }
-        // If the server stopped answering, the trial's counts are still valid. If the trial was cut short in any other
-        // way, its counts are useless.
+        // If the server stopped answering, the trial's counts are still valid. If the trial broke off for any other
+        // reason, its counts are not used.
         let is_counted = |t: &Trial| t.broken().is_none_or(|i| i.kind == IncidentKind::ServerUnreachable);
         let loads = run.trials.iter().filter(|t| !t.kind.is_auxiliary() && t.by_hand.is_empty() && is_counted(t));
         let steps: Vec<Step<'_>> = loads.flat_map(steps).filter(|step| step.all() > 0.0).collect();
@@ -80,8 +82,8 @@ impl<'a> FailedStretch<'a> {
         trials.dedup_by(|a, b| std::ptr::eq(*a, *b));
         let refused: f64 = trials.iter().map(|t| refused_connects(t)).sum();
         let is_refused = refused >= MOST * sum(inside, |s| s.failed);
-        // A few clients fail to connect only a few times, because they pause longer after each failure. In this case,
-        // the missing answers are counted instead.
+        // A client pauses longer after each failed connect, so few clients have few failures. If connects were refused,
+        // the answers that are missing count instead.
         let missed = if is_refused { missed(before.iter().chain(after), inside) } else { 0.0 };
         let enough = sum(inside, |s| s.failed).max(missed) >= FEWEST_REQUESTS as f64
             && sum(before, |s| s.good) + sum(after, |s| s.good) >= FEWEST_REQUESTS as f64;
@@ -103,7 +105,7 @@ impl<'a> FailedStretch<'a> {
         self.trials.iter().any(|one| std::ptr::eq(*one, trial))
     }
 
-    /// Returns a sentence that says from when to when every request failed.
+    /// Returns a sentence that says when every request failed, and why.
     pub(crate) fn sentence(&self, kinds: &str) -> String {
         let at = |(trial, t_s): (&Trial, f64)| match closed(trial) {
             true => format!("{t_s:.1} s into the load of {}", counted(clients(trial), "client")),
@@ -125,7 +127,7 @@ impl<'a> FailedStretch<'a> {
     }
 }
 
-/// Returns the number of answers that a rate limit refused.
+/// Returns the number of answers whose status shows a rate limit.
 fn limited(trials: &[&Trial]) -> f64 {
     let of = |trial: &&Trial| {
         let refusals = trial.measured.tally.refusals();
@@ -139,7 +141,8 @@ fn refused_connects(trial: &Trial) -> f64 {
     trial.measured.tally.errors.count(ErrorKind::ConnectRefused) as f64
 }
 
-/// Returns the number of answers that the failed steps would have had at the rate of the good steps.
+/// Returns the number of answers that the server would have given during the failed steps at the rate of the good
+/// steps. Returns 0 if the failed steps belong to several trials.
 fn missed<'s, 'a: 's>(good: impl Iterator<Item = &'s Step<'a>>, failed: &[Step<'_>]) -> f64 {
     let (answers, seconds) = good.fold((0.0, 0.0), |sum, step| (sum.0 + step.good, sum.1 + step.to_s - step.from_s));
     let length_s = match failed {
@@ -156,7 +159,7 @@ fn edge<'s, 'a>(steps: &'s [Step<'a>], is_after: bool) -> &'s [Step<'a>] {
     if is_after { &steps[..n] } else { &steps[steps.len() - n..] }
 }
 
-/// Returns the steps of a trial, or its whole window as one step if failures were not counted per step.
+/// Returns the steps of a trial. If failures were not counted per step, returns the whole window as one step.
 fn steps(trial: &Trial) -> Vec<Step<'_>> {
     let measured = &trial.measured;
     let (window, step_s) = (measured.window, measured.series_step_s.unwrap_or(TENTH_S));
@@ -176,9 +179,9 @@ fn steps(trial: &Trial) -> Vec<Step<'_>> {
     (0..measured.series_completed.len()).map(step).collect()
 }
 
-/// Returns true if a failed load was no larger than a good load. The rate of a failed open loop is compared with the
-/// good answers per second of any load. A failed closed loop is compared by its clients, and only with other closed
-/// loops, since quick refusals raise its rate.
+/// Returns true if a failed load was no larger than a good load. A failed open loop is compared by its offered rate,
+/// with the good answers per second of any other load. A failed closed loop is compared by its number of clients, and
+/// only with other closed loops: quick refusals raise its rate, so the rate says nothing.
 fn is_no_larger(failed: &Trial, other: &Trial) -> bool {
     match (closed(failed), closed(other)) {
         (true, true) => clients(failed) <= clients(other),
@@ -194,7 +197,7 @@ mod tests {
     use super::*;
     use crate::planted::{PlantedRun, Point};
 
-    /// Replaces the answers of a trial by refusals from `from` to `to`, in tenths of its window.
+    /// Turns the answers of a trial into refusals between the tenths of a second `from` and `to` of its window.
     fn refuse(trial: &mut Trial, from: usize, to: usize) {
         let measured = &mut trial.measured;
         let rates = measured.series_completed.clone();
@@ -233,7 +236,8 @@ mod tests {
         assert!(found.trust.warnings[0].contains("the server changed"), "{:#?}", found.trust);
     }
 
-    /// With a single load, the failures begin or end within its window, as with a database that still loads its data.
+    /// There is a single load. The failures begin or end within its window, as with a database that still loads its
+    /// data.
     #[test]
     fn one_load_tells_a_moment_by_its_tenths() {
         let one = PlantedRun::new(1000.0, 4000.0).steps(&[8]).rates(&[]);
@@ -254,7 +258,7 @@ mod tests {
         assert!(!of(0, 20).contains("every request failed"), "{}", of(0, 20));
     }
 
-    /// From 1 s on, a rate limit refuses everything, as when a quota per minute is used up.
+    /// From 1 s on, a rate limit refuses every request, as when a quota of requests per minute is used up.
     #[test]
     fn a_stretch_of_429_is_a_rate_limit_and_no_expired_token() {
         let told = |status: &str| {
@@ -273,7 +277,8 @@ mod tests {
         assert!(!limited.contains("token") && told("401").contains("token"), "{limited} {}", told("401"));
     }
 
-    /// Makes the server end at 1 s of a window of 2 s. The clients connect in vain, with pauses that double.
+    /// Makes the server end 1 s after the start of a window of 2 s. The clients then try to connect in vain, with
+    /// pauses that double.
     fn crash(trial: &mut Trial) {
         let clients = trial.intensity.in_flight().unwrap() as u64;
         let measured = &mut trial.measured;
@@ -288,7 +293,7 @@ mod tests {
         }
     }
 
-    /// The observer sees no process, as on a host that cannot be read.
+    /// The observer sees no process of the server, as on a host whose counters cannot be read.
     #[test]
     fn a_server_that_ends_is_told_with_the_moment_and_the_refused_connects() {
         for (clients, words) in [(1, "1 client on"), (8, "8 clients on")] {
@@ -310,7 +315,7 @@ mod tests {
         }
     }
 
-    /// Loads grow, and every request fails from 16 clients on: the load may be the reason.
+    /// The loads grow, and every request fails from 16 clients on, so the load may be the reason.
     #[test]
     fn failures_that_begin_with_a_larger_load_may_depend_on_it() {
         let planted = PlantedRun::new(1000.0, 4000.0).rates(&[]).change(|t: &mut Trial, p: &Point| {
@@ -348,8 +353,8 @@ mod tests {
         assert_eq!([0, 3, 4].map(is_found), [true, true, false]);
     }
 
-    /// In half of the simulated runs, answers fail at random throughout. In the other runs, a token bucket empties and
-    /// then passes requests at a fixed rate.
+    /// In half of the simulated runs, answers fail at random the whole time. In the others, a token bucket becomes
+    /// empty, and then lets requests pass at a fixed rate.
     #[test]
     fn failures_beside_good_answers_are_no_stretch() {
         let mut random = fastrand::Rng::with_seed(3);

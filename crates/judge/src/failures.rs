@@ -1,5 +1,5 @@
-//! Failed answers. If most answers fail, or failures break the objective while the server has CPU time left, no CPU is
-//! the limit.
+//! Failed answers. No CPU is the limit if most answers fail, or if the server has CPU time left while too many answers
+//! fail for the objective.
 
 use std::collections::BTreeMap;
 
@@ -13,17 +13,18 @@ use crate::signals::cpu::fullness;
 use crate::single::{clients, closed, failed_and_all, failed_share, server_of};
 use crate::thresholds::{ALL_REFUSED, LIKELY, MOST_FAIL, TREND_SURE};
 
-/// Failures that explain a run better than the use of any CPU.
+/// Failures that explain a run better than CPU use does.
 #[derive(Debug)]
 pub(crate) struct Failures<'a> {
     run: &'a Run,
-    /// Trial with the lowest load in which too many answers failed.
+    /// Trial that shows the failures: the lowest load in which too many requests failed or, if failures do not depend
+    /// on load, the trial with the most failures or requests.
     trial: &'a Trial,
-    /// Share of that trial's answers that failed, 0 to 1.
+    /// Share of failed requests, 0 to 1: of `trial`, of all trials if `at_every_load` is true, or 1 with `stretch`.
     share: f64,
     /// True if most answers of the decisive trial failed, so its figures say nothing about the server's work.
     pub(crate) most: bool,
-    /// True if the failed share does not depend on the load, so failures show no limit.
+    /// True if the failed share does not depend on the load. Failures then show no limit of the server.
     pub(crate) at_every_load: bool,
     /// Stretch of time in which every request failed.
     pub(crate) stretch: Option<FailedStretch<'a>>,
@@ -71,7 +72,8 @@ impl<'a> Failures<'a> {
         format!("{at} {from}{on}, {} of the requests failed{}", percent(self.share), self.kinds())
     }
 
-    /// Returns the next step. Gateway statuses point to the server behind the gateway (RFC 9110, 15.6.3 and 15.6.5).
+    /// Returns advice on the next step. The statuses 502 and 504 come from a gateway and point to the server behind it
+    /// (RFC 9110, 15.6.3 and 15.6.5).
     pub(crate) fn advice(&self) -> &'static str {
         let closes = self.trial.silent_closes();
         let has = |wanted: &[&str]| self.trial.measured.tally.refusals().any(|(status, _)| wanted.contains(&status));
@@ -92,13 +94,13 @@ impl<'a> Failures<'a> {
         }
     }
 
-    /// Returns true if only one load was measured. Whether the failed share depends on the load is then unknown.
+    /// Returns true if only one load was measured. It is then unknown whether the failed share depends on the load.
     fn is_only_load(&self) -> bool {
         self.run.trials.iter().filter(|t| !t.kind.is_auxiliary()).count() == 1 && self.run.plan.load.stages.is_empty()
     }
 
-    /// Returns the statuses and the kinds of the failures with their counts, and the first reason:
-    /// ` (503: 1,240, resets: 3, first: "no backend")`.
+    /// Lists the statuses and the kinds of the failures with their counts, and the first reason: ` (503: 1,240, resets:
+    /// 3, first: "no backend")`.
     fn kinds(&self) -> String {
         let tally = &self.trial.measured.tally;
         let mut kinds: BTreeMap<String, u64> = tally.refusals().map(|(status, n)| (status.into(), n)).collect();
@@ -114,7 +116,8 @@ impl<'a> Failures<'a> {
     }
 }
 
-/// Returns the first reason of the most frequent kind of failure that has a known reason.
+/// Among the kinds of failures with a known reason, takes the most frequent kind, and returns the reason of its first
+/// failure.
 fn first_reason(trial: &Trial) -> Option<&str> {
     let tally = &trial.tally;
     let count = |failure: &run::FirstFailure| match &failure.kind {
@@ -122,22 +125,23 @@ fn first_reason(trial: &Trial) -> Option<&str> {
         FailureKind::Status(status) => tally.unexpected_statuses.get(status).copied().unwrap_or(0),
         FailureKind::Error(kind) => tally.errors.count(*kind),
     };
-    // A failure without a count was not final: its request was sent again.
+    // A kind of failure that was not counted was not final: its requests were sent again.
     let known = trial.first_failures.iter().filter(|failure| !failure.reason.is_empty() && count(failure) > 0);
     known.max_by_key(|failure| count(failure)).map(|failure| failure.reason.as_str())
 }
 
-/// Returns the trial with the most requests, and the failed share over all trials. Returns `None` unless the failed
-/// share breaks the objective and every trial's share agrees with it within chance.
+/// Returns the trial with the most requests, and the failed share of all trials together. Returns `None` unless the
+/// objective allows fewer failures than this share, and every trial's share differs from it by no more than chance
+/// explains.
 fn at_every_load<'a>(facts: &Facts<'a>) -> Option<(&'a Trial, f64)> {
     let trials = || facts.sweep.iter().chain(&facts.search).copied();
     let counts: Vec<(f64, f64)> = trials().map(failed_and_all).filter(|(_, all)| *all > 0.0).collect();
     let sum = counts.iter().fold((0.0, 0.0), |sum, (failed, all)| (sum.0 + failed.min(*all), sum.1 + all));
     let share = ratio(sum.0, sum.1).filter(|share| (facts.limits.errors..ALL_REFUSED).contains(share))?;
-    // A difference of one request can always be chance.
+    // A difference of one failed request can always be chance, so 1 is added.
     let chance = |all: f64| TREND_SURE * (all * share * (1.0 - share)).sqrt() + 1.0;
     let is_equal = counts.iter().all(|(failed, all)| (failed - share * all).abs() <= chance(*all));
-    // If the first load has no failure, the share may depend on the load.
+    // If any load has no failure, the share may depend on the load.
     let several = counts.len() > 1 && counts.iter().all(|(failed, _)| *failed > 0.0);
     let most = trials().max_by_key(|trial| trial.measured.tally.completed)?;
     (several && is_equal && share > facts.limits.errors).then_some((most, share))
@@ -153,8 +157,8 @@ mod tests {
     use crate::planted::{PlantedRun, Point, Who};
     use run::Bottleneck;
 
-    /// Judges a proxy with one thread and no free local ports. From `clients` clients on, it answers the share `share`
-    /// of the requests with 502 at once.
+    /// Judges a proxy that has one thread and runs out of local ports. From `clients` clients on, it answers the share
+    /// `share` of the requests with 502 at once.
     fn refuses_from(clients: f64, share: f64, thread_us: f64) -> Bottleneck {
         let change = move |t: &mut run::Trial, p: &Point| {
             if p.n >= clients {
@@ -184,13 +188,13 @@ mod tests {
         assert_eq!(works.id, "server-single-thread", "{works:#?}");
     }
 
-    /// The server completes 10,000/s, and every fiftieth answer is a 500. In some trials other programs took the
-    /// server's CPU.
+    /// The server completes 10,000/s, and every fiftieth answer is a 500. In some trials, other programs took the
+    /// server's CPU time.
     #[test]
     fn failures_that_do_not_depend_on_the_load_are_said_so_and_are_no_limit_on_purpose() {
         let fails = |t: &mut run::Trial, p: &Point| {
             if p.offered > 0.0 {
-                // In two windows other programs took the server's CPU time.
+                // In the windows up to 5,000/s, other programs took the server's CPU time.
                 let slowed = if p.offered > 5000.0 { 0.0 } else { 0.25 * t.rates.completed_rate };
                 (t.rates.completed_rate, t.measured.tally.completed) = (slowed, (2.0 * slowed) as u64);
             }

@@ -1,4 +1,5 @@
-//! Fits as findings of a run: the fitted figures with their names, and the quality of the fit in words.
+//! Fits as findings of a run. A finding has the fitted coefficients with their names, and the quality of the fit in
+//! words.
 
 use std::collections::BTreeMap;
 
@@ -11,7 +12,7 @@ use crate::Facts;
 use crate::number::{figure, percent};
 use crate::single::{clients, good};
 
-/// Minimum shares of the explained variance for a good and a fair fit.
+/// Minimum R² (share of the variance that the fit explains) of a good fit and of a fair fit.
 const GOOD_R2: f64 = 0.98;
 const FAIR_R2: f64 = 0.90;
 
@@ -54,7 +55,8 @@ pub fn usl_of(facts: &Facts<'_>) -> Option<Fit> {
     usl_fit(&points, "clients")
 }
 
-/// Fits the Universal Scalability Law to points of size and throughput. `of` names the sizes.
+/// Fits the Universal Scalability Law to points (size, throughput). `of` names the unit of the sizes, such as
+/// "clients".
 pub(crate) fn usl_fit(points: &[(f64, f64)], of: &str) -> Option<Fit> {
     let law = usl(points)?;
     let names = Fit::usl_names();
@@ -97,7 +99,8 @@ mod tests {
         assert!(flat.quality.contains("zero"));
     }
 
-    /// `report` draws the law with the formula in `run`, because `report` does not depend on `stats`.
+    /// The crate `report` draws the law with the formula in `run`, because `report` does not depend on `stats`. Both
+    /// formulas must agree.
     #[test]
     fn the_drawn_law_is_the_fitted_one() {
         for n in [1.0, 7.0, 300.0] {

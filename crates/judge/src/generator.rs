@@ -1,4 +1,4 @@
-//! Limits of the generator itself. If the generator is at a limit, no figure describes the server.
+//! Limits of the load generator itself. If the generator is at a limit, the figures do not describe the server.
 
 use run::{Evidence, FigureUnit};
 
@@ -22,16 +22,17 @@ pub(crate) struct ClientLimit {
     pub(crate) chance: f64,
     pub(crate) sentence: String,
     pub(crate) evidence: Vec<Evidence>,
-    /// Signals that the probability is computed from.
+    /// Signals from which the probability is computed.
     pub(crate) signals: Vec<Signal>,
 }
 
-/// Returns the generator threads that make the load: the busiest ones, at most as many as the plan has.
+/// Returns the generator threads that make the load: the busiest ones, at most as many as the plan demands of all
+/// working agents.
 pub(crate) fn load_threads(facts: &Facts<'_>, view: &View<'_>) -> Vec<Task> {
     let agents = view.processes().iter().filter(|p| p.busy > AGENT_WORKS).count().max(1);
     let wanted = (facts.run.plan.load.threads.max(1) as usize).saturating_mul(agents.max(1));
     let mut threads = view.workers();
-    // Threads of idle agents are left out.
+    // Threads of idle agents are left out, but at least one thread remains.
     threads.truncate(wanted.min(threads.iter().filter(|t| t.wants() > AGENT_WORKS).count().max(1)));
     threads
 }
@@ -47,27 +48,28 @@ pub(crate) fn client_limit(facts: &Facts<'_>) -> Option<ClientLimit> {
     Some(limit)
 }
 
-/// Returns true if the generator was more likely than not at its limit. Returns false if the server refuses everything
-/// beyond some rate, because the server then decides the rate of good answers.
+/// Returns true if the generator was more likely than not at its limit. Returns false if the server refuses all
+/// requests beyond some rate, because the server then determines the rate of good answers.
 pub(crate) fn is_limited(facts: &Facts<'_>) -> bool {
     !refuses_the_rest(facts) && client_limit(facts).is_some_and(|limit| limit.chance >= LIKELY)
 }
 
-/// Returns true if the server decides the rate of good answers. Such a server kept this rate at several loads, or
-/// refused most requests of the decisive trial as too many. A faster generator would only be refused more often.
+/// Returns true if the server determines the rate of good answers. Either this rate was equal at several loads, or the
+/// server refused most requests of the decisive trial because there were too many. More requests of a faster generator
+/// would only be refused.
 pub(crate) fn refuses_the_rest(facts: &Facts<'_>) -> bool {
     let by_status = facts.refusals.overload != Some(false) && facts.decisive.is_some_and(mostly_refused);
     facts.run.sent_requests() && (facts.refusals.keep_one_rate() || by_status)
 }
 
-/// Time of the load threads, as shares of the window.
+/// Time that the generator's load threads ran or waited, as shares of the window.
 struct Load {
     threads: Vec<Task>,
     ran: Signal,
     wants: Signal,
     /// Share of the time for which the threads waited for a CPU.
     waited: f64,
-    /// Share of the response time that these waits explain.
+    /// Share of the response time that these waits explain, 0 to 1.
     delay: f64,
 }
 
@@ -84,8 +86,9 @@ impl Load {
         Some(Self { threads, ran, wants, waited, delay })
     }
 
-    /// Returns the signal that shows the limit of the threads: the time that they ran, if it is at its limit.
-    /// Otherwise, returns the time that they ran or waited for a CPU, or else the delay from these waits.
+    /// Returns the signal that shows the limit of the threads. It is the time that they ran, if they are probably full.
+    /// Else it is the time that they ran or waited for a CPU, if it is at its limit, and otherwise the delay from these
+    /// waits.
     fn signals(&self, runs: f64, facts: &Facts<'_>) -> Vec<Signal> {
         let wants = self.wants.log_odds() + plateau(facts) - queue(facts);
         let name = "share of the response time that the generator waited for a CPU";
@@ -96,12 +99,13 @@ impl Load {
         }
     }
 
-    /// Returns two probabilities: that the threads are full, and that they are never idle or wait too long for a CPU.
+    /// Returns two probabilities. First, that the threads are full. Second, that they lack CPU time: they are never
+    /// idle, or wait too long for a CPU.
     fn chances(&self, facts: &Facts<'_>, view: &View<'_>) -> (f64, f64) {
         let shift = plateau(facts) - queue(facts);
         let (runs, wants) = (chance(self.ran.log_odds() + shift), chance(self.wants.log_odds() + shift));
-        // A full link delivers segments one by one. Each segment wakes a thread, which then waits for a CPU, so the
-        // link causes these waits.
+        // A full link delivers segments one by one. Each segment wakes a thread, which then waits for a CPU. In this
+        // case, the link causes the waits.
         let not_by_link = if crate::link_queue::shaper(facts, view.trial).is_some() { 1.0 - ONE_SIGN } else { 1.0 };
         let not_by_server = (1.0 - server_takes(facts)) * not_by_link;
         let long = chance((self.waited - STARVED_WAIT) / STARVED_WIDTH);
@@ -112,8 +116,8 @@ impl Load {
 }
 
 /// Returns the share of the response time, 0 to 1, that the generator's waits for a CPU explain. All threads together
-/// wait `waited` seconds per second. By Little's law, each wait delays at least one request. A wait while more answers
-/// are unread delays all of these answers.
+/// wait `waited` seconds per second. Each wait delays at least one request, so Little's law gives a share of the
+/// requests in flight. If several answers are unread during a wait, the wait delays all of them.
 fn delay(facts: &Facts<'_>, view: &View<'_>, waited: f64) -> f64 {
     let trial = view.trial;
     let in_flight = trial.rates.completed_rate * trial.latency_us.mean / 1e6;
@@ -131,8 +135,8 @@ fn server_takes(facts: &Facts<'_>) -> f64 {
     chain.and_then(|chain| ratio(chain.serving(), chain.busy)).unwrap_or(0.0).clamp(0.0, 1.0)
 }
 
-/// Returns the probability that the server runs on separate CPUs and fills them. A server that fills its own CPUs is
-/// the limit, even if the generator mostly waits.
+/// Returns the probability that the server runs on other CPUs than the generator and fills them. Such a server is the
+/// limit, even if the generator waits for a CPU most of the time.
 fn full_beside(facts: &Facts<'_>) -> f64 {
     if facts.shared() { 0.0 } else { ServerCpu::of(facts).map_or(0.0, |cpu| cpu.own()) }
 }
@@ -166,7 +170,7 @@ fn sentence(load: &Load, full: bool, piled_up: Option<Waiting>) -> String {
     }
 }
 
-/// Returns the rate of the decisive trial as a share of the generator's rate without a network.
+/// Returns the rate of the decisive trial, as a share of the rate that the generator reaches without a network.
 pub(crate) fn ceiling_used(facts: &Facts<'_>) -> Option<f64> {
     ratio(facts.decisive?.rates.completed_rate, positive(facts.run.findings.trust.generator_ceiling?)?)
 }
@@ -189,8 +193,8 @@ fn by_ceiling(facts: &Facts<'_>, view: &View<'_>) -> Option<ClientLimit> {
     Some(ClientLimit { chance: CEILING_SAYS * chance(signal.log_odds()), sentence, evidence, signals: vec![signal] })
 }
 
-/// Returns the limit by the quota of the generator's control group, unless other programs use up the quota and the load
-/// shows no limit.
+/// Returns the limit that the CPU quota of the generator's control group sets. Returns `None` if other programs use up
+/// the quota while no load shows a limit.
 fn by_quota(facts: &Facts<'_>, view: &View<'_>) -> Option<ClientLimit> {
     let throttled = throttled(view)?;
     if !facts.limited() && quota_of_others(view, "generator").is_some() {
@@ -203,8 +207,8 @@ fn by_quota(facts: &Facts<'_>, view: &View<'_>) -> Option<ClientLimit> {
     Some(ClientLimit { chance, sentence, evidence: vec![throttled.evidence], signals: vec![signal] })
 }
 
-/// Returns the limit of CPUs that server and generator fill only together. Its probability is weighted by the
-/// generator's share of the CPU time.
+/// Returns the limit of CPUs that server and generator fill only together. The larger the generator's share of the CPU
+/// time is, the more probable is this limit.
 fn in_sum(facts: &Facts<'_>) -> Option<ClientLimit> {
     let cpu = ServerCpu::of(facts)?;
     let chain = cpu.chain.as_ref().filter(|chain| chain.generator() > 0.0)?;
@@ -219,7 +223,7 @@ fn client_busy(threads: &[Task]) -> Option<f64> {
     ratio(threads.iter().map(|t| t.busy).sum(), threads.len() as f64)
 }
 
-/// Returns the mean CPU use of the generator's load threads.
+/// Returns the mean CPU use of the generator's load threads, in CPUs per thread.
 pub(crate) fn client_limit_threads(facts: &Facts<'_>) -> Option<f64> {
     client_busy(&load_threads(facts, &facts.client()?))
 }
@@ -228,7 +232,7 @@ pub(crate) fn client_limit_threads(facts: &Facts<'_>) -> Option<f64> {
 mod tests {
     use crate::planted::PLANTED;
 
-    /// A server that refuses most requests answers as fast as the generator asks.
+    /// A server that refuses most requests answers them as fast as the generator sends them.
     #[test]
     fn a_generator_that_is_mostly_refused_is_not_at_its_limit() {
         let warned = |status: &str, share: u64| {

@@ -1,9 +1,9 @@
 //! CPU cost of a TLS handshake on both sides, if the windows of a run show it.
 //!
-//! Windows with one connection per request alternate with windows of kept connections. The CPU time per request is
-//! fitted as a line over the handshakes per request. The line's slope is the cost of a handshake, including its connect
-//! and close. If a load had one connection per request throughout, no line can be fitted, and the whole cost of a
-//! request is an upper bound.
+//! Windows with one connection per request alternate with windows of kept connections. A line is fitted through the
+//! windows: CPU time per request over handshakes per request. Its slope is the cost of a handshake, including the
+//! connect and the close. If every request of a load had its own connection, no line can be fitted. The whole cost of a
+//! request then is an upper bound of the handshake's cost.
 
 use run::{CpuEstimate, HandshakeCost, Run, Trial, TrialKind};
 
@@ -13,27 +13,27 @@ use crate::thresholds::{FEWEST_REQUESTS, MOST_RESUME, MOST_SHAKE};
 use crate::view::View;
 use stats::fit::linear;
 
-/// Maximum handshakes per request at which connections count as kept.
+/// Maximum number of handshakes per request in a window whose connections count as kept.
 const KEPT: f64 = 0.1;
-/// Minimum handshakes per request at which each request counts as having one. A short alternating window needs only
-/// [`MOST_SHAKE`], because at its ends a handshake and its request fall into different windows.
+/// Minimum number of handshakes per request in a window whose requests count as having one handshake each. For a short
+/// alternating window, [`MOST_SHAKE`] suffices: at its ends, a handshake and its request may fall into different
+/// windows.
 const EACH: f64 = 1.0 - KEPT;
-/// Maximum share of resumed handshakes in a window of full handshakes. The first handshake of each connection has no
-/// session to resume.
+/// Maximum share of resumed handshakes in a window that counts as one of full handshakes.
 const MOSTLY_FULL: f64 = KEPT;
 
-/// Returns the handshakes per completed request in the measured window.
+/// Returns the number of handshakes per completed request in the measured window.
 pub(crate) fn each(trial: &Trial) -> Option<f64> {
     let tally = &trial.measured.tally;
     ratio(tally.handshakes as f64, tally.completed as f64)
 }
 
-/// Returns true if each request of a trial had its own handshake.
+/// Returns true if nearly every request of a trial had its own handshake.
 pub(crate) fn one_each(trial: &Trial) -> bool {
     trial.measured.tally.handshakes >= FEWEST_REQUESTS && each(trial).is_some_and(|each| each >= EACH)
 }
 
-/// Returns the cost if the windows show it; `None` without TLS.
+/// Returns the cost of a handshake if the windows show it. Returns `None` without TLS.
 pub(crate) fn cost(run: &Run) -> Option<HandshakeCost> {
     run.plan.load.tls.as_ref()?;
     turns(run).or_else(|| whole(run))
@@ -79,8 +79,8 @@ fn turns(run: &Run) -> Option<HandshakeCost> {
     Some(HandshakeCost { server, client, server_resumed, client_resumed, how, ..counted(&anew) })
 }
 
-/// Returns the windows of full handshakes, and those of resumed ones. If no window has only full handshakes, the first
-/// list holds the windows with some resumed ones.
+/// Returns the windows with full handshakes, and the windows with mostly resumed ones. If every window has resumed
+/// handshakes, the first list has the windows in which fewer of them were resumed.
 fn by_kind<'t>(anew: &[&'t Trial]) -> [Vec<&'t Trial>; 2] {
     let of = |from: f64, to: f64| -> Vec<&Trial> {
         anew.iter().copied().filter(|t| (from..to).contains(&counted(&[*t]).resumed)).collect()
@@ -90,15 +90,17 @@ fn by_kind<'t>(anew: &[&'t Trial]) -> [Vec<&'t Trial>; 2] {
     [full, of(MOST_RESUME, f64::INFINITY)]
 }
 
-/// Returns the cost of a resumed handshake. `both` is the cost in windows whose resumed share of handshakes is `share`.
-/// If the cost of a full handshake is known, the part of the full ones is subtracted.
+/// Returns the cost of a resumed handshake. `both` is the mean cost in windows with full and resumed handshakes, where
+/// `share` is the share of resumed ones. If the cost `full` of a full handshake is known, the part of the full
+/// handshakes is subtracted from `both`.
 fn less_full(both: CpuEstimate, full: Option<CpuEstimate>, share: f64) -> Option<CpuEstimate> {
     let others = full.map_or(0.0, |full| full.us * (1.0 - share));
     let of = |us: f64| if full.is_some() { (us - others) / share } else { us };
     Some(CpuEstimate { us: positive(of(both.us))?, low: both.low.map(of), high: both.high.map(of) })
 }
 
-/// Returns the CPU time of a handshake of this trial's kind at the server, microseconds.
+/// Returns the mean CPU time of a handshake at the server, microseconds, for this trial's mix of full and resumed
+/// handshakes.
 pub(crate) fn server_us(cost: &HandshakeCost, trial: &Trial) -> Option<f64> {
     let share = counted(&[trial]).resumed;
     match (cost.server, cost.server_resumed) {
@@ -107,7 +109,7 @@ pub(crate) fn server_us(cost: &HandshakeCost, trial: &Trial) -> Option<f64> {
     }
 }
 
-/// Returns the slope of CPU time over handshakes per request.
+/// Returns the slope of the CPU time per request over the handshakes per request.
 fn line(points: &[(f64, f64)]) -> Option<CpuEstimate> {
     if let Some(line) = linear(points) {
         return Some(CpuEstimate {
@@ -143,7 +145,7 @@ fn whole(run: &Run) -> Option<HandshakeCost> {
     Some(HandshakeCost { server, client, ..cost })
 }
 
-/// Counts the handshakes of some windows, and computes the share of resumed ones.
+/// Counts the handshakes of these windows, and computes the share of resumed ones.
 fn counted(windows: &[&Trial]) -> HandshakeCost {
     let sum = |of: fn(&Trial) -> u64| windows.iter().fold(0_u64, |sum, t| sum.saturating_add(of(t)));
     let handshakes = sum(|t| t.measured.tally.handshakes);
@@ -151,7 +153,7 @@ fn counted(windows: &[&Trial]) -> HandshakeCost {
     HandshakeCost { handshakes, resumed, ..HandshakeCost::default() }
 }
 
-/// Returns the kind of handshakes of a trial in words.
+/// Returns the share of resumed handshakes of a trial, in words.
 pub(crate) fn kinds(trial: &Trial) -> String {
     let tally = &trial.measured.tally;
     match ratio(tally.handshakes_resumed as f64, tally.handshakes as f64) {
@@ -160,7 +162,8 @@ pub(crate) fn kinds(trial: &Trial) -> String {
     }
 }
 
-/// Returns the CPU time of a side's processes per request with its own handshake, microseconds.
+/// Returns the CPU time of a side's processes per request, microseconds. Returns `None` unless each request had its own
+/// handshake.
 pub(crate) fn request_us(view: &View<'_>) -> Option<f64> {
     one_each(view.trial).then(|| view.per_request("process.cpu")).flatten().and_then(positive)
 }
@@ -170,8 +173,9 @@ mod tests {
     use super::*;
     use crate::planted::{PlantedRun, Who};
 
-    /// Makes windows with this many handshakes per request, of which this share is resumed. The server uses 100 us of
-    /// CPU time per request, 900 us per full handshake and 200 us per resumed one. The client uses 10, 300 and 50 us.
+    /// Makes one window per entry of `all`: handshakes per request, and the share of resumed ones. The server uses 100
+    /// µs of CPU time per request, 900 µs per full handshake and 200 µs per resumed one. The client uses 10, 300 and 50
+    /// µs.
     fn windows(all: &[(f64, f64)]) -> Run {
         let mut whole = Run::default();
         whole.plan.load.tls = Some(run::TlsPlan::default());
@@ -196,7 +200,7 @@ mod tests {
         whole
     }
 
-    /// Makes a run of windows with full handshakes only.
+    /// Makes a run of windows that have only full handshakes.
     fn run(handshakes: &[f64]) -> Run {
         windows(&handshakes.iter().map(|share| (*share, 0.0)).collect::<Vec<_>>())
     }
@@ -213,7 +217,7 @@ mod tests {
         assert!(cost.how.contains("3 windows") && run.findings.capacity.is_none(), "it is no load of a search");
     }
 
-    /// One of ten handshakes that should be resumed is full, as at the start of a load.
+    /// One of ten handshakes in the resumed windows is full, as at the start of a load.
     #[test]
     fn resumed_handshakes_are_separated_from_full_ones() {
         let all = windows(&[(1.0, 0.0), (0.0, 0.0), (1.0, 0.9), (1.0, 0.9), (0.0, 0.0), (1.0, 0.0)]);

@@ -1,4 +1,4 @@
-//! Functions with the largest shares of the server's CPU time, from the sampled stacks.
+//! Functions with the largest shares of the server's CPU time, from sampled call stacks.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -6,7 +6,7 @@ use run::{HotFunction, Run, StackProfile};
 
 use crate::thresholds::{HOT_EVERYTHING, HOT_INCLUSIVE, HOT_SHARE};
 
-/// Maximum number of functions. A reader looks at the first few; the flame graph has all.
+/// Maximum number of functions in the list. A reader looks at the first few; the flame graph shows all.
 const MAX_FUNCTIONS: usize = 10;
 
 /// Process and name of a function.
@@ -17,15 +17,15 @@ struct Stack<'a> {
     process: &'a str,
     /// Functions, from the outermost to the innermost.
     functions: Vec<&'a str>,
-    /// Share of all samples.
+    /// Share of all samples that have this stack, 0 to 1.
     share: f64,
 }
 
-/// Sums over the stacks that contain a function.
+/// Sums over the stacks that contain one function.
 #[derive(Default)]
 struct Inclusive<'a> {
     share: f64,
-    /// Sum of the function's depth times the share of each stack.
+    /// Sum over these stacks: depth of the function times share of the stack.
     depth: f64,
     /// Outermost functions of these stacks.
     roots: BTreeSet<&'a str>,
@@ -36,14 +36,15 @@ pub(crate) fn of_run(run: &Run) -> Vec<HotFunction> {
     run.cpu_stacks().map(hot).unwrap_or_default()
 }
 
-/// Returns the function that explains the CPU time: by its own code, or else with all functions that it calls.
+/// Returns the function that explains the CPU time. If possible, its own code explains it; otherwise, it does so
+/// together with the functions that it calls.
 pub(crate) fn first<'a>(run: &Run, functions: &'a [HotFunction]) -> Option<&'a HotFunction> {
     let samples = run.cpu_stacks()?.cpu_samples;
     by_own_code(functions, samples).or_else(|| functions.iter().find(|function| function.inclusive.is_some()))
 }
 
-/// Returns the functions by the share of their own code, the largest first. If none of these shares is large, the list
-/// also has a function with a large inclusive share.
+/// Returns the functions by the share of their own code, the largest first. If none of these shares is large, appends a
+/// function with a large inclusive share (its own code and all that it calls).
 pub fn hot(profile: &StackProfile) -> Vec<HotFunction> {
     let stacks = stacks(profile);
     let mut own: BTreeMap<FunctionId<'_>, f64> = BTreeMap::new();
@@ -70,7 +71,7 @@ pub fn hot(profile: &StackProfile) -> Vec<HotFunction> {
     functions
 }
 
-/// Returns the stacks of running code.
+/// Returns the stacks that were sampled while code ran on a CPU.
 fn stacks(profile: &StackProfile) -> Vec<Stack<'_>> {
     let sums = || profile.cpu.iter().filter(|sum| sum.weight.is_finite() && sum.weight > 0.0);
     let total: f64 = sums().map(|sum| sum.weight).sum();
@@ -83,9 +84,9 @@ fn by_own_code(functions: &[HotFunction], samples: u64) -> Option<&HotFunction> 
     (is_beyond(first.share, HOT_SHARE, samples) && !is_module(&first.function)).then_some(first)
 }
 
-/// Returns the function with the smallest inclusive share of at least a half, and this share. The smallest one says
-/// most about where the time goes. Of several with equal shares, the deepest one is returned: below it, the calls go to
-/// different functions.
+/// Returns the function with the smallest inclusive share that is at least a half, and this share. Among such
+/// functions, the smallest share says most about where the time goes. If several shares are equal, returns the deepest
+/// function: below it, the calls go to different functions.
 fn by_inclusive<'a>(stacks: &[Stack<'a>], samples: u64) -> Option<(FunctionId<'a>, f64)> {
     let mut roots: BTreeMap<FunctionId<'_>, f64> = BTreeMap::new();
     for stack in stacks {
@@ -120,7 +121,7 @@ fn inclusive<'a>(stacks: &[Stack<'a>]) -> BTreeMap<FunctionId<'a>, Inclusive<'a>
 }
 
 impl<'a> Stack<'a> {
-    /// Splits a folded stack. A text without functions stands for a process and its only function.
+    /// Splits a folded stack (`process;outer;…;inner`). A text without `;` is both the process and its only function.
     fn of(folded: &'a str, share: f64) -> Self {
         let (process, functions) = folded.split_once(';').unwrap_or((folded, folded));
         Self { process, functions: functions.split(';').collect(), share }
@@ -132,13 +133,13 @@ impl<'a> Stack<'a> {
     }
 }
 
-/// Returns true if a share is at least as large as a limit, beyond the sampling error. A single sample shows only one
-/// moment.
+/// Returns true if a share is at least `limit`, even at the lower end of its sampling error. A single sample never
+/// suffices.
 fn is_beyond(share: f64, limit: f64, samples: u64) -> bool {
     samples > 1 && stats::shares::wilson(share.clamp(0.0, 1.0), samples.max(1) as f64, stats::NORMAL_95).low >= limit
 }
 
-/// Returns true for a module in brackets, which stands for a function without a name.
+/// Returns true for a name in brackets: the module of a function whose name is unknown.
 fn is_module(function: &str) -> bool {
     function.starts_with('[')
 }

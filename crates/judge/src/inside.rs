@@ -1,4 +1,5 @@
-//! Findings about a server that handles only a few requests at a time: the counts that explain this number, and advice.
+//! Findings about a server that handles only a few requests at a time: the counts (such as threads) that explain this
+//! number, and advice.
 
 use run::Counted;
 
@@ -6,12 +7,12 @@ use crate::Facts;
 use crate::places::{self, Places};
 use crate::serial;
 
-/// Findings about the inside of a server.
+/// Findings about the number of requests that a server handles at a time.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(crate) struct Inside {
-    /// True if requests take turns on the CPU.
+    /// True if the server's requests run on a CPU one after another, never at the same time.
     pub(crate) serial: bool,
-    /// Counts that match the number of requests at a time.
+    /// Counts inside the server that match the number of requests handled at a time.
     pub(crate) counted: Vec<Counted>,
     /// Advice for these counts; `None` if nothing was found.
     pub(crate) advice: Option<Vec<String>>,

@@ -1,4 +1,5 @@
-//! The knee, N* = R1 * Xmax: number of requests in flight at which an ideal server would reach its highest rate.
+//! The knee, N* = R1 × Xmax (response time with one client times highest rate): number of requests in flight at which
+//! an ideal server would reach its highest rate.
 
 use run::Knee;
 
@@ -8,8 +9,8 @@ use crate::single::{clients, good, mostly_refused, r1_us};
 use crate::sweep::Plateau;
 use crate::thresholds::KNEE_REACHED;
 
-/// Returns the knee of the sweep; `None` without a sweep, if the rate still grew at its end, or if most answers were
-/// refusals.
+/// Returns the knee of the sweep. Returns `None` without a sweep, if the rate still grew at the sweep's end, or if most
+/// answers of the lightest load were refusals.
 pub(crate) fn knee(facts: &Facts<'_>) -> Option<Knee> {
     let one = facts.unloaded.filter(|one| !mostly_refused(one))?;
     let x_max = facts.sweep.iter().map(|t| good(t)).reduce(f64::max).and_then(positive)?;

@@ -1,8 +1,8 @@
 //! Operational laws applied to a run: steps of the sweep, Little's law, bounds of a closed system.
 //!
-//! Source: Denning and Buzen's operational analysis as Blake uses it. X is the completed rate, N the number of clients,
-//! R the response time, Z the think time, D the demand per request on a device. N = X (R + Z); U = X D; X <= min(N /
-//! (R1 + Z), 1 / Dmax); R >= max(R1, N Dmax - Z).
+//! Source: operational analysis (P. Denning, J. Buzen) as R. Blake uses it. X is the completed rate, U the utilization,
+//! N the number of clients, R the response time (R1 with one client), Z the think time, and D the demand per request on
+//! a device. N = X (R + Z); U = X D; X <= min(N / (R1 + Z), 1 / Dmax); R >= max(R1, N Dmax - Z).
 
 use run::{Intensity, Trial};
 
@@ -11,18 +11,18 @@ use crate::number::{finite, positive, ratio};
 use crate::single::{clients, closed, good};
 use crate::thresholds::{BEYOND_BOUND, UNANSWERED};
 
-/// One step of a sweep, with its change from the step before.
+/// One step of a sweep, with the changes since the step before.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) struct Step {
     /// Number of clients in this step.
     pub(crate) n: f64,
-    /// Completed and expected answers per second.
+    /// Good answers per second: completed, and with the expected status and content.
     pub(crate) x: f64,
     /// Mean response time of this step, microseconds.
     pub(crate) r_us: f64,
-    /// Relative growth of `x` since the step before.
+    /// Relative growth of `x` since the step before; absent in the first step.
     pub(crate) growth: Option<f64>,
-    /// Growth of the response time per client, microseconds.
+    /// Growth of the response time since the step before, microseconds per added client; absent in the first step.
     pub(crate) dr_us: Option<f64>,
 }
 
@@ -40,9 +40,9 @@ pub(crate) fn steps(facts: &Facts<'_>) -> Vec<Step> {
     steps
 }
 
-/// Returns the requests in flight of one trial, as counted and by Little's law (rate times response time). The counted
-/// number and the computed number come from one window, so they should agree. Returns `None` if many connections were
-/// never answered, since their requests have no response time.
+/// Returns two numbers of requests in flight of one trial: the counted one, and the one by Little's law (rate times
+/// response time). Both come from one window, so they should agree. Returns `None` if many requests were never
+/// answered, since they have no response time.
 pub(crate) fn little(trial: &Trial) -> Option<(f64, f64)> {
     let unanswered = match &trial.intensity {
         Intensity::SClients { .. } => 0.0,
@@ -58,9 +58,9 @@ pub(crate) fn little(trial: &Trial) -> Option<(f64, f64)> {
     Some((seen, positive(trial.rates.completed_rate * mean_us / 1e6).filter(|_| known)?))
 }
 
-/// Returns the mean time of all answers, microseconds, if good ones take `good_us` on average. The rate of a trial
-/// counts refusals, too. Returns `None` if the times of refusals are unknown, or include the time before the send, as
-/// in an open loop.
+/// Returns the mean time of all answers, including refusals, microseconds. `good_us` is the mean time of the good
+/// answers. Returns `None` if the times of refusals are unknown, or include the time before the send, as in an open
+/// loop.
 fn with_refusals(trial: &Trial, good_us: f64) -> Option<f64> {
     let tally = &trial.measured.tally;
     let Some(refused) = ratio(tally.unexpected_status as f64, tally.completed as f64).filter(|share| *share > 0.0)
@@ -86,8 +86,9 @@ pub(crate) fn bound(n: f64, r1_us: f64, think_us: f64, d_max_s: Option<f64>) -> 
     Some(by_device.map_or(by_clients, |d| d.min(by_clients)))
 }
 
-/// Returns the first step of the sweep whose rate exceeds N / (R1 + Z). If there is one, R1 is not the service time:
-/// one client pays alone for wake-ups that several clients would share. The step that R1 comes from is not tested.
+/// Returns the first step of the sweep whose rate exceeds the bound N / (R1 + Z). If there is such a step, R1 is longer
+/// than the service time: a single client pays for each wake-up, and several clients share wake-ups. The step that
+/// gives R1 is not tested.
 pub(crate) fn beyond_bound<'a>(facts: &Facts<'a>) -> Option<&'a Trial> {
     let unloaded = facts.unloaded?;
     let r1 = crate::single::r1_us(unloaded)?;
@@ -98,7 +99,8 @@ pub(crate) fn beyond_bound<'a>(facts: &Facts<'a>) -> Option<&'a Trial> {
     facts.sweep.iter().find(over).copied()
 }
 
-/// Returns R1, microseconds, if it is the service time of one request; see [`beyond_bound`].
+/// Returns R1 (the response time with one client), microseconds, if it is the service time of one request; see
+/// [`beyond_bound`].
 pub(crate) fn service_us(facts: &Facts<'_>) -> Option<f64> {
     if beyond_bound(facts).is_some() { None } else { crate::single::r1_us(facts.unloaded?) }
 }
@@ -118,7 +120,8 @@ mod tests {
         assert!(bound(1.0, 0.0, 0.0, None).is_none());
     }
 
-    /// With few answers, the mean response time of one client is inexact, so its rate may exceed the bound N / R1.
+    /// With few answers, the mean response time R1 of one client is inexact. The client's own rate may then exceed the
+    /// bound N / R1.
     #[test]
     fn one_client_never_does_more_than_the_work_of_one() {
         let mut run = crate::planted::PlantedRun::new(20_000.0, 300.0)
@@ -148,7 +151,7 @@ mod tests {
         trial.tally.phantom = 30;
         assert_eq!(little(&trial), None);
         trial.tally.phantom = 0;
-        // Every second answer is a refusal after 60 ms.
+        // Every second answer is a refusal that comes after 60 ms.
         (trial.rates.concurrency, trial.rates.completed_rate) = (8.0, 200.0);
         (trial.measured.tally.completed, trial.measured.tally.unexpected_status) = (400, 200);
         assert_eq!(little(&trial), None, "the times of refusals are unknown");
@@ -158,8 +161,8 @@ mod tests {
         let (seen, law) = little(&trial).unwrap();
         assert!((law / seen - 1.0).abs() < 0.01, "{seen} {law}");
         (trial.measured.tally.completed, trial.measured.tally.unexpected_status) = (0, 0);
-        // Seen at `python3 -m http.server` under 5,000/s: 111 of 114 requests in flight waited on connections that were
-        // never accepted.
+        // Seen with `python3 -m http.server` at 5,000/s: 111 of 114 requests in flight waited on connections that the
+        // server never accepted.
         trial.intensity =
             Intensity::Open { rate: 5000.0, arrival: run::Arrival::Poisson, max_connections: 10_000, pipeline: 1 };
         (trial.rates.concurrency, trial.tally.phantom) = (114.0, 111);

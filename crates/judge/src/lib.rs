@@ -1,13 +1,13 @@
-//! Judgement of a run: figures and conclusions that are derived from it. All functions are pure functions of a
-//! [`run::Run`]. These functions use no clock, file or network, and panic on no run.
+//! Judges a run: derives figures and conclusions from it. All functions are pure functions of a [`run::Run`]. They use
+//! no clock, file or network, and panic on no run.
 //!
 //! [`judge`] fills in derived figures (counters of the measured window, costs per request) and conclusions (capacity,
-//! knee, fits, bottleneck, trust, argument). A run that was judged before, also by an older version, can be judged
+//! knee, fits, bottleneck, trust, argument). A run that was judged before, even by an older version, can be judged
 //! again.
 //!
-//! The method comes from R. Blake, *Optimizing Windows NT* (1993): ratios of counters give demands, and the device with
-//! the largest demand is the suspect. More concurrent requests then confirm or refute this suspicion. The argument
-//! prints every step.
+//! The method comes from R. Blake, *Optimizing Windows NT* (1993). Ratios of counters give demands, and the device with
+//! the largest demand is the suspect. Loads with more concurrent requests then confirm or refute this suspicion. The
+//! argument shows every step.
 
 mod ack_timer;
 mod addresses;
@@ -114,9 +114,9 @@ pub use what_if::what_if;
 
 use run::{Run, Trial};
 
-/// Fills in the derived figures and conclusions of a run; see the crate documentation. `findings.checks`,
+/// Fills in the derived figures and conclusions of a run; see the crate documentation. Keeps `findings.checks`,
 /// `findings.conclusions`, the tables, charts and fits that an experiment made, and the measured
-/// `trust.generator_ceiling` are kept; everything else in `findings` is replaced.
+/// `trust.generator_ceiling`. Replaces everything else in `findings`.
 pub fn judge(run: &mut Run) {
     judge_so_far(run);
     let facts = Facts::of(run);
@@ -125,7 +125,7 @@ pub fn judge(run: &mut Run) {
     run.findings.devices = run.trials.iter().map(devices).collect();
 }
 
-/// Derives the counters and the costs of the last trial, without any conclusion.
+/// Derives the counters and the costs of the last trial. Draws no conclusion.
 pub fn derive_last(run: &mut Run) {
     let Run { at_rest, trials, .. } = run;
     let Some(trial) = trials.last_mut() else { return };

@@ -1,5 +1,6 @@
-//! Signs of a queue on the path between client and server: round trips grow far beyond their minimum, and the sender's
-//! data waits. A server that delays answers on purpose has no data to send meanwhile, so round trips stay short.
+//! Signs of a queue on the network path between client and server: round trips grow far beyond their minimum, and the
+//! sender's data waits. A server that delays answers on purpose has nothing to send in the meantime, so round trips
+//! stay short.
 
 use run::{Evidence, FigureUnit, Trial};
 
@@ -12,18 +13,19 @@ use crate::thresholds::{
 };
 use crate::view::View;
 
-/// Returns evidence of the queue, on the side whose packets wait longest; `None` if the CPUs of a host could cause the
-/// delay.
+/// Returns evidence of the queue, on the side with the longest round trips. Returns `None` if busy CPUs of a host could
+/// cause the delay.
 pub(crate) fn on_the_way(trial: &Trial) -> Option<Evidence> {
     longest(trial).filter(|_| idle(trial))
 }
 
-/// Returns true if packets wait, but the CPUs of a host could cause the delay.
+/// Returns true if packets wait, but busy CPUs of a host could cause the delay.
 pub(crate) fn is_hidden(trial: &Trial) -> bool {
     !idle(trial) && longest(trial).is_some()
 }
 
-/// Returns evidence of packets of this load that wait in a shaper on an interface of these hosts.
+/// Returns evidence that packets of this load wait in a traffic shaper (qdisc) on an interface of the client's or the
+/// server's host.
 pub(crate) fn shaper(facts: &Facts<'_>, trial: &Trial) -> Option<Evidence> {
     let of = |view: &View<'_>| {
         let queues = view.instances("qdisc.backlog").into_iter().filter(|(_, bytes)| *bytes >= QUEUED_BYTES);
@@ -42,8 +44,8 @@ fn shaped(facts: &Facts<'_>, view: &View<'_>, name: &str, backlog: f64) -> Optio
         .then(|| measured(view, ("qdisc.backlog", name), (backlog, FigureUnit::Bytes), None, text))
 }
 
-/// Returns true if the traffic of a link comes from this load: most of its bytes or queued packets are the load's own.
-/// If neither is known, returns true if the load is at a limit.
+/// Returns true if the traffic of a link comes from this load. Either most of the link's bytes (`per_s`, per second)
+/// are the load's, or the load's own packets queue. If neither is known, returns true if the load is at a limit.
 pub(crate) fn is_ours(facts: &Facts<'_>, trial: &Trial, per_s: Option<f64>) -> bool {
     let tally = &trial.measured.tally;
     let bytes = tally.bytes_sent.max(tally.bytes_received) as f64 + FRAMING * tally.completed as f64;
@@ -54,7 +56,8 @@ pub(crate) fn is_ours(facts: &Facts<'_>, trial: &Trial, per_s: Option<f64>) -> b
     most == Some(true) || queued == Some(true) || most.is_none() && queued.is_none() && facts.limited()
 }
 
-/// Returns true if packets of this load queue on the path; `None` without round trips.
+/// Returns true if packets of this load queue on the path: their round trips are far longer than the shortest. Returns
+/// `None` if the round trips are unknown.
 fn own_queue(trial: &Trial) -> Option<bool> {
     let view = server_of(trial).unwrap_or_else(|| View::new("client", trial, &trial.client));
     let least = view.value("connection.min_rtt").and_then(positive)?;
@@ -74,8 +77,9 @@ fn queue(view: &View<'_>) -> Option<Evidence> {
     let r = positive(view.trial.latency_us.mean)?;
     let (rtt, least) = (view.value("connection.rtt")?, positive(view.value("connection.min_rtt")?)?);
     let unsent = unsent_share(view).unwrap_or(0.0);
-    // The server's kernel acknowledges a request together with its answer, so a client's round trip includes the
-    // server's work. A client acknowledges an answer together with its next request, at once.
+    // The server's kernel may acknowledge a request together with the answer, so the client's round trips may include
+    // the server's work. The client's kernel acknowledges an answer soon, so the server's round trips include no such
+    // work.
     let of_client = std::ptr::eq(view.side, &view.trial.client);
     let most = (rtt >= TRIP_SHARE * r && !of_client) || unsent >= WINDOW_WAIT;
     if rtt < TRIP_GREW * least || rtt - least < TRIP_QUEUE_US || !most || held_by_a_window(view) {
@@ -95,13 +99,14 @@ fn queue(view: &View<'_>) -> Option<Evidence> {
     Some(measured(view, ("connection.rtt", ""), (rtt, FigureUnit::Micros), Some(least), text))
 }
 
-/// Returns the share of a request's time in which its sender had bytes that TCP had not sent yet.
+/// Returns the share of a request's time, 0 to 1, in which its sender had data that TCP had not sent yet.
 fn unsent_share(view: &View<'_>) -> Option<f64> {
     let (waiting, sampled) = (view.value("connection.waiting")?, positive(view.value("connection.sampled")?)?);
     ratio(waiting, sampled.min(positive(view.trial.rates.concurrency)?)).map(|share| share.min(1.0))
 }
 
-/// Returns true if a TCP window or a buffer stopped the sender. Either can stop the sender of a link that is not full.
+/// Returns true if the receiver's TCP window or the send buffer stopped the sender. Both can do so on a link that is
+/// not full.
 fn held_by_a_window(view: &View<'_>) -> bool {
     let stalled = |id| view.value(id).is_some_and(|share| share >= STALLS_SEEN);
     stalled("connection.rwnd_limited") || stalled("connection.sndbuf_limited")
@@ -112,8 +117,8 @@ mod tests {
     use crate::planted::{PlantedRun, Point, Who};
     use run::{Trial, TrialKind};
 
-    /// The server completes 200/s with one client that never pauses. Requests at a lower rate are answered quickly,
-    /// because the link lets bursts pass.
+    /// The server completes 200/s with one client that never pauses, because the link is full. At lower rates, requests
+    /// are answered quickly, because the link lets bursts pass.
     fn one_client_fills(rtt_us: f64) -> PlantedRun {
         let quick = |t: &mut Trial, p: &Point| {
             if t.kind == TrialKind::Search && p.offered < 190.0 {
@@ -136,7 +141,7 @@ mod tests {
         assert_eq!(one_client_fills(120.0).verdict().id, "server-rate-limit");
     }
 
-    /// Seen live with a link of 10 Mbit/s with a burst of 256 kB, while other programs used both CPUs.
+    /// Seen on a real link of 10 Mbit/s that lets bursts of 256 kB pass, while other programs used both CPUs.
     #[test]
     fn on_busy_cpus_a_shaped_link_is_no_limit_on_purpose_either() {
         let busy = |who: Who, planted: PlantedRun| planted.per_s(who, "cpu.user", "total", |_| 3.9e6);
@@ -144,9 +149,9 @@ mod tests {
         assert_ne!(shaped.verdict().id, "server-rate-limit");
     }
 
-    /// Seen live with a link of 10 Mbit/s. The link's segments woke the generator one by one, on CPUs that other
-    /// programs filled. The generator's threads waited for a CPU 85 % of the time, while the shaper's queue grew with
-    /// the load.
+    /// Seen on a real link of 10 Mbit/s. Its segments woke the generator one by one, on CPUs that other programs
+    /// filled. The generator's threads waited for a CPU 85 % of the time, while the queue of the traffic shaper grew
+    /// with the load.
     #[test]
     fn a_generator_that_waits_for_a_cpu_while_its_packets_queue_in_a_shaper_is_not_the_limit() {
         let waits = |backlog: f64| {

@@ -1,5 +1,5 @@
-//! Margins: how far each signal of the verdict is from changing the verdict. Each signal that the winning rule compares
-//! with a threshold has one margin.
+//! Margins: the distance of each signal from the threshold beyond which the verdict would change. Each signal that the
+//! winning rule compares with a threshold has one margin.
 
 use run::Margin;
 
@@ -7,9 +7,9 @@ use crate::Facts;
 use crate::choose::{Answer, Choice, choose};
 use crate::signals::Signal;
 
-/// Returns the margins of the winner, smallest first. If a signal were on the other side of its threshold, the winner's
-/// rule would not name its bottleneck, and the second choice would be the verdict. A signal that is already on the
-/// other side does not support the verdict and is left out.
+/// Returns the margins of the winning rule, the smallest first. If a signal were on the other side of its threshold,
+/// the second choice would usually be the verdict. A signal that is already on the other side does not support the
+/// verdict, so it is left out.
 pub(crate) fn of(facts: &Facts<'_>, choice: &Choice<'_>, answers: &[Answer]) -> Vec<Margin> {
     let mut signals = (choice.rule.signals)(facts);
     signals.retain(|signal| signal.value.is_finite() && signal.threshold.is_finite());
@@ -34,7 +34,7 @@ fn margin(signal: &Signal, would_be: &str) -> Margin {
 mod tests {
     use crate::signals::Signal;
 
-    /// A verdict without a cause compares no signal with a threshold, so it is left out.
+    /// The verdict "unknown" compares no signal with a threshold, so it is left out.
     #[test]
     fn every_planted_verdict_says_how_far_it_is_from_another_one() {
         for planted in crate::planted::PLANTED.iter().filter(|planted| planted.id != "unknown") {

@@ -1,5 +1,5 @@
-//! Limits of the objective, and the test of a trial against them. The search of `lab` and the findings share these
-//! functions.
+//! Limits of the objective, and the test whether a trial meets them. Both the search in the crate `lab` and the
+//! findings use these functions.
 
 use run::number::{Unit, quantity};
 use run::{AnswerTime, Breach, BreachKind, Limits, Run, Summary, SummaryFigure, TimeFigure, Trial, TrialKind};
@@ -12,7 +12,7 @@ use crate::thresholds::{DEFAULT_FAR_MEDIANS, DEFAULT_MEDIANS, HELD_RATE, NOTICED
 /// One part of an objective.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) enum Part {
-    /// Maximum share of the requests whose time may be longer than a limit.
+    /// Maximum share of the requests, `allowed`, whose time may exceed `limit_us`.
     Late { time: AnswerTime, limit_us: f64, allowed: f64 },
     /// Maximum mean response time, microseconds.
     Mean { limit_us: f64 },
@@ -20,7 +20,7 @@ pub(crate) enum Part {
     Failed { allowed: f64 },
 }
 
-/// Returns the parts of an objective; each has to hold.
+/// Returns the parts of an objective. A trial meets the objective if it meets every part.
 pub(crate) fn parts(limits: &Limits) -> Vec<Part> {
     let late = |limit: Option<f64>, figure: SummaryFigure| {
         let time = AnswerTime::LastByte;
@@ -41,27 +41,27 @@ fn timed(limits: &Limits) -> impl Iterator<Item = (AnswerTime, SummaryFigure, f6
     all.flat_map(|(time, limits)| limits.each().map(move |(figure, us)| (time, figure, us)).collect::<Vec<_>>())
 }
 
-/// Returns the limits on the response time, microseconds. For each limit, a search counts the requests that took
-/// longer, per tenth of a second. For a limit on the mean, these counts serve only to recognise disturbed tenths.
+/// Returns the limits on the response time, microseconds. For each limit, a search counts, in each tenth of a second,
+/// the requests that took longer. For a limit on the mean, these counts only serve to recognise disturbed tenths.
 pub fn late_us(limits: &Limits) -> Vec<f64> {
     [limits.p50_us, limits.mean_us, limits.p99_us, limits.p99_9_us].into_iter().flatten().collect()
 }
 
-/// Returns true if an objective limits the response time or another time of the answers.
+/// Returns true if an objective limits the response time or another time, such as the time to the first byte.
 fn limits_a_time(limits: &Limits) -> bool {
     longest_mean_us(limits).is_some() || timed(limits).next().is_some()
 }
 
-/// Returns the longest mean response time at which the objective may still hold, microseconds.
+/// Returns the longest mean response time, microseconds, at which the objective can still be met.
 pub fn longest_mean_us(limits: &Limits) -> Option<f64> {
-    // With exponential waits the mean is 1.44 medians, and the 99th percentile is 4.6 means. With constant waits all
-    // three are equal.
+    // If response times are exponential, the mean is 1.44 times the median, and the 99th percentile is 4.6 times the
+    // mean. If they are constant, all three are equal.
     let all = [limits.p50_us.map(|us| 1.5 * us), limits.mean_us, limits.p99_us, limits.p99_9_us];
     all.into_iter().flatten().reduce(f64::min)
 }
 
-/// Returns the objective of a run: the plan's objective, or one derived from the unloaded median if the plan limits no
-/// response time (reasons in `docs/explanation/capacity.md`).
+/// Returns the objective of a run: the plan's, if it limits any time. Otherwise, the limit is derived from the median
+/// response time without load (reasons in `docs/explanation/capacity.md`).
 pub fn limits(run: &Run) -> Limits {
     let asked = &run.plan.objective;
     let given = Limits {
@@ -106,9 +106,9 @@ fn text(limits: &Limits, own: bool, missing: Option<&str>) -> String {
     format!("{} and errors at most {}", all.join(", "), quantity(limits.errors, Unit::Share))
 }
 
-/// Returns the median response time without load, microseconds: the lower median of the two lightest steps, since one
-/// of them may have been disturbed. Of several repeats the first counts, so that all have one objective. Steps with
-/// mostly refusals do not count, because refusals are quick.
+/// Returns the median response time without load, microseconds. This is the lower median of the two lightest steps,
+/// since one of them may have been disturbed. Of several repeats, only the first is used, so that all repeats have one
+/// objective. Steps with mostly refusals are left out, because refusals are quick.
 fn unloaded_median_us(run: &Run) -> Option<f64> {
     let first_repeat = run.repeats().next().unwrap_or_default();
     let steps: Vec<&Trial> = first_repeat
@@ -122,7 +122,7 @@ fn unloaded_median_us(run: &Run) -> Option<f64> {
     all.filter_map(|t| positive(t.latency_us.p50)).min_by(f64::total_cmp)
 }
 
-/// Returns the breach of the objective by a trial; `None` if the trial held the objective.
+/// Returns the limit of the objective that a trial broke. Returns `None` if the trial met the objective.
 pub fn breach(trial: &Trial, limits: &Limits) -> Option<Breach> {
     let broken = |kind, value: f64, limit: f64| {
         Some(Breach { kind, value: finite(value), limit: finite(limit), at_least: false })
@@ -163,9 +163,9 @@ pub fn breach(trial: &Trial, limits: &Limits) -> Option<Breach> {
     last_byte.chain(others).find_map(|(seen, kind, figure, limit)| time_breach(seen, (kind, figure), limit))
 }
 
-/// Returns the breach of a limit on a time. A percentile of which only a lower bound is known breaks the
-/// limit even if the bound is below the limit. A mean of which only a lower bound is known holds, because the limit on
-/// errors bounds the missing answers.
+/// Returns the breach of a limit on a time, if any. If only a lower bound of a percentile is known, the limit is broken
+/// even if the bound is below it. If only a lower bound of the mean is known, the bound alone is compared: the limit on
+/// errors already bounds the missing answers.
 fn time_breach(seen: &Summary, (kind, figure): (BreachKind, SummaryFigure), limit: f64) -> Option<Breach> {
     let found = seen.figure(figure);
     let lost = seen.unanswered_share();
@@ -184,18 +184,19 @@ fn time_breach(seen: &Summary, (kind, figure): (BreachKind, SummaryFigure), limi
     }
 }
 
-/// Counts requests without an answer at the end of the window that had been in flight for longer than a limit.
+/// Counts the requests that were still unanswered at the end of the window, and had been in flight for longer than
+/// `limit_us`.
 pub(crate) fn overdue(trial: &Trial, limit_us: f64) -> f64 {
     let within_ns = (limit_us * 1e3).clamp(0.0, u64::MAX as f64) as u64;
     trial.histograms.get("under_way").map_or(0.0, |ages| ages.len() as f64 * (1.0 - ages.share_within_ns(within_ns)))
 }
 
-/// Returns true if a trial held the objective.
+/// Returns true if a trial met the objective.
 pub(crate) fn holds(trial: &Trial, limits: &Limits) -> bool {
     breach(trial, limits).is_none()
 }
 
-/// Returns a breach in words with its figure: `p99 was 30 ms`.
+/// Describes a breach in words, with its figure: `p99 was 30 ms`.
 pub(crate) fn words(breach: &Breach) -> String {
     let value = breach.value.unwrap_or(f64::NAN);
     let time = |value| format!("{}{}", if breach.at_least { "at least " } else { "" }, duration(value));
@@ -214,7 +215,8 @@ pub(crate) fn words(breach: &Breach) -> String {
     }
 }
 
-/// Returns the name of the limited figure of a time other than the response time, with its article.
+/// Returns the name of a limited figure that belongs to a time other than the response time, with its article ("the
+/// median …").
 fn timed_figure(kind: BreachKind) -> String {
     let name = kind.timed_figure().unwrap_or_default();
     if name.starts_with("median") { format!("the {name}") } else { name }
@@ -249,7 +251,7 @@ mod tests {
         assert_eq!(breach(&tail, &limits).map(|b| b.kind), Some(BreachKind::P99), "a packet that is sent again");
     }
 
-    /// Every answer is a 401 and all of them are quick. The user allows errors, and limits the response time.
+    /// Every answer is a quick 401. The user allows any share of errors, and limits the response time.
     #[test]
     fn a_limit_on_the_response_time_is_not_met_without_a_good_answer() {
         let mut refused = trial(100.0, 1000, 1000);
@@ -264,7 +266,7 @@ mod tests {
         assert_eq!(of(Limits::default()), None, "nothing but errors is limited, and all of them are allowed");
     }
 
-    /// A rate limit of 100/s refused 98 % of one client's requests within 27 us each. Good answers took 10 ms.
+    /// A rate limit of 100/s refused 98 % of one client's requests, each within 27 µs. Good answers took 10 ms.
     #[test]
     fn the_time_of_refusals_makes_no_limit() {
         let refused = trial(54.0, 1000, 980);
@@ -293,8 +295,8 @@ mod tests {
         assert_eq!(breach(&seen, &limits).map(|b| b.kind), Some(BreachKind::P999));
     }
 
-    /// Four of sixteen connections got all answers, and the others waited to the end. The waiting requests are few, but
-    /// more than a hundredth.
+    /// Four of sixteen connections got all answers, and the other twelve waited to the end. The waiting requests are
+    /// few, but more than one in a hundred.
     #[test]
     fn requests_that_were_never_answered_count_against_p99_and_errors() {
         let run = Run { trials: vec![trial(100.0, 1000, 0)], ..Run::default() };
@@ -316,7 +318,7 @@ mod tests {
         assert!(!holds(&t, &limits(&Run::default())));
     }
 
-    /// After 100 answers of 1 ms, the window ends while four requests have waited for 0.9 s. A stall of a second must
+    /// After 100 answers within 1 ms each, the window ends while four requests have waited for 0.9 s. Such a stall must
     /// not stay hidden.
     #[test]
     fn requests_in_flight_at_the_end_of_the_window_count_with_their_age() {
@@ -338,8 +340,8 @@ mod tests {
         assert_eq!((found.kind, found.at_least), (BreachKind::P99, true));
         assert!(found.value.is_some_and(|us| (us / 900_000.0 - 1.0).abs() < 0.01), "{found:?}");
         assert!(words(&found).starts_with("p99 was at least 9"), "{}", words(&found));
-        // Some requests are in flight at the end of every window. A few in a thousand do not change the 99th
-        // percentile.
+        // Some requests are in flight at the end of every window. A few that have waited long are too few, among
+        // thousands, to change the 99th percentile.
         assert_eq!(breach(&with(100, Some(hist(4, 1_500_000))), &limits), None);
         assert_eq!(breach(&with(10_000, Some(hist(4, 900_000_000))), &limits), None);
     }

@@ -1,7 +1,8 @@
 //! Share of connects that met a full accept queue, because connects arrived faster than the server accepted.
 //!
-//! `tcp.listen_overflows` counts every listener of a network namespace. A rule uses the counter only if this server's
-//! listener, its queue, or the generator's connects also show the overflow. A unix socket has no such counters.
+//! `tcp.listen_overflows` counts the overflows of all listeners in a network namespace. A rule uses this counter only
+//! if the overflow also shows at this server's listener, in its queue, or in the generator's connects. A unix socket
+//! has no such counters.
 
 use run::{ErrorKind, Evidence, FigureUnit, Trial};
 
@@ -19,12 +20,12 @@ pub(crate) struct Overflow<'a> {
     pub(crate) view: View<'a>,
     /// Counter that shows the overflow.
     pub(crate) counter: &'static str,
-    /// Drops at this server's listener in the whole trial.
+    /// Connects dropped at this server's listener in the whole trial.
     pub(crate) drops: f64,
-    /// Drops that the kernel counted at another listener of the namespace.
+    /// Drops that the kernel counted in the namespace, but not at this server's listener.
     pub(crate) elsewhere: f64,
-    /// Dropped share of all connects, 0 to 1, or the share of the clients' time that drops cost, if larger. A dropped
-    /// connect waits a second before it is repeated.
+    /// The larger of two shares, 0 to 1: dropped connects of all connects, and the clients' time that drops cost. A
+    /// client repeats a dropped connect after a second.
     pub(crate) share: f64,
     /// Dropped share of all connects, 0 to 1.
     pub(crate) of_connects: f64,
@@ -39,7 +40,7 @@ impl<'a> Overflow<'a> {
         trials(facts).into_iter().filter_map(Self::of).max_by(|a, b| a.share.total_cmp(&b.share))
     }
 
-    /// Returns true if the overflow is too large and lasts too long to be an accident.
+    /// Returns true if the overflow is too large and lasts too long to be a coincidence.
     pub(crate) fn counts(&self) -> bool {
         self.share >= CONNECTS_DROPPED && self.drops >= FEW_DROPS && self.lasts
     }
@@ -54,13 +55,13 @@ impl<'a> Overflow<'a> {
         self.counter == "listen.drops" || queue_was_full(&self.view)
     }
 
-    /// Returns the overflow of a trial; `None` if no counter shows one.
+    /// Returns the overflow of a trial. Returns `None` if no counter of overflows is known.
     pub(crate) fn of(trial: &'a Trial) -> Option<Self> {
         let view = server_of(trial)?;
         let all =
             ["tcp.listen_overflows", "tcp.listen_drops"].into_iter().find_map(|id| Some((id, view.whole_trial(id)?)));
-        // If packets are lost, the listener's own counter also includes segments of connections that are not yet
-        // established.
+        // If packets are lost, the listener's own counter also includes dropped segments of connections that are not
+        // yet established. The counter of the namespace bounds it.
         let own = view.whole_trial("listen.drops");
         let (counter, drops) = match (own, all) {
             (Some(own), Some((_, all))) => ("listen.drops", own.min(all)),
@@ -81,24 +82,25 @@ impl<'a> Overflow<'a> {
     }
 }
 
-/// Returns true if the load also connects inside the window, or some of its connections were never established.
+/// Returns true if connects were an issue beyond the start of the load: it connected inside the window, or some
+/// connects failed, or some connections were never answered.
 fn connects_go_on(trial: &Trial) -> bool {
     trial.measured.tally.attempted > 0 || trial.tally.phantom > 0 || trial.tally.connected < trial.tally.attempted
 }
 
-/// Returns true if the accept queue of the server's listener was at its limit inside the window.
+/// Returns true if an accept queue of the server was at its limit at any time inside the window.
 fn queue_is_full(view: &View<'_>) -> bool {
     let limit = view.instances("listen.limit").into_iter().map(|(_, limit)| limit).reduce(f64::min);
     view.max("listen.queue").zip(limit).is_some_and(|(queue, limit)| queue >= limit)
 }
 
-/// Returns true if the accept queue of the server's listener reached its limit at any time of the trial.
+/// Returns true if an accept queue of the server reached its limit at any time of the trial.
 fn queue_was_full(view: &View<'_>) -> bool {
     let limit = view.instances("listen.limit").into_iter().map(|(_, limit)| limit).reduce(f64::min);
     view.whole_trial("listen.queue").zip(limit).is_some_and(|(queue, limit)| queue >= limit)
 }
 
-/// Returns evidence of generator connects whose SYN was sent again, or that were never established.
+/// Returns evidence of connects of the generator whose SYN was sent again, or that timed out or never got an answer.
 pub(crate) fn slow_connects(trial: &Trial) -> Option<Evidence> {
     let client = View::new("client", trial, &trial.client);
     let c = trial.connect_us;
@@ -112,7 +114,8 @@ pub(crate) fn slow_connects(trial: &Trial) -> Option<Evidence> {
     (failed > 0).then(|| measured(&client, ("errors", ""), (failed as f64, FigureUnit::Plain), Some(0.0), text))
 }
 
-/// Returns a lower bound of the share of generator connects whose SYN was sent again, or that were never established.
+/// Returns a lower bound of the share of the generator's connects whose SYN was sent again, or that timed out or never
+/// got an answer.
 pub(crate) fn slow_share(trial: &Trial) -> f64 {
     let c = trial.connect_us;
     let seen = [(c.p99, CONNECTS_DROPPED), (c.max, ratio(1.0, c.count as f64).unwrap_or(1.0))];
@@ -121,7 +124,8 @@ pub(crate) fn slow_share(trial: &Trial) -> f64 {
     slow.chain(ratio(failed as f64, trial.tally.attempted as f64)).fold(0.0, f64::max)
 }
 
-/// Returns the trials around the limit. Far above the limit, the accept queue of any server overflows.
+/// Returns the trials near the limit. Loads far above the limit are left out, because there the accept queue of any
+/// server overflows.
 fn trials<'a>(facts: &Facts<'a>) -> Vec<&'a Trial> {
     let Plateau::Flat { from, .. } = facts.plateau else { return facts.focus() };
     facts.sweep.iter().copied().filter(|t| clients(t) >= from && clients(t) <= FAR_BEYOND * from).collect()

@@ -1,11 +1,11 @@
-//! Completed requests of one side of a trial.
+//! Rate of completed requests of one side of a trial.
 
 use run::{Side, Trial};
 
 use crate::number::{positive, ratio};
 
-/// Returns the requests per second of a side: the rate of its host if there are several generator hosts, or else the
-/// rate of the trial.
+/// Returns the completed requests per second of a side. For one of several generator hosts, this is the host's own
+/// rate; otherwise it is the rate of the trial.
 pub(crate) fn rate_of(trial: &Trial, side: &Side) -> Option<f64> {
     let all = positive(trial.rates.completed_rate)?;
     let client = std::iter::once(&trial.client).chain(&trial.client_hosts).any(|one| std::ptr::eq(one, side));

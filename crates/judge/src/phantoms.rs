@@ -1,16 +1,16 @@
 //! Connections that the client saw established, but whose requests were never answered. The client cannot tell whether
-//! the server has such a connection (source 1 on SYN cookies), so the server's own count decides. Connections that wait
-//! in the server's accept queue are not answered either.
+//! the server has such a connection: the server may have dropped the last packet of the TCP handshake. The server's own
+//! count therefore decides. Connections that wait in the server's accept queue are not answered either.
 
 use crate::number::{counted, figure};
 use crate::thresholds::ALL_ANSWERED;
 
-/// Maximum relative difference between the server's and the client's counts of connections. Connections at the edges of
-/// the window can explain a difference of this size.
+/// Maximum relative difference between the server's and the client's counts of connections that counts as none.
+/// Connections at the begin and the end of the window can explain such a difference.
 const EDGES: f64 = 1.0 - ALL_ANSWERED;
 
-/// Returns a sentence about the connections of a trial that were never answered; `unanswered` is their number. In the
-/// measured window, the client counts `ours` new connections, and the server's host counts `seen`.
+/// Returns a sentence about the connections of a trial that were never answered. `unanswered` is their number. `ours`
+/// and `seen` are the new connections in the measured window: as the client counted them, and as the server's host did.
 pub(crate) fn unanswered(unanswered: u64, ours: f64, seen: Option<f64>) -> Option<String> {
     let so = match seen {
         Some(seen) if ours - seen > EDGES * ours => {

@@ -5,8 +5,8 @@ use run::{AnswerCheck, ArenaAnswer, ArenaProfile, ArenaRefusal, ArenaRefusalKind
 /// Maximum number of characters of a body that an error message quotes.
 const MAX_SHOWN_CHARS: usize = 60;
 
-/// Compares a server's answer with the expected answer of the load profile; if none is stated, with the first server's
-/// answer. Returns a description of the difference, if any.
+/// Compares a server's answer with the answer that the load profile expects. If the profile states none, compares it
+/// with the first server's answer. Returns a description of the difference, if any.
 pub fn wrong_answer(
     profile: &ArenaProfile,
     first: Option<(&str, &ArenaAnswer)>,
@@ -85,7 +85,7 @@ mod tests {
         let stated = ArenaProfile { expect_status: Some(404), expect_bytes: Some(1), ..ArenaProfile::default() };
         assert!(of(&stated, &answer(200, "x")).unwrap().contains("instead of 404"));
         assert!(of(&stated, &answer(404, "xy")).unwrap().contains("2 bytes instead of 1"));
-        // For an HTTP/2 answer, neither the body's length nor its text is known, so only the status is compared.
+        // An HTTP/2 answer has neither a known body length nor a known text, so only the status is compared.
         let unknown = ArenaAnswer { status: 200, ..ArenaAnswer::default() };
         assert_eq!((of(&plain, &unknown), wrong_answer(&plain, None, &first)), (None, None));
     }

@@ -1,4 +1,5 @@
-//! Figures of one server under one load: means over its turns, with 95 % intervals.
+//! Figures of one server under one load: means over its turns, with 95 % intervals. A turn is one measurement at the
+//! common rate.
 
 use run::{ArenaNoise, ArenaPlace, ArenaState, ArenaTurn, Estimate};
 use stats::pairwise::PairDifference;
@@ -7,8 +8,8 @@ use stats::two_means::Trimmed;
 
 use crate::thresholds::{COMPARE_LEVEL, FEWEST_WINDOWS};
 
-/// Returns the accepted turns of a server under a load. With `twin`, returns the turns of the server's second start,
-/// which shows the noise.
+/// Returns the accepted turns of a server under a load. If `twin` is true, returns those of the server's second start,
+/// which only serve to measure the noise.
 pub(super) fn turns(state: &ArenaState, place: ArenaPlace, twin: bool) -> impl Iterator<Item = &ArenaTurn> {
     state.turns.iter().filter(move |turn| turn.place == place && turn.twin == twin && turn.refused.is_none())
 }
@@ -35,13 +36,14 @@ pub(super) fn estimate(
         turns(state, place, false).filter_map(figure).map(f64::ln).filter(|ln| ln.is_finite()).collect();
     let Trimmed { mean, left, squares } = Trimmed::of(&lns);
     let half = t95(left - 1.0) * (squares / (left - 1.0) / left).sqrt();
-    // If all values are equal, the interval has width zero.
+    // If two or more values are equal, the interval has width zero. A single value has no interval.
     let half = if lns.len() < 2 { f64::NAN } else { half };
     let end = |ln: f64| if ln.is_finite() { ln.exp() } else { f64::NAN };
     (!lns.is_empty()).then(|| Estimate { value: mean.exp(), low: end(mean - half), high: end(mean + half) })
 }
 
-/// Compares the CPU time per request of two starts of one server under a load. The ratio shows the noise.
+/// Compares the CPU time per request of two starts of one server under a load. Both starts cost equally much in truth,
+/// so the ratio shows the noise.
 pub(super) fn noise(state: &ArenaState, profile: usize) -> Option<ArenaNoise> {
     let place = state.turns.iter().find(|turn| turn.twin && turn.place.profile == profile)?.place;
     let [first, second] = [false, true].map(|twin| cpu_by_round(state, place, twin));

@@ -1,9 +1,9 @@
 //! Comparison of many servers under the same loads. Ranks the servers, and groups those that do not differ
 //! significantly.
 //!
-//! Servers are compared by their CPU time per request at one common rate per load. In each round, every server has one
-//! turn. A group contains the servers whose differences are not significant (`stats::pairwise`). A server gets no group
-//! if something other than the server limited its search or its turns.
+//! Servers are compared by their CPU time per request, at one common rate per load. In each round, every server is
+//! measured once (a turn). A group contains servers whose differences are not significant (`stats::pairwise`). A server
+//! gets no group if something other than the server limited its capacity search or its turns.
 
 mod answers;
 mod figures;
@@ -21,7 +21,7 @@ pub use rate::{common_rate, takes_turns};
 pub use search::searched;
 pub use turn::measured;
 
-/// Returns the result of a comparison, which may still be running.
+/// Returns the result of a comparison, which may not be finished yet.
 pub fn result(state: &ArenaState) -> ArenaResult {
     let mut result = ArenaResult {
         format: state.format.clone(),
@@ -73,8 +73,8 @@ fn words(plan: &run::ArenaProfile) -> String {
     format!("{scheme} {what}{version}, {connections}")
 }
 
-/// Returns a note for each server whose capacity comes from a closed loop and therefore cannot be compared with the
-/// others.
+/// Returns a note for each server whose capacity comes from closed-loop clients. Such a capacity cannot be compared
+/// with those of the other servers.
 fn closed_loops(state: &ArenaState, profile: usize) -> impl Iterator<Item = String> {
     let searches = state.searches.iter().filter(move |search| search.place.profile == profile);
     searches.filter_map(|search| {

@@ -19,7 +19,7 @@ pub(super) fn cells(state: &ArenaState, profile: usize) -> Vec<ArenaCell> {
     cells.into_iter().map(|(_, cell)| cell).collect()
 }
 
-/// Returns the result of a server under a load, still without its group.
+/// Returns the result of a server under a load. Its group is assigned later, by [`rank`].
 fn cell(state: &ArenaState, place: ArenaPlace) -> ArenaCell {
     let refused = refused(state, place);
     let search = state.search(place);
@@ -83,7 +83,7 @@ fn too_few(state: &ArenaState, place: ArenaPlace) -> Option<ArenaRefusal> {
     }
 }
 
-/// Assigns a group to every server that was not refused.
+/// Assigns a group to every server that has no reason against a group.
 fn rank(state: &ArenaState, cells: &mut [(ArenaPlace, ArenaCell)]) {
     let ranked = cells.iter().enumerate().filter(|(_, (_, cell))| cell.refused_kind.is_none());
     let mut values: Vec<(usize, Vec<f64>)> =
@@ -105,8 +105,8 @@ fn rank(state: &ArenaState, cells: &mut [(ArenaPlace, ArenaCell)]) {
     }
 }
 
-/// Returns the mean over all servers for each round. Subtracting these means removes slow and fast rounds, so that a
-/// server that missed a slow round gains nothing.
+/// Returns for each round the mean over all servers. Subtracting these means removes the differences between slow and
+/// fast rounds. A server that missed a slow round then has no advantage.
 fn round_centres(values: &[(usize, Vec<f64>)]) -> Vec<f64> {
     let rounds = values.first().map_or(0, |(_, values)| values.len());
     let known = |round: usize| values.iter().map(move |(_, v)| v[round]).filter(|v| v.is_finite()).collect::<Vec<_>>();

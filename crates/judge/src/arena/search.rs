@@ -13,7 +13,7 @@ const REFUSES: &str = "server-rate-limit";
 /// ID of the verdict that nothing was full.
 const NOT_FULL: &str = "not-saturated";
 
-/// Returns a server's capacity, its verdict, and any reason not to rank it, from the run of a search.
+/// Extracts from the run of a search the server's capacity, its verdict, and any reason not to rank it.
 pub fn searched(run: &Run) -> ArenaSearch {
     let found = run.findings.capacity.as_ref().filter(|capacity| capacity.held);
     let refused = refused(run);
@@ -68,8 +68,8 @@ fn errors(run: &Run) -> Option<(ArenaRefusalKind, String)> {
     Some((ArenaRefusalKind::Errors, text))
 }
 
-/// Returns the reason not to rank the server if the generator or the network was the bottleneck. Late requests are then
-/// not the server's fault.
+/// Returns the reason not to rank the server if the generator or the network was the bottleneck. Late requests are not
+/// the server's fault in this case.
 fn elsewhere(run: &Run) -> Option<(ArenaRefusalKind, String)> {
     let verdict = &run.findings.bottleneck;
     let sentence = |otherwise: &str| {
@@ -83,8 +83,8 @@ fn elsewhere(run: &Run) -> Option<(ArenaRefusalKind, String)> {
     }
 }
 
-/// Returns the reason not to rank the server if the generator or its load could not overload the server. The capacity
-/// is then only a lower bound.
+/// Returns the reason not to rank the server if no load of the search overloaded it. The capacity is then only a lower
+/// bound.
 fn bounded(run: &Run) -> Option<(ArenaRefusalKind, String)> {
     let capacity = run.findings.capacity.as_ref()?;
     let generator = |text: &str| Some((ArenaRefusalKind::Generator, text.to_owned()));
@@ -94,7 +94,7 @@ fn bounded(run: &Run) -> Option<(ArenaRefusalKind, String)> {
     if capacity.own_limit.is_some() {
         return generator("the connections of the load were the limit: raise connections");
     }
-    // A server that missed the objective at some rate was overloaded, so its cost per request can be ranked.
+    // A server that missed the objective at some rate was overloaded at this rate, so it can be ranked.
     let not_overloaded = capacity.at_least && capacity.failed_at.is_none();
     let is_bound = not_overloaded || run.findings.bottleneck.id == NOT_FULL;
     is_bound.then(|| (ArenaRefusalKind::NotOverloaded, early_end::words(capacity)))
@@ -124,7 +124,7 @@ mod tests {
         for id in GENERATOR {
             assert_eq!(kind(&run_of(id, held())), Some(ArenaRefusalKind::Generator), "{id}");
         }
-        // A generator without enough CPU time sends late at every rate.
+        // A generator that lacks CPU time sends requests late at every rate.
         let late = searched(&run_of(GENERATOR[0], Capacity { held: false, ..held() }));
         assert_eq!((late.refused.map(|r| r.kind), late.capacity), (Some(ArenaRefusalKind::Generator), None));
         for id in MEDIUM {
@@ -153,7 +153,7 @@ mod tests {
         assert_eq!((found.closed_loop, found.refused), (source, None));
     }
 
-    /// With a tiny budget, the search ends before any load overloads the server.
+    /// With a very small time budget, the search ends before any load overloads the server.
     #[test]
     fn a_server_that_no_load_overloaded_has_a_lower_bound_and_no_rank() {
         let mut few = crate::planted::PlantedRun::new(20_000.0, 1000.0).steps(&[1]).rates(&[0.05, 0.1]).run();

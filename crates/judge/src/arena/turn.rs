@@ -1,4 +1,4 @@
-//! Figures of one server's turn at the common rate.
+//! Figures of one server's turn: its measurement at the common rate.
 
 use run::{ArenaRefusal, ArenaRefusalKind, ArenaTurn, CounterId, IncidentKind, SummaryFigure, Trial};
 
@@ -9,8 +9,8 @@ use crate::thresholds::KEEPS_UP;
 /// Name of the cost by which servers are ranked: CPU time per request.
 const CPU: &str = "process_cpu_us";
 
-/// Returns the figures of a turn. The caller adds the server and the load. `errors` is the permitted share of failed
-/// requests.
+/// Returns the figures of a turn. The caller fills in the server and the load profile. `errors` is the share of failed
+/// requests that is allowed.
 pub fn measured(trial: &Trial, rate: f64, errors: f64) -> ArenaTurn {
     let server = trial.server.as_ref();
     let counter =

@@ -1,12 +1,13 @@
-//! Counts of the answered, late and failed requests of a window, with or without the time that is left out.
+//! Counts of the answered, late and failed requests of a window. Each count covers the whole window, or only its
+//! undisturbed time.
 
 use run::{AnswerTime, Trial};
 
 use super::left_out::disturbed;
 use super::neighbours::UsualShare;
 
-/// Counts the requests that ended, and those whose time was longer than a limit. Uses the histogram for the time to the
-/// first byte, and if an older run did not count these requests.
+/// Counts the requests that ended, and those among them that took longer than `limit_us`. Uses the histogram for times
+/// to the first byte, and for older runs, which have no counts per tenth of a second.
 pub(super) fn late(trial: &Trial, time: AnswerTime, limit_us: f64, clean: Option<UsualShare>) -> Option<(f64, f64)> {
     let tenths = &trial.measured.tenths;
     if let Some(over) = tenths.over(limit_us).filter(|_| time == AnswerTime::LastByte) {
@@ -17,8 +18,8 @@ pub(super) fn late(trial: &Trial, time: AnswerTime, limit_us: f64, clean: Option
     Some((answered, answered * (1.0 - hist.share_within_ns((limit_us * 1e3) as u64))))
 }
 
-/// Counts the requests that failed in the window; they count as later than every limit. Uses the tally if an older run
-/// did not count these requests.
+/// Counts the requests that failed in the window; each of them counts as late, whatever the limit is. Uses the tally
+/// for older runs, which have no counts per tenth of a second.
 pub(super) fn failed(trial: &Trial, limit_us: f64, clean: Option<UsualShare>) -> f64 {
     let tenths = &trial.measured.tenths;
     match tenths.unanswered.is_empty() {
@@ -27,8 +28,8 @@ pub(super) fn failed(trial: &Trial, limit_us: f64, clean: Option<UsualShare>) ->
     }
 }
 
-/// Counts the requests that ended, and sums their times in microseconds. Reads the mean if an older run has no such
-/// sums.
+/// Counts the requests that ended, and sums their response times in microseconds. Uses the mean for older runs, which
+/// have no sums per tenth of a second.
 pub(super) fn took(trial: &Trial, limit_us: f64, clean: Option<UsualShare>) -> (f64, f64) {
     let tenths = &trial.measured.tenths;
     if tenths.took_us.len() == tenths.answered.len() && !tenths.is_empty() {
@@ -38,7 +39,7 @@ pub(super) fn took(trial: &Trial, limit_us: f64, clean: Option<UsualShare>) -> (
     (completed, completed * trial.latency_us.mean)
 }
 
-/// Counts the requests that ended in the undisturbed tenths of a second. Also sums the counts in `beside` over these
+/// Counts the requests that ended in the undisturbed tenths of a second, and sums the values of `beside` over these
 /// tenths.
 fn kept(trial: &Trial, limit_us: f64, clean: Option<UsualShare>, beside: &[u64]) -> (f64, f64) {
     let disturbed = clean.map(|usual| disturbed(trial, limit_us, usual)).unwrap_or_default();

@@ -8,16 +8,16 @@ use crate::single::clients;
 use crate::sweep::Plateau;
 use crate::thresholds::{FEWEST_WINDOWS, FLAT_STEPS};
 
-/// Returns true if the throughput of a sweep stopped growing for certain: [`FLAT_STEPS`] doublings of the clients gave
-/// no more. One flat doubling is not enough, because the last step of a sweep that ran out of time may have been
+/// Returns true if more clients certainly gave no more throughput: throughput stayed flat over [`FLAT_STEPS`] doublings
+/// of the clients. One flat doubling is not enough, because the last step of a sweep that ran out of time may have been
 /// disturbed.
 pub(super) fn stopped_growing(facts: &Facts<'_>) -> bool {
     matches!(facts.plateau, Plateau::Flat { from, to, .. } if to >= 2_f64.powi(FLAT_STEPS as i32) * from)
 }
 
 /// Returns the budget, seconds, that lets the sweep reach the maximum number of connections and the search try enough
-/// rates for an estimate. The number of steps grows with the budget, less the growth of each window. Returns `None` if
-/// more time would not help.
+/// rates for an estimate. The number of steps grows more slowly than the budget, because a larger budget also makes
+/// each window longer. Returns `None` if more time would not help.
 pub(super) fn needed_s(facts: &Facts<'_>) -> Option<f64> {
     let plan = &facts.run.plan.search;
     let most = f64::from(plan.max_connections.max(1));

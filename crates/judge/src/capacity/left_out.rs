@@ -1,4 +1,4 @@
-//! Time that the estimate of the capacity leaves out: pauses of a machine, and times in which other programs took its
+//! Time that the estimate of the capacity leaves out: pauses of a machine, and periods in which other programs took its
 //! CPUs.
 
 use run::{ExcludedTime, Limits, TENTH_S, Trial, Window};
@@ -8,8 +8,8 @@ use super::tenths::disturbed_tenths;
 use crate::facts::stolen;
 use crate::thresholds::{CATCHES_UP, HARMLESS, STOLEN_WINDOW};
 
-/// Returns for each tenth of a second whether it was disturbed by a pause of a machine, by other programs, or by the
-/// backlog after these.
+/// Returns for each tenth of a second whether it was disturbed. A tenth is disturbed by a pause of a machine, by other
+/// programs, or by the backlog that either of them left.
 pub(super) fn disturbed(trial: &Trial, limit_us: f64, usual: UsualShare) -> Vec<bool> {
     let periods: Vec<Window> = harmful(trial, limit_us).copied().chain(usual.exceeded(trial)).collect();
     disturbed_tenths(trial, &periods, CATCHES_UP)
@@ -20,14 +20,15 @@ fn harmful(trial: &Trial, limit_us: f64) -> impl Iterator<Item = &Window> {
     pauses.filter(move |p| p.length_s() * 1e6 >= HARMLESS * limit_us)
 }
 
-/// Returns the periods in which the machine held up the generator. If generator and server share CPUs, a full server
-/// delays the generator, too, so no period counts.
+/// Returns the periods in which the machine did not let the generator run. If generator and server share CPUs, a full
+/// server delays the generator, too, so the result is empty.
 fn held_up(trial: &Trial) -> &[Window] {
     let shared = trial.client.shared || trial.server.as_ref().is_some_and(|server| server.shared);
     if shared { &[] } else { &trial.measured.held_up }
 }
 
-/// Returns the time of a window that is left out for the strictest limit, and its reasons.
+/// Returns the time of a window that is left out, and the causes. The strictest latency limit decides which pauses are
+/// long enough to matter.
 pub(super) fn left_out(trial: &Trial, limits: &Limits, usual: UsualShare) -> ExcludedTime {
     let Some(strictest) = crate::objective::late_us(limits).into_iter().reduce(f64::min) else {
         return ExcludedTime::default();
@@ -42,15 +43,15 @@ pub(super) fn left_out(trial: &Trial, limits: &Limits, usual: UsualShare) -> Exc
     let window = trial.measured.window;
     let pauses = harmful(trial, strictest).filter(|p| p.end_s > window.begin_s && p.begin_s < window.end_s).count();
     let (others_s, others_cpu_s) = usual.taken_s(trial);
-    // If no other program took too much CPU time during the load, pauses disturbed the window. If none of them is in
-    // the window, an earlier pause left a backlog and counts.
+    // If no other program took too much CPU time during the load, pauses disturbed the window. If none of these pauses
+    // lies in the window itself, an earlier pause left the backlog, and it counts as one.
     let pauses = if usual.exceeded(trial).is_empty() { pauses.max(1) } else { pauses };
-    // The search repeats a spoiled window, and nothing of it counts.
+    // If other programs disturbed most of a window, the search repeats it, so the whole window is left out.
     let seconds = if usual.spoils(trial) { trial.measured.length_s } else { TENTH_S * lost as f64 };
     ExcludedTime { seconds, pauses, others_s, others_cpu_s, ..ExcludedTime::default() }
 }
 
-/// Adds the time that is left out of two windows.
+/// Adds up the times that are left out of two windows.
 pub(super) fn plus(a: ExcludedTime, b: ExcludedTime) -> ExcludedTime {
     ExcludedTime {
         seconds: a.seconds + b.seconds,

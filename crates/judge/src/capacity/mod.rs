@@ -1,4 +1,4 @@
-//! Capacity: the highest completed rate that holds the objective.
+//! Capacity: the highest completed rate that meets the objective (limits on latency and errors).
 
 mod counts;
 pub(crate) mod early_end;
@@ -32,11 +32,14 @@ pub(crate) struct Found<'a> {
     pub(crate) failing: Option<&'a Trial>,
 }
 
-/// Finds the capacity, and the trial that shows it, from the open-loop search and the sweep. Without search and sweep,
-/// uses the other loads of the run. A step of the sweep counts only below the offered rate at which the search failed,
-/// because closed-loop clients send less while the server is slow. `chances` is the result of [`chances`] for this run.
+/// Finds the capacity, and the trial that shows it, from the open-loop search and the sweep (closed-loop steps with
+/// more and more clients). In a run without search and sweep, uses its other loads. `chances` is the result of
+/// [`chances`] for this run.
+///
+/// A step of the sweep counts only below the offered rate at which the search failed, because closed-loop clients send
+/// less while the server is slow.
 pub(crate) fn capacity<'a>(facts: &Facts<'a>, chances: &[Option<f64>]) -> Option<Found<'a>> {
-    // Counters collected by other tools have neither response times nor failures, so no objective applies.
+    // Counters that other tools collected come without response times and failures, so no objective applies to them.
     if !facts.run.sent_requests() {
         return None;
     }
@@ -73,20 +76,20 @@ pub(crate) fn capacity<'a>(facts: &Facts<'a>, chances: &[Option<f64>]) -> Option
 }
 
 /// Returns the lowest rate at which the load had too few connections. Returns `None` if the search found a rate that
-/// broke the objective.
+/// missed the objective.
 fn own_limit(facts: &Facts<'_>) -> Option<OwnLimit> {
     let limits = facts.own_pool.iter().copied().filter(|_| facts.failing.is_none());
     limits.min_by(|a, b| a.offered_rate.total_cmp(&b.offered_rate))
 }
 
-/// Trials that held the objective, by kind of load.
+/// Trials of a run, and the best ones among those that met the objective, by kind of load.
 struct Tried<'f, 'a> {
     facts: &'f Facts<'a>,
-    /// Best trials of the open loop, of the closed loop, and of runs without search and sweep.
+    /// Best trials of the open loop, of the closed loop, and of a run without search and sweep.
     open: Option<&'a Trial>,
     closed: Option<&'a Trial>,
     alone: Option<&'a Trial>,
-    /// Trials of all three kinds, whether they held the objective or not.
+    /// Trials of all three kinds, even those that missed the objective.
     all: Vec<&'a Trial>,
 }
 
@@ -105,32 +108,32 @@ impl<'f, 'a> Tried<'f, 'a> {
         [self.open, self.closed, self.alone].into_iter().flatten().max_by(|a, b| carried(a).total_cmp(&carried(b)))
     }
 
-    /// Returns the source of a capacity that only the sweep shows. A search for a number of users has no such source:
-    /// it uses closed loops on purpose.
+    /// Returns the source of the capacity if only the sweep shows it. In a search for a number of users, returns
+    /// `None`, because such a search uses closed loops on purpose.
     fn closed_loop(&self, has_estimate: bool) -> Option<ClosedLoopSource> {
         let shown = self.found().zip(self.closed).is_some_and(|(found, closed)| std::ptr::eq(found, closed));
         let open_held = self.open.and_then(|open| finite(carried(open)));
         (shown && !has_estimate && !self.facts.run.plan.search.users).then_some(ClosedLoopSource { open_held })
     }
 
-    /// Returns the trial with the lightest load, for a run in which no trial held the objective.
+    /// Returns the trial with the lightest load. The caller uses it if no trial of the run met the objective.
     fn least(&self) -> Option<&'a Trial> {
         let lightest = self.all.iter().copied().min_by(|a, b| a.rates.offered_rate.total_cmp(&b.rates.offered_rate));
         lightest.or(self.facts.decisive)
     }
 
-    /// Returns the capacity estimated from all windows; `None` if there are too few windows, or if none broke the
-    /// objective.
+    /// Returns the capacity estimated from all windows. Returns `None` if there are too few windows, or if all of them
+    /// met the objective.
     fn estimated(&self) -> Option<Pooled> {
         let facts = self.facts;
         let pooled = self.open.and_then(|_| pooled_search(&facts.search, &facts.run.trials, &facts.limits));
         pooled.filter(|p| p.windows >= FEWEST_WINDOWS)
     }
 
-    /// Returns an estimated capacity, reduced to the highest completed rate if it is above that. Otherwise the estimate
-    /// may be too high: a short window ends before waiting requests break a limit of several seconds. The upper end of
-    /// the interval is not reduced, because the capacity may be above every tested rate. Returns `None` if rates below
-    /// the estimate failed.
+    /// Reduces an estimated capacity to the highest completed rate, if the estimate is above this rate. Without this
+    /// bound it may be too high: a short window ends before waiting requests exceed a limit of several seconds. The
+    /// upper end of the interval is not reduced, because the capacity may be above every tested rate. Returns `None` if
+    /// the whole interval is above every completed rate, or if rates below the estimate failed.
     fn sound(&self, mut p: Pooled) -> Option<Pooled> {
         let most = self.all.iter().map(|t| good(t)).filter(|rate| rate.is_finite()).fold(0.0, f64::max);
         let is_sound = p.estimate.low <= most && !self.fails_below(p.estimate.rate);
@@ -139,9 +142,11 @@ impl<'f, 'a> Tried<'f, 'a> {
         is_sound.then_some(p)
     }
 
-    /// Returns true if the loads show only a lower bound of the capacity. Either no load was too much for the server,
-    /// or a few windows show a rate that failed, but not where between this rate and the best one the capacity is. The
-    /// rates of a search double while they hold, and one disturbed window may fail.
+    /// Returns true if the loads show only a lower bound of the capacity. Either no tested load overloaded the server,
+    /// or too few windows were measured after a rate failed. In the second case, the capacity lies somewhere between
+    /// the best rate and the failed one. Always false for a search for a number of users.
+    ///
+    /// A search doubles its rate while the objective is met, and a single disturbed window may fail.
     fn ended_early(&self) -> bool {
         let facts = self.facts;
         let grows = !early_end::stopped_growing(facts);
@@ -150,9 +155,9 @@ impl<'f, 'a> Tried<'f, 'a> {
         is_open && !facts.run.plan.search.users
     }
 
-    /// Returns true if significantly more windows of the search failed below `rate` than held above it, such as 2 to 0,
-    /// or 4 to 1. A window fails if too many of its requests fail. A real limit makes only high rates fail. A proxy
-    /// without free ports fails at times, and not only at high rates.
+    /// Returns true if, significantly often, windows of the search failed below `rate`, and others met the objective
+    /// above it (such as 2 to 0, or 4 to 1). "Failed" means here that too many requests failed. A real limit of the
+    /// server makes only high rates fail. A proxy without free ports, in contrast, fails now and then at any rate.
     fn fails_below(&self, rate: f64) -> bool {
         let facts = self.facts;
         let count = |is: &dyn Fn(&Trial) -> bool| facts.search.iter().filter(|t| is(t)).count() as u32;
@@ -174,8 +179,8 @@ impl<'f, 'a> Tried<'f, 'a> {
     }
 }
 
-/// Returns the rate of good answers of a trial, in an open loop at most the offered rate. A window may complete more
-/// than was offered, because some requests waited when it began.
+/// Returns the rate of good answers of a trial. In an open loop, limits the result to the offered rate. A window may
+/// complete more requests than were offered in it, because some were already waiting when it began.
 fn carried(trial: &Trial) -> f64 {
     match (closed(trial), positive(trial.rates.offered_rate)) {
         (false, Some(offered)) => good(trial).min(offered),
@@ -183,14 +188,15 @@ fn carried(trial: &Trial) -> f64 {
     }
 }
 
-/// Returns the trial with the highest rate of good answers among those that held the objective.
+/// Returns the trial with the highest rate of good answers among those that met the objective.
 fn best<'a>(facts: &Facts<'_>, trials: &[&'a Trial]) -> Option<&'a Trial> {
     let held = trials.iter().copied().filter(|t| holds(t, &facts.limits) && positive(good(t)).is_some());
     held.max_by(|a, b| carried(a).total_cmp(&carried(b)))
 }
 
-/// Returns the trials with loads that an experiment or the user chose, if the run has neither a search nor a sweep. If
-/// requests have several sizes, only the decisive trial counts, since rates of different sizes cannot be compared.
+/// Returns the trials of an experiment, or of loads that the user chose. Returns an empty list if the run has a search
+/// or a sweep. If requests have several sizes, returns only the decisive trial, because rates of different sizes cannot
+/// be compared.
 fn lone<'a>(facts: &Facts<'a>) -> Vec<&'a Trial> {
     match facts.search.is_empty() && facts.sweep.is_empty() {
         false => Vec::new(),
@@ -202,16 +208,16 @@ fn lone<'a>(facts: &Facts<'a>) -> Vec<&'a Trial> {
     }
 }
 
-/// Returns the trial of the search whose rate is nearest to `rate`, among the trials that held the objective.
+/// Returns the trial of the search whose rate is nearest to `rate`, among the trials that met the objective.
 fn nearest<'a>(facts: &Facts<'a>, rate: f64) -> Option<&'a Trial> {
     let held = facts.search.iter().copied().filter(|t| holds(t, &facts.limits) && positive(good(t)).is_some());
     let off = |t: &Trial| (good(t) / rate).ln().abs();
     held.min_by(|a, b| off(a).total_cmp(&off(b)))
 }
 
-/// Returns the trial with the lowest offered rate, from `rate` up, that clearly broke the objective. If no trial is
-/// clear, any trial that broke the objective counts. Trials below `rate` do not count, because something disturbed
-/// them.
+/// Returns the trial with the lowest offered rate, from `rate` up, that clearly missed the objective. If none missed it
+/// clearly, returns the lowest one that missed it at all. Ignores trials below `rate`: they failed because of a
+/// disturbance.
 fn past<'a>(facts: &Facts<'a>, chances: &[Option<f64>], rate: f64) -> Option<&'a Trial> {
     let told = |t: &Trial| {
         let at = facts.run.trials.iter().position(|one| std::ptr::eq(one, t));
@@ -279,8 +285,8 @@ mod tests {
         assert!(c.failed_why.unwrap().contains("of the offered load completed"));
     }
 
-    /// Closed-loop clients wait for a slow server. Independent users do not, so the server may not sustain this rate
-    /// for them.
+    /// Closed-loop clients wait while a server is slow. Independent users do not wait, so the server may not sustain
+    /// this rate for them.
     #[test]
     fn a_capacity_that_no_open_loop_held_says_so() {
         let fails = |t: &mut run::Trial, _: &crate::planted::Point| {
@@ -308,7 +314,7 @@ mod tests {
         assert!((c.rate - 140.0).abs() < 1e-9 && c.failed_at == Some(160.0), "{c:?}");
     }
 
-    /// An experiment beyond the capacity reaches its highest throughput at a load that breaks the objective.
+    /// An experiment beyond the capacity reaches its highest throughput at a load that misses the objective.
     #[test]
     fn of_chosen_loads_the_best_that_held_counts() {
         let mut run = PlantedRun::new(1000.0, 4000.0).rates(&[]).run();
@@ -325,8 +331,9 @@ mod tests {
         assert!(c.held && c.rate <= best && c.rate > best / 2.0 && c.method.contains("the best of"), "{c:?}");
     }
 
-    /// The server has ten workers and needs 10 ms per request, and the search ended at 139/s. Each load held the
-    /// objective. The last window completed more than was offered, because requests waited when it began.
+    /// The server has ten workers and needs 10 ms per request, and the search ended at 139/s. Every load met the
+    /// objective. The last window completed more requests than were offered in it, because some were waiting when it
+    /// began.
     #[test]
     fn where_no_load_failed_the_capacity_is_at_least_the_highest_offered_rate() {
         let backlog = |t: &mut run::Trial, p: &crate::planted::Point| {
@@ -341,8 +348,8 @@ mod tests {
         assert!(!capacity(&PlantedRun::new(10_000.0, 1000.0).rates(&[])).at_least, "the sweep stopped growing");
     }
 
-    /// The time of the search was over after two steps, of which the second was disturbed. An earlier version took the
-    /// second step as the server's limit, and reported a third of the capacity without a word.
+    /// The time budget of the search ended after two steps, and the second step was disturbed. An earlier version took
+    /// the second step for the server's limit, and reported a third of the true capacity without a warning.
     #[test]
     fn a_sweep_that_ended_early_after_one_flat_step_gives_a_lower_bound() {
         let of = |steps: &[u32]| {
@@ -358,7 +365,8 @@ mod tests {
         assert!(whole.held && !whole.at_least && whole.needed_s.is_none(), "{whole:?}");
     }
 
-    /// A proxy without free ports failed at four rates below the estimate of 7,800/s, and only the lowest rate held.
+    /// A proxy without free ports failed at four rates below the estimate of 7,800/s. Only the lowest rate met the
+    /// objective.
     #[test]
     fn failures_at_lower_rates_end_the_capacity_below_them() {
         let fails = |t: &mut run::Trial, p: &crate::planted::Point| {

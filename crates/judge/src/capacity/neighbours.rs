@@ -1,5 +1,5 @@
-//! Times in which other programs took much of a machine's CPUs. A search leaves these times out, as it leaves out the
-//! pauses of a machine.
+//! Periods in which other programs took much of a machine's CPUs. A search leaves these periods out of its estimate,
+//! like pauses of the machine.
 
 use run::{TENTH_S, Trial, TrialKind, Window};
 
@@ -7,14 +7,15 @@ use super::tenths::disturbed_tenths;
 use crate::single::{closed, good};
 use crate::thresholds::{CATCHES_UP, COUNTED_LOAD, OTHERS_USE, SPOILED};
 
-/// Usual share of the CPUs that other programs take during the loads of a search. Interrupts and other work of the
-/// kernel for the load count among the others. An unusual share is a disturbance.
+/// Usual share of the CPUs that other programs take during the loads of a search. CPU time of the kernel for the load,
+/// such as interrupts, counts as taken by other programs. A share well above the usual one is a disturbance.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub(crate) struct UsualShare(f64);
 
 impl UsualShare {
-    /// Returns the lower quartile over all tenths of a second with a high load. A program that runs for half of the
-    /// search does not change it. Work of the kernel grows with the load, so light loads do not count.
+    /// Returns the lower quartile over all tenths of a second with a high load. A program that runs during half of the
+    /// search does not change this quartile. The kernel's work grows with the load, so tenths with a light load are
+    /// left out.
     pub(crate) fn of<'a>(trials: impl Iterator<Item = &'a Trial> + Clone) -> Self {
         let most = trials.clone().map(good).filter(|rate| rate.is_finite()).fold(0.0, f64::max);
         let loaded = trials.filter(|t| good(t) >= COUNTED_LOAD * most);
@@ -23,21 +24,22 @@ impl UsualShare {
         Self(shares.get(shares.len() / 4).copied().unwrap_or(0.0))
     }
 
-    /// Returns true if other programs disturbed most of a step of a search. Such a step shows nothing, and the search
-    /// repeats it.
+    /// Returns true if other programs disturbed most of a step of a search. The search repeats such a step, because its
+    /// result is useless.
     pub(crate) fn spoils(self, trial: &Trial) -> bool {
         if !matches!(trial.kind, TrialKind::Sweep | TrialKind::Search | TrialKind::Overload) {
             return false;
         }
         let periods = self.exceeded(trial);
-        // A closed loop has no backlog: its clients wait for their answers.
+        // A closed loop builds up no backlog, because its clients wait for their answers.
         let disturbed = disturbed_tenths(trial, &periods, if closed(trial) { 0.0 } else { CATCHES_UP });
         let lost = disturbed.iter().filter(|d| **d).count();
         lost as f64 > SPOILED * disturbed.len() as f64
     }
 
     /// Returns the periods of a trial in which other programs took an unusual share of the CPUs, in seconds since the
-    /// load began. The kernel counts in ticks, so that the mean of three tenths of a second decides.
+    /// load began. The kernel counts CPU time in coarse ticks, so the mean of three neighbouring tenths of a second
+    /// decides.
     pub(crate) fn exceeded(self, trial: &Trial) -> Vec<Window> {
         let others = &trial.measured.others;
         let exceeds = |at: usize| {
@@ -55,11 +57,11 @@ impl UsualShare {
         periods
     }
 
-    /// Returns the length of these periods within the measured window, seconds, and the CPU time that other programs took
-    /// in them, as seconds of all CPUs of a machine.
+    /// Returns the total length of these periods within the measured window, seconds, and the CPU time that other
+    /// programs took in them. The CPU time is in seconds of the whole machine (all CPUs together).
     pub(crate) fn taken_s(self, trial: &Trial) -> (f64, f64) {
         let (periods, window) = (self.exceeded(trial), trial.measured.window);
-        // The shares count from the begin of the load.
+        // The first share belongs to the first tenth of a second of the load.
         let within = |at: usize| {
             let middle_s = TENTH_S * (at as f64 + 0.5);
             window.holds(middle_s) && periods.iter().any(|period| period.holds(middle_s))
@@ -69,8 +71,8 @@ impl UsualShare {
     }
 }
 
-/// Returns a function that is true for each step that the search must repeat, because other programs disturbed most of
-/// it. `trials` are all trials of the search so far.
+/// Returns a predicate on steps of a search. It is true for a step that must be repeated because other programs
+/// disturbed most of it. `trials` are all trials of the search so far.
 pub fn spoiled(trials: &[Trial]) -> impl Fn(&Trial) -> bool + use<> {
     let usual = UsualShare::of(trials.iter());
     move |trial| usual.spoils(trial)
@@ -82,7 +84,7 @@ mod tests {
 
     use super::*;
 
-    /// Returns a trial with these shares of other programs, in tenths of a second.
+    /// Returns a trial in which other programs took the CPU shares `others`, one value per tenth of a second.
     fn trial(rate: f64, others: &[f64]) -> Trial {
         let intensity = Intensity::Open { rate, arrival: Arrival::Constant, max_connections: 1, pipeline: 1 };
         let mut trial = Trial { kind: TrialKind::Search, intensity, ..Trial::default() };

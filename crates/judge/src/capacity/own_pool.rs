@@ -1,5 +1,5 @@
-//! Open loops with too few connections: all were in use, although the server answered as fast as without load. With
-//! more connections the rate would have been higher, so the window says nothing about the server's capacity.
+//! Open loops with too few connections: all connections were in use, although the server answered as fast as without
+//! load. More connections would have raised the rate, so such a window says nothing about the server's capacity.
 
 use run::{Intensity, Limits, OwnLimit, Trial, TrialKind};
 
@@ -9,8 +9,9 @@ use crate::single::{clients, closed};
 use crate::sweep::lightest;
 use crate::thresholds::{POOL_IN_USE, POOL_SLOWED};
 
-/// Returns the rate at which an open loop had too few connections. Returns `None` if the load held the objective, if
-/// the server was slower than without load, or if the sweep in `trials` used more connections than the pool.
+/// Returns the rate at which an open loop had too few connections. Returns `None` if the load met the objective, or if
+/// the server was slower than without load. Also returns `None` if a step of the sweep in `trials` had more requests in
+/// flight than this load allows.
 pub fn own_pool(trial: &Trial, trials: &[Trial], limits: &Limits) -> Option<OwnLimit> {
     let Intensity::Open { max_connections, pipeline, .. } = trial.intensity else { return None };
     let most = f64::from(max_connections) * f64::from(pipeline);
@@ -38,8 +39,8 @@ mod tests {
 
     use crate::planted::PlantedRun;
 
-    /// Makes a run of a server 40 ms away, with eight connections. In the sweep of up to 8 clients, each client adds
-    /// throughput.
+    /// Makes a run with a server 40 ms away, and with eight connections in the search. The sweep has up to 8 clients,
+    /// and each client adds throughput.
     fn far(service_us: f64) -> Run {
         let mut run = PlantedRun::new(40_000.0, 200.0).rates(&[0.6, 0.9, 1.2]).run();
         run.trials.retain(|t| t.kind != TrialKind::Sweep || t.intensity.in_flight().is_some_and(|n| n <= 8.0));

@@ -1,9 +1,9 @@
-//! Tenths of a second of a window.
+//! Finds the disturbed tenths of a second of a window.
 
 use run::{TENTH_S, Trial, Window};
 
-/// Returns for each tenth of a second of a window whether one of these periods touches it, or the time after such a
-/// period in which the server catches up. This time is `catches_up` times as long as the period.
+/// Returns for each tenth of a second of a window whether it overlaps one of `periods`, or the time in which the server
+/// catches up after one. The time to catch up is `catches_up` times as long as the period.
 pub(super) fn disturbed_tenths(trial: &Trial, periods: &[Window], catches_up: f64) -> Vec<bool> {
     let of = |tenth: usize| {
         let begin_s = trial.measured.window.begin_s + TENTH_S * tenth as f64;

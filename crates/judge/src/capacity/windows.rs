@@ -1,5 +1,5 @@
-//! Capacity estimate from all windows of a search, for each part of the objective, with and without the pauses of the
-//! machine.
+//! Capacity estimate from all windows of a search. Each part of the objective is estimated separately, with and without
+//! the disturbed time.
 
 use run::{Arrival, ExcludedTime, Intensity, Limits, Trial, TrialKind, Window};
 use stats::average;
@@ -15,18 +15,18 @@ use crate::objective::{Part, overdue, parts};
 use crate::single::{closed, failed_share, good, unanswered};
 use crate::thresholds::{FEWEST_WINDOWS, FULL_STEP, STOLEN_WINDOW};
 
-/// Result of all windows of a search.
+/// Capacity estimate from all windows of a search, and its basis.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Pooled {
     /// Capacity from all windows together.
     pub estimate: CapacityEstimate,
     /// Rate above the capacity at which one more window would be most informative.
     pub beyond: f64,
-    /// Number of windows.
+    /// Number of windows in the estimate.
     pub windows: usize,
     /// True if the capacity is the mean completed rate of windows that were beyond it ([`super::left_over`]).
     pub of_overloads: bool,
-    /// Pauses of the machine that the estimate leaves out, if enough time remains without them.
+    /// Disturbed time, and the estimate that includes it; absent if no time was disturbed.
     pub left_out: Option<ExcludedTime>,
 }
 
@@ -38,7 +38,7 @@ impl Pooled {
 }
 
 /// Estimates the capacity from all open-loop windows in `trials`. Returns `None` with fewer than three windows, or if
-/// no window broke the objective.
+/// every window met the objective.
 pub fn pooled(trials: &[Trial], limits: &Limits) -> Option<Pooled> {
     let usual = UsualShare::of(trials.iter());
     let searched = |t: &&Trial| is_searched(t) && !usual.spoils(t) && own_pool(t, trials, limits).is_none();
@@ -65,8 +65,8 @@ fn pooled_of(search: &[&Trial], trials: &[Trial], limits: &Limits, usual: UsualS
 }
 
 /// Estimates the capacity from windows of users with think times. A user whose requests are never delayed sends one
-/// request per `cycle_s` seconds, so the number of users corresponds to a rate. The model accounts for users who send
-/// less because they wait.
+/// request per `cycle_s` seconds, so a number of users corresponds to a rate. The model accounts for users who send
+/// less because they wait for answers.
 pub(crate) fn pooled_users(windows: &[(u32, &Trial)], limits: &Limits, cycle_s: f64) -> Option<Pooled> {
     let usual = UsualShare::of(windows.iter().map(|(_, trial)| *trial));
     let at = |&(users, trial): &(u32, _)| At { rate: f64::from(users) / cycle_s, trial, usual };
@@ -74,7 +74,7 @@ pub(crate) fn pooled_users(windows: &[(u32, &Trial)], limits: &Limits, cycle_s: 
     all_together(&windows, &[], limits, None)
 }
 
-/// A window, its request rate, and the usual share of other programs.
+/// A window, its request rate, and the usual CPU share of other programs.
 #[derive(Clone, Copy)]
 pub(super) struct At<'a> {
     pub(super) rate: f64,
@@ -83,15 +83,15 @@ pub(super) struct At<'a> {
 }
 
 impl<'a> At<'a> {
-    /// Returns the window of a trial that was not broken and had an offered rate.
+    /// Returns the window of a trial, unless the trial is broken or has no offered rate.
     fn offered(trial: &'a Trial, usual: UsualShare) -> Option<Self> {
         let rate = trial.rates.offered_rate;
         (trial.broken().is_none() && rate > 0.0).then_some(Self { rate, trial, usual })
     }
 }
 
-/// Returns the estimate from windows without the time that was disturbed. `spoiled` are windows that were disturbed for
-/// most of their time, and only count for the estimate with this time.
+/// Returns the estimate from windows without their disturbed time. `spoiled` are windows that were disturbed for most
+/// of their time. They count only in the second estimate, which includes the disturbed time.
 fn all_together(windows: &[At<'_>], spoiled: &[At<'_>], limits: &Limits, full: Option<f64>) -> Option<Pooled> {
     let every: Vec<At<'_>> = windows.iter().chain(spoiled).copied().collect();
     let excluded = every.iter().map(|at| left_out(at.trial, limits, at.usual)).fold(ExcludedTime::default(), plus);
@@ -105,13 +105,14 @@ fn all_together(windows: &[At<'_>], spoiled: &[At<'_>], limits: &Limits, full: O
     match found {
         Some(found) => Some(Pooled { left_out: Some(left_out), ..found }),
         None if spoiled.is_empty() => with.map(|with| Pooled { left_out: Some(excluded), ..with }),
-        // Only pauses of the machine are included.
+        // Too little undisturbed time remains. This estimate includes the disturbed time of `windows`, but leaves out
+        // the spoiled windows.
         None => by(windows, limits, full, false).map(|found| Pooled { left_out: Some(left_out), ..found }),
     }
 }
 
-/// Returns the saturated rate of the closed loop: the mean of its saturated steps, since the highest of them is partly
-/// high by chance. Steps that other programs disturbed count only if no other step is saturated.
+/// Returns the rate of the saturated steps of the closed loop, as their geometric mean: the highest of these steps is
+/// partly high by chance. Steps that other programs disturbed count only if no other step is saturated.
 fn full(trials: &[Trial], usual: UsualShare) -> Option<f64> {
     let steps = trials.iter().filter(|t| t.kind == TrialKind::Sweep && closed(t) && good(t) > 0.0);
     let most = steps.clone().map(good).reduce(f64::max)?;
@@ -121,12 +122,12 @@ fn full(trials: &[Trial], usual: UsualShare) -> Option<f64> {
     Some(average(&counted.into_iter().map(|t| good(t).ln()).collect::<Vec<f64>>()).exp())
 }
 
-/// Returns for each open-loop trial the chance, 0 to 1, that the objective holds at its rate, judged by this trial
-/// alone. If the objective has several limits, the lowest chance of any limit counts.
+/// Returns for each open-loop trial the chance, 0 to 1, that the objective is met at its rate, judged from this trial
+/// alone. If the objective has several limits, the lowest chance counts. The result is `None` for closed loops.
 pub(crate) fn chances(trials: &[Trial], limits: &Limits) -> Vec<Option<f64>> {
     let (parts, usual) = (parts(limits), UsualShare::of(trials.iter()));
     let full = full(trials, usual);
-    // Pauses of the machine are left out if any time remains without them.
+    // Disturbed time is left out if any time remains without it.
     let of_part = |at: &At<'_>, part: Part| {
         let shown = shown(at, part, true).or_else(|| shown(at, part, false))?;
         Some(chance_held(&shown, &constraint(part, full)))
@@ -139,7 +140,7 @@ pub(crate) fn chances(trials: &[Trial], limits: &Limits) -> Vec<Option<f64>> {
     trials.iter().map(of).collect()
 }
 
-/// Returns the estimate for the part of the objective that breaks at the lowest rate.
+/// Returns the estimate for the part of the objective that is missed at the lowest rate.
 fn by(windows: &[At<'_>], limits: &Limits, full: Option<f64>, clean: bool) -> Option<Pooled> {
     let of = |part: Part| {
         let shown: Vec<WindowObservation> = windows.iter().filter_map(|at| shown(at, part, clean)).collect();

@@ -1,6 +1,6 @@
 //! Simulated comparisons of two live servers whose difference in CPU time per request is known. Other programs run in
-//! bursts on the same machine. The two servers' windows alternate for 60 s. The data is analysed four times (looks), as
-//! in a live comparison.
+//! bursts on the same machine. The two servers' windows alternate for 60 s. While the data grows, it is analysed four
+//! times (each time is a look), as in a live comparison.
 
 use fastrand::Rng;
 use stats::normal;
@@ -12,9 +12,9 @@ use super::contrast::{Contrast, contrast, unadjusted};
 use super::observations::{Cell, Observation};
 use crate::thresholds::COMPARE_LEVEL;
 
-/// Number of comparisons for each kind of bursts.
+/// Number of simulated comparisons for each kind of bursts.
 const DRAWS: u64 = 200;
-/// Number of pairs of windows in 60 s. Length of a measured window, and pause before it, seconds.
+/// Number of pairs of windows in 60 s, length of a measured window, and pause before each window, seconds.
 const PAIRS: usize = 30;
 const WINDOW_S: f64 = 0.6;
 const AROUND_S: f64 = 0.38;
@@ -32,9 +32,9 @@ struct Bursts {
     /// Shortest and longest length of a burst, and of a pause between bursts, seconds.
     length_s: (f64, f64),
     pause_s: (f64, f64),
-    /// Minimum and maximum CPU time that a burst takes, in CPUs.
+    /// Minimum and maximum CPU use of a burst, in CPUs.
     cpus: (f64, f64),
-    /// Relative growth of a request's CPU time while bursts take one whole CPU.
+    /// Relative growth of a request's CPU time while bursts use one whole CPU.
     costs: f64,
     /// True if bursts occur only in the windows of one server.
     one_server: bool,
@@ -92,14 +92,15 @@ impl Bursts {
         times
     }
 
-    /// Simulates all windows of a comparison. `slower` is the new server's additional CPU time per request, as a share.
+    /// Simulates all windows of a comparison. `slower` is the share by which a request costs the new server more CPU
+    /// time.
     fn cell(&self, random: &mut Rng, slower: f64) -> Cell {
         let until_s = 2.0 * PAIRS as f64 * (WINDOW_S + AROUND_S);
         let bursts = self.times(random, until_s);
         let met = random.usize(..2);
         let (mut cell, mut begin_s, mut first): (Cell, f64, usize) = ([Vec::new(), Vec::new()], 0.0, 0);
         for turn in 0..PAIRS {
-            // Every second pair reverses the order of the pair before it.
+            // Every second pair reverses the order of the two servers in the pair before it.
             first = if turn % 2 == 0 { random.usize(..2) } else { 1 - first };
             for side in [first, 1 - first] {
                 begin_s += AROUND_S;
@@ -121,7 +122,7 @@ fn taken(bursts: &[(f64, f64, f64)], (begin_s, end_s): (f64, f64)) -> f64 {
     bursts.iter().map(within).sum::<f64>() / (end_s - begin_s)
 }
 
-/// Number of comparisons that call the CPU time per request slower or faster, and number of those that end in a
+/// Number of comparisons that found the CPU time per request slower or faster, and number of those that found a
 /// regression.
 #[derive(Clone, Copy, Debug, Default)]
 struct Decided {
@@ -144,7 +145,7 @@ fn decided(bursts: &Bursts, slower: f64, levels: &[f64], method: Method) -> Deci
             let (ln, uncertainty) = (apart.sides[1] - apart.sides[0], apart.uncertainty?);
             let differs = ln.abs() > quantile(*level, uncertainty.freedom) * uncertainty.error;
             let regressed = differs && ln >= THRESHOLD.ln_1p();
-            // A regression ends a comparison early. Any other result counts only at the last look.
+            // A regression ends a comparison at any look. Any other result counts only at the last look.
             (regressed || (differs && at + 1 == levels.len())).then_some(regressed)
         };
         let ended = levels.iter().enumerate().find_map(look);
@@ -155,8 +156,8 @@ fn decided(bursts: &Bursts, slower: f64, levels: &[f64], method: Method) -> Deci
     })
 }
 
-/// Returns the significance levels of four looks at the CPU time per request. The CPU time per request gets half of a
-/// comparison's level.
+/// Returns the significance levels of four looks at the CPU time per request. This figure gets half of a comparison's
+/// level.
 fn levels() -> Vec<f64> {
     let shares = [0.25, 0.5, 0.75, 1.0];
     (1..=shares.len()).map(|looks| look_level(COMPARE_LEVEL / 2.0, &shares[..looks])).collect()
@@ -175,12 +176,12 @@ fn five_percent_are_decided_beside_bursts_and_equal_servers_are_not() {
             "{}: equal {} words, {} regressions; 5 % slower {} regressions (unadjusted {}); 2 % slower {} words",
             bursts.name, equal.worded, equal.regressed, slower.regressed, before.regressed, two.worded
         );
-        // At this level, about 5 of 200 comparisons call equal servers different by chance. A correct method exceeds 12
-        // with a probability of 0.002.
+        // At this level, about 5 of 200 comparisons find a difference between equal servers by chance. A correct method
+        // finds more than 12 with a probability of 0.002.
         assert!(equal.worded <= 12 && equal.regressed <= 5, "{}: {equal:?}", bursts.name);
         assert!(slower.regressed >= 180 || bursts.one_server, "{}: {slower:?}", bursts.name);
         all_worded += equal.worded;
     }
-    // The expected number is 45 of 1,800; 58 is two standard deviations more.
+    // The expected number of comparisons that find a difference is 45 of 1,800; 58 is two standard deviations more.
     assert!(all_worded <= 58, "{all_worded} of {}", MODELS.len() as u64 * DRAWS);
 }

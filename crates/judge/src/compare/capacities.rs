@@ -21,19 +21,19 @@ struct Held {
     /// Requests per second.
     rate: f64,
     interval: Option<Interval>,
-    /// True if every tried load kept the limits, so the capacity is only a lower bound.
+    /// True if every tried load met the objective, so the capacity is only a lower bound.
     at_least: bool,
-    /// Source of the capacity, if only a closed loop gave it.
+    /// Source of the capacity, if only closed-loop clients reached it.
     closed_loop: Option<ClosedLoopSource>,
 }
 
-/// Compares the capacities. If each side has at least three runs or repeats, their scatter gives the error. With fewer
-/// runs, the intervals of the searches give the error. For live servers, the scatter of their alternating windows is
-/// added. If no search of one side found a rate within the limits, the result says so.
+/// Compares the capacities. If each side has at least three runs or repeats, their scatter gives the error. With fewer,
+/// the intervals of the searches give the error; for live servers, the scatter of their alternating windows is added.
+/// If no search of one side found a rate that met the objective, the result says so.
 pub(super) fn capacity(both: &ComparisonInput<'_>) -> Option<Line> {
     let ([old, new], pairing) = (both.runs, both.pairing);
-    // Both sides are judged by the objective of the first old run. Without this step, each run could have its own
-    // objective, derived from its unloaded response time.
+    // Both sides are judged by the objective of the first old run. Otherwise each run could have its own objective,
+    // derived from its unloaded response time.
     let limits = old.first().map(|run| &run.findings.limits)?;
     let tried = [old, new].map(|runs| tried(runs, limits));
     let held = tried.each_ref().map(|all| all.iter().flatten().copied().collect::<Vec<Held>>());
@@ -46,7 +46,8 @@ pub(super) fn capacity(both: &ComparisonInput<'_>) -> Option<Line> {
     }
     let cell: Cell = [0, 1].map(|side| observations(&held[side]));
     let apart = contrast(&[cell], pairing)?;
-    // There is no interval if a capacity is a lower bound, or if only one side's capacity comes from a closed loop.
+    // The difference gets no interval if a capacity is a lower bound, or if only one side's capacity comes from
+    // closed-loop clients.
     let bounds = sources(&held).or_else(|| bounds(&held));
     let uncertainty = if said.is_some() || bounds.is_some() { None } else { uncertainty(&apart, &held, both) };
     let said = said.or(bounds);
@@ -69,7 +70,7 @@ fn uncertainty(apart: &Contrast, held: &[Vec<Held>; 2], both: &ComparisonInput<'
     let units = held.iter().map(Vec::len).min().unwrap_or(0);
     let own = own_error(held);
     if let Some(uncertainty) = apart.uncertainty.filter(|_| units >= FEWEST_WINDOWS) {
-        // A few repeats may agree by chance, so the error is at least the one that follows from the searches'
+        // A few repeats may agree by chance. The error is therefore at least the error that follows from the searches'
         // intervals.
         return Some(Uncertainty { error: uncertainty.error.max(own.unwrap_or(0.0)), ..uncertainty });
     }
@@ -81,12 +82,12 @@ fn uncertainty(apart: &Contrast, held: &[Vec<Held>; 2], both: &ComparisonInput<'
     Some(Uncertainty { error: own?.hypot(between), freedom, between, of: NeededData::Windows })
 }
 
-/// Returns the standard error that the machine adds to the difference between two searches, and its degrees of freedom.
-/// Returns `None` with too few windows.
+/// Returns the standard error that disturbances of the machine add to the difference between two searches, and its
+/// degrees of freedom. Returns `None` with too few windows.
 ///
 /// A few windows near the capacity decide a search, and other programs may disturb any of them. A capacity is therefore
 /// as uncertain as the rate of one window. The alternating windows of both servers show the scatter of such rates. No
-/// window is trimmed, because a disturbed window could have decided a search.
+/// window is trimmed, because a search could have been decided by a disturbed window.
 fn scatter(both: &ComparisonInput<'_>) -> Option<(f64, f64)> {
     let [pair] = both.pairs.as_slice() else { return None };
     let side = |at: usize| {
@@ -97,8 +98,8 @@ fn scatter(both: &ComparisonInput<'_>) -> Option<(f64, f64)> {
     Some(welch([side(0)?, side(1)?])).filter(|(error, _)| *error > 0.0)
 }
 
-/// Makes the table line for a comparison in which all searches of one side found no rate within the limits. The sides
-/// differ if most searches of the other side found one.
+/// Makes the table line for a comparison in which no search of one side found a rate that met the objective. The sides
+/// differ if most searches of the other side found such a rate.
 fn gone(tried: &[Vec<Option<Held>>; 2], held: &[Vec<Held>; 2], said: Option<String>) -> Line {
     let rate = |side: usize| {
         held[side].first().map_or(f64::NAN, |_| average(&held[side].iter().map(|h| h.rate).collect::<Vec<_>>()))
@@ -122,7 +123,8 @@ fn gone(tried: &[Vec<Option<Held>>; 2], held: &[Vec<Held>; 2], said: Option<Stri
     Line { compared, settled: Some(word), spread: Spread::Unknown, error_terms }
 }
 
-/// Returns a sentence about the searches that found no rate within the limits; `None` if all searches found one.
+/// Returns a sentence about the searches that found no rate that met the objective. Returns `None` if all searches
+/// found one.
 fn said(runs: [&[Run]; 2], tried: &[Vec<Option<Held>>; 2]) -> Option<String> {
     let of = |side: usize| {
         let (all, held) = (tried[side].len(), tried[side].iter().flatten().count());
@@ -152,8 +154,8 @@ fn bounds(held: &[Vec<Held>; 2]) -> Option<String> {
     Some(format!("the search ended too early for {servers}, so the capacity is at least that high"))
 }
 
-/// Returns a sentence if one capacity comes from a closed loop and the other from an open loop. Capacities of open and
-/// closed loops cannot be compared.
+/// Returns a sentence if one capacity comes from closed-loop clients and the other from an open loop. The two cannot be
+/// compared.
 fn sources(held: &[Vec<Held>; 2]) -> Option<String> {
     let of = |side: usize| held[side].iter().find_map(|one| one.closed_loop);
     let (side, source) = match (of(0), of(1)) {
@@ -164,7 +166,7 @@ fn sources(held: &[Vec<Held>; 2]) -> Option<String> {
     Some(format!("the capacity of the {side} server is that of a {}", source.words()))
 }
 
-/// Adds an explanation to a capacity below the completed rate: the completed rate need not keep the limits.
+/// Explains a capacity that is lower than the completed rate: the completed rate need not meet the objective.
 pub(super) fn say_below_rate(lines: &mut [Line], old: &[Run]) {
     let values = |line: &Line| [line.compared.old, line.compared.new];
     let Some(rates) = lines.iter().find(|line| line.compared.figure == COMPLETED_RATE).map(values) else { return };
@@ -176,11 +178,11 @@ pub(super) fn say_below_rate(lines: &mut [Line], old: &[Run]) {
     capacity.said = Some(capacity.said.take().map_or(rule.clone(), |said| format!("{said}; {rule}")));
 }
 
-/// Returns the capacity of each search under the limits, by the same rule for both sides. Returns `None` for a search
-/// that found no rate within the limits.
+/// Returns the capacity of each search under `limits`, by the same rule for both sides. The result is `None` for a
+/// search that found no rate within these limits.
 fn tried(runs: &[Run], limits: &Limits) -> Vec<Option<Held>> {
     let searches = runs.iter().flat_map(|run| finished(run).map(move |trials| (run, trials)));
-    // A run without a search shows only the load that was tried, not a capacity.
+    // A run without a search shows only the throughput of its load, not a capacity.
     let searched = searches.filter(|(_, trials)| trials.iter().any(|t| t.kind == TrialKind::Search));
     let of = |(run, trials): (&Run, &[Trial])| {
         let found = capacity_under(run, trials, limits).filter(|c| c.rate > 0.0)?;
@@ -212,7 +214,7 @@ mod tests {
     use crate::planted::{PlantedRun, Point};
     use run::{ComparedFigure, ComparisonResult, Run};
 
-    /// Makes a run whose search ends before any rate fails.
+    /// Makes a run whose search ends before any rate misses the objective.
     fn never_failed() -> Run {
         let backlog = |t: &mut run::Trial, p: &Point| {
             if p.offered > 0.0 {
@@ -268,7 +270,8 @@ mod tests {
         );
     }
 
-    /// Three equal lower bounds per side have no scatter, but say nothing about the difference of the capacities.
+    /// Each side has three equal lower bounds. They do not scatter, but they say nothing about the difference of the
+    /// capacities.
     #[test]
     fn lower_bounds_of_capacities_decide_nothing() {
         let runs = [never_failed(), never_failed(), never_failed()];

@@ -1,10 +1,11 @@
 //! Difference between two sides that were measured under several conditions, in several runs or repeats.
 //!
 //! The interval uses Student's t distribution. Its observations are the units that were repeated. If both sides have at
-//! least three runs or repeats, each one is an observation. Within a run, memory layout and neighbouring virtual
-//! machines stay the same, so the windows of one run scatter less than runs do. With fewer runs, each window is an
-//! observation, or each pair of windows of two live servers (`paired`). If a side has a single window under some
-//! condition, each condition is an observation.
+//! least three runs or repeats, each run or repeat is an observation. The windows of one run scatter less than
+//! different runs do, because memory layout and neighbouring virtual machines stay the same within a run.
+//!
+//! With fewer runs, each window is an observation, or each pair of windows of two live servers (`paired`). If a side
+//! has a single window under some condition, each condition is an observation.
 
 use super::disturbance::Disturbance;
 use super::observations::{Cell, Observation, Pairing, Uncertainty};
@@ -23,8 +24,8 @@ pub(super) struct Contrast {
     pub(super) uncertainty: Option<Uncertainty>,
 }
 
-/// Compares both sides over all conditions; `None` if there is no condition. If other programs disturbed windows of
-/// live servers, compares both servers at equal disturbance.
+/// Compares both sides over all conditions. Returns `None` if there is no condition. If the CPU use of other programs
+/// affected the windows of live servers, compares both servers at equal CPU use of other programs.
 pub(super) fn contrast(cells: &[Cell], pairing: Pairing) -> Option<Contrast> {
     let Some(disturbance) = Disturbance::of(cells, pairing) else { return unadjusted(cells, pairing) };
     let apart = unadjusted(&disturbance.adjusted(cells), pairing)?;
@@ -41,8 +42,8 @@ pub(super) fn unadjusted(cells: &[Cell], pairing: Pairing) -> Option<Contrast> {
     (!cells.is_empty()).then(|| Contrast { sides, uncertainty: uncertainty(cells, pairing, None) })
 }
 
-/// Returns the uncertainty of the difference. `again` is the standard error from a bootstrap, for a percentile of
-/// merged windows.
+/// Returns the uncertainty of the difference. `again` is the standard error from a bootstrap, which is used for a
+/// percentile of merged windows.
 pub(super) fn uncertainty(cells: &[Cell], pairing: Pairing, again: Option<f64>) -> Option<Uncertainty> {
     let units = [0, 1].map(|side| units(cells, side));
     if units.iter().all(|units| units.len() >= FEWEST_WINDOWS) {
@@ -58,9 +59,8 @@ pub(super) fn uncertainty(cells: &[Cell], pairing: Pairing, again: Option<f64>) 
     within.map(|uncertainty| Uncertainty { error: uncertainty.error.hypot(between), between, ..uncertainty })
 }
 
-/// Compares plain values instead of logarithms, because some values are 0. No value is trimmed, because a window
-/// without answers is a result, not a disturbance. The ratio is that of the means, and the error is relative to the
-/// means.
+/// Compares plain values instead of logarithms, because some values are 0. Trims no value, because a window without
+/// answers is a result, not a disturbance. The ratio is the ratio of the means, and the error is relative to the means.
 pub(super) fn of_means(cells: &[Cell], pairing: Pairing) -> Option<Contrast> {
     let plain =
         |observations: &[Observation]| observations.iter().map(|observation| observation.ln).collect::<Vec<f64>>();
@@ -68,7 +68,7 @@ pub(super) fn of_means(cells: &[Cell], pairing: Pairing) -> Option<Contrast> {
     let cells: Vec<&Cell> =
         cells.iter().filter(|cell| cell.iter().all(|observations| mean(observations) > 0.0)).collect();
     let side = |at: usize| average(&cells.iter().map(|cell| mean(&cell[at]).ln()).collect::<Vec<_>>());
-    // Divides each value by the mean of its side under the condition, and subtracts 1.
+    // Divides each value by the mean of its side under the same condition, and subtracts 1.
     let share = |cell: &Cell| {
         [0, 1].map(|at| {
             let mean = mean(&cell[at]);
@@ -97,8 +97,8 @@ pub(super) fn of_means(cells: &[Cell], pairing: Pairing) -> Option<Contrast> {
     (!cells.is_empty()).then(|| Contrast { sides: [side(0), side(1)], uncertainty })
 }
 
-/// Returns the standard error of the difference that comes from the scatter between runs. The arguments are the numbers
-/// of runs or repeats of both sides.
+/// Returns the standard error of the difference that comes from the scatter between runs: 0 for live servers. The
+/// second argument is the number of runs or repeats of each side.
 pub(super) fn between(pairing: Pairing, (old, new): (usize, usize)) -> f64 {
     match pairing {
         Pairing::InTurns | Pairing::AtOnce => 0.0,
@@ -106,8 +106,8 @@ pub(super) fn between(pairing: Pairing, (old, new): (usize, usize)) -> f64 {
     }
 }
 
-/// Returns one value for each run or repeat of a side: its mean distance from the centre of both sides, over all
-/// conditions.
+/// Returns one value for each run or repeat of a side: the mean of its observations over all conditions, each relative
+/// to the centre of both sides.
 fn units(cells: &[Cell], side: usize) -> Vec<f64> {
     let mut off: std::collections::BTreeMap<usize, Vec<f64>> = std::collections::BTreeMap::new();
     for cell in cells {
@@ -119,15 +119,15 @@ fn units(cells: &[Cell], side: usize) -> Vec<f64> {
     off.values().map(|values| average(values)).collect()
 }
 
-/// Returns the uncertainty with runs or repeats as observations. Each side has its own scatter (Welch 1947).
+/// Returns the uncertainty with runs or repeats as observations. Each side has its own scatter (Welch's test, 1947).
 fn by_units([old, new]: &[Vec<f64>; 2]) -> Option<Uncertainty> {
     let (a, b) = (Sample::of(old)?, Sample::of(new)?);
     let (error, freedom) = welch([a, b].map(|side| (side.error().powi(2), side.n - 1.0)));
     Some(Uncertainty { error, freedom, between: 0.0, of: NeededData::Runs })
 }
 
-/// Returns the uncertainty with windows as observations. Windows of one side are assumed to scatter alike under all
-/// conditions. The means are trimmed, so the variance is Yuen's winsorized one.
+/// Returns the uncertainty with windows as observations. Assumes that the windows of one side scatter equally under all
+/// conditions. The means are trimmed, so the variance is Yuen's winsorized variance.
 fn by_windows(cells: &[Cell]) -> Option<Uncertainty> {
     let (old, new) = counts(cells);
     if old < FEWEST_WINDOWS || new < FEWEST_WINDOWS {
@@ -144,7 +144,8 @@ fn by_windows(cells: &[Cell]) -> Option<Uncertainty> {
     (freedom >= 1.0).then_some(uncertainty)
 }
 
-/// Returns the uncertainty with conditions as observations, if a side has a single window under some condition.
+/// Returns the uncertainty with conditions as observations. This method is used if a side has a single window under
+/// some condition.
 fn by_conditions(cells: &[Cell]) -> Option<Uncertainty> {
     let apart: Vec<f64> = cells.iter().map(|cell| middle(&lns(&cell[1])) - middle(&lns(&cell[0]))).collect();
     let sample = Sample::of(&apart).filter(|_| apart.len() >= FEWEST_WINDOWS)?;
@@ -210,7 +211,7 @@ mod tests {
         }
 
         /// Returns the number of wrong intervals among 1,000 comparisons of equal sides. An interval is wrong if it
-        /// leaves out 0.
+        /// does not contain 0.
         fn misses(&self, pairing: Pairing) -> usize {
             let mut random = fastrand::Rng::with_seed(21);
             let missed = |_: &usize| {
@@ -222,8 +223,7 @@ mod tests {
         }
     }
 
-    /// An interval leaves out the true difference in about 5 of 100 comparisons, for any kind and number of
-    /// observations.
+    /// About 5 of 100 intervals do not contain the true difference, for any kind and number of observations.
     #[test]
     fn intervals_miss_as_often_as_they_say() {
         let of = |conditions, windows, runs, run_sd| Simulated {
@@ -233,7 +233,7 @@ mod tests {
             run_sd: [run_sd; 2],
             window_sd: [0.02; 2],
         };
-        // The side with fewer observations scatters ten times as much as the other.
+        // In one case, the side with fewer observations scatters ten times as much as the other.
         let uneven = |run_sd, window_sd, case| Simulated { run_sd, window_sd, ..case };
         let cases = [
             (of(1, [20, 20], [1, 1], 0.0), Pairing::InTurns),

@@ -2,15 +2,15 @@
 
 use run::{Incident, IncidentKind, Run, SideDeath, Trial};
 
-/// Returns the deaths of both sides, those of the old side first.
+/// Returns the deaths of the servers of both sides, those of the old side first.
 pub(super) fn deaths(old: &[Run], new: &[Run]) -> Vec<SideDeath> {
     let of = |new: bool, runs: &[Run]| runs.iter().filter_map(death).map(|text| SideDeath { new, text }).collect();
     let [old, new]: [Vec<SideDeath>; 2] = [of(false, old), of(true, new)];
     [old, new].concat()
 }
 
-/// Returns a sentence that says how a run's server died; `None` if it lived. The end of a generator or observer does
-/// not count.
+/// Returns a sentence that says how a run's server died. Returns `None` if the server lived. The end of a generator or
+/// of an observer is no death of the server.
 fn death(run: &Run) -> Option<String> {
     let ended = run.ended_by().filter(|(_, incident)| of_server(incident.kind));
     let silent = || run.sent_requests() && run.trials.iter().all(|trial| trial.measured.tally.completed == 0);
@@ -19,7 +19,7 @@ fn death(run: &Run) -> Option<String> {
         .or_else(|| silent().then(|| "the server answered nothing".into()))
 }
 
-/// Returns the text of an incident. If there are several loads, the text names the load from whose start its time
+/// Returns the text of an incident. If the run has several loads, adds the load from whose start the time in the text
 /// counts.
 fn described(run: &Run, trial: &Trial, incident: &Incident) -> String {
     let loads: Vec<&Trial> = run.trials.iter().filter(|trial| !trial.kind.is_auxiliary()).collect();

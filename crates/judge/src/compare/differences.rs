@@ -6,14 +6,14 @@ use run::{Protocol, RequestSet, Run, STATEMENT_METHOD, TlsPlan};
 
 use crate::number::percent;
 
-/// Maximum number of requests of a set that a sentence names.
+/// Maximum number of requests of a set that are listed in a sentence.
 const SHOWN: usize = 20;
 /// Maximum number of plan keys that are listed.
 const TOLD: usize = 10;
 /// Maximum length of a value that is shown in full, characters.
 const LONGEST: usize = 80;
 
-/// Plan keys that are not listed. These keys name the server, or another sentence covers them.
+/// Plan keys that are not listed, because they name the server, or because another sentence covers them.
 const APART: [&str; 11] = [
     "command",
     "target.url",
@@ -28,7 +28,7 @@ const APART: [&str; 11] = [
     "load.tls",
 ];
 
-/// Returns a sentence for each difference. Machines come first, because they affect every figure.
+/// Returns a sentence for each difference. Differences of the machines come first, because they affect every figure.
 pub(super) fn differences(old: &[Run], new: &[Run]) -> Vec<String> {
     let mut all = apart(&of(old, named), &of(new, named));
     let mut plans = apart(&of(old, planned), &of(new, planned));
@@ -53,8 +53,8 @@ type Facts = BTreeMap<String, BTreeSet<String>>;
 fn of(runs: &[Run], facts: fn(&Run) -> Vec<(String, String)>) -> Facts {
     let mut all = Facts::new();
     for (name, value) in runs.iter().flat_map(facts) {
-        // Placeholders for secrets have a different salt in each run, so equal secrets would look different. All
-        // placeholders therefore become equal.
+        // Placeholders for secrets have a different salt in each run, so equal secrets would look different. Therefore
+        // all placeholders are replaced with one and the same.
         all.entry(name).or_default().insert(run::unify_placeholders(&value));
     }
     all
@@ -85,7 +85,7 @@ fn named(run: &Run) -> Vec<(String, String)> {
         ("TLS".to_owned(), plan.load.tls.as_ref().map_or_else(|| "none".to_owned(), tls)),
     ];
     for host in &run.hosts {
-        // The name of a machine is left out, because it says nothing about its speed.
+        // The name of a machine is left out, because it says nothing about the machine's speed.
         let fact = |name: &str, value: String| (format!("{name} of the {}", role(&host.role)), value);
         all.push(fact("kernel", host.kernel.clone()));
         all.push(fact("CPU", host.cpu_model.clone()));
@@ -99,9 +99,9 @@ fn role(role: &str) -> &str {
     if role.is_empty() { "host" } else { role }
 }
 
-/// Returns the keys that a run's plan sets, and their values. Keys that are not set are left out, because an older
-/// version may not know them. The objective counts only if the user set it, because derived objectives differ between
-/// any two runs.
+/// Returns the keys that a run's plan sets, with their values. Leaves out keys that are not set, because an older
+/// version may not know them. The objective is included only if the user set it: derived objectives differ between any
+/// two runs.
 fn planned(run: &Run) -> Vec<(String, String)> {
     let within =
         |key: &str, apart: &str| key.strip_prefix(apart).is_some_and(|rest| rest.is_empty() || rest.starts_with('.'));
@@ -110,7 +110,7 @@ fn planned(run: &Run) -> Vec<(String, String)> {
     keys.chain(run.plan.load.requests.iter().flat_map(within_set)).collect()
 }
 
-/// Describes the TLS settings, without the server's name and file paths.
+/// Describes the TLS settings. Leaves out the server's name and file paths.
 fn tls(plan: &TlsPlan) -> String {
     let version = plan.version.map(|version| format!("{version:?} alone").replace("V1_", "1."));
     let resumed = (plan.resume > 0.0).then(|| format!("{} of the connections resumed", percent(plan.resume)));
@@ -118,7 +118,8 @@ fn tls(plan: &TlsPlan) -> String {
     std::iter::once("yes".to_owned()).chain(version).chain(resumed).chain(certificate).collect::<Vec<_>>().join(", ")
 }
 
-/// Returns the parts of each request of a set besides method and path: headers, body, and the expected answer.
+/// Returns the parts of each request of a set that the load's description leaves out: headers, body, and the expected
+/// answer.
 fn within_set(set: &RequestSet) -> Vec<(String, String)> {
     let of = |(at, r): (usize, &run::RequestPlan)| {
         let sent = [&r.body, &r.body_base64].map(String::as_str).concat();
@@ -133,7 +134,7 @@ fn within_set(set: &RequestSet) -> Vec<(String, String)> {
     set.requests.iter().enumerate().flat_map(of).collect()
 }
 
-/// Describes a single request without its server.
+/// Describes a single request. Leaves out its server.
 fn request(protocol: &Protocol) -> String {
     match protocol {
         Protocol::Http1(request) => format!("{} {}", request.method, request.path),
@@ -142,7 +143,7 @@ fn request(protocol: &Protocol) -> String {
     }
 }
 
-/// Describes a set of requests without its file name.
+/// Describes a set of requests. Leaves out the name of its file.
 fn set(set: &RequestSet) -> String {
     let each = |r: &run::RequestPlan| match r.method.as_str() {
         STATEMENT_METHOD => format!("{} × {}", r.weight, r.name),
@@ -210,7 +211,7 @@ mod tests {
             Some(RequestSet { requests, ..RequestSet::default() })
         };
         assert_eq!(pair(statement("read"), statement("write")), ["request: old 1 × read, new 1 × write"]);
-        // Each run has its own salt for secrets.
+        // Each run has its own salt for secrets, but differences of salts do not count.
         let secret =
             pair(set("<redacted:0a1b2c3d>", "<redacted:11111111>"), set("<redacted:deadbeef>", "<redacted:2>"));
         assert_eq!(secret, Vec::<String>::new());

@@ -1,14 +1,15 @@
 //! Adjustment of alternating windows for the CPU time that other programs took during them.
 //!
-//! Another program on the machine uses the server's caches and cores, so each request costs the server more CPU time.
-//! Such programs run in bursts, which fall into the windows of either server by chance. Each figure is therefore
-//! compared at equal disturbance. A line of the figure over the CPU time of other programs is fitted to the windows of
-//! both sides. Both sides have the same slope (analysis of covariance; R. Fisher, *Statistical Methods for Research
-//! Workers*, 4th edition, 1932). The order of the windows is random, so that bursts favour neither side.
+//! Another program on the machine uses the server's caches and CPUs, so each request costs the server more CPU time.
+//! Such programs run in bursts, which fall into the windows of one server or the other by chance. Each figure is
+//! therefore compared at equal CPU use of other programs. To do so, a line of the figure over the CPU use of other
+//! programs is fitted to the windows of both sides. Both sides have the same slope (analysis of covariance; R. Fisher,
+//! *Statistical Methods for Research Workers*, 4th edition, 1932). The order of the windows is random, so bursts favour
+//! neither side.
 //!
-//! A server may itself cause the CPU time of others, for example through a process that loadline does not follow.
-//! Therefore, if other programs certainly took more CPU time in one side's windows, the whole adjustment is added to
-//! the error.
+//! A server may itself cause the CPU use of other programs, for example through a process that loadline does not
+//! follow. Therefore, if other programs certainly took more CPU time in one side's windows, the whole adjustment is
+//! added to the error.
 
 use super::observations::{Cell, Observation, Pairing, Uncertainty};
 use crate::thresholds::{COMPARE_LEVEL, FEWEST_WINDOWS};
@@ -19,19 +20,19 @@ use stats::{Sample, average};
 /// Fitted line of a figure's logarithm against the CPU time of other programs.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) struct Disturbance {
-    /// Growth of the figure's logarithm for each CPU that other programs take.
+    /// Growth of the figure's logarithm for each CPU that other programs use.
     pub(super) slope: f64,
-    /// CPU time of other programs at which both sides are compared, in CPUs.
+    /// CPU use of other programs at which both sides are compared, in CPUs.
     centre: f64,
-    /// Standard error of the difference between the sides that comes from the adjustment.
+    /// Standard error that the adjustment adds to the difference between the sides.
     error: f64,
-    /// Factor by which every other error grows, because the slope uses one degree of freedom.
+    /// Factor by which the other errors grow, because the slope uses up one degree of freedom.
     fewer: f64,
 }
 
 impl Disturbance {
-    /// Fits the line to the alternating windows of two live servers. Returns `None` if the slope may be zero, or if the
-    /// CPU time of other programs is unknown.
+    /// Fits the line to the alternating windows of two live servers. Returns `None` for other data, if the slope may be
+    /// zero, if a side has too few windows, or if the CPU use of other programs is unknown.
     pub(super) fn of(cells: &[Cell], pairing: Pairing) -> Option<Self> {
         let ([sides], Pairing::InTurns) = (cells, pairing) else { return None };
         if sides.iter().any(|side| side.len() < FEWEST_WINDOWS || side.iter().any(|one| !one.ln.is_finite())) {
@@ -56,7 +57,7 @@ impl Disturbance {
         })
     }
 
-    /// Returns the observations, adjusted to equal disturbance.
+    /// Returns the observations, adjusted to equal CPU use of other programs.
     pub(super) fn adjusted(&self, cells: &[Cell]) -> Vec<Cell> {
         let equal = |one: &Observation| {
             let beyond = one.others.map_or(0.0, |others| others - self.centre);
@@ -65,14 +66,15 @@ impl Disturbance {
         cells.iter().map(|cell| cell.each_ref().map(|side| side.iter().map(equal).collect())).collect()
     }
 
-    /// Returns the uncertainty of the difference. `adjusted` is the uncertainty of the adjusted observations.
+    /// Returns the uncertainty of the difference, widened by the errors of the adjustment. `adjusted` is the
+    /// uncertainty that follows from the adjusted observations.
     pub(super) fn widened(&self, adjusted: Uncertainty) -> Uncertainty {
         Uncertainty { error: (adjusted.error * self.fewer).hypot(self.error), ..adjusted }
     }
 }
 
-/// Returns for each window the CPU time of other programs and the figure's logarithm. Returns `None` if a window lacks
-/// the CPU time.
+/// Returns for each window the CPU use of other programs and the figure's logarithm. Returns `None` if the CPU use is
+/// unknown for any window.
 fn points(side: &[Observation]) -> Option<Vec<(f64, f64)>> {
     side.iter().map(|one| Some((one.others.filter(|others| others.is_finite())?, one.ln))).collect()
 }
@@ -85,7 +87,8 @@ fn differ(old: &[(f64, f64)], new: &[(f64, f64)]) -> bool {
     two_sided((new.mean - old.mean) / error, freedom) < COMPARE_LEVEL
 }
 
-/// Number of windows of a side, mean CPU time of other programs, and sums of squares and products about the means.
+/// Number of windows of a side, mean CPU use of other programs, and sums of squares and products about the means (x:
+/// CPU use, y: the figure's logarithm).
 struct Sums {
     n: f64,
     x: f64,
@@ -113,8 +116,8 @@ mod tests {
         Observation { unit: 0, turn, others: Some(others), ln }
     }
 
-    /// Returns ten windows of each of two servers. In the windows listed in `disturbed`, other programs use 0.5 CPUs.
-    /// These programs raise the logarithm of the figure by 0.2. The second server's logarithm is higher by `apart`.
+    /// Returns ten windows of each of two servers. In the windows listed in `disturbed`, other programs use 0.5 CPUs,
+    /// which raises the logarithm of the figure by 0.2. The second server's logarithms are higher by `apart`.
     fn cell(random: &mut fastrand::Rng, disturbed: [&[usize]; 2], apart: f64) -> Cell {
         [0, 1].map(|side| {
             let of = |turn: usize| {
@@ -139,7 +142,7 @@ mod tests {
         }
     }
 
-    /// Other programs that use CPU time only in the new server's windows may belong to this server.
+    /// Other programs use CPU time only in the new server's windows, so they may belong to the new server.
     #[test]
     fn a_server_that_may_cause_the_disturbance_is_not_excused_by_it() {
         let cells = [cell(&mut fastrand::Rng::with_seed(5), [&[2], &[0, 1, 2, 3, 4, 5, 6, 7, 8]], 0.0)];

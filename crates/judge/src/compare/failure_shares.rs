@@ -4,10 +4,10 @@ use run::Estimate;
 use stats::average;
 use stats::student::{quantile, two_sided};
 
-/// Assumed number of failures that occur together. This number is used if a side has a single window, which cannot show
-/// the true number.
+/// Assumed number of failures that occur together. Used if a side has a single window, which cannot show the true
+/// number.
 const BURST: f64 = 10.0;
-/// Number of failed requests and number of all requests in an observation.
+/// Number of failed requests, and number of all requests, of an observation.
 pub(super) type Count = (f64, f64);
 
 /// Observations of one side, grouped by condition.
@@ -18,15 +18,15 @@ impl Side {
         average(&self.0.iter().map(|observations| share(observations)).collect::<Vec<_>>())
     }
 
-    /// Returns the effective number of requests, which determines the precision. Conditions have equal weights, so a
-    /// condition with few requests reduces this number.
+    /// Returns the effective number of requests. It determines the precision of the failed share. All conditions have
+    /// equal weights, so a condition with few requests reduces it.
     fn draws(&self) -> f64 {
         let conditions = self.0.len() as f64;
         conditions * conditions / self.0.iter().map(|observations| 1.0 / all(observations)).sum::<f64>()
     }
 
-    /// Returns Pearson's sum of squared deviations of the observations from the share of their condition. Also returns
-    /// its degrees of freedom.
+    /// Returns Pearson's sum of squared deviations: of each observation's share from the share of its condition. Also
+    /// returns the degrees of freedom of this sum.
     fn scatter(&self) -> (f64, f64) {
         let of = |observations: &Vec<Count>| {
             let p = share(observations);
@@ -49,7 +49,7 @@ fn share(observations: &[Count]) -> f64 {
     observations.iter().map(|(failed, _)| failed).sum::<f64>() / all(observations)
 }
 
-/// Failed shares of two sides, each with its number of independent requests.
+/// Failed shares of two sides. Each comes with its effective number of independent requests.
 #[derive(Clone, Copy)]
 pub(super) struct Shares {
     old: (f64, f64),
@@ -75,15 +75,15 @@ impl Shares {
         Self { old: (a, old.draws() / burst), new: (b, new.draws() / burst), freedom }
     }
 
-    /// Returns the new share minus the old share, with its interval. For equal sides, the interval leaves out 0 with
-    /// the probability `chance`.
+    /// Returns the new share minus the old share, with its interval. If both sides are equal in truth, the interval
+    /// does not contain 0 with the probability `chance`.
     pub(super) fn difference(&self, chance: f64) -> Estimate {
         let interval = stats::shares::difference(self.old, self.new, quantile(chance, self.freedom));
         Estimate { value: self.new.0 - self.old.0, low: interval.low, high: interval.high }
     }
 
-    /// Returns the probability that two equal sides differ at least this much. Returns `None` if no request failed, or
-    /// if every request failed.
+    /// Returns the probability that two sides of equal servers differ by at least this much. Returns `None` if no
+    /// request failed, or if every request failed.
     pub(super) fn chance(&self) -> Option<f64> {
         let ((a, n), (b, m)) = (self.old, self.new);
         let both = (a * n + b * m) / (n + m);

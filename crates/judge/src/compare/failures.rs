@@ -1,9 +1,12 @@
-//! Comparison of the shares of failed requests. The result is a difference, because a ratio to 0 does not exist.
+//! Comparison of the shares of failed requests. The result is a difference, because a ratio to a share of 0 does not
+//! exist.
 //!
 //! The share of each side is the mean over conditions. The difference has Newcombe's interval (1998, method 10, from
-//! two Wilson intervals). This interval has a positive width even if nothing failed. Failures come in bursts, so
-//! requests are not independent. The shares of windows, or of at least three runs per side, scatter more than those of
-//! independent requests. The ratio of both scatters is the number of requests that count as one independent request.
+//! two Wilson intervals). This interval has a positive width even if no request failed.
+//!
+//! Failures come in bursts, so requests are not independent: the shares of windows (or of runs, if each side has at
+//! least three) scatter more than those of independent requests would. The ratio of the two variances is the number of
+//! requests that count as one independent request.
 
 use run::{ComparedFigure, FigureRole, FigureUnit, NeededData};
 
@@ -14,11 +17,11 @@ use super::windows::Window;
 use crate::single::{failed_and_all, still_open};
 use crate::thresholds::FEWEST_WINDOWS;
 
-/// Largest difference of two shares, 0 to 1, that counts as no difference. A strict objective does not reduce this
-/// limit.
+/// Largest difference of two shares, 0 to 1, that counts as no difference. An objective that allows fewer failures does
+/// not reduce this value.
 pub(crate) const SAME: f64 = 1e-3;
 
-/// Compares the shares of failed requests; `None` if a side made no request.
+/// Compares the shares of failed requests. Returns `None` if no condition has requests of both sides.
 pub(super) fn failed(both: &ComparisonInput<'_>) -> Option<Line> {
     let by_runs = both.pairs.iter().flatten().all(|windows| units(windows) >= FEWEST_WINDOWS);
     let observations = |windows: &[Window<'_>]| counts(windows, by_runs);
@@ -49,8 +52,8 @@ fn units(windows: &[Window<'_>]) -> usize {
     windows.chunk_by(|a, b| a.unit == b.unit).count()
 }
 
-/// Returns the numbers of failed and of all requests for each window, or for each run with `by_runs`. Windows without a
-/// request are left out.
+/// Returns the numbers of failed and of all requests of each window, or of each run if `by_runs` is true. Leaves out
+/// observations without a request.
 fn counts(windows: &[Window<'_>], by_runs: bool) -> Vec<Count> {
     let of = |windows: &[Window<'_>]| {
         let each = windows.iter().map(|window| failed_and_all(window.trial));

@@ -1,4 +1,4 @@
-//! Figures that are compared, with one value for each window.
+//! Figures that are compared. Each has one value for each window.
 
 use std::collections::BTreeMap;
 
@@ -13,13 +13,13 @@ pub(crate) struct FigureSpec {
     pub(crate) unit: FigureUnit,
     pub(crate) more_is_better: bool,
     pub(crate) role: FigureRole,
-    /// True if the figure hardly varies between windows of the same server process. All windows of a run then count as
-    /// one observation.
+    /// True if the figure hardly varies between windows of one server process. All windows of a run then count as one
+    /// observation.
     pub(crate) level: bool,
     pub(crate) of: fn(&Trial) -> Option<f64>,
     /// True if the figure may be 0, for example in a window without answers.
     pub(crate) zeros: bool,
-    /// Quantile, 0 to 1, if the figure is a percentile. A percentile is computed from the merged windows.
+    /// Quantile, 0 to 1, if the figure is a percentile; else absent. A percentile is computed from the merged windows.
     pub(crate) quantile: Option<f64>,
 }
 
@@ -32,8 +32,8 @@ const fn percentile(name: &'static str, quantile: f64, of: fn(&Trial) -> Option<
     FigureSpec { quantile: Some(quantile), ..less(name, FigureUnit::Micros, of) }
 }
 
-/// Makes a percentile that few requests determine. The percentile is too uncertain to be required, but it may show a
-/// difference.
+/// Makes a high percentile, which only few requests determine. Such a percentile is too uncertain to be required, but
+/// it may show a difference.
 const fn tail(name: &'static str, quantile: f64, of: fn(&Trial) -> Option<f64>) -> FigureSpec {
     FigureSpec { role: FigureRole::Deciding, ..percentile(name, quantile, of) }
 }
@@ -42,13 +42,13 @@ const fn beside(name: &'static str, of: fn(&Trial) -> Option<f64>) -> FigureSpec
     FigureSpec { role: FigureRole::Listed, ..less(name, FigureUnit::Plain, of) }
 }
 
-/// Makes a figure that is a part of another figure. The part does not influence the result. Time may move between the
-/// parts while the whole figure stays the same.
+/// Makes a figure that is a part of another figure. The part does not influence the result, because time may move from
+/// one part to another while the sum stays the same.
 const fn part(name: &'static str, of: fn(&Trial) -> Option<f64>) -> FigureSpec {
     FigureSpec { role: FigureRole::Listed, ..less(name, FigureUnit::Micros, of) }
 }
 
-/// Name of the capacity, whose interval comes from its search.
+/// Name of the capacity, whose interval comes from the capacity search.
 pub(crate) const CAPACITY: &str = "capacity";
 /// Name of the rate of good answers.
 pub(crate) const COMPLETED_RATE: &str = "completed rate";
@@ -58,7 +58,7 @@ pub(crate) const FAILED: &str = "failed share";
 /// Name of the server's CPU time per request, the first figure of the table.
 pub(crate) const SERVER_CPU: &str = "server CPU per request";
 
-/// All figures of the table. CPU time per request scatters far less than throughput, so it comes first.
+/// All figures of the table. CPU time per request comes first, because it scatters far less than throughput.
 pub(crate) const FIGURES: &[FigureSpec] = &[
     less(SERVER_CPU, FigureUnit::Micros, |t| server(t, IN_TABLE[0])),
     part("server CPU, user mode", |t| server(t, IN_TABLE[1])),
@@ -92,15 +92,15 @@ fn known(trial: &Trial, figure: SummaryFigure) -> Option<f64> {
     trial.latency_us.figure(figure).exact().and_then(positive)
 }
 
-/// Returns a figure of the time to the first byte, microseconds. Returns `None` if each answer came in one piece,
-/// because the time then equals the response time.
+/// Returns a figure of the time to the first byte, microseconds. Returns `None` if this time equals the response time,
+/// because each answer came in one piece.
 fn first_byte(trial: &Trial, figure: SummaryFigure) -> Option<f64> {
     let first = Some(&trial.first_byte_us).filter(|first| **first != trial.latency_us);
     first?.figure(figure).exact().and_then(positive)
 }
 
-/// IDs of the costs per request that are left out of the further figures, because the table shows them under other
-/// names.
+/// IDs of the costs per request that the table already shows under other names. They are left out of the further
+/// figures.
 const IN_TABLE: [&str; 5] =
     ["process_cpu_us", "process_user_us", "process_system_us", "voluntary_switches", "involuntary_switches"];
 
@@ -111,7 +111,7 @@ pub(crate) fn costs(runs: &[Run]) -> BTreeMap<String, FigureUnit> {
     all.map(|(id, cost)| (id.clone(), cost.unit)).collect()
 }
 
-/// Returns true if a trial sent any request. A trial that only times calls sends none.
+/// Returns true if a trial sent any request. A trial that only times function calls sends none.
 pub(crate) fn asked(trial: &Trial) -> bool {
     trial.rates.completed_rate > 0.0 || trial.tally.sent > 0 || trial.tally.attempted > 0
 }
@@ -127,7 +127,7 @@ pub(crate) fn times(runs: &[Run]) -> &[ComparedTime] {
     runs.iter().find_map(|run| run.findings.experiment.as_ref()).map_or(&[], |shown| &shown.compared)
 }
 
-/// Returns true if a trial timed calls and sent no request.
+/// Returns true if a trial timed function calls and sent no request.
 pub(crate) fn times_calls(trial: &Trial) -> bool {
     !asked(trial) && trial.results.values.numbers().next().is_some()
 }

@@ -36,15 +36,15 @@ impl Line {
     }
 }
 
-/// Data for the interval of a line. The number of lines determines the level of the interval. The interval is therefore
-/// computed after all lines are known.
+/// Data for the interval of a line. The number of lines determines the confidence level of each interval, so intervals
+/// are computed after all lines are known.
 #[derive(Clone, Copy)]
 pub(super) enum Spread {
-    /// There are too few observations for an interval.
+    /// Too few observations for an interval.
     Unknown,
-    /// The figure is compared by its ratio; this is the uncertainty of the ratio's logarithm.
+    /// Uncertainty of the ratio's logarithm, for a figure that is compared by its ratio.
     Ratio(Uncertainty),
-    /// The figure is a share, which is compared by its difference.
+    /// Failed shares of both sides, which are compared by their difference.
     Shares(Shares),
 }
 
@@ -54,11 +54,11 @@ impl From<Option<Uncertainty>> for Spread {
     }
 }
 
-/// Kind of data that would narrow a line's interval.
+/// Kind of data that would narrow a line's interval, and number of runs.
 #[derive(Clone, Copy)]
 pub(super) struct ErrorTerms {
     pub(super) of: NeededData,
-    /// Number of runs or repeats of the side with fewer of them; `None` for live servers, which have one run each.
+    /// Number of runs or repeats of the side that has fewer of them. `None` for live servers, which have one run each.
     pub(super) runs: Option<usize>,
 }
 
@@ -69,7 +69,7 @@ impl Default for ErrorTerms {
 }
 
 impl ComparisonInput<'_> {
-    /// Compares one figure; `None` if both sides have the figure under no common condition.
+    /// Compares one figure. Returns `None` if there is no condition under which both sides have the figure.
     pub(super) fn figure(&self, figure: &FigureSpec) -> Option<Line> {
         let cells = if figure.level { self.levels(figure.of) } else { self.cells(&figure.of) };
         let apart = figure.quantile.and_then(|quantile| self.percentile(quantile, &cells));
@@ -85,7 +85,7 @@ impl ComparisonInput<'_> {
         Some(Line { compared, settled: None, spread: apart.uncertainty.into(), error_terms })
     }
 
-    /// Compares means of logarithms. If 0 is a possible value and occurs, compares plain means.
+    /// Compares means of logarithms. If the figure may be 0 (`zeros`) and a value is 0, compares plain means.
     fn apart(&self, cells: Vec<Cell>, zeros: bool) -> Option<Contrast> {
         match zeros && cells.iter().flatten().flatten().any(|observation| observation.ln == f64::NEG_INFINITY) {
             true => {
@@ -131,8 +131,8 @@ impl ComparisonInput<'_> {
         Some(Line { compared, settled: None, spread: apart.uncertainty.into(), error_terms })
     }
 
-    /// Returns a sentence about the CPU time that other programs add to each request; `None` if it is uncertain that
-    /// they add any.
+    /// Returns a sentence about the CPU time that other programs add to each request. Returns `None` if they may add
+    /// none.
     pub(super) fn disturbed(&self) -> Option<String> {
         let first = FIGURES.first()?;
         let slope = Disturbance::of(&self.cells(&first.of), self.pairing)?.slope;
@@ -145,7 +145,7 @@ impl ComparisonInput<'_> {
         })
     }
 
-    /// Returns the logarithms of a figure, for each condition under which both sides have it.
+    /// Returns the logarithms of a figure, for each condition under which both sides have the figure.
     fn cells(&self, of: &dyn Fn(&Trial) -> Option<f64>) -> Vec<Cell> {
         let observation = |window: &Window<'_>| {
             let Window { unit, turn, others, trial } = *window;
@@ -158,8 +158,8 @@ impl ComparisonInput<'_> {
         both.filter(|cell| cell.iter().all(|observations| !observations.is_empty())).collect()
     }
 
-    /// Returns one observation for each run, for a figure that hardly varies within a server process. A side with a
-    /// single run gives no interval.
+    /// Returns one observation for each run. This suits a figure that hardly varies within a server process. A side
+    /// with a single run gives no interval.
     fn levels(&self, of: fn(&Trial) -> Option<f64>) -> Vec<Cell> {
         let mean = |(unit, run): (usize, &Run)| {
             let seen: Vec<f64> = run.trials.iter().filter_map(of).collect();
@@ -169,7 +169,7 @@ impl ComparisonInput<'_> {
         Some(cell).filter(|cell| cell.iter().all(|observations| !observations.is_empty())).into_iter().collect()
     }
 
-    /// Compares a percentile of merged histograms. If windows are the observations, a bootstrap gives the error.
+    /// Compares a percentile of merged histograms. If the windows are the observations, a bootstrap gives the error.
     fn percentile(&self, quantile: f64, windows: &[Cell]) -> Option<Contrast> {
         let merged = contrast(&self.sides.observations(quantile)?, self.pairing)?;
         let together = super::paired::differences(windows, self.pairing).is_some();
@@ -182,8 +182,8 @@ impl ComparisonInput<'_> {
     }
 }
 
-/// Returns both values, their ratio, and the number of windows of each side. The interval is added after all lines are
-/// known.
+/// Returns both values, their ratio, and the number of windows of each side. The caller adds the interval after all
+/// lines are known.
 pub(super) fn compared(apart: &Contrast, windows: (usize, usize)) -> ComparedFigure {
     let [old, new] = apart.sides;
     ComparedFigure { old: old.exp(), new: new.exp(), ratio: (new - old).exp(), windows, ..ComparedFigure::default() }

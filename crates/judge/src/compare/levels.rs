@@ -1,8 +1,9 @@
 //! Significance levels of a comparison: the chance with which equal servers get "faster" or "slower" for each figure.
 //!
-//! Figures are grouped into families. The figures of a family share one level (weighted Bonferroni). The server's CPU
-//! time per request scatters least, so it gets half of the level. All other figures of the family share the other half.
-//! If the data is analysed several times (looks), each figure's level is divided among the looks.
+//! Figures are grouped into families. The figures of a family share one level (weighted Bonferroni correction). The
+//! server's CPU time per request scatters least, so it gets half of its family's level. The other figures of this
+//! family share the other half. If the data is analysed several times (looks), each figure's level is divided among the
+//! looks.
 
 use run::{ComparedFigure, FigureRole};
 
@@ -11,18 +12,19 @@ use super::input::Line;
 use crate::thresholds::COMPARE_LEVEL;
 use stats::sequential::look_level;
 
-/// Significance level of each kind of figure, at the last look.
+/// Significance level of each kind of figure at the current look.
 pub(super) struct Levels {
     first: f64,
     deciding: f64,
     listed: f64,
-    /// Chance that at least one of two bounds is wrong, if each bound is wrong at the level of a comparison.
+    /// Chance that at least one of two bounds is wrong, if each of them alone may be wrong at the level of a
+    /// comparison.
     pub(super) bound: f64,
 }
 
 impl Levels {
     /// Divides the level among the figures that have an interval. `looks` are the shares of the planned data at all
-    /// looks.
+    /// looks so far.
     pub(super) fn new(lines: &[Line], looks: &[f64]) -> Self {
         let count =
             |family: Family| lines.iter().filter(|line| line.has_interval() && family.has(&line.compared)).count();
@@ -34,7 +36,7 @@ impl Levels {
             first: level(groups, first),
             deciding: level(groups, deciding),
             listed: level(1, listed),
-            // Each of the two bounds may be wrong.
+            // Each of the two bounds may be wrong at the level of a comparison, so the chances add up.
             bound: look_level(COMPARE_LEVEL + COMPARE_LEVEL, looks),
         }
     }

@@ -1,9 +1,9 @@
-//! Comparison of old runs with new runs. Each figure gets a ratio, an interval and a result word.
+//! Comparison of old runs with new runs. Each figure gets a ratio, an interval and a result word, such as "faster".
 //!
-//! Windows are compared only if they were measured under the same condition. Windows under the same condition are steps
-//! of sweeps with the same number of clients, trials of the same load, or alternating windows of two servers. The ratio
+//! Windows are compared only if they were measured under the same condition. A condition is a number of clients in a
+//! sweep, one load that was tried in several trials, or the load of the alternating windows of two servers. The ratio
 //! comes from means of logarithms, with equal weights for all conditions. `contrast` explains the interval. A figure's
-//! result word depends only on its interval. All figures of a family share the level of their intervals (`levels`).
+//! result word depends only on its interval. All figures of a family share one significance level (`levels`).
 
 mod capacities;
 mod contrast;
@@ -35,7 +35,7 @@ pub use observations::Pairing;
 use percentiles::Sides;
 use words::{Tolerance, decide, words};
 
-/// Compares old runs with new runs. The error message says why these runs cannot be compared.
+/// Compares old runs with new runs. If the runs cannot be compared, the error message gives the reason.
 pub fn compare(
     old: (&str, &[Run]),
     new: (&str, &[Run]),
@@ -45,8 +45,8 @@ pub fn compare(
     compare_at(old, new, threshold, (pairing, &[1.0]))
 }
 
-/// Compares the runs at one look of a sequential test. `looks` holds the share of the planned data at each look so far;
-/// the last entry is for this look. If a look does not decide, more data follows, until the share is 1.
+/// Compares the runs at one look of a sequential test. `looks` contains the share of the planned data at each look so
+/// far; the last entry is for this look. While no look decides, the caller measures more data, until the share is 1.
 pub fn compare_at(
     old: (&str, &[Run]),
     new: (&str, &[Run]),
@@ -98,7 +98,7 @@ pub fn compare_at(
     Ok(comparison)
 }
 
-/// Checks that all servers of both sides speak one protocol. The error names two servers that speak different
+/// Checks that all servers of both sides speak one protocol. If they do not, the error names two servers with different
 /// protocols.
 pub fn same_protocol(old: (&str, &[&str]), new: (&str, &[&str])) -> Result<(), String> {
     let spoken: Vec<(&str, &str)> =
@@ -112,7 +112,7 @@ pub fn same_protocol(old: (&str, &[&str]), new: (&str, &[&str])) -> Result<(), S
     ))
 }
 
-/// Checks that the runs of one side can be compared. With `died`, runs without a completed request are accepted.
+/// Checks that the runs of one side can be compared. If `died` is true, runs without a completed request are accepted.
 fn comparable((name, runs): (&str, &[Run]), died: bool) -> Result<(), String> {
     if runs.is_empty() || runs.iter().all(|r| r.trials.is_empty()) {
         return Err(format!("{name} has no trial, so there is nothing to compare"));
@@ -130,7 +130,7 @@ fn comparable((name, runs): (&str, &[Run]), died: bool) -> Result<(), String> {
     Ok(())
 }
 
-/// Returns a sentence that says why the two sides have no common condition.
+/// Returns a sentence that says why no condition was measured on both sides.
 fn nothing_in_common(old: (&str, &[Run]), new: (&str, &[Run])) -> String {
     let chosen = |runs: &[Run]| {
         let mut kinds = runs.iter().flat_map(|r| &r.trials).map(|t| t.kind);

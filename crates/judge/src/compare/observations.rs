@@ -2,19 +2,19 @@
 
 use run::NeededData;
 
-/// One measured value, as a logarithm, with its run or repeat and its window.
+/// One measured value: its logarithm, the index of its run or repeat (`unit`), and its window.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) struct Observation {
     pub(super) unit: usize,
     /// Index of the window in its run. Windows of two live servers with the same index ran directly after each other.
     pub(super) turn: usize,
     pub(super) ln: f64,
-    /// CPU time that other programs took during the window, in CPUs. `None` if it is unknown, or if the value does not
-    /// come from a single window of a live server.
+    /// CPU use of other programs during the window, in CPUs. `None` if it is unknown, or if the value does not come
+    /// from a single window of a live server.
     pub(super) others: Option<f64>,
 }
 
-/// Observations of both sides under one condition, the old side first. Each side has at least one.
+/// Observations of both sides under one condition, the old side first. Each side has at least one observation.
 pub(super) type Cell = [Vec<Observation>; 2];
 
 /// Way in which the windows of both sides were measured.
@@ -23,7 +23,7 @@ pub enum Pairing {
     /// Alternating windows of two live servers, in one run of loadline. Slow changes of the machine affect both servers
     /// alike.
     InTurns,
-    /// Simultaneous windows of two live servers, in one run of loadline. The servers disturb each other.
+    /// Simultaneous windows of two live servers, in one run of loadline. The servers may disturb each other.
     AtOnce,
     /// Saved runs, which were measured separately.
     Kept,
@@ -41,7 +41,7 @@ impl Pairing {
 pub(super) struct Uncertainty {
     /// Standard error of the difference of the logarithms.
     pub(super) error: f64,
-    /// Degrees of freedom of the standard error.
+    /// Degrees of freedom of the standard error's estimate.
     pub(super) freedom: f64,
     /// Part of the standard error that more windows in the same runs do not reduce.
     pub(super) between: f64,

@@ -1,8 +1,8 @@
-//! Pairs of windows of two live servers, measured directly after each other. Other programs and drift affect both
-//! windows of a pair alike.
+//! Pairs of windows of two live servers, measured directly after each other. Other programs and slow changes of the
+//! machine affect both windows of a pair alike.
 //!
 //! If the figures of both servers certainly rise and fall together, the differences within pairs are the observations.
-//! The common changes then cancel. If the figures are independent, pairs would only halve the degrees of freedom.
+//! The common changes then cancel. If the figures are independent, pairing would only halve the degrees of freedom.
 
 use std::collections::BTreeMap;
 
@@ -14,7 +14,7 @@ use stats::student::two_sided;
 use stats::two_means::{Trimmed, correlation};
 
 /// Returns the new value minus the old value for each pair of windows. Returns `None` if the values of both servers may
-/// be independent.
+/// be independent, or if the servers were not measured live.
 pub(super) fn differences(cells: &[Cell], pairing: Pairing) -> Option<Vec<f64>> {
     let [[old, new]] = cells else { return None };
     if !pairing.is_live() {
@@ -33,7 +33,7 @@ fn move_together(pairs: &[(f64, f64)]) -> bool {
     pairs.len() >= FEWEST_WINDOWS && r > 0.0 && two_sided(t, freedom).midpoint(0.0) < COMPARE_LEVEL
 }
 
-/// Returns the uncertainty of the trimmed mean of the differences, by Yuen's winsorized variance.
+/// Returns the uncertainty of the trimmed mean of the differences, from Yuen's winsorized variance.
 pub(super) fn uncertainty(differences: &[f64]) -> Option<Uncertainty> {
     let Trimmed { left, squares, .. } = Trimmed::of(differences);
     let (freedom, of) = (left - 1.0, NeededData::Windows);
@@ -48,8 +48,8 @@ mod tests {
     use crate::compare::observations::Observation;
     use stats::normal;
 
-    /// Simulates `n` windows of each of two servers. The machine's speed takes a random step before each window, with
-    /// the standard deviation `wander`.
+    /// Simulates `n` windows of each of two servers. Before each window, the machine's speed takes a random step with
+    /// the standard deviation `wander`. The second server's logarithms are higher by `apart`.
     fn cell(random: &mut fastrand::Rng, n: usize, wander: f64, apart: f64) -> Cell {
         let (mut speed, mut cell) = (0.0, [Vec::new(), Vec::new()]);
         for turn in 0..n {
@@ -74,7 +74,7 @@ mod tests {
             paired += usize::from(differences(std::slice::from_ref(&still), Pairing::InTurns).is_some());
             assert_eq!(differences(&[still], Pairing::Kept), None);
         }
-        // For independent servers, the test of the correlation is wrong in 5 of 100 comparisons.
+        // For independent servers, the test finds a correlation by chance in 5 of 100 comparisons.
         assert!(paired <= 20, "{paired} of 200");
     }
 }

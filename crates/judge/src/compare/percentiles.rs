@@ -3,7 +3,7 @@
 //!
 //! Under each condition, the histograms of all windows of a run or repeat are merged. The quantiles of both sides give
 //! the ratio, with equal weights for all conditions. If windows are the observations, the interval comes from a
-//! bootstrap (Efron 1979): it merges randomly drawn windows.
+//! bootstrap (Efron 1979), which merges randomly drawn windows.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -14,7 +14,7 @@ use super::observations::{Cell, Observation};
 use super::windows::{Pair, Window};
 use stats::Sample;
 
-/// Number of draws of the bootstrap. With 300 draws, the standard error itself has an error of about 4 %.
+/// Number of draws of the bootstrap. With 300 draws, the estimated standard error itself is off by about 4 %.
 const DRAWS: usize = 300;
 
 /// Response time of requests that were never answered, nanoseconds. This time is longer than any time in a histogram.
@@ -36,7 +36,7 @@ impl Sides {
     }
 
     /// Returns a quantile of each run or repeat, for each condition. Returns `None` if a window has no histogram, as in
-    /// a trimmed run or in a run of another tool.
+    /// a run whose histograms were removed, or in a run of another tool.
     pub(super) fn observations(&self, quantile: f64) -> Option<Vec<Cell>> {
         let complete = self.0.iter().flatten().all(|side| side.complete);
         let cells = self.0.iter().map(|both| [0, 1].map(|side| both[side].observations(quantile)));
@@ -52,8 +52,8 @@ impl Sides {
         self.0.iter().flatten().map(square).sum::<f64>().sqrt() / self.0.len().max(1) as f64
     }
 
-    /// Returns the bootstrap's standard error of the ratio's logarithm. Draws windows within each condition. With
-    /// `together`, draws pairs of windows. Returns `None` if a side has a single window.
+    /// Returns the bootstrap's standard error of the ratio's logarithm. Draws windows within each condition; if
+    /// `together` is true, draws pairs of windows. Returns `None` if a side has a single window under some condition.
     pub(super) fn error(&self, quantile: f64, together: bool) -> Option<f64> {
         let fewest = self.0.iter().flatten().map(|side| side.windows.len()).min().filter(|n| *n > 1)? as f64;
         let mut random = fastrand::Rng::with_seed(2);
@@ -73,15 +73,15 @@ impl Sides {
     }
 }
 
-/// Windows of one side as counts in common buckets. Merging windows only adds these counts.
+/// Windows of one side, as counts in common histogram buckets. To merge windows, their counts are added.
 pub(super) struct Side {
     /// Upper ends of the buckets, microseconds, in order.
     ends_us: Vec<f64>,
-    /// Widths of the buckets, as shares of the upper ends.
+    /// Widths of the buckets, relative to their upper ends.
     widths: Vec<f64>,
     /// For each window, the index and the count of each bucket that is not empty.
     windows: Vec<Vec<(usize, u64)>>,
-    /// Run or repeat of each window, and index of the window in this run or repeat.
+    /// Index of the run or repeat of each window (`units`), and index of the window in this run or repeat (`turns`).
     units: Vec<usize>,
     turns: Vec<usize>,
     /// True if every window with answers has a histogram.

@@ -22,7 +22,7 @@ fn cost(trial: &mut Trial, id: &str, us: f64) {
     trial.server.get_or_insert_default().costs.insert(id.into(), cost);
 }
 
-/// CPU time per request changes from 300 us (user) and 100 us (system) to 250 us and 130 us. The sum falls by 5 %.
+/// CPU time per request changes from 300 µs (user mode) and 100 µs (kernel) to 250 µs and 130 µs. The sum falls by 5 %.
 #[test]
 fn a_part_that_costs_more_does_not_outweigh_a_total_that_costs_less() {
     let mut random = Rng::with_seed(1);
@@ -41,8 +41,8 @@ fn a_part_that_costs_more_does_not_outweigh_a_total_that_costs_less() {
     assert_eq!(c.decided_by.as_deref(), Some("server CPU per request"));
 }
 
-/// Changes a run so that each window has `requests` requests. `share` gives the share of requests with an unexpected
-/// status, for each window.
+/// Changes a run so that each window has `requests` requests. `share` returns, for each window, the share of requests
+/// with an unexpected status.
 fn failing(run: &mut Run, requests: u64, share: impl Fn(usize) -> f64) {
     for (at, trial) in run.trials.iter_mut().enumerate() {
         trial.measured.tally.completed = requests;
@@ -68,8 +68,8 @@ fn a_server_that_refuses_quickly_is_not_faster() {
     assert!(of(&back, "failed share").word == ComparisonResult::Faster && !of(&back, "failed share").more_is_better);
 }
 
-/// A slow server may send an answer after the drain, when nothing is counted any more. Such a request does not count as
-/// failed, so the failed share is a lower bound.
+/// A slow server may send an answer after the drain (the time in which loadline waits for late answers). Such a request
+/// does not count as failed, so the failed share is a lower bound.
 #[test]
 fn requests_that_were_still_open_are_counted_beside_the_failed_share() {
     let mut random = Rng::with_seed(2);
@@ -81,7 +81,7 @@ fn requests_that_were_still_open_are_counted_beside_the_failed_share() {
     assert_eq!((of(&c, "failed share").open, of(&c, "failed share").new), ([0, 60], 0.0));
 }
 
-/// Failures come in bursts. Only a few windows of each side have failures, and neither side is worse.
+/// Failures come in bursts, so only a few windows have failures. Neither side is worse than the other.
 #[test]
 fn failures_that_come_in_bursts_tell_no_equal_sides_apart() {
     let told = (0..200).filter(|seed| {
@@ -156,8 +156,8 @@ fn a_lost_capacity_is_a_regression_and_a_new_one_is_none() {
     );
 }
 
-/// The same rule gives the capacity of both sides. A run compared with itself therefore has the ratio 1 under any
-/// objective.
+/// The capacities of both sides are computed by one rule. A run compared with itself therefore has the ratio 1,
+/// whatever objective each side had.
 #[test]
 fn the_capacity_of_both_sides_is_made_by_one_rule() {
     let a = searched(200.0, true);
@@ -168,7 +168,7 @@ fn the_capacity_of_both_sides_is_made_by_one_rule() {
     assert!((of(&c, "capacity").ratio - 1.0).abs() < 1e-9, "{:?}", of(&c, "capacity"));
 }
 
-/// The new server answers nothing in a third of its windows, so it completes a third less.
+/// The new server answers nothing in a third of its windows, so it completes a third fewer requests than the old one.
 #[test]
 fn windows_in_which_nothing_came_back_count() {
     let mut random = Rng::with_seed(4);
@@ -183,8 +183,8 @@ fn windows_in_which_nothing_came_back_count() {
     assert!(c.notes.iter().any(|n| n.contains("20 of 60 windows of the new")), "{:?}", c.notes);
 }
 
-/// All response times of one side are in one histogram bucket, and those of the other side are in the next bucket. The
-/// uncertainty includes the width of the buckets.
+/// All response times of one side are in one histogram bucket, and all those of the other side are in the next bucket.
+/// The uncertainty includes the width of the buckets, so the percentiles need not differ.
 #[test]
 fn percentiles_in_neighbouring_buckets_are_not_apart_for_sure() {
     let mut random = Rng::with_seed(5);
@@ -204,8 +204,8 @@ fn percentiles_in_neighbouring_buckets_are_not_apart_for_sure() {
     assert!(p50.word == ComparisonResult::Same && p50.p.is_some_and(|p| p > 0.01), "{p50:?}");
 }
 
-/// The new server times out on a fifth of the requests, and answers the others faster. The slowest responses of this
-/// server are therefore unknown, not better.
+/// The new server times out on a fifth of the requests, and answers the others faster than the old server. Its slowest
+/// response times are therefore unknown, not better.
 #[test]
 fn a_server_that_times_out_has_no_better_tail() {
     let mut random = Rng::with_seed(6);
@@ -233,7 +233,7 @@ fn a_server_that_times_out_has_no_better_tail() {
     assert!(c.curves.response_us.iter().all(|point| point.at <= 0.75), "{:?}", c.curves.response_us);
 }
 
-/// Two conditions have the same number of clients, and the curve must show both.
+/// Two conditions have the same number of clients. The curve must show the mean of their rates.
 #[test]
 fn a_curve_contains_all_conditions_with_a_number_of_clients() {
     let sweep = |rates: [f64; 4]| {
@@ -251,7 +251,8 @@ fn a_curve_contains_all_conditions_with_a_number_of_clients() {
     assert_eq!(points, [(1.0, 2.0, 4.0), (8.0, 20.0, 40.0)]);
 }
 
-/// Some experiments time calls and send no request. Their times are compared under equal settings.
+/// Some experiments time function calls and send no request. Their times are compared if the settings of the trials are
+/// equal.
 #[test]
 fn runs_that_only_timed_calls_compare() {
     let timed = |us: f64| {
@@ -289,8 +290,8 @@ fn runs_of_nothing_that_others_have_get_a_sentence_that_says_what_to_do() {
     assert!(say(&of_kind(TrialKind::Watched)).contains("loadline load"));
 }
 
-/// One server process per side gives one observation of its memory use. More windows add no observation, but more runs
-/// do.
+/// Memory use is one observation per server process, so one run per side gives no interval. More windows add no
+/// observation, but more runs do.
 #[test]
 fn an_open_comparison_says_what_more_to_measure() {
     let mut random = Rng::with_seed(6);
@@ -305,8 +306,8 @@ fn an_open_comparison_says_what_more_to_measure() {
     let (a, b) = (side(400.0, 1e6), side(404.0, 2e6));
     let live = both(&a, &b);
     assert_eq!(of(&live, "memory").more_of, None, "two live servers have no further runs: {:?}", of(&live, "memory"));
-    // Runs of one server may differ by 1 %. With one run per side, no number of windows therefore proves a difference
-    // of 1 %.
+    // Two runs of one server may differ by 1 %. With one run per side, no number of windows therefore proves a
+    // difference of 1 %.
     let kept = compare(("a", std::slice::from_ref(&a)), ("b", &[b]), 0.005, Kept).unwrap();
     let cpu = of(&kept, "server CPU per request");
     assert!(cpu.word == ComparisonResult::NotEnough && cpu.more_of == Some(run::NeededData::Runs), "{cpu:?}");

@@ -23,7 +23,8 @@ fn runs(random: &mut Rng, count: usize, cpu_us: f64) -> Vec<Run> {
     (0..count).map(one).collect()
 }
 
-/// Returns two counts of comparisons: those that call the new server's CPU time slower, and those that call it faster.
+/// Compares `DRAWS` pairs of servers. Returns the number of comparisons that call the new server's CPU time slower, and
+/// the number that call it faster.
 fn worded(count: usize, slower: f64) -> [usize; 2] {
     let word = |seed: u64| {
         let mut random = Rng::with_seed(seed.wrapping_mul(0x9e37_79b9_7f4a_7c15) ^ 0x4ee7);
@@ -43,8 +44,8 @@ fn four_saved_runs_of_each_server_decide_what_one_cannot() {
         "4 % slower: one run {one} of {DRAWS}, four runs {four}; equal: one run {equal_one:?}, four runs {equal_four:?}"
     );
     assert!(four >= 45 && one <= 40 && wrong == 0, "{one} {four} {wrong}");
-    // At the level of the CPU time, about 1.25 of 50 comparisons of equal servers are wrong. More than five wrong ones
-    // occur in about one of a hundred tests.
+    // At the significance level of the CPU time, about 1.25 of 50 comparisons of equal servers are wrong. More than
+    // five are wrong in about one of a hundred executions of this test.
     for equal in [equal_one, equal_four] {
         assert!(equal.iter().sum::<usize>() <= 5, "{equal:?}");
     }

@@ -1,4 +1,4 @@
-//! Smallest change that a comparison would have shown, and the amount of data that shows a change of 1 %.
+//! Smallest change that a comparison would have shown, and the amount of data that would show a change of 1 %.
 
 use run::{ComparedFigure, Comparison, FigureRole, NeededData};
 
@@ -15,13 +15,13 @@ pub(super) struct Widths {
     pub(super) differs: f64,
     /// Half-width of the interval that decides whether the figure stayed the same.
     pub(super) same: f64,
-    /// Part of the half-widths that more windows in the same runs do not reduce, 0 to 1.
+    /// Share of the half-widths that more windows in the same runs do not reduce, 0 to 1.
     pub(super) fixed: f64,
 }
 
 impl Widths {
-    /// Returns the smallest change that is seldom missed, as a logarithm. If the true change is this large, the
-    /// interval leaves out "no change" unless the estimate is off by more than its bound.
+    /// Returns the smallest change that a comparison seldom misses, as a logarithm. If the true change is this large,
+    /// the comparison misses it only if the estimate is off by more than `same`.
     fn detects(&self) -> f64 {
         self.differs + self.same
     }
@@ -49,8 +49,8 @@ fn one_percent(widths: Widths, terms: &ErrorTerms) -> Option<(f64, NeededData)> 
     Some((factor, NeededData::Runs))
 }
 
-/// Fills in the smallest change that the comparison would have shown. Takes the change of the figure that decided, or
-/// of the most precise required figure.
+/// Fills in the smallest change that the comparison would have shown: that of the figure that decided the comparison
+/// or, if none did, of the most precise required figure.
 pub(super) fn of_comparison(comparison: &mut Comparison, runs: usize) {
     let known = || comparison.comparisons.iter().filter(|c| c.smallest_change.is_some());
     let decided = known().find(|c| comparison.decided_by.as_ref() == Some(&c.figure));
@@ -69,8 +69,8 @@ pub(super) fn of_comparison(comparison: &mut Comparison, runs: usize) {
 }
 
 impl Widths {
-    /// Returns the factor by which the number of windows must grow to reduce the half-width `half` to `enough`. The
-    /// factor is infinite if no number of windows suffices.
+    /// Returns the factor by which the number of windows must grow to reduce the half-width `half` to `enough`. Returns
+    /// infinity if no number of windows suffices.
     pub(super) fn windows(&self, half: f64, enough: f64) -> f64 {
         let fixed = (self.fixed * half).powi(2);
         if enough.powi(2) > fixed && enough > 0.0 {

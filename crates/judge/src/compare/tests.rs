@@ -6,7 +6,8 @@ use super::Pairing::{InTurns, Kept};
 use super::compare;
 use stats::normal;
 
-/// Makes a run with `n` windows of one load. CPU time per request and rate scatter as on a quiet machine.
+/// Makes a run with `n` windows of one load. CPU time per request and rate scatter as on a machine without other
+/// programs.
 pub(super) fn windows(random: &mut Rng, n: usize, cpu_us: f64) -> Run {
     let mut run = crate::planted::PlantedRun::new(1000.0, 4000.0).rates(&[]).run();
     let template = run.trials.pop().unwrap();
@@ -53,8 +54,8 @@ fn percentiles_are_those_of_all_windows_together() {
         let with =
             |other: &Run| compare(("a", std::slice::from_ref(&a)), ("b", std::slice::from_ref(other)), 0.03, InTurns);
         let (same, slower) = (p999(&with(&b).unwrap()), p999(&with(&c).unwrap()));
-        // A window has only a hundred response times, and the longest is not the p99.9. The longest of 100 is on
-        // average 5.2 times the mean, close to p99 (4.6 times).
+        // A window has only a hundred response times, and the longest of them is not the p99.9. The longest of 100 is
+        // on average 5.2 times the mean, near the p99 (4.6 times the mean); the p99.9 is 6.9 times the mean.
         off += same.old / (1000.0 * 1000.0f64.ln()) - 1.0;
         covered += usize::from(slower.low.unwrap() <= 1.25 && 1.25 <= slower.high.unwrap());
         told += usize::from(matches!(same.word, ComparisonResult::Faster | ComparisonResult::Slower));
@@ -84,8 +85,8 @@ fn slow(trial: &mut Trial, factor: f64) {
     }
 }
 
-/// Two equal servers are compared on four simulated machines. One is quiet, the speed of one drifts, and other programs
-/// disturb two of them.
+/// Two equal servers are compared on four simulated machines. The first is quiet, the speed of the second drifts, and
+/// other programs disturb the last two.
 #[test]
 fn equal_servers_get_a_word_in_at_most_five_of_a_hundred_comparisons() {
     let disturbances: [(&str, Disturbance); 4] = [
@@ -112,9 +113,9 @@ fn equal_servers_get_a_word_in_at_most_five_of_a_hundred_comparisons() {
             });
             let told = told.count();
             println!("A/A, {name}, {n} windows: {told} of 200 told apart, {undecided} undecided");
-            // The expected number is 10 of 200; 16 is two standard deviations more.
+            // The expected number of wrong results is 10 of 200; 16 is two standard deviations more.
             assert!(told <= 16, "{name}: {told}");
-            // Twenty windows with a scatter of 2 % suffice to decide, even on a drifting machine.
+            // Twenty windows with a scatter of 2 % suffice to find no difference, even on a machine whose speed drifts.
             let decides = n == 20 && matches!(name, "quiet" | "drift");
             assert!(!decides || undecided <= 16, "{name}: {undecided} undecided");
         }
@@ -139,7 +140,8 @@ fn a_server_that_is_worse_by_the_threshold_seldom_passes() {
     }
 }
 
-/// Two equal servers are compared, and the data is analysed four times while it grows.
+/// Two equal servers are compared. The data is analysed four times while it grows, but errs as seldom as with one
+/// analysis.
 #[test]
 fn looks_at_growing_data_err_as_seldom_as_one() {
     let told = (0..200).filter(|seed| {
@@ -158,7 +160,7 @@ fn looks_at_growing_data_err_as_seldom_as_one() {
     assert!(told <= 16, "{told}");
 }
 
-/// The smallest change that a comparison states is found in 19 of 20 other comparisons.
+/// The smallest change that a comparison states is found in 19 of 20 comparisons of servers that differ by this change.
 #[test]
 fn the_stated_smallest_change_is_shown_in_nineteen_of_twenty() {
     let stated = |seed: u64| word(400.0, 400.0, seed).smallest_change.unwrap();
@@ -174,7 +176,7 @@ fn the_stated_smallest_change_is_shown_in_nineteen_of_twenty() {
     assert_eq!(c.smallest_change_of.as_deref(), Some("server CPU per request"));
     let least = c.comparisons.iter().filter_map(|c| c.smallest_change).fold(f64::INFINITY, f64::min);
     assert!(c.smallest_change.is_some_and(|change| (0.005..0.05).contains(&change) && change >= least), "{c:?}");
-    // The run states no length, so the needed time is unknown.
+    // The windows have no length in this run, so the needed time is unknown.
     assert!(c.one_percent_s.is_none() && c.comparisons[0].one_percent.is_some(), "{c:?}");
 }
 
@@ -323,7 +325,7 @@ fn windows_are_paired_by_what_was_asked_and_not_by_their_labels() {
     assert!(c.comparisons.iter().all(|c| c.windows == (6, 9)), "{:?}", c.comparisons);
 }
 
-/// Figures that do not measure speed are listed when they change. The change is no regression.
+/// Figures that do not measure speed are listed when they change, but their change is no regression.
 #[test]
 fn figures_that_are_not_about_speed_are_listed_and_decide_nothing() {
     let mut random = Rng::with_seed(4);
@@ -370,7 +372,7 @@ fn memory_of_repeated_runs_has_an_interval() {
 }
 
 /// Two runs of one server may differ by 1 %. One run per side, however long, does not prove a difference of 2 %; four
-/// runs do.
+/// runs per side do.
 #[test]
 fn a_single_run_that_was_kept_is_not_believed_beyond_what_runs_differ_by() {
     let mut random = Rng::with_seed(8);
@@ -386,7 +388,8 @@ fn a_single_run_that_was_kept_is_not_believed_beyond_what_runs_differ_by() {
     assert!(four.word == ComparisonResult::Slower && (four.ratio - 1.02).abs() < 0.006, "{four:?}");
 }
 
-/// Three repeats at half the rate must show the difference, although a rank test of three values never decides.
+/// Three repeats of each side must show that the rate halved, although a rank test of three values per side is never
+/// significant.
 #[test]
 fn three_repeats_a_side_show_what_is_plain() {
     let mut random = Rng::with_seed(9);
@@ -404,7 +407,7 @@ fn three_repeats_a_side_show_what_is_plain() {
     assert!(!same.regression, "{:?}", same.comparisons);
 }
 
-/// Two windows give no interval. With the stated factor of data, there would be one.
+/// Two windows per side give no interval. The stated factor tells how much more data would give one.
 #[test]
 fn too_few_windows_say_how_many_more() {
     let mut random = Rng::with_seed(6);

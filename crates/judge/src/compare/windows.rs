@@ -9,15 +9,14 @@ use super::observations::Pairing;
 use crate::facts::taken_by_others;
 use crate::number::finite;
 
-/// A window, with the run or repeat that it belongs to (`unit`).
+/// A window, with the index of the run or repeat that it belongs to (`unit`).
 #[derive(Clone, Copy)]
 pub(super) struct Window<'a> {
     pub(super) unit: usize,
     /// Index among the comparable windows of its run. Windows of two live servers with the same index ran directly
     /// after each other.
     pub(super) turn: usize,
-    /// CPU time that other programs took on the server's machine, in CPUs. This time is known only for alternating
-    /// windows of live servers.
+    /// CPU use of other programs on the server's machine, in CPUs. Known only for alternating windows of live servers.
     pub(super) others: Option<f64>,
     pub(super) trial: &'a Trial,
 }
@@ -45,24 +44,25 @@ fn by_condition(runs: &[Run], pairing: Pairing) -> BTreeMap<String, Vec<Window<'
 }
 
 /// Returns true if a trial can be compared with trials of the other side. Steps of a search cannot be compared, because
-/// each search tries other rates.
+/// each search tries different rates.
 fn comparable(trial: &Trial, pairing: Pairing) -> bool {
     match pairing {
-        // Each step of a search was tried only once, so it counts for the capacity alone.
+        // Each step of the two servers' searches was tried only once, so these steps count only for the capacity.
         Pairing::InTurns | Pairing::AtOnce => trial.kind == TrialKind::Fixed,
         Pairing::Kept => matches!(trial.kind, TrialKind::Fixed | TrialKind::Sweep | TrialKind::Experiment),
     }
 }
 
 /// Describes the load of a trial. Equal loads of two runs get equal descriptions. Returns `None` for a window that
-/// broke off or sent no request.
+/// broke off, or that neither sent requests nor timed function calls.
 fn condition(trial: &Trial) -> Option<String> {
-    // A window in which no request was answered counts as a result. A trial without requests counts if it timed calls.
+    // A window in which no request was answered is a valid result. A trial without requests is valid if it timed
+    // function calls.
     let told = asked(trial) || times_calls(trial);
     if trial.broken().is_some() || finite(trial.rates.completed_rate).is_none() || !told {
         return None;
     }
-    // Labels are not compared, because each repeat has another label.
+    // The label is left out, because each repeat has a different label.
     let asked = match &trial.intensity {
         Intensity::Open { rate, .. } => format!("open {rate}"),
         other => format!("{:?} {other:?}", trial.kind),

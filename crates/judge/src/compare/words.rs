@@ -2,12 +2,12 @@
 //!
 //! The level of 5 % limits two kinds of errors. First, equal servers get "slower" or "faster" for any figure of a
 //! family in at most 5 of 100 comparisons (Bonferroni). The deciding figures are one family. The listed costs are
-//! another family, so that thirty costs do not widen the intervals of seven figures.
+//! another family; otherwise, thirty costs would widen the intervals of seven figures.
 //!
 //! Second, a server that is worse by more than the threshold passes in at most 5 of 100 comparisons. All required
-//! figures must pass, so each may use the whole level (R. Berger, *Technometrics* 24, 1982). If a figure does not
-//! certainly differ, each end of its interval is a bound that is correct in 95 of 100 comparisons. This interval always
-//! includes "no change" (J. Hsu and others, *Biometrika* 81, 1994).
+//! figures must pass, so each is tested at the full level of 5 % (R. Berger, *Technometrics* 24, 1982). If a figure
+//! does not certainly differ, each end of its interval is a bound that is correct in 95 of 100 comparisons. Such an
+//! interval always includes "no change" (J. Hsu and others, *Biometrika* 81, 1994).
 
 use run::{ComparedFigure, Comparison, ComparisonOutcome, ComparisonResult, Estimate, FigureRole, NeededData};
 
@@ -20,7 +20,7 @@ use super::resolution::{self, Widths};
 use crate::thresholds::{COMPARE_LEVEL, FEWEST_WINDOWS};
 use stats::student::{quantile, two_sided};
 
-/// Smallest growth of the data that the advice asks for, as a factor.
+/// Minimum factor by which the advice tells the user to increase the data.
 const LEAST_MORE: f64 = 1.5;
 
 /// Longest measurement that the advice names, seconds.
@@ -55,7 +55,7 @@ pub(super) fn words(all: Vec<Line>, tolerance: Tolerance, measured_s: f64, looks
     all.into_iter().map(worded).collect()
 }
 
-/// Computes the interval of a figure. Returns its half-widths; `None` unless the figure is a ratio with an interval.
+/// Computes the interval of a figure. Returns its half-widths if the figure is a ratio with an interval, else `None`.
 fn interval(line: &mut Line, levels: &Levels) -> Option<Widths> {
     let (chance, bound) = (levels.of(&line.compared), levels.bound);
     let c = &mut line.compared;
@@ -82,15 +82,15 @@ fn interval(line: &mut Line, levels: &Levels) -> Option<Widths> {
     }
 }
 
-/// Returns the interval of a change. Returns the wide interval if it leaves out "no change". Otherwise, returns the
+/// Returns the interval of a change. This is the wide interval if it does not contain "no change". Otherwise, it is the
 /// narrow interval, extended to include "no change".
 fn ends(change: f64, wide: (f64, f64), narrow: (f64, f64)) -> (f64, f64) {
     let differs = (wide.0 > 0.0 || wide.1 < 0.0) && change != 0.0;
     if differs { wide } else { (narrow.0.min(0.0), narrow.1.max(0.0)) }
 }
 
-/// Returns three distances from "no change": to the worse end of the interval, to its better end, and the largest
-/// distance that counts as "the same". Ratios are measured as logarithms. Returns `None` without an interval.
+/// Returns three distances from "no change": of the worse end of the interval, of its better end, and the largest
+/// distance that counts as "the same". Distances of ratios are logarithms. Returns `None` without an interval.
 fn reach(c: &ComparedFigure, tolerance: Tolerance) -> Option<(f64, f64, f64)> {
     let (low, high, same) = match c.difference {
         Some(apart) => (apart.low, apart.high, tolerance.failed.max(failures::SAME)),
@@ -109,8 +109,8 @@ fn word(c: &ComparedFigure, tolerance: Tolerance) -> ComparisonResult {
     }
 }
 
-/// Returns true if a figure may be worse by more than the threshold, but did not certainly regress. A new server
-/// without failures cannot have a worse failed share.
+/// Returns true if a figure may be worse by more than the threshold, but did not certainly regress. If no request of
+/// the new server failed, its failed share cannot be worse.
 fn may_be_worse(c: &ComparedFigure, tolerance: Tolerance) -> bool {
     let fails_nothing = c.figure == FAILED && c.new <= 0.0;
     let within = reach(c, tolerance).is_some_and(|(worse, _, same)| worse <= same);
@@ -118,20 +118,21 @@ fn may_be_worse(c: &ComparedFigure, tolerance: Tolerance) -> bool {
 }
 
 /// Returns the factor by which the data must grow to decide, and the kind of data. A decision needs an interval that
-/// leaves out "no change", or one within the threshold. More windows do not reduce the differences between runs.
+/// either does not contain "no change", or lies within the threshold. More windows do not reduce the differences
+/// between runs.
 fn more(c: &ComparedFigure, widths: Option<Widths>, threshold: f64, terms: &ErrorTerms) -> Option<(f64, NeededData)> {
-    // A live server has only one run, so more runs are impossible.
+    // Live servers have only one run, so more runs are impossible.
     if terms.of == NeededData::Runs && terms.runs.is_none() {
         return None;
     }
     let Some(widths) = widths.filter(|_| c.low.is_some()) else {
-        // With this factor of data, an interval exists, but its width is unknown.
+        // This factor gives enough data for an interval, but the width of this interval is unknown.
         let fewest = c.windows.0.min(c.windows.1).max(1);
         let times = (FEWEST_WINDOWS as f64 / fewest as f64).ceil();
         return (fewest < FEWEST_WINDOWS).then_some((times, terms.of));
     };
     let apart = c.ratio.ln().abs();
-    // The two ways to decide, each with the half-width now and the largest half-width that decides.
+    // The two ways to decide. Each has the current half-width, and the largest half-width that would decide.
     let ways = [(widths.differs, apart), (widths.same, threshold.ln_1p() - apart)];
     let least = |factor: &dyn Fn(f64, f64) -> f64| {
         ways.map(|(half, enough)| factor(half, enough)).into_iter().fold(f64::INFINITY, f64::min)
@@ -140,7 +141,7 @@ fn more(c: &ComparedFigure, widths: Option<Widths>, threshold: f64, terms: &Erro
     let by_runs = least(&|half, enough| if enough > 0.0 { (half / enough).powi(2) } else { f64::INFINITY });
     let (times, of) = match terms.of {
         NeededData::Windows if by_windows.is_finite() => (by_windows, NeededData::Windows),
-        // More windows per run do not suffice. There must be enough runs to estimate the scatter between them.
+        // More windows per run do not suffice, so more runs are needed: enough to estimate the scatter between runs.
         NeededData::Windows => {
             let fewest = FEWEST_WINDOWS as f64 / terms.runs?.max(1) as f64;
             (by_runs.max(fewest).ceil(), NeededData::Runs)
@@ -150,8 +151,8 @@ fn more(c: &ComparedFigure, widths: Option<Widths>, threshold: f64, terms: &Erro
     Some((times.max(LEAST_MORE), of)).filter(|(times, _)| times.is_finite())
 }
 
-/// Returns the smallest change that an hour of measurement would show. Returns `None` if less than an hour decides, or
-/// if the measured time is unknown.
+/// Returns the smallest change that an hour of measurement would show. Returns `None` if less than an hour would
+/// decide, or if the time measured so far is unknown.
 fn of_an_hour(c: &ComparedFigure, widths: Widths, measured_s: f64) -> Option<f64> {
     let times = f64::from(MAX_MEASUREMENT_S) / measured_s;
     let (more, of) = (c.more.unwrap_or(f64::INFINITY), c.more_of.unwrap_or(NeededData::Windows));
@@ -159,8 +160,8 @@ fn of_an_hour(c: &ComparedFigure, widths: Widths, measured_s: f64) -> Option<f64
         .then(|| widths.after(widths.differs, times.max(1.0), of).exp_m1())
 }
 
-/// Returns true if a figure certainly became worse by too much. Examples are a ratio beyond the threshold, more
-/// failures than the objective allows, and a lost capacity.
+/// Returns true if a figure certainly became worse by at least the threshold. For failures, the new share must also
+/// exceed what the objective allows. A lost capacity always counts.
 fn regressed(c: &ComparedFigure, tolerance: Tolerance) -> bool {
     let beyond = match c.difference {
         Some(_) => c.new > tolerance.failed && (c.new / c.old - 1.0).abs() >= tolerance.threshold,
@@ -170,7 +171,7 @@ fn regressed(c: &ComparedFigure, tolerance: Tolerance) -> bool {
 }
 
 /// Decides the comparison from its figures and deaths. A new server that died is a regression, whatever the figures
-/// are. If a required figure may be worse, the comparison is undecided.
+/// are. If a required figure may be worse, the comparison is undecided, unless another figure is slower.
 pub(super) fn decide(c: &mut Comparison, tolerance: Tolerance) {
     let deciding = || c.comparisons.iter().filter(|c| c.role != FigureRole::Listed);
     let has_required = deciding().any(|c| c.role == FigureRole::Required);
@@ -179,7 +180,7 @@ pub(super) fn decide(c: &mut Comparison, tolerance: Tolerance) {
         let with_word = deciding().filter(|c| c.word == word);
         with_word.min_by(|a, b| a.p.unwrap_or(1.0).total_cmp(&b.p.unwrap_or(1.0))).map(|c| c.figure.clone())
     };
-    // Equal shares of failed requests say nothing about speed.
+    // Equal shares of failed requests say nothing about speed, so they cannot decide.
     let same = required().find(|c| c.word == ComparisonResult::Same && c.figure != FAILED).map(|c| c.figure.clone());
     let open: Vec<String> = required().filter(|c| may_be_worse(c, tolerance)).map(|c| c.figure.clone()).collect();
     let died = c.deaths.iter().any(|death| death.new);

@@ -1,18 +1,18 @@
-//! Converts collected counters to a [`Run`], so that the rules can judge them. Each case becomes a step of a
-//! closed-loop sweep, with its counters on the server's side over one second.
+//! Converts collected counters to a [`Run`], so that the rules can judge them. Each case becomes a trial with a closed
+//! loop that lasts one second, with the counters on the server's side.
 
 use run::{Column, CounterId, Intensity, Measured, Rates, Recording, Run, Side, ThinkTime, Trial, TrialKind, Window};
 
 use super::{Case, Values};
 use crate::number::positive;
 
-/// Name that is given to the server's process, if the file holds its CPU use.
+/// Name that the converted run gives to the server's process, if the file has the process's CPU use.
 const PROCESS: &str = "server:1";
 /// Instance name of the network link in the converted run's counters.
 const LINK: &str = "link";
 
-/// Converts the cases to a run. Leaves out cases without a rate. Little's law gives the mean response time, N / X.
-/// Other figures of the response time stay unknown.
+/// Converts the cases to a run. Leaves out cases without a rate. The mean response time follows from Little's law: N /
+/// X, the number of clients divided by the rate. Other figures of the response time stay unknown.
 pub fn as_run(cases: &[Case]) -> Run {
     let mut run = Run { format: run::FORMAT.into(), command: "judge (collected counters)".into(), ..Run::default() };
     run.plan.target.url = "collected".into();

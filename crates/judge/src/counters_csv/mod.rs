@@ -27,8 +27,8 @@ pub const TOLERANCE: f64 = 0.005;
 
 /// Maximum value of a collected figure. No counter of a machine is larger, and products of larger figures are inexact.
 const MOST: f64 = 1e15;
-/// Maximum number of cases in a file. The time of the analysis is quadratic in the number of cases, since each case is
-/// compared with all others.
+/// Maximum number of cases in a file. The time of the analysis grows with the square of the number of cases, since each
+/// case is compared with all others.
 pub const MAX_CASES: usize = run::MAX_TRIALS;
 /// Maximum size of a file, bytes: 800 bytes per case.
 pub const MAX_BYTES: u64 = 8 << 20;
@@ -47,7 +47,7 @@ pub struct Case {
 /// One derived figure.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Derived {
-    /// Name of the case in the file.
+    /// Name of the case.
     pub case: String,
     /// Row of [`QUANTITIES`].
     pub quantity: &'static Quantity,
@@ -58,7 +58,7 @@ pub struct Derived {
 }
 
 impl Derived {
-    /// Returns true if the printed value agrees with the recomputed one; `None` without a printed value.
+    /// Returns true if the printed value agrees with the recomputed one. Returns `None` without a printed value.
     pub fn agrees(&self) -> Option<bool> {
         self.printed.map(|p| agree(self.value, p))
     }
@@ -104,7 +104,7 @@ pub enum CsvError {
     Column {
         /// Name of the column in question.
         name: String,
-        /// Part of the error message with the known column whose name is most similar.
+        /// Part of the error message that suggests the known column with the most similar name; empty if there is none.
         near: String,
         /// All known columns.
         known: String,
@@ -190,7 +190,8 @@ fn case(line: usize, text: &str, columns: &[&str]) -> Result<Case, CsvError> {
         })?;
         match column.strip_prefix("printed.") {
             Some(quantity) => case.printed.insert(quantity.to_string(), value),
-            // Collected figures are counts, rates and shares. Only a printed figure may be negative.
+            // Collected figures are counts, rates and shares, which are never negative. Only a printed figure may be
+            // negative.
             None if (0.0..=MOST).contains(&value) => case.values.insert((*column).to_string(), value),
             None => return Err(CsvError::Range { line, column: (*column).to_string(), text: (*cell).to_string() }),
         };
@@ -221,7 +222,8 @@ pub fn derive(cases: &[Case]) -> Vec<Derived> {
     out
 }
 
-/// Returns the rate of a case: as collected, or N / R if only a response time is given.
+/// Returns the rate of a case: as collected, or N / R (clients divided by response time) if only a response time is
+/// given.
 fn rate(values: &Values) -> Option<f64> {
     let value = |name: &str| values.get(name).copied().and_then(positive);
     value("reads_per_s").or_else(|| ratio(1e3 * value("clients").unwrap_or(1.0), value("response_given_ms")?))
@@ -234,8 +236,8 @@ mod tests {
     const SEED: &str = include_str!("../../data/adding_clients.csv");
     const VECTORS: &str = include_str!("../../data/vectors.csv");
 
-    /// The 53 test vectors hold a number, a quantity, inputs, the recomputed and the printed value, and whether these
-    /// agree.
+    /// Each of the 53 test vectors has a number, a quantity, its inputs, the recomputed and the printed value, and
+    /// whether these two agree.
     #[test]
     fn all_vectors_come_out_and_the_texts_own_errors_are_flagged() {
         let mut seen = Vec::new();

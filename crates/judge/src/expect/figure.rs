@@ -9,15 +9,15 @@ use crate::number::{duration, percent, rate};
 pub(super) struct Figure {
     pub(super) value: Option<f64>,
     pub(super) low: Option<f64>,
-    /// Upper end of the interval. If only `low` is known, the value has a lower bound and no upper bound.
+    /// Upper end of the interval. If only `low` is known, the interval has no upper end.
     pub(super) high: Option<f64>,
-    /// Share of the requests that were never answered, if this makes the value a lower bound.
+    /// Share of the requests that were never answered. Set only if the value is therefore a lower bound.
     pub(super) lost: Option<f64>,
-    /// True if every tried load kept the limits, so the value is a lower bound.
+    /// True if every tried load met the objective, so the value is a lower bound.
     pub(super) none_failed: bool,
-    /// Rate of answers that refused the request. The rate of good answers leaves them out.
+    /// Rate of answers that refused the request, per second. They are not part of the rate of good answers.
     pub(super) refused: f64,
-    /// Source of the capacity, if only a closed loop gave it.
+    /// Source of the capacity, if only closed-loop clients reached it.
     pub(super) closed_loop: Option<ClosedLoopSource>,
 }
 
@@ -27,7 +27,7 @@ impl Figure {
     }
 }
 
-/// Returns a figure with its interval in words.
+/// Describes a figure and its interval in words.
 pub(super) fn words(figure: &str, value: f64, found: &Figure) -> String {
     let one = |v: f64| match figure {
         "capacity" | "rate" => rate(v),

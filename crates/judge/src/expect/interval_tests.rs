@@ -5,8 +5,8 @@ use run::{ExpectationResult, Hist, Run};
 use super::tests::expect;
 use super::windows::Seen;
 
-/// Simulates a window of an M/M/1 queue that serves 1000 requests per second. `load` is the utilization. Lindley's
-/// recursion gives the waits.
+/// Simulates a window of an M/M/1 queue that can serve 1000 requests per second. `load` is the utilization, 0 to 1.
+/// Lindley's recursion gives the waiting times.
 fn queue(random: &mut fastrand::Rng, load: f64, seconds: f64) -> run::Trial {
     let mut trial = crate::planted::PlantedRun::new(1000.0, 1000.0).rates(&[]).run().trials.remove(0);
     let mut ln = || -random.f64().max(1e-12).ln();
@@ -32,8 +32,8 @@ fn queue(random: &mut fastrand::Rng, load: f64, seconds: f64) -> run::Trial {
     trial
 }
 
-/// Successive times in a queue are correlated. In an M/M/1 queue at a utilization of 0.9, the median response time is
-/// 6.93 service times and the mean is 10.
+/// Successive response times of a queue are correlated. In an M/M/1 queue at a utilization of 0.9, the median response
+/// time is 6.93 service times and the mean is 10.
 #[test]
 fn intervals_of_a_queue_near_its_limit_hold_its_true_times() {
     let mut random = fastrand::Rng::with_seed(5);
@@ -75,7 +75,7 @@ fn intervals_of_few_windows_of_different_speed_hold_the_true_percentiles() {
     for (windows, fewest) in [(2, 80), (3, 85), (5, 90)] {
         let held = [0.5f64, 0.99].map(|quantile| {
             // At the median speed, the mean response time is 1 ms. The scatter of the speeds raises p99 by 2 %, and
-            // hardly moves p50.
+            // hardly changes p50.
             let truth_us = -(1.0 - quantile).ln() * 1000.0 * if quantile > 0.9 { 1.02 } else { 1.0 };
             let figure = if quantile > 0.9 { "p99" } else { "p50" };
             let holds = |_: &u32| {

@@ -1,7 +1,7 @@
 //! Results of the user's expectations (`--expect`), each with the measured figure and its interval.
 //!
-//! A run is judged by all windows near the capacity, including those that do not meet the expectation. With only the
-//! windows that meet the expectation, no run would ever fail.
+//! A run is judged by all windows near the capacity, including windows that do not meet the expectation. If only the
+//! windows that meet an expectation counted, no run would ever fail.
 
 mod figure;
 mod rates;
@@ -33,8 +33,8 @@ pub(crate) fn expected(run: &Run, findings: &Findings) -> Vec<ExpectationResult>
     run.plan.expect.iter().map(|e| one(e, &parts, findings, finished(run).count())).collect()
 }
 
-/// Returns the mean of a figure over the repeats, with its interval. If a repeat lacks the figure, there is no mean. If
-/// a repeat has only a lower bound, the mean is a lower bound.
+/// Returns the mean of a figure over the repeats, with its interval. If any repeat lacks the figure, the mean is
+/// unknown. If any repeat has only a lower bound, the mean is a lower bound, too.
 fn over(parts: &[Option<Seen<'_>>], figure: &str, allowed: f64) -> Figure {
     let found: Vec<Figure> = parts.iter().flatten().map(|seen| seen.of(figure, allowed)).collect();
     let values: Option<Vec<f64>> = found.iter().map(|found| found.value.and_then(finite)).collect();
@@ -48,7 +48,7 @@ fn over(parts: &[Option<Seen<'_>>], figure: &str, allowed: f64) -> Figure {
     Figure::around(Some(sample.mean), Some(((sample.mean - half).max(0.0), sample.mean + half)))
 }
 
-/// Returns the capacity. If the run has repeats, each repeat must have a capacity.
+/// Returns the capacity of the run. It is unknown if any repeat has no capacity.
 fn capacity(findings: &Findings) -> Figure {
     let all = findings.repeats.iter().all(|repeat| repeat.capacity.is_some());
     let found = findings.capacity.as_ref().filter(|c| c.held && all);
@@ -57,7 +57,7 @@ fn capacity(findings: &Findings) -> Figure {
     Figure { none_failed: found.is_some_and(|c| c.at_least), closed_loop, ..around }
 }
 
-/// Returns true if the run has only fixed loads, which show no capacity.
+/// Returns true if the run has only loads that the user chose. Such loads show no capacity.
 fn fixed(parts: &[Option<Seen<'_>>]) -> bool {
     let mut trials = parts.iter().flatten().flat_map(|seen| &seen.0).peekable();
     trials.peek().is_some() && trials.all(|trial| trial.kind == TrialKind::Fixed)
@@ -74,10 +74,10 @@ fn one(expectation: &Expectation, parts: &[Option<Seen<'_>>], findings: &Finding
     let value = found.value.and_then(finite);
     let met = value.is_some_and(|v| match expectation.at_least {
         true => v >= expectation.limit,
-        // A lower bound below an upper limit does not show that the value itself is below the limit.
+        // A lower bound that is below the limit does not show that the value itself is below the limit.
         false => v <= expectation.limit && found.lost.is_none() && !found.none_failed,
     });
-    // If the search ran out of time, the capacity may be higher than the measured value.
+    // If the search ran out of time, the capacity may be higher than the measured value, so the expectation may be met.
     let undecided = found.none_failed && !met && value.is_some_and(|v| v <= expectation.limit);
     ExpectationResult {
         text: expectation.text.clone(),
@@ -90,7 +90,7 @@ fn one(expectation: &Expectation, parts: &[Option<Seen<'_>>], findings: &Finding
     }
 }
 
-/// Returns a sentence that says why a figure is missing.
+/// Returns the reason why a figure is missing, in words.
 fn missing(parts: &[Option<Seen<'_>>], findings: &Findings, figure: &str, all: usize) -> String {
     let nothing = parts.iter().filter(|seen| seen.is_none()).count();
     let held_none = findings.repeats.iter().filter(|repeat| repeat.capacity.is_none()).count();

@@ -9,7 +9,8 @@ use super::windows::{STRETCHES, Seen};
 use crate::single::{failed_and_all, good};
 
 impl Seen<'_> {
-    /// Returns the rate of good answers. The interval comes from the scatter between stretches of the windows.
+    /// Returns the rate of good answers. Its interval comes from the scatter between stretches: equal parts of the
+    /// windows.
     pub(super) fn rate(&self) -> Figure {
         let rate = self.mean_rate(good);
         let all = self.mean_rate(|trial| trial.rates.completed_rate);
@@ -25,7 +26,7 @@ impl Seen<'_> {
         Figure { refused: (all - rate).max(0.0), ..around }
     }
 
-    /// Returns the mean of a rate over the time of all windows.
+    /// Returns the mean of a rate over all windows, weighted by their lengths.
     fn mean_rate(&self, rate: impl Fn(&Trial) -> f64) -> f64 {
         let length_s: f64 = self.0.iter().map(|t| t.measured.length_s).sum();
         match length_s > 0.0 {
@@ -35,7 +36,7 @@ impl Seen<'_> {
     }
 
     /// Returns the share of failed requests with Wilson's interval (1927). This interval has a positive width even if
-    /// nothing failed.
+    /// no request failed.
     pub(super) fn failed(&self) -> Figure {
         let counts = self.0.iter().map(|t| failed_and_all(t));
         let (failed, all) = counts.fold((0.0, 0.0), |(failed, all), (more, of)| (failed + more.min(of), all + of));

@@ -1,8 +1,8 @@
 //! Response times in windows, with intervals.
 //!
-//! Response times of one window are not independent, because a long queue stays long for a while. The scatter between
-//! stretches of a window shows how many answers count as one independent draw (batch means; A. Law, *Simulation
-//! Modeling and Analysis*).
+//! Response times of one window are not independent, because a long queue stays long for a while. A window is therefore
+//! divided into stretches. The scatter between the stretches shows how many answers count as one independent draw
+//! (method of batch means; A. Law, *Simulation Modeling and Analysis*).
 
 use run::{AnswerTime, CensoredTimes, Hist, SummaryFigure, TimeFigure};
 use stats::student::t95;
@@ -12,8 +12,9 @@ use super::figure::Figure;
 use super::windows::Seen;
 
 impl Seen<'_> {
-    /// Returns a figure of the response time, or of the time to the first byte, microseconds. `allowed` is the share of
-    /// failed requests that the objective allows. If more requests failed, the exact mean is unknown.
+    /// Returns a figure of the response time, or of another time of the answers, in microseconds. `allowed` is the
+    /// share of failed requests that the objective allows. If a larger share was never answered, the mean is only a
+    /// lower bound.
     pub(super) fn time(&self, time: AnswerTime, figure: &str, allowed: f64) -> Figure {
         let of = SummaryFigure::of_label(figure).unwrap_or(SummaryFigure::Mean);
         let quantile = of.share();
@@ -41,7 +42,7 @@ impl Seen<'_> {
         }
     }
 
-    /// Returns a percentile with its interval from order statistics.
+    /// Returns a percentile. Its interval comes from order statistics.
     fn percentile(
         &self,
         time: AnswerTime,
@@ -50,7 +51,7 @@ impl Seen<'_> {
         (hist, times): (&Hist, &CensoredTimes),
     ) -> Figure {
         let (draws, t) = self.draws(hist);
-        // Gaps of one stream depend on one another, so each stream counts as one independent gap.
+        // Gaps between the events of one stream depend on one another, so each stream counts as one independent gap.
         let draws = if time == AnswerTime::Gap { draws.min(self.answers().max(1) as f64) } else { draws };
         let error = (share * (1.0 - share) / draws).sqrt();
         let between = known.value.and_then(|us| self.between_windows(time, us, error));
@@ -70,8 +71,8 @@ impl Seen<'_> {
         (hist.len() > 1).then(|| ((hist.mean_us() - half_us).max(0.0), hist.mean_us() + half_us))
     }
 
-    /// Returns the number of independent answers that would give the same precision as all answers. Also returns the
-    /// half-width of a 95 % interval in standard errors.
+    /// Returns the effective number of answers: so many independent answers would be as precise as all these correlated
+    /// ones. Also returns the half-width of a 95 % interval, in standard errors.
     pub(super) fn draws(&self, hist: &Hist) -> (f64, f64) {
         let answers = hist.len() as f64;
         let stretches = self.stretches();
@@ -82,14 +83,15 @@ impl Seen<'_> {
         let error = (stretches.iter().map(square).sum::<f64>() * count / (count - 1.0)).sqrt() / all;
         let alone = hist.histogram().stdev() / 1e3 / answers.sqrt();
         let worth = (error / alone).powi(2);
-        // Without counts per tenth of a second, every answer counts as independent.
+        // Without counts per tenth of a second, the correlation is unknown, so every answer counts as independent.
         let known = stretches.len() > 1 && worth.is_finite();
         if known { (answers / worth.max(1.0), t95(count - 1.0)) } else { (answers, NORMAL_95) }
     }
 
-    /// Returns the half-width of the interval of the share of answers within `us` microseconds, by Student's t over
-    /// windows. Returns `None` unless the standard error over windows exceeds `error`. In that case, an interval from
-    /// stretches would be too narrow, because the stretches of one window resemble each other.
+    /// Returns the half-width of the interval of the share of answers within `us` microseconds. The interval is
+    /// Student's, with windows as observations. Returns `None` unless the standard error between windows exceeds
+    /// `error`, which comes from stretches. If it does, an interval from stretches would be too narrow, because the
+    /// stretches of one window resemble each other.
     fn between_windows(&self, time: AnswerTime, us: f64, error: f64) -> Option<f64> {
         let hists = self.0.iter().filter_map(|trial| trial.answer_hist(time));
         let shares: Vec<f64> = hists.map(|hist| hist.share_within_ns((us * 1e3) as u64)).collect();

@@ -1,4 +1,4 @@
-//! Tests that expectations are correctly called met or missed, and tests of the sentences about them.
+//! Tests that expectations are correctly reported as met or missed, and tests of the sentences about expectations.
 
 use run::{Expectation, Failure, Hist};
 
@@ -7,7 +7,7 @@ pub(super) fn expect(text: &str) -> Expectation {
     Expectation::parse(text, |_, v| v.parse().map_err(|_| String::new())).unwrap()
 }
 
-/// One good repeat must not hide the bad ones.
+/// One good repeat must not hide the bad repeats.
 #[test]
 fn an_expectation_applies_to_the_mean_of_repeats() {
     let mut run = crate::planted::PlantedRun::new(20_000.0, 200.0).rates(&[]).run();
@@ -46,8 +46,8 @@ fn every_figure_that_can_be_expected_has_an_interval() {
         assert!(low.is_some_and(|low| low <= value) && high.is_some_and(|high| value < high), "{e:?}");
     }
     let mean = &run.findings.expected[2];
-    // The standard deviation of one answer is 115 us. The standard error of the mean of 400 answers is a twentieth of
-    // it.
+    // The standard deviation of one answer's time is 115 µs. The standard error of the mean of 400 answers is a
+    // twentieth of 115 µs.
     assert!((mean.high.unwrap() - mean.low.unwrap() - 2.0 * 11.3).abs() < 0.5, "{mean:?}");
     let errors = &run.findings.expected[4];
     assert!(errors.value == Some(0.0) && errors.high.unwrap() > 0.0, "{errors:?}");
@@ -67,7 +67,7 @@ fn an_unmet_expectation_is_named_with_its_figure_and_fails_the_run() {
     assert_eq!(run.findings.failure, Some(Failure::Expectation));
 }
 
-/// The capacity is at least 150/s. This bound decides about limits of 100/s, and leaves limits of 500/s undecided.
+/// The capacity is at least 150/s. This bound decides expectations of 100/s, and leaves those of 500/s undecided.
 #[test]
 fn an_unreached_capacity_meets_limits_below_and_leaves_those_above_open() {
     let mut run = crate::planted::PlantedRun::new(10_000.0, 1000.0).steps(&[1]).rates(&[0.08, 0.15]).run();
@@ -117,8 +117,8 @@ fn with_a_fifth_of_the_requests_timed_out_no_limit_on_the_tail_is_met() {
     assert!(!p99.met && p99.found.contains("at least"), "{p99:?}");
 }
 
-/// The first byte comes after 1 ms, or with the last byte after 5 ms. A run of an earlier version has no times to the
-/// first byte.
+/// In one run, the first byte comes after 1 ms; in another, it comes with the last byte after 5 ms. A run of an earlier
+/// version has no times to the first byte.
 #[test]
 fn the_first_byte_is_expected_and_limited_apart_from_the_last() {
     let hist = |times_ns: &[u64]| {
@@ -175,8 +175,8 @@ fn a_repeat_that_completed_nothing_is_not_left_out() {
     assert!(!capacity.met && capacity.found.contains("one fixed load shows no capacity"), "{capacity:?}");
 }
 
-/// The result comes from all windows near the capacity. The search chose its best window by the limit, so that window
-/// would always meet the limit.
+/// An expectation is judged by all windows near the capacity. The search chose its best window because the window met
+/// the limit, so this window alone would always meet it.
 #[test]
 fn expectations_at_the_capacity_use_all_windows_near_it() {
     let mut run = crate::planted::PlantedRun::new(1000.0, 1000.0).rates(&[0.5, 0.88, 0.9, 0.91, 1.2]).run();

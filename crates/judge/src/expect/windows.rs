@@ -8,19 +8,20 @@ use crate::thresholds::NEAR_CAPACITY;
 
 /// Minimum number of stretches of all windows together. Each window is divided into equally many stretches. With 10 to
 /// 30 stretches, the interval of a mean is nearly as precise as possible (B. Schmeiser, *Operations Research* 30,
-/// 1982). Ten stretches are the longest, and therefore the least correlated.
+/// 1982). Ten is the smallest number in this range, so the stretches are as long, and therefore as little correlated,
+/// as possible.
 pub(super) const STRETCHES: usize = 10;
 
-/// Beginnings of the names of figures of times other than the response time.
+/// Prefixes of the names of figures that belong to a time other than the response time.
 const TIMES: [(&str, AnswerTime); 3] =
     [("first-byte-", AnswerTime::FirstByte), ("first-event-", AnswerTime::FirstEvent), ("gap-", AnswerTime::Gap)];
 
-/// Windows that represent a run or a repeat.
+/// Windows by which a run or a repeat is judged.
 pub(super) struct Seen<'a>(pub(super) Vec<&'a Trial>);
 
 impl<'a> Seen<'a> {
-    /// Returns the windows of a search whose offered rate was near the capacity. Without such windows, returns the
-    /// chosen one.
+    /// Returns the windows of the search whose offered rate was near the capacity. If there are none, returns the
+    /// window `chosen`.
     pub(super) fn near(trials: &'a [Trial], chosen: &'a Trial, capacity: Option<f64>) -> Self {
         let near = |t: &&Trial| {
             let share = t.rates.offered_rate / capacity.unwrap_or(f64::NAN);
@@ -52,14 +53,15 @@ impl<'a> Seen<'a> {
         self.0.iter().fold(0, |sum: u64, trial| sum.saturating_add(trial.measured.tally.completed))
     }
 
-    /// Returns a time of the answers of all windows. Returns `None` if the run stored no histograms.
+    /// Returns the histogram of a time (such as the response time) over all windows. Returns `None` if the run stored
+    /// no histograms.
     pub(super) fn hist(&self, time: AnswerTime) -> Option<Hist> {
         let mut all = Hist::new();
         self.0.iter().for_each(|t| t.answer_hist(time).into_iter().for_each(|hist| all.merge(hist)));
         (!all.is_empty()).then_some(all)
     }
 
-    /// Returns a time of the answers of all windows. Requests that were never answered count, too.
+    /// Returns the values of a time over all windows, including lower bounds for requests that were never answered.
     pub(super) fn times(&self, time: AnswerTime) -> CensoredTimes {
         let mut all = CensoredTimes::default();
         let failed = |trial: &Trial| trial.measured.tally.errors.requests();
@@ -74,8 +76,8 @@ impl<'a> Seen<'a> {
         stats::number::ratio(lost, lost + answered).unwrap_or(0.0)
     }
 
-    /// Returns for each stretch the number of answers and the sum of their response times, microseconds. Stretches
-    /// without an answer are left out.
+    /// Returns for each stretch the number of answers and the sum of their response times, microseconds. Leaves out
+    /// stretches without an answer.
     pub(super) fn stretches(&self) -> Vec<(f64, f64)> {
         let each = STRETCHES.div_ceil(self.0.len());
         let of = |trial: &&Trial| {

@@ -17,7 +17,7 @@ pub(super) struct Recent {
     pub(super) threshold: f64,
 }
 
-/// Values of one figure over a series, with their changes.
+/// Values of one figure over a series of runs, with their changes.
 struct Changes {
     /// True for a figure that may be 0, such as a share, and is compared by differences instead of ratios.
     share: bool,
@@ -25,7 +25,8 @@ struct Changes {
     runs: Vec<usize>,
     series: Series,
     points: Vec<ChangePoint>,
-    /// Changes that are found in the values before the recent runs alone.
+    /// Changes that are found if the recent runs are left out. Not computed (empty) if all changes in `points` are in
+    /// recent runs.
     earlier: Vec<ChangePoint>,
 }
 
@@ -49,8 +50,8 @@ impl Changes {
         Self { share, runs, series, points, earlier }
     }
 
-    /// Returns the begin and the end (excluded) of the part around a change, as indexes of values. The part reaches
-    /// from the previous change to the next change.
+    /// Returns the begin and the end (exclusive) of the values around a change, as indexes. They reach from the
+    /// previous change to the next change.
     fn bounds(&self, index: usize) -> (usize, usize) {
         let previous = index.checked_sub(1).and_then(|before| self.points.get(before)).map_or(0, |point| point.at);
         let next = self.points.get(index + 1).map_or(self.runs.len(), |point| point.at);
@@ -87,8 +88,8 @@ impl Changes {
     }
 
     /// Returns true if the values before the recent runs do not show the change. Without the recent runs, the change
-    /// may be found at another run. A change between the neighbouring changes and in the same direction counts as the
-    /// same change.
+    /// may be found at a slightly different run. An earlier change therefore counts as this one if it has the same
+    /// direction and lies between this change's neighbours.
     fn is_new(&self, index: usize) -> bool {
         let change = self.points[index].difference.change;
         let (begin, end) = self.bounds(index);
@@ -100,8 +101,8 @@ impl Changes {
         !self.earlier.iter().any(known)
     }
 
-    /// Returns true if the change was undone: after the last change, the values no longer differ, in the direction of
-    /// this change, from the values before it.
+    /// Returns true if the change was undone. The values after the last change are compared with those before this
+    /// change: they must not differ in this change's direction.
     fn is_undone(&self, index: usize) -> bool {
         let ChangePoint { at, difference } = self.points[index];
         let last = self.points.last().map_or(0, |point| point.at);

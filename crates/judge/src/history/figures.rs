@@ -1,7 +1,7 @@
 //! Figures that a history follows, one value per run.
 //!
 //! A run of `find` gives its capacity, the server's CPU time per request at the capacity, and the response time with
-//! one client. A run of `load` gives the figures of its load; repeats of the load are averaged.
+//! one client. A run of `load` gives the figures of its load, averaged over the repeats.
 
 use run::{FigureUnit, HistoryValue, Intensity, RunSummary, SummaryFigure, TrialSummary};
 
@@ -55,7 +55,8 @@ fn time(trial: &TrialSummary, figure: SummaryFigure) -> Option<f64> {
     trial.latency_us.figure(figure).exact().and_then(positive)
 }
 
-/// Returns the capacity of a run of `find`; `None` if it is only a lower bound, or if the load itself was the limit.
+/// Returns the capacity of a run of `find`. Returns `None` if the capacity is only a lower bound, or if the load's
+/// number of connections was the limit.
 fn capacity(run: &RunSummary) -> Option<HistoryValue> {
     let found = run.findings.capacity.as_ref().filter(|_| run.plan.command == "find")?;
     let known = found.held && !found.at_least && found.own_limit.is_none();
@@ -87,7 +88,7 @@ fn repeated(run: &RunSummary, of: impl Fn((&RunSummary, usize), &TrialSummary) -
     Some(HistoryValue { value: positive(mean.exp())?, low: end(-1.0), high: end(1.0) })
 }
 
-/// Returns the rate of good answers of a closed loop. Returns `None` for an open loop, whose rate the plan fixes.
+/// Returns the rate of good answers of a closed loop. Returns `None` for an open loop, because its plan sets the rate.
 fn closed_rate((run, at): (&RunSummary, usize), trial: &TrialSummary) -> Option<f64> {
     let closed = matches!(trial.intensity, Intensity::Closed { .. });
     let judged = run.findings.outcomes.get(at).and_then(|outcome| outcome.good_rate);

@@ -17,7 +17,7 @@ const MAX_NAME: usize = 120;
 /// Maximum number of differing keys in a series' name.
 const MAX_DIFFERENCES: usize = 3;
 
-/// Plan and machines that all runs of a series share.
+/// Description of the plan and the machines that all runs of a series share.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) struct Identity {
     /// Command, target and load, in words.
@@ -32,8 +32,8 @@ impl Identity {
             key.strip_prefix(apart).is_some_and(|rest| rest.is_empty() || rest.starts_with('.'))
         };
         let keys = run.plan.keys().into_iter().filter(|(key, _)| !APART.iter().any(|apart| within(key, apart)));
-        // Placeholders for secrets have a different salt in each run, so equal secrets would look different without
-        // this step.
+        // Placeholders for secrets have a different salt in each run. Without this step, equal secrets would look
+        // different.
         let plan = keys.map(|(key, value)| (key, bounded(run::unify_placeholders(&value.to_string()))));
         let machine = |host: &run::HostInfo| {
             let machine = format!("{} CPUs, {}", host.cpus, host.cpu_model);
@@ -65,8 +65,8 @@ fn name(run: &RunSummary) -> String {
     format!("{} {target}{load}", run.plan.command).chars().take(MAX_NAME).collect()
 }
 
-/// Returns the names of all series. If several series share a name, each name after the first lists the keys in which
-/// that series differs from the first one.
+/// Returns the names of all series. If several series would have equal names, each of them except the first gets a list
+/// of the keys in which it differs from the first.
 pub(super) fn names<'a>(series: impl Iterator<Item = &'a Identity>) -> Vec<String> {
     let all: Vec<&Identity> = series.collect();
     let first = |name: &str| all.iter().find(|series| series.name == name).copied();

@@ -21,7 +21,7 @@ use figures::FIGURES;
 use identity::Identity;
 use stats::change_points::MIN_SEGMENT;
 
-/// Minimum number of runs in which a change can be found.
+/// Minimum number of runs of a series in which a change can be found.
 const MIN_RUNS: usize = 2 * MIN_SEGMENT;
 /// Maximum number of series that are shown.
 const MAX_SERIES: usize = 50;
@@ -31,7 +31,7 @@ const MAX_NOTES: usize = 3;
 /// Limits of a history, set by the user.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct HistoryLimits {
-    /// Number of runs at the end of a series that count as recent. A change that only these runs show is new.
+    /// Number of runs at the end of a series that count as recent. A change is new if it is found only with these runs.
     pub recent: usize,
     /// Smallest relative change that affects the exit status.
     pub threshold: f64,

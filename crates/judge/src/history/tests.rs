@@ -42,7 +42,8 @@ fn history(runs: impl IntoIterator<Item = RunSummary>) -> History {
     kept.history("runs".into(), LIMITS)
 }
 
-/// Returns capacities around 1000/s with a noise of 1 %. `factor` gives the true relative capacity of each run.
+/// Returns capacities around 1000/s with a noise of 1 %. `factor` returns the true capacity of each run, relative to
+/// 1000/s.
 fn noisy(seed: u64, runs: usize, factor: impl Fn(usize) -> f64) -> Vec<f64> {
     let mut random = fastrand::Rng::with_seed(seed);
     (0..runs).map(|at| 1000.0 * factor(at) * (0.01 * stats::normal(&mut random)).exp()).collect()
@@ -64,7 +65,7 @@ fn a_new_loss_of_capacity_fails_and_names_its_run() {
     assert_eq!((change.at, change.label.as_str(), change.run.as_str()), (34, "commit-34", "runs/34"));
     assert!(change.low < -0.05 && change.high > -0.05 && (change.change + 0.05).abs() < 0.015, "{change:#?}");
     assert!((change.before / 1000.0 - 1.0).abs() < 0.01 && (change.after / 950.0 - 1.0).abs() < 0.01, "{change:#?}");
-    // In these runs, CPU time per request rises as the capacity falls.
+    // In these runs, CPU time per request rises when the capacity falls.
     assert!(changed(&history, "server CPU per request").iter().all(|change| change.worse && change.change > 0.03));
     assert_eq!(history.series[0].figures.len(), 4, "{:?}", history.series[0].figures);
 }
@@ -84,8 +85,7 @@ fn an_old_change_a_gain_and_a_change_that_was_taken_back_do_not_fail() {
     }
 }
 
-/// A small change is found only after many runs. A change counts as new in the first run that shows it, although it
-/// began earlier.
+/// A small change is found only many runs after it began. When it is first found, it must count as new.
 #[test]
 fn a_change_that_shows_late_is_new_when_it_shows() {
     let begin = 30;
@@ -187,8 +187,8 @@ fn a_new_version_of_loadline_is_said() {
     assert!(notes.len() == 1 && notes[0].contains("loadline 1.1") && notes[0].contains("before by 1.0"), "{notes:?}");
 }
 
-/// The exit status should be 0 if nothing changed. The test counts false alarms over an evaluation after each of 40
-/// further runs.
+/// The exit status should be 0 if nothing changed. The test evaluates each series after each of its last 40 runs, and
+/// counts the false alarms.
 #[test]
 fn equal_runs_fail_rarely() {
     let mut failed = 0;
