@@ -1,6 +1,6 @@
-//! The number of requests that a server handles at a time, compared with counts that may explain it: children of a
-//! master, threads of one name, connections to an upstream. A count equal to this number identifies the workers. A
-//! count far above this number shows that the workers wait for an upstream.
+//! The number of requests that a server handles at a time, compared with counts that may explain this number: children
+//! of a master process, threads of one name, connections to an upstream. A count equal to this number identifies the
+//! workers. A count of workers far above this number shows that most workers wait for something else.
 
 use std::collections::{BTreeMap, HashMap};
 
@@ -17,20 +17,21 @@ use crate::view::{View, program};
 /// Number of requests that the server handles at a time, and counts of workers or connections that may explain it.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Places {
-    /// Xmax × R1, without the round trip to the server, because a request on its way occupies no worker.
+    /// Number of requests that the server handles at a time: Xmax × R1 (highest rate times response time with one
+    /// client). R1 is taken without the round trip to the server, because a request on the network occupies no worker.
     pub(crate) places: f64,
-    /// All counts; the best match first.
+    /// All counts, the best match first.
     counted: Counts,
 }
 
 impl Places {
-    /// Returns the number of requests at a time, with the counts that may explain it. Returns `None` if the lightest
-    /// load filled the server already, if R1 is not the service time, or if most of R1 is the network path or a timer
-    /// of TCP.
+    /// Returns the number of requests that the server handles at a time, with the counts that may explain this number.
+    /// Returns `None` if even the lightest load filled the server, if R1 is not the service time, or if R1 consists
+    /// mostly of network round trips or of a TCP timer.
     pub(crate) fn of(facts: &Facts<'_>) -> Option<Self> {
         let r1 = service_us(facts)?;
         let (one, x_max) = (facts.unloaded?, facts.x_max()?);
-        // If the lightest step is already saturated, Xmax × R1 is only the number of its clients (Little's law).
+        // If even the lightest step is saturated, Xmax × R1 is merely the number of its clients (Little's law).
         if clients(one) > 1.0 && good(one) >= REACHED * x_max {
             return None;
         }
@@ -55,8 +56,9 @@ impl Places {
         self.counted.iter().map(|(_, counted)| counted).filter(equal)
     }
 
-    /// Returns the workers furthest from the client, if there are far more of them than requests at a time. Most of
-    /// these workers then wait for something else.
+    /// Returns the group of workers furthest from the client among those that are far more numerous than the requests
+    /// at a time. Most of these workers wait for something else. Returns `None` if any count equals the number of
+    /// requests.
     pub(crate) fn too_many(&self) -> Option<&Counted> {
         let workers =
             self.counted.iter().filter(|(_, c)| c.what != CONNECTIONS && c.count >= MANY_PLACES * self.places);
@@ -74,7 +76,7 @@ pub(crate) fn is_connections(counted: &Counted) -> bool {
     counted.what == CONNECTIONS
 }
 
-/// Describes a count: `php-fpm has 5 children`, `4 worker threads of srv ran`.
+/// Describes a count in words: `php-fpm has 5 children`, `4 worker threads of srv ran`.
 pub(crate) fn text(counted: &Counted) -> String {
     let Counted { what, count, of, peer } = counted;
     let one = if what == CHILDREN { "child" } else { what.trim_end_matches('s') };
@@ -86,7 +88,7 @@ pub(crate) fn text(counted: &Counted) -> String {
     format!("{of} has {} {what}{to}", figure(*count))
 }
 
-/// Returns advice on a count that equals the number of requests at a time.
+/// Returns advice on a count that equals the number of requests handled at a time.
 pub(crate) fn advice(counted: &Counted) -> String {
     let Counted { what, count, of, peer } = counted;
     match what.as_str() {
@@ -119,8 +121,8 @@ pub(crate) fn requests(places: f64) -> String {
 /// display and decides nothing.
 const WHOLE: f64 = 0.02;
 
-/// Returns the processes of the server and of the upstreams on its machine by process ID, with their distance from the
-/// server.
+/// Returns the processes of the server and of the upstreams on its machine, keyed by process ID. Each comes with its
+/// distance from the server: 0 for the server, 1 for its direct upstreams, and so on.
 fn all<'a>(view: &View<'a>) -> HashMap<&'a str, (&'a str, u32)> {
     let own = view.side.processes.iter().map(|name| (name.as_str(), 0));
     let behind = view.side.behind.iter().flat_map(|b| b.processes.iter().map(|name| (name.as_str(), b.depth)));
@@ -136,8 +138,9 @@ fn pid(name: &str) -> &str {
     name.rsplit_once(':').map_or("", |(_, pid)| pid)
 }
 
-/// Counts, per parent and name, the processes that used CPU time. `light` is the lightest load. Leaves out processes
-/// that hold many connections at a time, because an event loop is no worker for one request.
+/// Counts, for each parent and name, the child processes that used CPU time. `light` is the server's side in the
+/// lightest load. Leaves out processes that hold many more connections than in the lightest load: they run an event
+/// loop, so they do not handle one request at a time.
 fn children<'a>(view: &View<'a>, light: Option<View<'a>>) -> Counts {
     let all = all(view);
     let held = |view: View<'a>| (view.side.recording.instances("process.fds"), view.window);
@@ -156,15 +159,15 @@ fn children<'a>(view: &View<'a>, light: Option<View<'a>>) -> Counts {
     }
     let of = |((depth, parent, name), count): ((u32, String, &str), f64)| {
         let (master, _) = all.get(parent.as_str())?;
-        // A child that runs another program is no worker.
+        // A child process that runs another program than its parent is no worker.
         (program(master) == name)
             .then(|| (depth, Counted { what: CHILDREN.into(), count, of: name.into(), peer: String::new() }))
     };
     groups.into_iter().filter_map(of).collect()
 }
 
-/// Counts, per program and name, the threads that used CPU time. Leaves out the first thread, which often only accepts
-/// connections.
+/// Counts, for each program and thread name, the threads that used CPU time. Leaves out the first thread of a process,
+/// which often only accepts connections.
 fn threads(view: &View<'_>) -> Counts {
     let all = all(view);
     let mut groups: BTreeMap<(u32, &str, String), f64> = BTreeMap::new();
@@ -187,22 +190,22 @@ fn filter<'a>(view: &View<'a>) -> InstanceFilter<'a> {
     InstanceFilter::new(view.side.processes.iter().chain(view.side.behind.iter().flat_map(|b| &b.processes)))
 }
 
-/// List of counts, each with the distance of its process from the server.
+/// Counts, each with the distance of its program from the server.
 type Counts = Vec<(u32, Counted)>;
 
-/// Connections to an upstream.
+/// Count of the connections to one upstream.
 struct Connections {
-    /// Distance of the upstream from the server, and the count.
+    /// Distance of the upstream from the server, and the number of connections.
     counted: (u32, Counted),
     /// Program that accepts the connections.
     program: String,
-    /// True if all connections await a reply; false if this is unknown, as for unix sockets.
+    /// True if nearly all connections await a reply. False if this is unknown, as for unix sockets.
     is_busy: bool,
 }
 
-/// Keeps one of two counts that describe the same upstream. A database starts a child for each connection: if there are
-/// as many busy connections as children, the connections are kept. If the number of busy connections is unknown, the
-/// children that accept the connections are kept.
+/// Keeps only one of two counts that describe one upstream. A database, for example, starts a child process for each
+/// connection. If there are as many busy connections as children, keeps the connections. If the number of busy
+/// connections is unknown, keeps the children of the program that accepts the connections.
 fn distinct(children: Counts, connections: Vec<Connections>) -> (Counts, Counts) {
     let is_equal = |a: &Counted, b: &Counted| (a.count - b.count).abs() <= PLACES_APART * b.count;
     let follows =
@@ -213,7 +216,7 @@ fn distinct(children: Counts, connections: Vec<Connections>) -> (Counts, Counts)
     (kept, pools.into_iter().map(|c| c.counted).collect())
 }
 
-/// Counts the connections to each upstream, if all of them are in use.
+/// Counts the connections to each upstream. Leaves out an upstream with unused connections.
 fn connections(view: &View<'_>) -> Vec<Connections> {
     let side = view.side;
     let holder = |from: &str| {
@@ -223,7 +226,7 @@ fn connections(view: &View<'_>) -> Vec<Connections> {
     let counted = |b: &run::Upstream| {
         let column = side.recording.columns_of("behind.connections").find(|c| c.instance == b.address)?;
         let count = side.recording.over(column, view.window).value().and_then(positive)?.round();
-        // A pool with unused connections delays no request.
+        // No request waits for a connection of a pool with unused connections.
         let busy = side.recording.reading("behind.busy", &b.address, view.window).value();
         busy.is_none_or(|busy| busy >= BUSY * count).then_some(())?;
         let answers = b.processes.first().map_or("", |name| program(name));
@@ -239,8 +242,8 @@ mod tests {
     use crate::planted::{PlantedRun, Who};
     use run::Upstream;
 
-    /// Makes a proxy that reads every request immediately. Behind it, a service with this number of child processes
-    /// uses a pool of database connections.
+    /// Makes a proxy that reads every request immediately. Behind the proxy, a service with `children` child processes
+    /// uses a pool of `pool` database connections.
     fn chain(x_max: f64, children: u32, pool: f64) -> PlantedRun {
         let mut planted = PlantedRun::new(20_000.0, x_max).shared();
         let mut workers: Vec<String> = vec!["app:200".into()];
@@ -288,8 +291,8 @@ mod tests {
         assert_eq!(b.counted.len(), 1, "{:?}", b.counted);
     }
 
-    /// An earlier version advised, for one nginx worker before a slow application: "nginx has 1 child: raise the number
-    /// of children".
+    /// For one nginx worker in front of a slow application, an earlier version advised: "nginx has 1 child: raise the
+    /// number of children".
     #[test]
     fn a_child_that_holds_many_connections_is_no_worker_for_one_request() {
         let holding = |each: f64| {
@@ -306,7 +309,7 @@ mod tests {
 
     #[test]
     fn a_pool_with_busy_connections_is_named_instead_of_the_database_s_children() {
-        // Makes a database with a child for each of three connections.
+        // Makes a database that has one child process for each of three connections.
         let with_children = |busy: Option<f64>| {
             let mut planted = chain(162.0, 12, 3.0).level(Who::Server, "process.parent", "postgres:300", 1.0);
             for pid in 301..=303 {
@@ -357,8 +360,8 @@ mod tests {
         assert!(b.sentence.contains("3 worker threads of http-exec of srv ran"), "{b:#?}");
     }
 
-    /// The server is forty milliseconds away. A request on its way occupies no worker, so Xmax × R1 is no number of
-    /// workers.
+    /// A round trip to the server takes 17 of the 20 ms of R1. A request on the network occupies no worker, so Xmax ×
+    /// R1 is no number of workers.
     #[test]
     fn a_long_round_trip_gives_no_number_of_workers() {
         let far = chain(254.0, 5, 23.0).level(Who::Server, "connection.min_rtt", "", 17_000.0).level(

@@ -1,4 +1,5 @@
-//! Trials with refused answers, and whether their rate of good answers stayed constant at different offered rates.
+//! Trials with refused answers. Tests whether the rate of good answers stayed constant at different offered rates, as
+//! with a rate limit.
 
 use run::Trial;
 
@@ -7,7 +8,7 @@ use crate::single::{good, refused};
 use crate::thresholds::{ABOVE_LIMITER, LONG_WINDOW, ONE_RATE, REFUSED, TREND_SURE, WIDE};
 use stats::fit::linear;
 
-/// Refused requests of a run.
+/// Signs of refused requests in the trials of a run.
 #[derive(Clone, Debug)]
 pub(crate) struct Refusals<'a> {
     /// Trials that have refusals, and a rate of good answers near `middle`.
@@ -21,18 +22,19 @@ pub(crate) struct Refusals<'a> {
     /// True if at least half of the refusals have a status that means "too many requests" (429 or 503). `None` if
     /// statuses were not counted.
     pub(crate) overload: Option<bool>,
-    /// True if the rates of all answers differ widely between `trials`, although the rates of good answers are alike.
+    /// True if the rates of all answers (good ones and refusals) differ widely between `trials`, although their rates
+    /// of good answers are nearly equal.
     pub(crate) wide: bool,
     /// True if at least half of the refusals have a status that names a limit on the rate of requests, such as 429.
     pub(crate) is_named: bool,
     /// True if the server refused a larger share of its answers under a heavier load.
     pub(crate) grows: bool,
-    /// True if the server refused the same share of its answers under a light load as under a heavy one. With a limit,
-    /// the refused share would grow, because a limit refuses everything beyond it.
+    /// True if the server refused about the same share of its answers under a heavy load as under a light one. With a
+    /// rate limit, this share would grow, because the limit refuses all requests beyond it.
     pub(crate) share_is_constant: bool,
     /// True if the rate of good answers stayed constant within a trial's window while the rate of all answers varied.
     pub(crate) steady_within: bool,
-    /// True if a trial without refusals, and with an equally long window, had far more good answers per second.
+    /// True if a trial with hardly any refusals and a long window had far more good answers per second than `middle`.
     pub(crate) is_exceeded: bool,
 }
 
@@ -60,8 +62,8 @@ fn share_grows(trials: &[&Trial]) -> bool {
 }
 
 /// Returns true if the refused share of the heaviest load is hardly larger than that of the lightest one. A limit that
-/// passes a constant rate of good answers would have refused far more of the heaviest load. The threshold is half of
-/// the growth that such a limit predicts.
+/// lets a constant rate of requests pass would have refused a far larger share of the heaviest load. The threshold is
+/// half of the growth that such a limit would cause.
 fn share_stays(refusing: &[&Trial]) -> bool {
     let rate = |t: &&&Trial| t.rates.completed_rate;
     let lightest = refusing.iter().min_by(|a, b| rate(a).total_cmp(&rate(b)));
@@ -75,8 +77,8 @@ fn share_stays(refusing: &[&Trial]) -> bool {
     times >= WIDE && f64::midpoint(share_light, predicted) - share_heavy > chance
 }
 
-/// Returns true if good answers came at a constant rate throughout a window, whatever the rate of all answers was. A
-/// server that fails a constant share of all requests gives more good answers when it gives more answers.
+/// Returns true if good answers came at a constant rate throughout a window, whatever the rate of all answers was. If a
+/// server fails a constant share of all requests, in contrast, its good answers rise and fall with all answers.
 fn is_steady_within(trial: &Trial) -> bool {
     let measured = &trial.measured;
     let points: Vec<(f64, f64)> = measured
@@ -98,7 +100,8 @@ impl<'a> Refusals<'a> {
     pub(crate) fn of(all: impl Iterator<Item = &'a Trial>) -> Self {
         let all: Vec<&Trial> = all.filter(|t| t.measured.tally.completed > 0).collect();
         let refusing: Vec<&Trial> = all.iter().copied().filter(|t| refused(t) >= REFUSED).collect();
-        // With a limit per second, a short window may see all answers of a second or none of them.
+        // If a limit applies to each second, a short window may contain all good answers of a second, or none of them.
+        // Only long windows are compared.
         let longest_s = refusing.iter().map(|t| t.measured.length_s).fold(0.0, f64::max);
         let is_long = |t: &Trial| t.measured.length_s >= LONG_WINDOW * longest_s;
         let mut rates: Vec<f64> = refusing.iter().filter(|t| is_long(t)).map(|t| good(t)).collect();
@@ -106,13 +109,14 @@ impl<'a> Refusals<'a> {
         let at = |i: usize| rates.get(i).copied().unwrap_or(0.0);
         let (lowest, highest) = (at(0), at(rates.len().saturating_sub(1)));
         let middle = median_of_sorted(&rates).unwrap_or(0.0);
-        // A disturbed trial has fewer good answers than the limit allows. No trial has more.
+        // A disturbed trial has fewer good answers than a limit allows, but no trial has more. A third of the trials
+        // may therefore differ.
         let is_near = |rate: f64| (rate / middle - 1.0).abs() <= ONE_RATE;
         let long_near = rates.iter().filter(|rate| is_near(**rate)).count();
         let near: Vec<&Trial> = refusing.iter().copied().filter(|t| is_near(good(t))).collect();
         let constant = middle > 0.0 && 3 * long_near >= 2 * rates.len() && highest <= ABOVE_LIMITER * middle;
-        // A limit is shown only if the rate of good answers stays the same while the rate of all answers, refusals
-        // included, differs.
+        // A constant rate of good answers shows a limit only if the rates of all answers (good ones and refusals)
+        // differ widely.
         let answers = near.iter().map(|t| t.rates.completed_rate);
         let spread = answers.clone().fold(0.0_f64, f64::max) / answers.fold(f64::MAX, f64::min);
         let (overload, is_named) =
@@ -138,14 +142,15 @@ impl<'a> Refusals<'a> {
     }
 
     /// Returns true if the server keeps the rate of good answers constant, however many requests are offered. A
-    /// generator at its limit would not show this pattern. Other failures, such as status 500, are not refusals.
+    /// generator at its limit would not show this pattern. Failures with other statuses, such as 500, do not count as
+    /// refusals.
     pub(crate) fn keep_one_rate(&self) -> bool {
         self.constant && self.wide && self.overload != Some(false) && !self.share_is_constant
     }
 
-    /// Returns true if a limit refuses the requests, and not a server that fails some of them under any load. Signs of
-    /// a limit are the status itself, more refusals under more load, and good answers at a constant rate. Without a
-    /// status that names a limit, a load without refusals and with more good answers disproves a limit.
+    /// Returns true if a rate limit refuses the requests, and the server does not merely fail a share of them under any
+    /// load. Signs of a limit are a status that names it, a larger refused share under more load, and good answers at a
+    /// constant rate. If no status names a limit, a load with more good answers and hardly any refusals disproves it.
     pub(crate) fn show_a_limit(&self) -> bool {
         !self.share_is_constant && (self.is_named || !self.is_exceeded && (self.grows || self.steady_within))
     }
@@ -155,8 +160,8 @@ impl<'a> Refusals<'a> {
 mod tests {
     use super::*;
 
-    /// Builds a window of 3 s in steps of a tenth of a second, in which clients send 200/s to 800/s. `good` returns the
-    /// number of good answers among the requests of a step.
+    /// Builds a window of 3 s in steps of a tenth of a second. Clients send at a random rate of 200/s to 800/s in each
+    /// step. `good` returns the number of good answers among the requests of a step.
     fn window(random: &mut fastrand::Rng, good: impl Fn(f64, &mut fastrand::Rng) -> f64) -> Trial {
         let mut trial = Trial::default();
         let (mut sum, mut refused) = (0.0, 0.0);
@@ -171,8 +176,8 @@ mod tests {
         trial
     }
 
-    /// With a single load, a limiter passes 9 to 11 requests per tenth of a second. A failing server fails half of all
-    /// requests regularly, or a fifth at random.
+    /// In a single load, a limiter lets 9 to 11 requests pass per tenth of a second. A failing server fails half of all
+    /// requests regularly, or a fifth of them at random.
     #[test]
     fn a_window_tells_a_limiter_from_a_server_that_fails_a_share() {
         let mut random = fastrand::Rng::with_seed(11);
@@ -191,9 +196,9 @@ mod tests {
         assert!(limiters >= 290 && failing == 0, "{limiters} {failing}");
     }
 
-    /// There are six loads, and the heaviest is 3 to 88 times the lightest. The server refuses a share of all requests
-    /// with status 429 at any load, or everything beyond a limit. An earlier version took the status as proof of a
-    /// limit.
+    /// There are six loads; the heaviest is 3 to 88 times the lightest. With status 429, the server refuses either a
+    /// constant share of the requests of every load, or all requests beyond a limit. An earlier version took the status
+    /// as proof of a limit.
     #[test]
     fn a_constant_share_of_all_loads_is_no_limit() {
         let mut random = fastrand::Rng::with_seed(22);

@@ -1,8 +1,8 @@
-//! Results of several repeats of one load: each by itself, and all together.
+//! Results of several repeats of one load: of each repeat by itself, and of all together.
 //!
-//! The windows of one run show only the scatter within its half minute. Slower influences (memory layout, CPU
-//! placement, neighbours of a virtual machine) affect all windows of a run alike, so only repeats show them. The
-//! interval over repeats follows Student's t distribution.
+//! The windows of one repeat show only the scatter within its half minute. Slower influences (memory layout, CPU
+//! placement, neighbours of a virtual machine) affect all windows of a repeat alike, so only several repeats show them.
+//! The interval over repeats follows Student's t distribution.
 
 use run::{Bottleneck, Capacity, Certainty, Limits, Repeat, Run, Trial};
 
@@ -13,7 +13,7 @@ use crate::single::good;
 use stats::Sample;
 use stats::student::t95;
 
-/// Returns the findings of each repeat, judged as a run; none if nothing was repeated.
+/// Returns the findings of each repeat, judged as a separate run. Returns none if nothing was repeated.
 pub(crate) fn repeats(run: &Run) -> Vec<Repeat> {
     if run.repeats().count() < 2 {
         return Vec::new();
@@ -21,13 +21,14 @@ pub(crate) fn repeats(run: &Run) -> Vec<Repeat> {
     finished(run).map(|trials| alone(run, trials)).collect()
 }
 
-/// Returns the trials of each complete repeat; without repeats, all trials.
+/// Returns the trials of each complete repeat. If nothing was repeated, returns all trials as one.
 pub(crate) fn finished(run: &Run) -> impl Iterator<Item = &[Trial]> {
     let all = run.repeats().count();
     run.repeats().take(all - usize::from(run.interrupted && all > 1))
 }
 
-/// Returns the capacity of some trials of a run under an objective; `None` if no trial meets it.
+/// Returns the capacity that some trials of a run show under the objective `limits`. Returns `None` if no trial meets
+/// the objective.
 pub(crate) fn capacity_under(run: &Run, trials: &[Trial], limits: &Limits) -> Option<Capacity> {
     let part = part(run, trials, limits);
     let facts = Facts::of(&part);
@@ -35,18 +36,18 @@ pub(crate) fn capacity_under(run: &Run, trials: &[Trial], limits: &Limits) -> Op
     crate::capacity::capacity(&facts, &chances).map(|found| found.capacity).filter(|capacity| capacity.held)
 }
 
-/// Makes a run of one repeat, with a given objective.
+/// Makes a run from the trials of one repeat, with the objective `limits`.
 fn part(run: &Run, trials: &[Trial], limits: &Limits) -> Run {
     let mut plan = run.plan.clone();
     plan.objective = limits.objective();
     Run { plan, hosts: run.hosts.clone(), trials: trials.to_vec(), ..Run::default() }
 }
 
-/// Trials of a repeat, the trial at its capacity, and its capacity. If no trial meets the objective, the trial at the
-/// limit, and no capacity.
+/// Trials of a repeat, the trial that shows its capacity, and the capacity in requests per second. If no trial meets
+/// the objective, the second is another trial that represents the repeat, and there is no capacity.
 pub(crate) type AtCapacity<'a> = (&'a [Trial], &'a Trial, Option<f64>);
 
-/// Returns each complete repeat; `None` for a repeat that completed no request.
+/// Returns an entry for each complete repeat: `None` for a repeat in which no request completed.
 pub(crate) fn at_capacity(run: &Run) -> Vec<Option<AtCapacity<'_>>> {
     let limits = limits(run);
     let of = |trials: &'_ [Trial]| {
@@ -81,17 +82,19 @@ fn alone(run: &Run, trials: &[Trial]) -> Repeat {
     }
 }
 
-/// Replaces the capacity of all windows by the mean of the repeats and its interval.
+/// Replaces the capacity that was estimated from all windows with the geometric mean over the repeats, and its
+/// interval.
 pub(crate) fn together(capacity: &mut Capacity, repeats: &[Repeat]) {
     let logs: Vec<f64> = repeats.iter().filter_map(|r| positive(r.capacity?)).map(f64::ln).collect();
     if logs.len() < repeats.len() {
-        // If some repeat found no rate within the objective, the capacity has no interval.
+        // If some repeat found no rate that meets the objective, the capacity has no interval.
         (capacity.low, capacity.high) = (None, None);
         capacity.method += &format!("; only {} of {} repeats held the objective", logs.len(), repeats.len());
         return;
     }
     let Some(Sample { n, mean, sd }) = Sample::of(&logs) else { return };
-    // Repeats that happen to agree closely are no more exact than their windows.
+    // Repeats may agree closely by chance. The interval is therefore at least as wide as the intervals within the
+    // repeats imply.
     let within = repeats.iter().filter_map(|r| Some((r.high? / r.low?).ln() / 2.0));
     let within = (within.map(|half| half * half).sum::<f64>() / n).sqrt();
     let half = (t95(n - 1.0) * sd).max(within) / n.sqrt();
@@ -102,7 +105,7 @@ pub(crate) fn together(capacity: &mut Capacity, repeats: &[Repeat]) {
     capacity.method = format!("geometric mean of {} repeats; {}", logs.len(), capacity.method);
 }
 
-/// Lowers the confidence of a verdict that some repeat contradicts.
+/// Lowers the confidence of a verdict if some repeat names another bottleneck.
 pub(crate) fn agree(bottleneck: &mut Bottleneck, repeats: &[Repeat]) {
     let names =
         |r: &&Repeat| Certainty::from_confidence(r.confidence) >= Certainty::Possible && r.bottleneck != "unknown";
@@ -121,7 +124,8 @@ mod tests {
     use crate::planted::PlantedRun;
     use crate::thresholds::CONTRADICTED;
 
-    /// Makes repeats of one made-up server, each with one of these speed factors.
+    /// Makes a run with one repeat per entry of `factors`: the speed of the planted server in this repeat, relative to
+    /// 200/s.
     fn repeated(factors: &[f64]) -> Run {
         let parts =
             factors.iter().map(|factor| PlantedRun::new(20_000.0, 200.0 * factor).rates(&[0.5, 0.93, 1.15]).run());
@@ -149,7 +153,8 @@ mod tests {
         assert!(found.windows(2).all(|w| w[0].capacity < w[1].capacity), "{found:#?}");
         assert!((capacity.rate / 200.0 - 1.0).abs() < 0.01, "{capacity:?}");
         assert!(capacity.variation.is_some_and(|v| (v - 0.05).abs() < 0.005), "{capacity:?}");
-        // The half-width is Student's t for two degrees of freedom, 4.3, times 5 % divided by the square root of three.
+        // The half-width is 4.3 (Student's t for two degrees of freedom), times 5 %, divided by the square root of
+        // three.
         let half = (capacity.high.unwrap() / capacity.low.unwrap()).ln() / 2.0;
         assert!((half - 0.124).abs() < 0.01, "{capacity:?}");
     }

@@ -1,24 +1,24 @@
 //! Runs with two planted causes: the server reaches both limits at the same load.
 //!
-//! Each cause also has a run of its own, with its own capacity. At the capacity of the combined run, each counter has
-//! its value from the capacity of its own run. Counters of device use (CPU time, disk time, bytes on a link) therefore
-//! scale with the share of the capacity. All other counters, such as counts per request, follow the rate, the clients
-//! or the response time of the combined run.
+//! Each cause also has a run with this cause only ("own run"), which has its own capacity. At the capacity of the
+//! combined run, each counter of device use (CPU time, disk time, bytes on a link) has the value that it has at the
+//! capacity of its own run. All other counters, such as counts per request, follow the rate, the clients or the
+//! response time of the combined run.
 
 use super::planted_run::{PlantedRun, Point, Row, Value};
 
-/// Number of clients with which the combined run reaches its capacity. The number is above 32, because some causes show
-/// only with 32 clients or more.
+/// Number of clients with which the combined run reaches its capacity. It is above 32, because some causes show their
+/// signs only with 32 clients or more.
 const KNEE_CLIENTS: f64 = 64.0;
-/// Minimum response time of one client in a combined run, microseconds. With shorter responses, 64 clients would need
-/// more than the four planted CPUs.
+/// Minimum response time of one client in a combined run, microseconds. With a shorter response time, 64 clients would
+/// need more than the four CPUs of the run.
 const LEAST_R1_US: f64 = 10_000.0;
-/// Capacity of a run whose rate grows up to the last step, requests per second. The value is above every measured rate.
+/// Capacity of a run whose rate grows up to the last step, requests per second. No measured rate reaches it.
 const GROWS: f64 = 1e9;
 
-/// Counters of device use, besides the cumulative counters in microseconds.
+/// Counters of device use, in addition to all cumulative counters in microseconds.
 const DEVICE_USE: &[&str] = &["medium.bytes", "cgroup.cpu_periods", "cgroup.cpu_throttled_periods"];
-/// Counters whose smaller value is the stronger sign of a cause.
+/// Counters for which a smaller value is a stronger sign of a cause.
 const LOW_IS_STRONG: &[&str] = &["cpu.idle"];
 
 impl PlantedRun {
@@ -50,7 +50,7 @@ fn same_counter(a: &Row, b: &Row) -> bool {
     (a.who, a.id, &a.instance) == (b.who, b.id, &b.instance)
 }
 
-/// Adds a counter. If both causes set this counter, the stronger of the two values is used at each operating point.
+/// Adds a counter. If both causes set it, uses the value that is the stronger sign at each operating point.
 fn plant(rows: &mut Vec<Row>, row: Row) {
     let Some(at) = rows.iter().position(|one| same_counter(one, &row)) else { return rows.push(row) };
     let first = rows.swap_remove(at);
@@ -60,8 +60,8 @@ fn plant(rows: &mut Vec<Row>, row: Row) {
     rows.push(Row { value: Box::new(stronger), ..row });
 }
 
-/// Rescales a counter of device use: at a given share of the capacity, it has the value of the cause's own run. Returns
-/// other counters unchanged.
+/// Rescales a counter of device use. At half of the combined run's capacity, for example, the counter gets the value
+/// that it has at half of `own_capacity` in the cause's own run. Returns other counters unchanged.
 fn at_own_capacity(row: Row, own_capacity: f64) -> Row {
     let timed = run::counter(row.id)
         .is_some_and(|spec| spec.unit == run::Unit::Microseconds && spec.kind == run::Kind::Cumulative);

@@ -7,8 +7,8 @@ use super::planted_run::{PlantedRun, Who};
 
 use Who::{Client, Server};
 
-/// Makes a run over a long distance, in which each answer needs many TCP windows. Each client has its own window, so
-/// the rate grows with the number of clients.
+/// Makes a run over a long distance, in which each answer is many TCP windows long. Each client has its own connection
+/// and window, so the rate grows with the number of clients.
 pub(crate) fn held_by_a_window() -> PlantedRun {
     PlantedRun::new(400_000.0, 1e9)
         .rates(&[])
@@ -20,12 +20,12 @@ pub(crate) fn held_by_a_window() -> PlantedRun {
         .level(Server, "connection.delivery_rate", "", 620_000.0)
 }
 
-/// Makes a run of a server that answers 500 requests per second and refuses all others.
+/// Makes a run of a server that answers 500 requests per second, and refuses all further requests.
 pub(crate) fn refuses_beyond_500() -> PlantedRun {
     refuses_beyond_500_after(500.0)
 }
 
-/// Makes a run of the server of [`refuses_beyond_500`], with answers that take `r1_us` microseconds.
+/// Makes a run like [`refuses_beyond_500`], but with a response time of `r1_us` microseconds without load.
 pub(crate) fn refuses_beyond_500_after(r1_us: f64) -> PlantedRun {
     let refuse = |t: &mut Trial, p: &super::Point| {
         let limit = 500.0_f64.min(p.capacity / 3.0);
@@ -46,7 +46,7 @@ const fn p(id: &'static str, story: &'static str, plant: fn() -> PlantedRun) -> 
     Planted { id, story, plant }
 }
 
-/// All planted runs.
+/// All planted runs, at least one for each bottleneck.
 pub const PLANTED: &[Planted] = &[
     p("client-fds", "connects fail with EMFILE in the last steps", || {
         let full = |t: &mut Trial, p: &super::Point| {

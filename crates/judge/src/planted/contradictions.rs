@@ -1,5 +1,5 @@
 //! Tests that no two sentences about one run contradict each other. Covers all planted runs, and runs with a measured
-//! rate above a figure that should bound it.
+//! rate above a figure that should be its upper bound.
 
 use run::{Run, Trial, TrialKind};
 
@@ -19,7 +19,7 @@ fn no_planted_run_prints_two_figures_that_contradict_each_other() {
         t.service_us.mean *= 1.9;
         t.latency_us.p99 = 1.9e6;
     });
-    // In a real run, the page printed "43,100/s at most" above a table row with 56,800/s.
+    // The report of a real run said "43,100/s at most" above a table row with 56,800/s.
     let beyond = PlantedRun::new(1000.0, 4000.0).change(|t, p| {
         if t.kind == TrialKind::Search && p.offered > 4000.0 {
             t.rates.completed_rate = 5200.0;
@@ -32,8 +32,8 @@ fn no_planted_run_prints_two_figures_that_contradict_each_other() {
     every_sentence_is_said_by_some(&runs);
 }
 
-/// Words that the checks below search for. Some run must contain each of them, so that no check passes only because a
-/// sentence was reworded.
+/// Words that the checks below search for. Each must occur in a sentence about some run. Otherwise a check might pass
+/// only because a sentence was reworded.
 const SENTENCES: &[&str] = &[
     LITTLE,
     NO_STEP,
@@ -61,7 +61,7 @@ fn said(f: &run::Findings) -> impl Iterator<Item = &str> {
     lists.into_iter().flatten().map(String::as_str).chain([f.bottleneck.sentence.as_str()])
 }
 
-/// Returns true for the line of evidence that says how much CPU is idle.
+/// Returns true for the line of evidence that says how much of the CPUs is idle.
 fn is_room(e: &run::Evidence) -> bool {
     e.counter == "cpu.idle" && e.value.is_some() && e.limit.is_some()
 }
@@ -69,10 +69,11 @@ fn is_room(e: &run::Evidence) -> bool {
 /// Function that makes a planted run.
 type Planted = fn() -> PlantedRun;
 
-/// Runs with a measured rate above a figure that should bound it, each with words of the expected warning. `None` means
-/// that no warning is due, because nothing contradicts the rate.
+/// Runs with a measured rate above a figure that should be its upper bound. Each comes with words of the expected
+/// warning; `None` if no warning is expected, because nothing contradicts the rate.
 const PAST_A_BOUND: &[(Option<&str>, Planted)] = &[
-    // With one client, every request pays for a wake-up. Two clients therefore complete more than N / R1.
+    // With one client, every request pays for a wake-up of the server, so R1 is long. More clients therefore complete
+    // more than N / R1.
     (Some("R1 and the knee are too high"), || {
         PlantedRun::new(1000.0, 4000.0).change(|t, p| {
             if t.kind == TrialKind::Sweep && p.n < 2.0 {
@@ -96,8 +97,8 @@ const PAST_A_BOUND: &[(Option<&str>, Planted)] = &[
             }
         })
     }),
-    // Under load, a request costs less CPU time than with one client. The rate therefore exceeds 1 / D, with the CPU
-    // demand D of one client.
+    // Under load, a request costs less CPU time than with one client. The rate therefore exceeds the bound 1 / D, if D
+    // is the CPU demand that was measured with one client.
     (Some("cost per request changes with the load"), || {
         let cost = |p: &Point| if p.n > 4.0 { 190.0 } else { 700.0 };
         let planted_run = PlantedRun::new(500.0, 20_000.0)
@@ -110,7 +111,7 @@ const PAST_A_BOUND: &[(Option<&str>, Planted)] = &[
     }),
 ];
 
-/// Slows a trial down by a factor: divides its counts and rates by the factor, and multiplies its times by it.
+/// Slows a trial down: divides its counts and rates by `times`, and multiplies its response times by `times`.
 fn slow_down(t: &mut Trial, times: f64) {
     let r = &mut t.rates;
     [&mut r.completed_rate, &mut r.goodput, &mut r.sent_rate].into_iter().for_each(|rate| *rate /= times);
@@ -171,8 +172,8 @@ fn contradicts_nothing(run: &Run) {
     its_own_reasons(run);
 }
 
-/// Checks a run in which a step of the sweep exceeds N / R1. A warning must say so, and no sentence may claim the
-/// opposite.
+/// Checks a run in which a step of the sweep exceeds the bound N / R1. A warning must say so, and no sentence may claim
+/// the opposite.
 fn bounds_nothing_that_was_passed(run: &Run) {
     let f = &run.findings;
     let closed = run.trials.iter().filter(|t| t.kind == TrialKind::Sweep);

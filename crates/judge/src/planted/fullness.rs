@@ -1,5 +1,6 @@
 //! Tests of runs in which a resource is nearly full: threads that are 88 to 95 % busy, and a CPU with many soft
-//! interrupts. In other runs, only all programs together fill the CPUs, or the generator is starved.
+//! interrupts. In other runs, all programs together fill the CPUs, although no single one does, or the generator gets
+//! too little CPU time.
 
 use run::{Bottleneck, Upstream};
 
@@ -14,7 +15,8 @@ fn one_thread(busy: f64) -> PlantedRun {
         .level(Who::Server, "connection.receive_queue", "", 60.0)
 }
 
-/// Real examples are an event loop that hashes passwords, a TLS proxy with one thread, and a store with slow commands.
+/// Real examples of such threads are an event loop that hashes passwords, a TLS proxy with one thread, and a key-value
+/// store with slow commands.
 #[test]
 fn a_thread_of_88_to_95_percent_at_a_plateau_is_the_likely_limit() {
     for busy in [0.88, 0.9, 0.927, 0.95] {
@@ -48,7 +50,7 @@ fn the_margin_of_a_verdict_names_the_signal_and_the_next_best() {
     assert!(!margin.would_be.is_empty() && margin.would_be != b.id, "{margin:?}");
 }
 
-/// A worker is pinned to a CPU, and soft interrupts take a fifth of this CPU's time.
+/// A worker thread is pinned to one CPU, and soft interrupts take a fifth of this CPU's time.
 #[test]
 fn soft_interrupts_on_the_cpu_of_a_pinned_worker_are_time_that_it_lacks() {
     let pinned = |softirq: f64| {
@@ -67,8 +69,8 @@ fn soft_interrupts_on_the_cpu_of_a_pinned_worker_are_time_that_it_lacks() {
     assert_ne!(without.id, "server-single-thread", "{without:#?}");
 }
 
-/// Makes a proxy, its upstream store and the generator on the same two CPUs. The arguments are the CPUs that each one
-/// uses at the plateau.
+/// Judges a run of a proxy, its upstream store and the generator on the same two CPUs. The arguments are their CPU use
+/// at the plateau, in CPUs.
 fn on_two_cpus(proxy: f64, store: f64, generator: f64) -> Bottleneck {
     let at = move |p: &super::Point, cpus: f64| p.x / 4000.0 * cpus * 1e6;
     let mut planted = PlantedRun::new(1000.0, 4000.0)
@@ -132,8 +134,8 @@ fn a_generator_that_others_starve_is_the_limit_whatever_the_server_looks_like() 
         assert!(b.id == "client-cpu" && b.sentence.contains("too little CPU"), "{ran} {waited}: {b:#?}");
     }
     assert_eq!(starved(&sweep, 0.3, 0.05).id, "server-concurrency");
-    // The server handles ten requests at a time, in 10 ms each. The generator needs 0.7 % of a CPU and waits for CPUs
-    // for an eighth of the response time.
+    // The generator runs only 0.7 to 20 % of the time. It waits for a CPU half of the time, but these waits are a small
+    // part of the response time.
     for (ran, waited) in [(0.007, 0.518), (0.019, 0.581), (0.2, 0.6)] {
         let b = starved(&sweep, ran, waited);
         assert_ne!(b.id, "client-cpu", "{ran} {waited}: {b:#?}");

@@ -10,15 +10,16 @@ use crate::RULES;
 pub(super) struct Infeasible {
     /// Keyword in the cells of the matrix.
     pub(super) key: &'static str,
-    /// The reason as a sentence.
+    /// The reason, as one or more sentences.
     pub(super) why: &'static str,
-    /// Pairs of bottleneck IDs, in the order of the rules; `*` stands for every other ID.
+    /// Pairs of bottleneck IDs to which the reason applies, each in the order of the rules. `*` stands for every other
+    /// ID.
     pairs: &'static [(&'static str, &'static str)],
     /// Feasible pairs among those that `*` matches.
     except: &'static [(&'static str, &'static str)],
 }
 
-/// All pairs that cannot be planted together.
+/// All pairs of causes that cannot be planted together.
 pub(super) const INFEASIBLE: &[Infeasible] = &[
     Infeasible {
         key: "no-limit",
@@ -41,7 +42,7 @@ pub(super) const INFEASIBLE: &[Infeasible] = &[
     },
 ];
 
-/// Change to a run with two causes, so that both causes reach their limit.
+/// Function that changes a run with two causes so that both causes reach their limit.
 type Adjust = fn(PlantedRun) -> PlantedRun;
 
 /// Changes for pairs with a quota. A quota and a full CPU are both the limit only if the quota equals the server's CPU
@@ -64,8 +65,8 @@ pub(super) struct Winner {
     pub(super) confidence: f64,
 }
 
-/// Returns the verdict on a run with both causes, or the reason why both cannot be planted. For a pair of equal IDs,
-/// plants this cause alone.
+/// Returns the verdict on a run with both causes, or the reason why both cannot be planted. If both IDs are equal,
+/// plants only this one cause.
 pub(super) fn cell(a: &str, b: &str) -> Result<Winner, &'static Infeasible> {
     match INFEASIBLE.iter().find(|reason| reason.covers(a, b)) {
         Some(reason) => Err(reason),

@@ -56,10 +56,11 @@ pub(super) fn page() -> String {
     page
 }
 
-/// Reason of a relation between causes: the causes, the symptom that they explain, and the explanation.
+/// Reason why causes explain a symptom: the IDs of the causes, the ID of the symptom (another bottleneck), and the
+/// explanation.
 type Reason = (&'static [&'static str], &'static str, &'static str);
 
-/// Reasons for all relations in the matrix.
+/// Reasons for all relations ("a cause explains a symptom") between rules.
 const REASONS: &[Reason] = &[
     (&["client-connects"], "client-fds", "each needless connection holds a descriptor of the generator"),
     (&["client-connects"], "client-ports", "each needless connection holds a local port"),
@@ -113,7 +114,7 @@ server's and the generator's own processes, connections, listener and control gr
 |---|---|---|---|
 ";
 
-/// Returns Markdown lines about the counters of a rule that other programs can change, too.
+/// Returns table lines in Markdown: the counters of a rule that other programs can change, too.
 fn shared(rule: &Rule) -> String {
     let scope = |counter: &str| match run::counter(counter).map(run::CounterSpec::scope) {
         Some(run::Scope::Machine) => "machine",
@@ -148,8 +149,8 @@ fn tier(tier: Tier) -> String {
     format!("| {name} | {} |\n", of.join(", "))
 }
 
-/// Returns a line about a pair in which the later rule wins. The line says why: the rule explains the other, its tier
-/// is higher, or it is more probable.
+/// Returns a line about a pair in which the later of the two rules wins. The line gives the reason: the winner explains
+/// the other rule, has a higher tier, or is more probable.
 fn decided(ids: &[&str], (row, column, cell): &(usize, usize, &Cell)) -> String {
     let of = |id: &str| RULES.iter().find(|rule| rule.id == id);
     let (Some(upper), Some(lower)) = (of(ids[*row]), of(ids[*column])) else { return String::new() };
@@ -194,7 +195,7 @@ fn every_reason_belongs_to_a_relation() {
     }
 }
 
-/// `make docs` sets LOADLINE_WRITE_MATRIX. The test then writes the file before it compares the file with the results
+/// If LOADLINE_WRITE_MATRIX is set, as `make docs` does, first writes the file. Then compares the file with the results
 /// of the rules.
 #[test]
 fn the_matrix_in_the_docs_is_what_the_rules_answer() {

@@ -1,6 +1,6 @@
-//! Runs with a planted bottleneck, so that the right verdict is known. Every rule must win in its own run and must not
-//! win in the others. Without its counters, a rule must not name its cause. Tests of other crates use the runs as
-//! sample data (feature `planted`). All values are invented.
+//! Runs with a planted bottleneck: invented counters show a bottleneck that is known, so the right verdict is known,
+//! too. Every rule must win in its own run, and must not win in the others. Without the counters that it needs, a rule
+//! must not name its bottleneck. Tests of other crates use the runs as sample data (feature `planted`).
 
 #[cfg(test)]
 mod beside;
@@ -121,9 +121,10 @@ mod tests {
         }
     }
 
-    /// All planted runs in which a second rule also finds its signs, with the ID of that rule. The test fails if a pair
-    /// appears or disappears. In each pair, the planted cause explains these signs, or its rule has a higher tier. For
-    /// example, an idle server with a flat rate looks like a server with a fixed number of workers.
+    /// Pairs of IDs: a planted run, and a second rule that also finds its signs in this run. The test fails if a pair
+    /// appears or disappears. In each pair, the planted cause explains the second rule's signs, or the cause's rule has
+    /// a higher tier. For example, an idle server whose rate stays flat also looks like a server with a fixed number of
+    /// workers.
     const SYMPTOMS: &[(&str, &str)] = &[
         ("client-fds", "not-saturated"),
         ("client-ports", "not-saturated"),
@@ -173,7 +174,7 @@ mod tests {
     }
 
     /// Makes a run of a single-threaded server that is pinned to one CPU, while other programs fill all CPUs. Each
-    /// argument holds a side's CPU time and its wait for a CPU, both in CPUs.
+    /// argument has a side's CPU use and its time waiting for a CPU, both in CPUs.
     fn disturbed(server: (f64, f64), client: (f64, f64)) -> run::Bottleneck {
         let x = 20_000.0;
         let mut planted_run = PlantedRun::new(500.0, x)
@@ -206,8 +207,8 @@ mod tests {
         assert_eq!(b.id, "unknown", "{b:#?}");
     }
 
-    /// The server is pinned to one of four CPUs, and this CPU is 94 % busy. The idle time of the other CPUs does not
-    /// help the server.
+    /// The server is pinned to one of four CPUs, and this CPU is 94 % busy. The idle time of the other three CPUs does
+    /// not help the server.
     #[test]
     fn a_nearly_full_processor_of_a_pinned_server_is_no_room() {
         let mut planted_run = PlantedRun::new(500.0, 20_000.0)

@@ -1,5 +1,6 @@
-//! Tests with counters that other programs can change, too. If another program raises such a counter beside a healthy
-//! server, the rule must stay silent. If this load also shows the symptom, the rule must report its bottleneck.
+//! Tests with counters that other programs on the host can change, too. If only another program raises such a counter,
+//! the rule that reads it must not find its bottleneck. If the load that is measured also shows the symptom, the rule
+//! must find it.
 
 use super::shared_signs::{NEVER_FOR, SHARED, SHARED_GROUPS, healthy, limited};
 use super::{PlantedRun, Who};
@@ -8,7 +9,7 @@ use crate::{Facts, RULES, Rule, Verdict};
 
 use Who::{Client, Server};
 
-/// Counters of a machine that have constant values.
+/// Counters of a machine whose values never change.
 const CONSTANT: [&str; 4] = ["cpu.online", "interface.speed", "medium.rate", "ports.range"];
 
 fn is_likely(verdict: &Verdict) -> bool {
@@ -34,7 +35,7 @@ fn a_shared_counter_gives_no_verdict_without_a_symptom_of_this_load() {
     }
 }
 
-/// Tests that the runs in `shared_signs` cover every counter that a rule shares with other programs.
+/// Tests that the runs in `shared_signs` cover every counter of a rule that other programs can change, too.
 #[test]
 fn every_shared_counter_is_tried() {
     for rule in RULES {
@@ -50,13 +51,13 @@ fn every_shared_counter_is_tried() {
     }
 }
 
-/// Returns true if a counter covers a whole machine or network namespace. Counters of the server's own listener do not
-/// count.
+/// Returns true if a counter covers a whole machine or network namespace. Returns false for the counters of a listener,
+/// because they belong to the server's own listener.
 fn is_shared(counter: &str) -> bool {
     run::counter(counter).is_some_and(|spec| spec.scope() != run::Scope::Side && spec.object != "Listener")
 }
 
-/// Tests that each rule lists the shared counters that it needs or reports.
+/// Tests that each rule lists the shared counters that it needs or that its evidence shows.
 #[test]
 fn every_rule_names_the_counters_that_it_shares() {
     let names = |rule: &Rule, counter: &str| rule.shared.iter().any(|(counters, _)| counters.contains(&counter));
@@ -89,7 +90,7 @@ fn instances(planted: &PlantedRun, who: Who, id: &str) -> Vec<String> {
     if known.is_empty() { vec![usual.into()] } else { known }
 }
 
-/// Returns the IDs of all rules with a probability above one half, and the named bottleneck.
+/// Returns the IDs of all rules whose probability is at least one half, and the ID of the verdict.
 fn found(planted: &PlantedRun) -> (Vec<&'static str>, String) {
     let mut run = planted.run();
     crate::judge(&mut run);
@@ -99,8 +100,8 @@ fn found(planted: &PlantedRun) -> (Vec<&'static str>, String) {
     (RULES.iter().filter(likely).map(|rule| rule.id).collect(), named)
 }
 
-/// Raises each shared counter on the server's side, and on both sides. The counter rises by a typical rate of events,
-/// and by nearly a whole CPU in microseconds. No rule may become likely by this rise alone.
+/// Raises each shared counter on the server's side, and on both sides: by a typical rate of events, or by nearly a
+/// whole CPU's time in microseconds. This rise alone may make no rule likely.
 #[test]
 fn no_counter_of_a_host_alone_makes_a_cause_likely() {
     let runs: [(&str, Plant); 4] = [

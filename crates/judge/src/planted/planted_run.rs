@@ -1,5 +1,6 @@
-//! Builder of planted runs of a closed system with given R1 and Xmax. Each run has a sweep, an open-loop search, and
-//! two hosts with four CPUs each. Unless a case changes a counter, its value is harmless.
+//! Builder of planted runs: invented runs whose bottleneck is known. A run has a given response time with one client
+//! (R1) and a given highest rate (Xmax), a sweep, and an open-loop search. Its two hosts have four CPUs each. Every
+//! counter has a harmless value unless a case changes it.
 
 use std::collections::BTreeMap;
 
@@ -14,7 +15,7 @@ const WINDOW_S: f64 = 2.0;
 /// Operating point of a planted run: one load with its results.
 #[derive(Clone, Copy, Debug)]
 pub struct Point {
-    /// Number of clients or of requests in flight.
+    /// Number of clients in a closed loop, or mean number of requests in flight in an open loop.
     pub n: f64,
     /// Completed requests per second.
     pub x: f64,
@@ -26,7 +27,7 @@ pub struct Point {
     pub capacity: f64,
 }
 
-/// Side on which a counter is read.
+/// Side (client or server) on which a counter is read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Who {
     /// The generator's side.
@@ -38,13 +39,13 @@ pub enum Who {
 pub(super) type Value = Box<dyn Fn(&Point) -> f64>;
 type Change = Box<dyn Fn(&mut Trial, &Point)>;
 
-/// Counter of one side, with its value at each operating point.
+/// Counter of one side, with a function that returns its value at each operating point.
 pub(super) struct Row {
     pub(super) who: Who,
     pub(super) id: &'static str,
     pub(super) instance: String,
     pub(super) value: Value,
-    /// True if a case set the counter; false for the harmless counters of every run.
+    /// True if a case set the counter; false for the harmless counters that every run has.
     pub(super) planted: bool,
 }
 
@@ -184,7 +185,7 @@ impl PlantedRun {
         self
     }
 
-    /// Removes the server's side, as if no counter of the server could be read.
+    /// Removes the server's side from the run, as if no counter of the server could be read.
     pub fn no_server(mut self) -> Self {
         self.server = false;
         self
@@ -203,12 +204,12 @@ impl PlantedRun {
         self
     }
 
-    /// Sets a gauge to a constant level.
+    /// Sets a gauge to a level that is equal at all operating points.
     pub fn level(self, who: Who, id: &'static str, instance: &str, value: f64) -> Self {
         self.per_s(who, id, instance, move |_| value)
     }
 
-    /// Removes all instances of a counter.
+    /// Removes all instances of a counter from one side.
     pub fn none(mut self, who: Who, id: &'static str) -> Self {
         self.rows.retain(|row| !(row.who == who && row.id == id));
         self
@@ -220,7 +221,7 @@ impl PlantedRun {
         self
     }
 
-    /// Sets a change of the finished run's plan.
+    /// Sets a function that changes the plan of the finished run.
     pub fn plan(mut self, change: fn(&mut run::Plan)) -> Self {
         self.plan = change;
         self

@@ -1,5 +1,6 @@
-//! Planted experiments on verdicts, and the sentences about them. A lever slows a resource. The lever is switched from
-//! slot to slot (fractions of a second) within one trial, or in turns: trials with and without the lever alternate.
+//! Planted experiments on verdicts, and the sentences about these experiments. A lever slows a resource. It is switched
+//! on and off within one trial, at the start of each slot (a fraction of a second), or in turns: trials with and
+//! without the lever alternate.
 
 use run::{Bottleneck, CPU_COUNT_LEVER, LeverSlots, Proof, ProofTrial, Run, SwitchTrial, WaitsFor};
 
@@ -12,8 +13,9 @@ const SLOTS: usize = 160;
 /// Share of its resource that each lever takes, 0 to 1.
 const DOSE: f64 = 0.25;
 
-/// Makes slots with levers on a first resource and on the generator's CPU. Throughput has the elasticity `own` for the
-/// first resource, and `client` for the generator's CPU.
+/// Makes a trial with two levers: on the resource `first` and on the generator's CPU. `own` and `client` are the
+/// elasticities of throughput: its relative change per relative change of the speed of the first resource and of the
+/// generator's CPU.
 pub(crate) fn slots(first: &str, own: f64, client: f64) -> ProofTrial {
     let mut random = fastrand::Rng::with_seed(3);
     let mut on = || (0..SLOTS).map(|_| random.bool()).collect::<Vec<bool>>();
@@ -34,8 +36,8 @@ fn noise(slot: usize) -> f64 {
     1.0 + 0.02 * ((slot * 7919 % 13) as f64 / 13.0 - 0.5)
 }
 
-/// Makes slots with three levers: on the resource `first`, on the generator's CPU, and on the server's CPU. `own` and
-/// `server` are elasticities.
+/// Makes a trial with three levers: on the resource `first`, on the generator's CPU, and on the server's CPU. `own` and
+/// `server` are the elasticities of throughput for the first resource and for the server's CPU.
 pub(crate) fn slots_beside(first: &str, own: f64, server: f64) -> ProofTrial {
     let mut trial = slots(first, own, 0.0);
     let mut random = fastrand::Rng::with_seed(5);
@@ -46,16 +48,16 @@ pub(crate) fn slots_beside(first: &str, own: f64, server: f64) -> ProofTrial {
     trial
 }
 
-/// Sets a lever's effect. The slowed threads wanted the resource for the share `wanted` of the time, and the CPU thief
-/// (a busy loop) took the share `taken`. The measured speed stays 1.
+/// Makes a lever hardly effective. The threads to be slowed wanted their CPU for the share `wanted` of the time, and
+/// the CPU thief (a busy loop) took the share `taken` of the CPU. The measured speed of the threads stays 1.
 fn hardly_wanted(trial: &mut ProofTrial, lever: usize, wanted: f64, taken: f64) {
     let lever = &mut trial.levers[lever];
     lever.speed.iter_mut().for_each(|speed| *speed = 1.0);
     (lever.wanted, lever.taken) = (Some(wanted), Some(taken));
 }
 
-/// Makes slots in which the share `taken` of the server's CPUs was taken away. `ratio` is the throughput in these slots
-/// divided by the throughput in the other slots.
+/// Makes a trial with one lever, which takes the share `taken` of the server's CPUs away. `ratio` is throughput in the
+/// slots with the lever on, divided by throughput in the other slots.
 pub(crate) fn count(taken: f64, ratio: f64) -> ProofTrial {
     let mut trial = slots(CPU_COUNT_LEVER, 0.0, 0.0);
     trial.levers.truncate(1);
@@ -67,15 +69,16 @@ pub(crate) fn count(taken: f64, ratio: f64) -> ProofTrial {
     trial
 }
 
-/// Makes turns with and without a lever that doubles a resource. `ratio` is throughput with the lever divided by
-/// throughput without it.
+/// Makes turns with and without a lever that doubles a resource (such as the load). `ratio` is throughput with the
+/// lever divided by throughput without it.
 pub(crate) fn turns(lever: &str, ratio: f64) -> SwitchTrial {
     let off = vec![100.0, 103.0, 98.0, 101.0, 99.0];
     let on = off.iter().zip([1.01, 0.99, 1.0, 0.98, 1.02]).map(|(off, noise)| off * ratio * noise).collect();
     SwitchTrial { lever: lever.into(), dose: -1.0, off, on, ..SwitchTrial::default() }
 }
 
-/// Makes a run of eight threads on four CPUs that take turns, so that together they use one CPU.
+/// Makes a run of a server with eight threads on four CPUs. Only one of these threads runs at a time, so together they
+/// use one CPU.
 pub(crate) fn takes_turns() -> Run {
     let mut run = PlantedRun::new(10_000.0, 100.0).per_s(Who::Server, "process.cpu", "srv:100", |p| p.x * 9_800.0);
     for thread in 101..109 {
@@ -89,12 +92,12 @@ pub(crate) fn full() -> Run {
     planted("server-cpu").unwrap_or_default()
 }
 
-/// Makes a run of a server with four sleeping workers. The other requests, of 64 bytes each, wait unread.
+/// Makes a run of a server with four sleeping workers. Requests beyond four, of 64 bytes each, wait unread.
 pub(crate) fn sleeps() -> Run {
     unread(60.0)
 }
 
-/// Makes a run of a server with four sleeping workers, and with this number of unread bytes per connection.
+/// Makes a run of a server with four sleeping workers, and with `bytes` unread bytes per connection.
 pub(crate) fn unread(bytes: f64) -> Run {
     PlantedRun::new(20_000.0, 200.0)
         .level(Who::Server, "connection.receive_queue", "", bytes)
@@ -105,7 +108,7 @@ pub(crate) fn unread(bytes: f64) -> Run {
         .run()
 }
 
-/// Makes a run with a lossy link and with a full listen queue.
+/// Makes a run with lost packets and with a full listen queue.
 pub(crate) fn loses_beside_a_full_queue() -> Run {
     PlantedRun::new(3000.0, 2000.0)
         .per_s(Who::Server, "tcp.retrans_segs", "", |p| p.x * 0.2)
@@ -120,13 +123,14 @@ pub(crate) fn verdict(id: &str, confidence: f64) -> Bottleneck {
     Bottleneck { id: id.into(), confidence, ..Bottleneck::default() }
 }
 
-/// Makes an experiment on a verdict about a run. Returns the experiment and the verdict after it. `experiment` adds
-/// slots and turns for the verdict's first lever.
+/// Makes an experiment on a verdict about a run. Returns the experiment and the verdict after it. `experiment` adds the
+/// trials; its second argument is the verdict's first lever.
 pub(crate) fn tried_on(run: Run, verdict: Bottleneck, experiment: impl Fn(&mut Proof, &str)) -> (Proof, Bottleneck) {
     tried_with(run, verdict, DOSE, experiment)
 }
 
-/// Makes an experiment like [`tried_on`], with a given planned dose.
+/// Makes an experiment like [`tried_on`]. `dose` is the planned dose: the share of its resource that the lever takes,
+/// negative for a lever that adds to it.
 fn tried_with(
     mut run: Run,
     mut verdict: Bottleneck,
@@ -148,19 +152,20 @@ fn tried(verdict: Bottleneck, experiment: impl Fn(&mut Proof, &str)) -> (Proof, 
     tried_on(run, verdict, experiment)
 }
 
-/// Makes an experiment with slots. Throughput has the elasticity `own` for the verdict's own resource, and `client` for
-/// the generator's CPU.
+/// Makes an experiment with slots. `own` and `client` are the elasticities of throughput for the resource that the
+/// verdict names and for the generator's CPU.
 pub(crate) fn in_slots(id: &str, own: f64, client: f64) -> (Proof, Bottleneck) {
     tried(verdict(id, 0.9), |proof, lever| proof.trials.push(slots(lever, own, client)))
 }
 
-/// Makes an experiment with turns. `ratio` is throughput with the verdict's own lever divided by throughput without it.
+/// Makes an experiment with turns. `ratio` is throughput with the verdict's lever divided by throughput without this
+/// lever.
 pub(crate) fn in_turns(id: &str, ratio: f64) -> (Proof, Bottleneck) {
     tried_with(Run::default(), verdict(id, 0.9), -1.0, |proof, lever| proof.switched.push(turns(lever, ratio)))
 }
 
-/// Makes an experiment on a server that waits for an upstream. The upstream's resource explains the share `own` of the
-/// throughput.
+/// Makes an experiment on a server that waits for an upstream. `own` is the elasticity of throughput for the upstream's
+/// resource, and `limit` this upstream's known limit, if any.
 pub(crate) fn upstream(limit: Option<run::UpstreamLimit>, own: f64) -> (Proof, Bottleneck) {
     let waits_for = Some(WaitsFor { address: "127.0.0.1:8001".into(), limit, ..WaitsFor::default() });
     tried(Bottleneck { waits_for, ..verdict("server-concurrency", 0.8) }, |proof, lever| {
@@ -182,13 +187,13 @@ pub(crate) fn slower_from(id: &str, confidence: f64, slot: usize) -> (Proof, Bot
     })
 }
 
-/// Makes an experiment on a full server whose throughput falls much more than the dose predicts.
+/// Makes an experiment on a full server whose throughput falls much more than predicted from the dose of the lever.
 pub(crate) fn astray() -> (Proof, Bottleneck) {
     in_slots("server-cpu", 1.7, -0.5)
 }
 
-/// Makes an experiment on requests that take turns on the CPU. `counted` is throughput with half of the CPUs divided by
-/// throughput with all CPUs; `None` if not tested.
+/// Makes an experiment on a server whose threads run one at a time ([`takes_turns`]). `counted` is throughput with half
+/// of the CPUs divided by throughput with all CPUs; `None` if this was not tested.
 pub(crate) fn turns_on_the_cpu(verdict: Bottleneck, counted: Option<f64>) -> (Proof, Bottleneck) {
     tried_on(takes_turns(), verdict, |proof, _| {
         proof.trials.push(slots("server-cpu", 0.92, 0.01));
@@ -196,8 +201,8 @@ pub(crate) fn turns_on_the_cpu(verdict: Bottleneck, counted: Option<f64>) -> (Pr
     })
 }
 
-/// Makes an experiment on a server that uses two of four CPUs, while other programs fill the rest. With half of the
-/// CPUs taken away, throughput stays the same.
+/// Makes an experiment on a server that uses two of four CPUs, while other programs fill the rest. Throughput stays the
+/// same when half of the CPUs are taken away.
 pub(crate) fn beside_others(verdict: Bottleneck) -> (Proof, Bottleneck) {
     let run = PlantedRun::new(1000.0, 2000.0)
         .per_s(Who::Server, "process.cpu", "srv:100", |p| p.x * 500.0)
@@ -221,8 +226,8 @@ pub(crate) fn full_with_fewer_cpus(ratio: f64) -> (Proof, Bottleneck) {
     })
 }
 
-/// Makes an experiment on a server that waits for something that no lever slows. `more_load` is throughput under twice
-/// the load divided by throughput under the load; `None` if not tested.
+/// Makes an experiment on a server that waits for something that no lever slows. `more_load` is throughput with twice
+/// the load divided by throughput with the normal load; `None` if this was not tested.
 pub(crate) fn waits(run: Run, verdict: Bottleneck, more_load: Option<f64>) -> (Proof, Bottleneck) {
     tried_on(run, verdict, |proof, _| {
         proof.trials.push(slots("server-cpu", 0.01, 0.0));
@@ -231,7 +236,7 @@ pub(crate) fn waits(run: Run, verdict: Bottleneck, more_load: Option<f64>) -> (P
 }
 
 /// Makes an experiment on a server whose queue no counter shows. `ratio` is throughput with twice the source addresses
-/// divided by throughput without them. Slowing either side's CPU changes nothing.
+/// divided by throughput with the usual ones. Slowing the CPU of server or generator changes nothing.
 pub(crate) fn more_addresses(confidence: f64, ratio: f64) -> (Proof, Bottleneck) {
     tried_on(unread(1.5), verdict("server-concurrency", confidence), |proof, _| {
         proof.trials.push(slots("server-cpu", 0.01, 0.0));
@@ -239,8 +244,8 @@ pub(crate) fn more_addresses(confidence: f64, ratio: f64) -> (Proof, Bottleneck)
     })
 }
 
-/// Makes an experiment on a generator in a control group with a quota. The CPU thief took its share of the quota, but
-/// the generator's threads ran as before.
+/// Makes an experiment on a generator whose control group has a CPU quota. The CPU thief (a busy loop) got its planned
+/// share, but the generator's threads ran as before.
 pub(crate) fn hidden_by_a_quota() -> (Proof, Bottleneck) {
     let held = PlantedRun::new(1000.0, 2000.0)
         .per_s(Who::Client, "cgroup.cpu_periods", "/gen", |_| 10.0)
@@ -253,8 +258,8 @@ pub(crate) fn hidden_by_a_quota() -> (Proof, Bottleneck) {
     })
 }
 
-/// Makes an experiment on a server that wanted its CPU for only 5.2 % of the time. A CPU thief took a quarter of the
-/// CPU.
+/// Makes an experiment on a server that wanted its CPU for only 5.2 % of the time. The CPU thief (a busy loop) took a
+/// quarter of the CPU.
 pub(crate) fn bounded() -> (Proof, Bottleneck) {
     tried_on(full(), verdict("server-cpu", 0.8), |proof, lever| {
         let mut trial = slots(lever, 0.0, 0.9);
@@ -263,7 +268,8 @@ pub(crate) fn bounded() -> (Proof, Bottleneck) {
     })
 }
 
-/// Makes an experiment in which the CPU thief beside the generator got 0.028 of a CPU instead of 0.25.
+/// Makes an experiment in which the CPU thief (a busy loop) beside the generator got only 2.8 % of a CPU instead of 25
+/// %.
 pub(crate) fn starved_thief(id: &str) -> (Proof, Bottleneck) {
     tried_on(full(), verdict(id, 0.8), |proof, _| {
         let mut trial = slots("server-cpu", 0.02, 0.0);
@@ -272,7 +278,7 @@ pub(crate) fn starved_thief(id: &str) -> (Proof, Bottleneck) {
     })
 }
 
-/// Returns the verdict on a run from its counters alone.
+/// Returns the verdict on a run from its counters, without an experiment.
 pub(crate) fn argued(mut run: Run) -> Bottleneck {
     crate::judge(&mut run);
     run.findings.bottleneck
@@ -321,7 +327,7 @@ const PROOFS: &[fn() -> (Proof, Bottleneck)] = &[
     || in_turns("server-fds", 2.0),
 ];
 
-/// Returns the sentences about each planted experiment and about the verdict after it.
+/// Returns the sentences about each planted experiment and about the verdict after the experiment.
 pub(super) fn sentences() -> Vec<Sentence> {
     let of = |make: &fn() -> (Proof, Bottleneck)| {
         let (proof, verdict) = make();

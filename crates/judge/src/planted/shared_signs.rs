@@ -1,20 +1,20 @@
-//! Signs of bottlenecks that another program may also cause. Each has a run with the sign alone, and a change that adds
-//! the symptom under this load.
+//! Signs of bottlenecks that another program on the host may also cause. Each sign has a run in which only another
+//! program causes the sign. A change to this run adds the symptom that the bottleneck has under the measured load.
 
 use super::{PlantedRun, Who};
 
 use Who::{Client, Server};
 
-/// A sign of a bottleneck that another program may also cause.
+/// A sign of a bottleneck that another program on the host may also cause.
 pub(super) struct Shared {
     pub(super) rule: &'static str,
-    /// Raised counters of the machine or of the network namespace.
+    /// Counters, for the whole machine or network namespace, that the other program changes.
     pub(super) counters: &'static [&'static str],
-    /// Description of the event on the host.
+    /// Description of the other program's effect on the host.
     pub(super) story: &'static str,
     /// Makes a run of a healthy server, in which another program causes the sign.
     pub(super) theirs: fn() -> PlantedRun,
-    /// Adds the symptom that the bottleneck has under this load.
+    /// Adds the symptom that the bottleneck has under the measured load.
     pub(super) ours: fn(PlantedRun) -> PlantedRun,
 }
 
@@ -33,8 +33,8 @@ fn slow_connects(t: &mut run::Trial, _: &super::Point) {
     (t.connect_us.p99, t.connect_us.max) = (1_040_000.0, 3_100_000.0);
 }
 
-/// Makes a run of a healthy side that uses little of its control group's quota. Another program in the group uses the
-/// quota up.
+/// Makes a run in which the process `process` uses little of its control group's CPU quota. Another program in the
+/// group uses the quota up.
 fn used_up_quota(who: Who, group: &str, process: &str) -> PlantedRun {
     healthy()
         .level(who, "cgroup.cpu_quota", group, 0.5)
@@ -293,7 +293,7 @@ pub(super) const SHARED: &[Shared] = &[
     },
 ];
 
-/// Signs in a control group that server or generator share with other programs.
+/// Signs in a control group that the server or the generator shares with other programs.
 pub(super) const SHARED_GROUPS: &[Shared] = &[
     Shared {
         rule: "server-cpu-quota",
@@ -334,7 +334,7 @@ pub(super) const SHARED_GROUPS: &[Shared] = &[
     },
 ];
 
-/// Rules with the counters that they use only to rule out a cause or to add a remark.
+/// Rules, each with a counter that the rule uses only to rule out its cause or to add a remark, never as a sign.
 pub(super) const NEVER_FOR: &[(&str, &str)] = &[
     ("not-saturated", "cpu.idle"),
     ("not-saturated", "interface.tx_bytes"),

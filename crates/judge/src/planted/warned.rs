@@ -1,4 +1,4 @@
-//! Planted runs with one warning each, and one run without a warning.
+//! Planted runs: one without a warning, and one for each kind of warning.
 
 use run::{Intensity, Run, Trial, TrialKind};
 
@@ -6,7 +6,7 @@ use super::planted_run::{PlantedRun, Point, Who};
 
 use Who::{Client, Server};
 
-/// Makes a run without a warning; the server's workers are the limit.
+/// Builds a run without a warning, in which the server's workers are the limit.
 fn plain() -> PlantedRun {
     PlantedRun::new(1000.0, 4000.0)
 }

@@ -1,4 +1,4 @@
-//! Collection of every kind of sentence about planted runs, so that all can be read on one page.
+//! Collects every kind of sentence about planted runs, so that all kinds can be read together.
 
 use std::collections::BTreeSet;
 
@@ -41,8 +41,8 @@ fn order(id: &str) -> usize {
     RULES.iter().position(|rule| rule.id == id).unwrap_or(RULES.len())
 }
 
-/// Returns the text that identifies a sentence's kind: all words without figures. For steps of the argument and for
-/// excluded causes, the first letters suffice.
+/// Returns the text that identifies a sentence's kind: its words without figures. For steps of the argument and for
+/// excluded causes, returns only the first letters of this text.
 fn kind_of(s: &Sentence) -> String {
     let shape = shape(&s.text);
     match s.kind {

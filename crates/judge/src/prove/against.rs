@@ -1,15 +1,18 @@
-//! Model of the throughput without levers, so that changes of the machine are not attributed to a lever.
+//! Model of the throughput without levers. It keeps changes of the machine from being attributed to a lever of the
+//! experiment.
 //!
-//! The throughput of a single slot is noisy. Shared machines also change their speed by up to a third within tenths of
-//! a second, and keep the new speed for a while. Neighbouring residuals are therefore correlated: autocorrelations of
-//! 0.2 to 0.95 were seen between slots of 15 to 60 ms. In the model, the throughput without levers is a level that
-//! moves from slot to slot, plus noise in each slot. If the level hardly moves, the mean of all earlier slots predicts
-//! best. If the level moves much, the last slot predicts best. Maximum likelihood chooses the variance of the movement.
+//! The throughput of a single slot (a fraction of a second) is noisy. Shared machines also change their speed by up to
+//! a third within tenths of a second, and keep the new speed for a while. Neighbouring residuals are therefore
+//! correlated: autocorrelations of 0.2 to 0.95 were seen between slots of 15 to 60 ms.
+//!
+//! In the model, the throughput without levers is a level that moves from slot to slot, plus noise in each slot. If the
+//! level hardly moves, the mean of all earlier slots predicts best. If it moves much, the last slot predicts best.
+//! Maximum likelihood chooses the variance of the movement.
 //!
 //! Source: A. Harvey, *Forecasting, structural time series models and the Kalman filter* (1989), the local level model.
-//! The innovation of a slot is the slot minus its prediction. Divided by their standard deviations, innovations have
-//! unit variance and are independent of each other. Ordinary least squares on these values equals generalized least
-//! squares on the slots.
+//! The innovation of a slot is the slot's value minus its prediction. Innovations, divided by their standard
+//! deviations, have unit variance and are independent of each other. Ordinary least squares on these quotients equals
+//! generalized least squares on the slots' values.
 
 use run::LeverSlots;
 
@@ -17,9 +20,9 @@ use stats::average;
 use stats::fit::robust::{Robust, residuals, robust};
 
 /// Candidate variances of the level's movement per slot, relative to the variance of the noise in a slot. With the
-/// largest candidate, almost only the preceding slot matters.
+/// largest candidate, the prediction depends almost only on the preceding slot.
 const MOVES: &[f64] = &[0.0, 0.003, 0.01, 0.03, 0.1, 0.3, 1.0, 3.0, 10.0];
-/// Maximum distance of slots whose residuals may be correlated for reasons outside the model, in slots.
+/// Maximum distance, in slots, of two slots whose residuals may still be correlated for reasons outside the model.
 const LAGS: usize = 3;
 
 /// Regressors for the slots of a trial, transformed by the level model.
@@ -29,15 +32,16 @@ pub(super) struct Against {
 }
 
 impl Against {
-    /// Chooses the variance of the movement with which the model fits `figure` (one value per slot) best.
+    /// Chooses the variance of the level's movement with which the model fits `figure` (one value per slot) best.
     pub(super) fn best(levers: &[LeverSlots], slots: &[usize], figure: &[f64]) -> Result<Self, String> {
         let all = MOVES.iter().map(|moves| Self::moving(levers, slots, *moves));
         let told = all.filter_map(|against| Some((against.likelihood(figure)?, against)));
         told.max_by(|a, b| a.0.total_cmp(&b.0)).map(|(_, against)| against).ok_or_else(|| TOGETHER.into())
     }
 
-    /// Builds the regressors with a given variance of the movement. Each slot but the first gets a row. A row says for
-    /// each lever if it is on, and if it changed since the preceding slot.
+    /// Builds the regressors for a given variance of the level's movement. Each slot except the first gets a row. For
+    /// each lever, the row tells whether the lever is on, and whether it changed since the preceding slot; the level
+    /// model then transforms the row.
     fn moving(levers: &[LeverSlots], slots: &[usize], moves: f64) -> Self {
         let level = Level::moving(slots, moves);
         let of_slots: Vec<Vec<f64>> = slots.iter().map(|t| of_levers(levers, *t)).collect();
@@ -47,13 +51,13 @@ impl Against {
         Self { rows: (0..level.steps.len()).map(row).collect(), level }
     }
 
-    /// Regresses a figure (one value per slot) on the levers.
+    /// Regresses a figure (one value per slot) on the states of the levers.
     pub(super) fn fit(&self, figure: &[f64]) -> Result<Robust, String> {
         robust(&self.level.innovations(figure), &self.rows, LAGS).ok_or_else(|| TOGETHER.into())
     }
 
-    /// Returns the log likelihood of a figure, up to a constant. The innovations are assumed to have a Laplace
-    /// distribution, so that a few outliers do not decide.
+    /// Returns the log likelihood of a figure, up to a constant. A Laplace distribution of the innovations is assumed,
+    /// so that a few outliers do not decide.
     fn likelihood(&self, figure: &[f64]) -> Option<f64> {
         let innovations = self.level.innovations(figure);
         let fit = robust(&innovations, &self.rows, 0)?;
@@ -73,7 +77,7 @@ pub(super) fn of_levers(levers: &[LeverSlots], t: usize) -> Vec<f64> {
     now.chain(levers.iter().map(|l| on(l, t - 1) - on(l, t))).collect()
 }
 
-/// Weights with which the level follows the slots.
+/// Weights with which the level follows the slots' values.
 struct Level {
     /// Weights for all slots except the first.
     steps: Vec<Step>,
@@ -90,8 +94,8 @@ struct Step {
 
 impl Level {
     fn moving(slots: &[usize], moves: f64) -> Self {
-        // Variance of the level after the slots so far, with the variance of a slot's noise as the unit. After the
-        // first slot, both are equal.
+        // Variance of the level after the slots so far, in units of the variance of one slot's noise. After the first
+        // slot, the two variances are equal.
         let mut open = 1.0;
         let step = |pair: &[usize]| {
             let expected = open + moves * (pair[1] - pair[0]) as f64;
@@ -101,8 +105,8 @@ impl Level {
         Self { steps: slots.windows(2).map(step).collect() }
     }
 
-    /// Returns the innovations of all slots except the first. Each is divided by its standard deviation, with a slot's
-    /// noise as the unit.
+    /// Returns the innovations of all slots except the first. Each innovation is divided by its standard deviation,
+    /// which is in units of one slot's noise.
     fn innovations(&self, figure: &[f64]) -> Vec<f64> {
         let mut level = figure.first().copied().unwrap_or_default();
         let new = |(step, value): (&Step, &f64)| {
@@ -126,9 +130,9 @@ mod tests {
     const SLOTS: usize = 118;
     const SEEDS: u64 = 200;
 
-    /// Simulates a trial. The server's speed has the elasticity 0.8, and the generator's 0.1. The machine alternates
-    /// between two speeds, one two thirds of the other. The machine keeps each speed for `keeps` slots on average; with
-    /// 0, there is only one speed.
+    /// Simulates a trial. The elasticity of throughput is 0.8 for the server's speed and 0.1 for the generator's. The
+    /// machine alternates between two speeds, of which one is two thirds of the other. It keeps each speed for `keeps`
+    /// slots on average. If `keeps` is 0, there is only one speed.
     fn trial(seed: u64, noise: f64, keeps: f64) -> ProofTrial {
         let mut random = fastrand::Rng::with_seed(seed);
         let mut on = || (0..SLOTS).map(|_| random.bool()).collect::<Vec<bool>>();
@@ -145,7 +149,8 @@ mod tests {
         ProofTrial { completed_rate, levers: vec![lever(&server), lever(&client)], ..ProofTrial::default() }
     }
 
-    /// Returns the number of intervals for the server's elasticity that contain the truth, and their mean half-width.
+    /// Returns the number of intervals for the server's elasticity that contain the true value, and the mean half-width
+    /// of all intervals.
     fn found(noise: f64, keeps: f64) -> (u64, f64) {
         let of = |seed| estimate(&trial(seed, noise, keeps)).unwrap().elasticities[0];
         let all: Vec<Estimate> = (0..SEEDS).map(of).collect();
@@ -153,8 +158,8 @@ mod tests {
         (held, all.iter().map(Estimate::half).sum::<f64>() / SEEDS as f64)
     }
 
-    /// Returns a ratio of standard errors for the effect of the server's lever. The error with the chosen movement is
-    /// divided by the error with the movement `moves`. Both are means over seeds.
+    /// Returns the ratio of two standard errors for the effect of the server's lever, both averaged over seeds. The
+    /// first is with the variance of movement that the model chooses, the second with the variance `moves`.
     fn over(noise: f64, keeps: f64, moves: f64) -> f64 {
         let slots: Vec<usize> = (1..SLOTS).collect();
         let sd = |against: &Against, y: &[f64]| against.fit(y).unwrap().covariance[0][0].sqrt();
@@ -201,7 +206,7 @@ mod tests {
         assert!((last(0.0) - 20.0).abs() < 1e-9 && (last(10.0) - 1.0).abs() < 0.1, "{} {}", last(0.0), last(10.0));
     }
 
-    /// The level also moves during a missing slot, so it is less certain afterwards.
+    /// The level also moves during slots that are missing, so it is less certain after them.
     #[test]
     fn slots_that_were_not_seen_leave_the_level_more_open() {
         let (all, some) = (Level::moving(&[1, 2, 3], 1.0), Level::moving(&[1, 2, 9], 1.0));

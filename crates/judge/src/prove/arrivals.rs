@@ -1,12 +1,12 @@
-//! Test double: a simulated open network with levers. Arrivals and service times are exponential, so the exact shares
-//! are known.
+//! Test double: a simulated open queueing network whose parts can be slowed by levers. Times between arrivals and
+//! service times are exponential, so the exact results are known.
 
 use run::{LeverSlots, ProofMetric, ProofTrial, SlotHist};
 
 use super::response::{RATE, block};
 
-/// Network of stations in a row, with one server and one lever each, and a constant delay. On average, one request
-/// arrives per second, so the demand of a station is its utilization.
+/// Queues (stations) in a row, followed by a constant delay. Each station has one server, and one lever that slows it.
+/// On average, one request arrives per second, so the demand of a station in seconds equals its utilization.
 #[derive(Clone, Debug)]
 pub(super) struct OpenNetwork {
     pub(super) demands: Vec<f64>,
@@ -16,14 +16,14 @@ pub(super) struct OpenNetwork {
 
 /// Number of blocks of slots in a trial.
 const BLOCKS: usize = 24;
-/// Length of a slot, and of the part at its start that is left out, seconds. The part left out lasts several hundred
-/// service times, because the queues of the preceding slot last that long.
+/// Length of a slot, and of the part at its start that is not measured, seconds. This part lasts several hundred
+/// service times, because that is how long the queues of the preceding slot last.
 const SLOT_S: f64 = 1500.0;
 const SETTLE_S: f64 = 150.0;
 
 impl OpenNetwork {
-    /// Returns each station's share of the growth of the response time that slowing everything by the dose causes. The
-    /// response time is the mean, or a percentile of a network with a single station.
+    /// If everything is slowed by the dose, the response time grows. Returns each station's share of this growth. The
+    /// response time is the mean, or a percentile if the network has a single station.
     pub(super) fn exact_shares(&self, of: ProofMetric) -> Vec<f64> {
         let means = match of {
             ProofMetric::P50 => 0.5_f64.recip().ln(),
@@ -36,7 +36,7 @@ impl OpenNetwork {
         self.demands.iter().map(|d| adds(*d) / whole).collect()
     }
 
-    /// Simulates one trial. The last lever of the trial changes the rate.
+    /// Simulates one trial. The last lever of the trial changes the arrival rate.
     pub(super) fn trial(&self, seed: u64) -> ProofTrial {
         let mut random = fastrand::Rng::with_seed(seed);
         let levers = self.demands.len() + 1;
@@ -54,8 +54,8 @@ impl OpenNetwork {
         ProofTrial { slot_s: SLOT_S, slot_times: times, levers, ..ProofTrial::default() }
     }
 
-    /// Returns the response times of each slot. Requests pass each station in the order of their arrival. One second of
-    /// simulated time is recorded as one millisecond.
+    /// Returns the response times of each slot. Requests pass each station in the order of their arrival. A second of
+    /// simulated time is recorded as a millisecond.
     fn times(&self, on: &[Vec<bool>], random: &mut fastrand::Rng) -> Vec<SlotHist> {
         let slots = on.first().map_or(0, Vec::len);
         let mut counts = vec![vec![0u64; SlotHist::BUCKETS]; slots];

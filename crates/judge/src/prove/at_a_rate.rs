@@ -1,5 +1,5 @@
-//! Experiment at a fixed offered rate. The levers lengthen the response time, and the parts of this growth are compared
-//! with a prediction.
+//! Experiment at a fixed offered rate. Each lever slows a resource, so the response time grows. Each resource's share
+//! of this growth is compared with a prediction.
 //!
 //! The server is not saturated, so the experiment does not test the server's limit. The verdict from the counters
 //! stays.
@@ -18,7 +18,7 @@ use crate::single::{closed, r1_us};
 use crate::thresholds::{BUSIEST, EXCESS, MOST};
 use crate::what_if::{Slowed, slowed};
 
-/// Levers whose effect is predicted, each with the parts of the queueing network that it slows.
+/// Levers whose effect is predicted. Each comes with the IDs of the parts of the queueing network that it slows.
 const PREDICTED: &[(&str, &[&str])] = &[
     ("server-cpu", &["server-cpu", "server-single-thread"]),
     ("client-cpu", &["client-cpu"]),
@@ -30,11 +30,12 @@ const PREDICTED: &[(&str, &[&str])] = &[
 pub struct AtRate {
     /// Offered rate, requests per second.
     pub offered: f64,
-    /// Completed rate divided by offered rate.
+    /// Completed rate, divided by offered rate.
     pub kept: f64,
-    /// Utilization of the busiest resource: the larger of two estimates, from the counters and from the response time.
+    /// Utilization of the busiest resource, 0 to 1: the larger of an estimate from the counters and an estimate from
+    /// the response time.
     pub busy: f64,
-    /// Mean response time with a single client, seconds.
+    /// Response time with a single client, seconds.
     pub alone_s: f64,
     /// Median response time at the rate, seconds.
     pub response_s: f64,
@@ -51,7 +52,7 @@ pub fn answer_of(objective: &Objective) -> ProofMetric {
     }
 }
 
-/// Returns the last trial at an offered rate that is not part of an experiment.
+/// Returns the last open-loop trial that is not part of an experiment. The verdict was argued from it.
 fn argued(run: &Run) -> Option<&Trial> {
     run.trials.iter().rfind(|t| !t.kind.is_auxiliary() && matches!(t.intensity, Intensity::Open { .. }))
 }
@@ -61,7 +62,8 @@ fn alone(run: &Run) -> Option<&Trial> {
     run.trials.iter().rfind(|t| closed(t) && t.intensity.in_flight() == Some(1.0))
 }
 
-/// Returns the load of a server. Returns `None` unless the run has a trial with one client and a trial at a rate.
+/// Describes the load of a server at a fixed rate. Returns `None` unless the run has both a trial with one client and a
+/// trial at a rate.
 pub fn at_rate(run: &Run) -> Option<AtRate> {
     let (trial, alone_us) = (argued(run)?, r1_us(alone(run)?)?);
     let network = network(run);
@@ -81,9 +83,9 @@ fn network(run: &Run) -> Option<Slowed> {
     slowed(&facts, argued(run)?)
 }
 
-/// Predicts which lever has the largest effect at `dose`, and this effect. The prediction uses a queueing network made
-/// from the counters. In this network, arrivals and services are random, so percentiles change by the same factor as
-/// the mean.
+/// Predicts which lever has the largest effect at `dose` (the share of its resource that it takes), and how large this
+/// effect is. The prediction uses a queueing network that is built from the counters. It predicts the factor by which
+/// the mean grows, and assumes this factor for percentiles, too.
 pub fn predicted_at_rate(run: &Run, of: ProofMetric, dose: f64) -> Proof {
     let why = "the experiment was not run".to_string();
     let proof = Proof { of, why, ..Proof::default() };
@@ -98,7 +100,8 @@ pub fn predicted_at_rate(run: &Run, of: ProofMetric, dose: f64) -> Proof {
     Proof { prediction: Some(prediction), predicted_share: Some((ratio - 1.0) / whole), ..proof }
 }
 
-/// Evaluates the slots of an experiment at a fixed rate.
+/// Evaluates the slots of an experiment at a fixed rate. A slot is a short time in which each lever is either on or
+/// off.
 pub(super) fn conclude(proof: &mut Proof, verdict: &mut Bottleneck) {
     proof.effects = proof.switched.iter().filter_map(|trial| effect_of(trial).ok()).collect();
     let Some(trial) = ProofTrial::of_speeds(&proof.trials) else { return };
@@ -129,8 +132,8 @@ pub(super) fn conclude(proof: &mut Proof, verdict: &mut Bottleneck) {
     weighed(proof, verdict, &wanted);
 }
 
-/// Compares the measured shares with the prediction, and sets the outcome. If the prediction gives the lever a small
-/// share, a large remainder only supports the verdict: no lever acted on the remainder.
+/// Compares the measured shares with the prediction, and sets the outcome. The remainder is the share that no lever
+/// explains. If only a small share was predicted for the lever, a large remainder merely supports the verdict.
 fn weighed(proof: &mut Proof, verdict: &mut Bottleneck, lever: &str) {
     let carries = proof.predicted_share.is_some_and(|share| share >= MOST);
     let told = shares_sentence(proof);
@@ -161,7 +164,8 @@ mod tests {
     use super::super::arrivals::OpenNetwork;
     use super::*;
 
-    /// Runs and evaluates an experiment on two stations and a delay. `predicted` is a lever with its predicted share.
+    /// Simulates and evaluates an experiment on two queues and a delay. `predicted` is a lever, with its predicted
+    /// share of the growth.
     fn tried(demands: [f64; 2], delay_s: f64, predicted: Option<(&str, f64)>) -> (Proof, Bottleneck) {
         let trial = OpenNetwork { demands: demands.to_vec(), delay_s, dose: 0.1 }.trial(1);
         let mut levers = trial.levers.clone();

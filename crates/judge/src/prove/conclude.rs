@@ -1,4 +1,6 @@
-//! Comparison of predicted with measured effects, and the resulting change of the verdict.
+//! Comparison of the predicted with the measured effects of an experiment's levers, and the resulting change of the
+//! verdict. A lever slows a resource, in slots (fractions of a second) or in turns (trials with and without the lever
+//! alternate).
 
 mod own_turns;
 mod verdict_test;
@@ -18,8 +20,8 @@ use crate::single::good;
 use crate::thresholds::SURE;
 use crate::{Facts, confidence};
 
-/// Predicts the effect of `lever` from the verdict, before the experiment. Returns an empty proof if the verdict names
-/// no cause.
+/// Predicts the effect of `lever` on throughput from the verdict, before the experiment. Returns an empty proof if the
+/// verdict names no cause.
 pub fn predicted(run: &Run, lever: &str, dose: f64) -> Proof {
     let verdict = &run.findings.bottleneck;
     if subject(verdict) != Subject::Cause {
@@ -32,9 +34,9 @@ pub fn predicted(run: &Run, lever: &str, dose: f64) -> Proof {
     Proof { prediction: Some(prediction), why: "the experiment was not run".into(), ..Proof::default() }
 }
 
-/// Predicts the effect of `lever` on the second suspect, from the counters. `dose` is the share of its resource that
-/// the lever takes. If the rest of the resource allows the completed rate, the prediction is "no effect". Returns
-/// `None` if `lever` does not test the second suspect.
+/// Predicts the effect of `lever` on throughput, if this lever slows the second suspect (the next bottleneck). `dose`
+/// is the share of the resource that the lever takes. If the rest of the resource still allows the completed rate,
+/// predicts no effect. Returns `None` if `lever` does not test the second suspect.
 pub fn runner_up(run: &Run, lever: &str, dose: f64) -> Option<RunnerUp> {
     let next = run.findings.bottleneck.next.as_ref()?;
     SUSPECTS.iter().find(|s| s.bottleneck == next.id && s.lever == lever && s.behind.is_none() && !s.serial)?;
@@ -44,8 +46,8 @@ pub fn runner_up(run: &Run, lever: &str, dose: f64) -> Option<RunnerUp> {
     Some(RunnerUp { bottleneck: next.id.clone(), prediction, measured: None })
 }
 
-/// Evaluates the trials of an experiment, records the outcome, and changes the verdict accordingly. Without a trial,
-/// nothing changes.
+/// Evaluates the trials of an experiment, records the outcome, and changes the verdict accordingly. Does nothing if
+/// there is no trial.
 pub(super) fn conclude(facts: &Facts<'_>, proof: &mut Proof, verdict: &mut Bottleneck) {
     proof.effects = proof.switched.iter().filter_map(|trial| effect(trial).ok()).collect();
     let slots = parts::read(facts, proof);
@@ -75,14 +77,14 @@ struct Experiment<'a> {
     turns: Option<OwnTurns>,
     /// Lever that acts on the resource that the verdict names.
     lever: Option<&'static str>,
-    /// Lever of another resource, if this resource explains most of the throughput.
+    /// Lever on another resource than the verdict's, if this resource explains most of the throughput.
     rival: Option<String>,
     signs: Option<CpuSigns>,
-    /// Reason why the slots prove nothing, if there is one.
+    /// Reason why the slots prove nothing, if any.
     doubt: Option<String>,
-    /// IDs of the bottlenecks that the levers excluded.
+    /// IDs of the bottlenecks that the levers' small effects excluded.
     excluded: Vec<&'static str>,
-    /// Sign of another cause that no lever tested.
+    /// Sign of another cause that no lever tested, in words, if any.
     other: Option<String>,
     test: Test,
 }
@@ -119,7 +121,7 @@ impl<'a> Experiment<'a> {
         Self { facts, effects, turns, lever, rival, signs, doubt, excluded, other, test }
     }
 
-    /// Decides the outcome, records it in the proof, and changes the verdict.
+    /// Decides the outcome of the experiment, records it in the proof, and changes the verdict.
     fn settle(self, proof: &mut Proof, verdict: &mut Bottleneck) {
         let conclusion = decide(&self.test);
         proof.measured = match &self.turns {
@@ -150,7 +152,7 @@ impl<'a> Experiment<'a> {
         (self.test.more_load, self.test.more_sources)
     }
 
-    /// Returns the verdict that replaces the counters' verdict; `None` if their verdict stays.
+    /// Returns the verdict that replaces the verdict from the counters. Returns `None` if the latter stays.
     fn replacement(&self, conclusion: Conclusion, proof: &Proof, verdict: &Bottleneck) -> Option<Bottleneck> {
         let of_rival = || self.rival.as_deref().map(|lever| replaced::of_lever(self.facts, verdict, proof, lever));
         match conclusion {
@@ -160,7 +162,7 @@ impl<'a> Experiment<'a> {
             },
             Conclusion::Overtaken => of_rival(),
             Conclusion::Found | Conclusion::KindOpen if self.test.own != Own::Follows => of_rival(),
-            // The counters named no cause, only an upstream for which the server may wait.
+            // The counters named no cause, but the server may wait for an upstream, whose lever had an effect.
             Conclusion::Found if self.test.subject == Subject::Unknown => {
                 self.lever.map(|lever| replaced::of_lever(self.facts, verdict, proof, lever))
             }
@@ -219,7 +221,7 @@ impl<'a> Experiment<'a> {
         }
     }
 
-    /// Returns the sentence that explains the outcome if no lever acted on the verdict's resource.
+    /// Returns the sentence that explains the outcome if no lever acted on the resource that the verdict names.
     fn without_own_lever(&self, conclusion: Conclusion, proof: &Proof, verdict: &Bottleneck, shares: &str) -> String {
         let first = match self.test.own {
             _ if self.test.subject == Subject::Unknown => String::new(),
@@ -234,7 +236,7 @@ impl<'a> Experiment<'a> {
             MoreSources::NotTested => String::new(),
             _ => words::sources_sentence(proof),
         };
-        // A screen may cut the end of the sentence, so the evidence comes first.
+        // A narrow screen may cut off the end of the sentence, so the evidence comes first.
         let seen = if conclusion == Conclusion::Remains { words::seen(verdict) } else { String::new() };
         let unseen = conclusion == Conclusion::NotSeen && self.test.subject != Subject::Unknown;
         let unseen = if unseen { "no counter shows the queue itself".into() } else { String::new() };

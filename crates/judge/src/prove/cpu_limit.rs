@@ -1,6 +1,6 @@
-//! Kinds of a CPU limit. If throughput follows the CPU's speed, the limit is all CPUs, one thread, or requests that
-//! take turns on the CPU. The speed alone does not show which one. The CPU time used, the busiest thread, and the
-//! number of CPUs show it.
+//! Kinds of a CPU limit. If throughput follows the CPU's speed, one of these is the limit: all CPUs, one thread, work
+//! that only one thread at a time can do, or too few workers. The effect of the speed alone does not show which. The
+//! CPU time used, the busiest thread, and the effect of fewer CPUs show it.
 
 use run::{Estimate, Proof, ProofTrial};
 
@@ -17,33 +17,34 @@ use crate::waits;
 /// Effect of taking whole CPUs away from the server.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum CountEffect {
-    /// The effect is unknown: it was not tested, or other programs may have given up CPU time to the server.
+    /// The effect is unknown. It was not tested, the measurement is inexact, or other programs may have lost the CPU
+    /// time instead of the server.
     Open,
-    /// Throughput fell as the number of CPUs in use predicts.
+    /// Throughput fell about as much as the lost CPUs predict.
     Follows,
-    /// Throughput stayed the same. The server still had as many CPUs as it uses.
+    /// Throughput did not fall. The server still had as many CPUs as it uses.
     Enough,
-    /// Throughput stayed the same, although the server had fewer CPUs than it uses.
+    /// Throughput hardly fell, although the server had fewer CPUs than it uses.
     Unchanged,
 }
 
 /// Signs in the server's CPU use that show the kind of a CPU limit.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) struct CpuSigns {
-    /// CPU time of the server's processes, in CPUs.
+    /// CPU use of the server's processes, in CPUs.
     pub(super) used: f64,
     /// Number of CPUs that the server's processes may use.
     pub(super) allowed: f64,
     /// Share of time for which these CPUs are busy with any program, 0 to 1.
     pub(super) busy: f64,
-    /// Share of time for which these CPUs are busy, without programs that do not serve the load, 0 to 1.
+    /// Share of time for which programs that serve the load keep these CPUs busy, 0 to 1.
     pub(super) own_busy: f64,
-    /// CPU time of the busiest thread, in CPUs; absent if no thread was readable.
+    /// CPU use of the busiest thread, in CPUs; absent if no thread was readable.
     pub(super) thread: Option<f64>,
     /// Number of requests that the server handles at the same time; absent if unknown.
     pub(super) places: Option<f64>,
     pub(super) count: CountEffect,
-    /// True if most requests wait for a lock whose holder computes.
+    /// True if most requests wait for a lock, and the thread that holds this lock computes.
     pub(super) lock: bool,
 }
 
@@ -52,9 +53,9 @@ pub(super) struct CpuSigns {
 pub(super) enum CpuLimit {
     AllCpus,
     OneThread,
-    /// Requests take turns on the CPU, on changing threads.
+    /// Only one request at a time runs on a CPU, each on a different thread.
     Serial {
-        /// True if threads that wait for their turn keep the other CPUs busy.
+        /// True if the waiting threads spin, so that they keep the other CPUs busy.
         spins: bool,
     },
     /// Fewer workers compute at the same time than there are CPUs.
@@ -63,8 +64,8 @@ pub(super) enum CpuLimit {
 }
 
 impl CpuLimit {
-    /// Returns the ID of the bottleneck, and true if requests take turns on the CPU. Returns `None` if the kind is
-    /// open.
+    /// Returns the ID of the bottleneck, and true if only one request at a time runs on a CPU. Returns `None` if the
+    /// kind of limit is open.
     pub(super) fn bottleneck(self) -> Option<(&'static str, bool)> {
         match self {
             Self::AllCpus => Some(("server-cpu", false)),
@@ -77,7 +78,7 @@ impl CpuLimit {
 }
 
 impl CpuSigns {
-    /// Reads the signs; `None` if the server's CPU use is unknown.
+    /// Reads the signs. Returns `None` if the server's CPU use is unknown.
     pub(super) fn of(facts: &Facts<'_>, proof: &Proof) -> Option<Self> {
         let view = facts.full_server()?;
         let (used, allowed) = (view.cpu_used()?, view.cpu_allowed()?);
@@ -91,7 +92,7 @@ impl CpuSigns {
         Some(Self { used, allowed, busy, own_busy, thread: threads.first().map(|t| t.busy), places, count, lock })
     }
 
-    /// Decides the kind of limit. Assumes that throughput follows the speed of the server's CPU.
+    /// Decides the kind of limit, on the assumption that throughput follows the speed of the server's CPU.
     pub(super) fn limit(&self) -> CpuLimit {
         let share = self.used / self.allowed.max(1e-9);
         match self.count {
@@ -100,7 +101,7 @@ impl CpuSigns {
             CountEffect::Follows if self.busy >= FULL_MIDDLE => CpuLimit::AllCpus,
             CountEffect::Enough => self.among_idle_cpus(),
             _ if share >= FULL || self.own_busy >= FULL && share >= HALF_BUSY && !self.is_serial() => CpuLimit::AllCpus,
-            // With a single CPU, all kinds are the same. If this CPU is not full, it is not the limit.
+            // With a single CPU, all kinds of CPU limit look alike. If this CPU is not nearly full, the kind is open.
             _ if self.allowed < SEVERAL_CPUS && self.own_busy >= FULL_MIDDLE => CpuLimit::AllCpus,
             _ if self.allowed < SEVERAL_CPUS => CpuLimit::Open,
             _ if share >= NEARLY_FULL => CpuLimit::Open,
@@ -128,7 +129,8 @@ impl CpuSigns {
         self.has_one_thread() && self.used < SEVERAL_CPUS || self.takes_turns()
     }
 
-    /// Returns true if the server handles about one request at a time, and uses about one CPU.
+    /// Returns true if the server handles about one request at a time, and uses less than two CPUs. If the number of
+    /// requests is unknown, returns true if the server uses about one CPU at most.
     fn takes_turns(&self) -> bool {
         match self.places {
             Some(places) => places < ONE_AT_A_TIME && self.used < SEVERAL_CPUS,
@@ -136,7 +138,8 @@ impl CpuSigns {
         }
     }
 
-    /// Returns true if one thread is full, or does nearly all work of a server that uses about one CPU.
+    /// Returns true if one thread is full, or does nearly all the work of a server that uses less than two CPUs.
+    /// Returns false if most requests wait for a lock.
     fn has_one_thread(&self) -> bool {
         self.thread.filter(|_| !self.lock).is_some_and(|thread| {
             thread >= NEARLY_FULL || self.used < SEVERAL_CPUS && thread >= ONE_THREAD * self.used && thread >= BUSY
@@ -150,21 +153,21 @@ impl CpuSigns {
     }
 }
 
-/// Returns the effect of fewer CPUs: elasticity, dose, and ratio of throughput. Returns `None` if this was not
-/// measured.
+/// Returns the effect of fewer CPUs: the elasticity, the share of CPUs taken away (the dose), and throughput with fewer
+/// CPUs divided by throughput with all. Returns `None` if this effect was not measured.
 pub(super) fn count_estimate(proof: &Proof) -> Option<(Estimate, f64, Estimate)> {
     let mut trial = ProofTrial::of_lever(&proof.trials, run::CPU_COUNT_LEVER)?.clone();
-    // The share of time in which CPUs are wanted bounds the effect of their speed. This share does not bound the effect
-    // of the number of CPUs.
+    // The share of time in which the server wants a CPU bounds the effect of the CPUs' speed, but not the effect of
+    // their number.
     trial.levers.iter_mut().for_each(|lever| lever.wanted = None);
     let found = estimate(&trial).ok()?;
     let is_measured = found.bases.first()?.is_measured();
     is_measured.then_some((*found.elasticities.first()?, *found.doses.first()?, *found.ratios.first()?))
 }
 
-/// Compares the effect of fewer CPUs with two predictions: the server needs all CPUs that it uses, or all CPUs that it
-/// may use. Beside other programs, an unchanged throughput shows nothing, because the lever may have taken CPU time
-/// from these programs.
+/// Compares the measured effect of fewer CPUs with the predicted one. If the server uses more CPUs than it was left
+/// with, throughput should fall to the share of its use that they cover. Otherwise it should not fall. Throughput that
+/// does not fall shows nothing if other programs ran: the lever may have taken CPU time from them.
 fn count_effect(proof: &Proof, used: f64, allowed: f64, beside_others: bool) -> CountEffect {
     let Some((_, dose, ratio)) = count_estimate(proof) else { return CountEffect::Open };
     let by_use = (allowed * (1.0 - dose) / used.max(1e-9)).min(1.0);
@@ -177,7 +180,8 @@ fn count_effect(proof: &Proof, used: f64, allowed: f64, beside_others: bool) -> 
     }
 }
 
-/// Returns true if the server keeps its CPUs full. If slowing the CPUs hardly matters, such a server polls.
+/// Returns true if the server keeps its CPUs full. If slowing the CPUs hardly lowers throughput, the server only polls
+/// on them.
 pub(super) fn polls(view: &View<'_>) -> bool {
     view.cpu_used().zip(view.cpu_allowed()).is_some_and(|(used, allowed)| used >= FULL * allowed)
 }
@@ -186,8 +190,8 @@ pub(super) fn polls(view: &View<'_>) -> bool {
 mod tests {
     use super::*;
 
-    /// Makes the signs of a server on two CPUs. The arguments are the CPUs in use, the share of the busiest thread, and
-    /// the number of requests at a time.
+    /// Makes the signs of a server on two CPUs. The arguments are the CPU use of the server and of its busiest thread,
+    /// both in CPUs, and the number of requests that the server handles at the same time.
     fn signs(used: f64, thread: f64, places: f64) -> CpuSigns {
         let (busy, count) = (f64::min((used + 0.2) / 2.0, 1.0), CountEffect::Open);
         let places = Some(places);
@@ -197,7 +201,7 @@ mod tests {
     #[test]
     fn serial_work_on_the_cpu_is_told_from_full_cpus() {
         for (signs, limit) in [
-            // Seen with the threads of an interpreter with one lock, and with a mutex around arithmetic.
+            // Seen with the threads of an interpreter that has a global lock, and with arithmetic under a mutex.
             (signs(0.99, 0.13, 1.1), CpuLimit::Serial { spins: false }),
             (signs(1.2, 0.3, 1.2), CpuLimit::Serial { spins: false }),
             // Seen with a dispatcher that moved between two threads.
@@ -209,12 +213,12 @@ mod tests {
             (signs(1.85, 0.93, 2.1), CpuLimit::AllCpus),
             (CpuSigns { allowed: 1.0, busy: 0.93, own_busy: 0.93, ..signs(0.91, 0.91, 1.0) }, CpuLimit::AllCpus),
             (CpuSigns { allowed: 1.0, busy: 0.6, own_busy: 0.6, ..signs(0.5, 0.5, 1.0) }, CpuLimit::Open),
-            // Seen with several workers that compute and wait.
+            // Seen with several workers, each of which computes and waits.
             (signs(1.3, 0.65, 2.2), CpuLimit::Workers),
             (signs(0.5, 0.5, 1.0), CpuLimit::Workers),
             (CpuSigns { busy: 0.93, own_busy: 0.93, ..signs(1.85, 0.5, 2.0) }, CpuLimit::Open),
             (signs(1.85, 0.5, 2.0), CpuLimit::AllCpus),
-            // Other programs use the rest of the CPUs, so parallel work looks like work under a lock.
+            // Other programs use the rest of the CPUs, so parallel work cannot be told from work under a lock.
             (CpuSigns { busy: 0.98, own_busy: 0.53, ..signs(1.05, 0.3, 1.2) }, CpuLimit::Open),
             (CpuSigns { busy: 0.98, own_busy: 0.53, ..signs(1.05, 0.5, 2.1) }, CpuLimit::Open),
         ] {

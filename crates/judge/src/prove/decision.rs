@@ -1,23 +1,23 @@
-//! Decision table for the outcome of an experiment. The inputs are the effects of the levers, the predictions, and
-//! direct observations.
+//! Decision table for the outcome of an experiment. Its inputs are the effects of the levers (which slow resources or
+//! change the load), the predicted effects, and direct observations.
 
 use run::ProofOutcome;
 
 use crate::thresholds::{CLOSE, LIKELY, MOST, SHOWN, SUPPORTED, SURE, UNDECIDED, WEAK_SIGN};
 
-/// Effect of the own lever: the lever that acts on the resource that the verdict names.
+/// Effect of the own lever: the lever on the resource that the verdict names.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Own {
-    /// No lever acts on this resource.
+    /// No lever of loadline acts on this resource.
     NoLever,
     /// A lever acts on this resource, but it was not used.
     Unused,
-    /// The lever took much less of the resource than ordered.
+    /// The lever took much less of the resource than planned.
     Slack,
-    /// The share of the lever's resource is the largest, and throughput changed as predicted. The interval contains the
-    /// prediction and excludes "no effect".
+    /// The lever's resource explains the largest share of throughput, and throughput changed as predicted: the interval
+    /// agrees with the prediction and excludes "no effect".
     Follows,
-    /// The share of the lever's resource is the largest, but throughput did not change as predicted.
+    /// The lever's resource explains the largest share of throughput, but throughput did not change as predicted.
     Astray,
     /// The lever certainly had hardly any effect.
     Small,
@@ -25,21 +25,21 @@ pub(super) enum Own {
     Partly,
 }
 
-/// Comparison of the verdict with the measured kind of a CPU limit: all CPUs, one thread, or requests that take turns.
+/// Comparison of the verdict with the measured kind of a CPU limit: all CPUs, one thread, or one request at a time.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Kind {
     /// The verdict names the measured kind, or it is not about the server's CPU.
     Agrees,
-    /// The verdict and the counters say that requests take turns on the CPU, but the experiment did not test this. Only
-    /// the speed of the CPUs changed, and every kind of CPU limit follows the speed.
+    /// The verdict and the counters say that one request at a time runs on a CPU, but the experiment did not test this.
+    /// It changed only the speed of the CPUs, which every kind of CPU limit follows.
     ByCounters,
     /// The kind of the CPU limit is unknown.
     Open,
-    /// The verdict names another kind than the measured one.
+    /// The verdict names a kind of CPU limit that differs from the measured kind.
     Differs,
 }
 
-/// Another resource that certainly explains most of the throughput.
+/// Resource, other than the verdict's, that certainly explains most of the throughput.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Rival {
     /// There is no such resource.
@@ -50,7 +50,7 @@ pub(super) enum Rival {
     Other,
 }
 
-/// Effect of a larger load.
+/// Effect of a larger load on throughput.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum MoreLoad {
     NotTested,
@@ -61,7 +61,8 @@ pub(super) enum MoreLoad {
     Open,
 }
 
-/// Effect of more source addresses. The verdict may be a rate limit for each address, which looks like other causes.
+/// Effect of more source addresses on throughput. The true cause may be a rate limit for each address, which looks like
+/// other causes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum MoreSources {
     NotTested,
@@ -72,7 +73,7 @@ pub(super) enum MoreSources {
     Open,
 }
 
-/// Direct observations of the verdict's cause: a queue, a count of workers or connections, or refused requests.
+/// Direct observations of a cause: a queue, a count of workers or connections, or refused requests.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Observed {
     /// An observation shows the verdict's cause.
@@ -82,7 +83,7 @@ pub(super) enum Observed {
     Contradicts,
 }
 
-/// Subject of a verdict.
+/// Subject of a verdict: a cause, the load, or nothing known.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Subject {
     Cause,
@@ -98,32 +99,33 @@ pub(super) struct Test {
     pub(super) subject: Subject,
     pub(super) own: Own,
     pub(super) kind: Kind,
-    /// True if the effect of the own lever was predicted before the experiment. The own lever of `not-saturated` is a
-    /// larger load.
+    /// True if the effect of the own lever was predicted before the experiment. For the verdict `not-saturated`, a
+    /// larger load is the own lever, and it must have had the predicted effect.
     pub(super) is_predicted: bool,
-    /// True if the levers' effects are not reliable. Either something else changed throughput as much, or a lever
-    /// slowed more than its own resource.
+    /// True if the effects of the levers are not reliable. Either something else changed throughput as much as the
+    /// levers did, or a lever slowed more than its own resource.
     pub(super) is_disturbed: bool,
     pub(super) rival: Rival,
-    /// True if the levers exclude both sides' CPUs and all other resources that they slowed.
+    /// True if the levers exclude the CPUs of client and server, and all other resources that they slowed.
     pub(super) excludes_others: bool,
     pub(super) more_load: MoreLoad,
     pub(super) more_sources: MoreSources,
     pub(super) observed: Observed,
-    /// True if the verdict is sure by counters of its specific cause.
+    /// True if counters of the verdict's specific cause make it sure.
     pub(super) is_definite: bool,
 }
 
-/// Outcome of an experiment, with its reason.
+/// Outcome of an experiment, including the reason for it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Conclusion {
     /// The own lever changed throughput as predicted.
     Proven,
     /// A lever showed the cause, but its effect was not predicted.
     Found,
-    /// The CPU's speed limits throughput. Only the counters show that requests take turns on the CPU.
+    /// The CPU's speed limits throughput. That only one request at a time runs on a CPU follows from the counters, not
+    /// from the experiment.
     CountUntested,
-    /// The CPU's speed limits throughput, but the kind of the limit is open: all CPUs, or one thread.
+    /// The CPU's speed limits throughput, but the kind of the limit (such as all CPUs, or one thread) is open.
     KindOpen,
     /// All other resources are excluded, and a direct observation agrees with the verdict.
     Remains,
@@ -145,13 +147,14 @@ pub(super) enum Conclusion {
     Disturbed,
     /// Throughput followed the own lever, but not as predicted.
     Astray,
-    /// The share of the own lever's resource does not differ enough from another share, or from zero.
+    /// The share of throughput that the own lever's resource explains does not differ enough from another resource's
+    /// share, or from zero.
     Close,
     /// Another resource explains most of the throughput, but the counters are sure of the verdict.
     AgainstCounters,
-    /// The own lever took much less of its resource than ordered.
+    /// The own lever took much less of its resource than planned.
     Slack,
-    /// Two causes are observed directly, and no lever acts on them.
+    /// A cause other than the verdict's is observed directly, and no lever acts on it.
     TwoCauses,
     /// Another resource may explain the throughput.
     OthersOpen,
@@ -179,8 +182,8 @@ pub(super) fn decide(test: &Test) -> Conclusion {
     }
 }
 
-/// Decides the outcome if no lever acted on the verdict's resource. Without that lever, only `not-saturated` can be
-/// proven, if a larger load raised throughput as predicted.
+/// Decides the outcome if no lever acted on the verdict's resource. The only verdict that can then be proven is
+/// `not-saturated`, by a larger load that raised throughput as predicted.
 fn without_own_lever(test: &Test) -> Conclusion {
     use Conclusion as C;
     match (test.subject, test.rival, test.more_load) {
@@ -222,11 +225,12 @@ impl Conclusion {
         }
     }
 
-    /// Returns the new confidence of a verdict that stays. `before` is its confidence from the counters, and `own_most`
-    /// the upper end of its own resource's share. No other function lets an experiment change a confidence.
+    /// Returns the new confidence of a verdict that stays. `before` is its confidence from the counters. `own_most` is
+    /// the upper end of the share of throughput that its resource explains. An experiment changes confidences only
+    /// through this function.
     ///
     /// If the counters made the verdict sure, an undecided experiment does not lower its confidence. Only a
-    /// contradiction does: an own share that is surely below one half, or throughput that surely differs from the
+    /// contradiction does: a share that is surely below one half, or throughput that surely differs from the
     /// prediction.
     pub(super) fn confidence(
         self,
@@ -239,8 +243,8 @@ impl Conclusion {
             Self::Proven => before.max(SHOWN),
             Self::Found | Self::CountUntested | Self::LoadConfirmed => before.max(SUPPORTED),
             Self::Remains if more_load == MoreLoad::Unchanged => before.max(SUPPORTED),
-            // Most limits that delay answers apply to each address. In this case, only a limit for all addresses
-            // together is possible, so a delaying limit remains a weak sign.
+            // Most rate limits that delay answers apply to each source address. More addresses changed nothing, so only
+            // a limit for all addresses together remains possible, which is rare.
             Self::NotSeen if more_sources == MoreSources::Unchanged && before >= LIKELY => before.max(WEAK_SIGN),
             Self::Astray => before.min(CLOSE),
             Self::Close if own_most < MOST => before.min(CLOSE),

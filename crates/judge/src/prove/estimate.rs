@@ -1,14 +1,15 @@
-//! Estimates of elasticities from slots in which levers were on or off. An elasticity is the relative change of
-//! throughput, divided by the relative change of a resource's speed.
+//! Estimates of elasticities from slots (fractions of a second) in which each lever was on or off. A lever slows a
+//! resource. An elasticity is the relative change of throughput, divided by the relative change of the resource's
+//! speed.
 //!
-//! Two regressions use the slots of one trial, and the state of each lever is a regressor in both. One explains the
-//! logarithm of the throughput; the other explains the logarithm of each resource's measured speed. An elasticity is
-//! the lever's coefficient in the first regression divided by that in the second. The levers are instrumental variables
-//! for the speeds, so errors of single readings average out. A regression on the speeds themselves would be biased
-//! towards zero. If a lever slows two resources on one CPU, the equations separate its effects.
+//! Two regressions use the slots of one trial; the regressors of both are the states of the levers. The first explains
+//! the logarithm of the throughput, the second the logarithm of each resource's measured speed. An elasticity is the
+//! lever's coefficient in the first regression, divided by its coefficient in the second. The levers are instrumental
+//! variables for the speeds, so errors of single readings average out. A regression of throughput on the measured
+//! speeds would be biased towards zero. If a lever slows two resources on one CPU, the equations separate its effects.
 //!
-//! Requests that wait at the end of a slot are served in the next slot. A regressor with the lever's state in the
-//! preceding slot accounts for these requests.
+//! Requests that wait at the end of a slot are served in the next slot. A regressor with the change of the lever's
+//! state since the preceding slot accounts for these requests.
 
 use run::{ElasticityBasis, Estimate, LeverSlots, ProofTrial};
 
@@ -16,24 +17,24 @@ use super::against::Against;
 use crate::thresholds::{ALIKE, CURVATURE, DOSE_GIVEN, UNWANTED};
 use stats::fit::robust::{Robust, inverse, product, times};
 
-/// Minimum number of slots for each lever, and for the level of the throughput.
+/// Minimum number of slots per parameter: one for each lever, and one for the level of the throughput.
 const SLOTS_OF_A_LEVER: usize = 8;
-/// Minimum change of a resource's speed for an estimate, as a logarithm.
+/// Minimum change of a resource's speed, as a logarithm, from which an elasticity can be estimated.
 const LEAST_DOSE: f64 = 0.02;
 /// Half-width of a 95 % interval in standard errors (Student's t for the hundred or more slots of a trial).
 const Z95: f64 = 1.98;
 
-/// Assumed dose of a lever, if the run does not record the ordered or the measured dose.
+/// Assumed dose of a lever (the share of its resource that it takes) if the run records no planned dose.
 pub(super) const DEFAULT_DOSE: f64 = 0.25;
 
-/// Results from a trial's slots. Each list has one entry per lever, in the order of the trial.
+/// Results from a trial's slots. Each list has one entry per lever, in the order of the trial's levers.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Estimates {
     /// Elasticity of each lever's resource.
     pub elasticities: Vec<Estimate>,
-    /// Method of each elasticity: measured, or an upper bound.
+    /// Basis of each elasticity: it was measured, or only bounded.
     pub bases: Vec<ElasticityBasis>,
-    /// 1 minus the sum of the elasticities.
+    /// 1 minus the sum of the elasticities: the share of throughput that no lever explains.
     pub remainder: Estimate,
     /// Measured dose of each lever: the share that it took of its own resource, 0 to 1.
     pub doses: Vec<f64>,
@@ -41,22 +42,22 @@ pub struct Estimates {
     pub ratios: Vec<Estimate>,
 }
 
-/// Source of an elasticity.
+/// Method that gives an elasticity.
 #[derive(Clone, Copy, Debug, PartialEq)]
 enum Known {
     /// The change of throughput gives the elasticity.
     Regression,
-    /// The elasticity lies between 0 and this bound, which has the given basis.
+    /// The elasticity lies between 0 and this upper bound. The second value tells where the bound comes from.
     AtMost(f64, ElasticityBasis),
 }
 
-/// Estimates elasticities from the slots of a trial. The error message says which data is missing.
+/// Estimates elasticities from the slots of a trial. If this is impossible, the error message gives the reason.
 ///
-/// An elasticity is at most the utilization. With one client and no queue, both are equal. A resource that is wanted
-/// for a small share of the time therefore needs no dose: its elasticity lies between 0 and this share. The bound is
-/// also used where it is tighter than the regression. If a lever took much less than ordered, the elasticity is
-/// unknown, even with such a bound. The cause that kept the lever from the CPU may also have kept the slowed threads
-/// from it.
+/// The elasticity of a resource is at most its utilization. (With one client and no queue, both are equal.) If the
+/// resource is wanted for a small share of the time, its elasticity lies between 0 and this share, and need not be
+/// measured. This bound is also used if the interval of the regression is wider than the bound. If a lever took much
+/// less than planned, the elasticity is unknown in spite of such a bound: whatever kept the lever from the CPU may also
+/// have kept the slowed threads from it.
 pub fn estimate(trial: &ProofTrial) -> Result<Estimates, String> {
     let seen = Seen::of(trial)?;
     let mut known: Vec<Known> = trial.levers.iter().zip(seen.own_doses()).map(|(l, dose)| known(l, dose)).collect();
@@ -72,7 +73,8 @@ pub fn estimate(trial: &ProofTrial) -> Result<Estimates, String> {
     }
 }
 
-/// Returns the source of an elasticity. `felt` is the measured dose on the lever's own resource.
+/// Chooses the method for a lever's elasticity. `felt` is the measured dose: the relative loss of speed of the lever's
+/// resource.
 fn known(lever: &LeverSlots, felt: f64) -> Known {
     let is_felt = felt >= 1.0 - (-LEAST_DOSE).exp();
     let bound = wanted(lever).filter(|wanted| *wanted <= UNWANTED || !is_felt);
@@ -84,24 +86,25 @@ fn known(lever: &LeverSlots, felt: f64) -> Known {
     }
 }
 
-/// Returns true if a lever took a sufficient share of its ordered dose.
+/// Returns true if a lever took a sufficient share of its planned dose.
 pub(super) fn is_given(lever: &LeverSlots, felt: f64) -> bool {
     let ordered = lever.ordered.or(lever.taken.map(|_| DEFAULT_DOSE)).unwrap_or(0.0);
     lever.taken.unwrap_or(felt) >= DOSE_GIVEN * ordered
 }
 
-/// Returns an upper bound on the share of time in which a lever's resource was wanted, 0 to 1; `None` if unknown. The
-/// users of the resource report this share. Without their report, the bound is the share that a CPU thief did not get.
+/// Returns an upper bound of the share of time in which a lever's resource was wanted, 0 to 1. It is the measured share
+/// of this time or, if that is unknown, the share of the CPU that the CPU thief (a busy loop) did not get. Returns
+/// `None` if both are unknown.
 fn wanted(lever: &LeverSlots) -> Option<f64> {
     lever.wanted.or(lever.taken.map(|taken| (1.0 - taken).max(0.0)))
 }
 
-/// Returns the logarithm of the throughput in each slot.
+/// Returns the logarithm of the throughput in each of `slots`.
 pub(super) fn throughput(trial: &ProofTrial, slots: &[usize]) -> Vec<f64> {
     slots.iter().map(|t| trial.completed_rate[*t].ln()).collect()
 }
 
-/// Returns the logarithm of the speed of each lever's resource in each slot.
+/// Returns the logarithm of the speed of each lever's resource in each of `slots`.
 fn speeds(levers: &[LeverSlots], slots: &[usize]) -> Vec<Vec<f64>> {
     levers.iter().map(|l| slots.iter().map(|t| l.speed[*t].max(1e-3).ln()).collect()).collect()
 }
@@ -109,14 +112,14 @@ fn speeds(levers: &[LeverSlots], slots: &[usize]) -> Vec<Vec<f64>> {
 /// Elasticities of some levers, the remainder, and the inverse of the matrix of doses.
 type Regressed = (Vec<Estimate>, Estimate, Vec<Vec<f64>>);
 
-/// Usable slots of a trial as logarithms, and the effects of the levers.
+/// Usable slots of a trial (logarithms of throughput `y` and of speeds), and the effects of the levers on both.
 struct Seen<'a> {
     levers: &'a [LeverSlots],
     y: Vec<f64>,
     speeds: Vec<Vec<f64>>,
     against: Against,
     moved: Robust,
-    /// `doses[j][k]` is the change of the logarithm of resource k's speed by lever j.
+    /// `doses[j][k]` is the change of the logarithm of resource k's speed when lever j is on.
     doses: Vec<Vec<f64>>,
 }
 
@@ -129,9 +132,9 @@ impl<'a> Seen<'a> {
         Ok(Self { levers, y, speeds, against, moved, doses })
     }
 
-    /// Replaces the regression by a bound for one of two levers that slow each other's resource nearly as much as their
-    /// own. An example is a client and a server on the same CPUs. For such levers, the equations give only the sum of
-    /// both elasticities. The less used resource gets the bound, which makes the other elasticity more precise.
+    /// Handles two levers that slow each other's resource nearly as much as their own, such as those of a client and a
+    /// server on the same CPUs. For such levers, the equations give only the sum of both elasticities. The elasticity
+    /// of the less used resource is therefore bounded instead, which makes the other elasticity more precise.
     fn join(&self, known: &mut [Known]) {
         let felt = |lever: usize, resource: usize| self.doses[lever][resource] / self.doses[resource][resource];
         let most = |at: usize| self.levers[at].wanted.unwrap_or(1.0).min(1.0);
@@ -146,22 +149,23 @@ impl<'a> Seen<'a> {
         }
     }
 
-    /// Returns the dose of each lever on its own resource, 0 to 1.
+    /// Returns the dose of each lever on its own resource: the relative loss of the resource's speed.
     fn own_doses(&self) -> impl Iterator<Item = f64> {
         self.doses.iter().enumerate().map(|(j, row)| 1.0 - row[j].exp())
     }
 
-    /// Returns the dose of lever j on resource k, as a logarithm. The speed of a CPU is the time for which the slowed
+    /// Returns the dose of lever j on resource k, as a logarithm. Returns 0 for a lever that is no CPU thief (such as
+    /// one on a quota) and a resource that a CPU thief slows. The reason is that a CPU's speed is the time for which
     /// threads ran, divided by the time for which they ran or waited. Threads that wait for their quota count as
-    /// waiting, so a lever on a quota only seems to slow a CPU.
+    /// waiting, so a lever on a quota only seems to slow the CPU.
     fn dose_on(&self, j: usize, k: usize) -> f64 {
         let is_thief = |at: usize| self.levers[at].taken.is_some();
         if is_thief(k) && !is_thief(j) { 0.0 } else { self.doses[j][k] }
     }
 
-    /// Estimates some elasticities by regression, and sets the others to their bounds. A lever in the regression may
-    /// also slow the resource of a bounded lever. A part of its effect then belongs to the bounded resource, between 0
-    /// and the bound.
+    /// Estimates some elasticities by regression, and bounds the others. A lever in the regression may also slow the
+    /// resource of a bounded lever. A part of the first lever's effect, between 0 and what the bound allows, then
+    /// belongs to the bounded resource.
     fn combine(&self, known: &[Known]) -> Result<Estimates, String> {
         let used: Vec<usize> = (0..known.len()).filter(|j| known[*j] == Known::Regression).collect();
         let (mut of_used, mut remainder, by_dose) = self.regress(&used)?;
@@ -171,8 +175,8 @@ impl<'a> Seen<'a> {
             let Known::AtMost(most, _) = known else { continue };
             let felt: Vec<f64> = used.iter().map(|j| self.dose_on(*j, k)).collect();
             let shares = times(&by_dose, &felt);
-            // No elasticity is below 0. The bounded resource therefore explains at most what the regression gives
-            // without it.
+            // No elasticity is below 0. The bounded resource therefore explains at most the whole effect that the
+            // regression found for the other lever.
             let of_alone = |(share, e): (&f64, &Estimate)| (*share > ALIKE).then(|| (e.high / share).max(0.0));
             let most = shares.iter().zip(&alone).filter_map(of_alone).fold(*most, f64::min);
             of_used.iter_mut().zip(&shares).for_each(|(e, share)| subtract(e, share * most));
@@ -216,7 +220,8 @@ impl<'a> Seen<'a> {
         Ok((straight.iter().enumerate().map(of).collect(), remainder, by_dose))
     }
 
-    /// Returns the covariance matrix of the elasticities, from the residuals and the doses.
+    /// Returns the covariance matrix of the elasticities. It follows from the residuals of the throughput and from the
+    /// doses.
     fn spread(
         &self,
         speeds: &[Vec<f64>],
@@ -234,14 +239,14 @@ impl<'a> Seen<'a> {
     }
 }
 
-/// Returns the minimum number of slots for an estimate of this many levers.
+/// Returns the minimum number of slots for an estimate with `levers` levers.
 pub fn fewest_slots(levers: usize) -> usize {
     // The first slot is not usable, because it has no preceding slot.
     SLOTS_OF_A_LEVER * (levers + 1) + 1
 }
 
-/// Returns the indexes of all slots that completed a request and have all speeds. The first slot is left out, because
-/// it has no preceding slot.
+/// Returns the indexes of all slots in which a request completed and all speeds are known. Leaves out the first slot,
+/// because it has no preceding slot.
 pub(super) fn usable(trial: &ProofTrial) -> Result<Vec<usize>, String> {
     let n = trial.completed_rate.len();
     if trial.levers.is_empty() {
@@ -260,33 +265,34 @@ pub(super) fn usable(trial: &ProofTrial) -> Result<Vec<usize>, String> {
     }
 }
 
-/// Returns `doses[j][k]`, the change of the logarithm of resource k's speed by lever j.
+/// Returns `doses[j][k]`: the change of the logarithm of resource k's speed when lever j is on.
 fn doses(speeds: &[Vec<f64>], against: &Against) -> Result<Vec<Vec<f64>>, String> {
     let of: Vec<Robust> = speeds.iter().map(|speed| against.fit(speed)).collect::<Result<_, _>>()?;
     Ok((0..speeds.len()).map(|j| of.iter().map(|fit| fit.coefficients[j]).collect()).collect())
 }
 
-/// Returns a sentence that says that a lever took almost nothing.
+/// Returns a sentence that says that a lever took almost nothing of its resource.
 pub(super) fn too_little(lever: &LeverSlots, dose: f64) -> String {
     format!("the lever {} took only {:.1} % of its resource, too little to show an effect", lever.lever, dose * 100.0)
 }
 
-/// Correction for the size of the doses. A resource that a lever slows limits throughput more than without the lever.
+/// Correction for the size of the doses. While a lever slows a resource, the resource limits throughput more than it
+/// does without the lever, so the measured elasticity is too large.
 struct Nonlinearity {
     /// Amount by which the doses raise each measured elasticity.
     by: Vec<f64>,
-    /// Factor by which the correction widens the standard errors, at least 1.
+    /// Factor, at least 1, by which the correction widens the standard errors.
     stretch: f64,
     /// Largest dose, as a logarithm.
     dose: f64,
 }
 
 impl Nonlinearity {
-    /// Computes the correction. Assumes that speeds combine with a constant elasticity of substitution; [`CURVATURE`] 1
-    /// is exact for one client. The elasticity of a resource grows with its slowdown, relative to the mean slowdown of
-    /// all resources.
+    /// Computes the correction. The model is a constant elasticity of substitution between the speeds; a [`CURVATURE`]
+    /// of 1 is exact for one client. In this model, the elasticity of a resource grows with its slowdown, relative to
+    /// the mean slowdown of all resources.
     ///
-    /// Only the slowdown by levers counts. A thread that waits for other threads of its process may get half a CPU even
+    /// Only the slowdown that the levers cause counts. Other threads of its process may leave a thread half a CPU even
     /// without levers.
     fn of(elasticities: &[f64], doses: &[Vec<f64>]) -> Self {
         // Each lever is on in half of the slots.
@@ -303,9 +309,9 @@ impl Nonlinearity {
         }
     }
 
-    /// Returns the variance of an elasticity, including the uncertainty of its correction. The error of the correction
-    /// is assumed to be uniform, up to half of the correction. Effects of second order in the dose are not corrected,
-    /// but add to the variance.
+    /// Returns the variance of an elasticity, including the uncertainty of its correction `by`. The error of the
+    /// correction is assumed to be uniform, up to half of the correction. Effects that grow with the square of the dose
+    /// are not corrected, but add to the variance.
     fn variance(&self, measured: f64, elasticity: f64, by: f64) -> f64 {
         let e = elasticity.clamp(0.0, 1.0);
         let open = (by / 2.0).powi(2) / 3.0 + (2.4 * e * (1.0 - e) * self.dose.powi(2)).powi(2);
@@ -313,7 +319,7 @@ impl Nonlinearity {
     }
 }
 
-/// Subtracts a part between 0 and `most` from an estimate.
+/// Subtracts from an estimate an unknown part between 0 and `most`.
 fn subtract(e: &mut Estimate, most: f64) {
     e.value -= most / 2.0;
     e.low -= most.max(0.0);

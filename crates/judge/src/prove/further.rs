@@ -1,5 +1,5 @@
-//! Predictions for levers that test other causes than the verdict's own lever does. These levers are more load, fewer
-//! CPUs, and more source addresses.
+//! Predicts throughput under three further levers: more load, fewer CPUs, and more source addresses. Each tests a cause
+//! that the usual lever for the verdict does not test.
 
 use run::{CPU_COUNT_LEVER, Effect, LOAD_LEVER, ProofTrial, Run, SOURCES_LEVER};
 
@@ -10,16 +10,16 @@ use crate::single::sides_of;
 use crate::thresholds::MOST;
 use crate::view::View;
 
-/// Returns true if throughput may follow the speed of the server's CPU, so a trial with fewer CPUs is useful. Returns
-/// `None` if the effect of the speed was not measured.
+/// Returns true if throughput may mostly follow the speed of the server's CPU. In this case, a trial with fewer CPUs is
+/// useful. Returns `None` if the effect of the speed was not measured.
 pub fn may_follow_server_cpu(run: &Run) -> Option<bool> {
     let trial = ProofTrial::of_speeds(&run.findings.proof.as_ref()?.trials)?;
     let at = trial.levers.iter().position(|lever| lever.lever == "server-cpu")?;
     Some(estimate(trial).ok()?.elasticities.get(at)?.high >= MOST)
 }
 
-/// Returns true if more load tests the verdict better than slower CPUs. In this case, the verdict names no device, and
-/// all CPUs and threads of server and generator were mostly idle. A slower CPU then proves no cause, because its
+/// Returns true if more load tests the verdict better than slower CPUs do. This holds if the verdict names no device,
+/// and all CPUs and threads of server and generator were mostly idle. Slowing an idle CPU proves nothing, because its
 /// elasticity is at most its utilization.
 pub fn load_comes_first(run: &Run) -> bool {
     if !["not-saturated", "unknown"].contains(&run.findings.bottleneck.id.as_str()) {
@@ -32,22 +32,23 @@ pub fn load_comes_first(run: &Run) -> bool {
     })
 }
 
-/// Returns true if a rate limit that delays answers would also explain the verdict. For example, the verdict is a fixed
-/// number of workers, but no counter shows the workers.
+/// Returns true if a rate limit that delays answers would also explain the signs: the verdict is a fixed number of
+/// workers, but no counter shows the workers or their queue.
 pub fn may_be_rate_limit(run: &Run) -> bool {
     let verdict = &run.findings.bottleneck;
     let is_seen = observation(verdict).is_some() || !verdict.counted.is_empty() || verdict.serial;
     verdict.id == "server-concurrency" && verdict.waits_for.is_none() && !is_seen
 }
 
-/// Predicts the effect of one of these levers from the verdict, before the experiment. Returns `None` if the verdict
-/// predicts nothing.
+/// Predicts the effect of `lever` (one of the three) from the verdict, before the experiment. Returns `None` if the
+/// verdict predicts nothing.
 pub fn predicted_further(run: &Run, lever: &str, dose: f64) -> Option<Effect> {
     let ratio = match (lever, run.findings.bottleneck.id.as_str()) {
         (_, "unknown" | "") => return None,
-        // If nothing is full, throughput grows with the load. If all CPUs are full, throughput falls with their number.
+        // If nothing is full, throughput grows in proportion to the load. If all CPUs are full, it falls in proportion
+        // to their number.
         (LOAD_LEVER, "not-saturated") | (CPU_COUNT_LEVER, "server-cpu") => 1.0 - dose,
-        // These levers do not change any other limit, such as workers, locks and pools, so throughput stays the same.
+        // The levers do not change other limits, such as workers, locks and pools. Throughput therefore stays the same.
         (LOAD_LEVER | CPU_COUNT_LEVER | SOURCES_LEVER, _) => 1.0,
         _ => return None,
     };

@@ -1,6 +1,6 @@
-//! Interim analyses ("looks") of a running experiment. Every look has a chance of a wrong decision, so early looks need
-//! clearer results (the bounds of O'Brien and Fleming). All looks together are wrong in one of twenty experiments, like
-//! a single look at the end.
+//! Interim analyses ("looks") of a running experiment. Every look may decide wrongly by chance, so early looks need
+//! clearer results (the bounds of O'Brien and Fleming). All looks together are wrong in one of twenty experiments, as
+//! often as a single look at the end.
 //!
 //! Source: C. Jennison and B. Turnbull, *Group sequential methods* (2000), table 2.3.
 
@@ -12,13 +12,14 @@ use crate::thresholds::MOST;
 
 /// Maximum number of looks in an experiment.
 pub const MAX_LOOKS: usize = 4;
-/// Bound of the last look, for experiments with one to four looks, in standard errors. The bound of look k of K is
-/// larger by the square root of K/k.
+/// O'Brien-Fleming bound of the last look, for experiments with one to four looks, in standard errors. The bound of
+/// look k of K is larger by the factor √(K/k).
 const LAST_BORDER: [f64; MAX_LOOKS] = [1.960, 1.977, 2.004, 2.024];
-/// Half-width of a 95 % interval, in standard errors.
+/// Half-width of an ordinary 95 % interval, in standard errors.
 const USUAL_BORDER: f64 = 1.960;
-/// Returns true if the slots so far show that the first lever's resource explains more, or less, than half of the
-/// throughput. The current look is number `look` of `looks`. The experiment ends after the last look in any case.
+/// Returns true if the slots so far show for certain that the first lever's resource explains more than half of the
+/// throughput, or less than half. The current look is number `look` of `looks`. The experiment ends after the last look
+/// in any case.
 pub fn is_known(trial: &ProofTrial, look: usize, looks: usize) -> bool {
     let found = estimate(trial).ok().and_then(|found| found.elasticities.first().copied());
     found.is_some_and(|found| {
@@ -27,10 +28,11 @@ pub fn is_known(trial: &ProofTrial, look: usize, looks: usize) -> bool {
     })
 }
 
-/// Number of parameters of an estimate with one lever: the level, the lever's effect, and its effect in the next slot.
+/// Number of parameters of an estimate with one lever: the level of the throughput, the lever's effect, and its effect
+/// in the following slot.
 const PARAMETERS: f64 = 3.0;
 
-/// Widens a 95 % interval to the bound of this look. Student's t accounts for the number of slots.
+/// Widens a 95 % interval to the bound of this look. Student's t distribution accounts for a small number of slots.
 fn stretched(found: &Estimate, look: usize, looks: usize, slots: usize) -> Estimate {
     let few = t95((slots as f64 - PARAMETERS).max(1.0)) / USUAL_BORDER;
     let (look, looks) = (look.clamp(1, MAX_LOOKS), looks.clamp(1, MAX_LOOKS));
@@ -47,7 +49,7 @@ mod tests {
 
     const SLOTS: usize = 18;
 
-    /// Adds slots to a trial, in which the lever takes half of a resource with the given elasticity.
+    /// Adds slots to a trial. The lever takes half of a resource that has the elasticity `elasticity`.
     fn round(trial: &mut ProofTrial, elasticity: f64, noise: f64, random: &mut fastrand::Rng) {
         for _ in 0..SLOTS {
             let on = random.bool();
@@ -58,8 +60,8 @@ mod tests {
         }
     }
 
-    /// Returns the number of rounds, and the decision: true for an elasticity above one half. `None` means that no look
-    /// decided.
+    /// Returns the number of looks until the end, and the decision: true for an elasticity above one half, `None` if no
+    /// look decided.
     fn experiment(elasticity: f64, noise: f64, looks: usize, seed: u64) -> (usize, Option<bool>) {
         let mut random = fastrand::Rng::with_seed(seed);
         let lever = LeverSlots { lever: "server-cpu".into(), ..LeverSlots::default() };

@@ -1,5 +1,6 @@
-//! Experiments that test verdicts. An experiment estimates each resource's share of the throughput from slots of a
-//! load, and compares it with a prediction. See `docs/explanation/experiment.md`.
+//! Experiments that test verdicts. In short slots of a load, an experiment slows resources (with "levers"). It
+//! estimates the share of throughput that each resource explains, and compares this share with a prediction. See
+//! `docs/explanation/experiment.md`.
 
 mod against;
 #[cfg(test)]
@@ -34,7 +35,7 @@ pub use response::{RATE, block, fewest_requests, fewest_slots_at_a_rate, respons
 pub use suspects::{SUSPECTS, Suspect, suspects_of};
 pub use turns::effect;
 
-/// Evaluates the trials of an experiment, which tests the throughput or the response time.
+/// Evaluates the trials of an experiment on the throughput or on the response time.
 pub(crate) fn conclude(facts: &crate::Facts<'_>, proof: &mut run::Proof, verdict: &mut run::Bottleneck) {
     match proof.of.is_throughput() {
         true => conclude::conclude(facts, proof, verdict),

@@ -1,12 +1,13 @@
-//! Test double: a simulated closed network with levers. Service times are exponential, so the exact elasticities are
-//! known.
+//! Test double: a simulated closed queueing network whose queues can be slowed by levers. Service times are
+//! exponential, so the exact elasticities are known.
 
 use run::{LeverSlots, ProofTrial};
 
 use super::estimate;
 use stats::queueing::{Station, elasticities};
 
-/// Network of stations with one server and one lever each, and a delay that no lever changes.
+/// Queues (stations) in a cycle with a delay that no lever changes. Each station has one server, and one lever that
+/// slows it.
 #[derive(Clone, Debug)]
 pub(super) struct Network {
     pub(super) stations: Vec<Station>,
@@ -22,15 +23,15 @@ const SLOT: f64 = 40.0;
 const LEFT: f64 = 0.8;
 
 impl Network {
-    /// Returns the exact elasticity of each station without levers.
+    /// Returns the exact elasticity of each station while all levers are off.
     pub(super) fn exact(&self) -> Vec<f64> {
         let mut all = self.stations.clone();
         all.push(Station::delay(self.delay_s));
         elasticities(&all, self.clients)[..self.stations.len()].to_vec()
     }
 
-    /// Simulates one trial. Exponential times have no memory, so the network is a Markov chain: the next event depends
-    /// only on the current state.
+    /// Simulates one trial. All times are exponential, so the network is a Markov chain: the next event depends only on
+    /// the current state.
     pub(super) fn trial(&self, seed: u64) -> ProofTrial {
         let mut random = fastrand::Rng::with_seed(seed);
         let on: Vec<Vec<bool>> = self.stations.iter().map(|_| balanced(&mut random)).collect();
@@ -75,8 +76,7 @@ impl Network {
         }
     }
 
-    /// Moves one client from a station, or from the delay (`None`), to the next step. Returns true if this completed a
-    /// request.
+    /// Moves one client on from a station, or from the delay (`None`). Returns true if this move completed a request.
     fn moved(&self, from: Option<usize>, at: &mut [u32], thinking: &mut u32) -> bool {
         let Some(i) = from else {
             *thinking -= 1;
@@ -93,7 +93,7 @@ impl Network {
     }
 }
 
-/// Returns a random order in which the lever is on in half of every 8 slots.
+/// Returns for each slot whether the lever is on: in a random half of every 8 slots.
 fn balanced(random: &mut fastrand::Rng) -> Vec<bool> {
     let mut all = Vec::with_capacity(SLOTS);
     while all.len() < SLOTS {
@@ -109,7 +109,7 @@ fn balanced(random: &mut fastrand::Rng) -> Vec<bool> {
 pub(super) struct Coverage {
     /// Number of seeds whose interval contains the exact elasticity, for each station.
     pub(super) each: Vec<u32>,
-    /// Number of seeds whose interval contains the exact remainder.
+    /// Number of seeds whose interval contains the exact remainder: 1 minus the sum of the elasticities.
     pub(super) remainder: u32,
     /// Mean error of the elasticity, for each station.
     pub(super) bias: Vec<f64>,

@@ -1,5 +1,5 @@
-//! Direct observations of a bottleneck. A counter observes it directly if it counts queues, refusals or losses, and not
-//! only the use of a device.
+//! Direct observations of bottlenecks. A counter shows a bottleneck directly if it counts queues, refusals or losses,
+//! and not only the use of a device.
 
 use run::{Bottleneck, Evidence};
 
@@ -37,15 +37,15 @@ const OBSERVATIONS: &[(&str, &[&str])] = &[
 pub(super) fn observation(verdict: &Bottleneck) -> Option<&Evidence> {
     let (_, counters) = OBSERVATIONS.iter().find(|(id, _)| *id == verdict.id)?;
     let shows = |evidence: &&Evidence| match evidence.counter.as_str() {
-        // A full listen queue drops connects, so it is a limit itself and no sign of another limit.
+        // A full listen queue drops connects, so it is a limit itself, and no sign of too few workers.
         "listen.queue" => evidence.value.zip(evidence.limit).is_none_or(|(queue, limit)| queue < limit),
         _ => true,
     };
     verdict.evidence.iter().filter(|evidence| counters.contains(&evidence.counter.as_str())).find(shows)
 }
 
-/// Returns a direct sign of another bottleneck. The verdict's bottleneck and those that the experiment excluded do not
-/// count.
+/// Returns a direct sign of a bottleneck other than the verdict's, in words. Ignores the bottlenecks that the
+/// experiment excluded.
 pub(super) fn other_cause(facts: &Facts<'_>, verdict: &Bottleneck, excluded: &[&str]) -> Option<String> {
     let not_asked: Vec<&str> = excluded.iter().copied().chain([verdict.id.as_str()]).collect();
     let other = without(facts, &not_asked);
@@ -54,15 +54,15 @@ pub(super) fn other_cause(facts: &Facts<'_>, verdict: &Bottleneck, excluded: &[&
     sign.or_else(|| full_listen_queue(facts).filter(|_| verdict.id == "network-loss"))
 }
 
-/// Returns true if `other` has signs of its own that the verdict does not explain.
+/// Returns true if `other` is a specific cause whose signs the verdict's cause does not explain.
 fn is_other_cause(verdict: &str, other: &str) -> bool {
     let rule = |id: &str| RULES.iter().find(|rule| rule.id == id);
     let is_explained = rule(verdict).is_some_and(|rule| rule.explains.contains(&other));
     !is_explained && rule(other).is_some_and(|rule| rule.tier < Tier::LeftOver)
 }
 
-/// Describes a listen queue that was full in a trial at the limit. Such a queue explains drops that are no losses in
-/// the network.
+/// Describes a listen queue that was full in a trial at the limit. Such a queue drops packets that the network did not
+/// lose.
 fn full_listen_queue(facts: &Facts<'_>) -> Option<String> {
     let full = |view: &View<'_>| {
         let limit = view.instances("listen.limit").into_iter().map(|(_, limit)| limit).reduce(f64::min)?;
@@ -72,7 +72,7 @@ fn full_listen_queue(facts: &Facts<'_>) -> Option<String> {
     facts.focus().into_iter().filter_map(server_of).find_map(|view| full(&view))
 }
 
-/// Compares the direct observations with the verdict. `other` is a direct sign of another cause.
+/// Compares the direct observations with the verdict. `other` is a direct sign of another cause, if any.
 pub(super) fn observed(verdict: &Bottleneck, other: Option<&String>) -> Observed {
     match (observation(verdict), other) {
         (_, Some(_)) => Observed::Contradicts,

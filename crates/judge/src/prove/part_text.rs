@@ -1,4 +1,4 @@
-//! Text of a share of the throughput, with its interval.
+//! Text of a share of the throughput or the response time, with its interval.
 
 use run::Estimate;
 

@@ -1,4 +1,5 @@
-//! Parts of the throughput: the share of each slowed resource, and the remainder.
+//! Parts of the throughput: the share that each slowed resource explains, and the remainder, which none of them
+//! explains.
 
 use run::{CPU_COUNT_LEVER, Effect, Elasticity, ElasticityBasis, Estimate, LOAD_LEVER, Proof, ProofTrial};
 
@@ -11,13 +12,14 @@ use crate::generator::load_threads;
 use crate::thresholds::{MOST, THROTTLED};
 use crate::view::{Task, View};
 
-/// Name of the remainder: the part that no lever touched.
+/// Name of the remainder: the part of the throughput that no slowed resource explains.
 pub(super) const REMAINDER: &str = "remainder";
 /// ID of the lever that slows the generator's CPU.
 const CLIENT_CPU: &str = "client-cpu";
 
-/// Estimates the parts from the slots, and records them in `proof`. Also records the steadiness of the load. Returns
-/// the effect of each lever; `None` without slots. Returns an error if the slots show nothing.
+/// Estimates the parts from the slots of the experiment, and records them in `proof`. Also records how steady the
+/// throughput was. Returns the effect of each lever, `None` if there are no slots, or an error if the slots allow no
+/// estimate.
 pub(super) fn read(facts: &Facts<'_>, proof: &mut Proof) -> Option<Result<Vec<Effect>, String>> {
     let trial = ProofTrial::of_speeds(&proof.trials)?;
     let mut found = match estimate(trial) {
@@ -43,8 +45,8 @@ pub(super) fn read(facts: &Facts<'_>, proof: &mut Proof) -> Option<Result<Vec<Ef
     Some(Ok(effects))
 }
 
-/// Marks the share of the generator's CPU as unknown if a CPU quota throttles the generator. The quota limits
-/// throughput whatever the CPU's speed is.
+/// Marks the share of the generator's CPU as unknown if a CPU quota throttles the generator. The quota may limit
+/// throughput, whatever the CPU's speed is.
 fn open_where_quotas_hold(facts: &Facts<'_>, trial: &ProofTrial, found: &mut Estimates) {
     let held = facts.client().is_some_and(|view| is_throttled(&view));
     for at in (0..trial.levers.len()).filter(|at| held && trial.levers[*at].lever == CLIENT_CPU) {
@@ -57,14 +59,14 @@ fn open_where_quotas_hold(facts: &Facts<'_>, trial: &ProofTrial, found: &mut Est
     }
 }
 
-/// Returns true if a CPU quota throttles the programs of this side.
+/// Returns true if a CPU quota often throttles the programs of this side.
 fn is_throttled(view: &View<'_>) -> bool {
     throttled(view).is_some_and(|held| held.share >= THROTTLED)
 }
 
-/// Adds the share of the generator's CPU if there was no time for slots with its lever. The share is at most the
-/// utilization of the CPU. The upper bound is therefore the time for which the generator's threads wanted a CPU in the
-/// decisive trial. A generator at its quota or on several hosts gets no bound.
+/// Adds the share of the generator's CPU if there was no time for slots with its lever. This share is at most the
+/// utilization of the CPU. Its upper bound is therefore the share of the decisive trial in which the generator's
+/// threads wanted a CPU. Adds nothing for a generator that is at its quota or on several hosts.
 pub(super) fn add_untried_generator(facts: &Facts<'_>, proof: &mut Proof) {
     let is_untried =
         proof.untried.iter().any(|lever| lever.lever == CLIENT_CPU) && part_of(proof, CLIENT_CPU).is_none();
@@ -81,8 +83,8 @@ pub(super) fn add_untried_generator(facts: &Facts<'_>, proof: &mut Proof) {
     proof.elasticities.push(Elasticity { lever: CLIENT_CPU.into(), host, estimate, basis: ElasticityBasis::Wanted });
 }
 
-/// Appends two elasticities of throughput to the proof: for the number of CPUs and for the load. These two do not count
-/// as parts of the throughput.
+/// Appends two elasticities of throughput to the proof: for the number of CPUs and for the load. These two are no parts
+/// of the throughput.
 pub(super) fn add_others(proof: &mut Proof) {
     let host = |lever: &str| {
         let trial = ProofTrial::of_lever(&proof.trials, lever).and_then(|trial| trial.lever(lever));
@@ -101,7 +103,7 @@ pub(super) fn add_others(proof: &mut Proof) {
     proof.elasticities.extend(others);
 }
 
-/// Returns the elasticity of the load, d ln(throughput) / d ln(load).
+/// Returns the elasticity of throughput for the load: d ln(throughput) / d ln(load).
 fn of_load(effect: &Effect) -> Option<Estimate> {
     let more = (1.0 - effect.dose).ln();
     let of = |ratio: f64| ratio.ln() / more;
@@ -117,8 +119,8 @@ pub(super) fn shares(proof: &Proof) -> Vec<(String, Estimate)> {
     shares
 }
 
-/// Returns the part that is certainly the largest. Either it is certainly more than half, or it is at least half and
-/// its interval lies above all others.
+/// Returns the part that is certainly the largest, if any. Either it is certainly at least half, or it is estimated as
+/// at least half and its whole interval lies above all other intervals.
 pub(super) fn largest(proof: &Proof) -> Option<String> {
     let shares = shares(proof);
     let above_others = |(lever, e): &&(String, Estimate)| {
@@ -127,7 +129,7 @@ pub(super) fn largest(proof: &Proof) -> Option<String> {
     shares.iter().find(above_others).map(|(lever, _)| lever.clone())
 }
 
-/// Returns the part of the resource that a lever slows.
+/// Returns the part (share of throughput) of the resource that a lever slows.
 pub(super) fn part_of<'a>(proof: &'a Proof, lever: &str) -> Option<&'a Elasticity> {
     proof.parts().find(|part| part.lever == lever)
 }
@@ -137,8 +139,8 @@ pub(super) fn effect_of<'a>(effects: &'a [Effect], lever: &str) -> Option<&'a Ef
     effects.iter().find(|effect| effect.lever == lever)
 }
 
-/// Returns the effect of the lever with a prediction. Without a prediction, returns the effect of the lever with the
-/// largest part; measured parts come before bounds.
+/// Returns the effect of the lever that has a prediction. If none has one, returns the effect of the lever whose
+/// resource has the largest part; parts that were only bounded come last.
 pub(super) fn measured(proof: &Proof, effects: &[Effect]) -> Option<Effect> {
     let predicted = proof.prediction.as_ref().and_then(|p| effect_of(effects, &p.lever));
     let size = |part: &&Elasticity| (part.basis.is_measured(), part.estimate.value);
@@ -150,7 +152,7 @@ pub(super) fn measured(proof: &Proof, effects: &[Effect]) -> Option<Effect> {
     predicted.or_else(largest).cloned()
 }
 
-/// Returns the smallest dose of the levers that took enough of their resource.
+/// Returns the smallest dose (share of its resource that a lever took) among the levers that took enough.
 pub(super) fn least_dose(proof: &Proof, effects: &[Effect]) -> Option<f64> {
     let acted = |effect: &&Effect| part_of(proof, &effect.lever).is_some_and(|p| p.basis != ElasticityBasis::Open);
     effects.iter().filter(acted).map(|effect| effect.dose).reduce(f64::min)

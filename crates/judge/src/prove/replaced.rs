@@ -11,12 +11,12 @@ use crate::thresholds::{CLOSE, SHOWN, SUPPORTED, TRIP_SHARE, UNDECIDED};
 use crate::verdict::without;
 use crate::{Facts, confidence};
 
-/// Returns the verdict of the rules without the bottlenecks that the experiment excluded. The new verdict gets its
-/// confidence from the counters.
+/// Returns the verdict that the rules give if the bottlenecks that the experiment excluded are left out. Its confidence
+/// comes from the counters.
 pub(super) fn rest(facts: &Facts<'_>, verdict: &Bottleneck, proof: &Proof, excluded: &[&'static str]) -> Bottleneck {
     let mut found = without(facts, excluded);
-    // The rule may still find an upstream at its limit. The experiment showed that this upstream does not limit the
-    // server.
+    // The rules may still find the upstream that the first verdict named. The experiment showed that this upstream does
+    // not limit the server.
     if verdict.waits_for.is_some() && found.waits_for == verdict.waits_for {
         found.waits_for = None;
         confidence::limit(&mut found, CLOSE);
@@ -31,7 +31,7 @@ pub(super) fn rest(facts: &Facts<'_>, verdict: &Bottleneck, proof: &Proof, exclu
     found
 }
 
-/// Returns the verdict that the resource of this lever is the bottleneck.
+/// Returns the verdict that the resource which this lever slows is the bottleneck.
 pub(super) fn of_lever(facts: &Facts<'_>, argued: &Bottleneck, proof: &Proof, lever: &str) -> Bottleneck {
     if lever == "server-cpu" {
         return match CpuSigns::of(facts, proof) {
@@ -113,7 +113,8 @@ pub(super) fn of_sources(facts: &Facts<'_>, argued: &Bottleneck, proof: &Proof) 
     found
 }
 
-/// Returns the verdict of a single rule. If the rule does not find its signs, the verdict has no counters as evidence.
+/// Returns the verdict of a single rule, with the given confidence. If the rule does not find its signs, the verdict
+/// has no counters as evidence, only the experiment.
 fn named(facts: &Facts<'_>, argued: &Bottleneck, proof: &Proof, (id, confidence): (&'static str, f64)) -> Bottleneck {
     let others: Vec<&str> = BOTTLENECKS.iter().map(|b| b.id).filter(|other| *other != id).collect();
     let seen = Some(without(facts, &others)).filter(|found| found.id == id);
@@ -130,7 +131,7 @@ fn named(facts: &Facts<'_>, argued: &Bottleneck, proof: &Proof, (id, confidence)
     found
 }
 
-/// Adds the bottlenecks that the experiment excluded to those that the verdict rules out.
+/// Adds the bottlenecks that the experiment excluded to the list of those that are ruled out.
 fn ruled_out(verdict: &mut Bottleneck, excluded: &[&'static str]) {
     verdict.ruled_out.retain(|out| !excluded.contains(&out.id.as_str()));
     let of = |id: &&'static str| RuledOut {
@@ -140,7 +141,7 @@ fn ruled_out(verdict: &mut Bottleneck, excluded: &[&'static str]) {
     verdict.ruled_out.extend(excluded.iter().filter(|id| **id != verdict.id).map(of));
 }
 
-/// Returns the first lever that tests this bottleneck.
+/// Returns the first lever that tests this bottleneck; empty if there is none.
 fn lever_of(id: &str) -> &'static str {
     SUSPECTS.iter().find(|suspect| suspect.bottleneck == id).map_or("", |suspect| suspect.lever)
 }

@@ -1,10 +1,10 @@
-//! Bytes of an exchange on the link in the direction of the requests. The lever `request-bytes` adds bytes in this
-//! direction.
+//! Bytes per exchange on the link in the direction of the requests. The experiment's lever `request-bytes` adds bytes
+//! in this direction.
 //!
-//! On a half-duplex link, both directions share one wire, so all bytes count. On a full-duplex link, requests load only
-//! their own direction. Longer requests then test a full link only if this direction is the fuller one. Outside a
-//! testbed, full duplex is assumed, as on switched Ethernet. If the link is half-duplex after all, the effect is
-//! smaller than predicted, never larger.
+//! On a half-duplex link, both directions share one wire, so the bytes of both count. On a full-duplex link, requests
+//! load only their own direction, so longer requests test a full link only if this direction is the fuller one. Full
+//! duplex is assumed, as on switched Ethernet, unless the run says that the wire is shared. If the link is half-duplex
+//! after all, the effect is smaller than predicted, never larger.
 
 use run::Run;
 
@@ -12,13 +12,13 @@ use crate::number::{positive, ratio};
 use crate::rules::{medium_bytes, ways};
 use crate::view::View;
 
-/// Load of the link in the direction of the requests.
+/// Load on the link in the direction of the requests.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub enum RequestWay {
     /// The link's bytes per exchange are unknown.
     #[default]
     NotSeen,
-    /// The answers fill the link in the other direction.
+    /// The answers load the other direction more, so longer requests do not test the link.
     OfAnswers,
     /// Bytes per exchange in the direction of the requests, including the framing of packets.
     Bytes(f64),
@@ -62,7 +62,7 @@ mod tests {
 
     #[test]
     fn request_bytes_count_on_their_own_direction_or_on_a_shared_wire() {
-        // Each request has two packets, each with 24 B of framing.
+        // Each exchange has two packets in the direction of the requests, each with 24 B of framing.
         assert_eq!(bytes(way(9000.0, 300.0, None)), 9048.0);
         assert_eq!(way(300.0, 9000.0, None), RequestWay::OfAnswers);
         assert_eq!(way(300.0, 9000.0, Some(false)), RequestWay::OfAnswers);

@@ -1,11 +1,14 @@
 //! Shares of the response time, from slots of an open loop in which at most one lever is on.
 //!
-//! An open loop completes what it offers, so a lever changes only the response time. If all speeds and arrivals were
-//! `k` times as fast, responses would be, too: `T(k rate, k speeds) = T / k`. A dose d on all resources therefore acts
-//! like more arrivals: `T(rate, (1 - d) speeds) = T(rate / (1 - d), speeds) / (1 - d)`. A lever on the offered rate
-//! thus shows the effect of slowing everything, including upstreams. The share of another lever is its effect divided
-//! by the effect of slowing everything. The shares of all stations and delays add up to exactly 1 for the mean of an
-//! open network (Jackson 1957). The sum is exact for doses of any size.
+//! An open loop completes what it offers, so a lever (which slows a resource) changes only the response time. If all
+//! speeds and arrivals were `k` times as fast, responses would be, too: `T(k rate, k speeds) = T / k`. Slowing all
+//! resources by a share d (the dose) therefore acts like more arrivals: `T(rate, (1 - d) speeds) = T(rate / (1 - d),
+//! speeds) / (1 - d)`. A lever that raises the offered rate thus shows the effect of slowing everything, including
+//! upstreams.
+//!
+//! The share of another lever is its effect divided by the effect of slowing everything. For the mean response time of
+//! an open queueing network, the shares of all queues and delays add up to exactly 1, whatever the dose is (Jackson
+//! 1957).
 
 use run::{ElasticityBasis, Estimate, LeverSlots, ProofMetric, ProofTrial, SlotHist};
 use stats::bootstrap::{resample, small_sample_factor};
@@ -19,35 +22,35 @@ use stats::student::t95;
 
 /// ID of the lever that raises the offered rate by a factor. The speed of this lever is 1 divided by the factor.
 pub const RATE: &str = "rate";
-/// Number of slots without any lever in each block. Each lever also has one slot in each block.
+/// Number of slots in each block in which all levers are off. In addition, each block has one slot for each lever.
 const FREE: usize = 2;
 /// Minimum number of blocks for an estimate of the scatter between them.
 const FEWEST_BLOCKS: usize = 8;
 /// Minimum number of requests slower than the percentile, in all slots of a lever together.
 const BEYOND: f64 = 20.0;
-/// Number of draws of the bootstrap, which draws blocks.
+/// Number of draws of the bootstrap. Each draw consists of randomly chosen blocks.
 const DRAWS: usize = 200;
-/// Standard deviation of a share that a longer measurement does not reduce, because doses vary a little.
+/// Part of a share's standard deviation that a longer measurement does not reduce, because doses vary a little.
 const LEFT_OPEN: f64 = 0.01;
-/// Minimum dose of a lever for an estimate, 0 to 1.
+/// Minimum dose of a lever (share of its resource that it takes) for an estimate, 0 to 1.
 const LEAST_DOSE: f64 = 0.01;
 
-/// Returns the number of slots in a block. Each lever is on in one slot, and `FREE` slots have no lever.
+/// Returns the number of slots in a block. Each lever is on in one slot, and in `FREE` slots all levers are off.
 pub fn block(levers: usize) -> usize {
     levers + FREE
 }
 
-/// Returns the minimum number of slots of an experiment with this many levers.
+/// Returns the minimum number of slots of an experiment with `levers` levers.
 pub fn fewest_slots_at_a_rate(levers: usize) -> usize {
     FEWEST_BLOCKS * block(levers)
 }
 
-/// Returns the minimum number of requests that the slots of each lever need together.
+/// Returns the minimum number of requests per lever, summed over all slots in which this lever is on.
 pub fn fewest_requests(of: ProofMetric) -> f64 {
     BEYOND / beyond(of)
 }
 
-/// Returns the share of requests slower than the percentile, 0 to 1. The mean counts as the median here.
+/// Returns the share of requests that are slower than the percentile `of`, 0 to 1. Treats the mean like the median.
 fn beyond(of: ProofMetric) -> f64 {
     match of {
         ProofMetric::P99 => 0.01,
@@ -64,28 +67,29 @@ pub fn response_us(of: ProofMetric, times: &SlotHist) -> Option<f64> {
     }
 }
 
-/// Response times and speeds in one block of slots, first without any lever, then with each lever.
+/// Histograms of the response times (`times`) and speeds in one block of slots: first with all levers off, then with
+/// each lever on.
 struct Block {
     times: Vec<Vec<u64>>,
-    /// For each lever, the speed of its resource without any lever, and with this lever on.
+    /// For each lever, the speed of its resource with all levers off, and with this lever on.
     speeds: Vec<(f64, f64)>,
 }
 
-/// Effects of the levers on the response time, over some blocks.
+/// Effects of the levers on the response time in some blocks.
 struct PredictedResponse {
-    /// Response time with each lever on, divided by the response time without any lever. The lever on the rate is
+    /// Response time with each lever on, divided by the response time with all levers off. The lever on the rate is
     /// included.
     ratios: Vec<f64>,
     doses: Vec<f64>,
-    /// Relative growth of the response time by each lever except the one on the rate. Each growth is converted to the
-    /// dose of the lever on the rate.
+    /// Relative growth of the response time that each lever causes, except the lever on the rate. Each growth is
+    /// converted to the dose of the lever on the rate.
     adds: Vec<f64>,
-    /// Relative growth of the response time if everything is slowed by this dose.
+    /// Relative growth of the response time if all resources are slowed by the dose of the lever on the rate.
     whole: f64,
 }
 
-/// Estimates the share of each lever. The lever on the rate gets a ratio but no share. The error message says which
-/// data is missing.
+/// Estimates the share of each lever's resource. The lever on the rate gets a ratio but no share. If no estimate is
+/// possible, the error message gives the reason.
 pub(super) fn estimate(trial: &ProofTrial, of: ProofMetric) -> Result<Estimates, String> {
     let rate_at = trial.levers.iter().position(|l| l.lever == RATE);
     let rate_at = rate_at.ok_or("the offered rate was not changed, so the sum of all parts is unknown")?;
@@ -118,7 +122,8 @@ pub(super) fn estimate(trial: &ProofTrial, of: ProofMetric) -> Result<Estimates,
     })
 }
 
-/// Groups the slots of a trial into blocks, and leaves out incomplete blocks. Fails with too few blocks.
+/// Groups the slots of a trial into blocks, and leaves out incomplete blocks. Returns an error if too few blocks
+/// remain.
 fn blocks(trial: &ProofTrial) -> Result<Vec<Block>, String> {
     let (levers, n) = (&trial.levers, trial.slot_times.len());
     if levers.iter().any(|l| l.on.len() != n || l.speed.len() != n) {
@@ -137,8 +142,8 @@ fn blocks(trial: &ProofTrial) -> Result<Vec<Block>, String> {
     }
 }
 
-/// Returns the block of these slots. Returns `None` unless each lever has a slot in which it is the only one, and some
-/// slot has no lever.
+/// Returns the block that these slots form. Returns `None` unless for each lever some slot has only this lever on, and
+/// some slot has all levers off.
 fn one_block(trial: &ProofTrial, slots: &[usize], span: usize) -> Option<Block> {
     let levers = &trial.levers;
     let cell = |t: usize| {
@@ -175,7 +180,7 @@ fn together<'a>(slots: impl Iterator<Item = &'a SlotHist>, span: usize) -> Optio
     any.then_some(sum)
 }
 
-/// Checks that the slots of each lever have enough requests for the percentile.
+/// Checks that the slots of each lever, and those with all levers off, have enough requests for the percentile.
 fn enough(blocks: &[&Block], of: ProofMetric) -> Result<(), String> {
     let cells = blocks.first().map_or(0, |block| block.times.len());
     let held = |cell: usize| blocks.iter().flat_map(|block| &block.times[cell]).sum::<u64>();
@@ -220,13 +225,13 @@ impl Whole {
     /// Computes the effect of slowing everything from the effect of a higher offered rate.
     fn of(ratio: f64, dose: f64) -> Self {
         let slower = ratio / (1.0 - dose);
-        // A higher rate never makes responses faster.
+        // A higher rate never makes responses faster, so a smaller ratio is noise.
         let least = slower.max(1.0 / (1.0 - dose));
         let busy = 1.0 - dose * least / (least - 1.0);
         Self { grows: slower - 1.0, dose, busy: busy.clamp(0.0, BUSIEST) }
     }
 
-    /// Returns the relative growth of the response time by a lever. The growth is converted to the common dose, by the
+    /// Returns the relative growth of the response time that a lever causes. Converts it to the common dose with the
     /// formula for the wait in a single queue.
     fn adds(&self, ratio: f64, dose: f64) -> f64 {
         let wait = |dose: f64| dose / (1.0 - dose - self.busy).max(0.02);
@@ -234,17 +239,18 @@ impl Whole {
     }
 }
 
-/// Returns the effects over randomly drawn blocks, for the bootstrap.
+/// Returns the effects of the levers in each draw of the bootstrap (randomly chosen blocks).
 fn drawn(blocks: &[Block], of: ProofMetric, rate_at: usize) -> Vec<PredictedResponse> {
     let mut random = fastrand::Rng::with_seed(1);
     let mut draw = |_| block_response(&resample(blocks, &mut random), of, rate_at);
     (0..DRAWS).filter_map(&mut draw).collect()
 }
 
-/// Function that returns a figure of the levers' effects.
+/// Function that selects one figure from the effects of the levers.
 type Figure<'a> = &'a dyn Fn(&PredictedResponse) -> f64;
 
-/// Returns a part divided by the whole, with its interval. Returns `None` if the whole may be zero.
+/// Returns a part, divided by the effect of slowing everything, with an interval. Returns `None` if the latter may be
+/// zero.
 fn quotient(found: &PredictedResponse, drawn: &[PredictedResponse], part: Figure<'_>, wider: f64) -> Option<Estimate> {
     let whole: Figure<'_> = &|response: &PredictedResponse| response.whole;
     let (a, b, n) = (part(found), whole(found), drawn.len() as f64);
@@ -272,9 +278,9 @@ mod tests {
     use super::super::arrivals::OpenNetwork;
     use super::*;
 
-    /// Returns one entry for each share, and a last one for the remainder. An entry holds the number of seeds whose
-    /// interval contains the truth, the mean error, and the mean half-width. A seed without an estimate counts as
-    /// right; this happens for a few of a hundred seeds.
+    /// Returns one entry for each share, and a last one for the remainder. An entry has the number of seeds whose
+    /// interval contains the true value, the mean error, and the mean half-width. A seed without an estimate counts as
+    /// right; only a few of a hundred seeds have none.
     fn covered(network: &OpenNetwork, of: ProofMetric, seeds: u64) -> Vec<(u32, f64, f64)> {
         let exact = network.exact_shares(of);
         let truth: Vec<f64> = exact.iter().copied().chain([1.0 - exact.iter().sum::<f64>()]).collect();
@@ -302,13 +308,14 @@ mod tests {
         for (network, of) in [
             (network(&[0.6, 0.5], 0.0), ProofMetric::Mean),
             (network(&[0.7, 0.4, 0.2], 3.0), ProofMetric::Mean),
-            // A constant delay only shifts the percentiles of a single queue, so the exact shares are known.
+            // With a single queue, a constant delay merely shifts the percentiles, so the exact shares are known.
             (network(&[0.7], 3.0), ProofMetric::P50),
             (network(&[0.5], 3.0), ProofMetric::P99),
         ] {
             let held = covered(&network, of, 100);
             assert!(held.iter().all(|(n, ..)| *n >= 93), "{network:?} {of:?}: {held:?}");
-            // The estimated whole is also noisy. The resulting bias is small compared with the interval.
+            // The divisor (the effect of slowing everything) is noisy, too, which biases the quotient. This bias is
+            // small compared with the interval.
             assert!(held.iter().all(|(_, bias, half)| bias.abs() < half / 3.0), "{network:?} {of:?}: {held:?}");
         }
     }

@@ -1,8 +1,9 @@
-//! Steadiness of the throughput while levers are switched, and its return after all levers are off.
+//! Steadiness of the throughput while an experiment switches its levers, and the return of throughput to its level
+//! after all levers are off.
 //!
-//! The effects of the levers are subtracted from the throughput of each slot. The rest is averaged over stretches of
-//! eight slots. The means of the stretches scatter by the noise of single slots, and by slower changes. Other programs
-//! or the server itself cause slower changes.
+//! The effects of the levers are subtracted from the throughput of each slot. The residuals are averaged over stretches
+//! of eight slots. The means of the stretches scatter because of the noise of single slots, and because of slower
+//! changes, which other programs or the server itself cause.
 
 use run::{Estimate, ProofTrial, Steadiness};
 
@@ -14,15 +15,16 @@ use stats::fit::{linear, robust};
 use stats::student::t95;
 use stats::{Sample, average};
 
-/// Number of slots in a stretch. This is also the usual number of slots after all levers are off.
+/// Number of slots in a stretch. Also the usual number of slots at the end of the trial, when all levers are off.
 const STRETCH: usize = 8;
-/// Minimum number of stretches for an estimate of their scatter. This is also the minimum number of slots after all
-/// levers are off.
+/// Minimum number of stretches for an estimate of their scatter. Also the minimum number of slots at the end, when all
+/// levers are off, for a comparison.
 const FEWEST: usize = 4;
-/// Width of a 99.9 % interval divided by that of a 95 % interval (Student's t for the dozen stretches of a trial).
+/// Width of a 99.9 % interval, divided by the width of a 95 % interval (Student's t for the dozen stretches of a
+/// trial).
 const SURE: f64 = 2.0;
 
-/// Returns the steadiness of the throughput over a trial; `None` with too few slots.
+/// Returns the steadiness of the throughput in a trial. Returns `None` if the trial has too few slots.
 pub(super) fn steadiness(trial: &ProofTrial) -> Option<Steadiness> {
     let slots = usable(trial).ok()?;
     let left = left(trial, &slots)?;
@@ -32,14 +34,15 @@ pub(super) fn steadiness(trial: &ProofTrial) -> Option<Steadiness> {
     if means.len() < FEWEST {
         return None;
     }
-    // The first slot after the levers is left out, because it still serves the queue of the preceding slot.
+    // The first slot after the last lever is left out, because it still serves requests that queued up in the preceding
+    // slot.
     let back = left.get(last_on + 2..).and_then(|tail| back(&means, tail));
     let is_back = back.as_ref().map(|back| surely(back) <= NOT_BACK);
     Some(Steadiness { noise: noise(&stretches), drift: drift(&means)?, back, is_back })
 }
 
-/// Returns a reason why the slots prove nothing; `None` if they are steady enough. The slots are not steady if
-/// something else changed throughput as much as the levers did. `dose` is the smallest dose of the levers.
+/// Returns the reason why the slots prove nothing, if something else changed throughput as much as the levers did.
+/// `dose` is the smallest dose of the levers.
 pub(super) fn doubt(steadiness: &Steadiness, dose: Option<f64>) -> Option<String> {
     let largest = -(1.0 - dose.unwrap_or(DEFAULT_DOSE).clamp(0.0, 0.9)).ln();
     let other = "another program, or the server itself";
@@ -56,15 +59,14 @@ pub(super) fn doubt(steadiness: &Steadiness, dose: Option<f64>) -> Option<String
     }
 }
 
-/// Returns the smallest certain distance of a ratio from 1, as a logarithm. The distance is below 0 if the ratio may be
-/// 1.
+/// Returns a lower bound of a ratio's distance from 1, as a logarithm. The bound is below 0 if the ratio may be 1.
 fn surely(ratio: &Estimate) -> f64 {
     let half = (ratio.high.ln() - ratio.low.ln()) / 2.0;
     ratio.value.ln().abs() - SURE * half
 }
 
-/// Returns the logarithm of each slot's throughput, without the effects of the levers in this slot and in the preceding
-/// slot.
+/// Returns the logarithm of each slot's throughput. The effects of the levers in this slot and in the preceding slot
+/// are subtracted.
 fn left(trial: &ProofTrial, slots: &[usize]) -> Option<Vec<f64>> {
     let y = throughput(trial, slots);
     let found = Against::best(&trial.levers, slots, &y).ok()?.fit(&y).ok()?;
@@ -86,7 +88,8 @@ fn drift(means: &[f64]) -> Option<Estimate> {
     Some(Estimate { value: end(line.slope), low: end(at.low), high: end(at.high) })
 }
 
-/// Compares the slots after the levers with the stretches before, as a ratio of throughput.
+/// Returns throughput in the slots `tail` (after the last lever), divided by mean throughput in the stretches before
+/// them.
 fn back(means: &[f64], tail: &[f64]) -> Option<Estimate> {
     let before = Sample::of(means).filter(|_| tail.len() >= FEWEST)?;
     let shorter = (STRETCH as f64 / tail.len() as f64).max(1.0);
@@ -107,8 +110,8 @@ mod tests {
     const AFTER: usize = 8;
     const SEEDS: u64 = 200;
 
-    /// Simulates a trial of a server whose CPU is the only limit. `noise` is the noise of each slot, and `speed` the
-    /// machine's speed in each slot.
+    /// Simulates a trial of a server whose CPU is the only limit. `noise` is the standard deviation of a slot's noise,
+    /// and `speed` returns the machine's speed in each slot.
     fn trial(seed: u64, noise: f64, speed: impl Fn(usize) -> f64) -> ProofTrial {
         let mut random = fastrand::Rng::with_seed(seed);
         let mut on = || (0..SLOTS).map(|t| t < SLOTS - AFTER && random.bool()).collect::<Vec<bool>>();
@@ -160,8 +163,8 @@ mod tests {
         assert!(said.contains("drifted during the experiment"), "{said}");
     }
 
-    /// Another program starts in mid-trial and takes a fifth of the machine. The estimates remain correct, but are less
-    /// precise.
+    /// Another program starts in the middle of the trial and takes a fifth of the machine. The estimates remain
+    /// correct, but become less precise.
     #[test]
     fn a_foreign_load_that_begins_meanwhile_widens_intervals_that_still_hold_the_truth() {
         let begins = |t: usize| if t > 65 { 0.8 } else { 1.0 };

@@ -8,25 +8,26 @@ use crate::thresholds::MAX_PREDICTED_FACTOR;
 /// A bottleneck, a lever that tests it, and the predicted effect of the lever.
 #[derive(Clone, Copy, Debug)]
 pub struct Suspect {
-    /// ID of the bottleneck, a row of `BOTTLENECKS`.
+    /// ID of the bottleneck, from `BOTTLENECKS`.
     pub bottleneck: &'static str,
-    /// ID of the lever, a row of `LEVERS`.
+    /// ID of the lever, from `LEVERS`.
     pub lever: &'static str,
     /// Limit that an upstream reached, if the verdict says that the server waits for this upstream. `None` if the
     /// verdict is about the server, the client or the link.
     pub behind: Option<UpstreamLimit>,
-    /// True if the verdict says that requests take turns on the CPU.
+    /// True if the verdict says that only one request at a time runs on the server's CPUs.
     pub serial: bool,
-    /// True if the bottleneck is refuted when the lever does not change throughput. False for a rate limit, which may
-    /// apply to all addresses together.
+    /// True if a lever that does not change throughput refutes the bottleneck. False for a rate limit: it may apply to
+    /// all addresses together, so that more addresses change nothing.
     pub refutes: bool,
-    /// Predicts throughput with a lever of the given dose, divided by throughput without the lever.
+    /// Function that predicts throughput with the lever, divided by throughput without it. Its second argument is the
+    /// dose: the share of the resource that the lever takes.
     pub ratio: fn(&Run, f64) -> f64,
 }
 
-/// All bottlenecks that a lever tests, each with its lever. No lever acts on the others: a sleep, a lock, a service on
-/// an unobserved host, or network distance. Bottlenecks without a lever belong to the remainder. Other levers test them
-/// by their predicted lack of an effect.
+/// All bottlenecks that a lever tests, each with its lever. No lever acts on a sleep, a lock, a service on an
+/// unobserved host, or network distance. Their share of throughput is part of the remainder, which no lever explains.
+/// Such bottlenecks are tested indirectly: all levers should have no effect.
 pub const SUSPECTS: &[Suspect] = &[
     suspect("server-cpu", "server-cpu", what_is_left),
     suspect("server-single-thread", "server-cpu", what_is_left),
@@ -57,9 +58,9 @@ const fn behind(limit: UpstreamLimit, lever: &'static str) -> Suspect {
     Suspect { behind: Some(limit), ..suspect("server-concurrency", lever, what_is_left) }
 }
 
-/// Returns the rows that test a verdict. The experiment uses the first row whose lever can be used.
+/// Returns the rows of [`SUSPECTS`] that test a verdict. The experiment uses the first of them whose lever is usable.
 pub fn suspects_of(verdict: &Bottleneck) -> impl Iterator<Item = &'static Suspect> {
-    // Older runs read only the CPUs of upstreams. Such runs therefore do not record which limit an upstream reached.
+    // Older runs read only the CPUs of upstreams, so they do not record which limit an upstream reached.
     let behind = verdict.waits_for.as_ref().map(|waits_for| waits_for.limit.unwrap_or(UpstreamLimit::Cpu));
     let (id, serial) = (verdict.id.clone(), verdict.serial && behind.is_none());
     SUSPECTS.iter().filter(move |suspect| {
@@ -67,30 +68,30 @@ pub fn suspects_of(verdict: &Bottleneck) -> impl Iterator<Item = &'static Suspec
     })
 }
 
-/// Returns the IDs of the bottlenecks that a lever tests. Bottlenecks of upstreams, and requests that take turns, are
-/// left out.
+/// Returns the IDs of the bottlenecks that a lever tests. Leaves out bottlenecks of upstreams, and servers that run
+/// only one request at a time.
 pub(super) fn ids_of(lever: &str) -> impl Iterator<Item = &'static str> {
     let of_lever = move |suspect: &&Suspect| suspect.lever == lever && suspect.behind.is_none() && !suspect.serial;
     SUSPECTS.iter().filter(of_lever).map(|suspect| suspect.bottleneck)
 }
 
-/// Returns true if a lever acts on the resource at which an upstream reached this limit.
+/// Returns true if a lever acts on the resource that limits an upstream with this limit.
 pub(super) fn acts_on(lever: &str, limit: Option<UpstreamLimit>) -> bool {
     SUSPECTS.iter().any(|suspect| suspect.lever == lever && suspect.behind.is_some() && suspect.behind == limit)
 }
 
-/// Returns the ID of the bottleneck that is found when throughput follows this lever.
+/// Returns the ID of the bottleneck that is found if this lever changes throughput.
 pub(super) fn bottleneck_of(lever: &str) -> &'static str {
     ids_of(lever).next().unwrap_or("server-concurrency")
 }
 
-/// Returns the row that tests a verdict with this lever. If there is none, returns the first row that tests the
-/// verdict.
+/// Returns the row of [`SUSPECTS`] that tests a verdict with this lever. If there is none, returns the first row that
+/// tests the verdict.
 pub(super) fn suspect_of(verdict: &Bottleneck, lever: Option<&str>) -> Option<&'static Suspect> {
     suspects_of(verdict).find(|suspect| Some(suspect.lever) == lever).or_else(|| suspects_of(verdict).next())
 }
 
-/// Predicts that throughput falls in proportion to the resource.
+/// Predicts that throughput changes in proportion to the resource.
 fn what_is_left(_: &Run, dose: f64) -> f64 {
     1.0 - dose
 }
@@ -98,24 +99,24 @@ fn what_is_left(_: &Run, dose: f64) -> f64 {
 /// Time for which Linux delays an acknowledgement (TCP_DELACK_MIN), microseconds.
 const TIMER_US: f64 = 40_000.0;
 
-/// Predicts the growth of throughput if no request waits for the timer of delayed acknowledgements.
+/// Predicts throughput if no request waits for the delayed-acknowledgement timer, divided by the present throughput.
 fn without_the_timer(run: &Run, _: f64) -> f64 {
     let half_us = decisive(run).map_or(0.0, |trial| trial.latency_us.p50);
     times(half_us, half_us - TIMER_US)
 }
 
-/// Predicts the growth of throughput if clients keep their connections, and wait only for answers. Little's law gives
-/// the time from a connect to its answer: requests in flight divided by answers per second. The measured response time
-/// would also include clients whose connects failed.
+/// Predicts throughput if clients keep their connections and wait only for answers, divided by the present throughput.
+/// Little's law gives the mean time from a connect to its answer: requests in flight divided by answers per second. The
+/// measured mean response time is not used, because it includes clients that still wait for a connection.
 fn without_connects(run: &Run, _: f64) -> f64 {
     let Some(trial) = decisive(run).filter(|trial| good(trial) > 0.0) else { return 1.0 };
     let answered_us = trial.rates.concurrency / good(trial) * 1e6;
     times(trial.connect_us.mean + answered_us, answered_us - accepted_us(trial))
 }
 
-/// Returns the time for which a connection waits to be accepted, microseconds. Little's law gives this time: waiting
-/// connections divided by accepted connections per second. The kernel completes a connect before the server accepts it.
-/// The response time of the first request therefore includes this wait.
+/// Returns the mean time for which a connection waits to be accepted, microseconds. By Little's law, this is the number
+/// of waiting connections divided by the accepted connections per second. The kernel completes a connect before the
+/// server accepts the connection, so the wait is part of the first request's response time.
 fn accepted_us(trial: &Trial) -> f64 {
     let Some(server) = &trial.server else { return 0.0 };
     let waiting = server.recording.sum("listen.queue", trial.measured.window, |_| true).value();
@@ -142,9 +143,9 @@ mod tests {
     }
 
     /// The server accepts four connections every 50 ms. Five connections wait to be accepted, 80 arrive per second, and
-    /// an answer takes 62.5 ms. This time consists only of waiting. An earlier version predicted that kept connections
-    /// change nothing. Another version used the mean response time, which was 140 ms too long. This mean included
-    /// eleven clients that still waited for a connection.
+    /// an answer takes 62.5 ms, all of it waiting. An earlier version predicted that kept connections change nothing.
+    /// Another version used the mean response time, which was 140 ms too long, because it included eleven clients that
+    /// still waited for a connection.
     #[test]
     fn the_wait_to_be_accepted_is_no_part_of_an_answer_on_a_kept_connection() {
         let column = |waiting| run::Column {

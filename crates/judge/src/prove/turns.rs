@@ -1,12 +1,14 @@
-//! Effect of a lever that is tested in turns: pairs of loads, one with and one without the lever. The effect is the
-//! geometric mean of the ratios within pairs, with Student's interval. Drift of the machine cancels within a pair.
+//! Effect of a lever that is tested in turns: in pairs of loads, one without the lever and one with it. The effect is
+//! the geometric mean of the ratios within pairs, with Student's interval. Slow changes of the machine cancel within a
+//! pair.
 
 use crate::thresholds::{EXCLUDED, FEWEST_WINDOWS, MAX_PREDICTED_FACTOR};
 use run::{Effect, SwitchTrial};
 use stats::Sample;
 use stats::student::t95;
 
-/// Returns the effect of a lever that was tested in turns. The error message says which data is missing.
+/// Returns the effect of a lever that was tested in turns. If there are too few pairs, the error message says how many
+/// are needed.
 pub fn effect(trial: &SwitchTrial) -> Result<Effect, String> {
     let pairs = trial.off.iter().zip(&trial.on).filter(|(off, on)| **off > 0.0 && **on > 0.0);
     let logs: Vec<f64> = pairs.map(|(off, on)| (on / off).ln()).filter(|log| log.is_finite()).collect();
@@ -27,10 +29,10 @@ pub fn effect(trial: &SwitchTrial) -> Result<Effect, String> {
 /// Comparison of a measured effect with its prediction.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum PredictionCheck {
-    /// The whole interval is nearer to the prediction than to "no effect". At least a part of the interval does not
-    /// exceed the prediction by far.
+    /// The whole interval is nearer to the prediction than to "no effect", and at least a part of it does not exceed
+    /// the prediction by far.
     Confirmed,
-    /// The whole interval exceeds the prediction by far. The lever matters, but not for the predicted reason.
+    /// The whole interval exceeds the prediction by far. The lever has an effect, but not for the predicted reason.
     Exceeded,
     /// The whole interval is close to "no effect".
     Refuted,
@@ -38,11 +40,11 @@ pub(super) enum PredictionCheck {
     Open,
 }
 
-/// Compares an effect with its prediction, in logarithms. The prediction is confirmed if the whole interval lies beyond
-/// the midpoint between "no effect" and the prediction. If the whole interval lies beyond the prediction by more than
-/// the distance to this midpoint, the prediction is exceeded. The largest possible prediction means "at least", so it
-/// cannot be exceeded. The prediction is refuted if the effect is a very small part of it. A larger part refutes
-/// nothing, because another limit may cut a large effect short.
+/// Compares an effect with its prediction, on a logarithmic scale.¶The prediction is confirmed if the whole interval
+/// lies beyond the midpoint between "no effect" and the prediction. It is exceeded if the whole interval lies beyond
+/// one and a half times the predicted effect. The largest possible prediction means "at least", so it cannot be
+/// exceeded. The prediction is refuted if the effect is certainly a very small part of it. A larger part refutes
+/// nothing, because another limit may stop a growth of throughput early.
 pub(super) fn check(effect: &Effect, predicted: f64) -> PredictionCheck {
     let (halfway, small) = (predicted.max(1e-6).sqrt(), predicted.max(1e-6).powf(EXCLUDED));
     let (beyond, short) = match predicted > 1.0 {
@@ -90,12 +92,14 @@ mod tests {
             (of(2.0, 0.02), of(1.0, 0.02), of(1.5, 0.2)),
             (PredictionCheck::Confirmed, PredictionCheck::Refuted, PredictionCheck::Open)
         );
-        // Seen with an accept queue. Kept connections gave 2.36 times the throughput, and 8.55 times was predicted.
+        // Seen with a full accept queue: kept connections gave 2.36 times the throughput, although 8.55 times was
+        // predicted.
         assert_eq!(check(&effect(&trial(2.36, 0.01, 6, 1)).unwrap(), 8.55), PredictionCheck::Open);
         let taken = |ratio| check(&effect(&trial(ratio, 0.02, 6, 1)).unwrap(), 0.75);
         assert_eq!((taken(0.74), taken(1.0)), (PredictionCheck::Confirmed, PredictionCheck::Refuted));
         assert_eq!(taken(0.4), PredictionCheck::Exceeded);
-        // Seen with an accept queue. Kept connections gave 1520 times the throughput, and 1.46 times was predicted.
+        // Seen with a full accept queue: kept connections gave 1520 times the throughput, although 1.46 times was
+        // predicted.
         let kept = effect(&trial(1520.0, 0.05, 6, 1)).unwrap();
         assert_eq!((check(&kept, 1.46), check(&kept, 10.0)), (PredictionCheck::Exceeded, PredictionCheck::Confirmed));
     }

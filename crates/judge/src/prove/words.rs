@@ -14,7 +14,7 @@ use crate::number::{figure, percent};
 use crate::thresholds::{MAX_PREDICTED_FACTOR, UNWANTED};
 use crate::waits;
 
-/// Returns the name of the resource that a lever slows.
+/// Returns the name of the resource that a lever changes.
 pub(super) fn in_words(lever: &str) -> &'static str {
     match lever {
         "server-cpu" => "the server's CPU",
@@ -38,7 +38,7 @@ pub(super) fn in_words(lever: &str) -> &'static str {
     }
 }
 
-/// Returns the beginning of a sentence about a lever that was tested in turns.
+/// Returns the begin of a sentence about a lever that was tested in turns (pairs of loads without and with the lever).
 pub(super) fn with_lever(lever: &str) -> &'static str {
     match lever {
         SOURCES_LEVER => "with twice the source addresses",
@@ -53,8 +53,9 @@ pub(super) fn with_lever(lever: &str) -> &'static str {
     }
 }
 
-/// Returns the headline of an experiment: the measured dose, and the change of throughput or response time. If the
-/// resource was hardly wanted, the headline states an upper bound.
+/// Returns the headline of an experiment: the share of the resource that the lever took, and the resulting change of
+/// throughput or response time. If the resource was hardly wanted, the headline gives an upper bound of the share that
+/// it explains.
 pub(super) fn effect_sentence(proof: &Proof) -> String {
     let Some(m) = &proof.measured else { return String::new() };
     let part = part_of(proof, &m.lever).filter(|part| part.basis == ElasticityBasis::Wanted);
@@ -74,13 +75,13 @@ pub(super) fn effect_sentence(proof: &Proof) -> String {
     format!("taking away {} of {} {}{predicted}", percent(m.dose), in_words(&m.lever), moved(what, m.ratio))
 }
 
-/// Returns true if the verdict predicts that the measured lever changes throughput. Levers on other resources should
-/// change nothing.
+/// Returns true if the verdict predicts an effect of the measured lever. Levers on other resources should have no
+/// effect.
 fn is_to_change(predicted: &Effect, measured: &Effect) -> bool {
     predicted.lever == measured.lever && predicted.ratio != 1.0
 }
 
-/// Returns the predicted change in percent. For throughput, it is a fall by the measured dose.
+/// Returns the predicted change in percent. Throughput should fall by the measured dose.
 fn change(of: ProofMetric, predicted: &Effect, measured: &Effect) -> String {
     percent(if of.is_throughput() { measured.dose } else { predicted.ratio - 1.0 })
 }
@@ -113,7 +114,8 @@ pub(super) fn sources_sentence(proof: &Proof) -> String {
     proof.effect(SOURCES_LEVER).map_or(String::new(), |effect| turned(effect, None))
 }
 
-/// Returns a sentence that says that a lever took much less than ordered, or that a quota hid its dose.
+/// Returns a sentence that says that a lever took much less of its resource than planned, or that a quota hid its
+/// effect.
 pub(super) fn slack_sentence(proof: &Proof, lever: &str) -> String {
     let slots = ProofTrial::of_speeds(&proof.trials).and_then(|trial| trial.lever(lever));
     let ordered =
@@ -128,8 +130,8 @@ pub(super) fn slack_sentence(proof: &Proof, lever: &str) -> String {
     format!("the lever on {} took {} of it{ordered}, too little to show an effect", in_words(lever), percent(took))
 }
 
-/// Returns a sentence about the direct observation that agrees with the verdict; empty if there is none. What
-/// sampled threads wait for is part of the verdict's sentence, so it is not repeated.
+/// Returns a sentence about the direct observation that agrees with the verdict; empty if there is none. The verdict's
+/// sentence already says what sampled threads wait for, so this is not repeated.
 pub(super) fn seen(verdict: &Bottleneck) -> String {
     let counted = || verdict.counted.first().map(|c| format!("{} {} of {}", figure(c.count), c.what, c.of));
     match observation(verdict) {
@@ -139,7 +141,7 @@ pub(super) fn seen(verdict: &Bottleneck) -> String {
     }
 }
 
-/// Returns a sentence that says that two parts are too close to tell which one is larger.
+/// Returns a sentence that says that it cannot be told which part is the largest.
 pub(super) fn close_sentence(shares: &str) -> String {
     if shares.is_empty() { "too close to tell".into() } else { format!("too close to tell: {shares}") }
 }
@@ -149,7 +151,7 @@ pub(super) fn joined(parts: &[String]) -> String {
     parts.iter().filter(|part| !part.is_empty()).cloned().collect::<Vec<_>>().join("; ")
 }
 
-/// Returns a sentence about levers that depend on each other: the sum of their parts certainly exceeds 1.
+/// Returns a sentence about levers that depend on each other: the sum of the parts that they show certainly exceeds 1.
 pub(super) fn dependent_sentence(proof: &Proof) -> String {
     let largest = shares(proof).first().map_or(REMAINDER.to_string(), |(lever, _)| lever.clone());
     match largest.as_str() {
@@ -160,7 +162,8 @@ pub(super) fn dependent_sentence(proof: &Proof) -> String {
     }
 }
 
-/// Returns a sentence that lists all parts with their intervals, the largest first.
+/// Returns a sentence that lists the parts of all resources and the remainder, the largest first, with intervals or
+/// bounds.
 pub(super) fn shares_sentence(proof: &Proof) -> String {
     let one = |(at, (lever, e)): (usize, &(String, Estimate))| {
         let basis = part_of(proof, lever).map_or(ElasticityBasis::Measured, |part| part.basis);
@@ -210,7 +213,7 @@ pub(super) fn sources_evidence(proof: &Proof) -> Option<Evidence> {
     Some(Evidence { text, counter, value, ..Evidence::default() })
 }
 
-/// Adds advice to an undecided verdict, and names the other large part as the next bottleneck.
+/// Adds what is missing to the verdict "unknown". Names the resource with another large part as the next bottleneck.
 pub(super) fn note_close(proof: &Proof, verdict: &mut Bottleneck, own: Option<&str>) {
     if verdict.id == "unknown" {
         verdict

@@ -1,4 +1,4 @@
-//! The server accepts connections too slowly for its listen backlog, and connects are dropped.
+//! Rule for a server that accepts connections too slowly: its listen backlog overflows, and connects are dropped.
 
 use run::FigureUnit;
 
@@ -90,10 +90,11 @@ fn bind(worst: &Overflow<'_>, text: String) -> Verdict {
         confidence = if confidence >= TWO_SIGNS { SUREST } else { TWO_SIGNS };
     }
     if !worst.is_own() {
-        // Lost SYNs slow connects too, and the host's counter may count the drops of another listener.
+        // SYNs that the network lost slow down connects, too, and the host's counter may count the drops of another
+        // listener.
         confidence = confidence.min(INDIRECT);
     }
-    // Only slow connects of this generator prove that its connects waited in the queue.
+    // Only slow connects of this generator prove that its own connects were dropped and repeated.
     let effect = match slow {
         Some(_) => format!("{} of the connects wait a second longer", percent(worst.of_connects)),
         None => format!("{} connects were dropped", figure(worst.drops)),
@@ -107,8 +108,9 @@ fn bind(worst: &Overflow<'_>, text: String) -> Verdict {
     Verdict::Binds { confidence: confidence * worst.signal().chance(), sentence, evidence }
 }
 
-/// Decides from the client's counters alone. If the client resent SYNs but hardly any other segment, the server's queue
-/// was full. The counts are those of the whole trial, because the kernel sends a dropped SYN again only after a second.
+/// Decides from the client's counters, without the server's. If the client resent SYNs but hardly any other segment,
+/// the server's accept queue was full. The counts cover the whole trial, because the kernel sends a dropped SYN again
+/// only after a second.
 fn by_client(facts: &Facts<'_>) -> Option<Verdict> {
     let view = facts.client()?;
     let syn = view.whole_trial("tcp.syn_retrans")?;
@@ -129,8 +131,9 @@ mod tests {
     use super::*;
     use crate::planted::{PlantedRun, Who};
 
-    /// Makes a run on one shared host with full CPUs, at `times` the server's capacity. `ran_us` and `waited_us` are
-    /// the generator's running and waiting time, and `drops` is the number of dropped connects.
+    /// Makes a run on one shared host with full CPUs. The load is `times` the server's capacity. `ran_us` and
+    /// `waited_us` are the times per second for which the generator's thread ran and waited for a CPU, and `drops` is
+    /// the share of dropped connects.
     fn full_host(capacity: f64, times: f64, (ran_us, waited_us): (f64, f64), drops: f64) -> PlantedRun {
         PlantedRun::new(1000.0, capacity)
             .steps(&[])
@@ -146,8 +149,8 @@ mod tests {
             .per_s(Who::Server, "tcp.listen_overflows", "", move |p| p.x * drops)
     }
 
-    /// Figures of `python3 -m http.server` under 5,000 requests/s, while a build ran on the host: 12 % of the connects
-    /// were dropped, and the generator lacked CPU time.
+    /// Figures seen with `python3 -m http.server` at 5,000 requests/s, while a build ran on the host. 12 % of the
+    /// connects were dropped, and the generator lacked CPU time.
     #[test]
     fn a_starved_generator_fills_no_accept_queue() {
         let starved = |drops| full_host(800.0, 6.0, (2.6e5, 4e5), drops).verdict();
@@ -157,8 +160,8 @@ mod tests {
         assert!(!["accept-queue", "client-cpu"].contains(&b.id.as_str()), "{b:#?}");
     }
 
-    /// The server has a short accept queue, and other programs fill the host's CPUs. The server used more CPU time than
-    /// the generator, and was idle at times.
+    /// The server has a short accept queue, and other programs fill the host's CPUs. The server uses more CPU time than
+    /// the generator, and is idle at times.
     #[test]
     fn processors_that_others_fill_do_not_hide_a_full_queue() {
         let beside = |drops| {
@@ -170,13 +173,14 @@ mod tests {
         };
         let b = beside(0.15);
         assert_eq!(b.id, "accept-queue", "{b:#?}");
-        // Other programs do more than half of the work, so nothing shows that the server lacks CPU time.
+        // Without drops, the verdict is unknown: other programs use more than half of the CPU time, so nothing shows
+        // that the server is the limit.
         let b = beside(0.0);
         assert_eq!(b.id, "unknown", "{b:#?}");
     }
 
-    /// Another listener of the host overflowed. This load's two connects succeeded at once, and the server's own
-    /// listener dropped nothing.
+    /// Another listener of the host overflows. The connects of this load succeed at once, and the server's own listener
+    /// drops nothing.
     #[test]
     fn an_overflow_of_another_listener_is_not_ours() {
         let beside = |own: Option<f64>| {
@@ -197,8 +201,8 @@ mod tests {
         assert!(matches!(beside(Some(1.0)), Verdict::Binds { .. }), "{:#?}", beside(Some(1.0)));
     }
 
-    /// Another listener overflows, and the server's own listener was not read. A line that loses packets makes this
-    /// load's connects take a second, too.
+    /// Another listener overflows, and the counters of the server's own listener are unknown. A line that loses packets
+    /// can make connects of this load take a second, too.
     #[test]
     fn slow_connects_beside_a_listener_that_was_not_read_are_not_sure() {
         let slow =
@@ -223,8 +227,8 @@ mod tests {
         assert!(confidence(unread().per_s(Who::Server, "listen.drops", "0.0.0.0:8080", |_| 400.0)) > ONE_SIGN);
     }
 
-    /// 128 clients connect at once to a backlog of 32. Clients whose SYN was dropped connect a second later, before the
-    /// measured window, and stay connected.
+    /// 128 clients connect at the same time to a backlog of 32. Clients whose SYN was dropped connect a second later
+    /// and stay connected, so no connect is dropped in the measured window.
     #[test]
     fn connects_that_were_dropped_while_all_connected_limit_no_load_that_stays_connected() {
         let dropped = |again: f64| {
@@ -246,8 +250,8 @@ mod tests {
         assert_eq!(dropped(40.0).verdict().id, "accept-queue");
     }
 
-    /// A server accepts in batches. A client whose SYN was dropped waits a second, so few connects are dropped although
-    /// many clients wait.
+    /// A server accepts connections in batches. A client whose SYN was dropped waits a second, so many clients may wait
+    /// although few connects per second are dropped.
     #[test]
     fn few_drops_count_if_clients_wait_long_for_them() {
         let batches = |t: &mut run::Trial, _: &crate::planted::Point| {
@@ -267,7 +271,7 @@ mod tests {
         assert!(told.starts_with("0.") && told.contains("of the clients' time"), "few connects: {told}");
     }
 
-    /// TCP counters do not cover unix sockets.
+    /// TCP counters do not count connections of unix sockets.
     #[test]
     fn a_unix_socket_has_no_drops() {
         let mut run = crate::planted::planted("accept-queue").unwrap();

@@ -1,5 +1,5 @@
-//! The generator caused a connect storm: answers were late, so the connection pool of an open loop grew beyond its
-//! need.
+//! Rule for a connect storm that the generator caused: answers were late, so the connection pool of an open loop grew
+//! beyond its need.
 
 use run::{BreachKind, FigureUnit, Intensity, Limits, Trial};
 
@@ -32,7 +32,7 @@ pub(super) const RULE: Rule = Rule {
     ..PLAIN
 };
 
-/// Returns the open-loop trial with the most unneeded connects.
+/// Returns the open-loop trial with the most connects that the load did not need.
 fn most<'a>(facts: &Facts<'a>) -> Option<&'a Trial> {
     let open = facts.focus().into_iter().filter(|t| matches!(t.intensity, Intensity::Open { .. }));
     open.max_by_key(|t| t.tally.connects_past_need)
@@ -67,8 +67,8 @@ fn judge(facts: &Facts<'_>) -> Verdict {
     Verdict::Binds { confidence: WEAK_SIGN, sentence, evidence }
 }
 
-/// Returns true if a trial broke a limit on the response time. Errors do not count here, because refusals are no sign
-/// of a connect storm.
+/// Returns true if a trial missed the objective for another reason than too many errors. Errors are ignored, because
+/// refusals are no sign of a connect storm.
 fn is_slow(trial: &Trial, limits: &Limits) -> bool {
     breach(trial, limits).is_some_and(|breach| breach.kind != BreachKind::Errors)
 }

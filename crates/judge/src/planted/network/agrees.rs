@@ -1,4 +1,5 @@
-//! Tests that the simulation agrees with exact results, and that simulated networks keep within their limits.
+//! Tests that the simulation agrees with exact results, and that simulated queueing networks do not exceed their
+//! limits.
 
 use stats::queueing::{Servers, Station, closed};
 
@@ -9,8 +10,8 @@ use super::trials::record;
 use super::window::measure;
 use super::world::{CLIENT, Host, Program, SERVER, Step, Threads, World};
 
-/// Makes a server on two CPUs with a thread per connection, and a generator with one thread. Each request computes and
-/// then sleeps.
+/// Makes a server on two CPUs with a thread per connection, and a generator with one thread. Each request first
+/// computes and then sleeps in the server.
 fn plain(cpu_s: f64, sleep_s: f64, generator_s: f64) -> World {
     let program = |host, threads| Program { host, threads, quota: None, processes: false };
     World {
@@ -37,9 +38,9 @@ fn plain(cpu_s: f64, sleep_s: f64, generator_s: f64) -> World {
     }
 }
 
-/// Processor sharing on two CPUs, with at most one CPU per thread, equals a station with two servers. The network
-/// therefore has a product-form solution. Service times in the simulation vary less than exponential times, so its
-/// queues are slightly shorter.
+/// Two CPUs that ready threads share equally, with at most one CPU per thread, equal a queue with two servers. The
+/// queueing network therefore has an exact (product-form) solution. Service times in the simulation vary less than
+/// exponential times, so its queues are slightly shorter than in this solution.
 #[test]
 fn the_simulation_agrees_with_mean_value_analysis() {
     let world = plain(0.004, 0.01, 0.001);
@@ -63,8 +64,8 @@ fn a_quota_is_used_up_and_not_exceeded() {
     assert!((99.0..=101.0).contains(&periods) && hit >= 0.95 * periods, "{periods} {hit}");
 }
 
-/// No simulated network completes more than 1.2 times its lowest limit. The margin covers noise in the machine's speed.
-/// If a sweep ends because its steps are flat, it has reached the lowest limit.
+/// No simulated network completes more than 1.2 times its lowest limit; the margin covers noise in the machine's speed.
+/// If a sweep ends although more clients were possible, it has reached a limit of the server.
 #[test]
 fn simulated_worlds_reach_and_do_not_exceed_their_lowest_limit() {
     for seed in 0..60 {

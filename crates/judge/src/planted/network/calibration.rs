@@ -1,4 +1,4 @@
-//! Verdicts on simulated networks, compared with their true limits.
+//! Verdicts on simulated queueing networks, compared with the true limits of these networks.
 
 use std::ops::Range;
 
@@ -12,7 +12,7 @@ use super::truth::Truth;
 /// Confidence from which a verdict counts as sure.
 pub(super) const SURE: f64 = 0.9;
 
-/// One simulated network with its true limits and its verdicts.
+/// One simulated network, with its true limit and its verdicts.
 #[derive(Clone, Debug)]
 pub(super) struct Case {
     pub(super) seed: u64,
@@ -59,7 +59,7 @@ impl Answer {
     }
 }
 
-/// Simulates and judges one network, without and with an experiment. See [`draw`] for `disturbed`.
+/// Simulates one network and judges it twice: without and with an experiment. See [`draw`] for `disturbed`.
 fn case(seed: u64, disturbed: Option<f64>) -> Case {
     let world = draw(seed, disturbed);
     let mut recorded = record(&world, seed);

@@ -9,7 +9,7 @@ use super::tally::{Band, Tally, bands, planted};
 /// Number of simulated networks, and number of those in which another program runs.
 const WORLDS: u64 = 500;
 const DISTURBED_WORLDS: u64 = 100;
-/// CPU time that the other program wants, in CPUs, on a host with two CPUs.
+/// CPU use that the other program wants on a host with two CPUs, in CPUs.
 const OTHER: f64 = 0.5;
 
 /// Maximum number of wrong verdicts with a confidence of 0.9 or more, among [`WORLDS`] networks: one in a hundred.
@@ -22,8 +22,8 @@ const MAX_WRONG_AND_PROVEN: usize = 5;
 const MAX_UNKNOWN: usize = 50;
 /// Minimum share of right verdicts among those with a confidence of 0.9 or more.
 const MIN_SURE_RIGHT: f64 = 0.95;
-/// Minimum share of right verdicts among those with a confidence of 0.5 to 0.7. The goal is 0.5 to 0.8. The test
-/// ignores the goal's upper end, because a few verdicts more or fewer would make it fail.
+/// Minimum share of right verdicts among those with a confidence of 0.5 to 0.7. The goal is a share of 0.5 to 0.8. The
+/// test ignores the upper end of this range, because the share is so near to it that a few verdicts decide.
 const MIN_MIDDLE_RIGHT: f64 = 0.5;
 
 const HEAD: &str = "\
@@ -41,7 +41,8 @@ seen. Most wrong ones among those are limits that delay answers, which look the 
 tell a limit per address from workers.
 ";
 
-/// Verdicts on live applications. The tests of `make verify` cannot repeat them all, so these are figures of one day.
+/// Verdicts on real applications, as measured on one day. The tests of `make verify` cannot repeat all these
+/// measurements.
 const LIVE: &str = "
 ## Live applications
 
@@ -109,7 +110,7 @@ fn counts(all: &Tally, disturbed: &Tally) -> String {
     format!("{head}{}", rows.concat())
 }
 
-/// Goals for the share of right verdicts in percent, with the lowest confidence of each band.
+/// Goals for the share of right verdicts, in percent. Each begins with the lowest confidence of its band.
 const GOALS: [(f64, &str); 4] = [(0.9, "at least 95"), (0.7, ""), (0.5, "50 to 80"), (0.0, "")];
 
 fn reliability(bands: &[Band]) -> String {
@@ -127,7 +128,7 @@ fn percent(band: &Band) -> f64 {
     100.0 * band.right as f64 / band.verdicts.max(1) as f64
 }
 
-/// Number of verdicts with a given ID on networks with a given cause.
+/// Numbers of verdicts with one ID on networks with one true cause.
 #[derive(Default)]
 struct Cell {
     right: usize,
@@ -178,7 +179,7 @@ fn outcomes(cases: &[Case]) -> String {
     format!("| outcome | right | wrong | unknown |\n|---|---|---|---|\n{rows}")
 }
 
-/// `make docs` sets LOADLINE_WRITE_CALIBRATION. The test then writes the page before it checks the counts.
+/// If LOADLINE_WRITE_CALIBRATION is set, as `make docs` does, first writes the page. Then checks the counts.
 #[test]
 fn verdicts_on_simulated_networks_are_no_worse_than_the_bounds() {
     let verdicts = Verdicts::new();
@@ -202,8 +203,8 @@ fn verdicts_on_simulated_networks_are_no_worse_than_the_bounds() {
     assert!(share(0.5) >= MIN_MIDDLE_RIGHT, "{bands:?}");
 }
 
-/// Judges further simulated networks, which were not used to choose a threshold. LOADLINE_SEEDS=500..2000 sets the
-/// seeds. LOADLINE_OTHER=0.5 adds another program that wants half a CPU.
+/// Judges further simulated networks, which were not used to choose any threshold. For example,
+/// LOADLINE_SEEDS=500..2000 sets the seeds, and LOADLINE_OTHER=0.5 adds another program that wants half a CPU.
 #[test]
 #[ignore = "takes minutes; a survey by hand"]
 fn survey_of_further_seeds() {

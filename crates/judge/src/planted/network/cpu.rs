@@ -1,8 +1,9 @@
 //! CPUs with processor sharing: every ready thread of a host gets an equal share of its CPUs, but at most one CPU.
 //!
-//! The threads of one program form a group. Each group has a virtual clock, which advances by the work that each of its
-//! ready threads has done. A thread finishes when the clock has advanced by the thread's work. An event therefore costs
-//! only the logarithm of the number of threads.
+//! The threads of one program form a group. Each group has a virtual clock, which advances by the work that each of the
+//! group's ready threads has done. A thread finishes when the clock has advanced by the thread's work since the thread
+//! started. The next thread to finish is therefore at the top of a heap, and an event costs only the logarithm of the
+//! number of threads.
 
 use std::cmp::Ordering;
 use std::collections::BinaryHeap;
@@ -17,9 +18,9 @@ const EPSILON_S: f64 = 1e-12;
 pub(super) struct Cpu {
     /// Number of CPUs.
     pub(super) cpus: f64,
-    /// Share of each CPU that the levers leave to the programs, 0 to 1.
+    /// Share of each CPU that the experiment's levers leave to the programs, 0 to 1. A lever takes CPU time away.
     pub(super) left: f64,
-    /// Speed of the machine: seconds of work per second of CPU time.
+    /// Speed of the machine: seconds of work done per second of CPU time.
     pub(super) speed: f64,
     pub(super) groups: Vec<Group>,
 }
@@ -73,7 +74,7 @@ impl Cpu {
         Self { cpus, left: 1.0, speed: 1.0, groups: vec![Group::default(); groups] }
     }
 
-    /// Starts work of a thread, `work_s` seconds long at full speed.
+    /// Starts work of a thread that takes `work_s` seconds at full speed.
     pub(super) fn start(&mut self, group: usize, thread: usize, work_s: f64) {
         let group = &mut self.groups[group];
         group.tasks.push(Task { done_s: group.clock_s + work_s, thread });
@@ -97,7 +98,7 @@ impl Cpu {
         self.groups.iter_mut().for_each(|group| group.advance(dt_s, share, speed));
     }
 
-    /// Returns a thread that has finished its work. Also updates the quotas.
+    /// Returns a thread that has finished its work, if any. Also updates the quotas.
     pub(super) fn done(&mut self, now_s: f64) -> Option<usize> {
         self.groups.iter_mut().find_map(|group| group.done(now_s))
     }
@@ -112,7 +113,7 @@ impl Group {
         self.quota
     }
 
-    /// Returns the number of threads that run or wait for a CPU or a quota.
+    /// Returns the number of threads that run, or wait for a CPU or for the next period of the quota.
     pub(super) fn ready(&self) -> usize {
         self.tasks.len()
     }

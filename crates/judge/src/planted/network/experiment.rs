@@ -9,12 +9,13 @@ use super::world::{CLIENT, SERVER, Step, World};
 use crate::prove::{may_be_rate_limit, predicted, runner_up, suspects_of};
 use crate::single::{clients, closed, good};
 
-/// Levers that every experiment switches from slot to slot, each with the program that it slows.
+/// Levers of every experiment: the resource that is slowed, and the program that uses it. The experiment switches each
+/// lever on or off at the start of every slot (a fraction of a second).
 const SLOWED: [(&str, usize); 2] = [("server-cpu", SERVER), ("client-cpu", CLIENT)];
 /// Share of each CPU that a lever takes, 0 to 1.
 const DOSE: f64 = 0.25;
-/// Total time of the slots in seconds: if no other trial follows, and if a trial with fewer CPUs or turns with more
-/// load follow. Of a budget of 30 s, the experiment gets 9 s. Starting the agents takes 1 s of the 9 s.
+/// Total time of the slots in seconds, first if no other trial follows, then if a trial with fewer CPUs or turns with
+/// more load follow. Of a budget of 30 s, the experiment gets 9 s, of which the start of the agents takes 1 s.
 const TIME_S: f64 = 7.5;
 const TIME_BEFORE_MORE_S: f64 = 3.5;
 /// Time of load before the first slot, seconds.
@@ -22,32 +23,35 @@ const FIRST_S: f64 = 0.4;
 /// Shortest and longest possible slot, seconds.
 const SHORTEST_SLOT_S: f64 = 0.015;
 const LONGEST_SLOT_S: f64 = 0.5;
-/// Slots with fewer CPUs: shortest slot and total time, seconds; minimum and maximum number.
+/// Slots with fewer CPUs: shortest slot and total time in seconds, then minimum and maximum number of slots.
 const COUNT_SLOTS_S: (f64, f64) = (0.17, 3.4);
 const COUNT_SLOTS: (usize, usize) = (20, 24);
-/// Share of the ordered CPU time that the lever's busy loops really get.
+/// Share of the requested CPU time that the lever's busy loops really get.
 const HOGS_GET: f64 = 0.92;
 /// Verdicts tested with more load, and verdicts tested with fewer CPUs.
 const MORE_LOAD_FOR: [&str; 3] = ["server-concurrency", "not-saturated", "unknown"];
 const FEWER_CPUS_FOR: [&str; 3] = ["server-cpu", "server-single-thread", "server-concurrency"];
-/// Minimum elasticity of the server's CPU for a trial with fewer CPUs.
+/// Minimum elasticity (relative change of throughput per relative change of speed) of the server's CPU for a trial with
+/// fewer CPUs to follow.
 const FOLLOWS: f64 = 0.5;
-/// Number by which the requests of a sweep's window are divided for a turn.
+/// Factor by which a turn has fewer requests than a window of the sweep.
 const TURN_REQUESTS: f64 = 4.0;
 /// Minimum number of requests in a slot.
 const REQUESTS: f64 = 100.0;
-/// Minimum length of a slot, in median response times.
+/// Minimum length of a slot, as a multiple of the median response time.
 const RESPONSES: f64 = 10.0;
 /// Minimum and maximum number of slots. A real experiment has up to 800 slots, but the same total number of requests.
 const SLOTS: (usize, usize) = (40, 120);
-/// Number of slots in a block. Each lever is on in half of a block, and off in the last block.
+/// Number of slots in a block. A lever is on in half of each block's slots, except in the last block, in which it is
+/// off.
 const BLOCK: usize = 8;
-/// Minimum number of connections of an experiment, and the share of the highest rate that they must reach.
+/// Minimum number of connections of an experiment, and minimum share of the highest rate that these connections must
+/// reach.
 const CONNECTIONS: f64 = 8.0;
 const AS_GOOD: f64 = 0.85;
 /// Maximum number of connections of an experiment.
 const MAX_CONNECTIONS: f64 = 1024.0;
-/// Number of pairs of turns, with and without a lever.
+/// Number of pairs of turns. Each pair has a load without the lever and a load with it.
 const PAIRS: usize = 5;
 
 /// Returns the simulated experiment on the verdict of a run.
@@ -84,7 +88,8 @@ pub(super) fn prove(world: &World, run: &Run, seed: u64) -> Proof {
     proof
 }
 
-/// Returns the world with a lever on, for a lever that is tested in turns. Returns `None` for other levers.
+/// Returns the world with `lever` on, if this lever is tested in turns: loads without and with it alternate. Returns
+/// `None` for other levers.
 fn in_turns(world: &World, lever: &str) -> Option<World> {
     let mut changed = world.clone();
     match lever {
@@ -101,8 +106,8 @@ fn in_turns(world: &World, lever: &str) -> Option<World> {
     Some(changed)
 }
 
-/// Returns the smallest number of connections that reaches about the highest rate, but at least eight if the sweep had
-/// that many.
+/// Returns the smallest number of connections with about the highest rate, but not fewer than the decisive trial had,
+/// and at least eight if the sweep had a good step with that many.
 fn connections(run: &Run) -> u32 {
     let Some(decisive) = run.picked(|picks| picks.decisive) else { return CONNECTIONS as u32 };
     let as_good = |t: &&run::Trial| closed(t) && good(t) >= AS_GOOD * good(decisive);
@@ -110,7 +115,8 @@ fn connections(run: &Run) -> u32 {
     more.min_by(f64::total_cmp).unwrap_or_else(|| clients(decisive)).clamp(1.0, MAX_CONNECTIONS) as u32
 }
 
-/// Measures two worlds in turns, each with its number of connections: first without the lever, then with it.
+/// Measures two worlds in turns, each with its number of connections. Each pair of turns first has the world without
+/// the lever (`off`), then the one with it (`on`).
 fn turns(lever: &str, (off, on): ((&World, u32), (&World, u32)), random: &mut fastrand::Rng) -> SwitchTrial {
     let one = |(world, n): (&World, u32), random: &mut fastrand::Rng| {
         let rate = world.limits.iter().map(|limit| limit.rate).fold(f64::INFINITY, f64::min);
@@ -122,7 +128,8 @@ fn turns(lever: &str, (off, on): ((&World, u32), (&World, u32)), random: &mut fa
     SwitchTrial { lever: lever.into(), dose: -1.0, off, on, ..SwitchTrial::default() }
 }
 
-/// Returns a random order of `count` slots. A lever is on in half of each block, and off in the last block.
+/// Returns for each of `count` slots whether a lever is on. It is on in a random half of each block's slots, and off in
+/// the whole last block.
 fn order(count: usize, random: &mut fastrand::Rng) -> Vec<bool> {
     let mut on = Vec::with_capacity(count);
     while on.len() + BLOCK < count {
@@ -152,8 +159,8 @@ impl Slots {
         Self { count, slot_s, settle_s: (2.0 * response_s).clamp(0.15 * slot_s, 0.5 * slot_s), connections }
     }
 
-    /// Simulates one load, and returns what was counted in each of its slots. At the start of each slot, `pull`
-    /// switches the levers on or off.
+    /// Simulates one load, and returns the counts of each of its slots. At the start of each slot, `pull` switches the
+    /// levers on or off.
     fn run(&self, world: &World, random: &mut fastrand::Rng, pull: impl Fn(&mut Sim<'_>, usize, f64)) -> Vec<Seen> {
         let mut sim = Sim::new(world, Load::Closed(self.connections), random.u64(..));
         sim.until(FIRST_S.max(2.0 * (world.alone_s + world.think_s)));
@@ -221,7 +228,7 @@ fn fewer_cpus(world: &World, run: &Run, n: u32, random: &mut fastrand::Rng) -> P
     slots.trial(&seen, vec![lever])
 }
 
-/// Speed of the machine, which drifts slowly.
+/// Speed of the machine, which drifts slowly at random.
 #[derive(Default)]
 struct Speed {
     ln: f64,

@@ -1,11 +1,11 @@
-//! Steps of requests through a simulated network.
+//! Steps that requests take through a simulated network.
 
 use super::sim::{Event, Load, Sim};
 use super::world::{SERVER, Step, Threads};
 
 /// Constant part of a mean service time, 0 to 1. The rest is exponentially distributed.
 const CONSTANT: f64 = 0.6;
-/// Share of the requests that sleep long.
+/// Share of the requests that sleep for a long time.
 const RARE: f64 = 0.01;
 /// Time after which a client repeats a lost SYN, seconds. The time doubles with each repetition.
 const SYN_AGAIN_S: f64 = 1.0;
@@ -38,7 +38,7 @@ impl Sim<'_> {
         self.counts.in_flight += 1;
     }
 
-    /// Takes one step of a request. Returns true if the request goes on at once.
+    /// Takes one step of a request. Returns true if the request goes on at once, and false if it waits.
     fn take_step(&mut self, request: usize, step: Step) -> bool {
         match step {
             Step::Way => self.sleep(request, self.world.way_s),
@@ -146,10 +146,10 @@ impl Sim<'_> {
         self.sleep(request, at_s - self.now_s)
     }
 
-    /// Handles the arrival of a SYN at the listener.
+    /// Handles the arrival of a request's SYN at the listener. Drops the SYN if the listen queue is full.
     fn connect(&mut self, request: usize) -> bool {
         let Some(listener) = self.world.listener else { return true };
-        // The kernel queues one connection more than the backlog.
+        // Like the kernel, the listener queues one connection more than its backlog.
         if self.backlog.len() <= listener.backlog {
             self.backlog.push_back(request);
             self.requests[request].dropped = 0;

@@ -1,6 +1,6 @@
 //! Limits of a simulated network: the highest rate that each of its parts allows.
 
-/// Highest rate that one part of a simulated network allows.
+/// Limit of a simulated network: the highest rate that one part of the network allows.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Limit {
     pub(super) cause: Cause,
@@ -11,18 +11,19 @@ pub(super) struct Limit {
 /// A part of a simulated network that can be its limit.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Cause {
-    /// CPUs of the server's host. The flags say if the generator or the upstream does a large part of the host's work.
+    /// CPUs of the server's host. `client` and `backend` say if the generator or the upstream service does a large part
+    /// of the host's work.
     ServerHost {
         client: bool,
         backend: bool,
     },
-    /// Event loops of the server; each loop uses at most one CPU.
+    /// Event loops of the server. Each loop is one thread, so it uses at most one CPU.
     ServerLoops,
     /// Work of the server that only one thread at a time can do.
     Serial,
-    /// Workers of the server that wait for an upstream or a sleep.
+    /// Workers of the server, each of which waits during a request: for an upstream service, or in a sleep.
     Workers,
-    /// Connections to the upstream service.
+    /// Connections from the server to its upstream service.
     Connections,
     /// The server's upstream service, on the server's host or another host.
     Backend,
@@ -32,6 +33,6 @@ pub(super) enum Cause {
     GeneratorQuota,
     RateLimit,
     AcceptQueue,
-    /// The load itself: too few connections for the unloaded response time.
+    /// The load itself: it has too few connections, at the response time without load, to fill any part.
     Load,
 }

@@ -1,4 +1,4 @@
-//! Recording of one side of a simulated network, as the probe would write it.
+//! Counters of one side of a simulated network, as `loadline probe` would record them.
 
 use run::{Column, CounterId, Kind, Recording, Side, Upstream, counter};
 
@@ -7,14 +7,14 @@ use super::sim::Load;
 use super::window::{SAMPLES, Seen};
 use super::world::{BACKEND, CLIENT, Program, SERVER, World};
 
-/// Size of a request and of an answer, bytes.
+/// Sizes of a request and of an answer, bytes.
 pub(super) const REQUEST_BYTES: f64 = 69.0;
 pub(super) const ANSWER_BYTES: f64 = 126.0;
 /// Share of the CPUs' busy time in soft interrupts.
 const SOFTIRQ: f64 = 0.03;
 /// Share of the CPUs' busy time in user code.
 const USER: f64 = 0.6;
-/// Delay of an acknowledgement that is sent without data, seconds.
+/// Delay after which the kernel sends an acknowledgement without data (delayed acknowledgement), seconds.
 const DELAYED_ACK_S: f64 = 0.04;
 /// Maximum number of connections whose state the probe samples.
 const SAMPLED: f64 = 64.0;
@@ -43,7 +43,8 @@ impl Writer<'_> {
         self.columns.push(Column { counter: CounterId::new(id), instance: instance.into(), values });
     }
 
-    /// Adds a counter of dropped connects. The first value of the counter also shows the drops before the window.
+    /// Adds a counter of dropped connects. Its growth from the first to the second sample includes the drops before the
+    /// window.
     fn drops(&mut self, id: &'static str, instance: &str, counted: bool) {
         self.put(id, instance, if counted { self.seen.per_s.dropped } else { 0.0 });
         if let Some(first) = self.columns.last_mut().and_then(|column| column.values.get_mut(..2)).filter(|_| counted) {
@@ -51,7 +52,7 @@ impl Writer<'_> {
         }
     }
 
-    /// Adds a counter of time, microseconds. `share` is its growth in seconds per second, to which a reading error is
+    /// Adds a counter of time, microseconds. `share` is its growth in seconds per second. A random reading error is
     /// added.
     fn time(&mut self, id: &'static str, instance: &str, share: f64) {
         let error = 1.0 + 0.3 * self.world.noise * stats::normal(&mut self.random);
@@ -129,8 +130,8 @@ impl Writer<'_> {
             false => (self.seen.per_s.answers_unread, ANSWER_BYTES),
         };
         let base_us = 2e6 * self.world.way_s + if self.world.shared { 30.0 } else { 120.0 };
-        // The acknowledgement of a request travels with the answer, or alone after the timer. This delay raises the
-        // measured RTT.
+        // The acknowledgement of a request travels with the answer, or alone when the delayed-acknowledgement timer
+        // fires. This delay lengthens the round trips that the client measures.
         let waits_us = self.seen.latency_us().mean.min(DELAYED_ACK_S * 1e6);
         let rtt_us = base_us + if server { 20.0 } else { 0.2 * waits_us };
         self.put("connection.sampled", "", n.min(SAMPLED));
@@ -146,7 +147,7 @@ impl Writer<'_> {
         stalls.iter().for_each(|id| self.put(id, "", 0.0));
     }
 
-    /// Adds the counters of a program. Returns its process names.
+    /// Adds the counters of a program, and returns the names of its processes.
     fn program(&mut self, at: usize) -> Vec<String> {
         let program = self.world.programs[at];
         let threads: Vec<(f64, f64)> =

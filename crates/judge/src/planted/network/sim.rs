@@ -15,7 +15,7 @@ pub(super) enum Load {
     Open(f64, u32),
 }
 
-/// Event at a known time. The events of the CPUs are kept separately.
+/// Event at a known time. The CPUs keep their own events, such as the end of a thread's work.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) enum Event {
     /// A request takes its next steps.
@@ -48,19 +48,19 @@ impl PartialOrd for Due {
     }
 }
 
-/// One request, or one connection that carries requests one after another.
+/// One client or connection, which carries requests one after another; the fields describe its current request.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Request {
     pub(super) step: usize,
     /// Intended start of the request, and duration of its connect, seconds.
     pub(super) start_s: f64,
     pub(super) connect_s: f64,
-    /// Worker that the request holds, for each program.
+    /// Worker that the request occupies in each program, if any.
     pub(super) worker: [Option<usize>; 3],
     /// Number of dropped SYNs of the request.
     pub(super) dropped: u32,
     pub(super) refused: bool,
-    /// True if the request has arrived at the server, but the server has not read it.
+    /// True if the request has arrived at the server, but the server has not read it yet.
     pub(super) unread: bool,
 }
 
@@ -70,14 +70,14 @@ pub(super) struct Thread {
     pub(super) program: usize,
     /// Requests that wait for the thread, each with its work in seconds.
     pub(super) queue: VecDeque<(usize, f64)>,
-    /// Request that the thread works on, with the start and the amount of the work, seconds.
+    /// Request that the thread works on, with the start time and the amount of the work, both in seconds.
     pub(super) running: Option<(usize, f64, f64)>,
     /// CPU time of the thread, and time for which it waited for a CPU, seconds.
     pub(super) cpu_s: f64,
     pub(super) wait_s: f64,
 }
 
-/// A lock or a pool of connections, whose units requests hold.
+/// A lock or a pool of connections: its free units, and the requests that wait for one.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Semaphore {
     pub(super) free: usize,
@@ -93,7 +93,8 @@ pub(super) struct Workers {
     pub(super) queue: VecDeque<usize>,
 }
 
-/// Sums over the simulated time. The difference of two snapshots gives the figures of a window.
+/// Counts of events, and numbers of requests integrated over time, since the simulation began. The difference of two
+/// snapshots gives the figures of a window.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Sums {
     pub(super) in_flight: f64,
@@ -125,8 +126,8 @@ pub(super) struct Sim<'w> {
     pub(super) idle: Vec<usize>,
     pub(super) late: VecDeque<f64>,
     pub(super) backlog: VecDeque<usize>,
-    /// State of the rate limiter. If it refuses requests: its tokens and the time of their last update. Otherwise, the
-    /// second value is the time at which the next request may pass.
+    /// State of the rate limiter. If it refuses requests, its tokens, and the time of their last update in seconds. If
+    /// it delays requests, the second value is the time at which the next request may pass.
     pub(super) limiter: (f64, f64),
     pub(super) counts: Counts,
     pub(super) sums: Sums,
@@ -134,7 +135,7 @@ pub(super) struct Sim<'w> {
     pub(super) answers: Vec<(f64, f64)>,
 }
 
-/// Numbers of requests in certain states, which the simulation integrates over time.
+/// Current numbers of requests in some states. The simulation integrates them over time ([`Sums`]).
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Counts {
     pub(super) in_flight: u32,
@@ -251,7 +252,7 @@ impl<'w> Sim<'w> {
     fn advance(&mut self, to_s: f64) {
         let dt_s = to_s - self.now_s;
         if dt_s > 0.0 {
-            // The requests of threads that wait for a CPU are still unread.
+            // A thread that waits for a CPU has not read its request yet.
             let waiting = |host: usize, counted: u32| f64::from(counted) * (1.0 - self.cpus[host].share()).max(0.0);
             let server = &self.world.programs[SERVER];
             let own = if server.threads == Threads::PerConnection { self.ready(SERVER) } else { 0 };

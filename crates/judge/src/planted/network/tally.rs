@@ -1,4 +1,5 @@
-//! Counts of verdicts on simulated networks: wrong ones, unknown ones, and the share of right ones by confidence.
+//! Counts of verdicts on simulated networks: wrong and unknown verdicts, and the share of right verdicts in each band
+//! of confidence.
 
 use run::ProofOutcome;
 
@@ -15,7 +16,7 @@ pub(super) struct Tally {
     pub(super) wrong_and_proven: usize,
     pub(super) wrong: usize,
     pub(super) unknown: usize,
-    /// Number of wrong verdicts with a confidence of 0.9 or more before the experiment.
+    /// Number of wrong verdicts with a confidence of 0.9 or more, from the counters alone (before the experiment).
     pub(super) surely_wrong_by_counters: usize,
     pub(super) wrong_by_counters: usize,
     pub(super) unknown_by_counters: usize,
@@ -37,10 +38,10 @@ impl Tally {
     }
 }
 
-/// Verdicts with similar confidence.
+/// Counts of the verdicts whose confidence is in one range.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) struct Band {
-    /// Lowest confidence in the band, and its upper end (excluded).
+    /// Lowest confidence in the range, and the range's upper end (exclusive).
     pub(super) from: f64,
     pub(super) to: f64,
     pub(super) verdicts: usize,
@@ -50,7 +51,8 @@ pub(super) struct Band {
 /// Borders between the bands of confidence.
 const BORDERS: [f64; 5] = [0.0, 0.5, 0.7, 0.9, 1.01];
 
-/// Returns the bands of confidence with their numbers of verdicts. Verdicts `unknown` are not counted.
+/// Returns the bands of confidence with their numbers of verdicts, the highest band first. Leaves out verdicts
+/// `unknown`.
 pub(super) fn bands(answers: &[&Answer]) -> Vec<Band> {
     let known = || answers.iter().filter(|answer| !answer.unknown());
     let band = |borders: &[f64]| {
@@ -61,7 +63,7 @@ pub(super) fn bands(answers: &[&Answer]) -> Vec<Band> {
     BORDERS.windows(2).rev().map(band).collect()
 }
 
-/// Returns the verdicts on the planted runs, which have one cause each.
+/// Returns the verdicts on the planted runs, each of which has one cause.
 pub(super) fn planted() -> Vec<Answer> {
     let judged = |planted: &crate::planted::Planted| {
         let mut run = planted.run();

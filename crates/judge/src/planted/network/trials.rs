@@ -9,19 +9,22 @@ use super::sim::Load;
 use super::window::{Seen, measure, summary};
 use super::world::World;
 
-/// Target number of requests in a window. Real windows contain more requests, but have about as much noise.
+/// Target number of requests in a window. Real windows contain more requests, but are about as noisy, because other
+/// programs disturb them.
 const REQUESTS: f64 = 1200.0;
 /// Shortest and longest possible window, seconds.
 const WINDOW_S: (f64, f64) = (0.6, 4.0);
-/// Growth below which a step with twice the clients is flat, as a share. Two flat steps end the sweep.
+/// Minimum relative growth of throughput with twice the clients; a step with less is flat. Two flat steps in a row end
+/// the sweep.
 const FLAT: f64 = 0.05;
 /// Offered rates of the open loop, as shares of the highest rate of the sweep.
 const OFFERED: [f64; 5] = [0.6, 0.8, 0.92, 1.05, 1.25];
-/// Connections of an open loop, as a multiple of the number that is needed at the longest permitted response time.
+/// Connections of an open loop, as a multiple of the number that it needs at the longest response time that the
+/// objective allows.
 const POOL: f64 = 2.0;
 const MAX_POOL: f64 = 400.0;
 
-/// A simulated run, and the highest rate that its sweep reached.
+/// A simulated run, and the highest rate of good answers that its sweep reached, per second.
 pub(super) struct Recorded {
     pub(super) run: Run,
     pub(super) reached: f64,
@@ -33,7 +36,8 @@ pub(super) fn record(world: &World, seed: u64) -> Recorded {
     let sweep = sweep(world, &mut random);
     let reached = sweep.iter().map(Seen::good).fold(0.0, f64::max);
     let unloaded_s = sweep.first().map_or(0.0, |one| one.latency_us().p50 / 1e6);
-    // With think times, the load is a number of users. `find` then does not search for a rate.
+    // With think times, the load is a number of users. `find` then does not search for a rate, so there is no open
+    // loop.
     let offered = if world.think_s > 0.0 { &[][..] } else { &OFFERED[..] };
     let open = offered.iter().map(|share| {
         let rate = share * reached;
@@ -62,13 +66,13 @@ fn sweep(world: &World, random: &mut fastrand::Rng) -> Vec<Seen> {
     steps
 }
 
-/// Returns the lengths of warm-up and window for a rate, seconds.
+/// Returns the lengths of the warm-up and the window at a rate, seconds.
 pub(super) fn times(world: &World, rate: f64) -> (f64, f64) {
     let length_s = (REQUESTS / rate).max(8.0 * (world.alone_s + world.think_s)).clamp(WINDOW_S.0, WINDOW_S.1);
     (0.5 * length_s, length_s)
 }
 
-/// Returns one measured window as a trial.
+/// Converts a measured window to a trial.
 pub(super) fn trial(world: &World, seen: &Seen, seed: u64) -> Trial {
     let (x, good, offered) = (seen.rate(), seen.good(), seen.per_s.due);
     let count = |per_s: f64| (per_s * seen.length_s).round() as u64;

@@ -1,16 +1,17 @@
-//! True limits of a simulated network: its parts with the lowest limits, and the IDs of the verdicts that name them.
+//! True limits of a simulated network: the parts with the lowest limits, and the IDs of the verdicts that name these
+//! parts.
 
 use super::limit::Cause;
 use super::world::{SERVER, Threads, World};
 
-/// Maximum ratio of two parts' limits at which both verdicts are right.
+/// Maximum ratio of two parts' limits at which a verdict that names either part is right.
 const TIE: f64 = 1.1;
-/// Maximum ratio of two limits at which both verdicts are right, if the lower limit is a small number of workers or
-/// connections.
+/// Like [`TIE`], if the lower limit is a number of workers or connections.
 const TIE_OF_FEW: f64 = 1.3;
-/// Share of the lowest limit below which the load was the limit, because it did not fill any part.
+/// Share of the lowest limit that the sweep must reach. Below it, the load itself was the limit, because it did not
+/// fill any part.
 const NOT_REACHED: f64 = 0.85;
-/// Share of the lowest limit below which the load may also be the limit.
+/// Share of the lowest limit below which naming the load is also right.
 const REACHED: f64 = 0.97;
 
 impl Cause {
@@ -39,8 +40,8 @@ impl Cause {
                 let mut ids = vec!["server-cpu"];
                 ids.extend(client.then_some("client-cpu"));
                 ids.extend(backend.then_some("server-concurrency"));
-                // On a host with one CPU, the server's thread is as full as the CPU. With one event loop per CPU, each
-                // loop is as full as its CPU.
+                // On a host with one CPU, the server's thread is as busy as the CPU. With one event loop per CPU, each
+                // loop is as busy as its CPU.
                 ids.extend(world.a_thread_for_each_cpu().then_some("server-single-thread"));
                 ids
             }
@@ -53,7 +54,7 @@ impl Cause {
             }
             Self::Serial if world.server_cpus() == 1 => vec!["server-cpu", "server-single-thread", "server-lock"],
             Self::Serial => vec!["server-single-thread", "server-concurrency", "server-lock"],
-            // A single worker that hardly ever waits is also a full thread.
+            // A single worker that hardly ever waits is also a thread that is busy all the time.
             Self::Workers if world.programs[SERVER].threads == Threads::Pool(1) => {
                 vec!["server-concurrency", "server-pool", "server-single-thread"]
             }
@@ -73,7 +74,7 @@ impl Cause {
 pub(super) struct Truth {
     pub(super) cause: Cause,
     pub(super) ids: Vec<&'static str>,
-    /// True if a right verdict may name the server's upstream.
+    /// True if a right verdict may name the server's upstream service.
     pub(super) backend: bool,
 }
 
@@ -83,14 +84,15 @@ impl World {
         self.hosts[self.programs[SERVER].host].cpus as usize
     }
 
-    /// Returns true if full CPUs of the host imply a full server thread: with one CPU, or with at least one event loop
-    /// per CPU.
+    /// Returns true if full CPUs of the host imply a full server thread: the host has one CPU, or the server has at
+    /// least one event loop per CPU.
     fn a_thread_for_each_cpu(&self) -> bool {
         let loops = matches!(self.programs[SERVER].threads, Threads::Loops(n) if n >= self.server_cpus());
         self.server_cpus() == 1 || loops
     }
 
-    /// Returns the true limits, given the highest rate of the sweep.
+    /// Returns the true limits of the world. `reached` is the highest rate of its sweep: if it is too low, the load
+    /// itself was the limit.
     pub(super) fn truth(&self, reached: f64) -> Truth {
         let all = self.limits.iter();
         let least = all.clone().min_by(|a, b| a.rate.total_cmp(&b.rate)).expect("every world has a generator");
@@ -98,8 +100,8 @@ impl World {
         let mut causes: Vec<Cause> = all.filter(|limit| limit.rate <= tie * least.rate).map(|l| l.cause).collect();
         causes.sort_by_key(|cause| *cause != least.cause);
         let (low, high) = (NOT_REACHED * least.rate, REACHED * least.rate);
-        // Clients whose SYN was dropped wait for seconds. No number of clients therefore reaches the limit of the
-        // accept queue.
+        // Clients whose SYN was dropped wait for seconds. Therefore no number of clients reaches the rate that the
+        // accept queue allows.
         let by_drops = least.cause == Cause::AcceptQueue;
         if reached < low && !by_drops {
             causes = vec![Cause::Load];

@@ -6,14 +6,15 @@ use super::world::World;
 /// Number of samples in a window's recording.
 pub(super) const SAMPLES: usize = 5;
 
-/// Snapshot of all counters of a simulation.
+/// Snapshot of all counters of a simulation at one time.
 #[derive(Clone, Debug)]
 pub(super) struct Look {
     at_s: f64,
     sums: Sums,
-    /// CPU time of each thread, and its wait for a CPU, seconds.
+    /// CPU time of each thread, and time for which it waited for a CPU, seconds.
     threads: Vec<(f64, f64)>,
-    /// CPU time of each group on each host, and time for which its threads were ready, seconds.
+    /// For each host and program: CPU time of the program's threads, and time for which they were ready, summed over
+    /// threads, seconds.
     groups: Vec<Vec<(f64, f64)>>,
     /// Number of periods of each program's quota, and number of periods in which the quota ran out.
     quotas: Vec<(f64, f64)>,
@@ -29,13 +30,13 @@ pub(super) struct Seen {
     pub(super) dropped_before: f64,
     /// Number of connections that waited to be accepted, for each sample of the window.
     pub(super) backlog: Vec<usize>,
-    /// Sums of the simulation over the window, per second.
+    /// Growth of the simulation's sums in the window, per second.
     pub(super) per_s: Sums,
-    /// CPUs that each thread used, and share of the window for which it waited for a CPU.
+    /// CPU use of each thread in CPUs, and share of the window for which the thread waited for a CPU.
     pub(super) threads: Vec<(f64, f64)>,
-    /// Index of each thread's program.
+    /// Index of the program of each thread.
     pub(super) program: Vec<usize>,
-    /// CPUs that each group on each host used, and the mean number of its ready threads.
+    /// For each host and program: CPU use of the program's threads in CPUs, and mean number of its ready threads.
     pub(super) groups: Vec<Vec<(f64, f64)>>,
     /// Number of periods of each program's quota, and number of periods in which the quota ran out.
     pub(super) quotas: Vec<(f64, f64)>,
@@ -48,7 +49,7 @@ impl Look {
         let threads = sim.threads.iter().map(|thread| {
             let host = sim.world.programs.get(thread.program).map_or(0, |program| program.host);
             let (share, speed) = (sim.cpus[host].share(), sim.cpus[host].speed);
-            // If work is unfinished, the CPU time used for it so far counts.
+            // For unfinished work, adds the CPU time that it has used so far.
             let under_way = thread.running.map_or(0.0, |(_, from_s, work_s)| {
                 let part_s = (sim.now_s - from_s) * share;
                 part_s.min(work_s / speed)
@@ -70,7 +71,7 @@ impl Look {
     }
 }
 
-/// Warms a world up under a load, and then measures a window.
+/// Runs a load on a world for `warmup_s` seconds, and then measures a window of `length_s` seconds.
 pub(super) fn measure(world: &World, load: Load, (warmup_s, length_s): (f64, f64), seed: u64) -> Seen {
     let mut sim = Sim::new(world, load, seed);
     let speed = (world.noise * stats::normal(&mut sim.random)).exp();
@@ -146,8 +147,7 @@ impl Seen {
     }
 }
 
-/// Returns the summary of times that are sorted in ascending order. Adds `more_us` to each time. All times are
-/// microseconds.
+/// Summarizes times that are sorted in ascending order. Adds `more_us` to each of them. All times are microseconds.
 pub(super) fn summary(times_us: &[f64], more_us: f64) -> run::Summary {
     let place = |share: f64| (share * times_us.len() as f64) as usize;
     let at = |share: f64| times_us.get(place(share)).or(times_us.last()).copied().unwrap_or(0.0) + more_us;

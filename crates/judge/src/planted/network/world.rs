@@ -2,7 +2,7 @@
 
 use super::limit::Limit;
 
-/// Indexes of the programs in [`World::programs`].
+/// Indexes of the generator, the server and the upstream service in [`World::programs`].
 pub(super) const CLIENT: usize = 0;
 pub(super) const SERVER: usize = 1;
 pub(super) const BACKEND: usize = 2;
@@ -12,19 +12,19 @@ pub(super) const BACKEND: usize = 2;
 pub(super) struct World {
     /// Description of the world, for messages of failed tests.
     pub(super) story: String,
-    /// Hosts; the server's host is the first.
+    /// Hosts of the programs. The server's host is the first.
     pub(super) hosts: Vec<Host>,
     /// Programs: the generator, the server, and the upstream service if there is one.
     pub(super) programs: Vec<Program>,
     /// Steps that each request takes.
     pub(super) steps: Vec<Step>,
-    /// Index of the step with which a refused request goes on.
+    /// Index in `steps` of the step with which a refused request goes on.
     pub(super) reply: usize,
     /// Number of units of each semaphore. A semaphore is a lock or a pool of connections.
     pub(super) semaphores: Vec<usize>,
     /// Network delay between client and server in one direction, seconds.
     pub(super) way_s: f64,
-    /// Mean think time of a client between an answer and its next request, seconds.
+    /// Mean think time of a client between an answer and the client's next request, seconds.
     pub(super) think_s: f64,
     /// Rate limit that the server applies on purpose.
     pub(super) limiter: Option<Limiter>,
@@ -32,11 +32,12 @@ pub(super) struct World {
     pub(super) listener: Option<Listener>,
     /// Maximum number of connections of the sweep.
     pub(super) max_connections: u32,
-    /// Relative standard deviation of the machine's speed between trials. The counters have a smaller random error.
+    /// Relative standard deviation of the machine's speed between trials. The readings of the counters have a smaller
+    /// random error.
     pub(super) noise: f64,
     /// Highest rate that each part of the world allows.
     pub(super) limits: Vec<Limit>,
-    /// Response time of a request that waits for no other request, seconds.
+    /// Mean response time of a request that does not wait for any other request, seconds.
     pub(super) alone_s: f64,
     /// True if client and server are on one host.
     pub(super) shared: bool,
@@ -46,7 +47,7 @@ pub(super) struct World {
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Host {
     pub(super) cpus: u32,
-    /// CPU time that another program on the host wants, in CPUs.
+    /// CPU use that another program on the host wants, in CPUs.
     pub(super) other: f64,
 }
 
@@ -64,9 +65,10 @@ pub(super) struct Program {
 /// Ways in which a program assigns requests to threads.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) enum Threads {
-    /// Event loops: each connection belongs to one loop. While one request waits, its loop serves others.
+    /// Event loops, with their number. Each connection belongs to one loop. While a request sleeps, its loop serves
+    /// other requests.
     Loops(usize),
-    /// Pool of workers: a request holds one worker until it leaves the program.
+    /// Pool of workers, with their number. A request occupies one worker until it leaves the program.
     Pool(usize),
     /// One thread for each connection.
     PerConnection,
@@ -77,7 +79,7 @@ pub(super) enum Threads {
 pub(super) enum Step {
     /// Travels between client and server for [`World::way_s`].
     Way,
-    /// Enters a program. With a pool, the request waits for a free worker and holds it.
+    /// Enters a program. If the program has a pool, the request waits for a free worker and then occupies it.
     Enter(usize),
     Leave(usize),
     /// Computes in a program for a random time with this mean, seconds.
@@ -89,7 +91,7 @@ pub(super) enum Step {
     Sleep(f64),
     /// Sleeps for this time, seconds, with a probability of 1 in 100.
     Rare(f64),
-    /// Passes the rate limiter: at once, after a wait, or as a refused request.
+    /// Passes the rate limiter: at once, after a delay, or as a refused request.
     Limit,
     /// Connects, and waits in the listen queue until the server accepts the connection.
     Accept,
@@ -106,7 +108,7 @@ pub(super) struct Limiter {
     pub(super) per_address: bool,
 }
 
-/// A listener whose server accepts all waiting connections at regular times.
+/// Listener of a server that accepts all waiting connections at regular intervals.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Listener {
     pub(super) backlog: usize,
@@ -114,7 +116,7 @@ pub(super) struct Listener {
 }
 
 impl World {
-    /// Returns the number of generator threads.
+    /// Returns the number of the generator's threads.
     pub(super) fn load_threads(&self) -> u32 {
         match self.programs[CLIENT].threads {
             Threads::Loops(n) | Threads::Pool(n) => n as u32,

@@ -1,5 +1,5 @@
-//! Effects of the levers that are tested in turns (trials with and without the lever alternate): the verdict's own
-//! lever, a larger load, and more source addresses.
+//! Effects of the levers that are tested in turns: trials with and without the lever alternate. These levers are the
+//! verdict's lever (on the resource that the verdict names), a larger load, and more source addresses.
 
 use run::{Bottleneck, Effect, LOAD_LEVER, Proof, SOURCES_LEVER};
 
@@ -8,7 +8,7 @@ use crate::prove::suspects::{Suspect, suspect_of};
 use crate::prove::turns::{PredictionCheck, check};
 use crate::thresholds::{EXCLUDED, FLAT};
 
-/// Effect of the verdict's own lever in turns, compared with its prediction.
+/// Effect of the verdict's lever in turns, compared with its prediction.
 pub(super) struct OwnTurns {
     pub(super) suspect: &'static Suspect,
     pub(super) effect: Effect,
@@ -16,8 +16,8 @@ pub(super) struct OwnTurns {
     pub(super) check: PredictionCheck,
 }
 
-/// Compares the effect of the verdict's own lever with its prediction. Returns `None` if this lever was not tested in
-/// turns.
+/// Compares the effect of the verdict's lever with its prediction. Returns `None` if this lever was not tested in
+/// turns, or has no prediction.
 pub(super) fn own_turns(proof: &Proof, verdict: &Bottleneck) -> Option<OwnTurns> {
     let suspect = suspect(proof, verdict)?;
     let effect = proof.effect(suspect.lever)?.clone();
@@ -26,17 +26,19 @@ pub(super) fn own_turns(proof: &Proof, verdict: &Bottleneck) -> Option<OwnTurns>
     Some(OwnTurns { suspect, effect, predicted, check })
 }
 
-/// Returns the row of `SUSPECTS` for the lever that tests the verdict: the lever with a prediction.
+/// Returns the row of `SUSPECTS` for the verdict and the lever that tests it. If a lever has a prediction, it is this
+/// lever.
 pub(super) fn suspect(proof: &Proof, verdict: &Bottleneck) -> Option<&'static Suspect> {
     suspect_of(verdict, proof.prediction.as_ref().map(|p| p.lever.as_str()))
 }
 
-/// Returns the effect of a larger load. Throughput counts as raised by the threshold of a flat sweep, and as unchanged
-/// by the threshold of an excluded resource.
+/// Returns the effect of a larger load on throughput. "Raised" has the threshold of a sweep that still grows, and
+/// "unchanged" that of an excluded resource.
 pub(super) fn more_load(proof: &Proof) -> MoreLoad {
     let Some(effect) = proof.effect(LOAD_LEVER) else { return MoreLoad::NotTested };
     match () {
-        // Twice the load at most doubles throughput, so an interval far above this factor is noise.
+        // A load that is larger by a factor raises throughput by at most this factor. An interval that reaches the
+        // square of the factor is noise.
         () if effect.high > (1.0 - effect.dose).powi(2) => MoreLoad::Open,
         () if effect.low > 1.0 + FLAT => MoreLoad::Raised,
         () if effect.high < (1.0 - effect.dose).powf(EXCLUDED) => MoreLoad::Unchanged,
@@ -44,7 +46,8 @@ pub(super) fn more_load(proof: &Proof) -> MoreLoad {
     }
 }
 
-/// Returns the effect of more source addresses. Returns `NotTested` if they are the verdict's own lever.
+/// Returns the effect of more source addresses on throughput. Returns `NotTested` if more source addresses are the
+/// verdict's own lever.
 pub(super) fn more_sources(proof: &Proof, turns: Option<&OwnTurns>) -> MoreSources {
     let is_other = turns.is_none_or(|turns| turns.suspect.lever != SOURCES_LEVER);
     let Some(effect) = proof.effect(SOURCES_LEVER).filter(|_| is_other) else { return MoreSources::NotTested };

@@ -18,8 +18,8 @@ fn a_verdict_whose_prediction_came_true_is_proven() {
     assert!(found.0.why.contains("of the server's CPU cut throughput by") && found.1.confidence >= SHOWN, "{found:?}");
 }
 
-/// An earlier version mistook work under a lock for a lack of CPUs. The version was wrong about threads of an
-/// interpreter with one lock, and about a mutex around computation.
+/// An earlier version reported a lack of CPUs for work that only one thread at a time can do. Examples are threads of
+/// an interpreter with a global lock, and computation under a mutex.
 #[test]
 fn serial_work_on_the_cpu_is_no_lack_of_cpus() {
     for counted in [None, Some(1.0)] {
@@ -44,8 +44,8 @@ fn serial_work_on_the_cpu_is_no_lack_of_cpus() {
     assert!(waits.1.serial && waits.0.why.contains("not predicted"), "{waits:?}");
 }
 
-/// Seen while other programs took 0.9 of 2 CPUs. The CPUs were full, and it was not clear if the server's work was
-/// parallel.
+/// Seen while other programs used 0.9 of 2 CPUs. The CPUs were full, so it was unknown whether the server's threads can
+/// compute at the same time.
 #[test]
 fn cpus_that_others_fill_leave_open_whether_more_of_them_help() {
     for id in ["unknown", "server-cpu"] {
@@ -64,7 +64,7 @@ fn a_server_that_spins_is_told_from_a_full_one() {
     assert!(spins.1.serial && spins.1.sentence.contains("spin"), "{:?}", spins.1);
 }
 
-/// An earlier version called a verdict proven because no slowed resource mattered.
+/// An earlier version called a verdict proven only because slowing the other resources had no effect.
 #[test]
 fn a_verdict_by_exclusion_is_never_proven() {
     let unseen = waits(Run::default(), verdict("server-concurrency", 0.8), None);
@@ -80,7 +80,7 @@ fn a_verdict_by_exclusion_is_never_proven() {
     assert!(held.0.why.contains("with twice the load"), "{}", held.0.why);
 }
 
-/// At 5.5 requests/s, there was only time for slots with a lever on the server's CPU.
+/// Seen at 5.5 requests/s: there was only time for slots with a lever on the server's CPU, none for the generator's.
 #[test]
 fn a_generator_without_slots_is_excluded_by_the_cpu_that_it_wanted() {
     let sparse = |run: Run| {
@@ -106,8 +106,8 @@ fn a_generator_without_slots_is_excluded_by_the_cpu_that_it_wanted() {
     );
 }
 
-/// An earlier version called a server saturated when the network distance, rare slow answers, or too few connections
-/// were the limit.
+/// An earlier version called a server saturated although the limit was the network distance, rare slow answers, or too
+/// few connections.
 #[test]
 fn throughput_that_grows_with_the_load_is_not_saturated() {
     for (id, said) in [("server-concurrency", ProofOutcome::Refuted), ("unknown", ProofOutcome::Supported)] {
@@ -131,8 +131,8 @@ fn throughput_that_grows_with_the_load_is_not_saturated() {
     assert_eq!(outcome(&open), (ProofOutcome::Refuted, "not-saturated"), "{}", open.0.why);
 }
 
-/// A rate limit that delays answers looks like a fixed number of workers. The test covers a limit for each address and
-/// a common limit for all addresses.
+/// A rate limit that delays answers looks like a fixed number of workers. The test has a limit for each source address,
+/// and a limit for all addresses together.
 #[test]
 fn a_limit_that_delays_the_answers_of_each_address_is_found_with_more_addresses() {
     let found = more_addresses(0.5, 2.0);
@@ -154,8 +154,8 @@ fn a_dose_that_a_quota_hides_is_said() {
     assert!(proof.why.contains("a quota hides the effect") && !proof.why.contains("instead of"), "{}", proof.why);
 }
 
-/// No lever acts on packet losses. An earlier version therefore called the verdict proven although the server's listen
-/// queue was full.
+/// No lever acts on packet losses. An earlier version called such a verdict proven although a full listen queue showed
+/// another cause.
 #[test]
 fn a_verdict_without_a_lever_is_no_proof_while_another_cause_is_seen() {
     let argued = argued(loses_beside_a_full_queue());
@@ -165,7 +165,7 @@ fn a_verdict_without_a_lever_is_no_proof_while_another_cause_is_seen() {
     assert!(found.0.why.contains("listen queue") && found.1.confidence == argued.confidence, "{found:?}");
 }
 
-/// An earlier version printed an upper bound of the elasticity as the dose.
+/// An earlier version printed the upper bound of the elasticity instead of the dose.
 #[test]
 fn the_printed_dose_is_the_one_that_was_measured() {
     let (proof, _) = bounded();
@@ -174,7 +174,8 @@ fn the_printed_dose_is_the_one_that_was_measured() {
     assert!(proof.why.contains("explains at most 5.20 %") && !proof.why.contains("94.8"), "{}", proof.why);
 }
 
-/// The CPU thief got 0.028 of a CPU instead of 0.25. An earlier version then excluded the CPU as the limit.
+/// The CPU thief (a busy loop that slows the generator) got 0.028 of a CPU instead of 0.25. An earlier version then
+/// excluded the generator's CPU as the limit.
 #[test]
 fn a_lever_that_did_not_act_refutes_nothing() {
     let found = starved_thief("client-cpu");
@@ -185,8 +186,8 @@ fn a_lever_that_did_not_act_refutes_nothing() {
     assert!(rest.0.why.contains("the generator's CPU"), "{}", rest.0.why);
 }
 
-/// A CPU quota limited the generator, whatever the speed of its CPU was. An earlier version then excluded the generator
-/// as the limit.
+/// A CPU quota limited the generator, whatever the speed of its CPU was. An earlier version then wrongly excluded the
+/// generator as the limit.
 #[test]
 fn a_generator_at_its_quota_is_not_excluded() {
     let held = crate::planted::PlantedRun::new(1000.0, 2000.0)
@@ -209,7 +210,7 @@ fn an_upstream_that_the_server_waits_for_is_proven_by_its_own_lever() {
     assert!(verdict.confidence <= CLOSE, "the remainder raises nothing: {verdict:?}");
 }
 
-/// Two levers act on a full link. The lever with a prediction was used. This lever need not be the first.
+/// Two levers act on a full link. The experiment used the one that has a prediction, which need not be the first.
 #[test]
 fn a_full_link_is_proven_by_whichever_of_its_levers_was_used() {
     let argued = verdict("network-medium", 0.8);
@@ -239,7 +240,8 @@ fn a_wrong_verdict_is_refuted_and_both_causes_are_named() {
     assert!(verdict.sentence.contains("CPU is full") && verdict.confidence >= SHOWN, "{verdict:?}");
 }
 
-/// The generator could complete 1.1 times the rate. With three quarters of its CPU, it completes 0.825 times the rate.
+/// The generator could complete 1.1 times the server's rate. With three quarters of its CPU, it completes only 0.825
+/// times this rate.
 #[test]
 fn the_runner_up_gets_a_prediction_that_is_compared_with_its_effect() {
     let next = |id: &str| Some(NextBottleneck { id: id.into(), rate: Some(1100.0), why: String::new() });
@@ -260,8 +262,8 @@ fn the_runner_up_gets_a_prediction_that_is_compared_with_its_effect() {
     assert_eq!(runner_up(&run, "client-cpu", 0.25), None);
 }
 
-/// Throughput does not return after the levers, so the experiment must not change the verdict's confidence. An earlier
-/// version weakened the verdict about a quota that ran out in every period.
+/// Throughput does not return to its level after the levers are off, so the experiment must not change the verdict's
+/// confidence. An earlier version lowered the confidence of a quota that ran out in every period.
 #[test]
 fn if_throughput_does_not_return_nothing_is_proven() {
     for (confidence, after) in [(0.95, 0.95), (0.8, 0.8)] {
@@ -293,7 +295,7 @@ fn a_limit_for_all_addresses_is_no_less_a_limit() {
 }
 
 /// The lever on the TCP window was planned but not used. An earlier version applied its prediction to the lever on the
-/// CPU.
+/// server's CPU.
 #[test]
 fn a_prediction_of_an_unused_lever_is_not_applied_to_another_lever() {
     let (proof, verdict) = waits(Run::default(), verdict("tcp-window", 0.9), None);
@@ -312,7 +314,7 @@ fn a_bottleneck_that_its_own_lever_refutes_is_not_the_verdict() {
     );
 }
 
-/// The next verdict from the counters keeps its confidence from the counters. The confidence does not rise because the
+/// The verdict is replaced by the next one from the counters. This keeps its confidence from the counters, although the
 /// experiment excluded other resources.
 #[test]
 fn a_refuted_verdict_is_followed_by_what_the_counters_say_without_it() {
@@ -338,7 +340,7 @@ fn a_near_tie_of_unsure_counters_is_never_sure() {
 #[test]
 fn the_next_bottleneck_is_a_bottleneck_for_every_second_lever() {
     let medium = verdict("network-medium", 0.9);
-    // The lever that tests the verdict itself is always the first.
+    // The lever that tests the verdict itself is always the first, so it is left out here.
     let own: Vec<&str> = suspects_of(&medium).map(|suspect| suspect.lever).collect();
     let all = SUSPECTS.iter().map(|suspect| suspect.lever).chain(["worker"]);
     for lever in all.filter(|lever| !own.contains(lever)) {
@@ -358,8 +360,8 @@ fn parts_that_together_exceed_one_are_no_proof() {
     assert!(proof.why.contains("also slowed the other"), "{}", proof.why);
 }
 
-/// A quota of 0.2 CPU had an elasticity of 1.11 (1.01 to 1.21). An earlier version did not accept this as a proof,
-/// because the sum of all parts exceeded 1.
+/// A quota of 0.2 CPUs had an elasticity of 1.11 (1.01 to 1.21). An earlier version did not accept this as a proof,
+/// because the elasticities added up to more than 1.
 #[test]
 fn a_single_part_slightly_above_one_is_a_proof() {
     let found = in_slots("server-cpu", 1.1, 0.0);
@@ -398,7 +400,8 @@ fn without_an_experiment_the_verdict_stays() {
     assert_eq!(verdict, before);
 }
 
-/// Networks of one to four stations, with the smallest number of clients that reaches about the highest rate.
+/// In random queueing networks of one to four queues and a delay, the slowest queue has an elasticity of at least 0.5.
+/// Each network has the smallest number of clients (a power of two) that nearly reaches the highest rate.
 #[test]
 fn a_bottleneck_is_never_excluded() {
     use stats::queueing::{Station, closed, elasticities};
@@ -416,8 +419,8 @@ fn a_bottleneck_is_never_excluded() {
     assert!(least >= 0.5, "{least}, and a resource below {EXCLUDED} is excluded");
 }
 
-/// Seen with a quota of 0.945 CPU on an event loop. At three quarters of its speed, the loop is the limit instead of
-/// the quota.
+/// Seen with a quota of 0.945 CPUs on an event loop. The lever slows the loop to three quarters of its speed, so that
+/// the loop itself becomes the limit, not the quota.
 #[test]
 fn a_dose_that_exposes_a_close_second_limit_leaves_sure_counters_sure() {
     let quota = || crate::planted::planted("server-cpu-quota").unwrap();

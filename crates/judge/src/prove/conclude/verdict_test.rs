@@ -1,4 +1,4 @@
-//! Comparison of the effects in an experiment with the verdict, and with other resources that may be the limit.
+//! Comparison of the levers' effects with the verdict, and with other resources that may be the limit.
 
 use run::{Bottleneck, Effect, LOAD_LEVER, Proof};
 
@@ -14,8 +14,9 @@ use crate::prove::words;
 use crate::rules::{RULES, Tier};
 use crate::thresholds::{ASTRAY, EXCESS, EXCLUDED, WORKS};
 
-/// Returns true if the effect of the verdict's own lever was predicted. An effect in turns must not exceed its
-/// prediction by far. The effect of a larger load must confirm its prediction.
+/// Returns true if the effect of the verdict's lever was predicted. If the lever was tested in turns, its effect must
+/// not exceed the prediction by far. If the verdict is that the load is too small, the effect of a larger load must
+/// confirm the prediction.
 pub(super) fn is_predicted(proof: &Proof, lever: Option<&str>, verdict: &Bottleneck, turns: Option<&OwnTurns>) -> bool {
     if subject(verdict) != Subject::Load {
         let exceeded = turns.is_some_and(|turns| turns.check == PredictionCheck::Exceeded);
@@ -26,7 +27,7 @@ pub(super) fn is_predicted(proof: &Proof, lever: Option<&str>, verdict: &Bottlen
     both.is_some_and(|(effect, predicted)| check(effect, predicted.ratio) == PredictionCheck::Confirmed)
 }
 
-/// Returns the resource that a verdict is about.
+/// Returns the subject of a verdict: a cause, the load, or nothing known.
 pub(super) fn subject(verdict: &Bottleneck) -> Subject {
     match verdict.id.as_str() {
         "unknown" => Subject::Unknown,
@@ -35,12 +36,12 @@ pub(super) fn subject(verdict: &Bottleneck) -> Subject {
     }
 }
 
-/// Returns true if the verdict's rule recognizes a cause by signs of its own.
+/// Returns true if the verdict's rule recognizes a specific cause by signs of this cause.
 pub(super) fn names_a_cause(verdict: &Bottleneck) -> bool {
     RULES.iter().any(|rule| rule.id == verdict.id && rule.tier < Tier::LeftOver)
 }
 
-/// Returns the effect of the verdict's own lever.
+/// Classifies the effect of the verdict's lever.
 pub(super) fn own(proof: &Proof, effects: &[Effect], verdict: &Bottleneck, turns: Option<&OwnTurns>) -> Own {
     let Some(suspect) = suspect(proof, verdict) else { return Own::NoLever };
     match turns.map(|turns| turns.check) {
@@ -61,8 +62,8 @@ pub(super) fn own(proof: &Proof, effects: &[Effect], verdict: &Bottleneck, turns
     }
 }
 
-/// Returns true if the measured throughput agrees with the prediction: up to the model's error, its interval contains
-/// the prediction. The interval must also exclude "no effect".
+/// Returns true if the measured throughput agrees with the prediction: its interval contains the prediction or misses
+/// it by at most the model's error. The interval must also exclude "no effect".
 pub(super) fn is_as_predicted(effects: &[Effect], lever: &str) -> bool {
     let Some(effect) = parts::effect_of(effects, lever) else { return false };
     let expected = 1.0 - effect.dose;
@@ -70,8 +71,8 @@ pub(super) fn is_as_predicted(effects: &[Effect], lever: &str) -> bool {
     (nearest - expected).abs() <= ASTRAY && effect.high < 1.0
 }
 
-/// Compares the verdict with the measured kind of CPU limit. A lever other than `server-cpu` measures no kind, so the
-/// verdict counts as agreeing.
+/// Compares the verdict with the measured kind of CPU limit. Only the lever `server-cpu` shows a kind, so with any
+/// other lever the verdict counts as agreeing.
 pub(super) fn kind(lever: Option<&str>, signs: Option<&CpuSigns>, verdict: &Bottleneck) -> Kind {
     if lever != Some("server-cpu") {
         return Kind::Agrees;
@@ -86,8 +87,8 @@ pub(super) fn kind(lever: Option<&str>, signs: Option<&CpuSigns>, verdict: &Bott
     }
 }
 
-/// Compares the verdict with another resource that explains most of the throughput. If too few workers compute,
-/// throughput also follows the speed of the CPU.
+/// Compares the verdict with another resource that explains most of the throughput. If too few workers compute at the
+/// same time, throughput also follows the CPU's speed, so the CPU is then no other cause.
 pub(super) fn compare(rival: Option<&str>, signs: Option<&CpuSigns>, verdict: &Bottleneck) -> Rival {
     let Some(lever) = rival else { return Rival::None };
     let limit = signs.filter(|_| lever == "server-cpu").map(CpuSigns::limit);
@@ -103,15 +104,15 @@ pub(super) fn compare(rival: Option<&str>, signs: Option<&CpuSigns>, verdict: &B
     }
 }
 
-/// Returns true if the levers exclude both sides' CPUs and all other slowed resources. The lever `own` of the verdict
-/// is left out.
+/// Returns true if the levers exclude the CPUs of client and server, and all other resources that were slowed. Ignores
+/// the verdict's lever `own` among the latter.
 pub(super) fn excludes_others(proof: &Proof, own: Option<&str>) -> bool {
     let is_out = |lever: &str| part_of(proof, lever).is_some_and(|part| part.estimate.high < EXCLUDED);
     let others = || proof.parts().filter(|part| Some(part.lever.as_str()) != own);
     ["server-cpu", "client-cpu"].iter().all(|lever| is_out(lever)) && others().all(|part| is_out(&part.lever))
 }
 
-/// Returns the IDs of the bottlenecks whose resources the levers exclude.
+/// Returns the IDs of the bottlenecks that the small effects of their levers exclude.
 pub(super) fn excluded(proof: &Proof, turns: Option<&OwnTurns>) -> Vec<&'static str> {
     let small = proof.parts().filter(|part| part.estimate.high < EXCLUDED);
     let refuted = turns.filter(|turns| turns.suspect.refutes && turns.check == PredictionCheck::Refuted);
@@ -120,7 +121,7 @@ pub(super) fn excluded(proof: &Proof, turns: Option<&OwnTurns>) -> Vec<&'static 
     of_slots.chain(refuted.map(|turns| turns.suspect.bottleneck)).chain(of_load).collect()
 }
 
-/// Returns the reason why the slots prove nothing; `None` without such a reason.
+/// Returns the reason why the slots of the experiment prove nothing, if any.
 pub(super) fn doubts(facts: &Facts<'_>, proof: &Proof, effects: &[Effect]) -> Option<String> {
     if proof.remainder.is_some_and(|remainder| remainder.high < -EXCESS) {
         return Some(words::dependent_sentence(proof));
@@ -132,9 +133,9 @@ pub(super) fn doubts(facts: &Facts<'_>, proof: &Proof, effects: &[Effect]) -> Op
     proof.steadiness.as_ref().and_then(|steadiness| doubt(steadiness, parts::least_dose(proof, effects)))
 }
 
-/// Returns a lever that also slowed an upstream on the server's machine; `None` without such a lever. Such a lever's
-/// elasticity exceeds the utilization of its resource, which is normally an upper bound, by more than the error of the
-/// model.
+/// Returns a lever that probably also slowed an upstream on the server's machine, if any. The utilization of a lever's
+/// resource is normally an upper bound of the elasticity. The elasticity of such a lever exceeds this bound by more
+/// than the model's error.
 pub(super) fn slows_more<'a>(facts: &Facts<'_>, proof: &'a Proof) -> Option<&'a str> {
     let trial = run::ProofTrial::of_speeds(&proof.trials)?;
     facts.upstreams.iter().find(|load| load.cpu_used.is_some_and(|used| used >= WORKS))?;

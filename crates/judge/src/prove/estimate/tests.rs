@@ -47,7 +47,8 @@ fn the_elasticity_of_a_resource_is_at_most_its_utilization() {
     assert!(alone.ratios[0].low < 1.0 && alone.ratios[0].high > 1.0, "{alone:?}");
 }
 
-/// Seen beside a compiler. A CPU thief took 80 % of a CPU, but the threads on this CPU lost only 0.6 % of their speed.
+/// Seen while a compiler ran on the machine. The generator's CPU thief (a busy loop) took 80 % of a CPU, but the
+/// generator's threads lost only 0.6 % of their speed.
 #[test]
 fn a_lever_that_took_much_and_slowed_nothing_bounds_its_resource_beside_other_programs() {
     let on = |step: usize| (0..96).map(|t: usize| (t * step + t / 5).is_multiple_of(3)).collect::<Vec<bool>>();
@@ -61,8 +62,8 @@ fn a_lever_that_took_much_and_slowed_nothing_bounds_its_resource_beside_other_pr
     assert!(found.elasticities[1].low > 0.9 && found.remainder.high >= 0.0, "{found:?}");
 }
 
-/// Seen with a single-threaded application that moved between two CPUs. The application used half of each CPU, and the
-/// server waited only for the application.
+/// Seen with a single-threaded application that moved between two CPUs. The application used half of each CPU, and only
+/// the application limited throughput. No lever slowed it.
 #[test]
 fn a_resource_that_is_always_wanted_has_no_bound_on_its_elasticity() {
     let on: Vec<bool> = (0..96).map(|t: usize| (t * 7 + t / 5).is_multiple_of(3)).collect();
@@ -74,7 +75,8 @@ fn a_resource_that_is_always_wanted_has_no_bound_on_its_elasticity() {
     assert!((of(Some(1.0)) - 1.0).abs() < 1e-9 && (of(None) - 0.75).abs() < 1e-9);
 }
 
-/// Seen with a quota of 0.2 CPU. The generator wanted only 5 % of its CPU, and the CPU thief hardly slowed it.
+/// Seen with a quota of 0.2 CPUs. The generator wanted its CPU for a small part of the time, and the CPU thief hardly
+/// slowed it.
 #[test]
 fn a_hardly_wanted_resource_is_bounded_though_other_programs_use_the_rest() {
     let on = |step: usize| (0..96).map(|t: usize| (t * step + t / 5).is_multiple_of(3)).collect::<Vec<bool>>();
@@ -90,14 +92,14 @@ fn a_hardly_wanted_resource_is_bounded_though_other_programs_use_the_rest() {
     assert!(found.elasticities[1].low > 0.6, "{found:?}");
 }
 
-/// Seen with a CPU quota of 20 %. The lever on the server's CPU slowed the server only while another lever slowed the
-/// generator. An earlier estimate then wrongly left out this lever and the quota's lever.
+/// Seen with a CPU quota of 20 %. The server's CPU was slowed less by its own lever than by the lever on the generator.
+/// The estimate must still give nearly the whole effect to the quota, and no more than their bounds to both CPUs.
 #[test]
 fn a_lever_that_bites_beside_others_leaves_them_their_parts() {
     let on = |step: usize| (0..96).map(|t: usize| (t * step + t / 5).is_multiple_of(3)).collect::<Vec<bool>>();
     let server_on = on(7);
-    // The client's lever is mostly off while the server's lever is on. Half of the client's effect therefore looks like
-    // an effect of the server's lever.
+    // The client's lever is mostly off while the server's lever is on. A part of the client's effect therefore looks
+    // like an effect of the server's lever.
     let client_on: Vec<bool> = (0..96).map(|t| if t % 5 < 3 { !server_on[t] } else { on(2)[t] }).collect();
     let mut server = LeverSlots { taken: Some(0.3), wanted: Some(0.2), ..slots(server_on, |_| 1.0) };
     for (t, speed) in server.speed.iter_mut().enumerate() {
@@ -114,9 +116,10 @@ fn a_lever_that_bites_beside_others_leaves_them_their_parts() {
     assert!(found.elasticities[2].low > 0.9, "{found:?}");
 }
 
-/// A single-threaded application moves between the CPUs of server and generator, which are mostly idle. Levers on these
-/// CPUs therefore also slow the application. Without equations for this side effect, the application's loss would be
-/// attributed to the wrong CPU thief. The wrong thief was more often on together with the application's own lever.
+/// A single-threaded application moves between the CPUs of server and generator, which are mostly idle. The CPU thieves
+/// on these CPUs therefore also slow the application. Without equations for this side effect, a part of the effect of
+/// the application's own lever would be attributed to a CPU thief: the one that was more often on together with this
+/// lever.
 #[test]
 fn effects_of_idle_levers_are_separated_from_those_of_a_busy_one() {
     let mut random = fastrand::Rng::with_seed(7);
@@ -139,8 +142,8 @@ fn effects_of_idle_levers_are_separated_from_those_of_a_busy_one() {
     assert!(covered >= 186, "{covered} of 200 intervals hold the truth");
 }
 
-/// Seen with a quota of 0.2 CPU. Threads that waited for the quota counted as waiting for a CPU, so the CPU's bound
-/// wrongly reduced the quota's elasticity.
+/// Seen with a quota of 0.2 CPUs. Threads that waited for the quota counted as waiting for a CPU. A part of the quota's
+/// effect was therefore wrongly attributed to the CPU.
 #[test]
 fn a_lower_quota_leaves_the_part_of_the_cpu_unchanged() {
     let on = |step: usize| (0..96).map(|t: usize| (t * step + t / 5).is_multiple_of(3)).collect::<Vec<bool>>();
@@ -174,7 +177,7 @@ fn trials_without_an_estimate_say_why() {
     assert!(of(vec![LeverSlots { on: vec![true], ..same() }]).contains("do not match"));
 }
 
-/// Seen with a generator in a control group with a quota. The CPU thief in this group got 0.028 of a CPU.
+/// Seen with a generator in a control group with a CPU quota. The CPU thief in this group got only 0.028 of a CPU.
 #[test]
 fn a_lever_that_took_much_less_than_ordered_leaves_its_resource_open() {
     let on = |step: usize| (0..96).map(|t: usize| (t * step + t / 5).is_multiple_of(3)).collect::<Vec<bool>>();
@@ -195,7 +198,7 @@ fn a_lever_that_took_much_less_than_ordered_leaves_its_resource_open() {
     assert_eq!(told.bases[0], ElasticityBasis::Wanted, "three percent were ordered: {told:?}");
 }
 
-/// A lever on a quota uses no CPU thief, so its dose is the measured loss of speed.
+/// A lever on a quota has no CPU thief, so its dose is the measured loss of speed.
 #[test]
 fn a_lever_without_a_thief_is_checked_by_its_measured_speed() {
     let on: Vec<bool> = (0..96).map(|t: usize| (t * 7 + t / 5).is_multiple_of(3)).collect();
@@ -208,8 +211,7 @@ fn a_lever_without_a_thief_is_checked_by_its_measured_speed() {
     assert_eq!((of(0.75), of(0.95)), (ElasticityBasis::Measured, ElasticityBasis::Open));
 }
 
-/// Client and server share two CPUs, so each CPU thief slows both sides. `wanted` is the share of the CPUs that the
-/// generator wants.
+/// Client and server share the same CPUs, so the CPU thief of each lever slows both sides.
 #[test]
 fn levers_on_the_same_cpus_tell_the_sum_and_a_bound() {
     let mut random = fastrand::Rng::with_seed(11);

@@ -2,9 +2,9 @@
 
 use crate::planted::network::limit::Cause;
 
-/// Range of the other parts' limits, as multiples of the lowest limit.
+/// Range of the limits of the parts that are not the bottleneck, as multiples of the lowest limit.
 pub(super) const ROOM: (f64, f64) = (1.25, 6.0);
-/// Probability that another part gets nearly the lowest limit.
+/// Probability that a part that is not the bottleneck still gets nearly the lowest limit.
 const TIES: f64 = 0.08;
 
 pub(super) const HOST: Cause = Cause::ServerHost { client: false, backend: false };
@@ -12,13 +12,13 @@ pub(super) const HOST: Cause = Cause::ServerHost { client: false, backend: false
 /// Architecture of the drawn server.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Kind {
-    /// One thread per connection; all threads can compute at once.
+    /// One thread per connection. All threads can compute at the same time.
     Parallel,
     /// Threads with one event loop each.
     Loops,
-    /// One thread per connection; only one thread computes at a time.
+    /// One thread per connection. Only one thread computes at a time.
     OneAtATime,
-    /// One thread per connection; a lock protects a part of the work.
+    /// One thread per connection. A lock protects a part of the work.
     Mutex,
     /// Workers that sleep or wait for an upstream service.
     Workers,
@@ -66,7 +66,7 @@ pub(super) fn kind_for(random: &mut fastrand::Rng, target: Cause) -> Kind {
         Cause::Serial => &[Kind::OneAtATime, Kind::OneAtATime, Kind::Mutex],
         Cause::Workers => &[Kind::Workers],
         Cause::ServerQuota => &[Kind::Parallel, Kind::Loops, Kind::OneAtATime],
-        // With a thread per connection and one request per connection, threads end before their counters are read.
+        // If each request had a new connection and thread, the threads would end before their counters are read.
         Cause::AcceptQueue => &[Kind::Loops],
         _ => &[Kind::Parallel, Kind::Loops, Kind::Mutex, Kind::Workers],
     };

@@ -1,4 +1,4 @@
-//! Rates that the parts of a simulated network allow.
+//! Limits of the parts of a simulated network: the rate that each part allows.
 
 use stats::queueing::{Servers, Station, closed};
 
@@ -7,7 +7,7 @@ use super::parts::{Parts, UNLIMITED};
 use crate::planted::network::limit::{Cause, Limit};
 use crate::planted::network::world::{CLIENT, SERVER, Threads, World};
 
-/// Minimum share of a host's CPU work for a program to count as a cause of full CPUs.
+/// Minimum share of a host's CPU work that makes a program one of the causes of full CPUs.
 const LARGE_PART: f64 = 0.35;
 
 pub(super) fn limits(draw: &Draw, world: &World, parts: &Parts) -> Vec<Limit> {

@@ -18,14 +18,14 @@ use story::story;
 const RATES: (f64, f64) = (120.0, 3000.0);
 /// Maximum number of connections of `find` on a simulated network.
 const MAX_CONNECTIONS: u32 = 256;
-/// Share of a request's CPU work that the server does before it checks the rate limit.
+/// Share of a request's CPU work that the server does before it checks whether the request exceeds the rate limit.
 const PARSES: f64 = 0.2;
-/// Time for which a listen queue must hold all new connections at the lowest limit, seconds. The drawn backlog is at
-/// least this large.
+/// Minimum size of a drawn listen queue, as a time in seconds: the queue can hold all connections that arrive in this
+/// time at the lowest limit.
 const SLEEPS_S: f64 = 0.01;
 
-/// Returns the world of a seed. `disturbed` is the CPU time that another program wants on the server's host, in CPUs;
-/// the host then has two CPUs.
+/// Returns the world (a random network) of a seed. With `disturbed`, the server's host has two CPUs, and another
+/// program on this host wants `disturbed` CPUs.
 pub(super) fn draw(seed: u64, disturbed: Option<f64>) -> World {
     let mut random = fastrand::Rng::with_seed(seed);
     let target = target(&mut random);
@@ -36,7 +36,8 @@ pub(super) fn draw(seed: u64, disturbed: Option<f64>) -> World {
     draw.cpus = if several { draw.one_of(&[2, 2, 4]) } else { draw.one_of(&[1, 2, 2, 4]) };
     draw.other = if draw.chance(0.25) { draw.between((0.1, 0.5)) } else { 0.0 };
     draw.shared &= target != Cause::GeneratorQuota || draw.cpus > 1;
-    // On loopback, a few clients fill even a server without a drawn limit, so the load cannot be the limit.
+    // On one host, a few clients fill even a server without a drawn limit. The load therefore cannot be the limit
+    // there.
     draw.shared &= target != Cause::Load;
     if let Some(other) = disturbed {
         (draw.cpus, draw.other) = (2, other);
@@ -49,7 +50,7 @@ fn world(draw: &mut Draw) -> World {
     let (load_threads, generator_s) = generator(draw);
     let free_cpus = f64::from(draw.cpus) - draw.other;
     let elsewhere_s = backend.filter(|b| b.here).map_or(0.0, |b| b.cpu_s) + if draw.shared { generator_s } else { 0.0 };
-    // CPU time that the host allows per request, seconds.
+    // CPU time per request with which the host reaches its drawn limit, seconds.
     let host_s = (free_cpus / draw.limit(HOST, ROOM) - elsewhere_s).max(0.02 / draw.rate);
     let loops = if draw.kind == Kind::Loops { loops(draw) } else { 0 };
     let serial_s = match draw.kind {

@@ -4,9 +4,10 @@ use super::choice::{Draw, HOST, Kind, ROOM};
 use crate::planted::network::limit::Cause;
 use crate::planted::network::world::{Limiter, Listener, Threads};
 
-/// Range of the generator's limit, as multiples of the lowest limit. The generator is therefore seldom the limit.
+/// Range of the generator's limit, as multiples of the lowest limit. The range is high, so the generator is seldom
+/// nearly the limit.
 pub(super) const GENERATOR_ROOM: (f64, f64) = (3.0, 40.0);
-/// Size of a connection pool that is never the limit.
+/// Number of connections in a pool that is never the limit.
 pub(crate) const UNLIMITED: usize = 100_000;
 
 /// Upstream service of the simulated server.
@@ -47,10 +48,11 @@ pub(super) fn backend(draw: &mut Draw) -> Option<Backend> {
     let here = draw.chance(0.6);
     let limit = draw.limit(Cause::Backend, ROOM);
     let (threads, cpu_s, sleep_s) = match draw.random.usize(..3) {
-        // The upstream service computes on one CPU, or on all CPUs of its own host.
+        // The upstream service computes in one thread, or (next case) in a thread per connection on all CPUs of its own
+        // host.
         0 => (Threads::Loops(1), 1.0 / limit, 0.0),
         1 if !here => (Threads::PerConnection, 4.0 / limit, 0.0),
-        // The upstream service has child processes that wait for a disk or another service.
+        // The upstream service has child processes that mostly wait, for example for a disk or another service.
         _ => {
             let children = draw.random.usize(1..=8);
             let each_s = children as f64 / limit;
@@ -79,13 +81,14 @@ pub(super) fn loops(draw: &mut Draw) -> usize {
     }
 }
 
-/// Returns the threads of the server, and the time for which a request sleeps, seconds.
+/// Returns the threads of the server, and the time for which a request sleeps in the server, seconds.
 pub(super) fn threads(draw: &mut Draw, loops: usize, busy_s: f64) -> (Threads, f64) {
     match draw.kind {
         Kind::Loops => (Threads::Loops(loops), if draw.chance(0.3) { draw.between((0.5, 4.0)) * busy_s } else { 0.0 }),
         Kind::Workers => {
             let hold = draw.limit(Cause::Workers, ROOM);
-            // With this number of workers, a request holds its worker at least as long as its own work takes.
+            // With fewer workers, the limit `hold` would be too high: a request occupies its worker at least for the
+            // time of its work.
             let least = (hold * busy_s * 1.05).ceil().max(1.0) as usize;
             let workers = least.max(draw.random.usize(1..=16));
             (Threads::Pool(workers), workers as f64 / hold - busy_s)
