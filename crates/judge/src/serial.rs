@@ -1,6 +1,6 @@
-//! Requests that take turns on the CPU. Several threads, none of them full, use about one CPU together, and about one
-//! request is handled at a time. A lock around computation causes this, such as the interpreter lock of CPython and
-//! Ruby.
+//! Requests that take turns on the CPU: only one of them runs at a time. Several threads, none of them full, together
+//! use about one CPU, and about one request is handled at a time. The cause is a lock around computation, such as the
+//! interpreter lock of CPython and Ruby.
 
 use run::{Evidence, FigureUnit, UpstreamLimit};
 
@@ -13,7 +13,7 @@ use crate::thresholds::{FULL, LEAST_PLACES, ONE_PLACE, SERIAL_CPU, SEVERAL_CPUS}
 use crate::view::{Task, View};
 use crate::waits;
 
-/// Returns the CPU use of a server whose requests take turns; `None` if they do not.
+/// Returns evidence of the CPU use of a server whose requests take turns on the CPU. Returns `None` if they do not.
 pub(crate) fn turns(facts: &Facts<'_>, places: Option<&Places>) -> Option<Evidence> {
     let flat = matches!(facts.plateau, Plateau::Flat { .. });
     let view = facts.crowded_server().filter(|_| flat)?;
@@ -24,8 +24,9 @@ pub(crate) fn turns(facts: &Facts<'_>, places: Option<&Places>) -> Option<Eviden
     one.then(|| changing(&view, used, lock)).flatten()
 }
 
-/// Returns evidence that several threads shared the CPU time and none was full, although the server may use another
-/// CPU. Behind a lock (`lock`), one thread may have done all the work: a runtime such as Go's moves tasks to it.
+/// Returns evidence that several threads shared the CPU time and none was full, although the server may use several
+/// CPUs. If requests were seen to wait for a lock (`lock`), one thread may have done all the work, because a runtime
+/// such as Go's moves tasks between threads.
 fn changing(view: &View<'_>, used: f64, lock: bool) -> Option<Evidence> {
     let threads = view.threads();
     let busiest = threads.first().map(|task| task.busy)?;
@@ -53,7 +54,8 @@ mod tests {
     use crate::planted::{PlantedRun, Who};
     use run::{Bottleneck, FutexKind, HolderState, ThreadState, WaitProfile};
 
-    /// Makes a server of eight threads on four CPUs that hold a lock for most of each request.
+    /// Returns the verdict on a server with eight threads on four CPUs. Each thread holds a lock for most of a request.
+    /// `used` is the server's CPU use in CPUs.
     fn threads(used: f64, x_max: f64) -> Bottleneck {
         let x = x_max;
         let mut planted = PlantedRun::new(4000.0, x_max)
@@ -79,8 +81,8 @@ mod tests {
         assert!(!b.sentence.contains("sleep"), "{b:#?}");
     }
 
-    /// Makes a server of three threads. The busiest runs for the share `ran` of the time and waits for a CPU for the
-    /// share `waited`. The other two threads run for a fifth and a tenth of the time.
+    /// Returns the verdict on a server with three threads. The busiest runs for the share `ran` of the time, and waits
+    /// for a CPU for the share `waited`. The other two run for a fifth and a tenth of the time.
     fn uneven(ran: f64, waited: f64) -> Bottleneck {
         uneven_with(ran, waited, None)
     }
@@ -109,8 +111,8 @@ mod tests {
         planted.change(plant).verdict()
     }
 
-    /// Seen live with a Go server that computes behind a mutex: its runtime gave nearly all tasks to one thread, which
-    /// ran for 97 % of the time. In one run, the samples did not show what the holder of the mutex did.
+    /// Seen with a Go server that computes under a mutex. Its runtime gave nearly all tasks to one thread, which ran for
+    /// 97 % of the time. In one run, the samples did not show the activity of the mutex's holder.
     #[test]
     fn one_thread_that_does_all_the_work_behind_a_lock_is_no_full_thread() {
         let locked = |holder: Option<ThreadState>| {
@@ -127,8 +129,8 @@ mod tests {
         assert_eq!(locked(Some(ThreadState::Sleep)).id, "server-single-thread");
     }
 
-    /// Seen live with a Go server that computes behind a mutex. One thread did two thirds of the work and waited for
-    /// the CPU of the thread that ran before it.
+    /// Seen with a Go server that computes under a mutex. One thread did two thirds of the work; it waited for a CPU
+    /// while other threads ran.
     #[test]
     fn a_thread_that_waits_while_others_do_its_work_is_not_full() {
         let lock = uneven(0.68, 0.25);
@@ -137,8 +139,8 @@ mod tests {
         assert_eq!(one.id, "server-single-thread", "{one:#?}");
     }
 
-    /// Seen live with Python threads that share the interpreter lock: a single client got 4 % more answers per second
-    /// than several clients did. One thread, that of the client's connection, did all of the server's work.
+    /// Seen with Python threads that share the interpreter lock. A single client got 4 % more answers per second than
+    /// several clients did. With one client, the thread of its connection did all of the server's work.
     #[test]
     fn a_single_client_that_fills_one_thread_shows_no_full_thread() {
         let shared = |single: f64, rest: f64| {
@@ -167,7 +169,7 @@ mod tests {
         assert_eq!(one.id, "server-single-thread", "{one:#?}");
     }
 
-    /// The server handles one request at a time and hardly computes: it sleeps while it holds the lock.
+    /// The server handles one request at a time, but hardly computes: its threads sleep while they hold the lock.
     #[test]
     fn one_request_at_a_time_that_sleeps_is_no_work_in_turns() {
         let b = threads(0.1, 246.0);

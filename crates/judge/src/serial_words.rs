@@ -1,4 +1,4 @@
-//! Words for verdicts about requests that take turns on the CPU.
+//! Texts of verdicts about requests that take turns on the CPU (only one runs at a time).
 
 /// Sentence of the verdict.
 pub(crate) const SENTENCE: &str =

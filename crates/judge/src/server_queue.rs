@@ -1,5 +1,5 @@
-//! Queue of requests at the server or before its upstream, as a share of all requests that wait anywhere. A few unread
-//! bytes are no queue. A server that delays requests on purpose has read them, so it has no such queue.
+//! Queue of requests at the server or in front of its upstream, as a share of all requests that wait anywhere. A few
+//! unread bytes are no queue. A server that delays answers on purpose has read the requests, so it has no such queue.
 
 use run::{Evidence, FigureUnit};
 
@@ -13,8 +13,8 @@ use crate::thresholds::{NEARLY_FULL, QUEUE_SHARE};
 use crate::upstreams;
 use crate::view::View;
 
-/// Returns the queue under the heaviest load at the highest rate, if it holds most of the requests that no worker
-/// handles.
+/// Returns the queue in the trial with the most clients near the highest rate, if the queue contains a large share of
+/// the requests that no worker handles.
 pub(crate) fn seen(facts: &Facts<'_>, places: Option<&Places>) -> Option<Evidence> {
     let view = facts.crowded_server()?;
     let in_flight = positive(view.trial.rates.concurrency).unwrap_or_else(|| clients(view.trial));
@@ -33,8 +33,8 @@ fn request_bytes(view: &View<'_>) -> Option<f64> {
     positive(ratio(tally.bytes_sent as f64, tally.sent as f64)?)
 }
 
-/// Returns the number of requests that wait unread at the server. If the size of the requests is unknown, one byte
-/// counts as a request.
+/// Returns evidence of the requests that wait unread at the server, and their number. If the size of a request is
+/// unknown, counts each byte as one.
 fn unread(view: &View<'_>, in_flight: f64) -> Option<(Evidence, f64)> {
     let bytes = view.value("connection.receive_queue").filter(|bytes| *bytes >= 1.0)?;
     let connections = match view.trial.intensity {
@@ -46,7 +46,8 @@ fn unread(view: &View<'_>, in_flight: f64) -> Option<(Evidence, f64)> {
     Some((measured(view, ("connection.receive_queue", ""), (bytes, FigureUnit::Bytes), None, text), requests))
 }
 
-/// Returns the number of connections that wait to be accepted. A full queue is left out, because it is a limit itself.
+/// Returns evidence of the connections that wait to be accepted, and their number. Returns `None` for a full queue that
+/// dropped connects, because it is a limit itself.
 fn unaccepted(view: &View<'_>) -> Option<(Evidence, f64)> {
     let queue = view.value("listen.queue").filter(|queue| *queue >= 1.0)?;
     let limit = view.value("listen.limit");
@@ -62,8 +63,8 @@ fn unaccepted(view: &View<'_>) -> Option<(Evidence, f64)> {
 mod tests {
     use crate::planted::{PlantedRun, Who};
 
-    /// Returns the confidence of the verdict about a server that handles six of 128 requests at a time. Each request
-    /// has 69 bytes.
+    /// Returns the confidence of the verdict about a server that handles six of 128 requests at a time. A request has
+    /// 69 bytes.
     fn confidence(unread_bytes: f64, unaccepted: f64) -> f64 {
         let mut run = PlantedRun::new(20_000.0, 300.0)
             .shared()

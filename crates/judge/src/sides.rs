@@ -1,25 +1,25 @@
-//! Fills [`run::Side::counters`]: one reading of every counter of a side over the measured window.
+//! Fills [`run::Side::counters`]: one reading of each counter of a side for the measured window.
 //!
-//! Instances are combined as the counter's row in the table says ([`run::Aggregation`]). `process.*` and `thread.*`
-//! count only the side's own processes; `cpu.*` takes the instance `total`.
+//! The readings of a counter's instances are combined as its row in [`run::COUNTERS`] says ([`run::Aggregation`]).
+//! Counters `process.*` and `thread.*` cover only the side's own processes; `cpu.*` use the instance `total`.
 
 use std::collections::BTreeMap;
 
 use run::{Aggregation, CounterId, Reading, RecordedCounter, Run, Side, Trial, Window, counter};
 
-/// Returns the measured window of a trial; all time if the trial has none.
+/// Returns the measured window of a trial. If it has none, returns the whole trial.
 pub(crate) fn window_of(trial: &run::Trial) -> Window {
     let w = trial.measured.window;
     if w.length_s() > 0.0 && w.begin_s.is_finite() && w.end_s.is_finite() { w } else { Window::ALL }
 }
 
-/// Fills the counters of all sides of all trials, and those at rest.
+/// Fills the counters of all sides of all trials, and those that were read before any load.
 pub(crate) fn derive(run: &mut Run) {
     derive_rest(&mut run.at_rest);
     run.trials.iter_mut().for_each(derive_trial);
 }
 
-/// Fills the counters at rest.
+/// Fills the counters of the recordings before any load.
 pub(crate) fn derive_rest(at_rest: &mut [Side]) {
     at_rest.iter_mut().for_each(|side| side.counters = counters(side, Window::ALL));
 }

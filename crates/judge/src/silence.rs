@@ -1,4 +1,4 @@
-//! Times without any answer although requests were in flight, far longer than an answer usually takes.
+//! Silences: times without any answer although requests were in flight, far longer than an answer usually takes.
 
 use run::{IncidentKind, Trial, Window};
 

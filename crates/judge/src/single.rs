@@ -6,7 +6,8 @@ use crate::number::{positive, ratio};
 use crate::thresholds::MOST_FAIL;
 use crate::view::View;
 
-/// Returns the number of clients of a trial: connections times pipeline, or the requests in flight.
+/// Returns the number of clients of a trial: connections times requests in flight on each. If the load does not set
+/// this number, returns the mean number of requests in flight.
 pub(crate) fn clients(trial: &Trial) -> f64 {
     trial.intensity.in_flight().unwrap_or(trial.rates.concurrency)
 }
@@ -21,46 +22,47 @@ pub(crate) fn refused(trial: &Trial) -> f64 {
     ratio(t.unexpected_status as f64, t.completed as f64).unwrap_or(0.0).clamp(0.0, 1.0)
 }
 
-/// Returns the rate of good answers: completed, with an expected status. Refusals do not count, because a server that
-/// quickly refuses everything would look fast.
+/// Returns the rate of good answers: completed, with an expected status. Leaves out refusals, because otherwise a
+/// server that quickly refuses everything would look fast.
 pub fn good(trial: &Trial) -> f64 {
     trial.rates.completed_rate * (1.0 - refused(trial))
 }
 
-/// Returns true if most answers of a trial were refusals, so its response times are those of refusals.
+/// Returns true if most answers of a trial were refusals, so that its response times are mostly those of refusals.
 pub fn mostly_refused(trial: &Trial) -> bool {
     refused(trial) > MOST_FAIL
 }
 
-/// Returns true if the window has answers, but no good one. Its only response times are those of refusals.
+/// Returns true if the measured window has answers, but no good one. All its response times are then those of refusals.
 pub(crate) fn none_good(trial: &Trial) -> bool {
     refused(trial) >= 1.0
 }
 
-/// Returns the rate of good answers from the first connect of a trial to the end of its window. Under a rate limit per
-/// second, a short window may see no good answer.
+/// Returns the rate of good answers from the first connect of a trial to the end of its window. If a rate limit applies
+/// to each second, the short window alone may have no good answer.
 pub fn good_of_all(trial: &Trial) -> f64 {
     let good = trial.tally.completed.saturating_sub(trial.tally.unexpected_status) as f64;
     ratio(good, trial.measured.window.end_s).unwrap_or(0.0)
 }
 
-/// Minimum 99th percentile of the response times, microseconds, at which waiting requests may need longer than the
-/// drain: half of the default drain. Requests that wait at the end of an overload wait longer than the answered ones.
+/// 99th percentile of the response times, microseconds, from which on unanswered requests may only need longer than the
+/// drain (the time after the load in which answers are awaited). It is half of the default drain. The requests that
+/// wait at the end of an overload wait longer than those that were answered.
 const SLOW_US: f64 = 1e6;
 
-/// Returns the number of requests of the whole trial that were never answered. If answers take as long as the drain,
-/// counts only the requests on connections that never got an answer, and at most as many as the server's listener
-/// dropped. All other requests still wait for their turn.
+/// Returns the number of requests of the whole trial that count as never answered. If answers take about as long as the
+/// drain, counts only the requests on connections without any answer, and at most as many as the server's listener
+/// dropped connections. The other requests may merely still wait for their turn.
 pub(crate) fn unanswered(trial: &Trial) -> f64 {
     let all = trial.tally.unanswered.max(trial.measured.tally.unanswered) as f64;
     let times = trial.latency_us;
-    // If more than one in a hundred is unanswered, the 99th percentile is unknown.
+    // If more than one request in a hundred is unanswered, the 99th percentile is unknown, so the maximum decides.
     let slow = times.count > 0 && (if times.p99.is_finite() { times.p99 } else { times.max }) >= SLOW_US;
     if slow { all.min(trial.tally.phantom as f64).min(dropped(trial)) } else { all }
 }
 
-/// Returns the number of connections that the server's listener dropped; infinite if no counter shows it. The client
-/// may hold such a connection open although the server does not know it.
+/// Returns the number of connections that the server's listener dropped. Returns infinity if no counter shows it. On
+/// the client, such a connection may look established although the server does not have it.
 fn dropped(trial: &Trial) -> f64 {
     let dropped = |id| server_of(trial)?.whole_trial(id);
     ["listen.drops", "tcp.listen_drops"].into_iter().find_map(dropped).unwrap_or(f64::INFINITY)
@@ -72,18 +74,18 @@ pub(crate) fn still_open(trial: &Trial) -> u64 {
     trial.tally.unanswered.max(trial.measured.tally.unanswered) - unanswered(trial) as u64
 }
 
-/// Returns the share of the measured requests that failed, 0 to 1: errors, unexpected answers, and no answer; `None`
-/// without a request.
+/// Returns the share of the measured requests that failed, 0 to 1: with an error, with an unexpected answer, or without
+/// an answer. Returns `None` without a request. The unanswered requests are those of the whole trial.
 pub fn failed_share(trial: &Trial) -> Option<f64> {
     failed_of(&trial.measured.tally, unanswered(trial))
 }
 
-/// Returns the failed share, 0 to 1, of all requests of a trial, from its first connect to the end of its drain.
+/// Returns the failed share, 0 to 1, of all requests of a trial, from its first connect to the end of the drain.
 pub(crate) fn failed_share_of_all(trial: &Trial) -> Option<f64> {
     failed_of(&trial.tally, unanswered(trial))
 }
 
-/// Returns the number of measured requests that failed, and of all measured requests.
+/// Returns the number of measured requests that failed, and the number of all measured requests.
 pub(crate) fn failed_and_all(trial: &Trial) -> (f64, f64) {
     counted(&trial.measured.tally, unanswered(trial))
 }
@@ -105,8 +107,8 @@ pub(crate) fn good_bytes(trial: &Trial) -> f64 {
     good(trial) * trial.key.record_bytes.unwrap_or(0) as f64
 }
 
-/// Returns true if a study varied the size of requests between trials. Only bytes per second are comparable between
-/// such trials.
+/// Returns true if an experiment gave each trial a different size of requests. Only bytes per second are comparable
+/// between such trials.
 pub(crate) fn several_sizes(run: &Run) -> bool {
     let mut sizes: Vec<u64> = run.trials.iter().filter_map(|t| t.key.record_bytes).collect();
     let known = sizes.len();
@@ -125,11 +127,11 @@ pub(crate) fn sides_of(trial: &Trial) -> Vec<View<'_>> {
     std::iter::once(View::new("client", trial, &trial.client)).chain(server_of(trial)).collect()
 }
 
-/// Returns the response time with one client, microseconds: the mean of the lightest step. If that step has several
-/// clients, the mean is scaled down.
+/// Returns the response time with one client (R1), microseconds: the mean response time of the lightest step.
 pub(crate) fn r1_us(unloaded: &Trial) -> Option<f64> {
     let seen = positive(unloaded.latency_us.mean).or_else(|| positive(unloaded.latency_us.p50));
-    // Counters collected by other tools have no response time; Little's law gives the mean.
+    // Counters that other tools collected come without response times, so the mean follows from Little's law: clients
+    // divided by rate.
     let by_law = || ratio(clients(unloaded) * 1e6, unloaded.rates.completed_rate).and_then(positive);
     seen.or_else(|| by_law().filter(|_| closed(unloaded) && unloaded.tally.sent == 0))
 }
@@ -152,7 +154,7 @@ mod tests {
         assert_eq!(failed_share(&trial(0, 0)), None);
     }
 
-    /// Two workers take 0.4 s per request. The requests that queue at the end of an overload wait longer than the
+    /// Two workers take 0.4 s per request. The requests in the queue at the end of an overload need longer than the
     /// drain.
     #[test]
     fn requests_that_wait_their_turn_at_the_end_did_not_fail() {

@@ -1,11 +1,12 @@
-//! Spans of the server: the kind whose self time grows most with the load.
+//! Spans of the server's traces. Finds the kind of span whose self time grows most with the load.
 
 use run::{Picks, Run, SpanGrowth, SpanProfile, Trial};
 
 use crate::number::{duration, percent, positive, ratio};
 use crate::thresholds::FEWEST_REQUESTS;
 
-/// Returns the kind of span whose self time per trace grows most from the lightest load to the decisive one.
+/// Returns the kind of span (service and name) whose self time per trace grows most from the lightest load to the
+/// decisive trial. If the latter has no spans, uses the heaviest load.
 pub(crate) fn growth(run: &Run, picks: &Picks) -> Option<SpanGrowth> {
     let known = run.trials.iter().enumerate().filter_map(|(at, trial)| Some((at, trial, profile(trial)?)));
     let known: Vec<(usize, &Trial, &SpanProfile)> = known.collect();
@@ -34,7 +35,7 @@ fn by_us(growth: &SpanGrowth) -> f64 {
     growth.heavy_us - growth.light_us
 }
 
-/// Returns the spans of a trial that has enough of them.
+/// Returns the spans of a trial. Returns `None` if it has too few traces.
 fn profile(trial: &Trial) -> Option<&SpanProfile> {
     trial.spans.as_deref().filter(|profile| profile.traces >= FEWEST_REQUESTS && !trial.kind.is_auxiliary())
 }

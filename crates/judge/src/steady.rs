@@ -1,11 +1,11 @@
-//! Test of steady state: whether the completed rate has settled. `lab` uses the test while a load warms up, on
-//! completed requests per second in intervals of a tenth of a second.
+//! Tests whether the completed rate of a load has settled. The crate `lab` uses this test while a load warms up. The
+//! series is the completed requests per second in intervals of a tenth of a second.
 //!
-//! The method fits a line to the later half of the series, at least [`LEAST`] and at most [`MOST`] intervals. The rate
-//! is steady when the line's drift over these intervals is at most [`STILL_DRIFTS`] of their mean. The rate is also
-//! steady when the drift may be noise: the slope's 95 % interval contains zero, and the drift is at most
-//! [`NOISY_DRIFT`] or one standard deviation. In both cases the coefficient of variation must be at most [`VARIATION`],
-//! which a rate in bursts exceeds. A rate of zero throughout is not steady, because no request completes.
+//! A line is fitted to the later half of the series, but to at least [`LEAST`] and at most [`MOST`] intervals. The rate
+//! is steady if the line's drift over these intervals is at most [`STILL_DRIFTS`] of their mean. It is also steady if
+//! the drift may be noise: the 95 % interval of the slope contains zero, and the drift is at most [`NOISY_DRIFT`] or
+//! one standard deviation. In both cases the coefficient of variation must be at most [`VARIATION`]; a rate in bursts
+//! exceeds this value. A rate that is always zero is not steady, because no request completes.
 
 use run::Steady;
 
@@ -16,11 +16,11 @@ use stats::{Sample, average};
 
 /// Minimum number of intervals in the test.
 const LEAST: usize = 6;
-/// Maximum number of intervals in the test; older intervals no longer matter.
+/// Maximum number of intervals in the test. Older intervals no longer matter.
 const MOST: usize = 20;
-/// Maximum drift that may be noise, as a share of the mean. A larger fall would be no plateau.
+/// Maximum drift that may be noise, as a share of the mean. A rate that falls more than this is not at a plateau.
 const NOISY_DRIFT: f64 = 1.0 - PLATEAU_KEPT;
-/// Maximum standard deviation, as a share of the mean: half of the deviation of a rate that is 0 for half of the time.
+/// Maximum standard deviation, as a share of the mean. A rate that is 0 for half of the time has twice this value.
 const VARIATION: f64 = 0.5;
 
 /// Tests whether a series of rates in equal intervals has settled, with the reason. Leaves `warmup_s` at 0, since only
@@ -89,7 +89,7 @@ mod tests {
         assert!(!steady(&bursts).steady);
     }
 
-    /// The server stood still for 0.6 s. The rate is neither steady nor shown to drift.
+    /// The server stood still for a while. The rate is not steady, but it is unknown whether it drifts.
     #[test]
     fn a_drift_that_noise_hides_is_not_called_harmless() {
         let stalled = [750.0, 760.0, 740.0, 750.0, 755.0, 745.0, 900.0, 700.0, 950.0, 650.0, 100.0, 600.0];

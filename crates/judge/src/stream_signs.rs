@@ -1,4 +1,5 @@
-//! Signs in streams of events: something collects the events, or gaps grow with the load.
+//! Signs in streams of events (such as server-sent events): something collects the events before it passes them on, or
+//! gaps between events grow with the load.
 
 use run::{StreamFinding, StreamSign, SummaryFigure, Trial};
 
@@ -7,7 +8,8 @@ use crate::number::{counted, duration};
 use crate::thresholds::NOTICED_US;
 use crate::view::program;
 
-/// Gap between events that one read received, microseconds: a histogram holds 0 as a nanosecond.
+/// Recorded gap between events that arrived in one read, microseconds. The true gap is 0, which a histogram stores as
+/// one nanosecond.
 const NO_GAP_US: f64 = 1.0 / NS_PER_US as f64;
 const NS_PER_US: u32 = 1000;
 
@@ -23,8 +25,8 @@ pub(crate) fn signs(facts: &Facts<'_>) -> Vec<StreamFinding> {
     buffered.into_iter().chain(found(StreamSign::Stalls, stalls)).collect()
 }
 
-/// Describes streams whose events arrive together although a person notices the wait for them. The lightest load
-/// decides, because a server that is late sends its events together, too.
+/// Describes streams whose events arrive together, after a wait that a person notices. The lightest load decides,
+/// because an overloaded server also sends late events together.
 fn buffered(trial: &Trial) -> Option<String> {
     let first_us = trial.first_event_us.exact(SummaryFigure::P50)?;
     let rest_us = trial.latency_us.exact(SummaryFigure::P50)? - first_us;
@@ -38,7 +40,7 @@ fn buffered(trial: &Trial) -> Option<String> {
     })
 }
 
-/// Names what may collect the events: a proxy that passes requests on, if the chain of processes shows one.
+/// Names the program that may collect the events: a proxy that passes requests on to an upstream, if one is known.
 fn collector(trial: &Trial) -> String {
     let hop = trial.server.as_ref().and_then(|side| {
         let behind = side.behind.iter().find(|behind| behind.from.is_empty())?;
@@ -51,7 +53,8 @@ fn collector(trial: &Trial) -> String {
     }
 }
 
-/// Describes gaps under load that are longer than any gap of the lightest load, if a person notices them.
+/// Describes gaps between events, if their 99th percentile under load exceeds every gap of the lightest load, and a
+/// person notices such gaps.
 fn stalls(light: &Trial, loaded: &Trial) -> Option<String> {
     let [before_us, longest_us] = [SummaryFigure::P99, SummaryFigure::Max].map(|figure| light.gap_us.exact(figure));
     let after_us = loaded.gap_us.exact(SummaryFigure::P99)?;
@@ -78,7 +81,8 @@ mod tests {
         Summary { count: 1000, p50, p90: p50, p99, p99_9: max, max, mean: p50, ..Summary::default() }
     }
 
-    /// Makes a step of a sweep with so many open streams, each of 2.3 s with its first event after `first_us`.
+    /// Makes a step of a sweep with `connections` open streams. Each stream lasts 2.3 s and has its first event after
+    /// `first_us` microseconds.
     fn step(connections: u32, first_us: f64, gap_us: Summary) -> Trial {
         let mut trial = Trial {
             kind: TrialKind::Sweep,

@@ -1,4 +1,5 @@
-//! The sweep over the number of clients: its steps, the decisive step, and whether the throughput stopped growing.
+//! The sweep over the number of clients: its steps, the decisive step (the one that represents the run), and the
+//! plateau, if throughput stopped growing.
 
 use run::{ErrorKind, Intensity, Key, Trial, TrialKind};
 
@@ -6,32 +7,33 @@ use crate::number::positive;
 use crate::single::{clients, closed, good, r1_us};
 use crate::thresholds::{ASKED_FOR_MORE, FLAT, FLAT_BY_ONE, PLATEAU_KEPT, REACHED};
 
-/// End of a sweep.
+/// Result of a sweep: how throughput behaved at its end.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Plateau {
-    /// From `from` to `to` clients (at least twice as many) the rate grew by less than 5 %.
+    /// Throughput stopped growing: from `from` to `to` clients, it grew by less than 5 % per doubling of the clients.
     Flat {
-        /// Clients of the decisive step, or of the first step whose rate is within 5 % of the best.
+        /// Number of clients of the decisive step, or of the first step whose rate is within 5 % of the highest.
         from: f64,
-        /// Largest number of clients, or of requests in flight of an open loop if that is larger.
+        /// Largest number of clients of the sweep. If an open loop showed the plateau, the number of its requests in
+        /// flight.
         to: f64,
         /// Growth of the rate between `from` and `to` clients, as a share; negative if the rate fell.
         growth: f64,
     },
     /// The rate still grew at the last step.
     Grows,
-    /// There was no sweep.
+    /// There was no sweep, or a sweep with a single step.
     NoResult,
 }
 
-/// Returns the parts of a trial's key that change the server, its load, or the network path. All steps of a sweep must
-/// have these settings in common.
+/// Returns the settings of a trial that change the server, its load or the network path. They must be equal in all
+/// steps of a sweep.
 fn conditions(key: &Key) -> impl PartialEq + use<'_> {
     (key.record_bytes, key.cold, &key.values)
 }
 
-/// Returns the largest set of an experiment's trials that forms a sweep: one condition, with each number of clients
-/// once.
+/// Returns the largest set of an experiment's trials that forms a sweep: trials with equal settings ([`conditions`]),
+/// each with another number of clients.
 fn experiment(trials: Vec<&Trial>) -> Vec<&Trial> {
     let mut groups: Vec<Vec<&Trial>> = Vec::new();
     for trial in trials {
@@ -51,8 +53,8 @@ fn experiment(trials: Vec<&Trial>) -> Vec<&Trial> {
     groups.into_iter().filter(|g| g.len() >= 2 && once(g)).max_by_key(Vec::len).unwrap_or_default()
 }
 
-/// Returns the steps of the sweep, ordered by clients. In a run of `find` or `prove` these are its closed-loop steps;
-/// in an experiment, the largest sweep among its trials.
+/// Returns the steps of the sweep, ordered by number of clients. In a run of `find` or `prove`, these are its
+/// closed-loop steps. In an experiment, they are the largest sweep among its trials.
 pub(crate) fn sweep<'a>(trials: &[&'a Trial]) -> Vec<&'a Trial> {
     let of =
         |kind: TrialKind| -> Vec<&Trial> { trials.iter().copied().filter(|t| closed(t) && t.kind == kind).collect() };
@@ -61,7 +63,7 @@ pub(crate) fn sweep<'a>(trials: &[&'a Trial]) -> Vec<&'a Trial> {
         true => sweep = experiment(of(TrialKind::Experiment)),
         false => sweep.extend(of(TrialKind::Fixed)),
     }
-    // A step whose connects failed on the generator's host had fewer clients than planned.
+    // A step whose connects failed on the generator's host had fewer clients than planned, so it is left out.
     if sweep.iter().any(|t| !lacked_connections(t)) {
         sweep.retain(|t| !lacked_connections(t));
     }
@@ -75,8 +77,8 @@ pub fn lacked_connections(trial: &Trial) -> bool {
     failed(ErrorKind::ClientFds) || failed(ErrorKind::ClientPorts)
 }
 
-/// Returns the trials whose rate is at least [`REACHED`] of the highest rate, in the given order. The first of these
-/// trials is as good as the others, since smaller differences are noise.
+/// Returns the trials whose rate is at least [`REACHED`] times the highest rate, in the given order. Such small
+/// differences are noise, so the first of these trials is as good as the others.
 pub(crate) fn top<'a>(trials: &[&'a Trial]) -> Vec<&'a Trial> {
     let best = trials.iter().map(|t| good(t)).fold(0.0, f64::max);
     trials.iter().copied().filter(|t| good(t) >= REACHED * best).collect()
@@ -88,9 +90,10 @@ pub(crate) fn lightest<'a>(steps: &[&'a Trial]) -> Option<&'a Trial> {
     usable.copied().min_by(|a, b| clients(a).total_cmp(&clients(b)))
 }
 
-/// Finds the plateau: at least twice the clients raised the rate by less than [`FLAT`]. The same threshold ends the
-/// sweep of `loadline find`. A sweep that ended for lack of growth is therefore flat even if its decisive step is its
-/// last. A sweep that ran out of time is flat if an open loop offered more than its highest rate and completed no more.
+/// Finds the plateau: at least twice the clients raised the rate by less than [`FLAT`]. This threshold also ends the
+/// sweep of `loadline find`. A sweep that ended for lack of growth therefore has a plateau even if its last step is the
+/// decisive one. A sweep that ran out of time has a plateau if an open loop offered more than the sweep's highest rate,
+/// and completed no more.
 pub(crate) fn plateau(sweep: &[&Trial], search: &[&Trial], decisive: Option<&Trial>) -> Plateau {
     let (Some(decisive), Some(last), true) = (decisive, sweep.last(), sweep.len() >= 2) else {
         return Plateau::NoResult;
@@ -107,9 +110,9 @@ pub(crate) fn plateau(sweep: &[&Trial], search: &[&Trial], decisive: Option<&Tri
     of(decisive).or_else(|| of(near)).or_else(|| offered_more(search, last, best)).unwrap_or(Plateau::Grows)
 }
 
-/// Finds a plateau: an open loop offered more than the last step, or than another open loop, and completed no more.
-/// Compared with the last step, the open loop must have had twice as many requests in flight. An answer just before or
-/// after the end of a window changes its count by one, which is much for a server of 5 requests per second.
+/// Finds a plateau that an open loop shows: it offered more than the last step or another open loop completed, and
+/// completed no more. If it is compared with the last step, it must have had twice as many requests in flight. An
+/// answer just before or after the end of a window changes the window's count by one, so one answer more is allowed.
 fn offered_more(search: &[&Trial], last: &Trial, best: f64) -> Option<Plateau> {
     let before = |t: &&Trial| Some((in_flight(t)?, good(t), t.rates.offered_rate));
     let loads: Vec<(f64, f64, f64)> =
@@ -125,16 +128,16 @@ fn offered_more(search: &[&Trial], last: &Trial, best: f64) -> Option<Plateau> {
     search.iter().rev().find_map(|t| loads.iter().find_map(|load| flat(t, *load)))
 }
 
-/// Returns the number of requests that an open loop had on its connections, by Little's law. Requests that waited for a
-/// connection do not count.
+/// Returns the number of requests that an open loop had on its connections, by Little's law. Leaves out requests that
+/// waited for a connection.
 fn in_flight(trial: &Trial) -> Option<f64> {
     let Intensity::Open { max_connections, pipeline, .. } = trial.intensity else { return None };
     let asked = trial.rates.completed_rate * positive(trial.latency_us.mean)? / 1e6;
     Some(asked.min(f64::from(max_connections) * f64::from(pipeline)))
 }
 
-/// Returns the number of doublings of clients between two neighbouring steps, as in `loadline prove`. If there are
-/// steps between the two, returns 1, because the first doubling may have given all the growth.
+/// Returns the number of doublings of the clients between two neighbouring steps, at least 1. If there are other steps
+/// between the two, returns 1, because the first doubling may have given all the growth.
 fn doublings(sweep: &[&Trial], first: &Trial, last: &Trial) -> f64 {
     let (from, to) = (clients(first), clients(last));
     // The steps are ordered by clients.
@@ -143,8 +146,8 @@ fn doublings(sweep: &[&Trial], first: &Trial, last: &Trial) -> f64 {
     if between || from <= 0.0 { 1.0 } else { (to / from).log2().max(1.0) }
 }
 
-/// Returns true if one more client raised the rate by less than 2 % (condition (a) in `rules/network_medium.rs`).
-/// Studies that add one client at a time need this test.
+/// Returns true if one more client raised the rate by less than 2 % (condition (a) in `rules/network_medium.rs`). Runs
+/// that add one client at a time need this test.
 fn by_one(sweep: &[&Trial], first: &Trial) -> bool {
     let after = sweep.iter().find(|t| clients(t) > clients(first));
     after.is_some_and(|t| {
@@ -176,8 +179,8 @@ mod tests {
         assert_eq!((facts.sweep.len(), facts.decisive.map(clients)), (2, Some(8.0)));
     }
 
-    /// One client filled a single-threaded application to 94 %, and eight clients filled the rest. An earlier version
-    /// took the additional 6.5 % as a sign that throughput still grew.
+    /// One client kept a single-threaded application 94 % busy, and eight clients filled the rest. An earlier version
+    /// took the additional 6.5 % for growing throughput.
     #[test]
     fn growth_from_one_to_eight_clients_counts_as_three_doublings() {
         let mut run = PlantedRun::new(1000.0, 4000.0).steps(&[1, 8]).rates(&[]).run();
@@ -189,8 +192,8 @@ mod tests {
     }
 
     /// The server handles one request of 18 ms at a time. The sweep ended after two steps, at 52.2/s and 55.3/s,
-    /// because hosts started slowly. Of an offered 83/s, 54.1/s completed. The second step was faster only because the
-    /// first included wake-ups.
+    /// because starting the hosts took most of the time. Of an offered 83/s, 54.1/s completed. The second step was
+    /// faster than the first only because the first included wake-ups.
     #[test]
     fn a_sweep_that_ended_early_is_flat_where_an_overload_brought_no_more() {
         let told = |overload: f64, in_flight: f64| {
@@ -207,7 +210,8 @@ mod tests {
         }
     }
 
-    /// One worker takes 180 ms per request. Windows of 1.3 s completed 7 and 8 requests.
+    /// One worker takes 180 ms per request. In windows of 1.3 s, 7 and 8 requests completed. This difference is no
+    /// growth.
     #[test]
     fn one_answer_more_in_a_short_window_is_no_growth() {
         let told = |completed: u64| {
@@ -224,7 +228,7 @@ mod tests {
     }
 
     /// Each request waits 40 ms for a delayed acknowledgement, and then holds a lock for 4 ms. Nine clients did not
-    /// saturate the lock, but two open loops did.
+    /// saturate the lock, but both open loops did.
     #[test]
     fn two_open_loops_that_complete_the_same_are_a_plateau() {
         let told = |second: f64| {
@@ -237,7 +241,7 @@ mod tests {
         };
         assert!(matches!(told(213.0), Plateau::Flat { from, .. } if from > 9.0), "{:?}", told(213.0));
         assert_eq!(told(260.0), Plateau::Grows);
-        // The second open loop offered a far higher rate than the first, but had few more requests in flight.
+        // The second open loop offered a far higher rate than the first, but had only a few more requests in flight.
         let mut run = PlantedRun::new(48_000.0, 230.0).steps(&[1, 2, 9]).rates(&[1.3, 1.7]).run();
         for (trial, rate) in run.trials.iter_mut().zip([20.4, 40.2, 183.1, 236.0, 238.0]) {
             trial.rates.completed_rate = rate;
@@ -246,7 +250,8 @@ mod tests {
         assert!(matches!(Facts::of(&run).plateau, Plateau::Flat { .. }), "{:?}", Facts::of(&run).plateau);
     }
 
-    /// These rates come from a sweep of four sleeping workers on a busy machine. The last step was the best.
+    /// The rates come from a real sweep: a server with four sleeping workers on a busy machine. The last step has the
+    /// highest rate.
     #[test]
     fn a_sweep_that_find_would_end_is_flat() {
         let mut run = PlantedRun::new(1000.0, 4000.0).rates(&[]).run();

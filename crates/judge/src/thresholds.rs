@@ -1,5 +1,5 @@
-//! Every number that decides something in the judgement, in one table. Each row has a value with its unit, the cases
-//! that the value separates, the basis of the value, and a test that reaches the decision.
+//! Every number that decides something in the judgement of a run, in one table. Each row has a value with its unit, the
+//! cases that the value separates, the basis of the value, and the name of a test that depends on it.
 //! `docs/reference/thresholds.md` shows the table. "Full", "busy" and "throttled" are defined here and nowhere else.
 
 /// Basis of a threshold's value.
@@ -9,9 +9,9 @@ pub enum Basis {
     Measured,
     /// A simulation with a known answer.
     Simulated,
-    /// Given by a standard, the kernel, a law or a cited source.
+    /// A value given by a standard, the kernel, a law or a cited source.
     Given,
-    /// Chosen freely: no evidence shows that another value would be worse.
+    /// A free choice: no evidence shows that another value would be worse.
     Chosen,
 }
 
@@ -32,14 +32,14 @@ pub struct Threshold {
     pub basis: Basis,
     /// Basis in words.
     pub reason: &'static str,
-    /// A test that reaches the decision.
+    /// Name of a test that depends on the threshold.
     pub test: &'static str,
-    /// Other decisions that use the number: the name in code, and the cases that the number separates there.
+    /// Other decisions that use the same number: the name of the constant, and the cases that it separates.
     pub also: &'static [(&'static str, &'static str)],
 }
 
 /// Makes a constant and a row of [`THRESHOLDS`] from each line: name, type, value, unit, separated cases, basis,
-/// reason, test. Decisions with one meaning share one number. Further names of this number follow under `also`.
+/// reason, test. Decisions with one meaning share one number, whose further names follow under `also`.
 macro_rules! thresholds {
     ($($group:literal { $($name:ident: $type:ty = $value:expr, $unit:literal, $separates:literal,
         $basis:ident, $reason:literal, $test:literal $(, also [$($other:ident, $also:literal),*])?;)* })*) => {
@@ -52,7 +52,7 @@ macro_rules! thresholds {
             )*)?
         )*)*
 
-        /// All thresholds of the judge.
+        /// All thresholds of this crate.
         pub const THRESHOLDS: &[Threshold] = &[$($(Threshold {
             group: $group,
             name: stringify!($name),

@@ -42,7 +42,8 @@ fn row(t: &Threshold) -> String {
     format!("| {} | {} {} | {}{also} | {basis}: {} | {test} |\n", t.name, t.value, t.unit, t.separates, t.reason)
 }
 
-/// With LOADLINE_WRITE_THRESHOLDS set, as `make docs` does, the file is written before it is compared.
+/// If LOADLINE_WRITE_THRESHOLDS is set, as `make docs` does, first writes the file. Then compares the file with the
+/// table.
 #[test]
 fn the_page_of_thresholds_is_that_of_the_table() {
     let file = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/reference/thresholds.md");
@@ -69,7 +70,7 @@ const MOST_NUMBERS: usize = 120;
 /// Numbers that are not thresholds: zero, one, and the microseconds of a second.
 const ARITHMETIC: [&str; 3] = ["0.0", "1.0", "1e6"];
 
-/// Returns the decimal numbers in code, without comments, strings and tests.
+/// Returns the decimal numbers in `code`, except those in comments, strings and tests.
 fn decimals(code: &str) -> Vec<String> {
     let code = code.split("#[cfg(test)]\nmod tests").next().unwrap_or_default().replace("\\\"", "");
     let uncommented: String =
@@ -103,12 +104,12 @@ fn rules_and_signals_hold_no_numbers_of_their_own() {
     }
 }
 
-/// Maximum number of decimals in code outside the table, the rules and the signals. This number of decimals may only
-/// fall, because a new number that decides belongs in the table. Most such numbers are percentiles, units and settings
-/// of numerical methods.
+/// Maximum number of decimal numbers in code outside of the table, the rules and the signals. It may only be lowered,
+/// because a new number that decides something belongs in the table. Most of the existing ones are percentiles, units
+/// and settings of numerical methods.
 const LOOSE: usize = 160;
 
-/// Counts the decimals of a folder, without tests, made-up runs and the table.
+/// Counts the decimal numbers in the code of a folder. Leaves out tests, made-up runs and the table.
 fn loose(dir: &Path) -> usize {
     let entries = std::fs::read_dir(dir).unwrap().map(|entry| entry.unwrap().path());
     let is_skipped = |path: &Path| {

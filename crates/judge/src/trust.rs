@@ -1,5 +1,5 @@
-//! Trust in the figures: laws that must hold, counts that must agree, and disturbances. The most important warnings
-//! come first.
+//! Trust in the figures of a run: laws that must hold, counts that must agree, and disturbances. The most important
+//! warnings come first.
 
 use run::{Capacity, Intensity, Run, TimeSpent, Trial, TrialKind, Trust};
 
@@ -31,11 +31,12 @@ impl TrustReport {
     }
 }
 
-/// Checks a run.
+/// Checks a run. Returns the warnings, and the checks that passed.
 pub(crate) fn trust(facts: &Facts<'_>, capacity: Option<&Capacity>) -> Trust {
     let mut report = TrustReport::default();
     failing_everywhere(facts, &mut report);
-    // A rate that changed during the run has no single value, so no other warning matters more.
+    // If the rate changed during the run, no single value describes it. This warning matters more than most others, so
+    // it comes early.
     let changed = drift::throughputs(facts);
     changed.iter().for_each(|drift| report.warn(drift.sentence.clone()));
     // A busy machine weakens every other figure, so this warning comes early and always stays visible.
@@ -75,13 +76,13 @@ pub(crate) fn trust(facts: &Facts<'_>, capacity: Option<&Capacity>) -> Trust {
     }
 }
 
-/// Returns the share of a run's time for which trials were measured; `None` if the run has no total time.
+/// Returns the share of a run's time in which trials were measured. Returns `None` if the total time is unknown.
 fn measured_share(run: &Run) -> Option<f64> {
     let measured_s: f64 = run.trials.iter().map(|t| t.measured.window.length_s()).filter(|s| s.is_finite()).sum();
     ratio(measured_s, positive(run.elapsed_s)?).filter(|share| (0.0..=1.0).contains(share))
 }
 
-/// Returns how a run spent its time; `None` if its trials record only their windows.
+/// Splits the time of a run by what it was spent on. Returns `None` if its trials record only their measured windows.
 fn spent(run: &Run) -> Option<TimeSpent> {
     let elapsed_s = positive(run.elapsed_s)?;
     let around: Vec<_> = run.trials.iter().filter_map(|t| t.measured.around).collect();
@@ -122,7 +123,7 @@ fn placement(facts: &Facts<'_>, report: &mut TrustReport) {
     }
 }
 
-/// Warns of failures that do not depend on the load.
+/// Adds a warning about failures that do not depend on the load.
 fn failing_everywhere(facts: &Facts<'_>, report: &mut TrustReport) {
     match Failures::of(facts) {
         Some(failures) if failures.stretch.is_some() => report.warn(failures.sentence()),
@@ -136,7 +137,7 @@ fn failing_everywhere(facts: &Facts<'_>, report: &mut TrustReport) {
 
 fn generator(facts: &Facts<'_>, (limited, held): (bool, bool), report: &mut TrustReport) {
     if limited {
-        // If no rate held the objective, the run does not show which rate the server can take.
+        // If no rate met the objective, the run shows no rate that the server can take.
         let shown = if held { "the server can take at least this rate" } else { "the figures are the generator's" };
         report.warn(format!("the generator was at its limit: {shown}"));
     } else if let Some(busy) = client_limit_threads(facts).filter(|_| !refuses_the_rest(facts)) {
@@ -162,12 +163,13 @@ fn generator(facts: &Facts<'_>, (limited, held): (bool, bool), report: &mut Trus
     }
 }
 
-/// Checks that the rate times the response time is the number of requests in flight. The law does not apply if the
-/// offered rate changes, because the load then ends with other requests in flight than it began with.
+/// Checks Little's law: the rate times the response time is the number of requests in flight. The caller leaves out
+/// loads whose rate changes: they end with another number of requests in flight than they began with, so the law does
+/// not apply.
 fn little_law(trial: &Trial, report: &mut TrustReport) {
     let Some((seen, law)) = little(trial) else { return };
     let difference = (law - seen).abs() / seen;
-    // Requests in flight at the edges of the window enter only one of the two numbers.
+    // Requests in flight at the begin or the end of the window enter only one of the two numbers.
     let few = ratio(seen, trial.measured.tally.completed as f64).unwrap_or(0.0);
     let long = ratio(trial.latency_us.p99 / 1e6, trial.measured.length_s).unwrap_or(0.0);
     let edges = few.max(long);
@@ -177,7 +179,7 @@ fn little_law(trial: &Trial, report: &mut TrustReport) {
         figure(law),
         percent(difference)
     );
-    // Between the two limits, the edges of the window may explain the difference, so the result is open.
+    // Between the two limits, such requests may explain the difference, so the result is open.
     if difference > LITTLE_DIFFERS + edges {
         report.warn(format!("Little's law fails, so a count or a time is wrong: {text}"));
     } else if difference <= LITTLE_DIFFERS {
@@ -185,8 +187,8 @@ fn little_law(trial: &Trial, report: &mut TrustReport) {
     }
 }
 
-/// Checks U = X D for the server's CPUs: the demand at lighter loads must predict the use at the limit, and no device
-/// can be more than 100 % busy.
+/// Checks the CPU use of both sides. No host can use more CPUs than it has, and no process more than its host. At the
+/// limit, the use must be what lighter loads predict: U = X D (utilization = rate times demand).
 fn utilisation(facts: &Facts<'_>, trial: &Trial, report: &mut TrustReport) {
     for view in sides_of(trial) {
         let Some(host) = view.host() else { continue };
@@ -227,7 +229,8 @@ fn utilisation(facts: &Facts<'_>, trial: &Trial, report: &mut TrustReport) {
     }
 }
 
-/// Checks the bound of a closed system, X <= N / (R1 + Z).
+/// Checks the bound of a closed loop, X <= N / (R1 + Z): the rate of N clients is at most N, divided by response time
+/// with one client plus think time.
 fn bounds(facts: &Facts<'_>, report: &mut TrustReport) {
     let Some(r1) = facts.unloaded.filter(|_| facts.sweep.len() >= 2).and_then(crate::single::r1_us) else { return };
     match crate::laws::beyond_bound(facts) {
@@ -240,7 +243,8 @@ fn bounds(facts: &Facts<'_>, report: &mut TrustReport) {
     }
 }
 
-/// Checks Xmax, the highest rate of the closed loop. If an open loop completed more, the knee is too low.
+/// Checks Xmax, the highest rate of the closed loop. If an open loop completed clearly more, the knee that follows from
+/// Xmax is too low.
 fn ceiling(facts: &Facts<'_>, report: &mut TrustReport) {
     let Some(knee) = crate::knee::knee(facts) else { return };
     let most = facts.search.iter().copied().max_by(|a, b| good(a).total_cmp(&good(b)));
@@ -271,7 +275,8 @@ fn counts(trial: &Trial, report: &mut TrustReport) {
         report.warn(text);
     }
     let Some(seen) = seen.filter(|seen| ours.max(*seen) >= 20.0) else { return };
-    // The two sides are read one after the other, some 10 ms apart, with connections in progress at either edge.
+    // The counters of the two sides are read up to about 10 ms apart, and some connections are in progress at the begin
+    // and the end of the window.
     let edges = 5.0 + trial.rates.concurrency + 0.01 * ratio(ours, trial.measured.length_s).unwrap_or(0.0);
     if (seen - ours).abs() <= 0.02 * ours.max(seen) + edges {
         report.hold(format!(
@@ -289,7 +294,7 @@ fn counts(trial: &Trial, report: &mut TrustReport) {
 
 fn window(trial: &Trial, changed: bool, report: &mut TrustReport) {
     let n = trial.measured.tally.completed;
-    // A run without a longest response time has no histogram: another tool collected its figures.
+    // If the longest response time is unknown, there is no histogram, because another tool collected the figures.
     if n < 1000 && trial.latency_us.max > 0.0 {
         report.warn(format!(
             "only {} measured{}: p99 depends on {} of them",
@@ -301,7 +306,7 @@ fn window(trial: &Trial, changed: bool, report: &mut TrustReport) {
     if let Some(text) = stood_at_the_end(trial) {
         report.warn(text);
     }
-    // The user may have chosen a load without a warm-up, so a single load gets no such warning.
+    // A load that the user chose gets no such warning, because the user may have wanted no warm-up.
     if trial.steady.too_short && trial.kind != TrialKind::Fixed {
         report.warn("the warm-up was too short to show that throughput had settled".into());
     } else if !trial.steady.steady && !trial.steady.too_short && !trial.steady.reason.is_empty() {
@@ -311,7 +316,8 @@ fn window(trial: &Trial, changed: bool, report: &mut TrustReport) {
     }
 }
 
-/// Returns a sentence about requests that, at the end of the window, had waited longer than any answered request.
+/// Returns a sentence if requests were still unanswered at the end of the window and had waited far longer than any
+/// answered request.
 fn stood_at_the_end(trial: &Trial) -> Option<String> {
     let ages = trial.histograms.get("under_way").filter(|ages| !ages.is_empty())?.summary();
     let longest = positive(trial.latency_us.max)?;
@@ -325,7 +331,7 @@ fn stood_at_the_end(trial: &Trial) -> Option<String> {
     })
 }
 
-/// Warns of CPU time that the hypervisor took.
+/// Adds warnings about CPU time that the hypervisor took.
 fn hypervisor(facts: &Facts<'_>, trial: &Trial, report: &mut TrustReport) {
     for view in sides_of(trial) {
         let Some(host) = view.host() else { continue };
@@ -342,7 +348,7 @@ fn hypervisor(facts: &Facts<'_>, trial: &Trial, report: &mut TrustReport) {
     }
 }
 
-/// Warns of search time that was left out, because something other than the server disturbed it.
+/// Adds a warning about time of the search that was left out, because something other than the server disturbed it.
 fn left_out(capacity: Option<&Capacity>, report: &mut TrustReport) {
     let Some((capacity, l)) = capacity.and_then(|c| Some((c, c.left_out?))) else { return };
     let became = l.rate.map_or_else(
@@ -390,7 +396,7 @@ fn probe(decisive: Option<&Trial>, share: Option<f64>, report: &mut TrustReport)
 }
 
 fn whole(run: &Run, report: &mut TrustReport) {
-    // Trials that time a library send no requests, so there is no server to read and no verdict.
+    // A run that only times function calls has no server and no verdict, so it gets no such warning.
     if run.sent_requests() && run.trials.iter().all(|t| t.server.is_none()) {
         report.warn("no counter of the server was read: the verdict depends on the client's side alone".into());
     }

@@ -1,8 +1,8 @@
-//! Correction of older runs, whose percentiles left out requests that were never answered.
+//! Correction of runs of older versions, whose percentiles left out requests that were never answered.
 
 use run::{LowerBounds, Run, Summary, SummaryFigure, Trial, response_summary};
 
-/// Recomputes the response times of older runs from their counts of unanswered requests.
+/// Recomputes the summary of response times in runs of older versions, with their unanswered requests.
 pub(crate) fn derive(run: &mut Run) {
     run.trials.iter_mut().for_each(derive_trial);
 }
@@ -27,7 +27,7 @@ fn derive_trial(trial: &mut Trial) {
     }
 }
 
-/// Marks the percentiles of a summary that are only lower bounds, because too many requests failed.
+/// Marks the percentiles of a summary that are only lower bounds, because too many requests got no answer.
 fn without_histogram(seen: Summary, failed: u64) -> Summary {
     let seen = Summary { unanswered: failed, ..seen };
     let lost = seen.unanswered_share();
@@ -42,7 +42,8 @@ mod tests {
 
     use super::*;
 
-    /// Makes an older run: 100 answers of 2 ms, and this number of resets.
+    /// Makes a trial of an older version: 100 answers of 2 ms, and `resets` connections that were reset. If `kept` is
+    /// true, the trial has its histogram.
     fn old(resets: u64, kept: bool) -> Trial {
         let mut hist = Hist::new();
         hist.record_many_ns(2_000_000, 100);

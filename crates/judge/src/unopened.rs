@@ -1,13 +1,13 @@
-//! Connections of a closed loop that were not open yet when the measured window began.
+//! Checks that all connections of a closed loop were open when the measured window began.
 
 use run::{Intensity, Trial};
 
 use crate::number::{counted, figure};
 use crate::thresholds::ALL_OPEN;
 
-/// Returns a sentence about a window that began before all connections were open. The generator's last report before
-/// the window may be 0.1 s old. Connections that open between this report and the window are not counted as late, and
-/// neither are those that the server closed after they had opened.
+/// Returns a sentence if the measured window began before nearly all connections were open. The generator's last report
+/// before the window may be 0.1 s old, so connections that opened after this report count as open, too. Connections
+/// that had opened and that the server closed again also count as open.
 pub(crate) fn unopened(trial: &Trial) -> Option<String> {
     let Intensity::Closed { connections, .. } = trial.intensity else { return None };
     let (asked, open) = (u64::from(connections), trial.measured.open_at_begin?);

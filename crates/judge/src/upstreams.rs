@@ -1,5 +1,5 @@
-//! Upstream services of the server: the load of each one at the server's limit, and the upstream that the server waits
-//! for.
+//! Upstream services of the server: the load of each upstream at the server's limit, and the upstream that the server
+//! waits for.
 
 mod limit;
 
@@ -13,8 +13,8 @@ use crate::sweep::top;
 use crate::thresholds::{NEARLY_FULL, SEVERAL_TRIPS, THROTTLED};
 use crate::view::{Task, View, busy};
 
-/// Returns the load of each upstream, nearest first. The loads come from the trial with the most clients among those at
-/// the highest rate. With fewer clients, an upstream may idle between two requests.
+/// Returns the load of each upstream, the nearest upstream first. The loads come from the trial with the most clients
+/// among those near the highest rate. With fewer clients, an upstream may be idle between two requests.
 pub(crate) fn loads(sweep: &[&Trial], decisive: Option<&Trial>) -> Vec<UpstreamLoad> {
     let most = top(sweep).last().copied().and_then(server_of);
     most.or_else(|| decisive.and_then(server_of)).map(|view| loads_of(&view)).unwrap_or_default()
@@ -45,7 +45,8 @@ fn load(view: &View<'_>, behind: &Upstream) -> UpstreamLoad {
     UpstreamLoad { behind, connections, cpu_used, cpu_allowed, cpu_quota, throttled, busiest_thread, limit }
 }
 
-/// Returns the CPUs that the quotas of an upstream allow, and the share of the periods in which a quota ran out.
+/// Returns the number of CPUs that an upstream's CPU quota allows, and the share of the periods in which this quota ran
+/// out.
 fn quota(view: &View<'_>, address: &str) -> [Option<f64>; 2] {
     let read = |id| view.side.recording.reading(id, address, view.window).value().and_then(positive);
     let periods = read("behind.cpu_periods");
@@ -54,8 +55,8 @@ fn quota(view: &View<'_>, address: &str) -> [Option<f64>; 2] {
     [read("behind.cpu_quota"), share]
 }
 
-/// Returns true if a disk of the host is full, and the upstream's processes move more bytes to and from disks than the
-/// server.
+/// Returns true if a disk of the host is full, and the upstream's processes keep it busy and move more bytes to and
+/// from disks than the server does.
 fn of_disk(view: &View<'_>, these: &InstanceFilter<'_>) -> bool {
     let moved = |own: &InstanceFilter<'_>| -> f64 {
         let of = |id| view.side.recording.sum(id, view.window, |name| own.has(name)).value().unwrap_or(0.0);
@@ -84,14 +85,14 @@ pub(crate) fn held(loads: &[UpstreamLoad]) -> bool {
     full(loads).is_some_and(|load| load.limit == Some(UpstreamLimit::Quota))
 }
 
-/// Returns the upstream that the server waits for, if there is one.
+/// Returns the upstream that the server waits for: the nearest full one, if any.
 pub(crate) fn waits_for(loads: &[UpstreamLoad]) -> Option<WaitsFor> {
     let full = full(loads)?;
     let Upstream { address, processes, pids, .. } = full.behind.clone();
     Some(WaitsFor { address, processes, pids, limit: full.limit })
 }
 
-/// Returns the advice for an upstream.
+/// Returns the advice on an upstream that the server waits for.
 pub(crate) fn advice(waits_for: &WaitsFor) -> String {
     let do_this = match waits_for.limit {
         Some(UpstreamLimit::Quota) => {
@@ -152,15 +153,16 @@ fn named(behind: &Upstream) -> String {
 /// Maximum number of lines of evidence about upstreams.
 const MOST_LINES: usize = 4;
 
-/// Returns a line for each upstream that the server is connected to, and for the full one.
+/// Returns a line of evidence for each upstream that the server is connected to, and for each full one. Then follow
+/// lines about several round trips per request. Returns at most [`MOST_LINES`] lines.
 pub(crate) fn evidence(view: &View<'_>, loads: &[UpstreamLoad]) -> Vec<Evidence> {
     let tells = |load: &&UpstreamLoad| load.behind.depth == 1 || load.limit.is_some();
     let trips = loads.iter().filter_map(|load| round_trips(view, load));
     loads.iter().filter(tells).map(|load| line(view, load)).chain(trips).take(MOST_LINES).collect()
 }
 
-/// Returns the exchanges with an upstream per request, if there are several. Each exchange needs at least one data
-/// segment per direction, so the direction with fewer segments counts.
+/// Returns evidence of the number of exchanges with an upstream per request, if there are several. Each exchange needs
+/// at least one data segment in each direction, so the direction with fewer segments gives the number.
 fn round_trips(view: &View<'_>, load: &UpstreamLoad) -> Option<Evidence> {
     let address = &load.behind.address;
     let read = |id| view.side.recording.reading(id, address, view.window).value();
@@ -173,8 +175,9 @@ fn round_trips(view: &View<'_>, load: &UpstreamLoad) -> Option<Evidence> {
     Some(measured(view, ("behind.data_out", address), (trips, FigureUnit::PerRequest), None, text))
 }
 
-/// Returns evidence of the queue before the nearest upstream that has one, and its number of requests. The queue
-/// consists of connections that wait to be accepted, or of unread requests of the given size.
+/// Returns evidence of the queue in front of the nearest upstream that has one, and the number of requests in it. The
+/// queue consists of connections that wait to be accepted, or else of unread requests. `request_bytes` is the size of a
+/// request.
 pub(crate) fn queue(view: &View<'_>, request_bytes: Option<f64>) -> Option<(Evidence, f64)> {
     let mean = |id, address: &str| view.side.recording.reading(id, address, view.window).value().filter(|n| *n >= 1.0);
     let mut behind: Vec<&Upstream> = view.side.behind.iter().collect();
@@ -184,8 +187,8 @@ pub(crate) fn queue(view: &View<'_>, request_bytes: Option<f64>) -> Option<(Evid
             let text = format!("{} {what} {}", figure(value), named(behind));
             (measured(view, (id, &behind.address), (value, unit), None, text), requests)
         };
-        // Other clients of the upstream may wait in this queue, too. The queue therefore counts at most as many
-        // connections as wait for replies to this server.
+        // Other clients of the upstream may wait in this queue, too. It therefore counts with at most as many
+        // connections as the server has waiting for replies.
         let own = view.side.recording.reading("behind.busy", &behind.address, view.window).value();
         let unaccepted = mean("behind.queue", &behind.address).map(|n| n.min(own.unwrap_or(n))).filter(|n| *n >= 1.0);
         let unaccepted =

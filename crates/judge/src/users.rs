@@ -1,6 +1,6 @@
-//! Capacity as a number of users with think times: the largest number with which the objective was met, and the
-//! smallest larger number with which it was missed. If a number was tried several times, the majority of its windows
-//! decides.
+//! Capacity as a number of users with think times. Finds the largest number with which the objective was met, and the
+//! smallest tried number above it, with which the objective was missed. If a number was tried several times, the
+//! majority of its windows decides.
 
 use std::collections::BTreeMap;
 
@@ -13,7 +13,7 @@ use crate::objective::{breach, words};
 use crate::single::good;
 use stats::average;
 
-/// Windows of one number of users: those that met the objective, and those that missed it.
+/// Results with one number of users: counts of the windows that met the objective and of those that missed it.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 struct Windows {
     held: usize,
@@ -40,7 +40,7 @@ pub struct Bracket {
     tried: BTreeMap<u32, Windows>,
 }
 
-/// Returns the results of all trials with users.
+/// Collects the results of all trials with users.
 pub fn bracket(trials: &[Trial], limits: &Limits) -> Bracket {
     let mut bracket = Bracket::default();
     for trial in trials.iter().filter(|t| t.broken().is_none()) {
@@ -51,7 +51,7 @@ pub fn bracket(trials: &[Trial], limits: &Limits) -> Bracket {
 }
 
 impl Bracket {
-    /// Adds one window.
+    /// Adds the result of one window.
     pub fn saw(&mut self, users: u32, held: bool) {
         let windows = self.tried.entry(users).or_default();
         *(if held { &mut windows.held } else { &mut windows.broke }) += 1;
@@ -62,7 +62,7 @@ impl Bracket {
         self.tried.iter().rev().find(|(_, windows)| windows.holds()).map(|(users, _)| *users)
     }
 
-    /// Returns the smallest tried number of users above the one of [`Self::held`].
+    /// Returns the smallest tried number of users above [`Self::held`].
     pub fn failed(&self) -> Option<u32> {
         let held = self.held().unwrap_or(0);
         self.tried.range(held.saturating_add(1)..).next().map(|(users, _)| *users)
@@ -73,13 +73,15 @@ impl Bracket {
         self.tried.keys().next().copied()
     }
 
-    /// Returns, for a number of users, the lead of the majority in windows, and the number of all windows.
+    /// Returns two numbers for the windows with `users` users: by how many windows the majority leads, and the number
+    /// of all windows.
     pub fn lead(&self, users: u32) -> (usize, usize) {
         self.tried.get(&users).map_or((0, 0), |windows| (windows.lead(), windows.all()))
     }
 }
 
-/// Returns the number of users of a trial, and their think time.
+/// Returns the number of users of a trial, and their think time. Returns `None` for a trial that is no step of a search
+/// for users.
 fn users_of(trial: &Trial) -> Option<(u32, &ThinkTime)> {
     match &trial.intensity {
         Intensity::Closed { connections, think, .. } if trial.kind == TrialKind::Sweep => Some((*connections, think)),
@@ -87,7 +89,7 @@ fn users_of(trial: &Trial) -> Option<(u32, &ThinkTime)> {
     }
 }
 
-/// Returns the capacity in users, if the run searched for it.
+/// Returns the capacity as a number of users, if the run searched for one.
 pub(crate) fn users(facts: &Facts<'_>) -> Option<UsersFinding> {
     let asked = facts.run.plan.search.users;
     let trials = &facts.run.trials;
@@ -110,7 +112,7 @@ pub(crate) fn users(facts: &Facts<'_>) -> Option<UsersFinding> {
     })
 }
 
-/// Estimates the number of users from all windows together, with an interval.
+/// Estimates the largest number of users that meets the objective, from all windows, with an interval.
 fn capacity(windows: &[(u32, &Trial)], limits: &Limits) -> Option<Estimate> {
     let (_, lightest) = windows.iter().min_by_key(|(users, _)| *users)?;
     let (_, think) = users_of(lightest)?;

@@ -1,5 +1,5 @@
-//! The verdict. Every rule judges the run, and [`choose`] picks the winner. The other rules give reasons against their
-//! bottlenecks.
+//! The verdict on a run. Every rule judges the run, and [`choose`] picks the winner. The other rules give the reasons
+//! against their bottlenecks.
 
 use run::{Bottleneck, RuledOut};
 
@@ -16,13 +16,13 @@ use crate::{Facts, confidence, margins};
 /// ID of the rule that names no cause and always gives a verdict.
 const UNKNOWN: &str = "unknown";
 
-/// Inputs that rules lack if loadline only watched a server under external load.
+/// Inputs that rules lack if loadline only watched a server under an external load.
 const NOT_WATCHED: [&str; 2] = [
     "requests, response times and errors: only the load generator counts them (run `loadline load` or `loadline find`)",
     "the generator's side: it shows if the generator or the network was the limit (run `loadline find`)",
 ];
 
-/// Returns the reason against each other bottleneck, and the missing counters of rules that cannot decide.
+/// Returns the reasons against the bottlenecks of the other rules, and the counters that rules lack to decide.
 fn others(winner: &Rule, confidence: f64, answers: &[Answer]) -> (Vec<RuledOut>, Vec<String>) {
     let (mut ruled_out, mut missing) = (Vec::new(), Vec::new());
     for (rule, answer) in answers.iter().filter(|(r, _)| r.id != winner.id && r.id != UNKNOWN) {
@@ -42,7 +42,7 @@ fn others(winner: &Rule, confidence: f64, answers: &[Answer]) -> (Vec<RuledOut>,
     (ruled_out, merged(&missing))
 }
 
-/// Returns why a rule that saw its signs is not the verdict.
+/// Returns the reason why a rule that found its signs is not the verdict.
 fn not_it(winner: &Rule, rule: &Rule, also: &str, chance: f64) -> String {
     if chance < LIKELY {
         return format!("unlikely ({}): {also}", percent(chance));
@@ -54,7 +54,7 @@ fn not_it(winner: &Rule, rule: &Rule, also: &str, chance: f64) -> String {
     format!("{why}, though its signs are there: {also}")
 }
 
-/// Merges rules that lack the same counters into one line.
+/// Merges the rules that lack the same counters into one line each.
 fn merged(missing: &[(&str, &str)]) -> Vec<String> {
     let first = |at: usize| !missing[..at].iter().any(|(_, what)| *what == missing[at].1);
     let line = |at: usize| {
@@ -82,17 +82,17 @@ pub(crate) fn without(facts: &Facts<'_>, excluded: &[&str]) -> Bottleneck {
     verdict
 }
 
-/// Returns true for a run that shows no limit.
+/// Returns true for a run that can show no limit. Only the rule `unknown` then judges it.
 fn is_mute(facts: &Facts<'_>) -> bool {
     // No rule reads the counters of a trial in which the server or the generator died.
     let broken = facts.decisive.is_some_and(|t| t.broken().is_some());
-    // Without a good answer no rule applies either, because a server that refuses everything shows no limit. If the
-    // server refused every request for a stretch of time, the run shows no limit, either.
+    // No rule applies without a good answer, because a server that refuses everything shows no limit. No rule applies
+    // either if every request failed for a stretch of time.
     broken || no_good_answers(facts.run).is_some() || facts.stretch.is_some()
 }
 
-/// Returns the place of the words about waits in the sentence of a verdict. In a verdict without a cause, these words
-/// come first, unless the sentence is about failures or there are few samples.
+/// Returns where the words about waiting threads stand in the sentence of a verdict: last, if the verdict names no
+/// cause and its sentence is about failures, or the threads have too few samples. Otherwise, they come first.
 pub(crate) fn word_order(facts: &Facts<'_>, verdict: &Bottleneck) -> WordOrder {
     let completes = facts.client().is_some() || facts.run.only_watched();
     let fails = is_mute(facts) || !completes || Failures::of(facts).is_some();
@@ -113,7 +113,7 @@ fn answers(facts: &Facts<'_>, excluded: &[&str]) -> Vec<Answer> {
     asked.map(|rule| (rule, answer(rule))).collect()
 }
 
-/// Returns true if failed answers matter more than this rule's signs.
+/// Returns true if failed answers explain a run better than the signs of this rule would.
 fn is_silenced(rule: &Rule, failures: &Failures<'_>) -> bool {
     let at_some_load = !failures.at_every_load || failures.most;
     rule.is_of_work && at_some_load || failures.most && rule.id != UNKNOWN && rule.tier == Tier::LeftOver
@@ -150,7 +150,7 @@ fn of_rule(facts: &Facts<'_>, choice: &Choice<'_>, answers: &[Answer]) -> Bottle
     verdict
 }
 
-/// Returns the next steps if no cause was found. Each step names a measurement that is missing in the run.
+/// Returns the next steps for a run in which no cause was found. Each names a measurement that the run lacks.
 fn advice_without_a_cause(facts: &Facts<'_>, missing: &[String], answers: &[Answer]) -> Vec<String> {
     if facts.client().is_none() {
         return crate::connects::advice(facts.run);
@@ -174,7 +174,7 @@ fn advice_without_a_cause(facts: &Facts<'_>, missing: &[String], answers: &[Answ
     failures.into_iter().chain(missing).collect()
 }
 
-/// Returns the next step if no answer was good.
+/// Returns the next step for a run in which no answer was good.
 fn no_good_answer(facts: &Facts<'_>) -> &'static str {
     if let Some(true) = facts.refusals.overload {
         "Exempt the generator's address from the server's rate limit, or send fewer requests: `loadline load URL --rate N`."
@@ -185,7 +185,7 @@ fn no_good_answer(facts: &Facts<'_>) -> &'static str {
     }
 }
 
-/// Returns true if a rule could not answer because loadline was not permitted to read a counter.
+/// Returns true if a rule could not decide because loadline was not permitted to read a counter.
 fn is_forbidden(side: &run::Side, answers: &[Answer]) -> bool {
     let refused = |need: &&str| {
         side.recording.absent.iter().any(|a| a.counter.as_str() == *need && a.reason.starts_with("no permission"))
@@ -198,7 +198,8 @@ fn is_forbidden(side: &run::Side, answers: &[Answer]) -> bool {
 mod tests {
     use run::{FutexKind, Run, Trial, TrialKind};
 
-    /// Returns the sentence about a server under external load, most of whose threads wait for a lock.
+    /// Returns the verdict's sentence about a server under an external load. Most threads of the server wait for a
+    /// lock, in `rounds` rounds of samples.
     fn watched(rounds: u64, change: impl FnOnce(&mut Run)) -> String {
         let mut run = crate::planted::planted("server-cpu").unwrap();
         let mut server = run.trials.last().unwrap().server.clone();

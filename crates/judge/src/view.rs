@@ -1,4 +1,5 @@
-//! One side of one trial with the figures that rules need: rates, levels, and the CPU use of processes and threads.
+//! One side (client or server) of one trial, with the figures that rules need: rates, levels, and the CPU use of
+//! processes and threads.
 
 use run::{CounterId, InstanceFilter, Instances, Side, Trial, Window};
 
@@ -15,7 +16,7 @@ pub struct View<'a> {
     pub role: &'static str,
     /// Trial that is viewed.
     pub trial: &'a Trial,
-    /// Data of this side.
+    /// Recorded data of this side.
     pub side: &'a Side,
     /// Time range that the view covers.
     pub window: Window,
@@ -30,19 +31,19 @@ pub struct Task {
     pub name: String,
     /// Counter of the task's CPU time, per process or per thread.
     pub counter: &'static str,
-    /// Used share of one CPU: 1 is one CPU all the time, and a process may exceed 1.
+    /// CPU use, in CPUs: 1 is one CPU all the time. A process with several threads may exceed 1.
     pub busy: f64,
-    /// Share of the time for which the task was ready to run but had no CPU; absent when unknown.
+    /// Share of the time for which the task was ready to run but had no CPU; absent if unknown.
     pub wait: Option<f64>,
-    /// Number of CPUs that the task may use; absent when unknown.
+    /// Number of CPUs that the task may use; absent if unknown.
     pub allowed: Option<f64>,
-    /// Bit mask of the CPUs that the task may use; absent when unknown.
+    /// Bit mask of the CPUs that the task may use; absent if unknown.
     pub mask: Option<u64>,
 }
 
 impl Task {
-    /// Returns the share of the time for which the task ran or waited for a CPU; 1 for a task that never waited for
-    /// anything else.
+    /// Returns the share of the time for which the task ran or waited for a CPU. A thread that never waits for anything
+    /// else has 1.
     pub fn wants(&self) -> f64 {
         self.busy + self.wait.unwrap_or(0.0)
     }
@@ -51,31 +52,31 @@ impl Task {
 /// CPU use of a host.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Host {
-    /// CPUs that are online.
+    /// Number of CPUs that are online.
     pub online: f64,
-    /// Busy time in CPUs (0 to `online`).
+    /// Busy time per second, in CPUs (0 to `online`).
     pub busy: f64,
-    /// Soft interrupts, in CPUs; part of the busy time.
+    /// Part of `busy` that is soft interrupts, in CPUs.
     pub softirq: f64,
     /// Idle time with a disk request outstanding (iowait), in CPUs.
     pub iowait: f64,
-    /// Time that the hypervisor took, in CPUs.
+    /// Time that the hypervisor gave to other guests (steal), in CPUs.
     pub steal: f64,
 }
 
-/// Returns the name of a program: `nginx` of `nginx:1234`.
+/// Returns the program of a process instance: `nginx` for `nginx:1234`.
 pub(crate) fn program(instance: &str) -> &str {
     instance.rsplit_once(':').map_or(instance, |(name, _)| name)
 }
 
-/// Returns the working processes: those with at least 5 % of the CPU time of all processes. A master that only waits is
-/// left out.
+/// Returns the working processes: those with at least 5 % of the CPU time of all these processes. This leaves out a
+/// master process that only waits.
 pub(crate) fn busy(processes: &[Task]) -> Vec<Task> {
     let used: f64 = processes.iter().map(|p| p.busy).sum();
     processes.iter().filter(|p| p.busy >= WORKS * used).cloned().collect()
 }
 
-/// Returns the bit mask of the CPUs that these processes may use; `None` when unknown.
+/// Returns the bit mask of the CPUs that these processes may use. Returns `None` if it is unknown for any of them.
 pub(crate) fn mask(busy: &[Task]) -> Option<u64> {
     let masks: Option<Vec<u64>> = busy.iter().map(|p| p.mask).collect();
     masks.map(|m| m.into_iter().fold(0, |all, one| all | one)).filter(|m| *m != 0)
@@ -88,13 +89,15 @@ impl<'a> View<'a> {
         Self { role, trial, side, window, span_s: positive(side.recording.span_s(window)) }
     }
 
-    /// Returns the derived figure of a counter: its growth, or the mean of a gauge.
+    /// Returns the derived figure of a counter in the window: the growth of a cumulative counter, or the mean of a
+    /// gauge.
     pub fn value(&self, id: &'static str) -> Option<f64> {
         self.side.counters.get(&CounterId::new(id)).and_then(run::Reading::value).and_then(finite)
     }
 
-    /// Returns the growth of a counter over the whole trial; for a gauge, the largest value. All instances count. Use
-    /// this figure for events with timers of a second, which the measured window may miss.
+    /// Returns the growth of a counter over the whole trial, summed over all instances. For a gauge, returns the
+    /// largest value of any instance. This figure suits events that depend on timers of a second, which the measured
+    /// window may miss.
     pub(crate) fn whole_trial(&self, id: &'static str) -> Option<f64> {
         let recording = &self.side.recording;
         if run::counter(id).is_some_and(|spec| spec.kind == run::Kind::Gauge) {
@@ -118,7 +121,7 @@ impl<'a> View<'a> {
         self.per_s(id).map(|us| us / 1e6)
     }
 
-    /// Returns the instances of a counter with their figures.
+    /// Returns the instances of a counter, each with its figure: growth, or the mean of a gauge.
     pub fn instances(&self, id: &'static str) -> Vec<(String, f64)> {
         let columns = self.side.recording.columns_of(id);
         let figure = |c: &run::Column| {
@@ -154,12 +157,12 @@ impl<'a> View<'a> {
         self.threads_of(&self.side.instance_filter())
     }
 
-    /// Returns the recorded processes among the given ones, busiest first.
+    /// Returns the recorded processes that the filter `of` selects, busiest first.
     pub(crate) fn processes_of(&self, of: &InstanceFilter<'_>) -> Vec<Task> {
         self.tasks(of, ["process.cpu", "process.run_delay", "process.cpus_allowed", "process.cpu_mask"])
     }
 
-    /// Returns the recorded threads of the given processes, busiest first.
+    /// Returns the recorded threads of the processes that the filter `of` selects, busiest first.
     pub(crate) fn threads_of(&self, of: &InstanceFilter<'_>) -> Vec<Task> {
         self.tasks(of, ["thread.cpu", "thread.run_delay", "thread.cpus_allowed", "thread.cpu_mask"])
     }
@@ -172,13 +175,14 @@ impl<'a> View<'a> {
 
     fn tasks(&self, of: &InstanceFilter<'_>, [cpu, delay, allowed, mask]: [&'static str; 4]) -> Vec<Task> {
         let Some(span_us) = self.span_s.map(|s| s * 1e6) else { return Vec::new() };
-        // Ended processes may have run one after another, so their sum says nothing about a single worker.
+        // The instance of ended processes is left out. They may have run one after another, so their sum does not
+        // describe one worker.
         let own = self.instances(cpu).into_iter().filter(|(name, _)| of.has(name) && name != run::ENDED_PROCESSES);
         let [delays, counts, masks] = [delay, allowed, mask].map(|id| self.side.recording.instances(id));
         let gauge = |of: &Instances<'_>, name: &str| of.value(name, self.window).and_then(finite);
-        // A thread does not wait for a CPU while it runs. The kernel counts a wait only when it ends, so a wait that
-        // began before the window may exceed the time left. This limit does not apply to processes, because the waits
-        // of their threads add up.
+        // A thread does not wait for a CPU while it runs, so its wait is at most the rest of the window. The counter
+        // may exceed this rest, because the kernel adds a wait only when it ends, and the wait may have begun before
+        // the window. Processes have no such limit, because the waits of their threads add up.
         let left = |us: f64| if cpu == "thread.cpu" { (span_us - us).max(0.0) } else { f64::INFINITY };
         let task = |(name, us): (String, f64)| Task {
             counter: cpu,
@@ -195,25 +199,25 @@ impl<'a> View<'a> {
         tasks
     }
 
-    /// Returns the CPU time of the side's processes, in CPUs. Uses the exact counter if possible, or else the one that
-    /// samples by ticks.
+    /// Returns the CPU use of the side's processes, in CPUs. Uses the exact counter if it was read, or else the
+    /// counters in ticks.
     pub fn cpu_used(&self) -> Option<f64> {
         let sampled = || Some(self.share_of_time("process.user")? + self.share_of_time("process.system")?);
         self.share_of_time("process.cpu").or_else(sampled)
     }
 
-    /// Returns the CPU time of the side's processes as a share of the CPUs that they may use, 0 to 1.
+    /// Returns the CPU use of the side's processes, as a share of the CPUs that they may use, 0 to 1.
     pub(crate) fn cpu_share(&self) -> Option<f64> {
         ratio(self.cpu_used()?, self.cpu_allowed()?)
     }
 
-    /// Returns the CPU time that upstream processes of this side used on its machine, in CPUs.
+    /// Returns the CPU use of this side's upstream processes on its machine, in CPUs.
     pub(crate) fn upstream_cpu(&self) -> f64 {
         let behind = InstanceFilter::new(self.side.behind.iter().flat_map(|behind| &behind.processes));
         self.processes_of(&behind).iter().map(|p| p.busy).sum()
     }
 
-    /// Returns the bit mask of the CPUs that the busy processes may use; `None` when unknown.
+    /// Returns the bit mask of the CPUs that the side's busy processes may use. Returns `None` if it is unknown.
     pub fn mask(&self) -> Option<u64> {
         mask(&busy(&self.processes()))
     }
@@ -223,8 +227,8 @@ impl<'a> View<'a> {
         self.cpu_allowed_of(&busy(&self.processes()))
     }
 
-    /// Returns the number of CPUs that these processes may use, at most the number online. If only the number per
-    /// process is known, the processes are assumed to have different CPUs.
+    /// Returns the number of CPUs that these processes may use, at most the number that is online. If only the number
+    /// per process is known, adds these numbers up, as if the processes used different CPUs.
     pub(crate) fn cpu_allowed_of(&self, busy: &[Task]) -> Option<f64> {
         let online = self.online();
         if let Some(mask) = mask(busy) {
@@ -240,13 +244,14 @@ impl<'a> View<'a> {
         }
     }
 
-    /// Returns the busy share (0 to 1), by all processes, of the CPUs that the side may use. If single CPUs are
-    /// unknown, returns the busy share of the whole host.
+    /// Returns the share of the time (0 to 1) for which any program kept the CPUs busy that the side may use. If single
+    /// CPUs were not read, returns the busy share of the whole host.
     pub fn processors_busy(&self) -> Option<f64> {
         self.busy_share_of(self.mask().unwrap_or(0))
     }
 
-    /// Returns the busy share (0 to 1) of a set of CPUs; if single CPUs are unknown, that of the whole host.
+    /// Returns the busy share (0 to 1) of the CPUs in `mask`. If single CPUs were not read, returns the busy share of
+    /// the whole host.
     pub(crate) fn busy_share_of(&self, mask: u64) -> Option<f64> {
         let span_us = self.span_s? * 1e6;
         let own = |name: &str| name.parse::<u32>().is_ok_and(|n| n < 64 && mask & (1 << n) != 0);
@@ -266,19 +271,20 @@ impl<'a> View<'a> {
         self.value("cpu.online").and_then(positive)
     }
 
-    /// Returns the share of the time that the hypervisor gave to the CPUs. No program could have used the rest.
+    /// Returns the share of the time for which the hypervisor gave this machine its CPUs. No program on it can use the
+    /// rest.
     pub(crate) fn given(&self) -> f64 {
         1.0 - self.stolen().unwrap_or(0.0).clamp(0.0, MAX_STOLEN)
     }
 
-    /// Returns the share of the time for which the hypervisor kept a CPU from this host, for the CPU that lost most.
-    /// Reads the recording itself, so it works for trials without derived figures.
+    /// Returns the share of the time for which the hypervisor took a CPU away from this host, for the CPU that lost the
+    /// most. Reads the recording itself, so trials need no derived figures.
     pub fn stolen(&self) -> Option<f64> {
         let recording = &self.side.recording;
         let us = |instance: &str| recording.reading("cpu.steal", instance, self.window).value().and_then(finite);
         let of_steal = recording.columns.iter().filter(|c| c.counter.as_str() == "cpu.steal");
         let each = of_steal.filter(|c| c.instance != "total").filter_map(|c| us(&c.instance));
-        // An older run may hold only the sum of all CPUs.
+        // A run of an older version may have only the sum over all CPUs.
         let us = each.reduce(f64::max).or_else(|| us("total"))?;
         ratio(us / 1e6, self.span_s?)
     }

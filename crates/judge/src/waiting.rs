@@ -1,5 +1,5 @@
-//! Shares of the messages of a closed loop that wait unread at the server (requests) or at the generator (answers).
-//! Messages queue at the slower side. The queue shows which of two busy sides is the limit if CPU use does not.
+//! Shares of the messages of a closed loop that wait unread: as requests at the server, or as answers at the generator.
+//! Messages queue at the slower side. If both sides are busy, the queue shows which one is the limit.
 
 use run::{Evidence, FigureUnit, Intensity};
 
@@ -9,12 +9,12 @@ use crate::number::{figure, percent, positive, ratio};
 use crate::thresholds::{QUEUE_IN_FLIGHT, QUEUE_RATIO, QUEUE_SHARE};
 use crate::view::View;
 
-/// Shares of the messages in flight.
+/// Shares of the requests in flight that wait unread at either side, 0 to 1.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) struct Waiting {
-    /// Share of messages that are answers the generator has not read yet.
+    /// Share whose answer has arrived, but was not read by the generator yet.
     pub(crate) client: f64,
-    /// Share of messages that are requests the server has not read yet.
+    /// Share that has arrived at the server, but was not read by the server yet.
     pub(crate) server: f64,
 }
 
@@ -65,7 +65,8 @@ mod tests {
     use super::*;
     use crate::planted::{PlantedRun, Who};
 
-    /// Makes messages of 4,096 bytes each way over 64 connections, with this many bytes unread at either side.
+    /// Returns the shares for 64 connections with messages of 4,096 bytes in each direction. `client` and `server` are
+    /// the mean unread bytes per connection at the generator and at the server.
     fn unread(client: f64, server: f64) -> Option<Waiting> {
         let planted_run = PlantedRun::new(1000.0, 4000.0)
             .steps(&[64])
@@ -91,8 +92,9 @@ mod tests {
         assert_eq!(unread(2048.0, 1024.0), Some(Waiting { client: 0.5, server: 0.25 }));
     }
 
-    /// Makes a load of 64 connections. Each side has its own CPU. Each array holds three values of one side: the shares
-    /// of the time for which its thread runs and waits for a CPU, and its unread bytes.
+    /// Returns the verdict on a load of 64 connections. Each side has a separate CPU. Each array has three values of
+    /// one side: the shares of the time for which its thread runs and waits for a CPU, and its unread bytes per
+    /// connection.
     fn verdict(client: [f64; 3], server: [f64; 3]) -> run::Bottleneck {
         let mut planted_run = PlantedRun::new(1000.0, 4000.0).steps(&[64]).rates(&[]).none(Who::Server, "thread.cpu");
         let sides =

@@ -1,5 +1,5 @@
-//! The generator has no CPU time left: its threads are full or starved, or its rate is close to its maximum without a
-//! network.
+//! Rule for a generator without CPU time left: its threads are full or wait for a CPU, or its rate is close to the rate
+//! that it reaches without a network.
 
 use super::rule::{PLAIN, Rule, Verdict};
 use crate::Facts;
@@ -48,8 +48,8 @@ fn signals(facts: &Facts<'_>) -> Vec<Signal> {
     client_limit(facts).map_or(Vec::new(), |limit| limit.signals)
 }
 
-/// Returns a clause that says that the server's CPU is full too. The clause is empty if the messages wait for the
-/// generator.
+/// Returns a clause that says that the server's CPU is full, too. Returns an empty text if it is not, or if messages
+/// wait mostly for the generator.
 fn beside_server(facts: &Facts<'_>) -> String {
     let full =
         ServerCpu::of(facts).filter(|cpu| cpu.own() >= LIKELY && !Waiting::of(facts).is_some_and(|w| w.at_client()));

@@ -1,4 +1,5 @@
-//! The generator has no file descriptors left: it counts each connect that failed with EMFILE or ENFILE.
+//! Rule for a generator without file descriptors left. The generator counts each connect that failed with EMFILE or
+//! ENFILE.
 
 use run::ErrorKind;
 
@@ -33,7 +34,7 @@ mod tests {
 
     use crate::planted::PlantedRun;
 
-    /// The last steps of the sweep had fewer connections than clients, so the sweep seemed flat.
+    /// The last steps of the sweep had fewer connections than clients, so throughput seemed to have stopped growing.
     #[test]
     fn a_sweep_that_ran_out_of_descriptors_shows_no_plateau() {
         let mut run = PlantedRun::new(1000.0, 1e9).rates(&[]).run();
@@ -47,7 +48,8 @@ mod tests {
         assert_eq!(run.findings.bottleneck.id, "client-fds", "{:#?}", run.findings.bottleneck);
     }
 
-    /// A trial that has no descriptor even for its first connect completes nothing, so no sweep contains it.
+    /// A trial that has no descriptor even for its first connect completes nothing. It is therefore not part of the
+    /// sweep, but its failed connects count.
     #[test]
     fn a_trial_that_got_no_descriptor_at_all_counts() {
         let mut run = PlantedRun::new(1000.0, 1e9).rates(&[]).run();

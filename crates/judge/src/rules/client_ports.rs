@@ -1,4 +1,4 @@
-//! The generator has no local ports left: it counts each connect that failed with EADDRNOTAVAIL.
+//! Rule for a generator without local ports left. The generator counts each connect that failed with EADDRNOTAVAIL.
 
 use run::ErrorKind;
 

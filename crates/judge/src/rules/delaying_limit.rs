@@ -1,4 +1,4 @@
-//! Deliberate limits that delay answers instead of refusing them. The rule `server-rate-limit` includes them.
+//! Rate limits that delay answers on purpose instead of refusing requests. The rule `server-rate-limit` includes them.
 
 use run::{FigureUnit, Trial};
 
@@ -14,19 +14,21 @@ use crate::view::{Task, View};
 use crate::{Facts, link_queue, server_queue, waits};
 
 /// Decides whether the server delays answers to limit the rate. With such a limit, one client that never pauses waits
-/// for the limit's interval and reaches the highest rate alone. Requests that arrive at a lower rate are answered
-/// sooner. With a single worker, all requests would take the service time. A shaped link that lets bursts pass has the
-/// same signs, but its packets wait on the path.
+/// for the limit's interval before each answer, and reaches the highest rate of the sweep alone. Requests that arrive
+/// at a lower rate are answered sooner. With a single worker instead of a limit, all requests would take at least the
+/// service time. A traffic shaper that lets bursts pass has the signs of a limit, too, but its packets wait on the
+/// network path.
 pub(super) fn delays(facts: &Facts<'_>) -> Option<Verdict> {
     let (one, most) = fills_alone(facts)?;
     let r1_us = r1_us(one)?;
-    // A load that completes more shows that the server does not limit the rate.
+    // A load with a clearly higher rate shows that the server does not limit the rate.
     if facts.search.iter().any(|t| good(t) >= ASKED_FOR_MORE * most) {
         return None;
     }
     let below = |t: &&&Trial| t.rates.offered_rate <= KEEPS_UP * most && t.latency_us.count > 0;
     let quick = facts.search.iter().filter(below).find(|t| longest_us(t) * HELD_BACK < r1_us)?;
-    // A response time that is mostly CPU time follows the machine's speed, which differs between windows.
+    // If response times consist mostly of CPU time, they follow the machine's speed. This differs between windows, so a
+    // faster answer in another window is no sign of a limit.
     if works(one).is_some_and(|cpus| cpus >= HALF_BUSY) {
         return None;
     }
@@ -51,8 +53,8 @@ pub(super) fn delays(facts: &Facts<'_>) -> Option<Verdict> {
         vec![measured(&view, ("latency_us.mean", ""), (r1_us, FigureUnit::Micros), Some(quick.latency_us.mean), text)];
     let sentence = format!("the server limits the rate on purpose: it serves {} and delays the rest", rate(most));
     let idle = view.cpu_share().is_some_and(|used| used < BUSY);
-    // A worker that still works after its answer has the same response times as a limiter. But a limiter reads the next
-    // request at once, while the worker leaves it unread or makes it wait for a lock.
+    // A worker that goes on working after its answer causes the response times of a limiter. But a limiter reads the
+    // next request at once, and the worker leaves it unread or makes it wait for a lock.
     let waits = server_queue::seen(facts, None).is_some() || waits::queue_inside(&facts.waits).is_some();
     let confidence = match idle {
         _ if waits => GUESS,
@@ -62,27 +64,27 @@ pub(super) fn delays(facts: &Facts<'_>) -> Option<Verdict> {
     Some(Verdict::Binds { confidence, sentence, evidence })
 }
 
-/// Returns true if one client alone reached the highest rate of a sweep, and the server hardly used its CPUs. The cause
-/// is either a limit that delays answers or a single worker. Response times at a lower rate distinguish the two.
+/// Returns true if a single client reached the highest rate of the sweep, and the server used less than half a CPU. The
+/// cause is either a limit that delays answers or a single worker. Response times at a lower rate tell the two apart.
 pub fn may_delay(run: &run::Run) -> bool {
     let alone = fills_alone(&Facts::of(run)).and_then(|(one, _)| works(one));
     alone.is_some_and(|cpus| cpus < HALF_BUSY)
 }
 
-/// Returns the one-client trial and the highest rate of the sweep, if one client alone reached that rate.
+/// Returns the trial with one client and the highest rate of the sweep, if this client alone nearly reached the rate.
 fn fills_alone<'a>(facts: &Facts<'a>) -> Option<(&'a Trial, f64)> {
     let (one, most) = (facts.unloaded.filter(|one| clients(one) <= 1.0)?, facts.x_max()?);
     (facts.limited() && good(one) >= ALONE_REACHES * most).then_some((one, most))
 }
 
-/// Returns the demand of the server's threads in CPUs: the CPU time that they used or waited for, per second.
+/// Returns the number of CPUs that the server's threads wanted: their time running or waiting for a CPU, per second.
 fn works(trial: &Trial) -> Option<f64> {
     let workers = server_of(trial)?.workers();
     (!workers.is_empty()).then(|| workers.iter().map(Task::wants).sum())
 }
 
-/// Returns the upper end of the confidence interval of a trial's mean response time, in microseconds. The interval
-/// assumes exponentially distributed times.
+/// Returns the upper end of the confidence interval of a trial's mean response time, microseconds. Assumes that
+/// response times have an exponential distribution.
 fn longest_us(trial: &Trial) -> f64 {
     trial.latency_us.mean * (1.0 + TREND_SURE / (trial.latency_us.count as f64).sqrt())
 }
@@ -91,8 +93,8 @@ fn longest_us(trial: &Trial) -> f64 {
 mod tests {
     use crate::planted::{PlantedRun, Who};
 
-    /// Makes a server that answers one client 200 times per second, and answers requests at a lower rate within `us`
-    /// microseconds.
+    /// Makes a run of a server that answers one client 200 times per second, and answers requests at a lower rate
+    /// within `us` microseconds.
     fn delaying(us: f64) -> PlantedRun {
         PlantedRun::new(5000.0, 200.0).change(move |t, p| {
             if t.kind == run::TrialKind::Search && p.offered < 190.0 {
@@ -101,15 +103,16 @@ mod tests {
         })
     }
 
-    /// A worker that still works after its answer leaves the next request unread. A limiter would read it.
+    /// A worker that goes on working after its answer leaves the next request unread. A limiter would read this
+    /// request.
     #[test]
     fn a_worker_that_rests_after_its_answer_is_no_limit_on_purpose() {
         let rests = delaying(80.0).level(Who::Server, "connection.receive_queue", "", 60.0).verdict();
         assert_eq!(rests.id, "server-concurrency", "{rests:#?}");
     }
 
-    /// Seen live with a firewall that let 40 SYNs through per second. The closed loop reached 6/s, since each client
-    /// waited a second for its next SYN. The open loop reached 40/s.
+    /// Seen with a real firewall that let 40 SYNs per second pass. The closed loop reached 6/s, because each client
+    /// waited a second until it repeated its SYN. The open loop reached 40/s.
     #[test]
     fn a_rate_that_another_load_exceeds_is_no_limit() {
         let exceeds = delaying(80.0).rates(&[0.5, 1.5]).change(|t, p| {
@@ -129,8 +132,8 @@ mod tests {
         assert_eq!(answered_in(4800.0).id, "server-concurrency");
     }
 
-    /// Seen live with a Go server that computes behind a mutex, beside other programs: one client reached 1,218/s, and
-    /// answers at half that rate were faster.
+    /// Seen with a Go server that computes under a mutex, while other programs ran. One client reached 1,218/s, and at
+    /// half of this rate answers were faster.
     #[test]
     fn work_that_is_faster_in_another_window_is_no_limit() {
         let answered = |cpu_us: f64| {
@@ -168,7 +171,8 @@ mod tests {
         assert!(!of(5000.0, 800.0, 50.0), "four clients reach more than one");
     }
 
-    /// Under a CPU quota, one client waits for the next period, and requests at a lower rate are answered at once.
+    /// With a CPU quota, one client that never pauses waits for the quota's next period. Requests at a lower rate are
+    /// answered at once.
     #[test]
     fn a_quota_of_either_side_is_no_limit_on_purpose() {
         let held = |who: Who, group: &str| {
@@ -191,8 +195,8 @@ mod tests {
         assert_eq!(client.id, "client-cpu", "{client:#?}");
     }
 
-    /// One client waits 3.3 ms for each answer, and answers at a lower rate take 2.5 ms. A worker that needs 3.3 ms per
-    /// request cannot answer in 2.5 ms.
+    /// One client waits 3.3 ms for each answer, but at a lower rate answers take 2.5 ms. A worker that needs 3.3 ms per
+    /// request could not answer in 2.5 ms, so there is a limit.
     #[test]
     fn a_limit_that_delays_by_less_than_its_service_is_told_too() {
         let answered_in = |us: f64, count: u64| {

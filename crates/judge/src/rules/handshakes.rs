@@ -1,4 +1,4 @@
-//! Evidence of how much of a full server's CPU time goes to TLS handshakes.
+//! Evidence of the share of a full server's CPU time that goes to TLS handshakes.
 
 use run::{Evidence, FigureUnit};
 
@@ -9,7 +9,7 @@ use crate::number::{duration, figure, percent, positive, rate, ratio};
 use crate::view::View;
 
 /// Returns evidence with the handshakes per request and, if known, their share of a request's CPU time. Returns `None`
-/// without TLS, or if no request needed a handshake.
+/// without TLS, or unless each request had its own handshake.
 pub(super) fn work(facts: &Facts<'_>, view: &View<'_>) -> Option<Evidence> {
     facts.run.plan.load.tls.as_ref()?;
     let whole_us = request_us(view)?;

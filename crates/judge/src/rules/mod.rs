@@ -1,11 +1,13 @@
 //! The rules of the verdict, one file each, and the table that holds them.
 //!
-//! A rule looks for the signs of one bottleneck in the [`Facts`](crate::Facts). A rule returns [`Verdict::Binds`] with
-//! its evidence, a reason why the bottleneck is ruled out, or the missing counters. Each rule has a [`Tier`] and names
-//! the bottlenecks whose signs it explains: a full CPU makes the accept queue overflow, not the other way round. The
-//! verdict follows from tiers, explanations and the probabilities of the results: see `choose.rs` and
-//! `docs/reference/rule-matrix.md`. No rule calls another. A rule that cannot decide says so, because a wrong cause
-//! does more harm than a missed one.
+//! A rule looks for the signs of one bottleneck in the [`Facts`](crate::Facts). It returns [`Verdict::Binds`] with its
+//! evidence if it finds them. Otherwise it returns the reason why the bottleneck is ruled out, or the counters that are
+//! missing. A rule that cannot decide says so, because a wrong cause does more harm than a missed one. No rule calls
+//! another.
+//!
+//! Each rule has a [`Tier`] and names the bottlenecks whose signs it explains. For example, a full CPU makes the accept
+//! queue overflow, not the other way round. The verdict follows from tiers, explanations and the probabilities of the
+//! results: see `choose.rs` and `docs/reference/rule-matrix.md`.
 //!
 //! To add a rule, write a file here, add a line to [`RULES`], and add a made-up run to `planted/` whose verdict must be
 //! that of the new rule.
@@ -41,7 +43,7 @@ pub(crate) use network_medium::{carried, medium_bytes, medium_use, ways};
 pub use rule::{Rule, Tier, Verdict};
 pub(crate) use unknown::no_good_answers;
 
-/// All rules. The order of the rows decides between equally probable results.
+/// All rules. Of equally probable results, that of the first rule in this table wins.
 pub const RULES: &[Rule] = &[
     client_fds::RULE,
     client_ports::RULE,

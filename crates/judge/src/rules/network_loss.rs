@@ -1,4 +1,4 @@
-//! Packets are lost and sent again.
+//! Rule for packets that are lost and sent again.
 
 use run::{FigureUnit, Intensity, Trial};
 
@@ -50,10 +50,10 @@ pub(super) const RULE: Rule = Rule {
     ..PLAIN
 };
 
-/// Counters of packets that were dropped on the way.
+/// Counters of packets that were dropped on the path between the processes.
 const DROPS: &[&str] = &["interface.rx_drops", "interface.tx_drops", "softnet.dropped", "qdisc.drops", "medium.drops"];
 
-/// Returns the reason why segments that were sent again were not lost in the network.
+/// Returns the reason why the segments that were sent again were not lost in the network, if there is such a reason.
 fn not_the_network(facts: &Facts<'_>, trial: &Trial, lost: f64) -> Option<String> {
     let full = Overflow::of(trial).map_or(0.0, |overflow| overflow.drops);
     if full >= FEW_DROPS && lost <= AGAIN_PER_OVERFLOW * full {
@@ -64,8 +64,8 @@ fn not_the_network(facts: &Facts<'_>, trial: &Trial, lost: f64) -> Option<String
     (facts::loopback(facts.run) && !dropped).then(|| "loopback loses nothing, and no interface dropped a packet".into())
 }
 
-/// Returns the side that sent the largest share of its segments again, with the number of these segments and of all
-/// segments. A side whose losses belong to this load is preferred.
+/// Returns the side that sent the largest share of its segments again, with the number of these segments and of all its
+/// segments. Prefers a side whose losses affect this load.
 fn most<'a>(facts: &Facts<'a>) -> Option<(View<'a>, f64, f64)> {
     let mut seen: Vec<_> = facts.focus().into_iter().flat_map(again).collect();
     seen.sort_by(|a, b| (b.1 / b.2).total_cmp(&(a.1 / a.2)));
@@ -128,15 +128,16 @@ fn judge(facts: &Facts<'_>) -> Verdict {
     }
 }
 
-/// Returns the reason why the losses that a host counts do not belong to this load.
+/// Returns the reason why the losses that a host counts do not affect this load. Returns `None` if they may affect it.
 fn none_of_ours(facts: &Facts<'_>, view: &View<'_>) -> Option<String> {
     let trial = view.trial;
-    // A connection's counters are gone when the connection ends.
+    // The counters of a connection vanish when the connection ends, so only lasting connections show all their
+    // retransmissions.
     let lasting = !facts.run.plan.load.new_connections && trial.tally.connected as f64 <= WIDE * clients(trial);
     let again = view.whole_trial("connection.retrans").filter(|_| lasting);
     let Some(again) = again.map(|each| each * clients(trial)) else {
         let times = trial.latency_us;
-        // If most answers already take as long as the retransmission timer, a long answer is no sign of a
+        // If even the median answer takes as long as the retransmission timer, a long answer is no sign of a
         // retransmission.
         let by_timer = times.p50 < RETRANSMISSION_US && times.max >= RETRANSMISSION_US;
         let waited = by_timer || slow_share(trial) >= LOST;
@@ -148,7 +149,7 @@ fn none_of_ours(facts: &Facts<'_>, view: &View<'_>) -> Option<String> {
             )
         });
     };
-    // Without pipelining, each answer is at least one segment.
+    // Without pipelining, each answer needs at least one segment. With it, one segment may carry several answers.
     let pipeline = match trial.intensity {
         Intensity::Closed { pipeline, .. } | Intensity::Open { pipeline, .. } => f64::from(pipeline.max(1)),
         Intensity::SClients { .. } => 1.0,
@@ -157,13 +158,13 @@ fn none_of_ours(facts: &Facts<'_>, view: &View<'_>) -> Option<String> {
     (again < least.max(1.0)).then(|| format!("the connections of this load sent only {} again", figure(again)))
 }
 
-/// Decides by the SYNs that the client sent again, less those that the server's full accept queue dropped. The path
-/// dropped the rest.
+/// Decides by the SYNs that the client sent again. Subtracts those that the server's full accept queue dropped; the
+/// network path dropped the rest.
 fn syns_lost(facts: &Facts<'_>) -> Option<Verdict> {
     let lost = |trial: &Trial| {
         let client = View::new("client", trial, &trial.client);
         let full = Overflow::of(trial)?;
-        // The counter includes other programs' connects, so slow connects of this load must confirm it.
+        // The counter includes SYNs of other programs, so slow connects of this load must confirm the losses.
         Some(slow_share(trial)).filter(|share| *share >= LOST)?;
         let dropped = full.drops + full.elsewhere;
         Some((client.whole_trial("tcp.syn_retrans")? - dropped, client.whole_trial("tcp.active_opens")?))
@@ -186,8 +187,8 @@ fn syns_lost(facts: &Facts<'_>) -> Option<Verdict> {
     Some(Verdict::Binds { confidence: WEAK_SIGN, sentence, evidence })
 }
 
-/// Returns the completed rate of an open loop if all requests were answered. The losses then slowed the answers but did
-/// not limit the rate.
+/// Returns the completed rate of an open loop if nearly all requests completed and the objective was met. Losses then
+/// delayed some answers, but did not limit the rate.
 fn all_came_back(facts: &Facts<'_>) -> Option<f64> {
     let trial = facts.decisive.filter(|t| !matches!(t.intensity, Intensity::Closed { .. }))?;
     let (completed, offered) = (trial.rates.completed_rate, trial.rates.offered_rate);
@@ -196,7 +197,7 @@ fn all_came_back(facts: &Facts<'_>) -> Option<f64> {
 }
 
 /// Returns, for each side, the retransmitted segments (without SYNs) and all sent segments of the whole trial. The
-/// whole trial counts, because the measured window may be shorter than a retransmission timer.
+/// counts cover the whole trial, because the measured window may be shorter than the retransmission timer.
 fn again(trial: &Trial) -> Vec<(View<'_>, f64, f64)> {
     let count = |view: View<'_>| {
         let syn = view.whole_trial("tcp.syn_retrans").unwrap_or(0.0);
@@ -215,13 +216,13 @@ mod tests {
     fn verdict(completed_share: f64) -> Verdict {
         let planted_run = PlantedRun::new(3000.0, 2000.0).steps(&[]).rates(&[0.5]);
         let mut run = losing(planted_run).run();
-        // Fills in the derived figures.
+        // Fills in the derived figures, which the rule needs.
         crate::judge(&mut run);
         run.trials.iter_mut().for_each(|t| t.rates.completed_rate = t.rates.offered_rate * completed_share);
         judge(&Facts::of(&run))
     }
 
-    /// Adds retransmissions for seven of a hundred requests, also on the load's own connections.
+    /// Adds retransmissions to a run: for seven of a hundred requests, on the host and on the load's own connections.
     fn losing(planted_run: PlantedRun) -> PlantedRun {
         planted_run.per_s(Who::Server, "tcp.retrans_segs", "", |p| p.x * 0.07).per_s(
             Who::Server,
@@ -231,8 +232,8 @@ mod tests {
         )
     }
 
-    /// Figures of `python3 -m http.server`: the full queue drops connections that the client counts as established, and
-    /// the client sends their requests again.
+    /// Figures seen with `python3 -m http.server`. Its full accept queue drops connections that the client counts as
+    /// established, so the client sends their requests again.
     #[test]
     fn drops_of_a_full_accept_queue_are_no_loss_in_the_network() {
         let full = || {
@@ -271,7 +272,7 @@ mod tests {
                 .per_s(Who::Server, "tcp.listen_overflows", "", move |_| overflows)
                 .change(|t, _| t.connect_us.max = 1.1e6)
         };
-        // A tenth of all segments was sent again, but none with data: only connects are lost.
+        // A tenth of all segments was sent again, but no segment with data. Only SYNs are lost.
         let lost = limited(0.0).verdict();
         let on_loopback = limited(0.0).shared().verdict();
         assert_eq!(on_loopback.id, "network-loss", "a firewall drops SYNs there, too: {on_loopback:#?}");
@@ -279,7 +280,8 @@ mod tests {
         assert_ne!(limited(400.0).verdict().id, "network-loss");
     }
 
-    /// Answers take 3 ms without load. A backup on the same host loses packets, and no connection was sampled.
+    /// Answers take 3 ms without load. The packets that another program on the host loses are counted, and no counters
+    /// of the load's own connections are known.
     #[test]
     fn answers_faster_than_the_retransmission_timer_lost_no_segment() {
         let longest = |us: f64| {
@@ -291,7 +293,8 @@ mod tests {
         assert_eq!(longest(230_000.0).verdict().id, "network-loss");
     }
 
-    /// The server's listener dropped connects before the window began, and their requests were sent again inside it.
+    /// The server's listener dropped connections before the window began. Their requests were sent again inside the
+    /// window.
     #[test]
     fn drops_of_the_own_listener_before_the_window_are_no_loss() {
         let planted = PlantedRun::new(3000.0, 2000.0)
@@ -302,7 +305,7 @@ mod tests {
             .level(Who::Server, "listen.queue", "0.0.0.0:8080", 5.0)
             .level(Who::Server, "listen.limit", "0.0.0.0:8080", 4.0)
             .change(|t, _| {
-                // The listener's counter did not grow inside the window.
+                // The counters of the listener's drops do not grow inside the window.
                 t.measured.window.begin_s = 1.5;
                 for column in t.server.iter_mut().flat_map(|side| &mut side.recording.columns) {
                     if ["tcp.listen_overflows", "listen.drops"].contains(&column.counter.as_str()) {

@@ -1,10 +1,10 @@
-//! The link is full: it carries its maximum rate, or all signs point to a queue between the hosts.
+//! Rule for a full link: it carries its maximum rate, or all signs point to a queue between the hosts.
 //!
-//! The conditions come from sources 0 and 3. (a) One more client raises the rate by less than 2 % (twice as many by
-//! less than 5 %). (b) Each further client lengthens the response time by 1 / Xmax within 10 %. (c) No host uses more
-//! than 80 % of its CPUs. (d) The link carries nearly all of its rate, framing included (source 0 names 90 %), or at
-//! least 66.7 % while retransmissions or deferrals rise. If (a) to (c) are met but (d) is not, the queue is outside
-//! every measured device.
+//! The conditions come from R. Blake, *Optimizing Windows NT* (1993). (a) One more client raises the rate by less than
+//! 2 % (twice as many by less than 5 %). (b) Each further client lengthens the response time by 1 / Xmax (Xmax: highest
+//! rate), within 10 %. (c) No host uses more than 80 % of its CPUs. (d) The link carries nearly all of its rate,
+//! framing included (Blake names 90 %), or at least 66.7 % while retransmissions or deferrals rise. If (a) to (c) are
+//! met but (d) is not, the queue is outside every measured device.
 
 use run::{Evidence, FigureUnit, Trial};
 
@@ -60,17 +60,17 @@ pub(super) const RULE: Rule = Rule {
 /// Number of bits in a byte.
 const BITS: f64 = u8::BITS as f64;
 
-/// Use of a medium in a trial.
+/// Use of a medium (a wire or an interface) in a trial.
 pub(crate) struct MediumUse {
     /// Used share of the medium's rate, 0 to 1.
     pub(crate) share: f64,
     /// Bytes per second on the medium, framing included.
     per_s: f64,
-    /// Line of evidence about this use.
+    /// Line of evidence about the use of the medium.
     pub(crate) evidence: Evidence,
 }
 
-/// Returns the use of the fullest medium with a known rate on either side.
+/// Returns the use of the fullest medium of client and server whose rate is known.
 pub(crate) fn medium_use(trial: &Trial) -> Option<MediumUse> {
     media_uses(trial).into_iter().max_by(|a, b| a.share.total_cmp(&b.share))
 }
@@ -79,8 +79,9 @@ fn media_uses(trial: &Trial) -> Vec<MediumUse> {
     sides_of(trial).into_iter().flat_map(|v| of_media(&v).into_iter().chain(of_interfaces(&v))).collect()
 }
 
-/// Returns the fullest medium. A single client can fill its own switch port and the server's port alike. Of equally
-/// full ports, the function returns the one that is fullest in `most_load`, because all clients share that port.
+/// Returns the use of the fullest medium. A single client can fill its own switch port and the server's port equally.
+/// Of about equally full media, returns the one that is fullest in the trial `most_load`: all clients share the
+/// server's port, so more clients fill only this one.
 fn fullest(trial: &Trial, most_load: Option<&Trial>) -> Option<MediumUse> {
     let full = medium_use(trial)?.share;
     let later = most_load.map(media_uses).unwrap_or_default();
@@ -107,7 +108,8 @@ fn of_interfaces(view: &View<'_>) -> Vec<MediumUse> {
     view.instances("interface.speed").into_iter().filter(|(name, _)| !run::is_loopback(name)).filter_map(of).collect()
 }
 
-/// Returns the fuller direction of an interface and its bytes per second, framing included.
+/// Returns the counter of the fuller direction of an interface, and this direction's bytes per second, framing
+/// included.
 fn used_way(view: &View<'_>, name: &str) -> Option<(&'static str, f64)> {
     match both_ways(view, name) {
         (Some(o), Some(b)) if b > o => Some(("interface.rx_bytes", b)),
@@ -116,14 +118,15 @@ fn used_way(view: &View<'_>, name: &str) -> Option<(&'static str, f64)> {
     }
 }
 
-/// Returns the bytes per second that leave an interface and those that enter it, framing included.
+/// Returns the bytes per second that leave an interface, and those that enter it, framing included.
 fn both_ways(view: &View<'_>, name: &str) -> (Option<f64>, Option<f64>) {
     let grown = |id| view.side.recording.reading(id, name, view.window).value();
     let way = |bytes, packets| ratio(grown(bytes)? + FRAMING * grown(packets).unwrap_or(0.0), view.span_s?);
     (way("interface.tx_bytes", "interface.tx_packets"), way("interface.rx_bytes", "interface.rx_packets"))
 }
 
-/// Returns the bytes per second of a side's busiest interface in both directions, framing included.
+/// Returns the bytes per second of a side's busiest interface: those that leave it and those that enter it, framing
+/// included.
 pub(crate) fn ways(view: &View<'_>) -> Option<(f64, f64)> {
     let interfaces = view.instances("interface.tx_bytes").into_iter().filter(|(name, _)| name != "lo");
     let both = interfaces.filter_map(|(name, _)| {
@@ -163,8 +166,8 @@ fn entry(view: &View<'_>, counter: &'static str, name: &str, used: f64, rate: f6
     }
 }
 
-/// Makes a signal of the used share of a wire. `threshold` is lower if counters of collisions, drops or retransmissions
-/// rise.
+/// Makes a signal from the used share of a wire. The caller passes a lower `threshold` if counters of collisions,
+/// deferrals, drops or retransmissions rise.
 fn full_above(threshold: f64, share: f64) -> Signal {
     Signal::new("used share of the link", share, (threshold, FULL_WIDTH))
 }
@@ -186,7 +189,7 @@ fn judge(facts: &Facts<'_>) -> Verdict {
     let medium = fullest(trial, facts.run.trials.last());
     let (laws, held) = conditions(facts);
     let share = medium.as_ref().map_or(0.0, |m| m.share);
-    // An overflowing queue shows a full link, even if the mean use over the window is lower.
+    // A queue that overflows shows a full link, even if the link's mean use in the window is lower.
     let overflow = overflow(trial);
     let ours = medium.as_ref().is_none_or(|medium| link_queue::is_ours(facts, trial, Some(medium.per_s)));
     let full = if overflow.is_some() { 1.0 } else { full_above(FULL_MIDDLE, share).chance() };
@@ -215,7 +218,8 @@ fn judge(facts: &Facts<'_>) -> Verdict {
     }
 }
 
-/// Returns evidence of the conditions (a), (b) and (c), and the number of conditions that are met.
+/// Returns evidence of the conditions (a), (b) and (c) of the module documentation, and the number of those that are
+/// met.
 fn conditions(facts: &Facts<'_>) -> (Vec<Evidence>, usize) {
     let (Some(client), Some(x_max)) = (facts.client(), facts.x_max()) else { return (Vec::new(), 0) };
     let mut lines = Vec::new();
@@ -242,8 +246,8 @@ fn conditions(facts: &Facts<'_>) -> (Vec<Evidence>, usize) {
     (lines, held)
 }
 
-/// Returns the frames that the queue of a busy medium dropped, if they explain most of the retransmissions. The whole
-/// recording counts, because a frame dropped before the measured window may be sent again inside it.
+/// Returns the frames that the queue of a busy medium dropped, if they explain most of the retransmissions. The counts
+/// cover the whole recording, because a frame that was dropped before the measured window may be sent again inside it.
 pub(crate) fn overflow(trial: &Trial) -> Option<Evidence> {
     medium_use(trial).filter(|m| m.share >= WIRE_BUSY)?;
     let views = sides_of(trial);
@@ -261,7 +265,7 @@ pub(crate) fn overflow(trial: &Trial) -> Option<Evidence> {
         .then(|| measured(view, ("medium.drops", ""), (dropped, FigureUnit::Plain), Some(0.0), text))
 }
 
-/// Returns evidence of a counter that rises if a link is too busy.
+/// Returns evidence of a counter that rises when a link is too busy.
 fn rising(trial: &Trial) -> Option<Evidence> {
     let ids = [
         ("interface.collisions", 1.0),
@@ -277,8 +281,8 @@ fn rising(trial: &Trial) -> Option<Evidence> {
     })
 }
 
-/// Returns signs of a full link whose rate is unknown: a shaper's queue on an interface of these hosts, or round trips
-/// that grow with the load while the hosts idle.
+/// Returns the signs of a full link whose rate is unknown: packets in the queue of a traffic shaper on an interface of
+/// these hosts, or round trips that grow with the load while the hosts have idle CPUs.
 fn outside(facts: &Facts<'_>, trial: &Trial) -> Option<(f64, String, Vec<Evidence>)> {
     if !facts.limited() {
         return None;
@@ -287,11 +291,12 @@ fn outside(facts: &Facts<'_>, trial: &Trial) -> Option<(f64, String, Vec<Evidenc
         let sentence = format!("the link is full: packets wait in the queue of {}", queue.place);
         return Some((ONE_SIGN, sentence, vec![queue]));
     }
-    // On loopback, a round trip is long only if a thread waits for a CPU.
+    // On loopback, a long round trip means that a thread waits for a CPU, not that a link is full.
     if facts::loopback(facts.run) {
         return None;
     }
-    // With Nagle's algorithm, data waits in the server for an acknowledgement, and not on the path.
+    // With Nagle's algorithm and delayed acknowledgements, data waits inside the sender for an acknowledgement, not on
+    // the path.
     if ack_timer::fills_light_load(facts) {
         return None;
     }
@@ -320,8 +325,8 @@ fn grown_round_trip(facts: &Facts<'_>, trial: &Trial) -> Option<(f64, String, Ve
 mod tests {
     use crate::planted::{PlantedRun, Who};
 
-    /// Makes one closed loop through a hub that is 80 % used, with a fifth of the segments sent again. The hub's queue
-    /// drops `drops` frames per request.
+    /// Returns the verdict's ID on a closed loop through a hub that is 80 % used. A fifth of the segments is sent
+    /// again. The hub's queue drops `drops` frames per request.
     fn verdict(drops: f64) -> String {
         let mut run = PlantedRun::new(3000.0, 2000.0)
             .steps(&[64])
@@ -343,7 +348,8 @@ mod tests {
         assert_eq!(verdict(0.01), "network-loss");
     }
 
-    /// A single client fills its own port and the server's port. Of five clients, each fills a fifth of its own port.
+    /// A single client fills its own switch port and the server's port. With five clients, each fills a fifth of its
+    /// own port, and together they fill the server's.
     #[test]
     fn of_two_full_wires_the_one_that_all_clients_share_is_named() {
         let bytes = 12.4e6;

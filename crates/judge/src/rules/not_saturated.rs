@@ -1,4 +1,4 @@
-//! Nothing reached its limit under the loads that were tried.
+//! Rule for a run in which nothing reached its limit under the loads that were tried.
 
 use run::{FigureUnit, Intensity};
 
@@ -54,7 +54,7 @@ fn judge(facts: &Facts<'_>) -> Verdict {
             )),
         };
     }
-    // Failures before the measured window count, too.
+    // Failures before and after the measured window count, too.
     let shares = facts.focus().into_iter().flat_map(|t| [failed_share(t), failed_share_of_all(t)]).flatten();
     let failed = shares.reduce(f64::max).unwrap_or(1.0);
     if failed > facts.limits.errors {
@@ -63,7 +63,7 @@ fn judge(facts: &Facts<'_>) -> Verdict {
     quiet(facts, trial)
 }
 
-/// Returns the use of the busiest known device, of the upstreams as well.
+/// Returns the utilization of the busiest known device, including those of the upstreams.
 fn busiest(facts: &Facts<'_>, trial: &run::Trial) -> Option<f64> {
     let views = sides_of(trial);
     let hosts = views.iter().filter_map(|v| v.host().and_then(|h| ratio(h.busy, h.online)));
@@ -113,7 +113,8 @@ fn quiet(facts: &Facts<'_>, trial: &run::Trial) -> Verdict {
         );
         line(client, "completed_rate", "", text)
     }));
-    // A limit of streams per connection does not limit the server, because more connections would carry the requests.
+    // A limit of streams per connection (HTTP/2) is no limit of the server, because more connections would carry more
+    // requests.
     evidence.extend(super::streams::waits(&View::new("client", trial, &trial.client)));
     let confidence = room * if trial.server.is_some() { ROOM_SEEN } else { ROOM_UNSEEN };
     Verdict::Binds { confidence, sentence: format!("nothing was full: {what}"), evidence }
@@ -124,8 +125,8 @@ mod tests {
     use crate::planted::{PlantedRun, Point};
     use run::{Arrival, Intensity, Trial, TrialKind};
 
-    /// One answer in a hundred takes 500 ms under any load, and nothing is full. The p99 therefore exceeds its default
-    /// limit under every load.
+    /// One answer in a hundred takes 500 ms under any load, and nothing is full. The p99 therefore exceeds its limit
+    /// even under the lightest load.
     #[test]
     fn answers_that_are_as_slow_without_load_saturate_nothing() {
         let rare = |slow_from: f64| {
@@ -144,7 +145,7 @@ mod tests {
         assert_ne!(rare(50.0).id, "not-saturated", "answers that only a load makes slow");
     }
 
-    /// Eight connections go to a server 40 ms away. The open loop used all connections while the server was idle.
+    /// Eight connections go to a server 40 ms away. The open loop used all of them while the server was mostly idle.
     #[test]
     fn a_load_that_its_own_connections_held_up_is_told() {
         let pool = |t: &mut Trial, p: &Point| {

@@ -1,5 +1,5 @@
-//! Evidence for a queue inside the server: the queue itself, counts that match the requests served at a time, and the
-//! growth of response times. There is also evidence about disks and shared CPUs.
+//! Evidence for a queue inside the server: the queue itself, counts (such as threads) that match the number of requests
+//! handled at a time, and the growth of response times. Also has evidence about disks and shared CPUs.
 
 use run::{Evidence, FigureUnit};
 
@@ -19,13 +19,13 @@ use crate::upstreams;
 use crate::view::View;
 use crate::waits;
 
-/// Returns the signs of a queue in the server, each with its confidence. The signs are queues seen directly, and counts
-/// that match the number of requests served at a time.
+/// Returns the signs of a queue inside the server, each with its confidence: queues that were seen directly, and counts
+/// that match the number of requests handled at a time.
 pub(super) fn signs(facts: &Facts<'_>, view: &View<'_>, places: Option<&Places>) -> Vec<(Evidence, f64)> {
     let queue = server_queue::seen(facts, places).map(|queue| (queue, SURE));
     let counted = places.and_then(|places| Some((places, places.matching().next()?))).map(|(all, one)| {
         let text = format!("about {} requests at a time: {}", figure(all.places), places::text(one));
-        // A small number may match by chance.
+        // The sign is weak, because small counts may be equal by chance.
         (measured(view, ("places", ""), (all.places, FigureUnit::Requests), Some(one.count), text), WEAK_SIGN)
     });
     let turns = serial::turns(facts, places).map(|turns| (turns, TWO_SIGNS));
@@ -53,12 +53,13 @@ pub(super) fn not_the_way(facts: &Facts<'_>, view: &View<'_>) -> Result<Evidence
     Ok(measured(view, ("connection.rtt", ""), (rtt, FigureUnit::Micros), Some(r), text))
 }
 
-/// Returns evidence that each further client at the plateau lengthens the response time by 1 / Xmax, which shows a
-/// queue.
+/// Returns evidence of a queue: each further client at the plateau lengthens the response time by 1 / Xmax (Xmax:
+/// highest rate).
 pub(super) fn waits_longer(facts: &Facts<'_>) -> Option<Evidence> {
     let (Plateau::Flat { from, .. }, Some(client)) = (facts.plateau, facts.client()) else { return None };
     let steps = crate::laws::steps(facts);
-    // If an open loop showed the plateau, the plateau begins at the last step.
+    // If only the open loop showed the plateau, the plateau begins at the last step of the sweep. Earlier steps are
+    // then compared with this step.
     let first = steps.iter().find(|s| s.n >= from)?;
     let last = steps.last().filter(|last| last.n > first.n).or_else(|| steps.iter().find(|s| s.n <= first.n))?;
     let each_us = positive(facts.x_max()?).map(|x| 1e6 / x)?;
@@ -72,7 +73,7 @@ pub(super) fn waits_longer(facts: &Facts<'_>) -> Option<Evidence> {
         .then(|| measured(&client, ("latency_us.mean", ""), (grew, FigureUnit::Micros), Some(each_us), text))
 }
 
-/// Returns Xmax × R1 as a line of evidence.
+/// Returns Xmax × R1 (highest rate times response time with one client) as a line of evidence.
 pub(super) fn held_line(facts: &Facts<'_>, view: &View<'_>) -> Option<Evidence> {
     let (r1, x) = (facts.unloaded.and_then(r1_us)?, facts.x_max()?);
     let places = held_places(facts)?;
@@ -85,7 +86,8 @@ pub(super) fn held_line(facts: &Facts<'_>, view: &View<'_>) -> Option<Evidence> 
     Some(measured(view, ("latency_us.mean", ""), (places, FigureUnit::Requests), None, text))
 }
 
-/// Returns evidence that the threads wait for a disk that is not full: more threads would use it better.
+/// Returns evidence that threads of the server wait for a disk that is not full, so that more threads would use the
+/// disk better.
 pub(super) fn waits_for_a_disk(view: &View<'_>) -> Option<Evidence> {
     let stalled = view.share_of_time("pressure.io_some").filter(|s| *s >= DISK_STALLED)?;
     let own = ["process.read_bytes", "process.write_bytes"].iter().filter_map(|id| view.per_request(id)).sum::<f64>();
@@ -95,7 +97,8 @@ pub(super) fn waits_for_a_disk(view: &View<'_>) -> Option<Evidence> {
         figure(own),
         percent(stalled)
     );
-    // The pressure covers the whole host and counts a thread that sleeps in io_uring, so the disk must be at work, too.
+    // The pressure covers the whole host, and also counts threads that sleep in io_uring. Therefore the disk must be at
+    // work, too.
     let works = crate::disks::fullest(view, view.span_s? * 1e6)?;
     (own >= 1.0 && works.out + works.flushing >= DISK_WORKS)
         .then(|| measured(view, ("pressure.io_some", ""), (stalled, FigureUnit::Plain), Some(DISK_STALLED), text))
@@ -108,7 +111,7 @@ pub(super) fn filled_cpus(facts: &Facts<'_>, view: &View<'_>) -> Option<Evidence
     Some(line(view, "cpu.idle", "", text))
 }
 
-/// Returns Xmax × R1, if both are known and R1 is the service time.
+/// Returns Xmax × R1, the number of requests handled at a time, if both are known and R1 is the service time.
 pub(super) fn held_places(facts: &Facts<'_>) -> Option<f64> {
     Some(facts.x_max()? * crate::laws::service_us(facts)? / 1e6)
 }

@@ -9,47 +9,49 @@ use crate::view::View;
 /// Result of a rule for one run.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Verdict {
-    /// The rule found its signs.
+    /// The rule found the signs of its bottleneck.
     Binds {
-        /// Confidence, from 0 (a guess) to 1 (counters of the right side show every condition).
+        /// Probability that the bottleneck is the limit, 0 to 1.
         confidence: f64,
         /// Result in one sentence with its main figure.
         sentence: String,
         /// Lines of evidence.
         evidence: Vec<Evidence>,
     },
-    /// The signs are absent. The text is the reason, with figures.
+    /// The signs are absent, so the bottleneck is ruled out. The text gives the reason, with figures.
     RuledOut(String),
-    /// The rule cannot decide. Holds the missing counters.
+    /// The rule cannot decide. The list names the missing counters.
     CannotSay(Vec<String>),
 }
 
-/// Rank of a rule. A rule that finds its signs beats all rules of lower tiers.
+/// Rank of a rule. A rule that finds its signs beats all rules of lower tiers, unless its result is improbable.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Tier {
-    /// A side ran out of something countable, such as ports, and requests failed, so the load was not the planned one.
+    /// Client or server ran out of something countable, such as ports, or the generator misbehaved. The load was
+    /// therefore not the planned one.
     Broken,
-    /// A specific cause with signs of its own.
+    /// Specific cause, which has its own signs.
     Cause,
-    /// Last resort if no cause has signs.
+    /// Explanation that applies only if no specific cause shows its signs.
     LeftOver,
 }
 
-/// One row of [`RULES`](super::RULES).
+/// Rule that recognizes one bottleneck: a row of [`RULES`](super::RULES).
 #[derive(Clone, Copy, Debug)]
 pub struct Rule {
     /// Bottleneck that the rule finds, an ID from [`run::BOTTLENECKS`].
     pub id: &'static str,
     /// Required inputs: counters, or figures of the trials (`sweep`, `latency_us`, `errors`).
     pub needs: &'static [&'static str],
-    /// Counters of the whole machine or network namespace that the rule reads, and the symptom under this load that
-    /// must accompany them. Other programs change these counters, too.
+    /// Counters of the whole machine or network namespace that the rule reads. Other programs change these counters,
+    /// too, so each entry names the symptom of this load that must accompany them.
     pub shared: &'static [(&'static [&'static str], &'static str)],
-    /// True if the bottleneck means that the server waits, perhaps for an upstream.
+    /// True if the bottleneck means that requests wait inside the server, perhaps for an upstream.
     pub waits: bool,
-    /// True if the rule needs successful answers. Failed answers do not show work.
+    /// True if the rule needs good answers, because failed answers do not show the server's work.
     pub is_of_work: bool,
-    /// Returns true if the signs in a run are counts, which other programs on the CPUs do not distort.
+    /// Function that returns true if the rule's signs in a run are exact counts, which other programs on the CPUs do
+    /// not distort.
     pub is_counted: fn(&Facts<'_>) -> bool,
     /// True if the verdict describes the inside of the server.
     pub looks_inside: bool,
@@ -84,12 +86,14 @@ pub(super) const PLAIN: Rule = Rule {
     explain: "",
 };
 
-/// Returns the server's side of the decisive trial, or the rule's result if this side is missing.
+/// Returns the server's side of the decisive trial. If this side is unknown, returns the result of the rule as an
+/// error.
 pub(super) fn server<'a>(facts: &Facts<'a>) -> Result<View<'a>, Verdict> {
     facts.server().ok_or_else(unseen)
 }
 
-/// Returns the server's side of the trial that shows which CPU is full, or the rule's result if this side is missing.
+/// Returns the server's side of the trial that shows which CPU is full. If this side is unknown, returns the result of
+/// the rule as an error.
 pub(super) fn full_server<'a>(facts: &Facts<'a>) -> Result<View<'a>, Verdict> {
     facts.full_server().ok_or_else(unseen)
 }

@@ -1,5 +1,5 @@
-//! A fixed number of workers, a lock, or a wait for an upstream: the rate no longer grows while the CPUs idle, and the
-//! service time of one request stays the same.
+//! Rule for a fixed number of workers, a lock, or a wait for an upstream: the rate no longer grows although the CPUs
+//! are partly idle, and the service time of a request does not change.
 
 use run::FigureUnit;
 
@@ -49,16 +49,15 @@ fn judge(facts: &Facts<'_>) -> Verdict {
     bind(facts).unwrap_or_else(|verdict| verdict)
 }
 
-/// Returns the signals of the server's busiest thread and of its CPUs. If one of them were full, it would be the limit
-/// instead.
+/// Returns the signals of the server's busiest thread and of its CPUs. If the thread or the CPUs were full, they would
+/// be the limit instead of the number of workers.
 fn signals(facts: &Facts<'_>) -> Vec<Signal> {
     let Some(cpu) = ServerCpu::of(facts) else { return Vec::new() };
     let thread = cpu.thread().map(|thread| thread.ran.beyond("server-single-thread"));
     thread.into_iter().chain(cpu.wants.map(|wants| wants.beyond("server-cpu"))).collect()
 }
 
-/// Returns the verdict with the number of workers. Returns [`Verdict::RuledOut`] or [`Verdict::CannotSay`] as the
-/// error.
+/// Returns the verdict with the number of workers. Returns [`Verdict::RuledOut`] or [`Verdict::CannotSay`] as an error.
 fn bind(facts: &Facts<'_>) -> Result<Verdict, Verdict> {
     let view = server(facts)?;
     let flat = flat(facts)?;
@@ -91,15 +90,18 @@ fn bind(facts: &Facts<'_>) -> Result<Verdict, Verdict> {
     Ok(Verdict::Binds { confidence: confidence.min(SUREST), sentence, evidence })
 }
 
-/// Describes the flat sweep. Returns `None` if upstreams or waiting threads show the limit without a flat sweep.
+/// Describes the range of clients over which throughput did not grow. Returns `Ok(None)` if there is no such range but
+/// upstreams or waiting threads show the limit, and otherwise the verdict as an error.
 fn flat(facts: &Facts<'_>) -> Result<Option<String>, Verdict> {
     match facts.plateau {
         Plateau::Flat { from, to, growth } => {
             Ok(Some(format!("from {} to {} clients throughput {}", figure(from), figure(to), grew(growth))))
         }
-        // A throttled upstream needs no sweep, because the kernel counts its throttled periods under any load.
+        // If the server waits for a throttled upstream, no sweep is needed, because the kernel counts throttled periods
+        // under any load.
         Plateau::Grows | Plateau::NoResult if upstreams::held(&facts.upstreams) && waits_behind(facts) => Ok(None),
-        // Most requests of this load wait for one thing inside the server, such as a lock, which limits the rate.
+        // Most requests of this load wait for one thing inside the server, such as a lock, so this thing limits the
+        // rate.
         Plateau::NoResult if waits::queue_inside(&facts.waits).is_some() => Ok(None),
         Plateau::Grows => Err(Verdict::RuledOut("throughput still grew with more clients".into())),
         Plateau::NoResult => {
@@ -108,7 +110,8 @@ fn flat(facts: &Facts<'_>) -> Result<Option<String>, Verdict> {
     }
 }
 
-/// Returns true if most requests of this load wait for the full upstream. The upstream may also serve other loads.
+/// Returns true if many requests of this load wait for the full upstream. Without this test, the upstream may be full
+/// because of other clients.
 fn waits_behind(facts: &Facts<'_>) -> bool {
     let busy = || {
         let (view, full) = (facts.crowded_server()?, upstreams::full(&facts.upstreams)?);
@@ -118,8 +121,9 @@ fn waits_behind(facts: &Facts<'_>) -> bool {
     busy().unwrap_or_else(|| server_queue::seen(facts, None).is_some())
 }
 
-/// Returns the server's CPU use, unless its CPUs or one of its threads are almost certainly full. If they may be full,
-/// the rules about full CPUs and threads get a part of the confidence.
+/// Returns evidence of the server's CPU use. Returns the verdict as an error if the server's CPUs or one of its threads
+/// are almost certainly full. If they only may be full, the rules about full CPUs and threads also get a part of the
+/// probability.
 fn idles(facts: &Facts<'_>, view: &View<'_>) -> Result<run::Evidence, Verdict> {
     let (Some(used), Some(allowed)) = (view.cpu_used(), view.cpu_allowed()) else {
         return Err(cannot_say("process.cpu of the server's processes and cpu.online"));
@@ -137,8 +141,8 @@ fn idles(facts: &Facts<'_>, view: &View<'_>) -> Result<run::Evidence, Verdict> {
     if let Some(chain) = chain.filter(Chain::is_full) {
         return Err(Verdict::RuledOut(format!("the CPUs were full: {}", chain.text())));
     }
-    // Another rule covers a full thread. Without counters per thread, a process with several threads may hide a full
-    // one.
+    // The rule `server-single-thread` covers a full thread. Without counters per thread, the CPU use of a process may
+    // hide a full thread.
     let hidden = view.threads().is_empty() && thread > NEARLY_FULL;
     let room = 1.0 - full("", view, share).chance();
     if room < HINT || hidden {
@@ -157,10 +161,11 @@ fn idles(facts: &Facts<'_>, view: &View<'_>) -> Result<run::Evidence, Verdict> {
     Ok(measured(view, ("process.cpu", ""), (used, FigureUnit::Cpus), Some(allowed), text))
 }
 
-/// Checks that Xmax × R1 can be a number of workers. If a queue was seen directly, R1 need not be the service time.
+/// Checks that Xmax × R1 (highest rate times response time with one client) can be a number of workers. If a queue was
+/// seen directly, R1 need not be the service time.
 fn counts_places(facts: &Facts<'_>, queue_seen: bool) -> Result<(), Verdict> {
-    // A fixed number of workers serves two clients at most twice as fast as one client. A larger gain means that one
-    // client's time included a wake-up or a wait for a CPU, which is not service time.
+    // A fixed number of workers gives N clients at most N times the rate of one client. A higher rate means that the
+    // response time of one client included a wake-up or a wait for a CPU, which is no service time.
     if let Some(beyond) = crate::laws::beyond_bound(facts).filter(|_| !queue_seen) {
         let n = figure(clients(beyond));
         return Err(cannot_say(format!(
@@ -170,7 +175,7 @@ fn counts_places(facts: &Facts<'_>, queue_seen: bool) -> Result<(), Verdict> {
     if facts.x_max().is_none() {
         return Err(cannot_say("the rate of good answers"));
     }
-    // One worker serves one client at full speed, so fewer than one worker is impossible.
+    // Even one worker keeps up the rate of one client, so a result below one worker is impossible.
     match held_places(facts).filter(|p| *p < LEAST_PLACES) {
         Some(places) => Err(Verdict::RuledOut(format!(
             "at most {} of the rate of one client completed: a fixed number of workers would keep that rate",
@@ -180,8 +185,8 @@ fn counts_places(facts: &Facts<'_>, queue_seen: bool) -> Result<(), Verdict> {
     }
 }
 
-/// Returns the verdict in one sentence. The sentence names a full upstream, requests that take turns, the counted
-/// workers, or only their number.
+/// Returns the verdict in one sentence. It names a full upstream, requests that run one at a time, the workers that
+/// were counted, or only their number.
 fn sentence(facts: &Facts<'_>, view: &View<'_>, places: Option<&Places>) -> String {
     if let Some(full) = upstreams::full(&facts.upstreams) {
         return upstreams::sentence(full);
@@ -189,7 +194,7 @@ fn sentence(facts: &Facts<'_>, view: &View<'_>, places: Option<&Places>) -> Stri
     if serial::turns(facts, places).is_some() {
         return crate::serial_words::SENTENCE.into();
     }
-    // A server that uses much of a CPU does not mainly sleep.
+    // A server that uses half a CPU or more does not mainly sleep.
     let sleeps = view.cpu_used().is_some_and(|used| used < HALF_BUSY);
     let Some((places, r1)) = places.zip(facts.unloaded.and_then(r1_us)) else {
         let does = if sleeps { "its threads sleep" } else { "its CPUs have time left" };
@@ -207,7 +212,7 @@ mod tests {
     use crate::planted::{PlantedRun, Who};
     use run::Bottleneck;
 
-    /// Behind a firewall that limits SYNs, answers take 5 ms and connects take seconds. An earlier version then said
+    /// Behind a firewall that limits SYNs, answers take 5 ms, but connects take seconds. An earlier version reported
     /// "0.05 requests at a time".
     #[test]
     fn less_than_one_worker_is_no_number_of_workers() {
@@ -221,7 +226,7 @@ mod tests {
         assert!(one.id == "server-concurrency" && one.sentence.contains("about 1 request"), "{one:#?}");
     }
 
-    /// If the response time is constant under any load, no queue exists, whatever stops the rate.
+    /// If the response time does not grow with the load, there is no queue, whatever limits the rate.
     #[test]
     fn a_response_time_that_does_not_grow_shows_no_queue() {
         let waits = |fixed: bool| {
@@ -240,15 +245,15 @@ mod tests {
         assert!(fixed.confidence <= 0.5, "{fixed:#?}");
     }
 
-    /// The rate is flat and the CPUs idle, but no queue is seen at the server, so something else may limit the rate.
+    /// The rate no longer grows and the CPUs are mostly idle. But no queue is seen at the server, so something else may
+    /// limit the rate.
     #[test]
     fn without_a_queue_at_the_server_the_verdict_is_not_sure() {
         let b = PlantedRun::new(20_000.0, 300.0).shared().verdict();
         assert!(b.confidence <= 0.5 && b.sentence.contains("no queue was seen"), "{b:#?}");
     }
 
-    /// The server of the test above, with samples of its threads. The samples show the queue: most threads wait for one
-    /// lock.
+    /// Samples of the server's threads show the queue: most threads wait for one lock.
     #[test]
     fn threads_that_wait_for_a_lock_are_the_queue() {
         let b = PlantedRun::new(20_000.0, 300.0)
@@ -264,7 +269,7 @@ mod tests {
         assert_eq!(lines, 1, "{b:#?}");
     }
 
-    /// A single load shows no plateau. If most of its requests wait for one lock, the lock still limits the rate.
+    /// A single load shows no plateau. But if most of its requests wait for one lock, this lock limits the rate.
     #[test]
     fn a_lock_limits_a_single_load() {
         let one_load = |is_sampled: bool| {
@@ -287,7 +292,7 @@ mod tests {
     }
 
     /// The only client of the first step waited for a CPU, so its response time is no service time. Threads that wait
-    /// for a lock still show a queue, but the number of requests handled at a time stays unknown.
+    /// for a lock show a queue nevertheless. Only the number of requests handled at a time stays unknown.
     #[test]
     fn a_queue_that_was_seen_needs_no_service_time() {
         let slow_alone = |is_sampled: bool| {
@@ -311,8 +316,8 @@ mod tests {
         assert!(missing.is_some_and(|missing| missing.contains("2 clients did more than 2 times")), "{unseen:#?}");
     }
 
-    /// Each connection sends sixteen requests to a server that takes eight. The other eight requests wait, and the
-    /// evidence states their number.
+    /// Each connection sends sixteen requests at a time to a server that takes only eight per connection. The other
+    /// eight wait, and the evidence gives their number.
     #[test]
     fn requests_that_wait_for_a_stream_are_told_with_the_servers_limit() {
         let limited = |limit| {
@@ -334,8 +339,8 @@ mod tests {
         }
     }
 
-    /// Each connection has its own limit, so more connections would complete more, and no resource of the server is
-    /// full.
+    /// Each connection has its own limit of streams. More connections would therefore complete more requests, and
+    /// nothing in the server is full.
     #[test]
     fn a_limit_of_streams_is_told_where_more_connections_would_still_bring_more() {
         let eight = |t: &mut run::Trial, p: &crate::planted::Point| {
@@ -348,7 +353,7 @@ mod tests {
         assert!(b.id == "not-saturated" && told.is_some_and(|e| e.text.contains("8 streams per connection")), "{b:#?}");
     }
 
-    /// The server is in a network namespace of this machine, behind a veth link in which requests can wait.
+    /// The server is in another network namespace of this machine, behind a veth link. Requests can wait on this link.
     #[test]
     fn one_host_with_a_link_in_it_is_no_loopback() {
         let on = |url: &str| {

@@ -1,4 +1,4 @@
-//! All CPUs that the server may use are full.
+//! Rule for a server whose CPUs are full: all those that it may use.
 
 use run::{Evidence, FigureUnit};
 
@@ -36,7 +36,8 @@ pub(super) const RULE: Rule = Rule {
     ..PLAIN
 };
 
-/// Kind of sign that the server's CPUs are full.
+/// Kinds of signs that the server's CPUs are full: the server fills them, lacks CPU time, or fills them together with
+/// its upstreams and the generator.
 enum Sign {
     Own,
     Starved,
@@ -94,7 +95,7 @@ fn own_sentence(cpu: &ServerCpu<'_>, (used, allowed): (f64, f64)) -> String {
     }
 }
 
-/// Returns a clause about the messages that wait for the generator. The clause is empty if more messages wait for the
+/// Returns a clause about the messages that wait for the generator. Returns an empty text if more messages wait for the
 /// server.
 fn beside_client(facts: &Facts<'_>) -> String {
     let waiting = Waiting::of(facts).filter(|w| !facts.shared() && w.client > w.server);
@@ -122,7 +123,7 @@ fn evidence(facts: &Facts<'_>, cpu: &ServerCpu<'_>, (used, allowed): (f64, f64))
     evidence
 }
 
-/// Returns the user time and the kernel time of a request.
+/// Returns evidence of the user time and the kernel time that a request costs the server.
 fn split(view: &View<'_>) -> Option<Evidence> {
     let (user, system) = (view.per_request("process.user")?, view.per_request("process.system")?);
     let text =
@@ -130,7 +131,8 @@ fn split(view: &View<'_>) -> Option<Evidence> {
     Some(measured(view, ("process.user", ""), (user + system, FigureUnit::Micros), None, text))
 }
 
-/// Decides without counters of the server's processes: a full host counts if the generator does not run on it.
+/// Decides without counters of the server's processes: from the CPU use of the whole host, if the generator does not
+/// run on it.
 fn by_host(facts: &Facts<'_>, view: &View<'_>) -> Verdict {
     let missing = || Verdict::CannotSay(vec!["process.cpu of the server's processes".into()]);
     let Some(host) = view.host() else { return missing() };
@@ -140,7 +142,7 @@ fn by_host(facts: &Facts<'_>, view: &View<'_>) -> Verdict {
     let text = format!("{} of {} of the server's host were busy", figure(host.busy), cpus(host.online));
     let signal = full("busy share of the server's host", view, host.busy / host.online);
     let probability = HOST_ALONE * chance(signal.log_odds() + cpu::plateau(facts));
-    // The host of a server below its limit may be full of other programs' work.
+    // If the server is below its limit, other programs may fill the host.
     if probability < HINT || !facts.limited() {
         return Verdict::RuledOut(text);
     }

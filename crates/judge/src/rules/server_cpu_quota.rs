@@ -1,4 +1,4 @@
-//! The server's control group is throttled: its quota allows CPU time for only a part of each period.
+//! Rule for a server whose control group is throttled: its CPU quota runs out before the end of a period.
 
 use run::FigureUnit;
 
@@ -74,7 +74,8 @@ fn judge(facts: &Facts<'_>) -> Verdict {
 mod tests {
     use crate::planted::{PlantedRun, Who};
 
-    /// Makes a server with a quota of half a CPU, which ran out in `out` of ten periods per second.
+    /// Returns the verdict on a server with a quota of half a CPU, which runs out in `out` of the ten periods in a
+    /// second.
     fn throttled(out: f64) -> run::Bottleneck {
         let mut run = PlantedRun::new(1000.0, 5000.0)
             .level(Who::Server, "cgroup.cpu_quota", "/srv", 0.5)

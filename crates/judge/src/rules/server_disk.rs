@@ -1,4 +1,4 @@
-//! The server waits for its disk.
+//! Rule for a server that waits for its disk.
 
 use run::{Evidence, FigureUnit};
 
@@ -38,8 +38,8 @@ fn judge(facts: &Facts<'_>) -> Verdict {
     bind(facts).unwrap_or_else(|verdict| verdict)
 }
 
-/// Returns the server's view and the load of its fullest disk. Prefers a trial in which a disk is full: with one
-/// client, server and disk take turns, so the disk is full only with several clients.
+/// Returns the server's side of a trial, and the use of its fullest disk. Prefers a trial in which a disk is full. With
+/// one client, either the server or the disk works, so a disk is full only with several clients.
 fn look<'a>(facts: &Facts<'a>) -> Result<(View<'a>, Load), Verdict> {
     let view = server(facts)?;
     let view = facts.focus().into_iter().filter_map(server_of).find(is_full).unwrap_or(view);
@@ -55,7 +55,7 @@ fn signals(facts: &Facts<'_>) -> Vec<Signal> {
     look(facts).map_or(Vec::new(), |(view, load)| vec![full(&view, &load)])
 }
 
-/// Returns the verdict with the disk. Returns [`Verdict::RuledOut`] or [`Verdict::CannotSay`] as the error.
+/// Returns the verdict with the name of the disk. Returns [`Verdict::RuledOut`] or [`Verdict::CannotSay`] as an error.
 fn bind(facts: &Facts<'_>) -> Result<Verdict, Verdict> {
     let (view, load) = look(facts)?;
     let (busy, full) = (load.busy(), full(&view, &load).chance());
@@ -72,7 +72,7 @@ fn bind(facts: &Facts<'_>) -> Result<Verdict, Verdict> {
         let text = format!("a thread of the host waited for a disk {} of the time", percent(s));
         measured(&view, ("pressure.io_some", ""), (s, FigureUnit::Plain), None, text)
     }));
-    // Threads that wait for the disk are a second sign.
+    // Threads that wait for a disk are a second sign of a full disk.
     let waits = stalled.map_or(0.0, |share| chance((share - DISK_PRESSURE) / STARVED_WIDTH));
     Ok(Verdict::Binds {
         confidence: full * (ONE_SIGN + waits * (SURE - ONE_SIGN)),
@@ -81,7 +81,7 @@ fn bind(facts: &Facts<'_>) -> Result<Verdict, Verdict> {
     })
 }
 
-/// Returns a line about the disk's busy time.
+/// Returns a line of evidence about the disk's busy time.
 fn disk_line(view: &View<'_>, load: &Load, busy: f64) -> Evidence {
     let Load { disk, out, flushing } = load;
     let flushes = if *flushing >= REFUSED { format!(", flushes {}", percent(*flushing)) } else { String::new() };
@@ -89,8 +89,8 @@ fn disk_line(view: &View<'_>, load: &Load, busy: f64) -> Evidence {
     measured(view, ("disk.busy", disk), (busy, FigureUnit::Plain), Some(1.0), text)
 }
 
-/// Returns the bytes that a request reads and writes on the server's disk, one line per direction. A disk that other
-/// programs keep busy is not the server's limit.
+/// Returns evidence of the bytes that a request reads from and writes to the server's disk, one line per direction.
+/// Returns the verdict as an error if the disk is not full, if the server moves no bytes, or if its bytes are unknown.
 fn moved(view: &View<'_>, disk: &str, busy: f64, full: bool) -> Result<Vec<Evidence>, Verdict> {
     let own = [("process.read_bytes", "reads"), ("process.write_bytes", "writes")]
         .map(|(id, does)| (id, does, view.per_request(id)));
@@ -120,8 +120,8 @@ fn moved(view: &View<'_>, disk: &str, busy: f64, full: bool) -> Result<Vec<Evide
 mod tests {
     use crate::planted::{PlantedRun, Who};
 
-    /// One thread writes and flushes a block per request. The kernel counts flushing separately from reads and writes
-    /// in progress.
+    /// Returns the verdict on a server that writes and flushes a block per request. The disk writes for `out_us` and
+    /// flushes for `flush_us` microseconds per request; the kernel counts the two separately.
     fn flushed(out_us: f64, flush_us: f64) -> run::Bottleneck {
         let planted_run = PlantedRun::new(2000.0, 500.0)
             .per_s(Who::Server, "disk.busy", "vda", move |p| p.x * out_us)
@@ -139,16 +139,16 @@ mod tests {
         assert!(b.id == "server-disk" && b.evidence[0].text.contains("flushes"), "{b:#?}");
     }
 
-    /// Threads write to one file, one at a time behind its lock. The disk pauses at times, but some thread always waits
-    /// for it.
+    /// Threads write to one file, one at a time under the file's lock. The disk is idle for short times, but some
+    /// thread always waits for it.
     #[test]
     fn a_disk_with_short_pauses_that_threads_always_wait_for_is_the_limit() {
         let b = flushed(1300.0, 240.0);
         assert_eq!(b.id, "server-disk", "{b:#?}");
     }
 
-    /// A client on io_uring sleeps in the ring. The kernel counts this sleep as waiting for I/O: 66 % of the time,
-    /// without disk activity.
+    /// A client that uses io_uring sleeps in the ring. The kernel counts this sleep as waiting for I/O: 66 % of the
+    /// time, although the disk is idle.
     #[test]
     fn pressure_of_a_client_that_sleeps_in_io_uring_is_no_disk() {
         let mut run = PlantedRun::new(20_000.0, 200.0)

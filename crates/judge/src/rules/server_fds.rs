@@ -1,4 +1,4 @@
-//! The server has no descriptors left: one of its processes has reached its limit.
+//! Rule for a server without file descriptors left: one of its processes has reached the limit.
 
 use run::FigureUnit;
 
@@ -28,8 +28,8 @@ pub(super) const RULE: Rule = Rule {
     ..PLAIN
 };
 
-/// Returns the server's view and the process that used the largest share of its file descriptors: its name, the
-/// descriptors in use and their limit.
+/// Returns the server's side of a trial, and the process that used the largest share of its file descriptors: its name,
+/// the number of descriptors in use, and their limit.
 fn most<'a>(facts: &Facts<'a>) -> Option<(View<'a>, (String, f64, f64))> {
     let views = facts.focus().into_iter().filter_map(server_of);
     views.filter_map(|v| fullest(&v).map(|f| (v, f))).max_by(|a, b| share(&a.1).total_cmp(&share(&b.1)))
@@ -47,7 +47,7 @@ fn judge(facts: &Facts<'_>) -> Verdict {
     let Some((view, (name, held, limit))) = most(facts) else {
         return Verdict::CannotSay(vec!["process.fds and process.fd_limit of the server's processes".into()]);
     };
-    // accept() needs a descriptor, and many servers keep one or two in reserve.
+    // Many servers keep one or two descriptors in reserve, so their processes are full slightly below the limit.
     if held + SPARE_FDS < limit {
         return Verdict::RuledOut(format!("{name} held {} of {} file descriptors", figure(held), figure(limit)));
     }
@@ -84,7 +84,8 @@ fn fullest(view: &View<'_>) -> Option<(String, f64, f64)> {
 mod tests {
     use crate::planted::{PlantedRun, Who};
 
-    /// Figures of nginx with `worker_rlimit_nofile 40`: a request whose file cannot be opened gets status 500 at once.
+    /// Figures seen with nginx and `worker_rlimit_nofile 40`. A request whose file cannot be opened gets status 500 at
+    /// once.
     #[test]
     fn answers_of_a_server_without_descriptors_are_no_limit_on_purpose() {
         let refuse = |t: &mut run::Trial, _: &crate::planted::Point| {

@@ -1,4 +1,4 @@
-//! The server's host, control group or TCP stack is short of memory.
+//! Rule for a server whose host, control group or TCP stack is short of memory.
 
 use run::{Evidence, FigureUnit, IncidentKind, Trial};
 
@@ -75,23 +75,23 @@ fn judge(facts: &Facts<'_>) -> Verdict {
     }
 }
 
-/// Returns true if the lack of memory affects this load. A host, and the TCP stack of a namespace, may be short of
-/// memory because of other programs.
+/// Returns true if the lack of memory that a counter shows affects this load. Other programs alone may suffer from a
+/// lack of memory on the host or in the TCP stack.
 fn is_ours(view: &View<'_>, counter: &str) -> bool {
     match counter {
         "pressure.memory_some" | "memory.swap_out" => waits_for_pages(view),
         "tcp.abort_on_memory" | "tcp.memory_pressures" => connections_suffer(view),
-        // Cached files fill a control group's memory to its limit, which costs nothing by itself.
+        // Cached files may fill a control group's memory up to its limit, which harms nobody by itself.
         "cgroup.memory_max_events" => {
             waits_for_pages(view) || stalled(view).is_some_and(|stalled| stalled.log_odds() >= 0.0)
         }
-        // The killed process may be another one of the control group.
+        // The killed process may have been another program of the control group.
         "cgroup.oom_kills" => requests_failed(view.trial) || lost_a_process(view.trial),
         _ => true,
     }
 }
 
-/// Returns true if processes of the server wait for pages from a disk.
+/// Returns true if processes of the server wait for memory pages from a disk (major page faults).
 fn waits_for_pages(view: &View<'_>) -> bool {
     view.per_request("process.major_faults").is_some_and(|n| n >= PAGES_PER_REQUEST)
 }
@@ -102,7 +102,7 @@ fn stalled(view: &View<'_>) -> Option<Signal> {
     Some(Signal::new("time that threads of the host waited for memory", share, (MEMORY_STALLED, FULL_WIDTH)))
 }
 
-/// Returns the number of page faults per request that read from a disk.
+/// Returns the number of page faults per request for which the kernel read from a disk.
 fn faults(view: &View<'_>) -> Option<Signal> {
     let (each, all) = (view.per_request("process.major_faults")?, view.value("process.major_faults")?);
     Some(Signal::counted("page faults with a disk per request", (each, all), PAGES_PER_REQUEST))
@@ -125,8 +125,8 @@ fn lost_a_process(trial: &Trial) -> bool {
     trial.incidents.iter().any(|i| matches!(i.kind, IncidentKind::WorkerEnded | IncidentKind::ServerEnded))
 }
 
-/// Returns true if requests of the load failed, or TCP windows stopped its connections. TCP keeps windows small if it
-/// lacks memory.
+/// Returns true if requests of the load failed, or if TCP windows or send buffers stopped its connections. A TCP stack
+/// that lacks memory keeps windows small.
 fn connections_suffer(view: &View<'_>) -> bool {
     let stopped = |id: &'static str| sides_of(view.trial).iter().any(|v| v.value(id).is_some_and(|s| s >= STALLS_SEEN));
     requests_failed(view.trial) || stopped("connection.rwnd_limited") || stopped("connection.sndbuf_limited")
@@ -144,10 +144,10 @@ fn others(view: &View<'_>) -> String {
     )
 }
 
-/// Sign of a lack of memory.
+/// Sign of a lack of memory, with its confidence.
 struct Sign {
     confidence: f64,
-    /// Sign in words, for the verdict's sentence.
+    /// The sign in words, for the verdict's sentence.
     words: String,
     evidence: Evidence,
 }

@@ -1,5 +1,5 @@
-//! The server refuses requests on purpose: it answers quickly with status 4xx or 5xx, while the rate of good answers
-//! stays constant.
+//! Rule for a server that limits the rate on purpose: it quickly answers requests with status 4xx or 5xx, and the rate
+//! of good answers stays constant.
 
 use run::{FigureUnit, Trial};
 
@@ -44,7 +44,7 @@ fn most<'a>(facts: &Facts<'a>) -> Option<&'a Trial> {
     facts.loaded().max_by(|a, b| refused(a).total_cmp(&refused(b)))
 }
 
-/// Returns the refused share of the answers. This share is zero for a limit that delays answers.
+/// Returns the refused share of the answers as a signal. A limit that delays answers refuses none.
 fn signals(facts: &Facts<'_>) -> Vec<Signal> {
     let signal = |trial: &Trial| {
         let events = refused(trial) * trial.measured.tally.completed as f64;
@@ -120,24 +120,24 @@ fn judge(facts: &Facts<'_>) -> Verdict {
     bind(worst, confidence, (*middle, limited.len()), pool.as_deref())
 }
 
-/// Returns the connections to an upstream whose number equals the number of good answers in progress, in words. A full
-/// connection pool looks like a rate limit, because the server refuses requests that find no free connection.
+/// Describes the connections to an upstream, if their number equals the number of requests handled at a time. Such a
+/// full connection pool looks like a rate limit, because the server refuses requests that find no free connection.
 fn pool(facts: &Facts<'_>) -> Option<String> {
     let places = Places::of(facts)?;
     let pool = places.matching().find(|counted| is_connections(counted))?;
     Some(format!("about {} at a time ({})", places::requests(places.places), places::text(pool)))
 }
 
-/// Returns the probability that the server had CPU time left while it refused requests; `None` if its CPU use is not
-/// known. A server without CPU time left refuses because it is full, not on purpose. The rate of good answers is steady
-/// in both cases. A server that waits for a full upstream counts as one without CPU time left.
+/// Returns the probability that the server had CPU time left while it refused requests. Returns `None` if its CPU use
+/// is unknown. A server without CPU time left refuses requests because it is full, not on purpose; the rate of good
+/// answers is steady in both cases. Returns 0 for a server that waits for a full upstream.
 fn room(facts: &Facts<'_>, limited: &[&Trial]) -> Option<f64> {
     let full = limited.iter().filter_map(|t| server_of(t).and_then(|view| fullness(&view))).reduce(f64::min)?;
     let waits = crate::upstreams::full(&facts.upstreams).is_some();
     Some(if waits { 0.0 } else { 1.0 - full })
 }
 
-/// Returns the number of refusals by status, as in ` (429: 120, 503: 3)`.
+/// Lists the numbers of refusals by status: ` (429: 120, 503: 3)`.
 fn by_status(trial: &Trial) -> String {
     let each: Vec<String> =
         trial.measured.tally.refusals().map(|(status, n)| format!("{status}: {}", figure(n as f64))).collect();
@@ -184,7 +184,7 @@ fn bind(worst: &Trial, confidence: f64, (limit, trials): (f64, usize), pool: Opt
 mod tests {
     use crate::planted::{PlantedRun, Who, refuses_beyond_500, refuses_beyond_500_after};
 
-    /// Seen live: a busy machine starved the generator, and an earlier version named the generator as the bottleneck.
+    /// Seen on a busy machine: the generator lacked CPU time, and an earlier version named it as the bottleneck.
     #[test]
     fn a_starved_generator_does_not_hold_the_good_answers_at_one_rate() {
         let mut run = refuses_beyond_500()
@@ -198,8 +198,8 @@ mod tests {
         assert!(!trust.warnings.iter().any(|w| w.contains("starved")), "{trust:#?}");
     }
 
-    /// An earlier version said "limits the rate on purpose, 95 %" about Varnish before a backend with at most 30
-    /// connections. With a rate limit, as many connections would be open.
+    /// About Varnish in front of a backend with at most 30 connections, an earlier version said "limits the rate on
+    /// purpose, 95 %". A rate limit is still possible, because it would keep as many connections open.
     #[test]
     fn a_full_pool_of_connections_that_refuses_is_a_guess() {
         let with_connections = |count: f64| {
@@ -225,7 +225,8 @@ mod tests {
         assert!(other.sentence.contains("on purpose") && other.confidence >= 0.9, "{other:#?}");
     }
 
-    /// A single load cannot show that the rate of good answers has a ceiling, so the response statuses decide.
+    /// A single load cannot show that the rate of good answers has an upper limit, so the statuses of the answers
+    /// decide.
     #[test]
     fn one_load_shows_a_limit_by_statuses_of_too_many_requests_alone() {
         let verdict = |status: &str| {
@@ -248,8 +249,8 @@ mod tests {
         assert!(failing.missing.iter().any(|missing| missing.contains("one load cannot tell a limit")), "{failing:#?}");
     }
 
-    /// Seen live with memcached, which takes 1,024 connections: 32 clients had 151,000 good answers per second, and
-    /// 1,024 clients had 36,000 along with refusals.
+    /// Seen with memcached, which accepts at most 1,024 connections. 32 clients got 151,000 good answers per second.
+    /// 1,024 clients got 36,000, and refusals.
     #[test]
     fn no_load_without_refusals_completes_more_than_a_limit() {
         let with_status = |status: &'static str| {
@@ -271,8 +272,9 @@ mod tests {
         assert_eq!(with_status("429").id, "server-rate-limit", "the status says so");
     }
 
-    /// Seen live: a node server with one full thread refused requests with 503 while ten others waited. An earlier
-    /// version was certain of a deliberate limit, because the thread used less than half of the host's CPUs.
+    /// Seen with a Node.js server whose only thread was full: it refused requests with status 503 while ten others
+    /// waited. An earlier version was certain of a limit on purpose, because the thread used less than half of the
+    /// host's CPUs.
     #[test]
     fn a_server_that_refuses_because_its_thread_is_full_sets_no_limit_on_purpose() {
         let refusing = |thread: f64| {

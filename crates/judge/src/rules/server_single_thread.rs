@@ -1,4 +1,4 @@
-//! One thread of the server is full while other CPUs are free.
+//! Rule for a server with one full thread, while the server may use other CPUs, too.
 
 use run::FigureUnit;
 
@@ -42,14 +42,15 @@ fn signals(facts: &Facts<'_>) -> Vec<Signal> {
     thread.map_or(Vec::new(), |t| vec![if t.ran.value < MOSTLY_RUNS { t.wants } else { t.ran }])
 }
 
-/// Returns the verdict with the thread. Returns [`Verdict::RuledOut`] or [`Verdict::CannotSay`] as the error.
+/// Returns the verdict with the name of the thread. Returns [`Verdict::RuledOut`] or [`Verdict::CannotSay`] as an
+/// error.
 fn bind(facts: &Facts<'_>) -> Result<Verdict, Verdict> {
     let Some(cpu) = ServerCpu::of(facts) else { return Err(full_server(facts).err().unwrap_or_else(no_threads)) };
     let Some(thread) = cpu.thread() else { return Err(no_threads()) };
     is_one_thread(&cpu.view, &thread.task)?;
     leaves_cpus_free(&cpu)?;
-    // Other threads cannot work at the same time under this lock. A runtime that moves tasks between threads may fill
-    // any one of them.
+    // While one thread holds this lock, the others cannot work. A runtime that moves tasks between threads may fill any
+    // one thread, so the full thread is not the cause.
     if let Some(lock) = waits::lock_of_turns(&facts.waits, &cpu.view) {
         return Err(Verdict::RuledOut(format!("requests take turns under a lock: {}", lock.sentence)));
     }
@@ -72,7 +73,7 @@ fn bind(facts: &Facts<'_>) -> Result<Verdict, Verdict> {
     Ok(Verdict::Binds { confidence: probability, sentence, evidence })
 }
 
-/// Returns a line about soft interrupts on the CPU that the thread is pinned to.
+/// Returns a line of evidence about soft interrupts on the CPU that the thread is pinned to.
 fn interrupts(view: &View<'_>, thread: &Thread) -> Option<run::Evidence> {
     let share = crate::signals::cpu::ran(view, &thread.task) - thread.task.busy;
     let text = format!("soft interrupts used {} of the CPU that {} is pinned to", percent(share), thread.task.name);
@@ -94,7 +95,7 @@ fn is_one_thread(view: &View<'_>, first: &Task) -> Result<(), Verdict> {
     Ok(())
 }
 
-/// Checks that the server may use more CPUs than its full thread does.
+/// Checks that the server may use several CPUs, more than its full thread can.
 fn leaves_cpus_free(cpu: &ServerCpu<'_>) -> Result<(), Verdict> {
     let Some((_, allowed)) = cpu.used else {
         return Err(Verdict::CannotSay(vec!["cpu.online and process.cpus_allowed of the server".into()]));
@@ -109,8 +110,8 @@ fn leaves_cpus_free(cpu: &ServerCpu<'_>) -> Result<(), Verdict> {
 mod tests {
     use crate::planted::{PlantedRun, Who};
 
-    /// Makes a single-threaded server that gets `us` microseconds of CPU time per request while other programs fill all
-    /// CPUs. The server wants a CPU nearly all the time.
+    /// Returns the verdict on a server with one working thread, while other programs fill all CPUs. The thread gets
+    /// `us` microseconds of CPU time per request, and waits for a CPU nearly all the rest of the time.
     fn beside_others(us: f64) -> run::Bottleneck {
         let mut run = PlantedRun::new(60.0, 20_000.0)
             .per_s(Who::Server, "process.cpu", "srv:100", move |p| p.x * us)

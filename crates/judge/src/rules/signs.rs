@@ -11,15 +11,15 @@ use crate::sweep::Plateau;
 use crate::thresholds::SUREST;
 use crate::view::View;
 
-/// Returns the number of failed connects in the trial with the most of them. One failed connect is enough for the
+/// Returns a signal: the number of failed connects in the trial with the most failed connects. One is enough for the
 /// verdict.
 pub(super) fn failed(facts: &Facts<'_>, kind: ErrorKind, name: &'static str) -> Vec<Signal> {
     let most = facts.run.trials.iter().map(|t| t.tally.errors.count(kind)).max();
     most.map(|n| Signal::count(name, n as f64, 1.0)).into_iter().collect()
 }
 
-/// Returns the verdict of the rules about the generator's ports and descriptors. These rules count the connects that
-/// failed before a packet was sent.
+/// Returns the verdict of the rules about the generator's local ports and file descriptors. These rules count the
+/// connects that failed before any packet was sent.
 pub(crate) fn failed_locally(
     facts: &Facts<'_>,
     kind: ErrorKind,
@@ -29,8 +29,8 @@ pub(crate) fn failed_locally(
 ) -> Verdict {
     let count = |t: &Trial| t.tally.errors.count(kind);
     let nothing = |t: &&Trial| t.tally.attempted > 0 && positive(t.rates.completed_rate).is_none();
-    // The sweep leaves out steps that lacked connections. These steps matter unless the remaining sweep shows a
-    // plateau.
+    // The sweep leaves out steps that lacked connections. These steps count, too, unless the remaining steps show that
+    // throughput stopped growing.
     let flat = matches!(facts.plateau, Plateau::Flat { .. });
     let lacked = |t: &&Trial| !flat && !t.kind.is_auxiliary() && count(t) > 0;
     let further = facts.run.trials.iter().filter(|t| nothing(t) || lacked(t));
@@ -40,7 +40,7 @@ pub(crate) fn failed_locally(
     };
     let (n, attempted) = (count(trial), trial.tally.attempted);
     if n == 0 && looked_at.iter().all(|t| t.tally.attempted == 0) {
-        // Counters collected by other tools have no connects.
+        // Counters that other tools collected do not count connects.
         return Verdict::CannotSay(vec!["errors: no connect was counted".into()]);
     }
     if n == 0 {

@@ -1,4 +1,4 @@
-//! The server's limit of HTTP/2 streams per connection. This limit makes requests wait in the generator.
+//! Evidence of the server's limit of HTTP/2 streams per connection, which makes requests wait in the generator.
 
 use run::{Evidence, FigureUnit, Intensity};
 
@@ -7,8 +7,8 @@ use crate::number::figure;
 use crate::thresholds::KEEPS_UP;
 use crate::view::View;
 
-/// Returns evidence with the streams in flight and the requests that waited for a stream. Returns `None` if the server
-/// has no limit, or the generator needed no more streams than the limit.
+/// Returns evidence with the number of streams in flight, and the number of requests that waited for a stream. Returns
+/// `None` if the server set no limit, if the load is no closed loop, or if the generator did not reach the limit.
 pub(super) fn waits(view: &View<'_>) -> Option<Evidence> {
     let limit = view.trial.stream_limit?;
     let Intensity::Closed { connections, pipeline, .. } = view.trial.intensity else { return None };

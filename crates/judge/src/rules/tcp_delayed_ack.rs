@@ -1,5 +1,5 @@
-//! Nagle's algorithm waits for a delayed acknowledgement. A response that the server writes in two parts takes as long
-//! as the other end's timer, 40 ms on Linux, while both sides are idle.
+//! Rule for Nagle's algorithm that waits for a delayed acknowledgement. A response that the server writes in two parts
+//! then takes as long as the receiver's acknowledgement timer (40 ms on Linux), while both sides are idle.
 
 use run::{FigureUnit, ThreadState, Trial};
 
@@ -104,8 +104,8 @@ fn judge(facts: &Facts<'_>) -> Verdict {
     }
 }
 
-/// Returns evidence that as many threads of the server sleep as requests are in flight. These threads may write their
-/// answers slowly, without any effect of Nagle's algorithm or of the timer.
+/// Returns evidence that at least as many threads of the server sleep as requests are in flight. Such threads may write
+/// their answers slowly by themselves, so that neither Nagle's algorithm nor the timer causes the wait.
 fn sleepers(facts: &Facts<'_>) -> Option<run::Evidence> {
     let in_flight = facts.decisive?.rates.concurrency;
     let profile = facts.run.sampled_waits()?;
@@ -115,7 +115,7 @@ fn sleepers(facts: &Facts<'_>) -> Option<run::Evidence> {
     (in_flight > 0.0 && asleep >= in_flight).then(|| line(&view, "waits", "", text))
 }
 
-/// Turns a verdict into a guess if there is a doubt.
+/// Lowers the confidence of a verdict to that of a guess if there is a doubt.
 fn with_doubt(verdict: Verdict, doubt: Option<run::Evidence>) -> Verdict {
     match (verdict, doubt) {
         (Verdict::Binds { confidence, sentence, mut evidence }, Some(doubt)) => {
@@ -132,8 +132,8 @@ enum Proof {
     None,
 }
 
-/// Returns the evidence for or against unacknowledged bytes that waited at the server. If the server's send queues are
-/// unknown, its data segments per response decide.
+/// Returns the evidence for or against bytes that waited in the server for an acknowledgement. If the server's send
+/// queues are unknown, its data segments per response decide.
 fn proof(one: &Trial) -> Proof {
     let Some(server) = server_of(one) else { return Proof::None };
     if let Some(bytes) = server.value("connection.send_queue") {
@@ -150,7 +150,7 @@ fn proof(one: &Trial) -> Proof {
         Some(n) if n < least => {
             Proof::Against(format!("{} data segments per request: each answer is one segment", figure(n)))
         }
-        // More segments prove nothing, because they may belong to other programs.
+        // More segments per response prove nothing, because the counter includes segments of other programs.
         _ => Proof::None,
     }
 }
@@ -189,8 +189,8 @@ mod tests {
     use crate::planted::{PlantedRun, Point, Who};
     use run::{Bottleneck, ThreadState, Trial, WaitGroup, WaitProfile};
 
-    /// Figures of the JDK's HTTP server: an answer takes 40 ms at light load, and the limit is a lock that is held for
-    /// 2 ms. `wait_goes_away` removes the 40 ms under heavier load.
+    /// Figures seen with the JDK's HTTP server. An answer takes 40 ms at light load, and the limit is a lock that each
+    /// request holds for 2 ms. If `wait_goes_away` is true, the 40 ms vanish under heavier load.
     fn lock(wait_goes_away: bool) -> Bottleneck {
         let change = move |t: &mut Trial, p: &Point| {
             if wait_goes_away && p.n > 2.0 {
@@ -218,7 +218,7 @@ mod tests {
         }
     }
 
-    /// Seen live on loopback: a round trip of 19 ms, a minimum of 6 µs, and data that Nagle's algorithm held in the
+    /// Seen on loopback: a measured round trip of 19 ms, a minimum of 6 µs, and data that Nagle's algorithm kept in the
     /// send queues.
     #[test]
     fn data_that_waits_for_a_delayed_ack_waits_on_no_link() {
@@ -234,7 +234,8 @@ mod tests {
         assert_ne!(run.findings.bottleneck.id, "network-medium", "{:#?}", run.findings.bottleneck);
     }
 
-    /// Answers of a server 40 ms away take as long as the timer. The host's other programs delay acknowledgements.
+    /// Answers of a server 40 ms away take as long as the timer. Only other programs on the host delay
+    /// acknowledgements.
     #[test]
     fn a_distance_of_40_ms_is_no_timer() {
         let planted = |min_rtt_us: f64| {
@@ -254,8 +255,8 @@ mod tests {
         assert_ne!(planted(40_000.0), "tcp-delayed-ack");
     }
 
-    /// Seen live with a server that sleeps 1 ms after each of the 42 bytes of an answer. With `TCP_NODELAY`, its
-    /// answers take just as long.
+    /// Seen with a server that sleeps 1 ms after each of the 42 bytes of an answer. With `TCP_NODELAY`, its answers
+    /// take just as long, so Nagle's algorithm is not the cause.
     #[test]
     fn a_server_that_sleeps_between_its_writes_is_only_a_guess() {
         let planted = |sleepers_per_request: f64| {

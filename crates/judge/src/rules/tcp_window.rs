@@ -1,10 +1,13 @@
-//! A TCP window is too small for the distance: the peer's window or the sender's own buffer makes the sender wait.
+//! Rule for a TCP window that is too small for the distance: the receiver's window or the sender's own buffer makes the
+//! sender wait.
 //!
-//! The kernel's own figures (`rwnd_limited`, `sndbuf_limited`) are lower bounds of the time that a sender waits. A
-//! congestion control with pacing (BBR) spreads a window over the round trip, and the kernel counts the gaps between
-//! packets in neither figure. For a transfer that only the window limits, the kernel then reports 24 to 50 %. The
-//! kernel's figures therefore only show which sender to examine. Two other figures decide: the bytes per round trip
-//! divided by the window, and the share of a request's time in which bytes waited.
+//! The kernel's own figures (`rwnd_limited`, `sndbuf_limited`) are lower bounds of the time for which a sender waits. A
+//! congestion control with pacing (BBR) spreads a window's packets over the round trip, and the kernel counts the gaps
+//! between these packets in neither figure. For a transfer that only the window limits, the kernel then reports 24 to
+//! 50 %.
+//!
+//! The kernel's figures therefore only show which sender to examine. Two other figures decide: the bytes per round trip
+//! divided by the window, and the share of a request's time in which data waited.
 
 use run::{FigureUnit, Trial};
 
@@ -43,15 +46,15 @@ pub(super) const RULE: Rule = Rule {
     ..PLAIN
 };
 
-/// Limit that makes a sender wait.
+/// Limit that may make a sender wait.
 struct Limit {
-    /// Counter of the time for which the limit blocked sending, as the kernel counts it.
+    /// Counter of the share of the sending time for which the limit blocked a sender, as the kernel counts it.
     share: &'static str,
-    /// Counter of the sampled connections that the limit blocks at the moment of the sample.
+    /// Counter of the sampled connections that the limit blocked when they were sampled.
     standing: &'static str,
-    /// Counter of the bytes that may be in flight.
+    /// Counter of the size of the window or buffer, bytes.
     room: &'static str,
-    /// Minimum share of `room` that each round trip must carry.
+    /// Minimum share of `room` that each round trip must carry if this limit is the cause.
     filled: f64,
     words: &'static str,
 }
@@ -67,14 +70,15 @@ const LIMITS: &[Limit] = &[
     Limit {
         share: "connection.sndbuf_limited",
         standing: "connection.write_full",
-        // A writer continues once a third of the buffer is free, so a round trip carries about half of the buffer.
+        // A program that waits for a full send buffer continues once a third of it is free, so a round trip carries
+        // about half of the buffer.
         room: "connection.send_queue",
         filled: BUFFER_FILLED,
         words: "the sender's buffer",
     },
 ];
 
-/// Returns the largest share of the sending time for which a window stopped a side's connections.
+/// Returns a signal: the largest share of the sending time for which a window or buffer stopped a side's connections.
 fn signals(facts: &Facts<'_>) -> Vec<Signal> {
     let views = facts.decisive.map(sides_of).unwrap_or_default();
     let shares = views.iter().flat_map(|view| LIMITS.iter().filter_map(|limit| view.value(limit.share)));
@@ -113,7 +117,7 @@ fn judge(facts: &Facts<'_>) -> Verdict {
     }
 }
 
-/// Reason why a limit is ruled out or cannot be judged.
+/// Reason why a limit is ruled out, or the counter without which it cannot be judged.
 enum Not {
     Known(&'static str),
     Limited(f64, String),
@@ -161,8 +165,8 @@ fn look(limit: &Limit, view: &View<'_>, other: Option<&View<'_>>, bytes: Option<
     })
 }
 
-/// Returns the share of a request's time for which the limit blocked its connection. Connections without a request in
-/// flight are left out. If only some connections were sampled, the share is a lower bound.
+/// Returns the share of a request's time for which the limit blocked its connection. Leaves out connections without a
+/// request in flight. If only some connections were sampled, the share is a lower bound.
 fn of_a_request(view: &View<'_>, standing: f64, sampled: f64) -> Option<f64> {
     let in_flight = positive(view.trial.rates.concurrency)?;
     ratio(standing, positive(sampled)?.min(in_flight)).map(|share| share.min(1.0))
@@ -177,9 +181,9 @@ fn sent_per_request(trial: &Trial, side: usize) -> Option<f64> {
     }
 }
 
-/// Returns the share of the response time that a transfer waits for the window, if each round trip carries one window.
-/// The computation works in short trials, in which connections are read too seldom to see the wait. Source: RFC 9293,
-/// section 3.8.6.
+/// Computes the share of the response time for which a transfer must wait, if each round trip carries one window (RFC
+/// 9293, section 3.8.6). This works even in short trials, in which connections are read too seldom for the wait to be
+/// seen.
 fn of_a_transfer(view: &View<'_>, bytes: Option<f64>, window: Option<f64>) -> Option<f64> {
     let windows = ratio(bytes?, positive(window?)?)?.ceil();
     let waited_us = (windows - 1.0).max(0.0) * view.value("connection.min_rtt")?;
@@ -203,7 +207,7 @@ mod tests {
         assert!(b.evidence.iter().any(|e| e.counter == "connection.peer_window"), "{b:#?}");
     }
 
-    /// The connections were read only twice, both times between two requests, so their wait was not seen.
+    /// The connections were read only twice, each time between two requests, so no reading shows their wait.
     #[test]
     fn a_transfer_of_several_windows_needs_no_reading_of_its_wait() {
         let windows = |n: u64| {
@@ -229,7 +233,7 @@ mod tests {
         assert!(b.id == "tcp-window" && b.sentence.contains("sender's buffer"), "{b:#?}");
     }
 
-    /// Runs that look like a window limit but have another cause, each with one change.
+    /// Each case changes the run of a window limit so that it looks alike but has another cause.
     #[test]
     fn runs_that_only_look_like_a_window_limit_are_not_named() {
         type Change = fn(PlantedRun) -> PlantedRun;

@@ -1,4 +1,4 @@
-//! The evidence does not single out one cause. The rule `unknown` is the last one, and it always gives a verdict.
+//! Rule for runs whose evidence does not show one cause. This rule is the last one, and it always gives a verdict.
 
 use std::collections::BTreeMap;
 
@@ -33,8 +33,8 @@ pub(super) const RULE: Rule = Rule {
     ..PLAIN
 };
 
-/// Returns the use of the busiest device among the hosts, the CPUs that the server may use, and the generator's busiest
-/// thread.
+/// Returns the utilization of the busiest of these: the hosts' CPUs, the CPUs that the server may use, and the
+/// generator's load threads.
 fn busiest(facts: &Facts<'_>) -> Option<f64> {
     let sides = facts.decisive.map(sides_of).unwrap_or_default();
     let hosts = sides.iter().filter_map(|v| v.host()).filter_map(|h| ratio(h.busy, h.online));
@@ -44,7 +44,7 @@ fn busiest(facts: &Facts<'_>) -> Option<f64> {
     hosts.chain(own).chain(its).chain(client_limit_threads(facts)).reduce(f64::max).map(|b| b.min(1.0))
 }
 
-/// Describes a server under external load: how close its counters are to their limits.
+/// Describes a server that loadline only watched under an external load: how close its counters are to their limits.
 fn watched(trial: &Trial) -> Verdict {
     let mut evidence = Vec::new();
     let mut told = Vec::new();
@@ -73,7 +73,7 @@ fn watched(trial: &Trial) -> Verdict {
     Verdict::Binds { confidence: 0.0, sentence, evidence }
 }
 
-/// Returns a sentence about the answers, if none was good.
+/// Returns a sentence about the answers of a run, if none of them was good.
 pub(crate) fn no_good_answers(run: &Run) -> Option<String> {
     let answered = || run.trials.iter().filter(|t| !t.kind.is_auxiliary() && t.measured.tally.completed > 0);
     if !run.sent_requests() || answered().next().is_none() || answered().any(|t| good(t) > 0.0) {
@@ -139,7 +139,7 @@ fn judge(facts: &Facts<'_>) -> Verdict {
     Verdict::Binds { confidence: 0.0, sentence, evidence }
 }
 
-/// Returns the sentence about a run with one load, whose busiest device had this utilization.
+/// Returns the sentence about a run with one load. `busy` is the utilization of the busiest device.
 fn one_load(facts: &Facts<'_>, busy: f64) -> String {
     let used = match busy < BUSY {
         true => "nothing was full".into(),
@@ -156,8 +156,8 @@ mod tests {
     use super::Run;
     use crate::planted::{PlantedRun, Who};
 
-    /// Makes a run with a single load. `busy` is the share of time that the generator's CPUs were in use. More requests
-    /// are in flight than the product of rate and response time.
+    /// Makes a run with a single load. `busy` is the share of time in which the CPUs of the generator's host were in
+    /// use. The counted requests in flight exceed the product of rate and response time (Little's law).
     fn one_load(busy: f64, stages: &[run::Stage]) -> Run {
         let planted = PlantedRun::new(200.0, 1e9).steps(&[2]).rates(&[]);
         let planted = planted.per_s(Who::Client, "cpu.user", "total", move |_| busy * 4e6);
@@ -181,7 +181,7 @@ mod tests {
         assert!(!warns(&ramp));
     }
 
-    /// The first answer was good, and all others were 503. These answers show neither a capacity of 0 nor a full CPU.
+    /// All answers of the trials were refusals (503). They show neither a capacity of 0 nor a full CPU.
     #[test]
     fn if_no_answer_was_good_the_verdict_says_only_that() {
         let refused = |t: &mut run::Trial, _: &crate::planted::Point| {

@@ -1,6 +1,5 @@
 //! Probabilities that CPUs or threads are full, for all rules. The busy share of a CPU is a signal with the threshold
-//! [`FULL_MIDDLE`]. Throughput that no longer grows is evidence for a limit, and throughput that still grows is
-//! evidence against it.
+//! [`FULL_MIDDLE`]. Throughput that still grows with the load is evidence against a limit.
 
 use run::Instances;
 
@@ -15,30 +14,31 @@ use crate::thresholds::{
 use crate::view::{Task, View};
 use crate::waiting::Waiting;
 
-/// Makes a signal of a busy share.
+/// Makes a signal from a busy share of CPUs, 0 to 1.
 pub(crate) fn full(name: &'static str, view: &View<'_>, share: f64) -> Signal {
     full_of(name, view.given(), share)
 }
 
-/// Makes a signal of a busy share, divided by `given`: the share of the time that the hypervisor gave the CPUs.
+/// Makes a signal from a busy share, divided by `given`: the share of the time for which the hypervisor gave the
+/// machine its CPUs.
 fn full_of(name: &'static str, given: f64, share: f64) -> Signal {
     Signal::new(name, share / given, (FULL_MIDDLE, FULL_WIDTH))
 }
 
-/// Returns the probability that the server has no CPU time left: its CPUs or one of its threads are full. Returns
-/// `None` if its CPU use is unknown.
+/// Returns the probability that the server has no CPU time left, because its CPUs or one of its threads are full.
+/// Returns `None` if the server's CPU use is unknown.
 pub(crate) fn fullness(view: &View<'_>) -> Option<f64> {
     Some(full("", view, busiest(view)?).chance())
 }
 
-/// Returns the utilization of a side's CPUs or of its busiest thread, whichever is larger. Returns `None` if the CPU
-/// use of the side is not known.
+/// Returns the larger of two utilizations: that of a side's CPUs, and that of its busiest thread (time running or
+/// waiting for a CPU). Returns `None` if the CPU use of the side is unknown.
 pub(crate) fn busiest(view: &View<'_>) -> Option<f64> {
     Some(view.workers().iter().map(Task::wants).fold(view.cpu_share()?, f64::max))
 }
 
-/// Returns the evidence that some device is full, as log odds. The evidence is the growth of throughput from one load
-/// level to the next.
+/// Returns the evidence that some device is full, as log odds: 0 if throughput stopped growing, less if it still grows
+/// or if there is only one load level.
 pub(crate) fn plateau(facts: &Facts<'_>) -> f64 {
     match facts.plateau {
         Plateau::Flat { .. } => 0.0,
@@ -47,14 +47,14 @@ pub(crate) fn plateau(facts: &Facts<'_>) -> f64 {
     }
 }
 
-/// Returns the evidence that the server is the limit, as log odds. Messages queue unread at the slower side. On shared
-/// CPUs, unread messages are no evidence.
+/// Returns the evidence that the server and not the generator is the limit, as log odds. Messages wait unread at the
+/// slower side. If client and server share CPUs, unread messages are no evidence.
 pub(crate) fn queue(facts: &Facts<'_>) -> f64 {
     let waiting = Waiting::of(facts).filter(|_| !facts.shared());
     waiting.map_or(0.0, |w| QUEUE_SAYS * ((w.server - w.client) / QUEUE_SHARE).clamp(-1.0, 1.0))
 }
 
-/// Time in which soft interrupts kept a thread from the only CPU that it may use.
+/// Soft interrupts on each CPU. They keep a thread from running that may use only this CPU.
 struct Interrupts<'a> {
     softirq: Instances<'a>,
     view: View<'a>,
@@ -65,8 +65,8 @@ impl<'a> Interrupts<'a> {
         Self { softirq: view.side.recording.instances("cpu.softirq"), view: *view }
     }
 
-    /// Returns the share of the time that a thread ran. For a thread that is pinned to one CPU, adds the soft
-    /// interrupts of this CPU, up to the CPU's busy share.
+    /// Returns the share of the time for which a thread ran. For a thread that is pinned to one CPU, adds the time of
+    /// soft interrupts on this CPU, but at most up to the CPU's busy share.
     fn ran(&self, task: &Task) -> f64 {
         let with = || {
             let mask = task.mask.filter(|mask| mask.count_ones() == 1)?;
@@ -78,7 +78,8 @@ impl<'a> Interrupts<'a> {
     }
 }
 
-/// Returns the share of the time that a thread ran, soft interrupts of its own CPU included.
+/// Returns the share of the time for which a thread ran. For a thread that is pinned to one CPU, includes the soft
+/// interrupts on this CPU.
 pub(crate) fn ran(view: &View<'_>, task: &Task) -> f64 {
     Interrupts::of(view).ran(task)
 }
@@ -86,38 +87,39 @@ pub(crate) fn ran(view: &View<'_>, task: &Task) -> f64 {
 /// A thread, or a process if threads were not read.
 pub(crate) struct Thread {
     pub(crate) task: Task,
-    /// Share of the time during which the thread ran.
+    /// Share of the time for which the thread ran.
     pub(crate) ran: Signal,
-    /// Share of the time that the thread ran or waited for a CPU.
+    /// Share of the time for which the thread ran or waited for a CPU.
     pub(crate) wants: Signal,
-    /// Probability that the thread has no time left.
+    /// Probability that the thread is full: it has no time left for more requests.
     pub(crate) chance: f64,
 }
 
-/// CPU use of the server in the trial that shows best which CPU is full.
+/// CPU use of the server in the trial that shows which CPU is full ([`Facts::full`]).
 pub(crate) struct ServerCpu<'a> {
     pub(crate) view: View<'a>,
-    /// CPUs that the server's processes used, and CPUs that they may use; absent when unknown.
+    /// CPU use of the server's processes, and number of CPUs that they may use; absent if either is unknown.
     pub(crate) used: Option<(f64, f64)>,
-    /// Share of the CPUs' time for which the server ran, or waited while the CPUs were busy.
+    /// Share of these CPUs' time for which the server ran, or waited for a CPU while the CPUs were busy.
     pub(crate) wants: Option<Signal>,
-    /// Busy share of these CPUs with work of all programs.
+    /// Share of the time for which these CPUs were busy with work of any program.
     pub(crate) cpus: Option<Signal>,
     /// CPU use of all programs on these CPUs.
     pub(crate) chain: Option<Chain>,
-    /// Evidence from load levels and queues, as log odds.
+    /// Evidence from the growth of throughput and from queues, as log odds. It is added to the log odds of the signals.
     pub(crate) shift: f64,
     workers: Vec<Task>,
 }
 
 impl<'a> ServerCpu<'a> {
-    /// Reads the signals; `None` if nothing on the server's side could be read.
+    /// Reads the signals. Returns `None` if nothing on the server's side could be read.
     pub(crate) fn of(facts: &Facts<'a>) -> Option<Self> {
         let view = facts.full_server()?;
         let workers = view.workers();
         let used = view.cpu_used().zip(view.cpu_allowed()).filter(|(_, allowed)| *allowed > 0.0);
         let busy = view.processors_busy();
-        // On shared CPUs, server and generator make each other wait, so only running time counts.
+        // If server and generator share CPUs, they make each other wait, so only the time for which the server ran
+        // counts.
         let waited = if facts.shared() { 0.0 } else { workers.iter().filter_map(|t| t.wait).sum() };
         let wants = used.map(|(used, allowed)| {
             let most = busy.unwrap_or(1.0) * allowed;
@@ -143,8 +145,8 @@ impl<'a> ServerCpu<'a> {
         self.cpus.map_or(0.0, |cpus| chance(cpus.log_odds() + self.shift))
     }
 
-    /// Returns the probability that the server's threads always want a CPU and do not get one, because other programs
-    /// fill all CPUs.
+    /// Returns the probability that the server lacks CPU time: its threads always want a CPU but often do not get one,
+    /// because all programs together fill the CPUs.
     pub(crate) fn starved(&self) -> f64 {
         let working: Vec<&Task> = self.workers.iter().filter(|t| t.busy >= WORKS).collect();
         let n = working.len() as f64;
@@ -154,9 +156,10 @@ impl<'a> ServerCpu<'a> {
         self.filled() * chance(wants) * chance((unmet - CPU_WAIT) / FULL_WIDTH)
     }
 
-    /// Returns the probability that server and generator together fill the CPUs that they share. Returns 0 for the side
-    /// that uses less CPU time. The probability is multiplied by the busier side's share of the CPU time that this side
-    /// and other programs used. The probability is low if other programs do more than half of the work.
+    /// Returns the probability that server and generator together fill the CPUs that they share, and that one side is
+    /// mainly responsible: the generator if `generator` is true, else the server. Returns 0 for the side that uses less
+    /// CPU time. Other programs lower the probability: the busier side's CPU time is divided by the sum of its own and
+    /// that of other programs. If other programs do more than half of the work, the probability is low.
     pub(crate) fn in_sum(&self, generator: bool) -> f64 {
         let Some(chain) = self.chain.as_ref().filter(|chain| chain.busy > 0.0) else { return 0.0 };
         let (generator_cpus, serving) = (chain.generator(), chain.serving());
@@ -170,8 +173,7 @@ impl<'a> ServerCpu<'a> {
     }
 
     /// Returns the probability that the work of a thread does not move to other threads. If requests take turns on
-    /// changing threads, the busiest thread waits while another one runs. The wait of the busiest thread then does not
-    /// show that it is full.
+    /// changing threads, the busiest thread waits while another one runs. Its wait then does not show that it is full.
     fn stays(&self, task: &Task) -> f64 {
         let used = self.used.map_or(task.busy, |(used, _)| used);
         match used <= ONE_PLACE {
@@ -180,8 +182,9 @@ impl<'a> ServerCpu<'a> {
         }
     }
 
-    /// Returns the thread that is most likely to have no time left. If other CPUs are free, a thread waits only because
-    /// it may not use them. The wait of such a thread therefore counts in proportion to the free CPUs.
+    /// Returns the thread that is most likely full. If CPUs are free, a thread that waits for a CPU may not use them,
+    /// so the wait shows a full thread. If all CPUs are full, every thread waits. The wait therefore counts in
+    /// proportion to the probability that CPUs are free.
     pub(crate) fn thread(&self) -> Option<Thread> {
         let interrupts = Interrupts::of(&self.view);
         let (free, given) = (1.0 - self.filled(), self.view.given());

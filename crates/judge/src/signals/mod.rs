@@ -1,8 +1,8 @@
-//! Signals: named values with their intervals, each compared with one threshold.
+//! Signals: named values with their intervals. Each is compared with one threshold.
 //!
-//! A signal near its threshold is weak evidence, and one far from it is strong evidence. The distance, divided by the
-//! signal's width, is the logarithm of the odds that the value is truly beyond the threshold (a logistic curve).
-//! Evidence adds up as log odds, so no rule switches abruptly at a threshold.
+//! A signal near its threshold is weak evidence, and a signal far from it is strong evidence. The distance from the
+//! threshold, divided by the signal's width, is the logarithm of the odds that the value is truly above the threshold
+//! (a logistic curve). Evidence adds up as log odds, so no rule switches abruptly at a threshold.
 
 use run::Window;
 use stats::Sample;
@@ -33,28 +33,29 @@ pub struct Signal {
     pub high: f64,
     /// Value at which the signal supports the verdict and its opposite equally.
     pub threshold: f64,
-    /// Distance from the threshold at which one side is e (2.72) times as likely as the other.
+    /// Distance from the threshold at which "above" is e (2.72) times as likely as "below", or the reverse.
     pub width: f64,
-    /// ID of the verdict if the value were on the other side of the threshold; empty for the next best verdict.
+    /// ID of the verdict that would hold if the value were on the other side of the threshold; empty for the second
+    /// choice among the rules.
     pub beyond: &'static str,
     /// True if a value below the threshold supports the verdict, false if a value above it does.
     pub carries_below: bool,
 }
 
 impl Signal {
-    /// Makes a signal without an interval.
+    /// Makes a signal whose value has no interval.
     pub fn new(name: &'static str, value: f64, (threshold, width): (f64, f64)) -> Self {
         Self { name, value, low: value, high: value, threshold, width, beyond: "", carries_below: false }
     }
 
-    /// Makes a signal of a share that was computed from a number of counted events, such as drops. The width is the
-    /// statistical error of the count (its square root), so few events never make a sure signal.
+    /// Makes a signal from a share of counted events, such as dropped connects. The width is the statistical error of
+    /// the share, which follows from the square root of the count. A few events therefore never make a sure signal.
     pub(crate) fn counted(name: &'static str, (share, events): (f64, f64), threshold: f64) -> Self {
         let error = share.max(f64::MIN_POSITIVE) / events.max(1.0).sqrt();
         Self::new(name, share, (threshold, error)).within(Some((share - NORMAL_95 * error, share + NORMAL_95 * error)))
     }
 
-    /// Makes a signal of a number of events. The width is the statistical error of the number (its square root).
+    /// Makes a signal from a number of events. The width is the statistical error of the number: its square root.
     pub(crate) fn count(name: &'static str, events: f64, threshold: f64) -> Self {
         Self::counted(name, (events, events), threshold)
     }
@@ -64,8 +65,8 @@ impl Signal {
         chance(self.log_odds())
     }
 
-    /// Makes the signal one that supports its verdict below the threshold. `id` is the verdict above the threshold;
-    /// empty for the next best verdict.
+    /// Turns the signal into one that supports its verdict below the threshold. `id` is the verdict above the
+    /// threshold; empty for the second choice among the rules.
     pub(crate) fn beyond(self, id: &'static str) -> Self {
         Self { beyond: id, carries_below: true, ..self }
     }
@@ -75,7 +76,7 @@ impl Signal {
         self.carries_below == (self.log_odds() < 0.0)
     }
 
-    /// Returns the signal with the interval of its value.
+    /// Returns the signal with this interval of its value.
     pub(crate) fn within(self, interval: Option<(f64, f64)>) -> Self {
         let (low, high) = interval.unwrap_or((self.value, self.value));
         Self { low: low.min(self.value), high: high.max(self.value), ..self }
@@ -103,8 +104,9 @@ pub(crate) fn odds(chance: f64) -> f64 {
     chance / (1.0 - chance)
 }
 
-/// Returns the 95 % interval of a counter's mean value over the parts of a window; `None` with too few parts. Each part
-/// begins and ends at a sample of the counter, since some rows of a recording have no value of the counter.
+/// Returns the 95 % interval of the mean of a value over the parts of a window. `of` computes the value of a part from
+/// the counter `counter`. Returns `None` if there are too few parts. Each part begins and ends at a sample of the
+/// counter, since some rows of a recording lack a value of this counter.
 pub(crate) fn spread(view: &View<'_>, counter: &str, of: impl Fn(&View<'_>) -> Option<f64>) -> Option<(f64, f64)> {
     let recording = &view.side.recording;
     let columns: Vec<&run::Column> = recording.columns.iter().filter(|c| c.counter.as_str() == counter).collect();
@@ -129,7 +131,7 @@ pub(crate) fn spread(view: &View<'_>, counter: &str, of: impl Fn(&View<'_>) -> O
 mod tests {
     use super::*;
 
-    /// The samples of a recording are not equally spaced.
+    /// The samples of the recording are not equally spaced in time.
     #[test]
     fn a_value_has_an_interval_however_its_samples_are_spaced() {
         let mut run = crate::planted::planted("server-single-thread").unwrap();
@@ -151,8 +153,8 @@ mod tests {
         assert!(low < value && value < high && high - low < 0.1, "{low} {value} {high}");
     }
 
-    /// Seen with processes that were read less often than the CPUs. An earlier version counted parts with fewer than
-    /// two samples as idle.
+    /// Seen with processes that were read less often than the CPUs. An earlier version treated parts of the window with
+    /// fewer than two samples as idle.
     #[test]
     fn rows_without_a_sample_of_a_counter_are_no_part_of_its_interval() {
         let mut run = crate::planted::planted("server-single-thread").unwrap();

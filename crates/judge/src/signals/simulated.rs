@@ -1,12 +1,12 @@
-//! Simulations that calibrate the signal of a full thread: closed networks with a known limit, swept as by `loadline
-//! find`.
+//! Simulations that calibrate the signal of a full thread: closed queueing networks with a known limit. The number of
+//! clients grows as in the sweep of `loadline find`.
 
 use stats::queueing::{Station, closed};
 
 use crate::thresholds::{FLAT, FULL_MIDDLE, FULL_WIDTH};
 
-/// Mean share of the time for which a full thread does not run according to its counters: wake-ups, interrupts, the
-/// scheduler. Express, HAProxy and redis at their limit ran 88 to 99 % of the time.
+/// Mean share of the time for which a full thread does not run according to its counters, because of wake-ups,
+/// interrupts and the scheduler. Express, HAProxy and Redis at their limit ran 88 to 99 % of the time.
 const UNSEEN: f64 = 0.04;
 /// Maximum number of clients of a sweep.
 const MOST_CLIENTS: u32 = 128;
@@ -27,14 +27,15 @@ impl Draw {
         -mean * (1.0 - self.next()).ln()
     }
 
-    /// Draws a demand between 0.1 and 3 times that of the thread.
+    /// Draws a demand (time per request) between 0.1 and 3 times that of the thread.
     fn demand(&mut self) -> f64 {
         (0.1_f64.ln() + self.next() * 30.0_f64.ln()).exp()
     }
 }
 
-/// Returns the share of the time that the thread runs at the plateau, as its counters would show it. Also returns true
-/// if throughput's elasticity to the thread's service time exceeds 0.5.
+/// Simulates a sweep of a random network. Returns the share of the time for which the thread runs at the plateau, as
+/// its counters would show it. Also returns true if the thread is the limit: the elasticity of throughput for the
+/// thread's speed exceeds 0.5.
 fn network(seed: u64) -> (f64, bool) {
     let mut draw = Draw(seed);
     let others = (draw.next() * 4.0) as usize;
@@ -55,7 +56,8 @@ fn network(seed: u64) -> (f64, bool) {
     (x * (1.0 - draw.exponential(UNSEEN)).max(0.0), elasticity > 0.5)
 }
 
-/// Among threads with equal running time, the share that is the limit equals the signal's probability.
+/// Among threads that run for equal shares of the time, some are the limit. Their share must be about the probability
+/// of the signal.
 #[test]
 fn a_thread_is_the_limit_as_often_as_its_busy_share_says() {
     let draws: Vec<(f64, bool)> = (1..=DRAWS).map(|seed| network(seed.wrapping_mul(0x51_7cc1))).collect();
@@ -65,7 +67,7 @@ fn a_thread_is_the_limit_as_often_as_its_busy_share_says() {
         let n = band.len() as f64;
         let seen = band.iter().filter(|(_, limits)| *limits).count() as f64 / n;
         let says = band.iter().map(|(ran, _)| super::chance((ran - FULL_MIDDLE) / FULL_WIDTH)).sum::<f64>() / n;
-        // The bound is three standard errors, plus the error of a curve with only two parameters.
+        // The tolerance is three standard errors, plus the error of a curve that has only two parameters.
         let allowed = 3.0 * (seen * (1.0 - seen) / n).sqrt() + 0.12;
         assert!((seen - says).abs() <= allowed, "{low} to {high}: {seen} of {n}, and the signal says {says}");
         tried += band.len();

@@ -11,7 +11,8 @@ pub(super) fn goal(expected: &[Expectation]) -> SizeGoal {
     if expects { SizeGoal::Cpus } else { SizeGoal::CpusPerRequest }
 }
 
-/// CPUs or CPUs per request that a setting costs, and its negative capacity, which decides between equal costs.
+/// Cost of a setting (CPUs, or CPUs per request), and its negative capacity. The latter decides between settings of
+/// equal cost.
 type Price = (f64, f64);
 
 fn price(step: &SizeStep, goal: SizeGoal) -> Option<Price> {
@@ -29,14 +30,15 @@ fn order(a: &Price, b: &Price) -> std::cmp::Ordering {
 /// Returns the index of the cheapest setting that meets all expectations, and the indexes of settings that may be
 /// cheaper. Of equally cheap settings, returns the one with the largest capacity.
 ///
-/// A lower bound can show that a setting is enough, but not how many CPUs it needs per request. If the bound alone
-/// makes a setting as cheap as the cheapest measured one, no setting is returned.
+/// If only a lower bound of a capacity is known, it can show that the setting is enough, but not how many CPUs the
+/// setting needs per request. If the cost at this bound is at most that of the cheapest setting with a known capacity,
+/// returns no cheapest setting.
 pub(super) fn cheapest(steps: &[SizeStep], goal: SizeGoal) -> (Option<usize>, Vec<usize>) {
     let priced = || steps.iter().enumerate().filter_map(|(at, step)| Some((at, step, price(step, goal)?)));
     let counts = |step: &SizeStep| step.meets && (goal == SizeGoal::Cpus || !step.at_least);
     let best = priced().filter(|(_, step, _)| counts(step)).min_by(|a, b| order(&a.2, &b.2));
-    // A setting whose lower bound is too low may still be enough. A setting whose lower bound is enough may need fewer
-    // CPUs per request.
+    // A setting whose lower bound misses the expectations may be enough after all. A setting whose lower bound meets
+    // them may need fewer CPUs per request than the bound shows.
     let is_open = |step: &SizeStep, (cost, _): Price| {
         let known = best.as_ref().is_some_and(|(.., best)| best.0 <= cost);
         step.at_least && if goal == SizeGoal::Cpus { !step.meets && !known } else { step.meets }
@@ -72,7 +74,8 @@ mod tests {
         assert_eq!(cheapest(&steps, SizeGoal::Cpus), (None, vec![]));
     }
 
-    /// Seen live: half a CPU completed 105,000/s. The search for one CPU ended at 31,000/s because its time was over.
+    /// Seen with a real server: half a CPU completed 105,000/s. The search with one CPU ended at 31,000/s because its
+    /// time was over.
     #[test]
     fn a_lower_bound_is_enough_for_a_capacity_but_shows_no_cost_per_request() {
         let bound = |cpus, rate, meets| SizeStep { at_least: true, ..step(cpus, rate, meets) };

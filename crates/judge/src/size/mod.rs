@@ -1,5 +1,5 @@
-//! Measurement of one server with different resources. Finds the capacity of each setting, and the cheapest setting
-//! that suffices.
+//! Measurement of one server with different resources (settings). Finds the capacity with each setting, and the
+//! cheapest setting that meets the user's expectations.
 
 mod choose;
 mod law;
@@ -10,8 +10,8 @@ pub use step::{predicted, step};
 
 use run::{Expectation, SizeResult};
 
-/// Fills in the results that need all settings: the goal, the cheapest setting, the fitted law, the Pod's resources, and
-/// the budget that would suffice. Besides its search, each setting takes `overhead_s` seconds.
+/// Fills in the results that need all settings: the goal, the cheapest setting, the fitted law, the Pod's resources,
+/// and the budget that would suffice. Each setting takes `overhead_s` seconds in addition to its capacity search.
 pub fn finish(result: &mut SizeResult, expected: &[Expectation], overhead_s: f64) {
     result.goal = choose::goal(expected);
     (result.cheapest, result.may_be_cheaper) = choose::cheapest(&result.steps, result.goal);

@@ -6,9 +6,9 @@ use run::{PodAmounts, PodResources, SizeStep};
 /// Number of millicores in a CPU.
 const MILLI: u32 = 1000;
 
-/// Returns the resources of a container with a setting. Each replica is a container, and gets its share. Requests equal
-/// limits, because the measured capacity needs all of the CPU time. Kubernetes also evicts Pods with equal requests and
-/// limits last.
+/// Returns the resources of a container with a setting. Each replica is a container and gets an equal share of the
+/// setting. The requested resources equal the limits, because the measured capacity needs all of the CPU time.
+/// Kubernetes also evicts Pods whose requests equal their limits last.
 pub(super) fn resources(step: &SizeStep) -> Option<PodResources> {
     let containers = f64::from(step.setting.replicas.unwrap_or(1).max(1));
     let cpu = format!("{}m", (f64::from(MILLI) * step.cost_cpus? / containers).ceil());
@@ -18,8 +18,8 @@ pub(super) fn resources(step: &SizeStep) -> Option<PodResources> {
     Some(PodResources { requests: amounts.clone(), limits: amounts })
 }
 
-/// Returns the memory limit: the largest measured memory plus a quarter. The quarter is an assumption. A load test of
-/// minutes does not show slow growth, and the kernel kills a container that exceeds its limit.
+/// Returns the memory limit: the largest measured memory plus a quarter (an assumption). A load test of minutes does
+/// not show slow growth, and the kernel kills a container that exceeds its limit.
 fn limit_bytes(measured: u64) -> u64 {
     measured.saturating_add(measured / 4)
 }

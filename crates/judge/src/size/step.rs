@@ -18,8 +18,8 @@ pub fn step(setting: &SizeSetting, run: &Run) -> SizeStep {
     let cpu = loaded.and_then(|trial| trial.server.as_ref()?.costs.get(CPU)?.per_request.value());
     let cpus_used = view.as_ref().and_then(crate::View::cpu_used).and_then(positive);
     let refused = found.refused.as_ref();
-    // If the generator was the limit, the capacity is a lower bound, and expectations below this bound are met. A
-    // period without answers does not matter here, because the objective was met at the capacity.
+    // If the generator was the limit, the capacity is a lower bound, and expectations up to this bound are met. A time
+    // without answers (a stall) does not matter here, because the objective was met at the capacity.
     let fails =
         refused.is_some_and(|refused| matches!(refused.kind, ArenaRefusalKind::Failed | ArenaRefusalKind::Errors));
     let is_bounded = refused.is_some_and(|refused| refused.kind.is_lower_bound());
@@ -49,8 +49,8 @@ fn memory(trial: &Trial) -> Option<f64> {
     trial.server.as_ref()?.counters.get(&CounterId("process.rss".into()))?.value().and_then(positive)
 }
 
-/// Predicts the capacity with a setting from the run of another setting. The error message says which data the run
-/// lacks.
+/// Predicts the capacity with a setting from the run of another setting. If this is impossible, the error message gives
+/// the reason.
 pub fn predicted(run: &Run, setting: &SizeSetting) -> Result<Estimate, String> {
     let change = Change {
         quota_cpus: setting.quota,

@@ -1,4 +1,4 @@
-//! Limit of an upstream that lacks CPU time: all its CPUs, one thread, or one CPU that its threads use in turns.
+//! Limit of an upstream that lacks CPU time: all its CPUs, one thread, or a lock (its threads run one at a time).
 
 use run::UpstreamLimit;
 
@@ -6,15 +6,16 @@ use crate::number::ratio;
 use crate::thresholds::{FULL_MIDDLE, HALF_BUSY, MOSTLY_RUNS, NEARLY_FULL, ONE_CPU, ONE_THREAD};
 use crate::view::{Task, View, busy, mask};
 
-/// Returns the limit of the processes and threads of one upstream; `None` if they have CPU time left.
+/// Returns the limit of the processes and threads of one upstream. Returns `None` if they have CPU time left.
 pub(super) fn of_cpus(view: &View<'_>, processes: &[Task], threads: &[Task]) -> Option<UpstreamLimit> {
     let used: f64 = processes.iter().map(|process| process.busy).sum();
     let share = view.cpu_allowed_of(&busy(processes)).and_then(|allowed| ratio(used, allowed)).unwrap_or(0.0);
     let full = NEARLY_FULL * view.given();
     let all = view.busy_share_of(mask(processes).unwrap_or(0));
-    // If the programs of the load fill the CPUs together, the one that uses most of them is the limit.
+    // If all programs together fill the upstream's CPUs, the upstream is the limit if it uses at least half of them.
     let fills = share >= HALF_BUSY && all.is_some_and(|busy| busy >= FULL_MIDDLE);
-    // A parallel upstream may also get just one CPU while other programs use the rest, so the CPUs must have idle time.
+    // An upstream that uses about one CPU may have a lock. A parallel upstream also gets only one CPU if other programs
+    // use the rest, so the CPUs must have idle time.
     let takes_turns =
         processes.len() == 1 && (full..ONE_CPU).contains(&used) && all.is_some_and(|busy| busy < FULL_MIDDLE);
     match full_thread(processes, threads) {
@@ -27,9 +28,8 @@ pub(super) fn of_cpus(view: &View<'_>, processes: &[Task], threads: &[Task]) -> 
     }
 }
 
-/// Returns the largest share of the time that a thread ran or waited for a CPU, of all threads that do most of the work
-/// of their process. Threads that do little of the work do not count: on full CPUs, each of them waits for a CPU all
-/// the time.
+/// Returns the largest share of the time for which a thread ran or waited for a CPU. Considers only threads that do
+/// most of the work of their process. On full CPUs, a thread that does little work may wait for a CPU all the time.
 fn full_thread(processes: &[Task], threads: &[Task]) -> Option<f64> {
     let process_busy = |thread: &Task| {
         let name = thread.name.rsplit_once('/').map(|(process, _)| process);

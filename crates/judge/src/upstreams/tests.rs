@@ -2,7 +2,8 @@ use run::{Run, Upstream, UpstreamLimit};
 
 use crate::planted::{PlantedRun, Who};
 
-/// Makes a proxy that sleeps, an application that uses `app_cpus` of four CPUs, and a database behind the application.
+/// Makes a run of a proxy that mostly sleeps, an application behind it that uses `app_cpus` of four CPUs, and a
+/// database behind the application.
 fn proxy(app_cpus: f64, db_cpus: f64) -> Run {
     let behind = |address: &str, depth, from: &str, process: &str| Upstream {
         address: address.into(),
@@ -45,7 +46,8 @@ fn a_full_process_behind_the_server_is_what_it_waits_for() {
     assert!(!verdict.sentence.contains("other programs"), "{}", verdict.sentence);
 }
 
-/// Of two loads, the second had a higher rate only because other programs had slowed the first, with one client.
+/// Of two loads, the first has a single client. The second has a higher rate only because other programs slowed the
+/// first.
 #[test]
 fn a_load_that_fills_an_upstream_is_not_called_light() {
     let of_two_loads = |app_cpus| {
@@ -67,7 +69,8 @@ fn parallel(threads: u32, [ran, waited]: [f64; 2], idle: f64) -> Run {
     before(threads, [ran, waited], idle, [0.01, 0.0])
 }
 
-/// Makes the run of [`parallel`] with a proxy whose thread runs and waits for a CPU for these shares of the time.
+/// Makes a run like [`parallel`], with a proxy whose thread runs for the first share of `of_proxy` and waits for a CPU
+/// for the second.
 fn before(threads: u32, [ran, waited]: [f64; 2], idle: f64, of_proxy: [f64; 2]) -> Run {
     let mut planted = PlantedRun::new(20_000.0, 200.0)
         .per_s(Who::Server, "process.cpu", "python3:812", move |_| f64::from(threads) * ran * 1e6)
@@ -94,8 +97,8 @@ fn before(threads: u32, [ran, waited]: [f64; 2], idle: f64, of_proxy: [f64; 2]) 
     run
 }
 
-/// An application with eight threads gets one CPU, because other programs use the rest. A thread of it waits for a CPU
-/// nearly all the time and hardly runs.
+/// An application with eight threads gets only one CPU, because other programs use the rest. Each of its threads waits
+/// for a CPU nearly all the time, and hardly runs.
 #[test]
 fn an_upstream_beside_other_programs_has_neither_a_lock_nor_a_full_thread() {
     let limit = |waited, idle| parallel(8, [0.119, waited], idle).findings.behind[0].limit;
@@ -103,7 +106,7 @@ fn an_upstream_beside_other_programs_has_neither_a_lock_nor_a_full_thread() {
     assert_eq!(limit(0.87, 0.0), None);
 }
 
-/// Seen with a Go application behind two proxies: each of its two busy threads always wanted a CPU.
+/// Seen with a Go application behind two proxies: its busy threads always wanted a CPU, because all CPUs were full.
 #[test]
 fn a_parallel_upstream_that_fills_the_cpus_has_no_full_thread() {
     let found = parallel(4, [0.85, 0.15], 0.1).findings;
@@ -114,7 +117,7 @@ fn a_parallel_upstream_that_fills_the_cpus_has_no_full_thread() {
 }
 
 /// Seen with a proxy on the same two CPUs as its upstream: the proxy's worker waited for a CPU half of the time. The
-/// verdict was unknown.
+/// verdict of an earlier version was `unknown`.
 #[test]
 fn a_proxy_that_lacks_cpu_time_waits_for_the_upstream_that_takes_it() {
     let found = before(4, [0.7, 0.3], 0.1, [0.28, 0.52]).findings;
@@ -123,13 +126,14 @@ fn a_proxy_that_lacks_cpu_time_waits_for_the_upstream_that_takes_it() {
     assert!(verdict.evidence.iter().any(|line| line.text.contains("the CPUs were busy")), "{verdict:#?}");
 }
 
-/// Makes a run of a proxy before an application whose quota stops it in `out` of ten periods per second, or that writes
-/// to a full disk.
+/// Makes a run of a proxy in front of an application. The application's quota runs out in `out` of ten periods per
+/// second. A disk is busy for `disk_us` microseconds per request, and the application and the proxy write `app_bytes`
+/// and `own_bytes` per request.
 fn held(out: f64, disk_us: f64, app_bytes: f64, own_bytes: f64) -> Run {
     held_under(&[], out, disk_us, app_bytes, own_bytes)
 }
 
-/// Makes the run of [`held`] with these numbers of clients.
+/// Makes a run like [`held`], with a sweep over these numbers of clients; empty for the usual sweep.
 fn held_under(steps: &[u32], out: f64, disk_us: f64, app_bytes: f64, own_bytes: f64) -> Run {
     let behind = Upstream {
         address: "127.0.0.1:8001".into(),

@@ -1,22 +1,22 @@
-//! Threads of the processes of one name, by activity.
+//! Threads of all processes with one name, by activity, from samples of the threads.
 
 use std::collections::BTreeMap;
 
 use run::{ThreadState, WaitCause, WaitGroup, WaitProcess, WaitProfile};
 
-/// Threads of all processes that have one name.
+/// Sampled threads of all processes that have one name.
 pub(super) struct Activity<'a> {
     pub(super) process: &'a WaitProcess,
     pub(super) groups: Vec<&'a WaitGroup>,
 }
 
 impl<'a> Activity<'a> {
-    /// Returns the threads of the processes with one name.
+    /// Selects from a profile the threads of the processes with the name of `process`.
     pub(super) fn of(profile: &'a WaitProfile, process: &'a WaitProcess) -> Self {
         Self { process, groups: profile.groups.iter().filter(|group| group.process == process.process).collect() }
     }
 
-    /// Returns the mean number of threads per process in the states that `is_counted` names.
+    /// Returns the mean number of threads per process in the states for which `is_counted` returns true.
     pub(super) fn threads(&self, is_counted: impl Fn(ThreadState) -> bool) -> f64 {
         let all: f64 = self.groups.iter().filter(|g| is_counted(g.state)).map(|g| g.threads).sum();
         all / self.process.processes.max(1.0)
@@ -26,7 +26,7 @@ impl<'a> Activity<'a> {
         self.threads(ThreadState::wants_cpu)
     }
 
-    /// Returns the wait that most active threads are in, the number of these threads, and the object that most of them
+    /// Returns the kind of wait with the most threads, the number of these threads, and the object that most of them
     /// wait for.
     pub(super) fn blocked(&self) -> Option<(ThreadState, f64, String)> {
         let mut sums: BTreeMap<ThreadState, f64> = BTreeMap::new();
@@ -40,7 +40,7 @@ impl<'a> Activity<'a> {
     }
 }
 
-/// Returns the cause that a waiting state stands for.
+/// Returns the cause that a state of waiting threads stands for. Returns `None` for other states.
 pub(super) const fn cause_of(state: ThreadState) -> Option<WaitCause> {
     match state {
         ThreadState::Sleep => Some(WaitCause::Sleep),
@@ -50,7 +50,7 @@ pub(super) const fn cause_of(state: ThreadState) -> Option<WaitCause> {
     }
 }
 
-/// Returns the number of threads of a process, and the share of them that waits.
+/// Returns the number of threads of a process, and the share of them that `waiting` threads are, 0 to 1.
 pub(super) fn part_of(profile: &WaitProfile, process: &str, waiting: f64) -> (f64, f64) {
     let of = profile.processes.iter().find(|p| p.process == process).map_or(waiting, |p| p.threads);
     (of, if of > 0.0 { (waiting / of).min(1.0) } else { 0.0 })

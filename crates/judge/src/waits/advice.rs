@@ -1,9 +1,9 @@
-//! Advice for each cause of waiting inside the processes.
+//! Advice on each cause for which requests wait inside the server's processes.
 
 use run::WaitCause::{BlockingCall, ConnectionPool, Disk, Lock, Peer, RowLock, SerialCpu, Sleep, WorkerPool};
 use run::{SessionState, ThreadState, WaitFinding};
 
-/// Returns the advice for a cause.
+/// Returns the advice on a finding.
 pub(super) fn advice(finding: &WaitFinding) -> String {
     let WaitFinding { process, peer, name, .. } = finding;
     if let Some(session) = finding.session {
@@ -37,11 +37,11 @@ pub(super) fn advice(finding: &WaitFinding) -> String {
     }
 }
 
-/// Advice for a row lock.
+/// Advice on a lock of a database row.
 pub(super) const ROW_LOCK_ADVICE: &str =
     "Shorten the transactions that hold the row lock, or spread the updates over more rows.";
 
-/// Returns the advice for a cause inside a database.
+/// Returns the advice on a cause inside a database.
 fn database_advice(session: SessionState, finding: &WaitFinding) -> String {
     let WaitFinding { process, name, .. } = finding;
     match session {

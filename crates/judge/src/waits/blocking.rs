@@ -1,4 +1,5 @@
-//! Causes other than locks: blocked event loops, sleeping workers, disks, peers, and one computing thread.
+//! Causes other than locks for which requests wait: blocked event loops, sleeping workers, disks, peers, and a single
+//! computing thread.
 
 use run::{ThreadState, WaitCause, WaitFinding, WaitProcess, WaitProfile};
 
@@ -8,7 +9,7 @@ use super::pools;
 use super::requests::Requests;
 use crate::thresholds::{FULL_MIDDLE, WAIT_FEW, WAIT_MOSTLY, WAIT_POOL_BUSY, WAIT_QUEUE};
 
-/// Returns the causes other than locks, at most one for each process.
+/// Returns the causes other than locks, at most one for each process name.
 pub(super) fn causes(profile: &WaitProfile, requests: &Requests) -> Vec<WaitFinding> {
     let of = |process| cause(profile, &Activity::of(profile, process), requests);
     profile.processes.iter().filter_map(of).collect()
@@ -33,8 +34,8 @@ fn cause(profile: &WaitProfile, activity: &Activity<'_>, requests: &Requests) ->
     waits_in_calls(profile, activity, requests, &finding).or_else(|| pools::used_up(profile, activity, requests))
 }
 
-/// Returns true if only one thread of all processes computes, or only one thread of each process. An idle parent of
-/// these processes may be one more process. `cpu` is the mean number of computing threads per process.
+/// Returns true if only one thread of all processes computes, or only one thread of each process. One of the processes
+/// may be an idle parent of the others. `cpu` is the mean number of computing threads per process.
 fn computes_serially(process: &WaitProcess, cpu: f64) -> bool {
     let (all, most) = (cpu * process.processes.max(1.0), process.busiest + WAIT_FEW);
     let each = process.processes >= 2.0 - WAIT_FEW && all >= FULL_MIDDLE * (process.processes - 1.0) && cpu < most;
@@ -84,8 +85,8 @@ fn waits_in_calls(
     }
 }
 
-/// Returns true if the number of blocked threads fits the number of requests in progress. Housekeeping threads also
-/// sleep, but without a request.
+/// Returns true if the number of blocked threads is about the number of requests in progress. Housekeeping threads also
+/// sleep, but not for a request.
 fn holds(demand: f64, requests: &Requests, threads: f64) -> bool {
     let in_progress = demand - requests.queued;
     threads >= 2.0 - WAIT_MOSTLY && threads >= WAIT_MOSTLY * in_progress && in_progress >= WAIT_MOSTLY * threads
