@@ -1,5 +1,5 @@
-//! A limit on the server's connections: the server holds a constant number of connections, while others wait to be
-//! accepted.
+//! A limit on the server's connections: the number of accepted connections stays constant, while more connections wait
+//! to be accepted.
 
 use run::number::number;
 use run::{Bottleneck, ClientConnections, Intensity, Trial, WaitProfile};
@@ -8,8 +8,8 @@ use super::explain::{UNKNOWN, WordOrder, line, tell};
 use super::pools::MIN_MEMBERS;
 use crate::thresholds::{LIMIT_CONNECTS, LIMIT_READINGS, WAIT_FEW, WAIT_POOL_BUSY, WAIT_QUEUE};
 
-/// Adds a limit on connections to the sentence, the evidence and the advice of a verdict that may follow from this
-/// limit.
+/// Adds a limit on connections to the sentence, the evidence and the advice of a verdict. Changes only verdicts that
+/// such a limit can explain.
 pub(crate) fn explain_connection_limit(verdict: &mut Bottleneck, run: &run::Run, order: WordOrder) {
     if !matches!(verdict.id.as_str(), UNKNOWN | "server-concurrency" | "accept-queue") {
         return;
@@ -27,18 +27,18 @@ pub(crate) fn explain_connection_limit(verdict: &mut Bottleneck, run: &run::Run,
     verdict.advice.insert(0, advice);
 }
 
-/// Limit on the connections of an event loop.
+/// Limit on the connections of a process with an event loop.
 struct Limit<'a> {
     process: &'a str,
-    /// Maximum number of accepted connections.
+    /// Maximum number of accepted connections in the samples.
     open: f64,
     /// Mean number of connections that wait to be accepted.
     queued: f64,
-    /// True if the process also has connections to other servers.
+    /// True if the process also has connections to other servers. They count towards the limit of nginx, too.
     is_proxy: bool,
 }
 
-/// Returns the limit on connections that a trial shows.
+/// Returns the limit on connections that a trial shows. Returns `None` if it shows none.
 fn limit(trial: &Trial) -> Option<Limit<'_>> {
     let profile: &WaitProfile = trial.server.as_ref()?.waits.as_deref()?;
     let clients = profile.clients.as_ref().filter(|clients| clients.readings >= LIMIT_READINGS as u64)?;
@@ -53,14 +53,15 @@ fn limit(trial: &Trial) -> Option<Limit<'_>> {
     })
 }
 
-/// Returns true if the clients keep their connections. A connection that replaces a failed one does not count as new.
+/// Returns true if the clients use a connection for many requests. A connection that replaces a failed one does not
+/// count as new.
 fn keeps(trial: &Trial) -> bool {
     let fresh = trial.tally.attempted.saturating_sub(trial.tally.errors.requests());
     fresh as f64 <= LIMIT_CONNECTS * trial.tally.completed as f64
 }
 
-/// Returns true if the server closes connections beyond a limit. The number of open connections then changes a little,
-/// and the clients have more connections than the server ever held.
+/// Returns true if the server closes connections beyond a limit. The number of open connections then varies a little,
+/// and the clients want more connections than the server ever had at a time.
 fn refuses(trial: &Trial, clients: &ClientConnections) -> bool {
     let wanted = match &trial.intensity {
         Intensity::Closed { connections, .. } => *connections,
@@ -77,7 +78,7 @@ mod tests {
     use super::*;
     use run::{ClientConnections, Run, Side, ThreadState};
 
-    /// Makes a run in which an event loop holds 36 connections and 15 wait to be accepted.
+    /// Makes a run in which an event loop has 36 connections, and 15 more wait to be accepted.
     fn planted(change: impl FnOnce(&mut Trial, &mut WaitProfile)) -> Run {
         let mut profile = process(1.0, &[(ThreadState::Events, "", 0.5), (ThreadState::OnCpu, "", 0.5)]);
         profile.processes[0].epoll = true;
@@ -90,7 +91,7 @@ mod tests {
         Run { trials: vec![trial], ..Run::default() }
     }
 
-    /// Returns the advice that this run adds to a verdict.
+    /// Returns the advice that the limit adds to a verdict with this ID.
     fn advice(id: &str, run: &Run) -> Vec<String> {
         let mut verdict = Bottleneck { id: id.into(), ..Bottleneck::default() };
         explain_connection_limit(&mut verdict, run, WordOrder::WaitsFirst);

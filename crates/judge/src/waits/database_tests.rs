@@ -1,4 +1,4 @@
-//! Made-up profiles of databases with a known cause of waiting.
+//! Tests of causes inside databases, with made-up profiles whose cause of waiting is known.
 
 use run::{
     Blocker, CommandSum, DatabaseKind, DatabaseProfile, SessionGroup, SessionState, ThreadState, WaitCause,
@@ -8,7 +8,7 @@ use run::{
 use super::tests::{clients, process};
 use super::waits;
 
-/// Makes a database with 16 sessions, most of which wait.
+/// Makes a database with 16 sessions. On average, `waiting` of them are in `state`, waiting for `event`.
 fn database(state: SessionState, event: &str, waiting: f64) -> DatabaseProfile {
     let group = |state, event: &str, statement: &str, sessions| SessionGroup {
         state,
@@ -47,7 +47,7 @@ fn sessions_of_a_database_name_the_lock_its_statement_and_its_holder() {
         found[0].sentence,
         "12 of 16 backends of postgres wait for a row lock (Lock:transactionid) in UPDATE counters SET n = n + ? WHERE id = ?; its holder sleeps in SELECT pg_sleep(?) and holds it for 9 ms"
     );
-    // If no single statement takes most of the holder's samples, the sentence does not name the holder's activity.
+    // No single activity covers most samples of the holder, so the sentence does not tell what the holder does.
     let mut mixed = database(SessionState::RowLock, "Lock:transactionid", 12.0);
     mixed.blockers[0].share = 0.4;
     let found = waits(&profile, &[mixed]);
@@ -61,14 +61,14 @@ fn sessions_of_a_database_name_the_lock_its_statement_and_its_holder() {
         "{}",
         found[0].sentence
     );
-    // The profile alone names the database, too, if the server runs on another host.
+    // If the server's threads cannot be sampled, the database's own samples are enough to name the cause.
     let found = waits(&WaitProfile::default(), &[database(SessionState::Disk, "IO:WALSync", 12.0)]);
     assert_eq!(found[0].cause, WaitCause::Disk);
 }
 
 #[test]
 fn a_database_with_few_waits_has_no_cause() {
-    // With two sessions, one holds the lock and one waits.
+    // One of two sessions has the lock, and the other waits for it.
     let two =
         DatabaseProfile { active: 1.8, sessions: 2.0, ..database(SessionState::RowLock, "Lock:transactionid", 0.8) };
     assert_eq!(waits(&WaitProfile::default(), &[two]).len(), 1);
@@ -94,7 +94,7 @@ fn a_command_that_fills_a_database_is_named() {
     {
         assert!(waits(&WaitProfile::default(), &[redis(commands)]).is_empty());
     }
-    // Beside other programs, the database has a CPU for a part of the time only.
+    // Other programs use the same CPU, so the database runs for only a part of the time.
     let mut crowded = process(1.0, &[(ThreadState::Runnable, "", 0.4), (ThreadState::OnCpu, "", 0.6)]);
     crowded.processes[0] =
         WaitProcess { process: "redis-server:9".into(), busiest: 1.0, ..crowded.processes[0].clone() };

@@ -1,27 +1,28 @@
-//! Causes inside databases: from the titles of PostgreSQL's processes, and from sampled sessions and commands.
+//! Causes inside databases, from sampled sessions and commands, and from the titles of PostgreSQL's processes.
 //!
-//! PostgreSQL's manual documents the titles (Monitoring Database Activity): `postgres: USER DATABASE HOST ACTIVITY`.
-//! The statement is followed by " waiting" while the process waits for a lock of another transaction.
+//! PostgreSQL's manual describes the titles in its chapter on monitoring database activity: `postgres: USER DATABASE
+//! HOST ACTIVITY`. While a process waits for another transaction's lock, its title ends with " waiting".
 
 use run::{DatabaseProfile, SessionGroup, SessionState, TitleGroup, WaitCause, WaitFinding, WaitProfile};
 
 use crate::thresholds::{FULL_MIDDLE, WAIT_MOSTLY};
 
-/// Beginning of a title, and end of the title of a process that waits for a lock.
+/// Beginning of the title of a PostgreSQL process, and end of the title if the process waits for a lock.
 const TITLE: &str = "postgres: ";
 const WAITING: &str = " waiting";
-/// Activity of a backend without a transaction. In an open transaction ("idle in transaction"), a pool may not use the
-/// connection for other clients.
+/// Activity of a backend (the PostgreSQL process of one connection) without a transaction. A backend "idle in
+/// transaction" counts as busy: while its transaction is open, a pool cannot give the connection to another client.
 const IDLE: &str = "idle";
-/// Host of a backend's client in its title: a unix socket, or the end of an address with its port, whose digits are
-/// `#`.
+/// The client's host in the title of a backend: a Unix socket, or the end of an address with a port. In titles, `#`
+/// stands for each number.
 const LOCAL: &str = "[local]";
 const PORT: &str = "(#)";
-/// Statements that wait for row locks, and those that lock whole tables.
+/// Statements that wait for locks of rows, and statements that lock whole tables.
 const ROW_STATEMENTS: &[&str] = &["UPDATE", "DELETE"];
 const TABLE_STATEMENTS: &[&str] = &["ALTER", "CLUSTER", "CREATE", "DROP", "LOCK", "REINDEX", "TRUNCATE", "VACUUM"];
 
-/// Returns the activity of a backend, from its title; `None` for processes without a client, such as the checkpointer.
+/// Returns what a backend does, from its title. Returns `None` for processes without a client, such as the
+/// checkpointer.
 fn activity(title: &TitleGroup) -> Option<&str> {
     let rest = title.title.strip_prefix(TITLE)?;
     let is_host = |word: &str| word == LOCAL || word.ends_with(PORT);
@@ -29,7 +30,8 @@ fn activity(title: &TitleGroup) -> Option<&str> {
     Some(rest[host..].trim_start())
 }
 
-/// Returns the mean numbers of busy and of all backends of PostgreSQL's processes with this name, from their titles.
+/// Returns two mean numbers of PostgreSQL backends with this process name, from their titles: the busy ones and all.
+/// Returns `None` if no title is that of a backend.
 pub(super) fn busy_backends(profile: &WaitProfile, process: &str) -> Option<(f64, f64)> {
     let of_process = profile.titles.iter().filter(|title| title.process == process);
     let sums = of_process.filter_map(|title| Some((title.processes, activity(title)? == IDLE)));
@@ -38,7 +40,7 @@ pub(super) fn busy_backends(profile: &WaitProfile, process: &str) -> Option<(f64
     (idle.len() + busy.len() > 0).then(|| (sum(&busy), sum(&busy) + sum(&idle)))
 }
 
-/// Returns the lock that PostgreSQL's backends wait for, if on average at least half a backend waits.
+/// Returns the lock that PostgreSQL's backends wait for. Returns `None` if on average less than half a backend waits.
 pub(super) fn titles(profile: &WaitProfile) -> Option<WaitFinding> {
     let backends: Vec<(&TitleGroup, &str)> =
         profile.titles.iter().filter_map(|title| Some((title, activity(title)?))).collect();
@@ -57,20 +59,20 @@ pub(super) fn titles(profile: &WaitProfile) -> Option<WaitFinding> {
     })
 }
 
-/// Returns the causes inside sampled databases. `others` are the causes that the threads of all processes show.
+/// Returns the causes inside sampled databases. `others` are the causes from the sampled threads of all processes.
 pub(super) fn sessions(databases: &[DatabaseProfile], others: &[WaitFinding]) -> Vec<WaitFinding> {
     let of_sessions = databases.iter().filter_map(session_cause);
     of_sessions.chain(databases.iter().filter_map(|database| busy_command(database, others))).collect()
 }
 
-/// Returns the cause for which most active sessions of a database wait.
+/// Returns the cause for which most active sessions of a database wait. Returns `None` if most do not wait.
 fn session_cause(database: &DatabaseProfile) -> Option<WaitFinding> {
     let waits = [SessionState::RowLock, SessionState::Lock, SessionState::InternalLock, SessionState::Disk];
     let groups = |state: SessionState| database.groups.iter().filter(move |group| group.state == state);
     let sum = |state: SessionState| groups(state).map(|group| group.sessions).sum::<f64>();
     let state = waits.into_iter().max_by(|a, b| sum(*a).total_cmp(&sum(*b)))?;
     let waiting = sum(state);
-    // The holder of a lock is active, too, but does not wait for the lock.
+    // The session that has the lock is active, too, but does not wait for the lock.
     let holders = if matches!(state, SessionState::RowLock | SessionState::Lock) { 1.0 } else { 0.0 };
     if waiting < WAIT_MOSTLY || waiting < WAIT_MOSTLY * (database.active - holders) {
         return None;
@@ -79,7 +81,7 @@ fn session_cause(database: &DatabaseProfile) -> Option<WaitFinding> {
     Some(with_blocker(database, largest, finding(state, waiting, database.sessions)))
 }
 
-/// Adds the table and the holder of a lock to a finding.
+/// Adds the table of a lock, and what the lock's holder does, to a finding.
 fn with_blocker(database: &DatabaseProfile, group: &SessionGroup, finding: WaitFinding) -> WaitFinding {
     let mut blockers = database.blockers.iter().filter(|blocker| blocker.blocked == group.state);
     let held_s = blockers.clone().map(|blocker| blocker.held_s).fold(0.0, f64::max);
@@ -111,9 +113,11 @@ fn finding(state: SessionState, threads: f64, of: f64) -> WaitFinding {
     }
 }
 
-/// Returns the command that takes most of the time, if the database executes one command at a time and is always busy.
-/// A database that lacks a CPU executes commands for a part of the time only. In this case, its process shows a thread
-/// that always wants a CPU.
+/// Returns the command that takes most of a database's time. Returns `None` if the database is not always busy with
+/// commands, one at a time.
+///
+/// A database without enough CPU time executes commands for only a part of the time. At least half is then enough, if
+/// the samples of its process show a thread that always wants a CPU.
 fn busy_command(database: &DatabaseProfile, others: &[WaitFinding]) -> Option<WaitFinding> {
     let is_its_thread =
         |other: &WaitFinding| other.cause == WaitCause::SerialCpu && other.process.starts_with(database.kind.name());

@@ -1,5 +1,5 @@
-//! Requests that an idle event loop holds. These requests wait in a queue or for a timer of the program, which no
-//! counter of the kernel shows.
+//! Requests that stay inside a server while its event loop is idle. They wait in a queue of the program or for its
+//! timer, which no counter of the kernel shows.
 
 use run::number::number;
 use run::{Bottleneck, Run, ThreadState, WaitFinding, WaitProcess, WaitProfile};
@@ -9,7 +9,8 @@ use super::pools::MIN_MEMBERS;
 use super::requests::Requests;
 use crate::thresholds::{WAIT_FEW, WAIT_MOSTLY};
 
-/// Adds the requests inside an idle event loop to the evidence and the advice of a verdict that has no other cause.
+/// Adds the requests that wait inside an idle event loop to the evidence and the advice of a verdict. Changes nothing
+/// if another cause is known.
 pub(crate) fn explain_idle_loop(verdict: &mut Bottleneck, findings: &[WaitFinding], run: &Run) {
     if verdict.id != "server-concurrency" || verdict.serial || verdict.waits_for.is_some() || !findings.is_empty() {
         return;
@@ -27,8 +28,10 @@ pub(crate) fn explain_idle_loop(verdict: &mut Bottleneck, findings: &[WaitFindin
     verdict.advice.insert(0, advice);
 }
 
-/// Returns the process with an idle event loop, and its requests in progress. Returns nothing if some thread works, if
-/// a connection to another server awaits a reply or may await one, or if something could not be read.
+/// Returns the process with an idle event loop, and the number of requests inside it.
+///
+/// Returns `None` if threads work, if a connection to another server awaits a reply or may await one, or if something
+/// could not be read.
 fn idle_with_requests(profile: &WaitProfile) -> Option<(&str, f64)> {
     let (requests, _) = Requests::of(profile).in_progress()?;
     let threads = |is_counted: &dyn Fn(&run::WaitGroup) -> bool| -> f64 {
@@ -39,7 +42,7 @@ fn idle_with_requests(profile: &WaitProfile) -> Option<(&str, f64)> {
         process.epoll && !process.behind && idle >= WAIT_MOSTLY * process.processes.max(1.0)
     };
     let process = profile.processes.iter().find(in_loop)?;
-    // The number of busy connections is unknown for unix sockets.
+    // For Unix sockets, it is unknown how many connections are busy.
     let owes = profile.peers.iter().any(|peer| peer.busy.is_nan() || peer.busy > WAIT_FEW);
     let works = threads(&|group| group.state.is_active()) >= WAIT_MOSTLY;
     let is_unknown = !profile.missing.is_empty() || !profile.tasks.is_empty();
@@ -51,7 +54,7 @@ mod tests {
     use super::super::tests::{clients, peer, process};
     use super::*;
 
-    /// Returns the made-up profile of a loop that computes for a fifth of the time.
+    /// Returns a made-up profile of an event loop that computes for a fifth of the time.
     fn idle() -> WaitProfile {
         let mut profile = process(1.0, &[(ThreadState::Events, "", 0.78), (ThreadState::OnCpu, "", 0.22)]);
         profile.processes[0].epoll = true;

@@ -1,5 +1,5 @@
-//! Adds causes from inside the processes to the text of a verdict. These causes never change the verdict's bottleneck.
-//! A queue inside the server is evidence for the rule `server-concurrency`.
+//! Adds causes from inside the processes to the text of a verdict. These causes never change which bottleneck the
+//! verdict names.
 
 use run::WaitCause::{BlockingCall, ConnectionPool, Disk, Lock, Peer, RowLock, SerialCpu, Sleep, WorkerPool};
 use run::{
@@ -14,18 +14,18 @@ use crate::number::percent;
 use crate::places;
 use crate::view::program;
 
-/// ID of the verdict that names no cause.
+/// ID of the verdict that names no bottleneck.
 pub(super) const UNKNOWN: &str = "unknown";
 
-/// Causes of waiting that may explain one verdict.
+/// A verdict, and the causes of waiting that may explain it.
 struct Agreement {
     bottleneck: &'static str,
     causes: &'static [WaitCause],
-    /// True if a function that uses much CPU time explains the verdict, too.
+    /// True if a function that uses much CPU time may explain the verdict, too.
     by_function: bool,
 }
 
-/// All verdicts that a cause of waiting may explain.
+/// All verdicts that causes inside the processes may explain.
 const AGREEMENTS: &[Agreement] = &[
     Agreement {
         bottleneck: "server-concurrency",
@@ -35,7 +35,7 @@ const AGREEMENTS: &[Agreement] = &[
     Agreement { bottleneck: "server-single-thread", causes: &[Lock], by_function: true },
     Agreement { bottleneck: "server-cpu", causes: &[], by_function: true },
     Agreement { bottleneck: "server-cpu-quota", causes: &[], by_function: true },
-    // A server accepts no connection while its workers are blocked.
+    // While all its workers are blocked, a server accepts no connections.
     Agreement {
         bottleneck: "accept-queue",
         causes: &[Lock, WorkerPool, ConnectionPool, BlockingCall, RowLock, Sleep, Peer, SerialCpu],
@@ -46,21 +46,21 @@ const AGREEMENTS: &[Agreement] = &[
         causes: &[Lock, WorkerPool, ConnectionPool, BlockingCall, RowLock, Disk, SerialCpu],
         by_function: false,
     },
-    // If the holder of a lock waits for the disk, the threads that wait for the lock wait for the disk, too.
+    // If the holder of a lock waits for the disk, threads that wait for the lock wait for the disk, too.
     Agreement { bottleneck: "server-disk", causes: &[Disk, Lock], by_function: false },
 ];
 
-/// Causes that may explain a wait for a full upstream service.
+/// Causes of waiting that may explain a wait for a full upstream service.
 const OF_UPSTREAM: &[WaitCause] = &[ConnectionPool, Peer, RowLock];
-/// Causes that may explain requests that take turns on the CPU.
+/// Causes that may explain why requests use the CPU one at a time.
 const OF_TURNS: &[WaitCause] = &[Lock, SerialCpu, BlockingCall];
 
-/// Returns true if a cause may explain a verdict.
+/// Returns true if a cause of waiting may explain a verdict.
 fn agrees(agreement: &Agreement, verdict: &Bottleneck, finding: &WaitFinding) -> bool {
     let cause = &finding.cause;
     let holder_computes = finding.holder.is_none_or(ThreadState::wants_cpu);
     match () {
-        // A command that a database executes all the time explains its CPU use.
+        // If a database always executes the command, the command explains the CPU use.
         () if finding.session == Some(SessionState::Running) => {
             agreement.by_function || verdict.waits_for.is_some() || verdict.id == UNKNOWN
         }
@@ -70,8 +70,8 @@ fn agrees(agreement: &Agreement, verdict: &Bottleneck, finding: &WaitFinding) ->
         () if verdict.id == "server-disk" && *cause == Lock => {
             finding.holder.is_none_or(|state| state == ThreadState::Disk || state.wants_cpu())
         }
-        // Threads that sleep or wait for a peer explain these verdicts only if they are the server's only worker: all
-        // requests then wait for it.
+        // Threads that sleep or wait for a peer explain these verdicts only if the server has a single worker. All
+        // requests then wait for this worker.
         () if matches!(verdict.id.as_str(), UNKNOWN | "accept-queue") && matches!(cause, Sleep | Peer) => {
             is_only_worker(finding)
         }
@@ -79,9 +79,9 @@ fn agrees(agreement: &Agreement, verdict: &Bottleneck, finding: &WaitFinding) ->
     }
 }
 
-/// Returns true for a lock inside a full upstream service whose holder uses the resource that is full.
+/// Returns true for a lock inside a full upstream service, if the lock's holder uses the resource that is full.
 fn is_lock_inside(upstream: &WaitsFor, finding: &WaitFinding) -> bool {
-    // Several processes of one name have one finding, without a process ID.
+    // Several processes with one name have one finding, which names no process ID.
     let is_own = |process: &String| *process == finding.process || program(process) == finding.process;
     let fits = |state: ThreadState| match upstream.limit {
         Some(UpstreamLimit::Disk) => state == ThreadState::Disk,
@@ -121,8 +121,10 @@ pub(crate) fn explain(verdict: &mut Bottleneck, findings: &[WaitFinding], hot: O
     }
 }
 
-/// Returns a finding without the holder's activity, if this activity would contradict a verdict about the disk. A
-/// thread that flushes a file under a lock is often sampled on the CPU, just before or after the flush.
+/// Returns a finding for a verdict. If the verdict names the disk, but the lock's holder seems to compute, removes the
+/// holder's activity.
+///
+/// A thread that flushes a file under a lock is often sampled on the CPU, just before or after the flush.
 fn fitting(verdict: &Bottleneck, finding: &WaitFinding) -> WaitFinding {
     let mut told = finding.clone();
     if verdict.id == "server-disk" && told.holder.is_some_and(ThreadState::wants_cpu) {
@@ -132,21 +134,21 @@ fn fitting(verdict: &Bottleneck, finding: &WaitFinding) -> WaitFinding {
     told
 }
 
-/// Returns true if a count only reflects the size of a pool: it counts connections, or processes of the peer, such as
-/// the backends of a database.
+/// Returns true if a count only reflects the size of a pool of connections. This is so for counts of connections, and
+/// for counts of the peer's processes, such as a database's backends.
 fn follows(counted: &Counted, pool: &WaitFinding) -> bool {
     places::is_connections(counted) || !pool.name.is_empty() && counted.of == program(&pool.name)
 }
 
-/// Place of the words about waits in a verdict's sentence.
+/// Place of the words about waits in the sentence of a verdict.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum WordOrder {
     WaitsFirst,
     WaitsLast,
 }
 
-/// Adds words about waits to a verdict's sentence. If the verdict names no cause, the sentence says that the wait need
-/// not be the limit.
+/// Adds words about waits to the sentence of a verdict. If the verdict names no bottleneck, the sentence says that the
+/// wait need not be the limit.
 pub(super) fn tell(verdict: &mut Bottleneck, words: &str, order: WordOrder) {
     let sentence = &verdict.sentence;
     verdict.sentence = match order {
@@ -162,10 +164,10 @@ fn joined(first: &str, second: &str) -> String {
     if second.is_empty() { first.into() } else { format!("{first}; {second}") }
 }
 
-/// Source of evidence about waiting threads, in place of a counter's name.
+/// Source of evidence from sampled threads. Other evidence has the name of a counter here.
 pub(crate) const EVIDENCE: &str = "waits";
 
-/// Returns a cause as a line of evidence.
+/// Returns the line of evidence for a cause.
 pub(crate) fn evidence(finding: &WaitFinding) -> Evidence {
     Evidence { counter: EVIDENCE.into(), ..line(&finding.sentence, &finding.process, finding.threads) }
 }

@@ -1,4 +1,4 @@
-//! Usual activity of a lock's holder, from all samples.
+//! What the holder of a lock usually does, from all samples of the holder.
 
 use std::collections::BTreeMap;
 
@@ -8,13 +8,13 @@ use stats::shares::chance_above_half;
 
 use crate::thresholds::{HOLDER_SURE, WAIT_FEW, WAIT_MOSTLY};
 
-/// Returns the activity of a lock's holder in most samples, with the usual object of this activity, such as a file.
-/// Returns `None` if the samples are so few that chance may explain this activity.
+/// Returns what the holder of a lock does in most samples, with the most frequent object of this activity, such as a
+/// file. Returns `None` if the samples are so few that chance may explain the result.
 ///
-/// A holder that is ready to run waits for a CPU. The number of samples in this state depends on the other programs of
-/// the machine. Samples in this state therefore count only if hardly any others exist.
+/// A holder that is ready to run waits for a CPU. Other programs of the machine decide how often it does so. Samples of
+/// a ready holder therefore count only if there are hardly any others.
 pub(super) fn activity(futex: &FutexProfile) -> Option<HolderState> {
-    // A holder that seems to wait for its own lock took the lock only after its state was read.
+    // If a holder seems to wait for the lock that it has, it got the lock after its state was read.
     let is_counted = |h: &&HolderState| h.state != ThreadState::Futex || h.key != futex.address;
     let counted: Vec<&HolderState> = futex.holders.iter().filter(is_counted).collect();
     let mut shares: BTreeMap<ThreadState, f64> = BTreeMap::new();
@@ -25,8 +25,8 @@ pub(super) fn activity(futex: &FutexProfile) -> Option<HolderState> {
     Some(HolderState { share: shares.get(&state).copied().unwrap_or_default(), ..most.clone() })
 }
 
-/// Returns the usual activity of a holder, or `None` if no activity is usual. `shares` holds the share of the samples
-/// in each activity.
+/// Returns the usual activity of a holder. Returns `None` if no activity is usual. `shares` gives the share of the
+/// samples in each activity.
 fn usual(shares: &BTreeMap<ThreadState, f64>) -> Option<ThreadState> {
     let all: f64 = shares.values().sum();
     let ready = shares.get(&ThreadState::Runnable).copied().unwrap_or_default();
@@ -40,8 +40,8 @@ fn usual(shares: &BTreeMap<ThreadState, f64>) -> Option<ThreadState> {
     }
 }
 
-/// Returns true if the holder may spend less than half of its time in this activity, and the samples show more by
-/// chance. In runs of earlier versions, the number of readings is unknown (0).
+/// Returns true if the samples cannot show that the holder spends more than half of its time in `state`. Returns false
+/// if the number of readings is unknown (0), as in runs of earlier versions.
 fn may_be_chance(shares: &BTreeMap<ThreadState, f64>, state: ThreadState, readings: u64) -> bool {
     let count = |is_counted: &dyn Fn(ThreadState) -> bool| -> u32 {
         let share: f64 = shares.iter().filter(|(other, _)| is_counted(**other)).map(|(_, share)| share).sum();
@@ -70,8 +70,8 @@ mod tests {
 
     #[test]
     fn a_holder_that_flushes_a_file_is_told_on_a_machine_with_any_other_load() {
-        // `ready` is the share of samples in which the holder lacks a CPU. In most other samples, the holder flushes
-        // one of two files, but neither file is more frequent than computing.
+        // `ready` is the share of samples in which the holder waits for a CPU. In most other samples, the holder
+        // flushes one of two files. It flushes neither file more often than it computes.
         for ready in 0..=70 {
             let ready = f64::from(ready) / 100.0;
             let rest = 1.0 - ready;
@@ -86,7 +86,7 @@ mod tests {
         }
     }
 
-    /// Seen live: the holder flushed a file for half of its time, but all three samples found it on the CPU.
+    /// Seen with a holder that flushed a file for half of its time: all three samples found the holder on the CPU.
     #[test]
     fn few_samples_do_not_show_what_the_holder_does() {
         let read = |readings, holders: &[_]| {

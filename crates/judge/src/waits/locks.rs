@@ -1,4 +1,5 @@
-//! Locks among the futexes of a profile, and pools whose slots a condition variable guards.
+//! Locks among the futexes (the kernel's wait queues for threads) of a profile, and pools that a condition variable
+//! guards.
 
 use run::{FutexKind, FutexProfile, HolderState, ThreadState, WaitCause, WaitFinding, WaitProcess, WaitProfile};
 
@@ -8,24 +9,26 @@ use super::pools::MIN_MEMBERS;
 use super::requests::Requests;
 use crate::thresholds::{WAIT_ACTIVE, WAIT_HOLDS_NONE, WAIT_HOLDS_TOO_MANY, WAIT_MOSTLY, WAIT_UNHELD};
 
-/// Locks of language runtimes: the global variable that contains them, and their usual name. A thread that waits for
-/// one of these locks wants to run code, so it is not idle.
+/// Locks of language runtimes: the global variable that contains each lock, and the lock's usual name. Threads that
+/// wait for such a lock want to run code, so they are not idle.
 const RUNTIME_LOCKS: &[(&str, &str)] = &[("_PyRuntime", "Python's interpreter lock (GIL)")];
 
-/// Returns the locks that requests wait for.
+/// Returns the locks and the pools for which requests wait.
 pub(super) fn locks(profile: &WaitProfile, requests: &Requests) -> Vec<WaitFinding> {
     let runtime = RUNTIME_LOCKS.iter().flat_map(|(global, name)| runtime_locks(profile, global, name));
     runtime.chain(program_locks(profile, requests)).collect()
 }
 
-/// Returns true for the name of a runtime's lock.
+/// Returns true if `name` is the name of a runtime's lock.
 pub(super) fn is_of_runtime(name: &str) -> bool {
     RUNTIME_LOCKS.iter().any(|(_, known)| *known == name) || super::monitors::is_named(name)
 }
 
-/// Returns the runtime's lock of each process that this lock limits. On average, at least half a thread waits for the
-/// lock, and no larger number of threads sleeps or waits for a disk or a peer. The waiters of all futexes of the lock
-/// are added up, because CPython's waiters alternate between two futexes.
+/// Returns the processes that the lock of their runtime limits. In such a process, on average at least half a thread
+/// waits for the lock. No larger number of threads sleeps, or waits for a disk or a peer.
+///
+/// Adds up the waiting threads of all futexes of the lock, because CPython's waiting threads alternate between two
+/// futexes.
 fn runtime_locks(profile: &WaitProfile, global: &str, name: &str) -> Vec<WaitFinding> {
     let finding_in = |process: &WaitProcess| {
         let parts = profile.futexes.iter().filter(|f| f.process == process.process && f.name == global);
@@ -45,7 +48,7 @@ fn runtime_locks(profile: &WaitProfile, global: &str, name: &str) -> Vec<WaitFin
     profile.processes.iter().filter_map(finding_in).collect()
 }
 
-/// Returns the locks of the programs themselves.
+/// Returns the locks of the programs themselves, rather than of their runtimes.
 fn program_locks(profile: &WaitProfile, requests: &Requests) -> Vec<WaitFinding> {
     let crowded: Vec<&FutexProfile> = profile.futexes.iter().filter(|f| is_crowded(f)).collect();
     let sum = |process: &str, field: fn(&FutexProfile) -> f64| -> f64 {
@@ -58,9 +61,10 @@ fn program_locks(profile: &WaitProfile, requests: &Requests) -> Vec<WaitFinding>
     crowded.iter().filter(is_lock).map(|futex| finding(profile, futex)).collect()
 }
 
-/// Returns true for a lock, a semaphore or a pool that threads nearly always wait for. Idle workers wait for a
-/// condition variable, too. A condition variable counts only if several threads are active, because a pool with one
-/// slot would be a lock.
+/// Returns true for a lock, a semaphore or a pool that threads wait for in at least half of the samples.
+///
+/// Idle workers wait for a condition variable, too. It counts as a pool only if several threads are active, because a
+/// pool for a single thread would be a lock.
 fn is_crowded(futex: &FutexProfile) -> bool {
     let kind = match futex.kind {
         FutexKind::OwnedMutex | FutexKind::Mutex | FutexKind::Semaphore => true,
@@ -73,17 +77,19 @@ fn is_crowded(futex: &FutexProfile) -> bool {
     kind && futex.users >= 2 && futex.contended >= WAIT_MOSTLY
 }
 
-/// Returns true if the waiting threads hold requests. `per_waiter` bounds the number of requests per waiting thread.
+/// Returns true if the waiting threads have requests. `per_waiter` are the lower and the upper bound of the requests
+/// per waiting thread.
 fn holds_requests(futex: &FutexProfile, per_waiter: Option<(f64, f64)>) -> bool {
-    // A thread that waits for work may hold a lock, while the next idle threads wait for this lock.
+    // In some servers, one idle thread waits for work while it has a lock, and the other idle threads wait for this
+    // lock.
     let works = |holder: &&HolderState| holder.state.is_active();
     let at_work: f64 = futex.holders.iter().filter(works).map(|holder| holder.share).sum();
     if futex.kind == FutexKind::OwnedMutex && at_work >= WAIT_MOSTLY {
         return per_waiter.is_none_or(|(_, high)| high > WAIT_HOLDS_NONE);
     }
     let held = futex.unheld <= WAIT_UNHELD && futex.active >= WAIT_ACTIVE;
-    // The memory of a mutex proves a lock. The memory of a semaphore proves none, because the semaphore may belong to a
-    // queue of work.
+    // The memory of a mutex shows that it is a lock. The memory of a semaphore does not, because the semaphore may
+    // belong to a queue of work.
     let least = if futex.kind == FutexKind::Mutex { WAIT_MOSTLY } else { 1.0 - WAIT_HOLDS_NONE };
     held && per_waiter.is_some_and(|(low, high)| low >= least && high <= WAIT_HOLDS_TOO_MANY)
 }

@@ -1,9 +1,11 @@
 //! Causes inside the processes: what requests wait for, from sampled threads ([`run::WaitProfile`]).
 //!
-//! Threads of an idle pool also wait for one futex, that of their work queue, but they hold no request. Threads that
-//! wait for a lock hold requests. The count of requests ([`requests`]) distinguishes the two cases. The requests that
-//! the server has read but not answered are compared with the threads that are active or wait. Without this count, only
-//! a mutex that stores its owner counts as a lock, and only if its owner is active.
+//! Threads that wait for a lock have requests. Idle threads of a pool also wait for one futex, that of their work
+//! queue, but have no request. To distinguish the two cases, [`requests`] compares two numbers: the requests that were
+//! read but not answered, and the threads that are active or wait.
+//!
+//! If the number of requests is unknown, a lock of the program itself counts only if it is a mutex that stores its
+//! owner, and the owner is active.
 
 mod activity;
 mod advice;
@@ -34,9 +36,9 @@ use stats::shares::chance_above_half;
 use crate::thresholds::HOLDER_SURE;
 use crate::view::{View, program};
 
-/// Returns the causes that the sampled trials of a run show: those of the first trial in the order of
-/// [`Run::trials_by_samples`] that shows a cause. In a short trial whose queue grows, the numbers of requests and of
-/// waiting threads may not fit together.
+/// Returns the causes for which requests wait, from one sampled trial of a run: the first one that shows a cause, in the
+/// order of [`Run::trials_by_samples`]. In a short trial, the queue may grow so fast that the counts of requests and of
+/// waiting threads contradict each other.
 pub(crate) fn of_run(run: &Run) -> Vec<WaitFinding> {
     let none = WaitProfile::default();
     let of_trial = |at: usize| {
@@ -47,8 +49,8 @@ pub(crate) fn of_run(run: &Run) -> Vec<WaitFinding> {
     run.trials_by_samples().into_iter().find_map(of_trial).unwrap_or_default()
 }
 
-/// Returns the first cause that is a queue inside the server: for a lock, for a slot of a pool, or for the only worker
-/// or event loop. Most of the requests at the server wait in this queue.
+/// Returns the first cause that is a queue inside the server: for a lock, for a slot of a pool, for the only worker, or
+/// for the event loop.
 pub(crate) fn queue_inside(findings: &[WaitFinding]) -> Option<&WaitFinding> {
     const QUEUES: [WaitCause; 5] = [
         WaitCause::Lock,
@@ -60,8 +62,8 @@ pub(crate) fn queue_inside(findings: &[WaitFinding]) -> Option<&WaitFinding> {
     findings.iter().find(|finding| QUEUES.contains(&finding.cause) || only_worker::is_only_worker(finding))
 }
 
-/// Returns a lock of the server that most requests wait for, unless the lock's holder was seen to do something else
-/// than compute. Requests take turns under such a lock. A caller must know that the server computes all the time.
+/// Returns the lock for which requests wait in a queue inside the server, unless the lock's holder was seen to do
+/// something else than compute. In a server that computes all the time, such requests use the CPU one at a time.
 pub(crate) fn lock_of_turns<'a>(findings: &'a [WaitFinding], server: &View<'_>) -> Option<&'a WaitFinding> {
     let computes = |finding: &&WaitFinding| finding.holder.is_none_or(ThreadState::wants_cpu);
     let is_own = |finding: &&WaitFinding| {
@@ -70,7 +72,7 @@ pub(crate) fn lock_of_turns<'a>(findings: &'a [WaitFinding], server: &View<'_>) 
     queue_inside(findings).filter(|finding| finding.cause == WaitCause::Lock).filter(computes).filter(is_own)
 }
 
-/// Returns true if the sampled trial has enough samples: chance alone would hardly make all of them agree.
+/// Returns true if the sampled trial has enough samples. With fewer, all samples may agree by chance.
 pub(crate) fn has_enough_samples(run: &Run) -> bool {
     let of_threads = run.sampled_waits().map_or(0, |profile| profile.rounds);
     let of_databases = run.sampled_databases().iter().map(|database| database.samples);
@@ -79,30 +81,30 @@ pub(crate) fn has_enough_samples(run: &Run) -> bool {
     chance_above_half(draws, draws) >= HOLDER_SURE
 }
 
-/// Returns the causes for which requests wait, with the most waiting threads first, and causes inside databases before
-/// all others.
+/// Returns the causes for which requests wait. Causes inside databases come first. Otherwise, the causes with more
+/// waiting threads come first.
 pub fn waits(profile: &WaitProfile, databases: &[DatabaseProfile]) -> Vec<WaitFinding> {
     let requests = Requests::of(profile);
     let mut found = locks::locks(profile, &requests);
     found.extend(tasks::causes(profile, &requests));
     found.extend(monitors::causes(profile, &requests));
-    // A process whose threads wait for a lock needs no second cause.
+    // If the threads of a process wait for a lock, other causes in this process are left out.
     let others = blocking::causes(profile, &requests);
     let unexplained = |other: &WaitFinding| found.iter().all(|lock| lock.process != other.process);
     let others: Vec<WaitFinding> = others.into_iter().filter(unexplained).collect();
     found.extend(others);
     let mut inside = databases::sessions(databases, &found);
-    // Titles of PostgreSQL's processes are ignored if its sessions were sampled, which say more.
+    // Sampled sessions say more about PostgreSQL than the titles of its processes, so they replace the titles.
     let knows_sessions =
         databases.iter().any(|database| database.samples > 0 && database.kind == DatabaseKind::Postgres);
     inside.extend(databases::titles(profile).filter(|_| !knows_sessions));
-    // Threads that wait for replies of a database are explained by the causes inside the database.
+    // The causes inside the database explain the threads that wait for its replies.
     if !inside.is_empty() {
         found.retain(|other| !matches!(other.cause, WaitCause::Peer | WaitCause::ConnectionPool));
     }
     found.sort_by(|a, b| b.threads.total_cmp(&a.threads));
     inside.sort_by(|a, b| b.threads.total_cmp(&a.threads));
-    // Threads of the server wait for the database, so the causes inside it come first.
+    // Threads of the server wait for the database, so causes inside the database come first.
     found.splice(0..0, inside);
     for finding in &mut found {
         finding.sentence = sentence::sentence(finding);

@@ -1,4 +1,4 @@
-//! Finds locks of language runtimes in the stacks of waiting threads.
+//! Locks of language runtimes, from the stacks of waiting threads.
 
 use run::{MonitorGroup, MonitorKind, WaitCause, WaitFinding, WaitProfile};
 
@@ -6,15 +6,17 @@ use super::activity::{Activity, part_of};
 use super::requests::Requests;
 use crate::thresholds::WAIT_MOSTLY;
 
-/// Usual names of the runtimes' locks.
+/// Usual names of the locks.
 const NAMES: &[(MonitorKind, &str)] = &[
     (MonitorKind::JavaMonitor, "a Java monitor (synchronized)"),
     (MonitorKind::RubyLock, "Ruby's interpreter lock (GVL)"),
 ];
 
-/// Returns the Java monitors that most requests in progress wait for. Returns Ruby's interpreter lock if a thread
-/// mostly waits for it, because each waiting thread has code to run. If more threads sleep or wait for a disk or a
-/// peer, Ruby's lock is not the limit.
+/// Returns the runtime locks that limit a process.
+///
+/// A Java monitor limits if at least half of the requests in progress wait for it. Ruby's interpreter lock limits if on
+/// average at least half a thread waits for it, because each such thread has code to run. It does not limit if more
+/// threads sleep, or wait for a disk or a peer.
 pub(super) fn causes(profile: &WaitProfile, requests: &Requests) -> Vec<WaitFinding> {
     let limits = |group: &&MonitorGroup| match group.kind {
         MonitorKind::RubyLock => group.waiting >= WAIT_MOSTLY.max(blocked(profile, &group.process)),
@@ -23,13 +25,13 @@ pub(super) fn causes(profile: &WaitProfile, requests: &Requests) -> Vec<WaitFind
     profile.monitors.iter().filter(limits).filter_map(|group| finding(profile, group)).collect()
 }
 
-/// Returns the number of threads of a process in the most frequent wait other than for a lock.
+/// Returns the mean number of threads of a process in its most frequent wait. Waits for locks do not count.
 fn blocked(profile: &WaitProfile, process: &str) -> f64 {
     let process = profile.processes.iter().find(|known| known.process == process);
     process.and_then(|process| Activity::of(profile, process).blocked()).map_or(0.0, |(_, threads, _)| threads)
 }
 
-/// Returns true if `name` is the name of a runtime's lock.
+/// Returns true if `name` is the name of one of these locks.
 pub(super) fn is_named(name: &str) -> bool {
     NAMES.iter().any(|(_, known)| *known == name)
 }

@@ -1,4 +1,5 @@
-//! A server whose only worker is blocked while further requests wait: one process with one thread, and no event loop.
+//! A server whose only worker is blocked while more requests wait. The worker is one process with one thread, and
+//! without an event loop.
 
 use std::collections::BTreeMap;
 
@@ -10,8 +11,7 @@ use super::requests::Requests;
 use crate::thresholds::{WAIT_FEW, WAIT_MOSTLY, WAIT_QUEUE};
 use crate::view::program;
 
-/// Functions of the C library that only make a system call. The function that calls one of them says more about the
-/// wait.
+/// Functions of the C library that only make a system call. Their caller says more about the wait.
 const SYSTEM_CALLS: &[&str] = &[
     "accept",
     "clock_nanosleep",
@@ -35,8 +35,8 @@ const SYSTEM_CALLS: &[&str] = &[
     "write",
 ];
 
-/// Returns the wait of the only worker, if it is mostly blocked while more requests are present than it can serve. The
-/// worker's parent may be one more process.
+/// Returns the wait of the only worker. Returns `None` if the worker is not mostly blocked, or if no requests wait for
+/// it. The worker's parent may be an additional process.
 pub(super) fn blocked(profile: &WaitProfile, activity: &Activity<'_>, requests: &Requests) -> Option<WaitFinding> {
     let process = activity.process;
     let all = process.processes.max(1.0);
@@ -66,9 +66,10 @@ pub(super) const fn is_only_worker(finding: &WaitFinding) -> bool {
     is_wait && finding.holder.is_some() && finding.session.is_none()
 }
 
-/// Returns the most frequent wait, the number of threads in it, and its object. A worker may open a new connection to a
-/// peer for each request. A wait for a new socket counts as a wait for a peer only while a request is in progress.
-/// Otherwise, the socket may belong to a client.
+/// Returns the most frequent wait, the number of threads in it, and the object that they wait for.
+///
+/// A worker may open a connection to a peer for each request. A wait for a new socket counts as a wait for a peer only
+/// while a request is in progress. Otherwise, the socket may belong to a client.
 fn wait(activity: &Activity<'_>, requests: &Requests) -> Option<(ThreadState, f64, String)> {
     let known = activity.blocked();
     let new = activity.threads(|state| state == ThreadState::NewSocket) * activity.process.processes.max(1.0);
@@ -81,9 +82,10 @@ fn wait(activity: &Activity<'_>, requests: &Requests) -> Option<(ThreadState, f6
     if is_most && has_request { Some((ThreadState::Peer, peer, key)) } else { known }
 }
 
-/// Returns true if the worker has one request, and other requests wait for the worker. A worker of an upstream service
-/// has the requests that other sampled processes sent to it. A program beside an event loop may sleep, too, but then
-/// the event loop has read the requests.
+/// Returns true if the worker has one request, and other requests wait for the worker.
+///
+/// For a worker of an upstream service, counts the requests that other sampled processes sent to it. A program beside
+/// an event loop may also sleep, but then the event loop has read the requests.
 fn is_queue_before(profile: &WaitProfile, process: &WaitProcess, requests: &Requests) -> bool {
     let all = process.processes.max(1.0);
     if process.behind {
@@ -95,14 +97,15 @@ fn is_queue_before(profile: &WaitProfile, process: &WaitProcess, requests: &Requ
     reads_one && busy < WAIT_MOSTLY && requests.queued >= all - 1.0 + WAIT_QUEUE
 }
 
-/// Adds the activity of the blocked thread, and the object of its wait, to a finding.
+/// Adds what the blocked thread does, and the object that it waits for, to a finding.
 pub(super) fn with_holder(finding: WaitFinding, state: ThreadState, key: &str) -> WaitFinding {
     let object = |of| if state == of { key.to_string() } else { String::new() };
     let (peer, holder_call) = (object(ThreadState::Peer), object(ThreadState::Disk));
     WaitFinding { holder: Some(state), peer, holder_call, ..finding }
 }
 
-/// Returns the function in which most blocked threads of a process wait; empty if no function has most of them.
+/// Returns the function in which the blocked threads of a process mostly wait. Returns an empty text if no function has
+/// at least half of them.
 pub(super) fn waiting_function(profile: &WaitProfile, process: &WaitProcess) -> String {
     let stacks = profile.stacks.iter().flat_map(|stacks| &stacks.waiting).filter(|sum| sum.weight > 0.0);
     let mut functions: BTreeMap<&str, f64> = BTreeMap::new();
@@ -118,7 +121,8 @@ pub(super) fn waiting_function(profile: &WaitProfile, process: &WaitProcess) -> 
     most.filter(|(_, weight)| *weight >= WAIT_MOSTLY * all).map(|(function, _)| function.into()).unwrap_or_default()
 }
 
-/// Returns the innermost function of a folded stack that does more than a system call; empty if none has a name.
+/// Returns the innermost function of a stack that does more than a system call. Returns an empty text if no such
+/// function has a name. `frames` are separated by semicolons, the outermost first.
 fn own_function(frames: &str) -> &str {
     let is_call = |name: &str| SYSTEM_CALLS.contains(&name.trim_start_matches('_'));
     let is_own = |name: &&str| !name.is_empty() && !name.starts_with('[') && !is_call(name);
@@ -133,7 +137,7 @@ mod tests {
     use super::super::waits;
     use super::*;
 
-    /// Returns the made-up profile of a worker that waits in a function while seven more requests are present.
+    /// Returns the made-up profile of a worker that waits in a function while seven more requests wait for the worker.
     fn worker(state: ThreadState, key: &str) -> WaitProfile {
         let mut profile = process(1.0, &[(state, key, 0.93), (ThreadState::OnCpu, "", 0.07)]);
         let stack = StackSum { stack: "app;main;slow;recv_reply;__libc_recv".into(), weight: 0.93 };

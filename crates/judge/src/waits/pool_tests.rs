@@ -1,11 +1,11 @@
-//! Made-up profiles with a used-up pool, and others whose pool has room.
+//! Tests of pools, with made-up profiles of used-up pools and of pools with free members.
 
 use run::{ThreadState, TitleGroup, WaitCause, WaitGroup, WaitProcess, WaitProfile};
 
 use super::tests::{causes, clients, peer, process};
 use super::waits;
 
-/// Makes eight threads of a pool, whose waits no system call shows, and four other threads.
+/// Makes eight threads of a pool and four other threads. No system call shows that the pool's threads wait.
 fn pool_of_threads() -> WaitProfile {
     let mut profile = process(12.0, &[(ThreadState::Futex, "", 4.0)]);
     let thread = |state, threads| WaitGroup {
@@ -68,7 +68,7 @@ fn an_event_loop_whose_connections_are_all_busy_waits_for_one() {
     );
     assert_eq!((found[0].of, found[0].threads, found[0].queued), (3.0, 2.85, Some(13.0)));
     assert!((found[0].share - 0.95).abs() < 1e-9, "{}", found[0].share);
-    // None of these is a used-up pool: a shared connection, free connections, one connection for each request,
+    // None of these is a used-up pool: one shared connection, a free connection, a connection for each request,
     // connections of another process, and a changing number of connections.
     for other in [
         peer("app:7", 1.0, 1.0),
@@ -140,7 +140,7 @@ fn a_proxy_whose_connections_are_all_busy_has_the_requests_of_its_clients() {
         found[0].sentence,
         "all 3 connections of bouncer:9 to postgres (10.0.0.2:5432) are busy (1), and 13 requests wait for one"
     );
-    // The server's own pool lets only three requests through to the proxy.
+    // The server also has a pool of its own, which lets only three requests at a time through to the proxy.
     profile.peers = vec![to_proxy(3.0, 3.0), to_database.clone()];
     let found = waits(&profile, &[]);
     assert_eq!((found.len(), found[0].process.as_str(), found[0].name.as_str()), (1, "app:7", "bouncer:9"));

@@ -1,4 +1,4 @@
-//! Used-up pools of worker processes, of worker threads, and of connections of an event loop.
+//! Used-up pools: of worker processes, of worker threads, and of the connections of an event loop to another server.
 
 use std::collections::BTreeMap;
 
@@ -14,12 +14,12 @@ const CONNECTIONS: &str = "connections";
 const CHILDREN: &str = "children";
 const PROCESSES: &str = "processes";
 
-/// Minimum mean number of sampled members of a pool. A single connection may carry many requests at once, and a single
-/// thread is not a pool.
+/// Minimum mean number of members of a pool. A single connection may carry many requests at once, and a single thread
+/// is not a pool.
 pub(super) const MIN_MEMBERS: f64 = 2_f64 - WAIT_FEW;
 
-/// Returns the pool of worker processes, each with one thread, if all of them are blocked in `state` while requests
-/// queue. The parent of these workers may be one more process.
+/// Returns the pool of worker processes with one thread each, if all of them are blocked in `state` while requests
+/// queue. The parent of the workers may be an additional process.
 pub(super) fn busy_children(
     profile: &WaitProfile,
     activity: &Activity<'_>,
@@ -51,8 +51,8 @@ pub(super) fn is_of_processes(pool: &WaitFinding) -> bool {
     pool.cause == WaitCause::WorkerPool && [CHILDREN, PROCESSES].contains(&pool.counted.as_str())
 }
 
-/// Returns the name that most of the worker processes have in their titles, as in `php-fpm: pool www`; empty if there
-/// is none.
+/// Returns the pool's name from the title of most worker processes, such as `pool www` of `php-fpm: pool www`. Returns
+/// an empty text if there is none.
 fn pool_name(profile: &WaitProfile, process: &WaitProcess, workers: f64) -> String {
     let titles = profile.titles.iter().filter(|title| title.process == process.process);
     let most = titles.max_by(|a, b| a.processes.total_cmp(&b.processes));
@@ -60,13 +60,13 @@ fn pool_name(profile: &WaitProfile, process: &WaitProcess, workers: f64) -> Stri
     name.map(|(_, name)| name.trim().into()).unwrap_or_default()
 }
 
-/// Returns a used-up pool that system calls do not reveal: waiting threads of a runtime look idle in a futex, and an
-/// event loop looks idle while it waits for events.
+/// Returns a used-up pool that system calls do not show. Waiting threads of a runtime look idle because they wait for a
+/// futex. An event loop looks idle because it waits for events.
 pub(super) fn used_up(profile: &WaitProfile, activity: &Activity<'_>, requests: &Requests) -> Option<WaitFinding> {
     connections(profile, activity, requests).or_else(|| worker_threads(activity, requests))
 }
 
-/// Returns the threads of one name if their number equals that of the requests in progress, while further requests wait
+/// Returns the threads with one name if there are about as many as requests in progress, while more requests wait
 /// unread.
 fn worker_threads(activity: &Activity<'_>, requests: &Requests) -> Option<WaitFinding> {
     let process = activity.process;
@@ -87,7 +87,7 @@ fn worker_threads(activity: &Activity<'_>, requests: &Requests) -> Option<WaitFi
         ];
         sums.iter_mut().zip(parts).for_each(|(sum, part)| *sum += part);
     }
-    // Linux truncates thread names, so the pool may share its name with a few threads that accept or poll.
+    // Linux shortens the names of threads, so a few threads that accept or poll may have the pool's name.
     let busy = |[members, _, idle]: [f64; 3]| members - idle;
     let fits = |(_, sums @ [members, on_cpu, idle]): &(&str, [f64; 3])| {
         is_pool(busy(*sums)) && *on_cpu < WAIT_MOSTLY * members && *idle < WAIT_FEW * members
@@ -107,8 +107,11 @@ fn worker_threads(activity: &Activity<'_>, requests: &Requests) -> Option<WaitFi
     })
 }
 
-/// Returns the connections of an event loop to one peer if all are busy while further requests wait for a connection.
-/// The number of connections counts as constant only if there were more rounds of samples than connections.
+/// Returns the connections of an event loop to one peer, if all of them are busy while more requests wait for a
+/// connection.
+///
+/// Returns `None` with fewer rounds of samples than connections: too few to show that the number of connections is
+/// constant.
 fn connections(profile: &WaitProfile, activity: &Activity<'_>, requests: &Requests) -> Option<WaitFinding> {
     let process = activity.process;
     let demand = demand_of(profile, process, requests)?;
@@ -130,16 +133,18 @@ fn connections(profile: &WaitProfile, activity: &Activity<'_>, requests: &Reques
     })
 }
 
-/// Returns true if all connections are busy, their number stays the same, and more requests are present. A server that
-/// opens a connection for each request has no pool, and the number of its connections changes.
+/// Returns true if all connections are busy, their number is constant, and more requests are present. A server that
+/// opens a connection for each request has no pool, so the number of its connections changes.
 fn is_used_up_pool(peer: &PeerConnections, demand: f64) -> bool {
     let is_constant = peer.max_open <= peer.open + WAIT_FEW;
     let is_busy = peer.open >= MIN_MEMBERS && peer.busy >= WAIT_POOL_BUSY * peer.open;
     is_constant && is_busy && demand >= peer.open + WAIT_QUEUE
 }
 
-/// Returns connections with the number of busy ones. The kernel does not report this number for unix sockets. The
-/// titles of PostgreSQL's processes show this number, if each process belongs to one of the connections.
+/// Returns connections with the number of busy ones.
+///
+/// For Unix sockets, the kernel does not tell this number, but titles of PostgreSQL's processes do. Returns `None` if
+/// the number of these processes is unknown, or differs from that of the connections.
 fn with_busy(profile: &WaitProfile, peer: &PeerConnections) -> Option<PeerConnections> {
     if peer.busy.is_finite() {
         return Some(peer.clone());
@@ -148,8 +153,10 @@ fn with_busy(profile: &WaitProfile, peer: &PeerConnections) -> Option<PeerConnec
     ((all - peer.open).abs() <= WAIT_FEW).then(|| PeerConnections { busy, ..peer.clone() })
 }
 
-/// Returns a lower bound of the requests at a process. For a process of an upstream service, this is the number of busy
-/// connections from sampled processes: `None` without such connections, NaN for unix sockets.
+/// Returns a lower bound of the requests at a process.
+///
+/// For a process of an upstream service, this is the number of busy connections from sampled processes. Returns `None`
+/// if there are no such connections, and NaN for Unix sockets.
 pub(super) fn demand_of(profile: &WaitProfile, process: &WaitProcess, requests: &Requests) -> Option<f64> {
     if !process.behind {
         return Some(requests.demand());
@@ -158,7 +165,7 @@ pub(super) fn demand_of(profile: &WaitProfile, process: &WaitProcess, requests: 
     senders.map(|peer| peer.busy).reduce(|a, b| a + b)
 }
 
-/// Returns the name of a process without its id.
+/// Returns the name of a process without its process ID.
 fn name_of(process: &str) -> &str {
     process.rsplit_once(':').map_or(process, |(name, _)| name)
 }

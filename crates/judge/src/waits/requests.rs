@@ -1,48 +1,47 @@
-//! Count of the requests at the server, and of the requests that its threads can hold.
+//! Number of requests at the server, compared with the number of threads that wait.
 
 use run::{ClientConnections, WaitProfile};
 
 use crate::thresholds::{WAIT_HOLDS_NONE, WAIT_MOSTLY};
 
-/// Bounds on the number of requests at the server.
+/// Number of requests at the server.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) struct Requests {
-    /// Lower and upper bound of the requests that were read but not answered.
+    /// Lower and upper bound of the requests that were read but not answered. `None` if unknown.
     in_progress: Option<(f64, f64)>,
-    /// Number of requests that were not read yet.
+    /// Number of requests that the server has not read yet.
     pub(super) queued: f64,
 }
 
 impl Requests {
-    /// Counts the requests of a profile.
+    /// Counts the requests in a profile.
     pub(super) fn of(profile: &WaitProfile) -> Self {
         let bounds = |c: &ClientConnections| (c.in_progress, c.in_progress + c.uncertain);
         let queued = profile.clients.as_ref().map_or(0.0, |c| c.unread + c.queued);
         Self { in_progress: profile.clients.as_ref().map(bounds), queued }
     }
 
-    /// Returns the number of requests per waiting thread that remain after each active thread has one. The number is
-    /// about 1 if the waiting threads hold requests, and about 0 if they wait for work. Returns a lower and an upper
-    /// bound.
+    /// Returns the requests per waiting thread that remain if each active thread has one request, as a lower and an
+    /// upper bound. The result is about 1 if the waiting threads have requests, and about 0 if they wait for work.
     pub(super) fn per_waiter(&self, active: f64, waiting: f64) -> Option<(f64, f64)> {
         let (low, high) = self.in_progress?;
         (waiting > 0.0).then(|| ((low - active) / waiting, (high - active) / waiting))
     }
 
-    /// Returns true if these waiting tasks or threads handle requests, and are numerous enough to handle most requests
-    /// in progress. Idle tasks and threads handle no request.
+    /// Returns true if the waiting tasks or threads have requests, and are at least half as many as the requests in
+    /// progress. Idle tasks and threads have no request.
     pub(super) fn are_held_by(&self, waiting: f64) -> bool {
         let Some((low, _)) = self.in_progress else { return false };
         let have_requests = self.per_waiter(0.0, waiting).is_some_and(|(_, high)| high >= 1.0 - WAIT_HOLDS_NONE);
         waiting >= WAIT_MOSTLY.max(WAIT_MOSTLY * low) && have_requests
     }
 
-    /// Returns a lower and an upper bound of the requests that were read but not answered.
+    /// Returns a lower and an upper bound of the requests that were read but not answered. Returns `None` if unknown.
     pub(super) const fn in_progress(&self) -> Option<(f64, f64)> {
         self.in_progress
     }
 
-    /// Returns a lower bound of all requests at the server.
+    /// Returns a lower bound of the requests at the server, whether they were read or not.
     pub(super) fn demand(&self) -> f64 {
         self.in_progress.map_or(0.0, |(low, _)| low) + self.queued
     }

@@ -1,4 +1,4 @@
-//! Sentences about waits.
+//! Sentences about causes of waiting.
 
 use run::number::{Unit, number, quantity};
 use run::{SessionState, ThreadState, WaitCause, WaitFinding, WaitProfile};
@@ -7,10 +7,10 @@ use super::locks::is_of_runtime;
 use super::pools::is_of_processes;
 use crate::number::percent;
 
-/// Maximum length of a statement in a sentence, characters.
+/// Maximum number of characters of a statement in a sentence.
 const MAX_STATEMENT_CHARS: usize = 60;
 
-/// Returns a sentence about a finding.
+/// Returns the sentence about a finding.
 pub(super) fn sentence(finding: &WaitFinding) -> String {
     let WaitFinding { name, process, threads, of, peer, .. } = finding;
     let object = if finding.holder == Some(ThreadState::Disk) { &finding.holder_call } else { peer };
@@ -85,7 +85,7 @@ pub(super) fn sentence(finding: &WaitFinding) -> String {
     }
 }
 
-/// Returns the sentence on a pool whose connections are all busy while requests wait for one.
+/// Returns the sentence on a pool of connections that are all busy while requests wait for one.
 fn connection_pool(finding: &WaitFinding) -> String {
     let WaitFinding { name, process, of, peer, share, .. } = finding;
     let to = if name.is_empty() { peer.clone() } else { format!("{name} ({peer})") };
@@ -95,7 +95,7 @@ fn connection_pool(finding: &WaitFinding) -> String {
     format!("all {all} connections of {process} to {to} are busy ({busy}), and {queued} {requests} {wait} for one")
 }
 
-/// Returns a clause with plural verb on what several threads do, such as "wait for a lock".
+/// Returns a clause with a plural verb on what several threads do, such as "wait for a lock".
 fn plural(state: ThreadState, object: &str) -> String {
     let one = does(state, object);
     match one.split_once(' ') {
@@ -105,7 +105,7 @@ fn plural(state: ThreadState, object: &str) -> String {
     }
 }
 
-/// Returns a sentence about a cause inside a database.
+/// Returns the sentence about a cause inside a database.
 fn database(session: SessionState, finding: &WaitFinding) -> String {
     let WaitFinding { name, process, threads, of, event, .. } = finding;
     let what = match session {
@@ -123,7 +123,7 @@ fn database(session: SessionState, finding: &WaitFinding) -> String {
     format!("{waiting} of {all} backends of {process} wait for {what} {place}{}", holder(finding))
 }
 
-/// Returns a clause on what the holder of a database's lock does, and for how long it has held the lock.
+/// Returns a clause on the holder of a database's lock: what it does, and for how long it has had the lock.
 fn holder(finding: &WaitFinding) -> String {
     let does = match finding.holder {
         None => None,
@@ -141,7 +141,7 @@ fn holder(finding: &WaitFinding) -> String {
     }
 }
 
-/// Returns the beginning of a statement, for a sentence.
+/// Returns the beginning of a statement.
 fn short(statement: &str) -> String {
     match statement.char_indices().nth(MAX_STATEMENT_CHARS) {
         Some((end, _)) => format!("{} …", statement[..end].trim_end()),
@@ -149,15 +149,15 @@ fn short(statement: &str) -> String {
     }
 }
 
-/// Returns a clause with singular verb on what a thread does, such as "waits for a lock". `object` is the peer or the
-/// system call that the thread waits for; empty if unknown.
+/// Returns a clause with a singular verb on what a thread does, such as "waits for a lock". `object` is the peer or the
+/// system call that the thread waits for. It is empty if unknown.
 fn does(state: ThreadState, object: &str) -> String {
     match state {
         ThreadState::OnCpu => "computes".into(),
         ThreadState::Runnable => "waits for a CPU".into(),
         ThreadState::Sleep => "sleeps".into(),
         ThreadState::Disk if object.is_empty() => "waits for a disk".into(),
-        // Older runs name the file, but not the system call.
+        // Runs of earlier versions name the file, but not the system call.
         ThreadState::Disk if object.starts_with('/') => format!("waits for a disk ({object})"),
         ThreadState::Disk => format!("waits for the disk in {object}"),
         ThreadState::Peer if object.is_empty() => "waits for a reply of another server".into(),
@@ -173,7 +173,7 @@ fn does(state: ThreadState, object: &str) -> String {
     }
 }
 
-/// Returns the headline of a profile: its largest cause, or the activities of its threads if it has no cause.
+/// Returns the headline of a profile: its first cause, or the activities of its threads if it has no cause.
 pub fn headline(profile: &WaitProfile, findings: &[WaitFinding]) -> String {
     if let Some(first) = findings.first() {
         return format!("{}.", capital(&first.sentence));

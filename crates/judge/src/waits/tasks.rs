@@ -1,17 +1,17 @@
-//! Causes among the tasks that a runtime schedules itself: goroutines that wait for a mutex, for room in a channel, or
-//! for a connection.
+//! Causes among the tasks that a language runtime schedules: goroutines that wait for a mutex, for room in a channel,
+//! or for a connection.
 
 use run::{TaskGroup, TaskState, ThreadState, WaitCause, WaitFinding, WaitProfile};
 
 use super::requests::Requests;
 use crate::thresholds::WAIT_MOSTLY;
 
-/// Name of the tasks of Go.
+/// Name of the tasks of Go's runtime.
 const GOROUTINES: &str = "goroutines";
-/// Function of Go's standard library in which a task waits for a connection of a pool.
+/// Function of Go's standard library in which tasks wait for a connection of a pool.
 const POOL_FUNCTION: &str = "database/sql.(*DB).conn";
 
-/// Returns the causes of waiting tasks that hold most requests in progress.
+/// Returns the causes for which tasks wait, if at least half of the requests in progress may be in these tasks.
 pub(super) fn causes(profile: &WaitProfile, requests: &Requests) -> Vec<WaitFinding> {
     let findings = profile.tasks.iter().filter_map(|group| {
         let cause = cause(group)?;
@@ -39,8 +39,8 @@ fn finding(profile: &WaitProfile, group: &TaskGroup, cause: WaitCause) -> WaitFi
     });
     let peers = profile.peers.iter().filter(|peer| peer.process == group.process && peer.busy.is_finite());
     let peer = peers.max_by(|a, b| a.busy.total_cmp(&b.busy)).filter(|_| cause == WaitCause::ConnectionPool);
-    // The stack of a running goroutine cannot be read. The goroutine may be inside the function, so it counts as the
-    // holder.
+    // The stack of a running goroutine cannot be read. A running goroutine may be inside the function, so it counts as
+    // the holder.
     let holder = match group.inside_state {
         Some(state) if group.inside >= WAIT_MOSTLY => Some(thread_state(state)),
         _ if running >= WAIT_MOSTLY => Some(ThreadState::OnCpu),
@@ -62,7 +62,7 @@ fn finding(profile: &WaitProfile, group: &TaskGroup, cause: WaitCause) -> WaitFi
     }
 }
 
-/// Returns the thread state that corresponds to a task's state.
+/// Returns the state of a thread that corresponds to the state of a task.
 const fn thread_state(state: TaskState) -> ThreadState {
     match state {
         TaskState::Running => ThreadState::OnCpu,

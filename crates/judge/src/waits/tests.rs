@@ -1,4 +1,4 @@
-//! Made-up profiles with a known cause of waiting, and idle servers that must have none.
+//! Made-up profiles with a known cause of waiting, and profiles of idle servers, which must have no cause.
 
 use run::{
     ClientConnections, FutexKind, FutexProfile, HolderState, TaskGroup, TaskState, ThreadState, WaitCause, WaitFinding,
@@ -7,7 +7,8 @@ use run::{
 
 use super::{headline, waits};
 
-/// Makes a process with `threads` threads, with some of them in each state.
+/// Makes a process with `threads` threads. `groups` are the states, the objects that threads wait for, and the numbers
+/// of threads.
 pub(super) fn process(threads: f64, groups: &[(ThreadState, &str, f64)]) -> WaitProfile {
     let group = |(state, key, n): &(ThreadState, &str, f64)| WaitGroup {
         process: "app:7".into(),
@@ -26,7 +27,8 @@ pub(super) fn process(threads: f64, groups: &[(ThreadState, &str, f64)]) -> Wait
     }
 }
 
-/// Makes a profile in which 14.7 of 16 threads wait for one futex while one sleeps, with 16 requests.
+/// Makes a profile in which 14.7 of 16 threads wait for one futex and one thread sleeps. On average, 15.7 requests are
+/// in progress.
 pub(crate) fn locked(kind: FutexKind) -> WaitProfile {
     let mut profile = process(
         16.0,
@@ -81,7 +83,7 @@ fn a_lock_whose_waiters_hold_requests_is_named_with_its_holder() {
     }
 }
 
-/// On a busy machine, the holder of a lock often lacks a CPU after each flush.
+/// On a busy machine, the holder of a lock often waits for a CPU after a flush.
 #[test]
 fn a_lock_around_a_flush_is_told_first_in_a_verdict_about_the_disk() {
     let holder = |state, key: &str, share| HolderState { state, key: key.into(), share };
@@ -111,7 +113,7 @@ fn a_mutex_with_an_owner_needs_no_account_of_requests() {
 
 #[test]
 fn idle_workers_that_wait_for_one_futex_are_no_lock() {
-    // A pool of 16 threads with one request: the futex of its idle threads looks like a lock with 15 waiters.
+    // A pool of 16 threads has one request. The futex of its idle threads looks like a lock with 15 waiting threads.
     for kind in [FutexKind::OwnedMutex, FutexKind::Mutex, FutexKind::Semaphore] {
         let mut profile = locked(kind);
         profile.clients = Some(clients(1.0, 0.0));
@@ -135,7 +137,7 @@ fn a_leader_that_waits_for_work_holds_no_lock_that_counts() {
 
 #[test]
 fn requests_that_wait_elsewhere_leave_the_cause_open() {
-    // An event loop has read 64 requests. Its pool of four is partly idle.
+    // An event loop has read 64 requests. Most threads of its pool of four are idle.
     let mut profile = process(5.0, &[(ThreadState::Futex, "0x10", 3.0), (ThreadState::OnCpu, "", 2.0)]);
     profile.futexes =
         vec![FutexProfile { waiting: 3.0, users: 4, active: 1.0, ..locked(FutexKind::Semaphore).futexes[0].clone() }];
@@ -145,7 +147,7 @@ fn requests_that_wait_elsewhere_leave_the_cause_open() {
 
 #[test]
 fn a_pool_of_any_load_is_never_a_lock() {
-    // Pools of 2 to 64 workers at every load: `busy` workers have a request each, and the others wait for the queue.
+    // Pools of 2 to 64 workers, at every load. `busy` workers have a request each, and the others wait for work.
     for workers in [2.0_f64, 4.0, 16.0, 64.0] {
         for percent in 1..100 {
             let busy = workers * f64::from(percent) / 100.0;
@@ -168,7 +170,8 @@ fn a_lock_that_is_rarely_contended_is_not_named() {
     let mut profile = locked(FutexKind::OwnedMutex);
     profile.futexes[0].contended = 0.3;
     assert!(!causes(&profile).contains(&WaitCause::Lock));
-    // Either no thread is active while threads wait, or only a thread that never uses this futex is active.
+    // In the first case, threads often wait while no other thread is active. In the second, hardly any thread that uses
+    // the futex is active.
     for (unheld, active) in [(0.4, 1.0), (0.0, 0.2)] {
         let mut profile = locked(FutexKind::Semaphore);
         (profile.futexes[0].unheld, profile.futexes[0].active) = (unheld, active);
@@ -218,7 +221,8 @@ fn one_thread_that_computes_while_requests_wait_is_serial() {
 
 #[test]
 fn processes_are_serial_if_one_or_each_of_them_computes() {
-    // Makes a parent process and its workers, of which `computing` compute.
+    // Makes processes of one name, of which `computing` compute. One of the processes may be an idle parent of the
+    // others.
     let serial = |processes: f64, computing: f64| {
         let mut profile = process(
             processes,
@@ -258,7 +262,8 @@ fn the_interpreter_lock_is_named_by_all_its_futexes() {
     assert!(!causes(&profile).contains(&WaitCause::Lock));
 }
 
-/// Threads that sleep 10 ms and compute 0.5 ms often wait a moment for the interpreter lock, which does not limit them.
+/// Threads that sleep for 10 ms and compute for 0.5 ms often wait briefly for the interpreter lock, but the lock does
+/// not limit them.
 #[test]
 fn the_interpreter_lock_is_not_named_if_most_threads_sleep() {
     let groups = [(ThreadState::Sleep, "", 12.0), (ThreadState::Futex, "0x10", 0.7)];
@@ -284,7 +289,7 @@ fn processes_of_a_database_that_wait_for_a_transaction_are_told_before_the_peer(
         let found = waits(&profile, &[]);
         assert_eq!((found.len(), found[0].cause, found[0].name.as_str()), (1, WaitCause::RowLock, "UPDATE"));
         assert_eq!(found[0].sentence, "6.4 of 7.5 backends of postgres wait for a row lock (UPDATE)");
-        // The statement may also wait for a lock on the whole table.
+        // Another statement locks a whole table, so the UPDATE may wait for that lock.
         profile.titles.push(title(&backend("LOCK TABLE"), 1.0));
         assert_eq!(causes(&profile), [WaitCause::Lock]);
     }
@@ -337,7 +342,7 @@ fn goroutines_without_requests_or_beside_most_requests_are_no_cause() {
     assert!(causes(&goroutines(TaskState::Receive, "main.work", TaskState::Sleep)).is_empty());
 }
 
-/// Each thread that waits for a Java monitor has a futex of its own, so only the stacks show the lock.
+/// Each thread that waits for a Java monitor has a futex of its own, so only the stacks show the common lock.
 #[test]
 fn threads_that_wait_for_a_java_monitor_are_told_with_the_function() {
     let monitor = |function: &str, waiting| run::MonitorGroup {
@@ -366,8 +371,8 @@ fn threads_that_wait_for_the_lock_of_ruby_have_work() {
         let mut profile = process(65.0, &groups);
         let kind = run::MonitorKind::RubyLock;
         profile.monitors = vec![run::MonitorGroup { process: "app:7".into(), kind, function: String::new(), waiting }];
-        // Threads that return from writing a response wait for the lock, too, so the clients have fewer requests in
-        // progress.
+        // Threads that return from writing an answer also wait for the lock. Fewer requests than threads are therefore
+        // in progress.
         profile.clients = Some(clients(35.0, 14.0));
         waits(&profile, &[]).into_iter().map(|found| (found.cause, found.sentence)).collect::<Vec<_>>()
     };

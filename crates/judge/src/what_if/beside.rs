@@ -1,5 +1,5 @@
-//! Contention in a sweep: the loss of throughput that the queueing network does not explain, fitted with the form of
-//! the Universal Scalability Law.
+//! Contention in a sweep: the loss of throughput that the queueing network does not explain. The loss is fitted with
+//! the formula of the Universal Scalability Law.
 
 use super::contention::Contention;
 use super::model::Model;
@@ -8,8 +8,8 @@ use crate::Facts;
 use crate::single::{clients, good};
 use stats::fit::usl_of_shares;
 
-/// Fits the contention in the sweep of a run; `None` if it may be zero. Also returns `None` for clients with think
-/// times, because their number of requests in flight is unknown.
+/// Fits the contention to the sweep of a run. Returns `None` if the contention may be zero. Also returns `None` for
+/// clients with think times, because their number of requests in flight is unknown.
 pub(super) fn contention(facts: &Facts<'_>, now: &Model) -> Option<Contention> {
     if now.think_s > 0.0 {
         return None;
@@ -18,7 +18,7 @@ pub(super) fn contention(facts: &Facts<'_>, now: &Model) -> Option<Contention> {
     beside(now, &seen)
 }
 
-/// Fits the contention to points of clients and requests per second.
+/// Fits the contention to a number of clients and a rate (per second) for each step.
 fn beside(now: &Model, seen: &[(f64, f64)]) -> Option<Contention> {
     let alone = |n: f64| plain(&Model { users: n.round().clamp(1.0, 1e5) as u32, ..now.clone() }).0;
     let points: Vec<(f64, f64)> = seen.iter().map(|&(n, rate)| (n, n * rate / alone(n))).collect();
@@ -37,7 +37,7 @@ mod tests {
     use stats::fit::Usl;
     use stats::normal;
 
-    /// A request needs 400 us on one thread and 2 ms elsewhere, so six clients fill the thread.
+    /// A request needs 400 µs on one thread and 2 ms elsewhere, so six clients keep the thread busy.
     fn model(users: u32) -> Model {
         let cpu = ServerCpu { work_s: 400e-6, beside_s: 0.0, cpus: 2.0, threads: 1.0, quota: f64::INFINITY };
         Model { server_cpu: Some(cpu), elsewhere_s: 2e-3, users, ..Model::default() }
@@ -45,7 +45,7 @@ mod tests {
 
     const STEPS: [u32; 8] = [1, 2, 4, 8, 16, 32, 64, 128];
 
-    /// Makes the sweep of a system with contention `kappa`, noise of 2 %, and constant service times if `constant`.
+    /// Makes a sweep with contention `kappa` and noise of 2 %. If `constant`, all requests have equal service times.
     fn sweep(kappa: f64, constant: bool, seed: u64) -> Vec<(f64, f64)> {
         let mut random = Rng::with_seed(seed);
         let point = |n: u32| {
@@ -76,11 +76,10 @@ mod tests {
         let mut covered = 0;
         for seed in 0..200 {
             let found = beside(&model(16), &sweep(KAPPA, false, seed)).expect("kappa is told from zero");
-            // The network was made from the trial with 16 clients, so its demands already include the loss at 16
-            // clients.
+            // The network describes the trial with 16 clients, so its demands already include the loss at 16 clients.
             let level = truth(16.0) / plain(&model(16)).0;
             let rate = |c| level * solve(&Model { users: 256, ..now(Some(c)) }).0;
-            // Predicts the rate of twice as many clients as were tried, from points with an error of 2 % each.
+            // Predicts the rate of twice as many clients as were tried, from rates with an error of 2 % each.
             assert!((rate(found) / truth(256.0)).ln().abs() < 0.25, "seed {seed}: {} {}", rate(found), truth(256.0));
             let mut random = Rng::with_seed(seed);
             let mut drawn: Vec<f64> = (0..100).map(|_| rate(found.drawn(&mut random))).collect();
@@ -112,8 +111,7 @@ mod tests {
         assert!(solve(&busy).0 < 0.1 * without.max(solve(&Model { contention: None, ..busy.clone() }).0));
     }
 
-    /// With four times the CPUs, more clients are in flight. The loss by coherency among these clients also lowers the
-    /// capacity.
+    /// With four times the CPUs, more requests are in flight. They slow each other, which also lowers the capacity.
     #[test]
     fn contention_is_in_the_capacity() {
         let found = beside(&model(16), &sweep(1e-4, false, 1)).unwrap();

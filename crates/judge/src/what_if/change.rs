@@ -1,4 +1,4 @@
-//! A change of resources or load, applied to a queueing network.
+//! A change of resources or of the load, applied to the queueing network of a run.
 
 use run::{Change, Run};
 
@@ -7,10 +7,10 @@ use super::seen::Seen;
 use crate::number::{counted, cpus, duration, figure, rate};
 use crate::thresholds::FAR;
 
-/// Verdicts that name a deliberate limit, which no added resource lifts.
+/// Verdicts that name a deliberate limit. More resources do not lift this limit.
 const ON_PURPOSE: &[&str] = &["server-rate-limit"];
 
-/// Checks that the run measured what the change affects. The error message says what is missing.
+/// Returns an error if the run did not measure what the change affects. The error message says what is missing.
 pub(super) fn possible(run: &Run, now: &Model, change: &Change) -> Result<(), String> {
     let id = run.findings.bottleneck.id.as_str();
     if ON_PURPOSE.contains(&id) {
@@ -38,7 +38,7 @@ pub(super) fn possible(run: &Run, now: &Model, change: &Change) -> Result<(), St
     Ok(())
 }
 
-/// Adds the arrival rate of an open-loop run to the change, unless the change names its own load.
+/// Returns the change with the arrival rate of an open-loop run added, unless the change itself names a load.
 pub(super) fn of_arrivals(now: &Model, change: &Change) -> Change {
     let same = change.users.is_none() && change.think_s.is_none();
     let rate = change.rate.or(now.arriving_s.filter(|_| same).map(|_| now.rate));
@@ -62,7 +62,7 @@ pub(super) fn changed(now: &Model, change: &Change) -> Model {
         then.others.iter_mut().filter(link).for_each(|p| p.work_s *= before / after);
         then.link_bytes_per_s = Some(after);
     }
-    // Network distance does not occupy a worker; it is modelled as think time.
+    // A longer network path does not occupy a worker, so it counts as think time.
     then.think_s = change.think_s.unwrap_or(now.think_s);
     match then.places {
         Some(_) => then.think_s += change.delay_s.unwrap_or(0.0),
@@ -73,7 +73,7 @@ pub(super) fn changed(now: &Model, change: &Change) -> Model {
     then
 }
 
-/// Returns each part of a change in words, with the value before it if that is known.
+/// Returns each part of a change in words, with the value before the change if that is known.
 pub(super) fn in_words(now: &Model, change: &Change) -> Vec<String> {
     let instead = |before: Option<f64>, text: &dyn Fn(f64) -> String| {
         let before = before.filter(|v| v.is_finite() && *v > 0.0);
@@ -85,7 +85,7 @@ pub(super) fn in_words(now: &Model, change: &Change) -> Vec<String> {
     let time = |s: f64| duration(s * 1e6);
     let link = |bytes_per_s: f64| format!("{} MB/s", figure(bytes_per_s / 1e6));
     let cpu = now.server_cpu;
-    // The number of workers is an estimate from the run.
+    // The number of workers is only an estimate from the run.
     let about = |n: f64| format!("about {}", figure(n));
     let workers = now.places.or(cpu.map(|cpu| cpu.threads)).map(f64::round);
     let parts = [
@@ -102,7 +102,7 @@ pub(super) fn in_words(now: &Model, change: &Change) -> Vec<String> {
     parts.into_iter().flatten().collect()
 }
 
-/// Returns the assumptions of an answer, as sentences.
+/// Returns the assumptions of an answer, each as a sentence.
 pub(super) fn assumptions(run: &Run, now: &Model, then: &Model, change: &Change, seen: &Seen) -> Vec<String> {
     let mut said = vec![
         seen.sentence(),
@@ -130,12 +130,12 @@ pub(super) fn assumptions(run: &Run, now: &Model, then: &Model, change: &Change,
     said
 }
 
-/// Returns sentences about the parts of a change that lie far from the measurement.
+/// Returns a sentence about each part of the change that is far from what was measured.
 fn far(now: &Model, then: &Model) -> Vec<String> {
     let cpus = now.server_cpu.zip(then.server_cpu);
     let pairs = [
         cpus.map(|(a, b)| ("CPUs", a.cpus, b.cpus)),
-        // A run without a quota could use all its CPUs.
+        // Without a quota, the server could use all its CPUs in the run.
         cpus.filter(|(_, b)| b.quota.is_finite()).map(|(a, b)| ("CPUs of quota", a.quota.min(a.cpus), b.quota)),
         cpus.filter(|(a, _)| a.threads.is_finite()).map(|(a, b)| ("threads", a.threads, b.threads)),
         now.places.zip(then.places).map(|(a, b)| ("workers", a, b)),

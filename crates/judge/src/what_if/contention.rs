@@ -1,11 +1,13 @@
-//! Contention: clients slow each other beyond waiting for the same resources, through locks, caches and coherence
+//! Contention: clients slow each other by more than waiting for the same resources, through locks, caches and coherence
 //! traffic.
 //!
-//! The queueing network explains queues. If added clients raise throughput by less than queues explain, contention
-//! causes the difference. Contention has the form of the Universal Scalability Law (N. Gunther, *Guerrilla Capacity
-//! Planning*, 2007), fitted to the measured rate divided by the network's. A fit to the measured rate alone would make
-//! any full resource look like contention. Contention counts only if its interval excludes zero. Beyond [`FAR`] times
-//! the clients that were tried, the loss is assumed constant.
+//! The queueing network explains the effect of queues. If added clients raise the throughput by less than the network
+//! predicts, the cause is contention. The loss is described by the Universal Scalability Law (N. Gunther, *Guerrilla
+//! Capacity Planning*, 2007). It is fitted to the measured rate divided by the predicted rate. A fit to the measured
+//! rate alone would take any full resource for contention.
+//!
+//! Contention counts only if its interval excludes zero. Beyond [`FAR`] times the clients that were tried, the loss is
+//! assumed constant.
 
 use fastrand::Rng;
 use stats::Interval;
@@ -15,24 +17,24 @@ use crate::thresholds::FAR;
 use stats::fit::Usl;
 use stats::{NORMAL_95, normal};
 
-/// Loss of throughput as clients are added.
+/// Loss of throughput with more clients, by the Universal Scalability Law.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) struct Contention {
-    /// Contention (sigma) and coherency (kappa) of the law, each with the half-width of its 95 % interval.
+    /// Contention (sigma) and coherency (kappa) of the law. Each comes with the half-width of its 95 % interval.
     sigma: (f64, f64),
     kappa: (f64, f64),
-    /// Clients of the trial that the network describes. The network already includes the loss at this number of
-    /// clients.
+    /// Clients of the trial that the network describes. The network's demands already include the loss at this number
+    /// of clients.
     known_at: f64,
     /// Largest number of clients that was tried.
     tried: f64,
 }
 
 impl Contention {
-    /// Takes the contention from the fitted law; `None` if both coefficients may be zero.
+    /// Takes the contention from the fitted law. Returns `None` if both coefficients may be zero.
     pub(super) fn told(law: &Usl, known_at: f64, tried: f64) -> Option<Self> {
         let [_, sigma, kappa] = law.intervals?;
-        // The interval's lower end is cut at 0, so only its upper end shows the width.
+        // The lower end of the interval is cut at 0, so only the upper end shows its width.
         let told = |value: f64, interval: Interval| {
             let half = interval.high - value;
             if value > half { (value, half) } else { (0.0, 0.0) }
@@ -41,15 +43,16 @@ impl Contention {
         (sigma.0 + kappa.0 > 0.0).then_some(Self { sigma, kappa, known_at: known_at.min(tried), tried })
     }
 
-    /// Returns the throughput with `n` requests in flight, as a share of the throughput of the queueing network.
+    /// Returns the throughput with `n` requests in flight, as a share of the network's throughput without contention.
     pub(super) fn left(&self, n: f64) -> f64 {
         let lost = |n: f64| 1.0 + self.sigma.0 * (n - 1.0) + self.kappa.0 * n * (n - 1.0);
         lost(self.known_at) / lost(n.clamp(1.0, FAR * self.tried))
     }
 
-    /// Applies contention to throughput and response time of the network. Only requests in flight slow each other, not
-    /// users who think. Slower requests in turn mean more requests in flight. The iteration converges, because the
-    /// number of users is bounded.
+    /// Adds contention to the throughput and the response time of the network.
+    ///
+    /// Only requests in flight slow each other, not users who think. Slower requests lead to more requests in flight,
+    /// so the result is found by iteration. The iteration converges, because the number of users is bounded.
     pub(super) fn applied(&self, (throughput, response_s): (f64, f64), users: u32) -> (f64, f64) {
         let users = f64::from(users);
         let think_s = users / throughput - response_s;
@@ -58,18 +61,18 @@ impl Contention {
         (users / (response_s + think_s), response_s)
     }
 
-    /// Returns the response time with contention for requests that arrive at a rate.
+    /// Returns the response time with contention, for requests that arrive at a rate.
     pub(super) fn arriving(&self, rate: f64, response_s: f64) -> f64 {
         (0..STEPS).fold(response_s, |response, _| response_s / self.left(rate * response))
     }
 
-    /// Draws random coefficients within their intervals.
+    /// Returns random coefficients, drawn from their intervals.
     pub(super) fn drawn(&self, random: &mut Rng) -> Self {
         let mut draw = |(value, half): (f64, f64)| ((value + half / NORMAL_95 * normal(random)).max(0.0), half);
         Self { sigma: draw(self.sigma), kappa: draw(self.kappa), ..*self }
     }
 
-    /// Returns the sentence about this assumption.
+    /// Returns the sentence about the assumption that clients slow each other.
     pub(super) fn sentence(&self) -> String {
         let most = FAR * self.tried;
         format!(
@@ -82,5 +85,5 @@ impl Contention {
     }
 }
 
-/// Maximum number of iterations until the number in flight has converged.
+/// Number of iterations, enough for the number of requests in flight to converge.
 const STEPS: usize = 64;

@@ -5,12 +5,12 @@ use run::LoadPoint;
 use super::model::Model;
 use super::solve::{arriving, cap, contended, stations, with_users};
 
-/// Maximum number of users for which the network is solved; the computing time grows with this number.
+/// Maximum number of users for which the network is solved. More users need more computing time.
 pub(super) const MOST_USERS: u32 = 100_000;
-/// Number of points of the curve up to the rate in question; as many lie beyond it.
+/// Number of points of the curve up to the rate in question. The curve has as many points beyond this rate.
 const POINTS: u32 = 10;
 
-/// Returns the curve up to twice the load in question.
+/// Returns the curve up to twice the load in question, and up to at most [`MOST_USERS`] users.
 pub(super) fn curve(then: &Model) -> Vec<LoadPoint> {
     match then.arrivals {
         Some(rate) => against_arrivals(then, rate),
@@ -18,7 +18,7 @@ pub(super) fn curve(then: &Model) -> Vec<LoadPoint> {
     }
 }
 
-/// Returns the curve over users. Each step has about 1.5 times as many users.
+/// Returns the curve over users. Each step has about 1.5 times as many users as the step before.
 fn against_users(then: &Model) -> Vec<LoadPoint> {
     let (stations, cap, end) = (stations(then), cap(then), then.users.saturating_mul(2).min(MOST_USERS));
     let steps = std::iter::successors(Some(1u32), |n| Some((n + n.div_ceil(2)).min(end)).filter(|next| next > n));
@@ -39,7 +39,7 @@ fn against_arrivals(then: &Model, asked: f64) -> Vec<LoadPoint> {
     (1..=2 * POINTS).map(point).collect()
 }
 
-/// Returns the requests in flight by Little's law; 0 where they are infinite.
+/// Returns the number of requests in flight, by Little's law. Returns 0 if it is infinite.
 pub(super) fn under_way(rate: f64, response_s: f64) -> u32 {
     let all = rate * response_s;
     if all.is_finite() { all.round().clamp(0.0, f64::from(u32::MAX)) as u32 } else { 0 }

@@ -1,4 +1,4 @@
-//! Resources needed for twice the capacity, by the model of `what-if`.
+//! Resources needed for twice the capacity, predicted by the model of `what-if`.
 
 use run::{Bottleneck, Capacity, ResourceNeed};
 
@@ -9,13 +9,15 @@ use super::pooled::{loaded, today};
 use super::solve::most;
 use crate::Facts;
 
-/// Verdicts that more resources would not change.
+/// Verdicts for which more resources do not raise the capacity, or would raise it by an unknown amount.
 const NO_RESOURCE: &[&str] = &["unknown", "not-saturated", "server-rate-limit", ""];
-/// Maximum growth factor of a resource that is reported; larger factors are no useful advice.
+/// Largest factor by which resources may grow. Larger factors are no useful advice.
 const MAX_REPORTED_FACTOR: f64 = 16.0;
 
-/// Returns the resources that would be full before the server reaches twice its capacity, in the order in which they
-/// would stop the server. Returns none if the verdict names no resource.
+/// Returns the resources that would be full before the server reaches twice its capacity. The first is full at the
+/// lowest rate.
+///
+/// Returns none if no rate met the objective, or if the verdict names no resource.
 pub(crate) fn to_double(facts: &Facts<'_>, capacity: Option<&Capacity>, verdict: &Bottleneck) -> Vec<ResourceNeed> {
     let Some(capacity) = capacity.filter(|c| c.held && !NO_RESOURCE.contains(&verdict.id.as_str())) else {
         return Vec::new();
@@ -35,16 +37,17 @@ pub(crate) fn to_double(facts: &Facts<'_>, capacity: Option<&Capacity>, verdict:
     parts.iter().map(needed).filter(|n| n.factor.is_finite() && n.reaches.is_finite()).collect()
 }
 
-/// Returns the resources that are full below a rate, in the order in which they become full.
+/// Returns the resources that are full below a rate. The first is full at the lowest rate.
 fn short(model: &Model, target: f64) -> Vec<Part> {
     let mut parts: Vec<Part> = model.resources().into_iter().filter(|p| p.limit() < target).collect();
     parts.sort_by(|a, b| a.limit().total_cmp(&b.limit()));
     parts
 }
 
-/// Returns the factor by which the throughput limit of the resources must grow for twice the capacity: 2, or more if
-/// clients slow each other. If no factor suffices, returns 2. The answer then names the capacity that a factor of 2
-/// gives.
+/// Returns the factor by which the throughput limit of the resources must grow for twice the capacity. The factor is 2,
+/// or more if clients slow each other.
+///
+/// Returns 2 if even the largest factor is too small. The answer then shows which capacity a factor of 2 gives.
 fn times(model: &Model) -> f64 {
     let doubles = |times: f64| {
         let target = most(model) * times;

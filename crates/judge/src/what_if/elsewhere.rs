@@ -1,12 +1,12 @@
-//! The part of a response time that no device explains: a sleep, a wait for a worker, or network distance.
+//! The part of a response time that no device explains, such as a sleep, a wait for a worker, or the network path.
 
 use super::curve::MOST_USERS;
 use super::model::Model;
 use super::solve::{arriving, plain};
 
 impl Model {
-    /// Sets `elsewhere_s` to the part of one client's response time that no device explains. If the run has one load
-    /// level, chooses the value with which the network gives the measured rate.
+    /// Sets `elsewhere_s` to the part of one client's response time that no device explains. If the run has a single
+    /// load level, sets the value with which the network gives the measured rate.
     pub(super) fn leave_elsewhere(&mut self) {
         self.elsewhere_s = 0.0;
         let busy_s: f64 = self.parts().iter().filter(|p| !p.cap).map(|p| p.station().demand_s).sum();

@@ -7,8 +7,8 @@ use super::seen::Seen;
 use crate::number::duration;
 use crate::thresholds::{BETWEEN_RUNS, BUSY};
 
-/// Sets the interval of every figure of the answer. If the run also fits a second network (`in_places`), the intervals
-/// include the answer of that network.
+/// Sets the interval of every figure of the answer. `other` is the answer of a second network that also fits the run.
+/// The intervals include it.
 pub(super) fn intervals(answer: &mut WhatIf, drawn: &[WhatIf], seen: &Seen, other: Option<&WhatIf>) {
     let of = |figure: &dyn Fn(&WhatIf) -> Option<f64>, value| {
         let found = widened(drawn.iter().filter_map(figure), value, seen);
@@ -23,7 +23,8 @@ pub(super) fn intervals(answer: &mut WhatIf, drawn: &[WhatIf], seen: &Seen, othe
         let limit = of(&|w| w.resources.iter().find(same).map(|r| r.limit), resource.limit);
         (resource.low, resource.high) = (limit.low, limit.high);
     }
-    // No more requests complete than the first full resource allows. The search for the capacity is often less exact.
+    // Requests cannot complete faster than the first full resource allows. This limit is often more exact than the
+    // capacity that was searched for.
     let known = answer.resources.iter().filter(|resource| !resource.at_least);
     let most = known.map(|resource| resource.high).fold(f64::INFINITY, f64::min);
     answer.capacity.high = answer.capacity.high.min(most).max(answer.capacity.value);
@@ -52,8 +53,8 @@ pub(super) fn one_level(now: &Model) -> String {
     )
 }
 
-/// Returns the middle 95 % of the draws, widened by the error of the model and by the usual difference between two
-/// runs.
+/// Returns the middle 95 % of the draws, widened by two factors: the error of the model, and the usual difference
+/// between two runs.
 fn widened(drawn: impl Iterator<Item = f64>, value: f64, seen: &Seen) -> Estimate {
     let mut drawn: Vec<f64> = drawn.collect();
     drawn.sort_by(f64::total_cmp);
@@ -65,7 +66,7 @@ fn widened(drawn: impl Iterator<Item = f64>, value: f64, seen: &Seen) -> Estimat
     Estimate { value, low, high }
 }
 
-/// Returns the lower and the upper bound of the requests per second that the resources allow.
+/// Returns the lower and the upper bound of the rate (requests per second) that the resources allow.
 fn limits(resources: &[Resource]) -> (f64, f64) {
     let least = |of: fn(&Resource) -> f64| resources.iter().map(of).fold(f64::INFINITY, f64::min);
     (least(|r| r.low), least(|r| r.high))

@@ -1,10 +1,12 @@
-//! Predictions for other resources or other users.
+//! Predictions for other resources or another load.
 //!
-//! The demands of the run's decisive trial give a queueing network, which is solved exactly (mean value analysis)
-//! before and after the change. The idea is that of R. Blake, *Optimizing Windows NT* (1993), whose model had one
-//! demand per device. Here stations have several servers, quotas and delays, and clients slow each other if the sweep
-//! shows it. The intervals come from a bootstrap over the run's trials. The model's error widens the intervals if it is
-//! known.
+//! The demands of the run's decisive trial give a queueing network. The network is solved exactly (by mean value
+//! analysis) before and after the change. The idea is that of R. Blake, *Optimizing Windows NT* (1993), whose model has
+//! one demand per device. Here, queues also have several servers, quotas and delays. If the sweep shows it, clients
+//! also slow each other.
+//!
+//! The intervals come from a bootstrap over the run's trials: from many random selections of the trials. The model's
+//! error widens the intervals.
 
 mod beside;
 mod change;
@@ -37,12 +39,12 @@ pub(crate) use double::to_double;
 pub(crate) use next::next;
 pub(crate) use slowed::{Slowed, slowed};
 
-/// Number of draws of the bootstrap; with many users, fewer draws are made.
+/// Number of draws of the bootstrap. With more than [`MANY_USERS`] users, fewer draws are made.
 const DRAWS: usize = 200;
 const FEW_DRAWS: usize = 40;
 const MANY_USERS: u32 = 5_000;
 
-/// Predicts the effect of a change. The error message says what the run lacks, or why no resource will help.
+/// Predicts the effect of a change. The error message says what the run lacks, or why more resources will not help.
 pub fn what_if(run: &Run, change: &Change) -> Result<WhatIf, String> {
     let facts = Facts::of(run);
     let trial = facts.decisive.ok_or("the run has no trial that completed anything: run `loadline find` first")?;
@@ -86,16 +88,15 @@ pub fn what_if(run: &Run, change: &Change) -> Result<WhatIf, String> {
     Ok(answer)
 }
 
-/// Marks the limits of hardly used resources as lower bounds. The next bottleneck of the run's verdict is marked in
-/// this way, too.
+/// Marks the limits of hardly used resources as lower bounds, as in the verdict's next bottleneck.
 fn mark_lower_bounds(answer: &mut WhatIf, facts: &Facts<'_>, now: &Model) {
     let parts = now.resources();
     let light = |id: &str| parts.iter().any(|part| part.id == id && next::is_lightly_used(facts, part));
     answer.resources.iter_mut().for_each(|resource| resource.at_least = light(&resource.id));
 }
 
-/// Returns the factor by which a change of resources multiplies the capacity. The capacity is the rate at which the
-/// first resource is full, with contention.
+/// Returns the factor by which a change of resources multiplies the capacity. For this purpose, the capacity is the
+/// rate at which the first resource is full, with contention.
 fn moved(now: &Model, then: &Model) -> f64 {
     most_with(then) / most_with(now)
 }
@@ -127,8 +128,8 @@ fn answered(today: &Today, now: &Model, then: &Model, change: &Change) -> WhatIf
     }
 }
 
-/// Returns one answer per bootstrap draw, each with the demands of resampled trials. Returns `None` with too few
-/// trials.
+/// Returns one answer for each bootstrap draw. Each draw has the mean demands of randomly selected trials. Returns
+/// `None` if there are too few trials.
 fn drawn(models: &[Model], now: &Model, change: &Change, today: &Today) -> Option<Vec<WhatIf>> {
     if models.len() < FEWEST_WINDOWS {
         return None;
@@ -136,7 +137,7 @@ fn drawn(models: &[Model], now: &Model, change: &Change, today: &Today) -> Optio
     let users = change.users.unwrap_or(now.users);
     let draws = if users > MANY_USERS { FEW_DRAWS } else { DRAWS };
     let mut random = fastrand::Rng::with_seed(1);
-    // The predicted capacity is at most as exact as the measured one.
+    // The predicted capacity cannot be more exact than the measured one.
     let known = today.ln_sd;
     let draw = |_| {
         let drawn: Vec<&Model> = (0..models.len()).map(|_| &models[random.usize(..models.len())]).collect();

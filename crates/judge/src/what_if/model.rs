@@ -1,7 +1,9 @@
-//! A run as a queueing network: for each resource, the time for which a request occupies it, and the number of units.
+//! A run as a queueing network. For each resource, the network has the number of units, and the time for which a
+//! request occupies one.
 //!
-//! A CPU quota is a cap, not a slower CPU. Requests run at full speed until the period's CPU time is used up; then none
-//! runs. A quota therefore limits the requests per second, but does not slow requests while CPU time is left.
+//! A CPU quota is a cap, not a slower CPU. Requests run at full speed until the CPU time of the period is used up. Then
+//! none runs until the next period. A quota therefore limits the requests per second, but slows no request while CPU
+//! time is left.
 
 use std::collections::BTreeMap;
 
@@ -18,31 +20,31 @@ use crate::thresholds::{LINK_USED, WORKS};
 use crate::view::View;
 use stats::queueing::{Servers, Station};
 
-/// Verdict that the number of workers limits the server.
+/// ID of the verdict that the number of workers limits the server.
 const CONCURRENCY: &str = "server-concurrency";
-/// Verdict that the link is full.
+/// ID of the verdict that the link is full.
 const MEDIUM: &str = "network-medium";
-/// Verdicts about the server's CPU.
+/// IDs of the verdicts about the server's CPU.
 const CPUS: &str = "server-cpu";
 const THREADS: &str = "server-single-thread";
 const QUOTA: &str = "server-cpu-quota";
 
-/// CPU of the server: the demand of a request, and three limits, the lowest of which counts.
+/// CPU of the server: the demand of a request, and three limits. The lowest limit counts.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct ServerCpu {
-    /// CPU time per request, seconds.
+    /// CPU time of the server per request, seconds.
     pub(super) work_s: f64,
-    /// CPU time per request of a generator on the same CPUs, seconds.
+    /// CPU time of the generator per request, seconds, if the generator shares the server's CPUs. Otherwise 0.
     pub(super) beside_s: f64,
     /// CPUs that the server may use.
     pub(super) cpus: f64,
-    /// Threads that work; infinite where unknown.
+    /// Number of threads that work; infinite if unknown.
     pub(super) threads: f64,
-    /// CPUs of the control group's quota; infinite without one.
+    /// CPUs of the control group's quota; infinite without a quota.
     pub(super) quota: f64,
 }
 
-/// Resource of the queueing network, such as a disk or the link.
+/// Resource in the queueing network, such as a disk or the link.
 #[derive(Clone, Debug)]
 pub(super) struct Part {
     pub(super) id: &'static str,
@@ -51,7 +53,7 @@ pub(super) struct Part {
     pub(super) work_s: f64,
     /// Number of units; infinite if requests never wait.
     pub(super) units: f64,
-    /// True if the resource caps the rate and slows no request at lower rates.
+    /// True if the resource limits the rate, but slows no request at lower rates.
     pub(super) cap: bool,
 }
 
@@ -61,8 +63,8 @@ impl Part {
         self.units / self.work_s
     }
 
-    /// Returns the resource as a station of the network, with the nearest whole number of servers. Their speed makes up
-    /// for the difference: with 0.5 units, such as a container's share of a link, a request takes twice as long.
+    /// Returns the queue of the resource, with the nearest whole number of servers. Their speed makes up for the
+    /// difference. With 0.5 units, such as a container's share of a link, a request takes twice as long.
     pub(super) fn station(&self) -> Station {
         if self.units.is_infinite() {
             return Station::delay(self.work_s);
@@ -72,42 +74,42 @@ impl Part {
     }
 }
 
-/// The network of a trial.
+/// Queueing network of a trial.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Model {
     pub(super) server_cpu: Option<ServerCpu>,
-    /// Disk, generator and link.
+    /// Disk of the server, threads of the generator, and link.
     pub(super) others: Vec<Part>,
-    /// Rate of the link, bytes per second.
+    /// Rate of the link, bytes per second; `None` if unknown.
     pub(super) link_bytes_per_s: Option<f64>,
-    /// Number of requests that the server works on at a time, if this number is the limit.
+    /// Number of requests that the server handles at a time, if this number is the limit.
     pub(super) places: Option<f64>,
     /// Response time with one client, seconds, without the wait for a quota.
     pub(super) unloaded_s: f64,
-    /// Time of a request elsewhere, seconds: distance, sleep, wake-up.
+    /// Part of a request's time that no device explains, seconds: network path, sleeps and wake-ups.
     pub(super) elsewhere_s: f64,
-    /// True if no trial has a lighter load than this one, so waiting cannot be distinguished from the time of one
-    /// client.
+    /// True if no trial has a lighter load than the decisive trial. Waiting then cannot be distinguished from the time
+    /// of a request without waiting.
     pub(super) one_level: bool,
     /// Mean response time of the trial in seconds, if the load was an open loop.
     pub(super) arriving_s: Option<f64>,
     pub(super) users: u32,
     pub(super) think_s: f64,
-    /// Requests per second that arrive at random, instead of users.
+    /// Requests per second that arrive at random, if they come at a rate rather than from users.
     pub(super) arrivals: Option<f64>,
-    /// Contention between clients; absent if it may be zero.
+    /// Contention between clients; `None` if it may be zero.
     pub(super) contention: Option<Contention>,
     /// Good answers per second of the trial.
     pub(super) rate: f64,
-    /// Weight of the trial beside other trials: its number of good answers.
+    /// Weight of the trial among other trials: its number of good answers.
     pub(super) requests: f64,
-    /// Factor that adjusts a resource's limit to the highest measured rate, by the resource's ID.
+    /// For a resource's ID, the factor that adjusts the resource's limit to the highest measured rate.
     pub(super) usable: BTreeMap<&'static str, f64>,
 }
 
 impl Model {
-    /// Makes the network of one trial of a run with this verdict, without the time that no device explains
-    /// (`elsewhere`). Returns `None` if the trial completed no request.
+    /// Makes the network of one trial of a run with this verdict. The time that no device explains is not set
+    /// (`leave_elsewhere` sets it). Returns `None` if the trial has no good answers.
     pub(super) fn of(facts: &Facts<'_>, trial: &Trial, verdict: &str) -> Option<Self> {
         let rate = positive(good(trial))?;
         let server = server_of(trial);
@@ -136,22 +138,25 @@ impl Model {
         model.one_level = !lighter || model.unloaded_s <= 0.0;
         let open = matches!(trial.intensity, Intensity::Open { .. });
         model.arriving_s = positive(trial.latency_us.mean / 1e6).filter(|_| open);
-        // If the verdict is that the number of workers limits the server, the knee is this number.
+        // If the number of workers limits the server, this number follows from Little's law: the rate multiplied by the
+        // response time without waiting.
         let unloaded_us = facts.unloaded.and_then(r1_us).filter(|_| verdict == CONCURRENCY);
         model.places = unloaded_us.map(|us| (rate * us / 1e6).round().max(1.0));
         Some(model)
     }
 
-    /// Returns the network in which the time elsewhere is spent on workers. All these workers are in use, so additional
-    /// clients wait for one. A run with a single load level cannot distinguish such workers from a delay of each
-    /// request. Returns `None` if the run has several load levels.
+    /// Returns the network in which requests spend the time elsewhere with workers. All these workers are in use, so
+    /// more clients wait for one.
+    ///
+    /// A run with a single load level cannot distinguish such workers from a delay of each request. Returns `None` if
+    /// the run has several load levels, no time elsewhere, or a known number of workers.
     pub(super) fn in_places(&self) -> Option<Self> {
         let some = self.one_level && self.places.is_none() && self.elsewhere_s > 0.0;
         some.then(|| Self { places: Some((self.rate * self.elsewhere_s).round().max(1.0)), ..self.clone() })
     }
 
-    /// Adjusts the limits to the highest measured rate: no resource is full below this rate, and the bottleneck is full
-    /// at it.
+    /// Adjusts the limits to the highest measured rate, `most`. No resource is then full below this rate, and the
+    /// bottleneck is full at this rate.
     pub(super) fn calibrated(mut self, most: f64, full: Option<&'static str>) -> Self {
         for part in self.resources() {
             let share = most / part.limit();
@@ -162,28 +167,28 @@ impl Model {
         self
     }
 
-    /// Multiplies a resource by a factor.
+    /// Multiplies the amount of a resource by a factor.
     pub(super) fn times(&mut self, id: &str, factor: f64) {
         match (id, &mut self.server_cpu) {
             (CPUS, Some(cpu)) => cpu.cpus *= factor,
             (THREADS, Some(cpu)) => cpu.threads *= factor,
             (QUOTA, Some(cpu)) => cpu.quota *= factor,
             (CONCURRENCY, _) => self.places = self.places.map(|places| places * factor),
-            // A faster link carries a request in a shorter time; all other resources grow in number.
+            // A faster link carries a request in less time. All other resources grow in number.
             (MEDIUM, _) => self.others.iter_mut().filter(|p| p.id == id).for_each(|p| p.work_s /= factor),
             _ => self.others.iter_mut().filter(|p| p.id == id).for_each(|p| p.units *= factor),
         }
     }
 
-    /// Returns everything that can be full. CPUs and threads are separate resources: a CPU without a thread does not
-    /// help, and neither does a thread without a CPU.
+    /// Returns all resources that can be full. CPUs and threads are separate resources: a CPU without a thread does not
+    /// help, nor does a thread without a CPU.
     pub(super) fn resources(&self) -> Vec<Part> {
         let cpu = self.server_cpu.iter().flat_map(ServerCpu::resources);
         cpu.chain(self.others()).map(|part| self.used_part(part)).filter(|p| p.units.is_finite()).collect()
     }
 
-    /// Returns all resources, including the server's workers. Of the CPUs and the threads, only the kind that is full
-    /// first is a station of the network.
+    /// Returns all resources, including the server's workers. Of the CPUs and the threads, returns only the one that is
+    /// full first.
     pub(super) fn parts(&self) -> Vec<Part> {
         let cpu: Vec<Part> = self.server_cpu.iter().flat_map(ServerCpu::resources).map(|p| self.used_part(p)).collect();
         let computes = |part: &&Part| [CPUS, THREADS].contains(&part.id);
@@ -192,20 +197,20 @@ impl Model {
         first.into_iter().chain(quota).chain(self.others().map(|part| self.used_part(part))).collect()
     }
 
-    /// Returns the resources besides the server's CPU.
+    /// Returns the resources other than the server's CPU.
     fn others(&self) -> impl Iterator<Item = Part> {
         let (device, units) = self.places.map_or(("elsewhere", f64::INFINITY), |units| ("the server's workers", units));
         self.others.iter().cloned().chain(part(CONCURRENCY, device.into(), self.elsewhere_s, units))
     }
 
-    /// Returns a resource with its units adjusted to the highest measured rate.
+    /// Returns a resource with its number of units adjusted to the highest measured rate.
     fn used_part(&self, part: Part) -> Part {
         Part { units: part.units * self.usable.get(part.id).copied().unwrap_or(1.0), ..part }
     }
 }
 
 impl ServerCpu {
-    /// Returns CPUs, threads and quota, as far as known.
+    /// Returns the CPUs, the threads and the quota, as far as known.
     fn resources(&self) -> Vec<Part> {
         let [cpus, threads, quota] = self.each();
         let known = |p: &Part| p.units.is_finite();
@@ -223,8 +228,10 @@ impl ServerCpu {
     }
 }
 
-/// Returns the rate of the link in bytes per second, and the share of it that a trial used. A full link of unknown rate
-/// (a shaper, or a device on the path) gets the rate that it carried when full.
+/// Returns the rate of the link in bytes per second, and the share of this rate that a trial used.
+///
+/// A full link may have an unknown rate, because of a shaper or a device on the path. Its rate is then the rate that it
+/// carried in the decisive trial.
 fn link(facts: &Facts<'_>, trial: &Trial, verdict: &str) -> Option<(f64, f64)> {
     let known = medium_use(trial).and_then(|medium| Some((medium.evidence.limit?, medium.share)));
     let full = facts.decisive.filter(|_| verdict == MEDIUM && known.is_none_or(|(_, share)| share < LINK_USED));
@@ -232,7 +239,8 @@ fn link(facts: &Facts<'_>, trial: &Trial, verdict: &str) -> Option<(f64, f64)> {
     unnamed.or(known)
 }
 
-/// Returns the response time with one client, seconds, without the wait for a quota, which is not work of a request.
+/// Returns the response time with one client in seconds. The wait for a quota is left out, because it is not the work
+/// of a request.
 fn unloaded_s(unloaded: &Trial) -> Option<f64> {
     let held = server_of(unloaded).and_then(|view| view.share_of_time("cgroup.cpu_throttled_time")).unwrap_or(0.0);
     Some(r1_us(unloaded)? / 1e6 * (1.0 - held.clamp(0.0, 1.0)))
@@ -250,7 +258,7 @@ fn server_cpu(view: &View<'_>, rate: f64, beside_s: f64) -> Option<ServerCpu> {
         work_s: ratio(view.cpu_used()?, rate).and_then(positive)?,
         beside_s,
         cpus: view.cpu_allowed()?,
-        // The busiest thread is full first, however many others work a little.
+        // The busiest thread is full first, however many others do a little work.
         threads: ratio(working.iter().sum(), busiest).unwrap_or(f64::INFINITY),
         quota: view.value("cgroup.cpu_quota").and_then(positive).unwrap_or(f64::INFINITY),
     })
@@ -279,8 +287,8 @@ fn generator(facts: &Facts<'_>, client: &View<'_>, rate: f64) -> Option<Part> {
 mod tests {
     use super::*;
 
-    /// An earlier version modelled a link that carried 6 % more than its nominal rate as two links of half the speed.
-    /// That version predicted half of the real throughput for one client.
+    /// If a link carries 6 % more than its nominal rate, an earlier version took it for two links of half the speed. It
+    /// predicted half of the real throughput for one client.
     #[test]
     fn a_link_with_slightly_more_than_its_nominal_rate_is_still_one_link() {
         let demand_s =

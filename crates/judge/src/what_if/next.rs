@@ -1,4 +1,4 @@
-//! The next bottleneck of a server, from the same network that `what-if` changes.
+//! The next bottleneck of a server, from the network that `what-if` changes.
 
 use run::NextBottleneck;
 
@@ -8,8 +8,10 @@ use crate::Facts;
 use crate::number::{duration, percent, positive, rate};
 use crate::thresholds::HALF_USED;
 
-/// Returns the resource that will be full next if the bottleneck `id` is removed. For a resource that is less than half
-/// used, no rate is given: much of its cost is wake-ups, which become fewer with more load.
+/// Returns the resource that will be full next if the bottleneck `id` is removed.
+///
+/// If the resource is less than half used, no rate is given. Much of its cost is wake-ups then, and a higher load needs
+/// fewer of them.
 pub(crate) fn next(facts: &Facts<'_>, id: &str) -> Option<NextBottleneck> {
     let model = today(facts, facts.decisive?, id, &loaded(facts, id))?;
     let other = |part: &Part| part.id != id && !same_resource(id, part.id);
@@ -31,17 +33,18 @@ pub(crate) fn next(facts: &Facts<'_>, id: &str) -> Option<NextBottleneck> {
     Some(NextBottleneck { id: first.id.into(), rate: Some(first.limit()).filter(|_| known), why })
 }
 
-/// Returns true if the run used less than half of a resource, so the limit of the resource is a lower bound.
+/// Returns true if the run used less than half of a resource. The limit of the resource is then a lower bound.
 pub(super) fn is_lightly_used(facts: &Facts<'_>, part: &Part) -> bool {
     highest(facts) / part.limit() < HALF_USED
 }
 
-/// Returns true if `other` is the resource of the present bottleneck under another name.
+/// Returns true if `other` is the present bottleneck's resource under another name.
 fn same_resource(id: &str, other: &str) -> bool {
     matches!((id, other), ("server-cpu", "server-single-thread") | ("server-cpu-quota", "server-cpu"))
 }
 
-/// Describes a run in which every resource was less than half used: each limit is a lower bound.
+/// Returns the assumption that each limit is a lower bound. Returns `None` if the run used at least half of some
+/// resource.
 pub(super) fn light(facts: &Facts<'_>, now: &Model) -> Option<String> {
     let most = highest(facts);
     let used = now.resources().iter().map(|part| most / part.limit()).fold(0.0, f64::max);

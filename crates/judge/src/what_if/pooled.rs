@@ -1,5 +1,7 @@
-//! Demands, averaged over all trials near the highest rate. A single window contains too few quota periods and disk
-//! bursts. The counters of a window are also read slightly before or after the edges between which answers are counted.
+//! Demands, averaged over all trials near the highest rate.
+//!
+//! A single window contains too few quota periods and bursts of the disk. Also, counters are read slightly before or
+//! after the window's edges, between which answers are counted.
 
 use run::{Trial, TrialKind};
 
@@ -17,27 +19,28 @@ pub(super) fn loaded(facts: &Facts<'_>, verdict: &str) -> Vec<Model> {
     trials().filter(|t| good(t) >= LOADED * most).filter_map(|t: &&Trial| Model::of(facts, t, verdict)).collect()
 }
 
-/// Returns the network of a trial of a run with this verdict, before any change. The demands come from all loaded
-/// trials, and the limits agree with the rate at the limit.
+/// Returns the network of a trial of a run with this verdict, before any change. The demands are means over all loaded
+/// trials, and the limits agree with the highest rate.
 pub(super) fn today(facts: &Facts<'_>, trial: &Trial, verdict: &str, loaded: &[Model]) -> Option<Model> {
     let model = with_demands_of(&Model::of(facts, trial, verdict)?, &loaded.iter().collect::<Vec<_>>());
     let full = model.resources().into_iter().map(|part| part.id).find(|id| is_bottleneck(facts, verdict, id));
     let mut model = model.calibrated(at_the_limit(facts), full.filter(|_| reached(facts)));
-    // The number of workers already agrees with the rate at the limit.
+    // A known number of workers already agrees with the highest rate.
     if model.one_level && model.places.is_none() {
         model.leave_elsewhere();
     }
     Some(model)
 }
 
-/// Returns the highest rate of good answers of any trial.
+/// Returns the highest rate of good answers of all trials.
 pub(super) fn highest(facts: &Facts<'_>) -> f64 {
     facts.loaded().map(good).fold(0.0, f64::max)
 }
 
-/// Returns the mean rate of good answers of the trials at the highest rate, weighted by their length. The highest rate
-/// of a single trial is too high by chance: its window may contain one more answer than usual, or one more burst of a
-/// server with a quota.
+/// Returns the mean rate of good answers of the trials near the highest rate, weighted by their length.
+///
+/// The highest rate of a single trial is too high by chance. Its window may contain one more answer than usual, or one
+/// more burst of a server with a quota.
 fn at_the_limit(facts: &Facts<'_>) -> f64 {
     let least = (1.0 - FLAT) * highest(facts);
     let near = || facts.loaded().filter(|t| good(t) >= least);
@@ -45,24 +48,26 @@ fn at_the_limit(facts: &Facts<'_>) -> f64 {
     ratio(near().map(|t| good(t) * t.measured.length_s).sum(), length_s).unwrap_or_else(|| highest(facts))
 }
 
-/// Returns true if a verdict names a resource. If both sides share the CPUs, the generator's CPUs are the server's.
+/// Returns true if a verdict names a resource. If both sides share the CPUs, the CPUs of the generator are those of the
+/// server.
 fn is_bottleneck(facts: &Facts<'_>, verdict: &str, resource: &str) -> bool {
     verdict == resource || facts.shared() && verdict == "client-cpu" && resource == "server-cpu"
 }
 
-/// Returns true if a run shows no capacity, because it has one load level at which no resource was the limit.
+/// Returns true if a run shows no capacity. Its trials then have a fixed load, at which no resource was the limit.
 pub(super) fn without_capacity(facts: &Facts<'_>, now: &Model, verdict: &str) -> bool {
     let fixed = facts.loaded().all(|trial| trial.kind == TrialKind::Fixed);
     fixed && !now.resources().iter().any(|part| is_bottleneck(facts, verdict, part.id)) && !reached(facts)
 }
 
-/// Returns true if the run reached saturation: more clients or more arrivals did not raise the rate.
+/// Returns true if the run reached saturation: more clients did not raise the rate, or some arrivals were not answered
+/// in time.
 fn reached(facts: &Facts<'_>) -> bool {
     let behind = |t: &&Trial| t.rates.completed_rate < KEEPS_UP * t.rates.offered_rate;
     matches!(facts.plateau, Plateau::Flat { .. }) || facts.search.iter().any(behind)
 }
 
-/// Returns a network with the mean demands of `drawn`, weighted by their requests.
+/// Returns a network with the mean demands of the networks `drawn`, weighted by their requests.
 pub(super) fn with_demands_of(now: &Model, drawn: &[&Model]) -> Model {
     let mean = |of: &dyn Fn(&Model) -> Option<f64>, otherwise: f64| {
         let known: Vec<(f64, f64)> = drawn.iter().filter_map(|m| Some((of(m)?, m.requests))).collect();

@@ -1,22 +1,23 @@
-//! Error of the model on the trial that it was made from.
+//! Error of the model on the trial from which it was made.
 
 use crate::number::{counted, percent, rate};
 use crate::thresholds::MODEL_MISSES;
 
-/// Throughput of one load, modelled and measured.
+/// Throughput under one load, predicted by the model and measured.
 pub(super) struct Seen {
-    /// Clients of the trial.
+    /// Number of clients of the trial.
     pub(super) users: u32,
-    /// Requests per second by the model.
+    /// Requests per second that the model predicts.
     pub(super) modelled: f64,
-    /// Requests per second that were completed.
+    /// Requests per second that completed.
     pub(super) completed: f64,
 }
 
 impl Seen {
-    /// Returns true if the model differs from the measurement by more than its assumptions explain. Constant service
-    /// times instead of the model's exponential ones give at most twice the rate: K stations with K clients give (2K -
-    /// 1) / K.
+    /// Returns true if the model differs from the measurement by more than its assumptions explain.
+    ///
+    /// The model assumes exponential service times. Constant ones give at most twice the rate: `K` queues with `K`
+    /// clients give `(2K - 1) / K` times the rate.
     pub(super) fn misses(&self) -> bool {
         let off = self.modelled / self.completed;
         off.is_nan() || off.max(1.0 / off) > MODEL_MISSES

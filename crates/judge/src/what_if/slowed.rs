@@ -1,5 +1,5 @@
-//! The queueing network of a trial at a fixed rate, with some parts slowed. The network predicts response times for an
-//! experiment.
+//! Open queueing network of a trial. It predicts the mean response time at the trial's rate if some parts become
+//! slower.
 
 use run::Trial;
 
@@ -8,12 +8,12 @@ use super::solve::most;
 use crate::Facts;
 use stats::queueing::{Station, open_response_s};
 
-/// A network with random arrivals at a rate.
+/// Queueing network with random arrivals at the rate of the trial.
 pub(crate) struct Slowed {
     model: Model,
 }
 
-/// Makes the network of a trial at an offered rate; `None` if the trial completed nothing.
+/// Makes the network of a trial. Returns `None` if the trial has no good answers.
 pub(crate) fn slowed(facts: &Facts<'_>, trial: &Trial) -> Option<Slowed> {
     let mut model = Model::of(facts, trial, "")?;
     model.leave_elsewhere();
@@ -21,12 +21,13 @@ pub(crate) fn slowed(facts: &Facts<'_>, trial: &Trial) -> Option<Slowed> {
 }
 
 impl Slowed {
-    /// Returns the use of the busiest part.
+    /// Returns the utilisation of the busiest part, 0 to 1.
     pub(crate) fn busiest(&self) -> f64 {
         self.model.rate / most(&self.model)
     }
 
-    /// Returns the mean response time with the given parts slowed by a dose, divided by the mean without slowing.
+    /// Returns the factor by which the mean response time grows if the parts `ids` become slower by `dose`. `dose` is
+    /// the share of their speed that they lose.
     pub(crate) fn part(&self, ids: &[&str], dose: f64) -> f64 {
         let slower = |part: &Part| {
             let station = part.station();
@@ -35,7 +36,8 @@ impl Slowed {
         self.response_s(slower) / self.response_s(Part::station)
     }
 
-    /// Returns the mean response time with every part slowed by a dose, divided by the mean without slowing.
+    /// Returns the factor by which the mean response time grows if every part becomes slower by `dose`, as in
+    /// [`Slowed::part`].
     pub(crate) fn all(&self, dose: f64) -> f64 {
         self.response_s(|part| part.station().faster(1.0 - dose)) / self.response_s(Part::station)
     }

@@ -1,9 +1,10 @@
-//! Solutions of a queueing network under a load.
+//! Throughput and response time of a queueing network under a load.
 
 use super::model::{Model, Part};
 use stats::queueing::{Station, closed, open_response_s};
 
-/// Returns throughput and response time (without think time) of users or arrivals, contention included.
+/// Returns the throughput and the response time (without think time), with contention. The load comes from users or
+/// from arrivals.
 pub(super) fn solve(model: &Model) -> (f64, f64) {
     match model.arrivals {
         Some(rate) => arriving(model, rate),
@@ -11,8 +12,7 @@ pub(super) fn solve(model: &Model) -> (f64, f64) {
     }
 }
 
-/// Solves the network for random arrivals at a rate. From the limit of the first full resource up, the wait is
-/// infinite.
+/// Solves the network for random arrivals at a rate. If a resource is full at this rate, the response time is infinite.
 pub(super) fn arriving(model: &Model, rate: f64) -> (f64, f64) {
     let most = most(model);
     if rate >= most {
@@ -22,7 +22,7 @@ pub(super) fn arriving(model: &Model, rate: f64) -> (f64, f64) {
     (rate, model.contention.map_or(alone, |contention| contention.arriving(rate, alone)))
 }
 
-/// Solves the queueing network without contention.
+/// Solves the network for its users, without contention.
 pub(super) fn plain(model: &Model) -> (f64, f64) {
     with_users(&stations(model), cap(model), model.users, model.think_s)
 }
@@ -36,29 +36,30 @@ pub(super) fn stations(model: &Model) -> Vec<Station> {
     parts.chain([Station::delay(model.think_s)]).collect()
 }
 
-/// Returns the greatest rate that caps (quotas) allow, requests per second.
+/// Returns the highest rate in requests per second that caps (quotas) allow.
 pub(super) fn cap(model: &Model) -> f64 {
     model.parts().iter().filter(|p| p.cap).map(Part::limit).fold(f64::INFINITY, f64::min)
 }
 
-/// Solves the network for users under a cap. By Little's law, the response time includes the wait for the cap.
+/// Solves the network for users under a cap. The response time includes the wait for the cap, by Little's law.
 pub(super) fn with_users(stations: &[Station], cap: f64, users: u32, think_s: f64) -> (f64, f64) {
     let throughput = closed(stations, users).throughput.min(cap);
     (throughput, f64::from(users) / throughput - think_s)
 }
 
-/// Returns the requests per second at which the first resource is full.
+/// Returns the rate in requests per second at which the first resource is full.
 pub(super) fn most(model: &Model) -> f64 {
     model.parts().iter().map(Part::limit).fold(f64::INFINITY, f64::min)
 }
 
-/// Returns the rate at which the first resource is full, with contention between the requests in flight at that rate.
+/// Returns the rate at which the first resource is full, lowered by contention. The number of requests in flight is
+/// taken as if none of them waited.
 pub(super) fn most_with(model: &Model) -> f64 {
     let most = most(model);
     model.contention.map_or(most, |contention| most * contention.left(most * alone_s(model)))
 }
 
-/// Returns the time of one request alone, without think time.
+/// Returns the time of a request that never waits, without think time.
 pub(super) fn alone_s(model: &Model) -> f64 {
     model.parts().iter().filter(|p| !p.cap).map(|p| p.work_s).sum()
 }

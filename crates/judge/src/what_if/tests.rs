@@ -5,7 +5,7 @@ use super::solve::solve;
 use super::what_if;
 use crate::planted::{PlantedRun, Who};
 
-/// Makes a run of 200/s with one thread and enough CPUs: 5 ms per request.
+/// Makes a run that reaches 200 requests per second. One thread is full, at 5 ms per request, and CPUs are left.
 fn planted() -> Run {
     let mut run = PlantedRun::new(20_000.0, 200.0).run();
     crate::judge(&mut run);
@@ -64,7 +64,7 @@ fn a_change_is_named_with_the_value_before_it_and_no_capacity_exceeds_a_resource
     assert_eq!(workers, ["8 workers instead of about 4", "a quota of 1 CPU"]);
 }
 
-/// Makes a model with 400 us of CPU time per request on one thread, and 50 us elsewhere.
+/// Makes a model with 400 µs of CPU time per request on one thread, and 50 µs elsewhere.
 fn capped(quota: f64, users: u32, think_s: f64) -> Model {
     let cpu = ServerCpu { work_s: 400e-6, beside_s: 0.0, cpus: 2.0, threads: 1.0, quota };
     Model {
@@ -86,7 +86,7 @@ fn capped(quota: f64, users: u32, think_s: f64) -> Model {
     }
 }
 
-/// A quota stops a server for a part of each period. A quota does not slow requests before it is used up.
+/// A quota stops a server for a part of each period. Until then, the quota slows no request.
 #[test]
 fn a_quota_caps_the_rate_and_slows_nothing_below_it() {
     let (rate, response_s) = solve(&capped(0.2, 1, 0.0));
@@ -97,8 +97,8 @@ fn a_quota_caps_the_rate_and_slows_nothing_below_it() {
     assert_eq!(solve(&capped(0.2, 1, 10e-3)), solve(&capped(f64::INFINITY, 1, 10e-3)));
 }
 
-/// In an M/M/1 queue, a request waits for the requests that arrived before it. Above the rate of the first full
-/// resource, the wait is infinite.
+/// In an M/M/1 queue, a request waits for the requests that arrived before it. At rates above the limit of the first
+/// full resource, the wait is infinite.
 #[test]
 fn arrivals_queue_and_above_the_capacity_the_wait_is_infinite() {
     let model = |rate| Model { arrivals: Some(rate), ..capped(f64::INFINITY, 1, 0.0) };
@@ -109,7 +109,8 @@ fn arrivals_queue_and_above_the_capacity_the_wait_is_infinite() {
     assert_eq!(solve(&quota), (500.0, f64::INFINITY));
 }
 
-/// One CPU can serve 400/s. At 100/s all requests are surely answered, and at 600/s two thirds.
+/// One CPU can serve 400 requests per second. At 100 per second, all requests are surely answered. At 600 per second,
+/// two thirds of them are.
 #[test]
 fn a_rate_of_arrivals_is_answered_with_intervals() {
     let planted = full();
@@ -127,11 +128,12 @@ fn a_rate_of_arrivals_is_answered_with_intervals() {
     assert!(what_if(&planted, &both).unwrap_err().contains("not both"));
 }
 
-/// A shaper limits the link to 8 % of the interface's rate, and its queue is full. The measured rate is the link's
-/// limit.
+/// A shaper limits the link to 8 % of the interface's rate, and the shaper's queue is full. The rate of the link is
+/// then the measured rate.
 #[test]
 fn a_full_link_of_unknown_rate_carries_what_it_carried() {
-    // Packets of 700 B in both directions, two per request: 748 B per request with framing, at 100/s.
+    // In each direction, a request has two packets with 700 bytes together, or 748 bytes with framing. The rate is 100
+    // per second.
     let mut run = PlantedRun::new(10_000.0, 100.0)
         .level(Who::Server, "qdisc.backlog", "eth0 htb 1:", 6000.0)
         .per_s(Who::Server, "qdisc.overlimits", "eth0 htb 1:", |_| 50.0)
@@ -147,7 +149,7 @@ fn a_full_link_of_unknown_rate_carries_what_it_carried() {
     assert_eq!(answer.bottleneck.unwrap().id, "network-medium");
 }
 
-/// Every figure of the answer lies in its interval, and the answer warns that 25 times the CPUs are far from the
+/// Every figure of the answer lies within its interval. The answer warns that 25 times the CPUs are far from the
 /// measurement.
 #[test]
 fn each_figure_has_an_interval_and_what_is_far_is_said() {
@@ -177,7 +179,7 @@ fn changes_are_made_together() {
     assert!((one / both - 2.0).abs() < 0.05, "{one} with more CPUs, {both} at twice the cost");
 }
 
-/// The resource that is full first is listed first, and twice the capacity needs about twice as much of it.
+/// The resource that is full first comes first. Twice the capacity needs about twice as much of this resource.
 #[test]
 fn to_double_names_resources_in_the_order_in_which_they_stop_the_server() {
     let needed = full().findings.what_if;
@@ -185,7 +187,7 @@ fn to_double_names_resources_in_the_order_in_which_they_stop_the_server() {
     assert!(needed.windows(2).all(|w| w[0].factor >= w[1].factor && w[0].reaches <= w[1].reaches), "{needed:#?}");
 }
 
-/// Makes a run of a server on four CPUs, whose only busy thread is full at 400/s.
+/// Makes a run of a server on four CPUs. Its only busy thread is full at 400 requests per second.
 fn full() -> Run {
     let cpu = |p: &crate::planted::Point| p.x / 400.0 * 1e6;
     let planted = PlantedRun::new(2500.0, 400.0).per_s(Who::Server, "process.cpu", "srv:100", cpu);
@@ -194,8 +196,8 @@ fn full() -> Run {
     run
 }
 
-/// If what-if is asked about the resources that "To double this" lists, the capacity doubles, and each step reaches the
-/// predicted rate.
+/// `what-if` is asked about the resources that "To double this" lists. Each step reaches the predicted rate, and in the
+/// end the capacity doubles.
 #[test]
 fn the_change_that_is_said_to_double_the_rate_doubles_it_in_what_if() {
     let threads = |busy: u32| {
@@ -206,7 +208,7 @@ fn the_change_that_is_said_to_double_the_rate_doubles_it_in_what_if() {
             let share = move |p: &crate::planted::Point| p.x / 400.0 * 1e6 / f64::from(busy);
             planted.per_s(Who::Server, "thread.cpu", &format!("srv:100/{}", 100 + i), share)
         });
-        // The objective fails before any resource is full.
+        // The server misses the objective at a rate at which no resource is full yet.
         let mut run = planted.level(Who::Server, "process.cpus_allowed", "srv:100", 1.0).run();
         run.plan.objective.p99_us = Some(50_000.0);
         crate::judge(&mut run);
@@ -223,7 +225,7 @@ fn the_change_that_is_said_to_double_the_rate_doubles_it_in_what_if() {
             match one.id.as_str() {
                 "server-cpu" => change.server_cpus = Some(one.factor * cpu.cpus),
                 "server-single-thread" => change.workers = Some((one.factor * cpu.threads).ceil() as u32),
-                // A change cannot add generator CPUs.
+                // No change can add CPUs to the generator.
                 "client-cpu" => break,
                 other => panic!("{other}"),
             }
@@ -236,7 +238,7 @@ fn the_change_that_is_said_to_double_the_rate_doubles_it_in_what_if() {
     }
 }
 
-/// In the run, each user's cycle took 100 ms, of which 90 ms were think time. Users keep their think time unless the
+/// In the run, each cycle of a user took 100 ms, of which 90 ms were think time. Users keep this think time unless the
 /// change sets another one.
 #[test]
 fn users_of_the_run_go_on_thinking() {
@@ -256,7 +258,7 @@ fn users_of_the_run_go_on_thinking() {
     assert!((longer.rate.value / 40.0 - 1.0).abs() < 0.1, "the time is set, not added: {longer:#?}");
 }
 
-/// Every answer takes 20 ms longer. No answer is then within 5 ms, and 180 ms of a 200 ms limit are left.
+/// Every answer takes 20 ms longer. No answer then comes within 15 ms, and 180 ms of a 200 ms limit are left.
 #[test]
 fn an_added_delay_shortens_the_time_that_an_objective_leaves() {
     let with = |p99_us: Option<f64>, delay_s: f64| {
@@ -271,7 +273,7 @@ fn an_added_delay_shortens_the_time_that_an_objective_leaves() {
     assert!(none.assumptions.iter().any(|a| a.contains("no rate holds")), "{:?}", none.assumptions);
     let (before, some) = with(Some(200_000.0), 0.02);
     assert!(some.capacity.value > 0.5 * before && some.capacity.value <= before, "{before}: {some:#?}");
-    // No limit was set, so the default limit of ten times the unloaded median grows with the median.
+    // No limit was set. The default limit is ten times the median of a single client, so it grows with this median.
     let (before, own) = with(None, 0.02);
     assert!((own.capacity.value / before - 1.0).abs() < 0.05, "{before}: {own:#?}");
 }
@@ -285,15 +287,15 @@ fn far_extrapolations_are_marked_without_a_quota_and_without_threads() {
     assert!(far.iter().any(|a| a.contains("CPUs of quota") && a.contains("extrapolation")), "{far:?}");
     let near = said(&full(), Change { quota_cpus: Some(2.0), ..Change::default() });
     assert!(!near.iter().any(|a| a.contains("extrapolation")), "{near:?}");
-    // No thread was busy for a twentieth of the time.
+    // No thread was busy for as much as a twentieth of the time.
     let mut run = PlantedRun::new(2500.0, 4000.0).steps(&[1, 2]).rates(&[]).run();
     crate::judge(&mut run);
     let unknown = said(&run, Change { workers: Some(60), ..Change::default() });
     assert!(unknown.iter().any(|a| a.contains("all of these 60 are assumed to work")), "{unknown:?}");
 }
 
-/// The next bottleneck and the answer of `what-if` come from one network: their limits are equal, and no measured rate
-/// exceeds them.
+/// The next bottleneck and the answer of `what-if` come from one network. Both give a resource the same limit, and no
+/// measured rate exceeds it.
 #[test]
 fn the_next_bottleneck_and_what_if_name_one_ceiling_that_no_measured_rate_passes() {
     let mut compared = 0;
@@ -333,7 +335,7 @@ fn the_next_bottleneck_and_what_if_name_one_ceiling_that_no_measured_rate_passes
     assert!(compared >= 10, "{compared} planted runs have a next bottleneck with a rate");
 }
 
-/// Two clients use a server that could serve far more, so most of the cost is wake-ups.
+/// Two clients use a server that could serve many more, so most of the cost is wake-ups.
 #[test]
 fn a_light_load_gives_no_rate_of_the_next_bottleneck() {
     let mut run = PlantedRun::new(1000.0, 1e9).steps(&[1, 2]).rates(&[]).run();
@@ -345,8 +347,8 @@ fn a_light_load_gives_no_rate_of_the_next_bottleneck() {
     assert!(answer.resources.iter().all(|resource| resource.at_least), "{:?}", answer.resources);
 }
 
-/// One thread is 88 % busy at the plateau. The thread counts as full, so no number of users exceeds the measured
-/// maximum.
+/// One thread is 88 % busy at the plateau. It counts as full there, so the predicted rate of more users is the highest
+/// measured rate.
 #[test]
 fn a_resource_full_at_the_highest_rate_is_full_at_that_rate_in_the_model() {
     let cpu = |p: &crate::planted::Point| p.x / 315.0 * 0.88e6;
@@ -365,8 +367,8 @@ fn a_resource_full_at_the_highest_rate_is_full_at_that_rate_in_the_model() {
     assert!((twice.rate.value / 630.0 - 1.0).abs() < 0.05, "{twice:#?}");
 }
 
-/// Makes a run of a server that sleeps for 20 ms and uses 101 us of CPU time per answer. One load has `connections`
-/// connections.
+/// Makes a run of a server that sleeps for 20 ms and uses 101 µs of CPU time per answer. The run has one load, with
+/// this number of connections.
 fn sleeps(connections: u32) -> Run {
     let rate = f64::from(connections) / 20.6e-3;
     let mut run = PlantedRun::new(20_600.0, 1e9)
@@ -379,7 +381,8 @@ fn sleeps(connections: u32) -> Run {
     run
 }
 
-/// An earlier model left out the sleep, and predicted 23,500/s although more CPUs change nothing.
+/// An earlier version of the model left out the sleep. It predicted 23,500 requests per second, although more CPUs
+/// change nothing.
 #[test]
 fn the_model_contains_time_that_no_counter_explains() {
     for connections in [1, 4, 8] {
@@ -390,7 +393,7 @@ fn the_model_contains_time_that_no_counter_explains() {
         assert!(more.capacity.value.is_nan(), "one load level shows no capacity: {more:#?}");
         let users = what_if(&run, &Change { users: Some(10 * connections), ..Change::default() }).unwrap();
         assert!(users.rate.value < 10.3 * rate, "{users:#?}");
-        // The server may also have only as many workers as there were clients.
+        // The server may have had only as many workers as there were clients.
         assert!(connections == 1 || users.rate.low <= 1.05 * rate, "{users:#?}");
     }
 }
@@ -401,7 +404,7 @@ fn a_model_that_misses_the_measured_rate_predicts_nothing() {
     let planted = PlantedRun::new(20_000.0, 200.0).none(Who::Server, "thread.cpu");
     let mut run = planted.per_s(Who::Server, "process.cpu", "srv:100", cpu).run();
     crate::judge(&mut run);
-    // One client's requests took 2 ms, and no counter shows why several clients got no more than 200/s.
+    // A single client's request took 2 ms. No counter shows why several clients completed only 200 requests per second.
     let alone = run.trials.iter_mut().find(|t| crate::single::clients(t) <= 1.0).unwrap();
     (alone.latency_us.mean, alone.latency_us.p50) = (2000.0, 2000.0);
     run.findings.bottleneck.id = "unknown".into();

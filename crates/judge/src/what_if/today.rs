@@ -1,5 +1,5 @@
-//! Capacity before a change of resources: the run's capacity under its objective. A change, such as a longer distance,
-//! may use up a part of the objective's time.
+//! Capacity before a change of resources: the run's capacity under its objective. A change that makes answers slower,
+//! such as a longer network path, uses up a part of the objective's time.
 
 use run::{Change, Limits, Run};
 
@@ -16,15 +16,16 @@ use stats::ln_sd;
 pub(super) struct Today {
     /// Requests per second; 0 if no rate met the objective.
     pub(super) rate: f64,
-    /// Standard deviation of the rate's logarithm, if known.
+    /// Standard deviation of the rate's logarithm; `None` if unknown.
     pub(super) ln_sd: Option<f64>,
-    /// Sentence about the part of the objective that the change uses up.
+    /// Sentence about the part of the objective's time that the change uses up.
     pub(super) said: Option<String>,
 }
 
 impl Today {
-    /// Returns the capacity before a change, under the objective minus the time that the change adds. Default limits of
-    /// the objective grow with the response time of one client.
+    /// Returns the capacity before a change of resources. The time that the change adds to each answer is taken from
+    /// the limits that the objective names. Default limits are unchanged, because they grow with the response time of
+    /// one client.
     pub(super) fn of(facts: &Facts<'_>, now: &Model, then: &Model, change: &Change) -> Self {
         let run = facts.run;
         let found = run.findings.capacity.as_ref().filter(|c| c.held);
@@ -40,7 +41,7 @@ impl Today {
         let text = &facts.limits.text;
         let longer = format!("the change makes every answer {} longer", duration(longer_us));
         let less = less(&facts.limits, longer_us).and_then(|limits| capacity_under(run, &run.trials, &limits));
-        // Both capacities come from one method, so the run's own estimate is not used.
+        // The two capacities must come from one method, so the run's own estimate is not used.
         let both = less.zip(capacity_under(run, &run.trials, &facts.limits));
         match both {
             Some((less, whole)) => Self {
@@ -66,7 +67,7 @@ fn limits_named(run: &Run) -> Limits {
     }
 }
 
-/// Returns the limits minus a time; `None` if nothing is left of a limit.
+/// Returns the limits minus a time. Returns `None` if nothing is left of a limit.
 fn less(limits: &Limits, us: f64) -> Option<Limits> {
     let left = |limit: Option<f64>| limit.map(|limit| limit - us);
     let [p50_us, mean_us, p99_us, p99_9_us] = [limits.p50_us, limits.mean_us, limits.p99_us, limits.p99_9_us].map(left);
