@@ -1,5 +1,5 @@
-//! Prints what judge says of a planted run (by its id), of all of them, or of a run directory: to show the effect of a
-//! changed rule. `cargo run -p loadline-judge --features planted --example say [ID | DIR]`
+//! Prints the verdict on a planted run (named by its ID), on all planted runs, or on a run directory. Shows the effect
+//! of a changed rule. `cargo run -p loadline-judge --features planted --example say [ID | DIR]`
 
 fn main() {
     let wanted = std::env::args().nth(1);

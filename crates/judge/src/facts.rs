@@ -29,9 +29,9 @@ pub struct Facts<'a> {
     /// Step with the fewest clients.
     pub unloaded: Option<&'a Trial>,
     /// Trial that represents the run. With a sweep, this is the sweep's first step that reaches 97 % of its highest
-    /// rate. If all trials belong to an experiment without a sweep, this is the first trial that reaches 97 % and meets
-    /// the objective, or the first that reaches 97 %. In other runs, this is the trial with the highest rate. If the
-    /// requests differ in size, the rate in bytes decides.
+    /// rate. If all trials belong to an experiment without a sweep, this is the first that reaches 97 % and meets the
+    /// objective. If none does both, this is the first that reaches 97 %. In other runs, this is the trial with the
+    /// highest rate. If the requests differ in size, the rate in bytes decides.
     pub decisive: Option<&'a Trial>,
     /// Open-loop step with the lowest offered rate that missed the objective, above all rates that met it.
     pub failing: Option<&'a Trial>,
@@ -139,9 +139,10 @@ impl<'a> Facts<'a> {
         loaded(&self.sweep, &self.search, self.decisive)
     }
 
-    /// Returns the sweep steps in which the server was at its limit: those with at least 97 % of the highest rate,
-    /// among the steps with several requests in flight. They show how the server divides its work among threads. With a
-    /// single request in flight, only one thread works, however many threads the server has.
+    /// Returns the sweep steps in which the server was at its limit. They have several requests in flight, and at least
+    /// 97 % of the highest rate among such steps. If no step has several requests in flight, all steps are compared.
+    /// These steps show how the server divides its work among threads. With a single request in flight, only one thread
+    /// works, however many threads the server has.
     fn busy_steps(&self) -> Vec<&'a Trial> {
         let several: Vec<&Trial> = self.sweep.iter().copied().filter(|t| clients(t) > 1.0).collect();
         top(if several.is_empty() { &self.sweep } else { &several })
@@ -303,8 +304,8 @@ mod tests {
         assert!(Facts::of(&experiment_of(DELAY, &each)).sweep.is_empty());
     }
 
-    /// A request of 4096 bytes occupies the link as long as seven requests of 512 bytes, so the rate of requests does
-    /// not show how full the link is.
+    /// A request of 4096 bytes occupies the link as long as seven requests of 512 bytes. The rate of requests therefore
+    /// does not show how full the link is.
     #[test]
     fn of_requests_of_several_sizes_the_most_bytes_decide() {
         let mut run = experiment_of(SIZE, &[512.0, 1024.0, 2048.0, 4096.0]);

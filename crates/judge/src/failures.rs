@@ -17,8 +17,8 @@ use crate::thresholds::{ALL_REFUSED, LIKELY, MOST_FAIL, TREND_SURE};
 #[derive(Debug)]
 pub(crate) struct Failures<'a> {
     run: &'a Run,
-    /// Trial that shows the failures: the lowest load in which too many requests failed or, if failures do not depend
-    /// on load, the trial with the most failures or requests.
+    /// Trial that shows the failures. It is the lowest load in which too many requests failed. If failures do not
+    /// depend on load, it is the trial with the most failures or requests.
     trial: &'a Trial,
     /// Share of failed requests, 0 to 1: of `trial`, of all trials if `at_every_load` is true, or 1 with `stretch`.
     share: f64,

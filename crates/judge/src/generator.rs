@@ -87,8 +87,8 @@ impl Load {
     }
 
     /// Returns the signal that shows the limit of the threads. It is the time that they ran, if they are probably full.
-    /// Else it is the time that they ran or waited for a CPU, if it is at its limit, and otherwise the delay from these
-    /// waits.
+    /// Otherwise it is the time that they ran or waited for a CPU, if this time is at its limit. In all other cases, it
+    /// is the delay from these waits.
     fn signals(&self, runs: f64, facts: &Facts<'_>) -> Vec<Signal> {
         let wants = self.wants.log_odds() + plateau(facts) - queue(facts);
         let name = "share of the response time that the generator waited for a CPU";

@@ -1,5 +1,5 @@
-//! The knee, N* = R1 × Xmax (response time with one client times highest rate): number of requests in flight at which
-//! an ideal server would reach its highest rate.
+//! The knee: the number of requests in flight at which an ideal server would reach its highest rate. The knee is N* =
+//! R1 × Xmax: the response time with one client, multiplied by the highest rate.
 
 use run::Knee;
 

@@ -1,8 +1,8 @@
 //! Operational laws applied to a run: steps of the sweep, Little's law, bounds of a closed system.
 //!
 //! Source: operational analysis (P. Denning, J. Buzen) as R. Blake uses it. X is the completed rate, U the utilization,
-//! N the number of clients, R the response time (R1 with one client), Z the think time, and D the demand per request on
-//! a device. N = X (R + Z); U = X D; X <= min(N / (R1 + Z), 1 / Dmax); R >= max(R1, N Dmax - Z).
+//! and N the number of clients. R is the response time (R1 with one client), and Z the think time. D is the demand per
+//! request on a device. N = X (R + Z); U = X D; X <= min(N / (R1 + Z), 1 / Dmax); R >= max(R1, N Dmax - Z).
 
 use run::{Intensity, Trial};
 

@@ -82,7 +82,7 @@ impl<'a> Overflow<'a> {
     }
 }
 
-/// Returns true if connects were an issue beyond the start of the load: it connected inside the window, or some
+/// Returns true if connects were an issue beyond the start of the load. The load connected inside the window, some
 /// connects failed, or some connections were never answered.
 fn connects_go_on(trial: &Trial) -> bool {
     trial.measured.tally.attempted > 0 || trial.tally.phantom > 0 || trial.tally.connected < trial.tally.attempted

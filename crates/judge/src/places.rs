@@ -1,6 +1,7 @@
-//! The number of requests that a server handles at a time, compared with counts that may explain this number: children
-//! of a master process, threads of one name, connections to an upstream. A count equal to this number identifies the
-//! workers. A count of workers far above this number shows that most workers wait for something else.
+//! The number of requests that a server handles at a time, compared with counts that may explain this number. Such
+//! counts are children of a master process, threads of one name, and connections to an upstream. A count equal to this
+//! number identifies the workers. A count of workers far above this number shows that most workers wait for something
+//! else.
 
 use std::collections::{BTreeMap, HashMap};
 
@@ -26,8 +27,8 @@ pub(crate) struct Places {
 
 impl Places {
     /// Returns the number of requests that the server handles at a time, with the counts that may explain this number.
-    /// Returns `None` if even the lightest load filled the server, if R1 is not the service time, or if R1 consists
-    /// mostly of network round trips or of a TCP timer.
+    /// Returns `None` if even the lightest load filled the server. Also returns `None` if R1 is not the service time,
+    /// or is mostly network round trips or a TCP timer.
     pub(crate) fn of(facts: &Facts<'_>) -> Option<Self> {
         let r1 = service_us(facts)?;
         let (one, x_max) = (facts.unloaded?, facts.x_max()?);
@@ -139,8 +140,8 @@ fn pid(name: &str) -> &str {
 }
 
 /// Counts, for each parent and name, the child processes that used CPU time. `light` is the server's side in the
-/// lightest load. Leaves out processes that hold many more connections than in the lightest load: they run an event
-/// loop, so they do not handle one request at a time.
+/// lightest load. Leaves out processes with many more connections than in the lightest load. They run an event loop, so
+/// they do not handle one request at a time.
 fn children<'a>(view: &View<'a>, light: Option<View<'a>>) -> Counts {
     let all = all(view);
     let held = |view: View<'a>| (view.side.recording.instances("process.fds"), view.window);

@@ -1,8 +1,8 @@
 //! The ten rules of R. Blake, *Optimizing Windows NT* (1993), in our own words. They are the pages `loadline explain
 //! rule-1` to `rule-10`, which also say how loadline follows each rule.
 //!
-//! In our copy of the book, the boxes with the rules' wording are missing pictures, so the rules' content comes from
-//! the text around each box. The content of rule 4 is unknown, and the page of rule 4 says so.
+//! In our copy of the book, the boxes with the rules' wording are missing pictures. The rules' content therefore comes
+//! from the text around each box. The content of rule 4 is unknown, and the page of rule 4 says so.
 
 /// One principle of the method.
 #[derive(Clone, Copy, Debug)]

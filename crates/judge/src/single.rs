@@ -45,13 +45,13 @@ pub fn good_of_all(trial: &Trial) -> f64 {
     ratio(good, trial.measured.window.end_s).unwrap_or(0.0)
 }
 
-/// 99th percentile of the response times, microseconds, from which on unanswered requests may only need longer than the
-/// drain (the time after the load in which answers are awaited). It is half of the default drain. The requests that
-/// wait at the end of an overload wait longer than those that were answered.
+/// If the 99th percentile of the response times in microseconds is at least this high, unanswered requests may only
+/// need longer than the drain. The drain is the time after the load in which answers are awaited. This value is half of
+/// the default drain. The requests that wait at the end of an overload wait longer than those that were answered.
 const SLOW_US: f64 = 1e6;
 
 /// Returns the number of requests of the whole trial that count as never answered. If answers take about as long as the
-/// drain, counts only the requests on connections without any answer, and at most as many as the server's listener
+/// drain, counts only the requests on connections without any answer. Counts at most as many as the server's listener
 /// dropped connections. The other requests may merely still wait for their turn.
 pub(crate) fn unanswered(trial: &Trial) -> f64 {
     let all = trial.tally.unanswered.max(trial.measured.tally.unanswered) as f64;

@@ -1,4 +1,4 @@
-//! Signs in streams of events (such as server-sent events): something collects the events before it passes them on, or
+//! Signs in streams of events, such as server-sent events. Something collects the events before it passes them on, or
 //! gaps between events grow with the load.
 
 use run::{StreamFinding, StreamSign, SummaryFigure, Trial};

@@ -164,8 +164,8 @@ fn generator(facts: &Facts<'_>, (limited, held): (bool, bool), report: &mut Trus
 }
 
 /// Checks Little's law: the rate times the response time is the number of requests in flight. The caller leaves out
-/// loads whose rate changes: they end with another number of requests in flight than they began with, so the law does
-/// not apply.
+/// loads whose rate changes. They do not end with as many requests in flight as they began with, so the law does not
+/// apply.
 fn little_law(trial: &Trial, report: &mut TrustReport) {
     let Some((seen, law)) = little(trial) else { return };
     let difference = (law - seen).abs() / seen;
@@ -229,8 +229,8 @@ fn utilisation(facts: &Facts<'_>, trial: &Trial, report: &mut TrustReport) {
     }
 }
 
-/// Checks the bound of a closed loop, X <= N / (R1 + Z): the rate of N clients is at most N, divided by response time
-/// with one client plus think time.
+/// Checks the bound of a closed loop, X <= N / (R1 + Z). The rate of N clients is at most N divided by a sum: the
+/// response time with one client, plus the think time.
 fn bounds(facts: &Facts<'_>, report: &mut TrustReport) {
     let Some(r1) = facts.unloaded.filter(|_| facts.sweep.len() >= 2).and_then(crate::single::r1_us) else { return };
     match crate::laws::beyond_bound(facts) {
@@ -275,8 +275,8 @@ fn counts(trial: &Trial, report: &mut TrustReport) {
         report.warn(text);
     }
     let Some(seen) = seen.filter(|seen| ours.max(*seen) >= 20.0) else { return };
-    // The counters of the two sides are read up to about 10 ms apart, and some connections are in progress at the begin
-    // and the end of the window.
+    // The counters of the two sides are read up to about 10 ms apart. Also, some connections are in progress at the
+    // beginning or the end of the window.
     let edges = 5.0 + trial.rates.concurrency + 0.01 * ratio(ours, trial.measured.length_s).unwrap_or(0.0);
     if (seen - ours).abs() <= 0.02 * ours.max(seen) + edges {
         report.hold(format!(

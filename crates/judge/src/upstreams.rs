@@ -55,8 +55,8 @@ fn quota(view: &View<'_>, address: &str) -> [Option<f64>; 2] {
     [read("behind.cpu_quota"), share]
 }
 
-/// Returns true if a disk of the host is full, and the upstream's processes keep it busy and move more bytes to and
-/// from disks than the server does.
+/// Returns true if a disk of the host is full, and the upstream's processes keep it busy. They must also move more
+/// bytes to and from disks than the server does.
 fn of_disk(view: &View<'_>, these: &InstanceFilter<'_>) -> bool {
     let moved = |own: &InstanceFilter<'_>| -> f64 {
         let of = |id| view.side.recording.sum(id, view.window, |name| own.has(name)).value().unwrap_or(0.0);

@@ -91,8 +91,10 @@ fn is_mute(facts: &Facts<'_>) -> bool {
     broken || no_good_answers(facts.run).is_some() || facts.stretch.is_some()
 }
 
-/// Returns where the words about waiting threads stand in the sentence of a verdict: last, if the verdict names no
-/// cause and its sentence is about failures, or the threads have too few samples. Otherwise, they come first.
+/// Returns where the words about waiting threads stand in the sentence of a verdict.
+///
+/// They come last if the verdict names no cause, and either its sentence is about failures or the threads have too few
+/// samples. Otherwise, they come first.
 pub(crate) fn word_order(facts: &Facts<'_>, verdict: &Bottleneck) -> WordOrder {
     let completes = facts.client().is_some() || facts.run.only_watched();
     let fails = is_mute(facts) || !completes || Failures::of(facts).is_some();

@@ -36,8 +36,8 @@ pub(crate) struct Found<'a> {
 /// more and more clients). In a run without search and sweep, uses its other loads. `chances` is the result of
 /// [`chances`] for this run.
 ///
-/// A step of the sweep counts only below the offered rate at which the search failed, because closed-loop clients send
-/// less while the server is slow.
+/// Closed-loop clients send less while the server is slow. A step of the sweep therefore counts only below the offered
+/// rate at which the search failed.
 pub(crate) fn capacity<'a>(facts: &Facts<'a>, chances: &[Option<f64>]) -> Option<Found<'a>> {
     // Counters that other tools collected come without response times and failures, so no objective applies to them.
     if !facts.run.sent_requests() {
@@ -155,8 +155,8 @@ impl<'f, 'a> Tried<'f, 'a> {
         is_open && !facts.run.plan.search.users
     }
 
-    /// Returns true if, significantly often, windows of the search failed below `rate`, and others met the objective
-    /// above it (such as 2 to 0, or 4 to 1). "Failed" means here that too many requests failed. A real limit of the
+    /// Returns true if windows of the search failed below `rate` while others met the objective above it, significantly
+    /// often. Examples are 2 to 0, and 4 to 1. "Failed" means here that too many requests failed. A real limit of the
     /// server makes only high rates fail. A proxy without free ports, in contrast, fails now and then at any rate.
     fn fails_below(&self, rate: f64) -> bool {
         let facts = self.facts;

@@ -106,8 +106,8 @@ pub(super) fn between(pairing: Pairing, (old, new): (usize, usize)) -> f64 {
     }
 }
 
-/// Returns one value for each run or repeat of a side: the mean of its observations over all conditions, each relative
-/// to the centre of both sides.
+/// Returns one value for each run or repeat of a side. It is the mean of its observations over all conditions, each
+/// relative to the centre of both sides.
 fn units(cells: &[Cell], side: usize) -> Vec<f64> {
     let mut off: std::collections::BTreeMap<usize, Vec<f64>> = std::collections::BTreeMap::new();
     for cell in cells {

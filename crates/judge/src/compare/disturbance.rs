@@ -31,8 +31,8 @@ pub(super) struct Disturbance {
 }
 
 impl Disturbance {
-    /// Fits the line to the alternating windows of two live servers. Returns `None` for other data, if the slope may be
-    /// zero, if a side has too few windows, or if the CPU use of other programs is unknown.
+    /// Fits the line to the alternating windows of two live servers. Returns `None` for other data, and if the slope
+    /// may be zero. Also returns `None` if a side has too few windows, or if the CPU use of other programs is unknown.
     pub(super) fn of(cells: &[Cell], pairing: Pairing) -> Option<Self> {
         let ([sides], Pairing::InTurns) = (cells, pairing) else { return None };
         if sides.iter().any(|side| side.len() < FEWEST_WINDOWS || side.iter().any(|one| !one.ln.is_finite())) {

@@ -4,9 +4,9 @@
 //! The share of each side is the mean over conditions. The difference has Newcombe's interval (1998, method 10, from
 //! two Wilson intervals). This interval has a positive width even if no request failed.
 //!
-//! Failures come in bursts, so requests are not independent: the shares of windows (or of runs, if each side has at
-//! least three) scatter more than those of independent requests would. The ratio of the two variances is the number of
-//! requests that count as one independent request.
+//! Failures come in bursts, so requests are not independent. The shares of windows (or of runs, if each side has at
+//! least three) therefore scatter more than those of independent requests. The ratio of the two variances is the number
+//! of requests that count as one independent request.
 
 use run::{ComparedFigure, FigureRole, FigureUnit, NeededData};
 

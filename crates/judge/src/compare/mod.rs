@@ -1,9 +1,10 @@
 //! Comparison of old runs with new runs. Each figure gets a ratio, an interval and a result word, such as "faster".
 //!
 //! Windows are compared only if they were measured under the same condition. A condition is a number of clients in a
-//! sweep, one load that was tried in several trials, or the load of the alternating windows of two servers. The ratio
-//! comes from means of logarithms, with equal weights for all conditions. `contrast` explains the interval. A figure's
-//! result word depends only on its interval. All figures of a family share one significance level (`levels`).
+//! sweep, or one load that was tried in several trials. The load of the alternating windows of two servers is a
+//! condition, too. The ratio comes from means of logarithms, with equal weights for all conditions. `contrast` explains
+//! the interval. A figure's result word depends only on its interval. All figures of a family share one significance
+//! level (`levels`).
 
 mod capacities;
 mod contrast;

@@ -65,8 +65,8 @@ fn name(run: &RunSummary) -> String {
     format!("{} {target}{load}", run.plan.command).chars().take(MAX_NAME).collect()
 }
 
-/// Returns the names of all series. If several series would have equal names, each of them except the first gets a list
-/// of the keys in which it differs from the first.
+/// Returns the names of all series. If several series would have equal names, each except the first gets a list of the
+/// keys in which it differs from the first.
 pub(super) fn names<'a>(series: impl Iterator<Item = &'a Identity>) -> Vec<String> {
     let all: Vec<&Identity> = series.collect();
     let first = |name: &str| all.iter().find(|series| series.name == name).copied();

@@ -1,9 +1,9 @@
 //! Runs with two planted causes: the server reaches both limits at the same load.
 //!
-//! Each cause also has a run with this cause only ("own run"), which has its own capacity. At the capacity of the
-//! combined run, each counter of device use (CPU time, disk time, bytes on a link) has the value that it has at the
-//! capacity of its own run. All other counters, such as counts per request, follow the rate, the clients or the
-//! response time of the combined run.
+//! Each cause also has a run with this cause only ("own run"), which has its own capacity. Counters of device use are
+//! those of CPU time, disk time, and bytes on a link. At the capacity of the combined run, each has the value that it
+//! has at the capacity of its own run. All other counters, such as counts per request, follow the rate, the clients or
+//! the response time of the combined run.
 
 use super::planted_run::{PlantedRun, Point, Row, Value};
 
@@ -60,8 +60,8 @@ fn plant(rows: &mut Vec<Row>, row: Row) {
     rows.push(Row { value: Box::new(stronger), ..row });
 }
 
-/// Rescales a counter of device use. At half of the combined run's capacity, for example, the counter gets the value
-/// that it has at half of `own_capacity` in the cause's own run. Returns other counters unchanged.
+/// Rescales a counter of device use. At half of the combined run's capacity, for example, the counter gets its value at
+/// half of `own_capacity` in the cause's own run. Returns other counters unchanged.
 fn at_own_capacity(row: Row, own_capacity: f64) -> Row {
     let timed = run::counter(row.id)
         .is_some_and(|spec| spec.unit == run::Unit::Microseconds && spec.kind == run::Kind::Cumulative);

@@ -1,6 +1,6 @@
 //! Planted experiments on verdicts, and the sentences about these experiments. A lever slows a resource. It is switched
-//! on and off within one trial, at the start of each slot (a fraction of a second), or in turns: trials with and
-//! without the lever alternate.
+//! on and off within one trial, at the start of each slot (a fraction of a second). Or it is switched in turns: trials
+//! with and without the lever alternate.
 
 use run::{Bottleneck, CPU_COUNT_LEVER, LeverSlots, Proof, ProofTrial, Run, SwitchTrial, WaitsFor};
 
@@ -13,9 +13,9 @@ const SLOTS: usize = 160;
 /// Share of its resource that each lever takes, 0 to 1.
 const DOSE: f64 = 0.25;
 
-/// Makes a trial with two levers: on the resource `first` and on the generator's CPU. `own` and `client` are the
-/// elasticities of throughput: its relative change per relative change of the speed of the first resource and of the
-/// generator's CPU.
+/// Makes a trial with two levers: on the resource `first` and on the generator's CPU. `own` and `client` are
+/// elasticities: the relative change of throughput per relative change of a speed. The speeds are those of the first
+/// resource and of the generator's CPU.
 pub(crate) fn slots(first: &str, own: f64, client: f64) -> ProofTrial {
     let mut random = fastrand::Rng::with_seed(3);
     let mut on = || (0..SLOTS).map(|_| random.bool()).collect::<Vec<bool>>();
@@ -48,8 +48,8 @@ pub(crate) fn slots_beside(first: &str, own: f64, server: f64) -> ProofTrial {
     trial
 }
 
-/// Makes a lever hardly effective. The threads to be slowed wanted their CPU for the share `wanted` of the time, and
-/// the CPU thief (a busy loop) took the share `taken` of the CPU. The measured speed of the threads stays 1.
+/// Makes a lever hardly effective. The threads to be slowed wanted their CPU for the share `wanted` of the time. The
+/// CPU thief (a busy loop) took the share `taken` of the CPU. The measured speed of the threads stays 1.
 fn hardly_wanted(trial: &mut ProofTrial, lever: usize, wanted: f64, taken: f64) {
     let lever = &mut trial.levers[lever];
     lever.speed.iter_mut().for_each(|speed| *speed = 1.0);

@@ -40,7 +40,7 @@ impl Against {
     }
 
     /// Builds the regressors for a given variance of the level's movement. Each slot except the first gets a row. For
-    /// each lever, the row tells whether the lever is on, and whether it changed since the preceding slot; the level
+    /// each lever, the row tells whether the lever is on, and whether it changed since the preceding slot. The level
     /// model then transforms the row.
     fn moving(levers: &[LeverSlots], slots: &[usize], moves: f64) -> Self {
         let level = Level::moving(slots, moves);

@@ -1,6 +1,6 @@
 //! Kinds of a CPU limit. If throughput follows the CPU's speed, one of these is the limit: all CPUs, one thread, work
-//! that only one thread at a time can do, or too few workers. The effect of the speed alone does not show which. The
-//! CPU time used, the busiest thread, and the effect of fewer CPUs show it.
+//! of only one thread at a time, or too few workers. The effect of the speed alone does not show which. The CPU time
+//! used, the busiest thread, and the effect of fewer CPUs show it.
 
 use run::{Estimate, Proof, ProofTrial};
 
@@ -153,8 +153,8 @@ impl CpuSigns {
     }
 }
 
-/// Returns the effect of fewer CPUs: the elasticity, the share of CPUs taken away (the dose), and throughput with fewer
-/// CPUs divided by throughput with all. Returns `None` if this effect was not measured.
+/// Returns the effect of fewer CPUs as three values: the elasticity, the share of CPUs taken away (the dose), and the
+/// factor by which throughput changes. Returns `None` if this effect was not measured.
 pub(super) fn count_estimate(proof: &Proof) -> Option<(Estimate, f64, Estimate)> {
     let mut trial = ProofTrial::of_lever(&proof.trials, run::CPU_COUNT_LEVER)?.clone();
     // The share of time in which the server wants a CPU bounds the effect of the CPUs' speed, but not the effect of
@@ -190,8 +190,8 @@ pub(super) fn polls(view: &View<'_>) -> bool {
 mod tests {
     use super::*;
 
-    /// Makes the signs of a server on two CPUs. The arguments are the CPU use of the server and of its busiest thread,
-    /// both in CPUs, and the number of requests that the server handles at the same time.
+    /// Makes the signs of a server on two CPUs. The first two arguments are the CPU use of the server and of its
+    /// busiest thread, both in CPUs. The third is the number of requests that the server handles at a time.
     fn signs(used: f64, thread: f64, places: f64) -> CpuSigns {
         let (busy, count) = (f64::min((used + 0.2) / 2.0, 1.0), CountEffect::Open);
         let places = Some(places);

@@ -53,11 +53,11 @@ enum Known {
 
 /// Estimates elasticities from the slots of a trial. If this is impossible, the error message gives the reason.
 ///
-/// The elasticity of a resource is at most its utilization. (With one client and no queue, both are equal.) If the
-/// resource is wanted for a small share of the time, its elasticity lies between 0 and this share, and need not be
-/// measured. This bound is also used if the interval of the regression is wider than the bound. If a lever took much
-/// less than planned, the elasticity is unknown in spite of such a bound: whatever kept the lever from the CPU may also
-/// have kept the slowed threads from it.
+/// The elasticity of a resource is at most its utilization. With one client and no queue, both are equal. If the
+/// resource is wanted for a small share of the time, its elasticity lies between 0 and this share. It need not be
+/// measured then. This bound is also used if the interval of the regression is wider than the bound. If a lever took
+/// much less than planned, the elasticity is unknown in spite of such a bound. The cause that kept the lever from the
+/// CPU may also have kept the slowed threads from it.
 pub fn estimate(trial: &ProofTrial) -> Result<Estimates, String> {
     let seen = Seen::of(trial)?;
     let mut known: Vec<Known> = trial.levers.iter().zip(seen.own_doses()).map(|(l, dose)| known(l, dose)).collect();
@@ -93,7 +93,7 @@ pub(super) fn is_given(lever: &LeverSlots, felt: f64) -> bool {
 }
 
 /// Returns an upper bound of the share of time in which a lever's resource was wanted, 0 to 1. It is the measured share
-/// of this time or, if that is unknown, the share of the CPU that the CPU thief (a busy loop) did not get. Returns
+/// of this time. If that is unknown, it is the share of the CPU that the CPU thief (a busy loop) did not get. Returns
 /// `None` if both are unknown.
 fn wanted(lever: &LeverSlots) -> Option<f64> {
     lever.wanted.or(lever.taken.map(|taken| (1.0 - taken).max(0.0)))
@@ -132,9 +132,10 @@ impl<'a> Seen<'a> {
         Ok(Self { levers, y, speeds, against, moved, doses })
     }
 
-    /// Handles two levers that slow each other's resource nearly as much as their own, such as those of a client and a
-    /// server on the same CPUs. For such levers, the equations give only the sum of both elasticities. The elasticity
-    /// of the less used resource is therefore bounded instead, which makes the other elasticity more precise.
+    /// Handles two levers that slow each other's resource nearly as much as their own. Examples are those of a client
+    /// and a server on the same CPUs. For such levers, the equations give only the sum of both elasticities. The
+    /// elasticity of the less used resource is therefore bounded instead, which makes the other elasticity more
+    /// precise.
     fn join(&self, known: &mut [Known]) {
         let felt = |lever: usize, resource: usize| self.doses[lever][resource] / self.doses[resource][resource];
         let most = |at: usize| self.levers[at].wanted.unwrap_or(1.0).min(1.0);

@@ -32,7 +32,7 @@ pub fn load_comes_first(run: &Run) -> bool {
     })
 }
 
-/// Returns true if a rate limit that delays answers would also explain the signs: the verdict is a fixed number of
+/// Returns true if a rate limit that delays answers would also explain the signs. The verdict is then a fixed number of
 /// workers, but no counter shows the workers or their queue.
 pub fn may_be_rate_limit(run: &Run) -> bool {
     let verdict = &run.findings.bottleneck;

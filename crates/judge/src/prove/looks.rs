@@ -17,9 +17,9 @@ pub const MAX_LOOKS: usize = 4;
 const LAST_BORDER: [f64; MAX_LOOKS] = [1.960, 1.977, 2.004, 2.024];
 /// Half-width of an ordinary 95 % interval, in standard errors.
 const USUAL_BORDER: f64 = 1.960;
-/// Returns true if the slots so far show for certain that the first lever's resource explains more than half of the
-/// throughput, or less than half. The current look is number `look` of `looks`. The experiment ends after the last look
-/// in any case.
+/// Returns true if the slots so far show for certain how much of the throughput the first lever's resource explains:
+/// more than half, or less. The current look is number `look` of `looks`. The experiment ends after the last look in
+/// any case.
 pub fn is_known(trial: &ProofTrial, look: usize, looks: usize) -> bool {
     let found = estimate(trial).ok().and_then(|found| found.elasticities.first().copied());
     found.is_some_and(|found| {

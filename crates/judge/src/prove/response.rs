@@ -6,9 +6,8 @@
 //! speeds) / (1 - d)`. A lever that raises the offered rate thus shows the effect of slowing everything, including
 //! upstreams.
 //!
-//! The share of another lever is its effect divided by the effect of slowing everything. For the mean response time of
-//! an open queueing network, the shares of all queues and delays add up to exactly 1, whatever the dose is (Jackson
-//! 1957).
+//! The share of another lever is its effect divided by the effect of slowing everything. In an open queueing network,
+//! the shares of all queues and delays in the mean response time add up to exactly 1, for any dose (Jackson 1957).
 
 use run::{ElasticityBasis, Estimate, LeverSlots, ProofMetric, ProofTrial, SlotHist};
 use stats::bootstrap::{resample, small_sample_factor};

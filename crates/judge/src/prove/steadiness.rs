@@ -2,8 +2,8 @@
 //! after all levers are off.
 //!
 //! The effects of the levers are subtracted from the throughput of each slot. The residuals are averaged over stretches
-//! of eight slots. The means of the stretches scatter because of the noise of single slots, and because of slower
-//! changes, which other programs or the server itself cause.
+//! of eight slots. The means of the stretches scatter for two reasons: the noise of single slots, and slower changes,
+//! which other programs or the server itself cause.
 
 use run::{Estimate, ProofTrial, Steadiness};
 

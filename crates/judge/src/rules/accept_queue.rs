@@ -132,8 +132,8 @@ mod tests {
     use crate::planted::{PlantedRun, Who};
 
     /// Makes a run on one shared host with full CPUs. The load is `times` the server's capacity. `ran_us` and
-    /// `waited_us` are the times per second for which the generator's thread ran and waited for a CPU, and `drops` is
-    /// the share of dropped connects.
+    /// `waited_us` are the times per second for which the generator's thread ran and waited for a CPU. `drops` is the
+    /// share of dropped connects.
     fn full_host(capacity: f64, times: f64, (ran_us, waited_us): (f64, f64), drops: f64) -> PlantedRun {
         PlantedRun::new(1000.0, capacity)
             .steps(&[])
@@ -149,8 +149,8 @@ mod tests {
             .per_s(Who::Server, "tcp.listen_overflows", "", move |p| p.x * drops)
     }
 
-    /// Figures seen with `python3 -m http.server` at 5,000 requests/s, while a build ran on the host. 12 % of the
-    /// connects were dropped, and the generator lacked CPU time.
+    /// Seen with `python3 -m http.server` at 5,000 requests/s, while a build ran on the host. The queue dropped 12 % of
+    /// the connects, and the generator lacked CPU time.
     #[test]
     fn a_starved_generator_fills_no_accept_queue() {
         let starved = |drops| full_host(800.0, 6.0, (2.6e5, 4e5), drops).verdict();

@@ -1,5 +1,5 @@
-//! Rule for a generator without CPU time left: its threads are full or wait for a CPU, or its rate is close to the rate
-//! that it reaches without a network.
+//! Rule for a generator without CPU time left. Its threads are full or wait for a CPU, or its rate is close to its
+//! highest rate without a network.
 
 use super::rule::{PLAIN, Rule, Verdict};
 use crate::Facts;

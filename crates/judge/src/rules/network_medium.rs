@@ -80,8 +80,8 @@ fn media_uses(trial: &Trial) -> Vec<MediumUse> {
 }
 
 /// Returns the use of the fullest medium. A single client can fill its own switch port and the server's port equally.
-/// Of about equally full media, returns the one that is fullest in the trial `most_load`: all clients share the
-/// server's port, so more clients fill only this one.
+/// Of about equally full media, returns the one that is fullest in the trial `most_load`. All clients share the
+/// server's port, so more clients fill only this port.
 fn fullest(trial: &Trial, most_load: Option<&Trial>) -> Option<MediumUse> {
     let full = medium_use(trial)?.share;
     let later = most_load.map(media_uses).unwrap_or_default();
@@ -281,8 +281,8 @@ fn rising(trial: &Trial) -> Option<Evidence> {
     })
 }
 
-/// Returns the signs of a full link whose rate is unknown: packets in the queue of a traffic shaper on an interface of
-/// these hosts, or round trips that grow with the load while the hosts have idle CPUs.
+/// Returns the signs of a full link whose rate is unknown. One sign is packets in the queue of a traffic shaper on an
+/// interface of these hosts. The other is round trips that grow with the load while the hosts have idle CPUs.
 fn outside(facts: &Facts<'_>, trial: &Trial) -> Option<(f64, String, Vec<Evidence>)> {
     if !facts.limited() {
         return None;

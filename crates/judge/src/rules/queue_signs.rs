@@ -1,5 +1,5 @@
-//! Evidence for a queue inside the server: the queue itself, counts (such as threads) that match the number of requests
-//! handled at a time, and the growth of response times. Also has evidence about disks and shared CPUs.
+//! Evidence for a queue inside the server. It is the queue itself, the growth of response times, or a count (such as of
+//! threads) that matches the number of requests handled at a time. Also has evidence about disks and shared CPUs.
 
 use run::{Evidence, FigureUnit};
 
@@ -19,8 +19,8 @@ use crate::upstreams;
 use crate::view::View;
 use crate::waits;
 
-/// Returns the signs of a queue inside the server, each with its confidence: queues that were seen directly, and counts
-/// that match the number of requests handled at a time.
+/// Returns the signs of a queue inside the server, each with its confidence. Signs are queues that were seen directly,
+/// and counts that match the number of requests handled at a time.
 pub(super) fn signs(facts: &Facts<'_>, view: &View<'_>, places: Option<&Places>) -> Vec<(Evidence, f64)> {
     let queue = server_queue::seen(facts, places).map(|queue| (queue, SURE));
     let counted = places.and_then(|places| Some((places, places.matching().next()?))).map(|(all, one)| {

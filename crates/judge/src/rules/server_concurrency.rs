@@ -1,4 +1,4 @@
-//! Rule for a fixed number of workers, a lock, or a wait for an upstream: the rate no longer grows although the CPUs
+//! Rule for a fixed number of workers, a lock, or a wait for an upstream. The rate no longer grows although the CPUs
 //! are partly idle, and the service time of a request does not change.
 
 use run::FigureUnit;

@@ -36,7 +36,7 @@ pub(super) const RULE: Rule = Rule {
     ..PLAIN
 };
 
-/// Kinds of signs that the server's CPUs are full: the server fills them, lacks CPU time, or fills them together with
+/// Kinds of signs that the server's CPUs are full. The server fills them, lacks CPU time, or fills them together with
 /// its upstreams and the generator.
 enum Sign {
     Own,

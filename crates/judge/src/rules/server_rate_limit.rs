@@ -1,4 +1,4 @@
-//! Rule for a server that limits the rate on purpose: it quickly answers requests with status 4xx or 5xx, and the rate
+//! Rule for a server that limits the rate on purpose. It quickly answers requests with status 4xx or 5xx, and the rate
 //! of good answers stays constant.
 
 use run::{FigureUnit, Trial};

@@ -2,7 +2,7 @@
 //! sender wait.
 //!
 //! The kernel's own figures (`rwnd_limited`, `sndbuf_limited`) are lower bounds of the time for which a sender waits. A
-//! congestion control with pacing (BBR) spreads a window's packets over the round trip, and the kernel counts the gaps
+//! congestion control with pacing (BBR) spreads the packets of a window over the round trip. The kernel counts the gaps
 //! between these packets in neither figure. For a transfer that only the window limits, the kernel then reports 24 to
 //! 50 %.
 //!
@@ -70,8 +70,8 @@ const LIMITS: &[Limit] = &[
     Limit {
         share: "connection.sndbuf_limited",
         standing: "connection.write_full",
-        // A program that waits for a full send buffer continues once a third of it is free, so a round trip carries
-        // about half of the buffer.
+        // A program that waits for a full send buffer continues once a third of it is free. A round trip therefore
+        // carries about half of the buffer.
         room: "connection.send_queue",
         filled: BUFFER_FILLED,
         words: "the sender's buffer",

@@ -37,8 +37,8 @@ pub(crate) fn busiest(view: &View<'_>) -> Option<f64> {
     Some(view.workers().iter().map(Task::wants).fold(view.cpu_share()?, f64::max))
 }
 
-/// Returns the evidence that some device is full, as log odds: 0 if throughput stopped growing, less if it still grows
-/// or if there is only one load level.
+/// Returns the evidence that some device is full, as log odds. It is 0 if throughput stopped growing, and less if it
+/// still grows or if there is only one load level.
 pub(crate) fn plateau(facts: &Facts<'_>) -> f64 {
     match facts.plateau {
         Plateau::Flat { .. } => 0.0,
@@ -65,8 +65,8 @@ impl<'a> Interrupts<'a> {
         Self { softirq: view.side.recording.instances("cpu.softirq"), view: *view }
     }
 
-    /// Returns the share of the time for which a thread ran. For a thread that is pinned to one CPU, adds the time of
-    /// soft interrupts on this CPU, but at most up to the CPU's busy share.
+    /// Returns the share of the time for which a thread ran. If the thread is pinned to one CPU, adds the time of soft
+    /// interrupts on this CPU, but at most up to the CPU's busy share.
     fn ran(&self, task: &Task) -> f64 {
         let with = || {
             let mask = task.mask.filter(|mask| mask.count_ones() == 1)?;
@@ -145,7 +145,7 @@ impl<'a> ServerCpu<'a> {
         self.cpus.map_or(0.0, |cpus| chance(cpus.log_odds() + self.shift))
     }
 
-    /// Returns the probability that the server lacks CPU time: its threads always want a CPU but often do not get one,
+    /// Returns the probability that the server lacks CPU time. Its threads always want a CPU but often do not get one,
     /// because all programs together fill the CPUs.
     pub(crate) fn starved(&self) -> f64 {
         let working: Vec<&Task> = self.workers.iter().filter(|t| t.busy >= WORKS).collect();
@@ -157,9 +157,9 @@ impl<'a> ServerCpu<'a> {
     }
 
     /// Returns the probability that server and generator together fill the CPUs that they share, and that one side is
-    /// mainly responsible: the generator if `generator` is true, else the server. Returns 0 for the side that uses less
-    /// CPU time. Other programs lower the probability: the busier side's CPU time is divided by the sum of its own and
-    /// that of other programs. If other programs do more than half of the work, the probability is low.
+    /// mainly responsible. This is the generator if `generator` is true, else the server. Returns 0 for the side that
+    /// uses less CPU time. Other programs lower the probability: the busier side's CPU time is divided by the sum of
+    /// its own and that of other programs. If other programs do more than half of the work, the probability is low.
     pub(crate) fn in_sum(&self, generator: bool) -> f64 {
         let Some(chain) = self.chain.as_ref().filter(|chain| chain.busy > 0.0) else { return 0.0 };
         let (generator_cpus, serving) = (chain.generator(), chain.serving());

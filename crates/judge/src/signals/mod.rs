@@ -1,8 +1,8 @@
 //! Signals: named values with their intervals. Each is compared with one threshold.
 //!
 //! A signal near its threshold is weak evidence, and a signal far from it is strong evidence. The distance from the
-//! threshold, divided by the signal's width, is the logarithm of the odds that the value is truly above the threshold
-//! (a logistic curve). Evidence adds up as log odds, so no rule switches abruptly at a threshold.
+//! threshold, divided by the signal's width, is a logarithm of odds (a logistic curve). These are the odds that the
+//! true value is above the threshold. Evidence adds up as log odds, so no rule switches abruptly at a threshold.
 
 use run::Window;
 use stats::Sample;
@@ -35,8 +35,8 @@ pub struct Signal {
     pub threshold: f64,
     /// Distance from the threshold at which "above" is e (2.72) times as likely as "below", or the reverse.
     pub width: f64,
-    /// ID of the verdict that would hold if the value were on the other side of the threshold; empty for the second
-    /// choice among the rules.
+    /// ID of the verdict that would hold if the value were on the other side of the threshold. It is empty if that is
+    /// the rules' second choice.
     pub beyond: &'static str,
     /// True if a value below the threshold supports the verdict, false if a value above it does.
     pub carries_below: bool,

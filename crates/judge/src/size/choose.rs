@@ -30,9 +30,9 @@ fn order(a: &Price, b: &Price) -> std::cmp::Ordering {
 /// Returns the index of the cheapest setting that meets all expectations, and the indexes of settings that may be
 /// cheaper. Of equally cheap settings, returns the one with the largest capacity.
 ///
-/// If only a lower bound of a capacity is known, it can show that the setting is enough, but not how many CPUs the
-/// setting needs per request. If the cost at this bound is at most that of the cheapest setting with a known capacity,
-/// returns no cheapest setting.
+/// If only a lower bound of a capacity is known, it can show that the setting is enough. It cannot show how many CPUs
+/// the setting needs per request. If the cost at this bound is at most that of the cheapest setting with a known
+/// capacity, returns no cheapest setting.
 pub(super) fn cheapest(steps: &[SizeStep], goal: SizeGoal) -> (Option<usize>, Vec<usize>) {
     let priced = || steps.iter().enumerate().filter_map(|(at, step)| Some((at, step, price(step, goal)?)));
     let counts = |step: &SizeStep| step.meets && (goal == SizeGoal::Cpus || !step.at_least);

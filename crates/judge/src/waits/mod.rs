@@ -5,7 +5,7 @@
 //! read but not answered, and the threads that are active or wait.
 //!
 //! If the number of requests is unknown, a lock of the program itself counts only if it is a mutex that stores its
-//! owner, and the owner is active.
+//! owner. The owner must also be active.
 
 mod activity;
 mod advice;
@@ -49,8 +49,8 @@ pub(crate) fn of_run(run: &Run) -> Vec<WaitFinding> {
     run.trials_by_samples().into_iter().find_map(of_trial).unwrap_or_default()
 }
 
-/// Returns the first cause that is a queue inside the server: for a lock, for a slot of a pool, for the only worker, or
-/// for the event loop.
+/// Returns the first cause that is a queue inside the server: for a lock, a slot of a pool, the only worker, or the
+/// event loop.
 pub(crate) fn queue_inside(findings: &[WaitFinding]) -> Option<&WaitFinding> {
     const QUEUES: [WaitCause; 5] = [
         WaitCause::Lock,
