@@ -1,5 +1,6 @@
-//! Prints every kind of sentence that judge says, so that all can be read together. `cargo run -p loadline-judge
-//! --features planted --example words`
+//! Prints every kind of sentence that judge says, so that all can be read together.
+//!
+//! `cargo run -p loadline-judge --features planted --example words`
 
 fn main() {
     for s in loadline_judge::planted::sentences() {

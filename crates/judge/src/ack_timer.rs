@@ -7,7 +7,7 @@ use crate::thresholds::{ACK_TIMER_HIGH_US, ACK_TIMER_LOW_US, ACKS_BY_TIMER, TRIP
 use crate::view::View;
 use run::Trial;
 
-/// Range of response times, microseconds, that suggest a wait for the delayed-acknowledgement timer.
+/// Range of response times in microseconds that suggest a wait for the delayed-acknowledgement timer of TCP.
 pub(crate) const TIMER_US: std::ops::RangeInclusive<f64> = ACK_TIMER_LOW_US..=ACK_TIMER_HIGH_US;
 
 /// Returns the side with more delayed acknowledgements per request, and their number per request. The kernel counts

@@ -1,4 +1,5 @@
-//! Addresses of a server that answer very differently: one is broken, far away, or a weaker machine.
+//! Very different answers from several addresses of one server. One address may be broken, far away, or a weaker
+//! machine.
 
 use run::{AddressPart, SummaryFigure, Trial};
 
@@ -24,7 +25,7 @@ fn failing(trial: &Trial, errors: f64) -> Option<String> {
     })
 }
 
-/// Names the slowest address, if its median is far longer than that of the fastest one.
+/// Returns the slowest address in words, if its median response time is far longer than that of the fastest address.
 fn slower(trial: &Trial) -> Option<String> {
     let [(slow, longest), (fast, shortest)] = extremes(trial, median_us)?;
     (ratio(longest, shortest)? >= ADDRESSES_DIFFER).then(|| {

@@ -6,7 +6,7 @@ use run::{Run, Trial};
 
 use crate::planted::PLANTED;
 
-/// Kind of damage to a run.
+/// Kind of damage that the test does to a run.
 #[derive(Clone, Debug)]
 enum Damage {
     DropColumns(usize),

@@ -11,7 +11,7 @@ use crate::single::server_of;
 use crate::sweep::Plateau;
 use crate::thresholds::DEMAND_CHANGES;
 
-/// Returns the steps of the argument, one sentence each.
+/// Returns the steps of the argument for the verdict, one sentence each.
 pub(crate) fn argument(facts: &Facts<'_>, findings: &Findings) -> Vec<String> {
     let steps = steps(facts);
     let mut out = Vec::new();

@@ -22,17 +22,17 @@ pub(crate) struct Part {
 /// CPU use of all programs on the set of CPUs that a server shares with them.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Chain {
-    /// Programs, largest CPU use first. All unknown programs share one entry.
+    /// Programs with their CPU use. The program with the largest use comes first. All unknown programs share one entry.
     pub(crate) parts: Vec<Part>,
-    /// Number of CPUs in the set.
+    /// Number of CPUs that these programs share.
     pub(crate) cpus: f64,
     /// Busy time of these CPUs per second, whatever program used it, in CPUs.
     pub(crate) busy: f64,
 }
 
-/// Name of the generator's part.
+/// Name of the entry for the generator.
 const GENERATOR: &str = "generator";
-/// Name of the part of programs that are not observed.
+/// Name of the entry for all programs that loadline does not observe.
 const OTHERS: &str = "other programs";
 
 impl Chain {

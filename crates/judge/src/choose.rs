@@ -52,7 +52,7 @@ fn of((rule, verdict): &Answer) -> Option<Bound<'_>> {
 }
 
 impl Bound<'_> {
-    /// Returns the tier. A cause with a probability below one half ranks in the last tier.
+    /// Returns the tier of the cause. A cause with a probability below one half ranks in the last tier.
     fn tier(&self) -> Tier {
         if self.chance >= LIKELY { self.rule.tier } else { Tier::LeftOver }
     }
@@ -68,7 +68,8 @@ impl Bound<'_> {
         winner.rule.tier == Tier::LeftOver && self.rule.tier != Tier::LeftOver && self.chance < LIKELY
     }
 
-    /// Returns true if the signs of `other` are symptoms of this cause. An unlikely cause explains nothing.
+    /// Returns true if the signs of `other` are symptoms of this cause. A cause with a probability below one half
+    /// explains no other cause.
     fn accounts_for(&self, other: &Bound<'_>) -> bool {
         self.chance >= LIKELY && self.rule.explains.contains(&other.rule.id)
     }

@@ -128,8 +128,8 @@ mod tests {
         off: f64,
     }
 
-    /// Draws the number of requests of each class in one window. The class `raised`, if any, gets more requests than in
-    /// the mix, as in the windows of `loadline find`.
+    /// Draws the number of requests of each class in one window. `raised` is a class that gets more requests than its
+    /// share of the mix, as in the windows of `loadline find`.
     fn drawn(mix: &[f64], raised: Option<usize>, requests: u64, random: &mut fastrand::Rng) -> Vec<u64> {
         let share = |at: usize| match raised {
             Some(class) => 0.5 * mix[at] + if at == class { 0.5 } else { 0.0 },
@@ -147,8 +147,8 @@ mod tests {
         counts
     }
 
-    /// Makes the windows of `loadline find`: in each round, one window of the plain mix and one of each class. Every
-    /// second round has the reverse order.
+    /// Makes the windows of `loadline find`. Each round has one window with the plain mix, and one window for each
+    /// class. Every second round has the reverse order.
     fn windows(server: &Server, rounds: usize, random: &mut fastrand::Rng) -> Vec<Window> {
         let kinds: Vec<Option<usize>> = [None].into_iter().chain((0..server.mix.len()).map(Some)).collect();
         let all = rounds * kinds.len();

@@ -11,7 +11,7 @@ use crate::objective::breach;
 use crate::single::failed_share;
 use crate::thresholds::FEWEST_REQUESTS;
 
-/// Returns the findings of each class in the order of the mix; empty if there is only one class.
+/// Returns the findings of each class of requests, in the order of the mix. Returns none if there is only one class.
 pub(crate) fn classes(facts: &Facts<'_>, picks: &Picks) -> Vec<ClassFinding> {
     let trials = &facts.run.trials;
     let Some(shown) = picks.loaded.and_then(|at| trials.get(at)) else { return Vec::new() };
@@ -125,7 +125,7 @@ mod tests {
 
     use super::*;
 
-    /// Makes a class with 1,000 answers that took `took_us` microseconds each, and with `failed` failed requests.
+    /// Makes a class with 1,000 answers that took `took_us` microseconds each. In addition, `failed` requests fail.
     fn class(name: &str, took_us: u64, failed: u64) -> ClassPart {
         let mut response = Hist::new();
         (0..1000).for_each(|_| response.record_ns(took_us * 1000));

@@ -17,7 +17,7 @@ use crate::ticks;
 /// One counter that goes into a cost.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Part {
-    /// Counter that this part of the cost comes from.
+    /// Counter from which this part of the cost comes.
     pub counter: &'static str,
     /// The only instance that counts (such as one device); empty for the value that is derived for the whole side (see
     /// `Side.counters`).
@@ -29,9 +29,9 @@ pub struct Part {
 /// Treatment of the rate at rest: the rate at which a counter grew before any load.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Rest {
-    /// Subtracts nothing.
+    /// Subtracts nothing, so the cost contains the rate at rest.
     Gross,
-    /// Subtracts the rate at rest. The cost is absent if the rate at rest is unknown.
+    /// Subtracts the rate at rest. There is no cost if this rate is unknown.
     Net,
 }
 

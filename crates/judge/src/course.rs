@@ -44,8 +44,10 @@ pub(crate) fn changes_rate(run: &Run, trial: &Trial) -> bool {
     trial.kind == TrialKind::Fixed && is_ramp || !trial.by_hand.is_empty()
 }
 
-/// Returns the edges of the parts, seconds since the window began. A constant stage is one part, and a ramp is cut into
-/// equal parts. A load with many stages is cut into equal parts instead.
+/// Returns the times in seconds since the window began at which the parts begin and end. A constant stage is one part,
+/// and a ramp is cut into equal parts.
+///
+/// A load with many stages is cut into equal parts, whatever its stages are.
 fn spans(stages: &[Stage], trial: &Trial) -> Vec<f64> {
     let (begin_s, length_s) = (trial.measured.window.begin_s, trial.measured.length_s);
     let equal = |from_s: f64, to_s: f64| {

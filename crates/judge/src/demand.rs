@@ -19,7 +19,7 @@ pub struct Demand {
     pub device: String,
     /// Busy seconds of the device per request, divided by the number of units of the device (such as CPUs).
     pub seconds: f64,
-    /// Utilization, 0 to 1.
+    /// Utilization: share of the time for which the device is busy, 0 to 1.
     pub utilisation: f64,
 }
 
@@ -30,7 +30,7 @@ impl Demand {
     }
 }
 
-/// Returns the demands of the decisive trial, largest first.
+/// Returns the demands of the decisive trial. The largest demand comes first.
 pub fn demands(facts: &Facts<'_>) -> Vec<Demand> {
     let Some(trial) = facts.decisive else { return Vec::new() };
     let Some(x) = positive(trial.rates.completed_rate) else { return Vec::new() };

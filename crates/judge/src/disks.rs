@@ -33,7 +33,7 @@ pub(crate) struct Load {
 }
 
 impl Load {
-    /// Returns the share of the time for which the disk worked, 0 to 1.
+    /// Returns the share of the time for which the disk was busy, 0 to 1.
     pub(crate) fn busy(&self) -> f64 {
         (self.out + self.flushing).min(1.0)
     }

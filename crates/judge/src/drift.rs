@@ -153,7 +153,7 @@ fn of_failures(trial: &Trial, window: Window) -> Option<Drift> {
     (found.grown >= FAILURES_MATTER).then(|| found.drift(DriftMetric::Failures, None, sentence))
 }
 
-/// Growth beyond noise that continues until the end.
+/// Growth that exceeds the noise and continues until the end of the window.
 struct Growth {
     median: f64,
     per_s: f64,

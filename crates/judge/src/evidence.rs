@@ -47,7 +47,7 @@ pub(crate) fn thread_line(view: &View<'_>, task: &Task) -> Evidence {
 
 /// Throttling of a side's control group by its CPU quota.
 pub(crate) struct Throttled {
-    /// Share of the enforcement periods in which the quota ran out.
+    /// Share of the quota's periods in which the quota ran out, 0 to 1.
     pub(crate) share: f64,
     pub(crate) evidence: Evidence,
 }

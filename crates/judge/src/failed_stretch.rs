@@ -45,7 +45,7 @@ impl Step<'_> {
 /// A stretch of time in which every request failed.
 #[derive(Clone, Debug)]
 pub(crate) struct FailedStretch<'a> {
-    /// Trials with requests in the stretch.
+    /// Trials whose requests failed in the stretch.
     pub(crate) trials: Vec<&'a Trial>,
     /// Trial in which the failures began, and seconds from the start of its load to the first failed step. `None` if
     /// requests failed from the start of the run.
@@ -152,8 +152,8 @@ fn missed<'s, 'a: 's>(good: impl Iterator<Item = &'s Step<'a>>, failed: &[Step<'
     ratio(answers, seconds).unwrap_or(0.0) * length_s
 }
 
-/// Returns the steps next to the failed stretch: the first ones after it if `is_after`, or else the last ones before
-/// it.
+/// Returns the steps next to the failed stretch. These are the first steps after the stretch if `is_after` is true, and
+/// the last steps before it otherwise.
 fn edge<'s, 'a>(steps: &'s [Step<'a>], is_after: bool) -> &'s [Step<'a>] {
     let n = steps.len().min(MAX_EDGE_STEPS);
     if is_after { &steps[..n] } else { &steps[steps.len() - n..] }

@@ -20,7 +20,7 @@ fn interval(of: stats::Interval) -> Interval {
     Interval { low: of.low, high: of.high }
 }
 
-/// Fits a line for the findings of an experiment. `x` and `y` name the axes with their units.
+/// Fits a line to the results of an experiment. `x` and `y` are the names of the axes, with their units.
 pub fn line_fit(points: &[(f64, f64)], x: &str, y: &str) -> Option<Fit> {
     let line = linear(points)?;
     let both = |a: f64, b: f64| BTreeMap::from([("intercept".to_string(), a), ("slope".to_string(), b)]);

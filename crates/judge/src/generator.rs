@@ -37,7 +37,7 @@ pub(crate) fn load_threads(facts: &Facts<'_>, view: &View<'_>) -> Vec<Task> {
     threads
 }
 
-/// Returns the most probable limit of the generator in the decisive trial.
+/// Returns the limit that the generator most probably reached in the decisive trial.
 pub(crate) fn client_limit(facts: &Facts<'_>) -> Option<ClientLimit> {
     let view = facts.client()?;
     let found = [by_threads(facts, &view), by_ceiling(facts, &view), by_quota(facts, &view), in_sum(facts)];

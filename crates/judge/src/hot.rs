@@ -9,7 +9,7 @@ use crate::thresholds::{HOT_EVERYTHING, HOT_INCLUSIVE, HOT_SHARE};
 /// Maximum number of functions in the list. A reader looks at the first few; the flame graph shows all.
 const MAX_FUNCTIONS: usize = 10;
 
-/// Process and name of a function.
+/// Name of a process, and name of a function.
 type FunctionId<'a> = (&'a str, &'a str);
 
 /// A sampled stack.
@@ -31,7 +31,7 @@ struct Inclusive<'a> {
     roots: BTreeSet<&'a str>,
 }
 
-/// Returns the hottest functions of the run.
+/// Returns the functions of the run that use the most CPU time.
 pub(crate) fn of_run(run: &Run) -> Vec<HotFunction> {
     run.cpu_stacks().map(hot).unwrap_or_default()
 }
@@ -78,7 +78,8 @@ fn stacks(profile: &StackProfile) -> Vec<Stack<'_>> {
     sums().map(|sum| Stack::of(&sum.stack, sum.weight / total)).collect()
 }
 
-/// Returns the first function if it has a name and a share of its own code that is large beyond the sampling error.
+/// Returns the first function, if its own code has a share that is large even after the sampling error is subtracted.
+/// The function must have a name.
 fn by_own_code(functions: &[HotFunction], samples: u64) -> Option<&HotFunction> {
     let first = functions.first()?;
     (is_beyond(first.share, HOT_SHARE, samples) && !is_module(&first.function)).then_some(first)
@@ -105,7 +106,7 @@ fn by_inclusive<'a>(stacks: &[Stack<'a>], samples: u64) -> Option<(FunctionId<'a
     deepest.map(|(id, sums)| (id, sums.share))
 }
 
-/// Returns the sums of each function. A recursive function counts once per stack.
+/// Returns the sums for each function. A recursive function counts once per stack.
 fn inclusive<'a>(stacks: &[Stack<'a>]) -> BTreeMap<FunctionId<'a>, Inclusive<'a>> {
     let mut all: BTreeMap<FunctionId<'a>, Inclusive<'a>> = BTreeMap::new();
     for stack in stacks {
@@ -127,7 +128,7 @@ impl<'a> Stack<'a> {
         Self { process, functions: functions.split(';').collect(), share }
     }
 
-    /// Returns the outermost function.
+    /// Returns the outermost function of the stack.
     fn root(&self) -> &'a str {
         self.functions.first().copied().unwrap_or_default()
     }

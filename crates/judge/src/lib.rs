@@ -135,8 +135,8 @@ pub fn derive_last(run: &mut Run) {
     costs::derive_trial(trial, at_rest);
 }
 
-/// Judges a run that is not finished. Leaves two costly findings for the end: the resources for twice the capacity, and
-/// the use of each device.
+/// Judges a run that is not finished. Leaves out two costly findings until the end: the resources for twice the
+/// capacity, and the use of each device.
 pub fn judge_so_far(run: &mut Run) {
     sides::derive(run);
     unanswered::derive(run);

@@ -18,7 +18,7 @@ use crate::view::View;
 /// Overflow of the accept queue in one trial.
 pub(crate) struct Overflow<'a> {
     pub(crate) view: View<'a>,
-    /// Counter that shows the overflow.
+    /// Counter that shows that the queue overflowed.
     pub(crate) counter: &'static str,
     /// Connects dropped at this server's listener in the whole trial.
     pub(crate) drops: f64,
@@ -27,7 +27,7 @@ pub(crate) struct Overflow<'a> {
     /// The larger of two shares, 0 to 1: dropped connects of all connects, and the clients' time that drops cost. A
     /// client repeats a dropped connect after a second.
     pub(crate) share: f64,
-    /// Dropped share of all connects, 0 to 1.
+    /// Share of all connects that were dropped, 0 to 1.
     pub(crate) of_connects: f64,
     /// True if connects were also dropped inside the measured window. Many servers drop connects only at the start,
     /// when a load opens all connections at once.
@@ -45,12 +45,12 @@ impl<'a> Overflow<'a> {
         self.share >= CONNECTS_DROPPED && self.drops >= FEW_DROPS && self.lasts
     }
 
-    /// Returns the dropped share as a signal.
+    /// Returns the share of dropped connects as a signal.
     pub(crate) fn signal(&self) -> Signal {
         Signal::counted("dropped share of the connects", (self.share, self.drops), CONNECTS_DROPPED)
     }
 
-    /// Returns true if the listener of this server shows the overflow: by its own drops, or by a queue at its limit.
+    /// Returns true if this server's own listener shows the overflow: it dropped connects, or its queue was full.
     pub(crate) fn is_own(&self) -> bool {
         self.counter == "listen.drops" || queue_was_full(&self.view)
     }

@@ -51,7 +51,7 @@ impl Places {
         Some(Self { places, counted })
     }
 
-    /// Returns the counts that equal the number of requests at a time, within the error of both measurements.
+    /// Returns the counts that equal the number of requests handled at a time, within the error of both measurements.
     pub(crate) fn matching(&self) -> impl Iterator<Item = &Counted> {
         let equal = |c: &&Counted| (c.count - self.places).abs() <= PLACES_APART * c.count;
         self.counted.iter().map(|(_, counted)| counted).filter(equal)
@@ -111,7 +111,8 @@ pub(crate) fn advice_too_many(counted: &Counted, places: f64) -> String {
     )
 }
 
-/// Returns a number of requests as text. Rounds it to a whole number if the difference is within the measurement error.
+/// Returns a number of requests as text. Rounds the number to a whole one if the difference is smaller than the
+/// measurement error.
 pub(crate) fn requests(places: f64) -> String {
     let whole = places.round();
     let shown = if (places - whole).abs() <= WHOLE * whole { whole } else { places };

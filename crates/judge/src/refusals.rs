@@ -38,7 +38,8 @@ pub(crate) struct Refusals<'a> {
     pub(crate) is_exceeded: bool,
 }
 
-/// Returns true if at least half of the refusals have a status of this kind; `None` if statuses were not counted.
+/// Returns true if at least half of the refusals have a status for which `is` returns true. Returns `None` if statuses
+/// were not counted.
 fn mostly(trials: &[&Trial], is: fn(&str) -> bool) -> Option<bool> {
     let (mut of_kind, mut other) = (0, 0);
     for (status, n) in trials.iter().flat_map(|t| &t.measured.tally.unexpected_statuses) {

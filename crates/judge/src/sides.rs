@@ -24,7 +24,7 @@ pub(crate) fn derive_rest(at_rest: &mut [Side]) {
     at_rest.iter_mut().for_each(|side| side.counters = counters(side, Window::ALL));
 }
 
-/// Fills the counters of all sides of one trial.
+/// Fills in the counters of all sides (the client's and the server's) of one trial.
 pub(crate) fn derive_trial(trial: &mut Trial) {
     let window = window_of(trial);
     trial.client.counters = counters(&trial.client, window);

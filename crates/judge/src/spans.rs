@@ -40,7 +40,7 @@ fn profile(trial: &Trial) -> Option<&SpanProfile> {
     trial.spans.as_deref().filter(|profile| profile.traces >= FEWEST_REQUESTS && !trial.kind.is_auxiliary())
 }
 
-/// Returns the finding as a sentence, for the argument of the verdict.
+/// Returns the finding as a sentence, for the reasons of the verdict.
 pub(crate) fn sentence(run: &Run, growth: &SpanGrowth) -> Option<String> {
     let label = |at: usize| run.trials.get(at).map(|trial| trial.label.as_str());
     let of = if growth.service.is_empty() { String::new() } else { format!(" of {}", growth.service) };

@@ -17,7 +17,8 @@ pub enum Plateau {
         /// Largest number of clients of the sweep. If an open loop showed the plateau, the number of its requests in
         /// flight.
         to: f64,
-        /// Growth of the rate between `from` and `to` clients, as a share; negative if the rate fell.
+        /// Growth of the rate between `from` and `to` clients, as a share of the rate at `from`; negative if the rate
+        /// fell.
         growth: f64,
     },
     /// The rate still grew at the last step.

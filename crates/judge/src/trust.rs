@@ -39,7 +39,7 @@ pub(crate) fn trust(facts: &Facts<'_>, capacity: Option<&Capacity>) -> Trust {
     // it comes early.
     let changed = drift::throughputs(facts);
     changed.iter().for_each(|drift| report.warn(drift.sentence.clone()));
-    // A busy machine weakens every other figure, so this warning comes early and always stays visible.
+    // On a busy machine, every other figure is less sure, so this warning comes early and always stays visible.
     busy_machine(facts, &mut report);
     let silence = facts.decisive.and_then(crate::silence::sentence);
     silence.into_iter().for_each(|text| report.warn(text));

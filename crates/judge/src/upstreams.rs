@@ -70,7 +70,7 @@ fn of_disk(view: &View<'_>, these: &InstanceFilter<'_>) -> bool {
     a_request && moved(these) > moved(&view.side.instance_filter()) && is_full(view) && is_theirs().unwrap_or(true)
 }
 
-/// Returns the nearest upstream that is full.
+/// Returns the nearest upstream that is full (at one of its limits).
 pub(crate) fn full(loads: &[UpstreamLoad]) -> Option<&UpstreamLoad> {
     loads.iter().find(|load| load.limit.is_some())
 }
@@ -80,7 +80,7 @@ pub(crate) fn fills_cpus(loads: &[UpstreamLoad]) -> bool {
     full(loads).is_some_and(|load| load.limit == Some(UpstreamLimit::Cpu))
 }
 
-/// Returns true if a CPU quota limits the nearest full upstream.
+/// Returns true if the nearest full upstream is limited by a CPU quota.
 pub(crate) fn held(loads: &[UpstreamLoad]) -> bool {
     full(loads).is_some_and(|load| load.limit == Some(UpstreamLimit::Quota))
 }
@@ -107,7 +107,7 @@ pub(crate) fn advice(waits_for: &WaitsFor) -> String {
     format!("The upstream at {} is full and the server is not: {do_this}.", waits_for.address)
 }
 
-/// Returns the sentence of a verdict that names the upstream.
+/// Returns the sentence of a verdict that the server waits for this upstream.
 pub(crate) fn sentence(load: &UpstreamLoad) -> String {
     let (used, allowed) = (load.cpu_used.unwrap_or(0.0), load.cpu_allowed.unwrap_or(0.0));
     match load.limit {
@@ -141,7 +141,7 @@ pub(crate) fn sentence(load: &UpstreamLoad) -> String {
     }
 }
 
-/// Returns the name of an upstream: `127.0.0.1:8001 (python3:812)`.
+/// Returns the name of an upstream, such as `127.0.0.1:8001 (python3:812)`.
 fn named(behind: &Upstream) -> String {
     match behind.processes.as_slice() {
         [] => format!("{} (not on a watched host)", behind.address),

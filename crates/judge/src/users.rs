@@ -34,7 +34,7 @@ impl Windows {
     }
 }
 
-/// Numbers of users that were tried, each with the results of its windows.
+/// All numbers of users that were tried, each with the results of its windows.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Bracket {
     tried: BTreeMap<u32, Windows>,

@@ -84,7 +84,7 @@ pub(crate) fn without(facts: &Facts<'_>, excluded: &[&str]) -> Bottleneck {
 
 /// Returns true for a run that can show no limit. Only the rule `unknown` then judges it.
 fn is_mute(facts: &Facts<'_>) -> bool {
-    // No rule reads the counters of a trial in which the server or the generator died.
+    // If the server or the generator died in the decisive trial, no rule reads this trial's counters.
     let broken = facts.decisive.is_some_and(|t| t.broken().is_some());
     // No rule applies without a good answer, because a server that refuses everything shows no limit. No rule applies
     // either if every request failed for a stretch of time.

@@ -9,7 +9,7 @@ use crate::thresholds::{MAX_STOLEN, WORKS};
 use crate::ticks;
 use stats::average;
 
-/// One side of one trial over its measured window.
+/// One side (client or server) of one trial, over the measured window.
 #[derive(Clone, Copy, Debug)]
 pub struct View<'a> {
     /// `client` or `server`.
@@ -20,7 +20,7 @@ pub struct View<'a> {
     pub side: &'a Side,
     /// Time range that the view covers.
     pub window: Window,
-    /// Seconds between the first and the last sample in the window; absent with fewer than two samples.
+    /// Seconds between the first and the last sample in the window; `None` with fewer than two samples.
     pub span_s: Option<f64>,
 }
 
@@ -29,7 +29,7 @@ pub struct View<'a> {
 pub struct Task {
     /// Name of the process or thread: `nginx:1234` or `nginx:1234/1240`.
     pub name: String,
-    /// Counter of the task's CPU time, per process or per thread.
+    /// Counter of the CPU time, per process or per thread.
     pub counter: &'static str,
     /// CPU use, in CPUs: 1 is one CPU all the time. A process with several threads may exceed 1.
     pub busy: f64,
@@ -58,7 +58,7 @@ pub struct Host {
     pub busy: f64,
     /// Part of `busy` that is soft interrupts, in CPUs.
     pub softirq: f64,
-    /// Idle time with a disk request outstanding (iowait), in CPUs.
+    /// CPUs that were idle while a disk request was outstanding (iowait).
     pub iowait: f64,
     /// Time that the hypervisor gave to other guests (steal), in CPUs.
     pub steal: f64,

@@ -19,7 +19,7 @@ pub(crate) struct Waiting {
 }
 
 impl Waiting {
-    /// Computes the shares, if both ends of a closed loop's connections were sampled.
+    /// Computes the shares. Returns `None` unless both ends of a closed loop's connections were sampled.
     pub(crate) fn of(facts: &Facts<'_>) -> Option<Self> {
         let (client, server) = (facts.client()?, facts.server()?);
         let trial = client.trial;

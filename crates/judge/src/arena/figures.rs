@@ -14,7 +14,8 @@ pub(super) fn turns(state: &ArenaState, place: ArenaPlace, twin: bool) -> impl I
     state.turns.iter().filter(move |turn| turn.place == place && turn.twin == twin && turn.refused.is_none())
 }
 
-/// Returns the logarithm of the CPU time per request for each round; NaN for a round without an accepted turn.
+/// Returns the logarithm of the CPU time per request for each round of the comparison. It is NaN for a round without an
+/// accepted turn (a measurement of one server).
 pub(super) fn cpu_by_round(state: &ArenaState, place: ArenaPlace, twin: bool) -> Vec<f64> {
     let rounds = state.turns.iter().map(|turn| turn.round as usize + 1).max().unwrap_or(0);
     let mut values = vec![f64::NAN; rounds];
@@ -26,7 +27,8 @@ pub(super) fn cpu_by_round(state: &ArenaState, place: ArenaPlace, twin: bool) ->
     values
 }
 
-/// Returns the geometric mean of a figure over the turns of a server under a load, with its 95 % interval.
+/// Returns the geometric mean of a figure over all turns (measurements) of a server under a load, with its 95 %
+/// interval.
 pub(super) fn estimate(
     state: &ArenaState,
     place: ArenaPlace,

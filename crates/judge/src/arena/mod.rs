@@ -58,7 +58,7 @@ fn profile_result(state: &ArenaState, profile: usize, groups: Option<u32>) -> Ar
     }
 }
 
-/// Describes a load profile in words.
+/// Returns a load profile in words.
 fn words(plan: &run::ArenaProfile) -> String {
     let what = plan.requests.as_ref().map_or_else(|| plan.path.clone(), |file| format!("the requests of {file}"));
     let scheme = if plan.https { "https" } else { "http" };
@@ -83,7 +83,7 @@ fn closed_loops(state: &ArenaState, profile: usize) -> impl Iterator<Item = Stri
     })
 }
 
-/// Returns a warning if two starts of one server differ significantly.
+/// Returns a warning if two starts of one server give significantly different CPU times.
 fn warning(noise: &ArenaNoise) -> Option<String> {
     let ratio = noise.ratio.filter(|_| !noise.tied)?;
     Some(format!(

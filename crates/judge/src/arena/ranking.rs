@@ -60,7 +60,8 @@ fn refused(state: &ArenaState, place: ArenaPlace) -> Option<ArenaRefusal> {
     spoiled(state, place).or_else(|| too_few(state, place))
 }
 
-/// If most turns of the server under this load were rejected, returns the reason for the first rejection.
+/// Returns the reason for the first rejected turn, if most turns (measurements) of the server under this load were
+/// rejected.
 fn spoiled(state: &ArenaState, place: ArenaPlace) -> Option<ArenaRefusal> {
     let own = || state.turns.iter().filter(|turn| turn.place == place && !turn.twin);
     let mut refusals = own().filter_map(|turn| turn.refused.as_ref());

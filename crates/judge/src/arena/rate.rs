@@ -1,4 +1,4 @@
-//! Common rate at which all servers are measured under a load.
+//! Common rate (requests per second) at which all servers are measured under a load.
 
 use run::{ArenaPlace, ArenaSearch, ArenaState};
 
@@ -12,8 +12,8 @@ pub fn common_rate(state: &ArenaState, profile: usize) -> Option<f64> {
     Some(state.plan.profiles.get(profile)?.rate.unwrap_or(COMMON_RATE_SHARE * lowest))
 }
 
-/// Returns true if a server is measured at the common rate: its capacity must reach this rate. A lower bound of the
-/// capacity suffices.
+/// Returns true if a server is measured at the common rate, because its capacity reaches this rate. A lower bound of
+/// the capacity is enough.
 pub fn takes_turns(state: &ArenaState, place: ArenaPlace) -> bool {
     let rate = common_rate(state, place.profile).unwrap_or(f64::INFINITY);
     let search = state.search(place).filter(|search| counts(search));

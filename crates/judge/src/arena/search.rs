@@ -10,7 +10,7 @@ const GENERATOR: [&str; 4] = ["client-cpu", "client-ports", "client-fds", "clien
 const MEDIUM: [&str; 2] = ["network-medium", "network-loss"];
 /// ID of the verdict that a server refuses requests on purpose.
 const REFUSES: &str = "server-rate-limit";
-/// ID of the verdict that nothing was full.
+/// ID of the verdict that nothing was saturated.
 const NOT_FULL: &str = "not-saturated";
 
 /// Extracts from the run of a search the server's capacity, its verdict, and any reason not to rank it.
@@ -46,7 +46,7 @@ fn ended(run: &Run) -> Option<(ArenaRefusalKind, String)> {
     Some((kind, incident.map_or("the search broke off".into(), |incident| incident.text.clone())))
 }
 
-/// Returns the first incident in which answers stopped, in any load of the sweep or the search.
+/// Returns the first incident in which a server stopped answering, in any load of the sweep or of the search.
 fn stalled(run: &Run) -> Option<(ArenaRefusalKind, String)> {
     let searched = run.trials.iter().filter(|t| matches!(t.kind, TrialKind::Sweep | TrialKind::Search));
     let mut incidents = searched.flat_map(|trial| &trial.incidents);

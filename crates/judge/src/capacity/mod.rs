@@ -25,7 +25,7 @@ use crate::single::{clients, closed, good, good_bytes, several_sizes};
 use crate::thresholds::{FAILURES_BELOW, FEWEST_WINDOWS, LIKELY_HELD};
 use stats::shares::chance_above_half;
 
-/// A capacity, the trial that shows it, and the trial at a higher rate in which the objective failed.
+/// A capacity, the trial that shows it, and the trial at a higher rate that missed the objective.
 pub(crate) struct Found<'a> {
     pub(crate) capacity: Capacity,
     pub(crate) trial: &'a Trial,
@@ -241,7 +241,7 @@ fn pooled_method(p: &Pooled) -> String {
     }
 }
 
-/// Describes the method that gave the capacity; `found` is the trial that shows it.
+/// Returns the method that gave the capacity, in words. `found` is the trial that shows the capacity.
 fn method(facts: &Facts<'_>, open: Option<&Trial>, found: &Trial, closed_loop: Option<ClosedLoopSource>) -> String {
     let of_clients = || counted(clients(found), "client");
     match (closed_loop, open) {

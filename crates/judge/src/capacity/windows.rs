@@ -45,7 +45,7 @@ pub fn pooled(trials: &[Trial], limits: &Limits) -> Option<Pooled> {
     pooled_of(&trials.iter().filter(searched).collect::<Vec<_>>(), trials, limits, usual)
 }
 
-/// Returns true for open-loop windows of a search.
+/// Returns true for windows of the open-loop search.
 fn is_searched(trial: &Trial) -> bool {
     !closed(trial) && matches!(trial.kind, TrialKind::Search | TrialKind::Overload)
 }

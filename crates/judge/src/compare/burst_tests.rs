@@ -18,18 +18,18 @@ const DRAWS: u64 = 200;
 const PAIRS: usize = 30;
 const WINDOW_S: f64 = 0.6;
 const AROUND_S: f64 = 0.38;
-/// Relative scatter of the CPU time per request between windows, and error of the measured CPU time of other programs,
-/// in CPUs.
+/// Relative scatter of the CPU time per request between windows, and error of the measured CPU use of other programs
+/// (in CPUs).
 const SCATTER: f64 = 0.04;
 const READ_ERROR: f64 = 0.02;
-/// Smallest relative change that counts.
+/// Smallest relative change that counts as a difference.
 const THRESHOLD: f64 = 0.03;
 
 /// Bursts of another program.
 #[derive(Clone, Copy)]
 struct Bursts {
     name: &'static str,
-    /// Shortest and longest length of a burst, and of a pause between bursts, seconds.
+    /// Shortest and longest length of a burst, and of a pause between bursts, in seconds.
     length_s: (f64, f64),
     pause_s: (f64, f64),
     /// Minimum and maximum CPU use of a burst, in CPUs.
@@ -75,7 +75,7 @@ const MODELS: [Bursts; 9] = [
 ];
 
 impl Bursts {
-    /// Returns begin, end and CPU use of each burst. Begin and end are in seconds.
+    /// Returns the start, the end and the CPU use of each burst. Start and end are in seconds.
     fn times(&self, random: &mut Rng, until_s: f64) -> Vec<(f64, f64, f64)> {
         let mut between = |(least, most): (f64, f64)| {
             if most > 0.0 { (least.ln() + random.f64() * (most / least).ln()).exp() } else { 0.0 }

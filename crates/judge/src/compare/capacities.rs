@@ -142,7 +142,7 @@ fn said(runs: [&[Run]; 2], tried: &[Vec<Option<Held>>; 2]) -> Option<String> {
     (!said.is_empty()).then(|| said.join("; "))
 }
 
-/// Returns a sentence that names the capacities that are only lower bounds; `None` if there are none.
+/// Returns a sentence on the capacities that are only lower bounds. Returns `None` if there are none.
 fn bounds(held: &[Vec<Held>; 2]) -> Option<String> {
     let of = |side: usize| held[side].iter().any(|one| one.at_least).then_some(["old", "new"][side]);
     let sides: Vec<&str> = [0, 1].into_iter().filter_map(of).collect();

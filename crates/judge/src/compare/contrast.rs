@@ -20,7 +20,7 @@ use stats::{Sample, average};
 pub(super) struct Contrast {
     /// Logarithms of the old value and the new value.
     pub(super) sides: [f64; 2],
-    /// Uncertainty of the difference of the logarithms; absent with too few observations.
+    /// Uncertainty of the difference of the logarithms; `None` with too few observations.
     pub(super) uncertainty: Option<Uncertainty>,
 }
 
@@ -32,7 +32,7 @@ pub(super) fn contrast(cells: &[Cell], pairing: Pairing) -> Option<Contrast> {
     Some(Contrast { uncertainty: apart.uncertainty.map(|adjusted| disturbance.widened(adjusted)), ..apart })
 }
 
-/// Compares both sides by the values as measured, without adjustment for other programs.
+/// Compares both sides by the values as measured, without adjustment for the CPU use of other programs.
 pub(super) fn unadjusted(cells: &[Cell], pairing: Pairing) -> Option<Contrast> {
     let side = |at: usize| average(&cells.iter().map(|cell| middle(&lns(&cell[at]))).collect::<Vec<_>>());
     let sides = match paired::differences(cells, pairing) {
@@ -157,7 +157,7 @@ fn around(centre: f64, apart: f64) -> [f64; 2] {
     [centre.midpoint(centre - apart), centre.midpoint(centre + apart)]
 }
 
-/// Returns the numbers of observations of both sides, over all conditions.
+/// Returns the number of observations of each side, over all conditions.
 pub(super) fn counts(cells: &[Cell]) -> (usize, usize) {
     let count = |side: usize| cells.iter().map(|cell| cell[side].len()).sum();
     (count(0), count(1))
@@ -167,8 +167,8 @@ fn lns(observations: &[Observation]) -> Vec<f64> {
     observations.iter().map(|observation| observation.ln).collect()
 }
 
-/// Returns the mean of the middle three fifths of the values. This mean hardly depends on disturbed windows, and loses
-/// little precision without them (Tukey 1960).
+/// Returns the mean of the middle three fifths of the values. Disturbed windows hardly change this mean, and without
+/// them it is nearly as precise as the plain mean (Tukey 1960).
 fn middle(values: &[f64]) -> f64 {
     Trimmed::of(values).mean
 }

@@ -19,7 +19,7 @@ pub(super) fn curves(swept: &[Pair<'_>], sides: &Sides) -> ComparedCurves {
     ComparedCurves { rates: rates(swept), response_us: response_us(sides) }
 }
 
-/// Returns one point for each number of clients; empty if fewer than two numbers were measured.
+/// Returns one point for each number of clients. Returns none if fewer than two numbers were measured.
 fn rates(pairs: &[Pair<'_>]) -> Vec<CurvePoint> {
     let mean = |side: &[Window<'_>]| average(&side.iter().map(|w| good(w.trial)).collect::<Vec<_>>());
     let closed = pairs.iter().filter(|[a, _]| a.iter().all(|w| closed(w.trial)));

@@ -1,4 +1,4 @@
-//! Differences between two sets of runs besides their results: versions, machines, and keys of their plans.
+//! Differences between the runs of both sides other than in their results: versions, machines, and keys of their plans.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -8,7 +8,7 @@ use crate::number::percent;
 
 /// Maximum number of requests of a set that are listed in a sentence.
 const SHOWN: usize = 20;
-/// Maximum number of plan keys that are listed.
+/// Maximum number of plan keys that the report lists.
 const TOLD: usize = 10;
 /// Maximum length of a value that is shown in full, characters.
 const LONGEST: usize = 80;

@@ -87,7 +87,7 @@ pub(crate) const FIGURES: &[FigureSpec] = &[
     FigureSpec { unit: FigureUnit::Bytes, level: true, ..beside("memory", memory) },
 ];
 
-/// Returns a response time, microseconds; `None` if only a lower bound is known.
+/// Returns a response time in microseconds. Returns `None` if only a lower bound is known.
 fn known(trial: &Trial, figure: SummaryFigure) -> Option<f64> {
     trial.latency_us.figure(figure).exact().and_then(positive)
 }
@@ -116,7 +116,8 @@ pub(crate) fn asked(trial: &Trial) -> bool {
     trial.rates.completed_rate > 0.0 || trial.tally.sent > 0 || trial.tally.attempted > 0
 }
 
-/// Returns one of the experiment's timings, microseconds. Returns `None` if the trial sent requests.
+/// Returns a time of the experiment in microseconds. Returns `None` if the trial sent requests, because such times come
+/// from trials without requests.
 pub(crate) fn timed(trial: &Trial, time: &ComparedTime) -> Option<f64> {
     let us = time.values.iter().find_map(|name| trial.results.values.number(name));
     us.and_then(positive).filter(|_| !asked(trial))

@@ -51,7 +51,7 @@ impl Levels {
     }
 }
 
-/// Figures that share one level.
+/// Groups of figures, each with one significance level.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Family {
     First,

@@ -43,8 +43,8 @@ pub(super) struct Uncertainty {
     pub(super) error: f64,
     /// Degrees of freedom of the standard error's estimate.
     pub(super) freedom: f64,
-    /// Part of the standard error that more windows in the same runs do not reduce.
+    /// Part of the standard error that does not become smaller with more windows in the same runs.
     pub(super) between: f64,
-    /// Kind of data that counts as an observation.
+    /// Kind of data that counts as an observation: windows or runs.
     pub(super) of: NeededData,
 }

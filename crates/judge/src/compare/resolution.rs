@@ -5,7 +5,7 @@ use run::{ComparedFigure, Comparison, FigureRole, NeededData};
 use super::input::ErrorTerms;
 use crate::thresholds::FEWEST_WINDOWS;
 
-/// Change for which a comparison states the amount of data, as a share.
+/// Change, as a share, for which a comparison tells how much data is needed.
 const ONE_PERCENT: f64 = 0.01;
 
 /// Half-widths of the intervals of a ratio's logarithm.
@@ -37,7 +37,7 @@ pub(super) fn tell(c: &mut ComparedFigure, widths: Widths, terms: &ErrorTerms) {
     (c.one_percent, c.one_percent_of) = one_percent(widths, terms).unzip();
 }
 
-/// Returns the factor by which the data must grow to show a change of 1 %, and the kind of data.
+/// Returns the factor by which the amount of data must grow to show a change of 1 %, and the kind of this data.
 fn one_percent(widths: Widths, terms: &ErrorTerms) -> Option<(f64, NeededData)> {
     let enough = ONE_PERCENT.ln_1p();
     let by_windows = widths.windows(widths.detects(), enough);

@@ -72,10 +72,10 @@ fn word(old: f64, new: f64, seed: u64) -> run::Comparison {
     compare(("a", &[a]), ("b", &[b]), 0.03, InTurns).unwrap()
 }
 
-/// Function that changes a window. The last argument is the window's position in the run, 0 to 1.
+/// Function that disturbs a window. The last argument is the window's position in the run, 0 to 1.
 type Disturbance = fn(&mut Rng, &mut Trial, f64);
 
-/// Slows all figures of a window by a factor.
+/// Makes all figures of a window slower by a factor.
 fn slow(trial: &mut Trial, factor: f64) {
     let cost = trial.server.as_mut().and_then(|server| server.costs.get_mut("process_cpu_us")).unwrap();
     cost.per_request = run::Reading::Value(cost.per_request.value().unwrap() * factor);

@@ -23,13 +23,13 @@ use stats::student::{quantile, two_sided};
 /// Minimum factor by which the advice tells the user to increase the data.
 const LEAST_MORE: f64 = 1.5;
 
-/// Longest measurement that the advice names, seconds.
+/// Longest measurement that the advice suggests, seconds.
 const MAX_MEASUREMENT_S: u32 = 3600;
 
 /// Tolerances of a comparison.
 #[derive(Clone, Copy)]
 pub(super) struct Tolerance {
-    /// Smallest relative change that counts.
+    /// Smallest relative change that counts as a difference.
     pub(super) threshold: f64,
     /// Share of requests that may fail, 0 to 1.
     pub(super) failed: f64,

@@ -1,5 +1,7 @@
 //! Quantities that can be derived from collected counters: one row per quantity, with its formula in words and in code.
-//! The quantities come from sources 0 and 3 (part A.6). For consistency, rates at rest are always subtracted.
+//!
+//! The quantities come from R. Blake, *Optimizing Windows NT* (1993). Rates at rest are always subtracted, so that all
+//! quantities can be compared.
 
 use std::collections::BTreeMap;
 
@@ -56,7 +58,8 @@ const fn q(
     Quantity { id, help, formula, inputs, unit, compute }
 }
 
-/// Returns the CPU time per request, microseconds, for a busy share in per cent.
+/// Returns the CPU time per request in microseconds. `percent` is the busy share in per cent, and `per_s` are the
+/// requests per second.
 fn us_of(percent: f64, per_s: f64) -> f64 {
     1e4 * percent / per_s
 }

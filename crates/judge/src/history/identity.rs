@@ -1,4 +1,4 @@
-//! Identity of a series: the plan and the machines that all runs of the series share.
+//! What makes two runs part of one series: equal plans and equal machines.
 
 use std::collections::hash_map::DefaultHasher;
 use std::hash::{Hash as _, Hasher as _};
@@ -20,7 +20,7 @@ const MAX_DIFFERENCES: usize = 3;
 /// Description of the plan and the machines that all runs of a series share.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) struct Identity {
-    /// Command, target and load, in words.
+    /// Command, target and load of the runs, in words.
     name: String,
     /// Keys of the plan and of the machines, with their values.
     keys: Vec<(String, String)>,

@@ -102,7 +102,7 @@ impl HistoryRuns {
     }
 }
 
-/// Returns the reason to skip a run; `None` for a usable run.
+/// Returns the reason to skip a run. Returns `None` for a usable run.
 fn reason_to_skip(run: &RunSummary, values: &[Option<HistoryValue>]) -> Option<String> {
     let command = run.plan.command.as_str();
     if !["find", "load"].contains(&command) {

@@ -228,8 +228,8 @@ mod tests {
         let b = disturbed((0.09, 0.5), (0.04, 0.95));
         assert_eq!(b.id, "client-cpu", "{b:#?}");
         assert!(b.confidence <= 0.5, "{b:#?}");
-        // Sixteen requests are in flight, and each takes 800 us. The generator's wait of 28 us per request is less than
-        // a tenth of this time.
+        // Sixteen requests are in flight, and each takes 800 µs. The generator waits 28 µs per request, which is less
+        // than a tenth of this time.
         let b = disturbed((0.09, 0.5), (0.1, 0.55));
         assert_ne!(b.id, "client-cpu", "{b:#?}");
     }

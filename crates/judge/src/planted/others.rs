@@ -79,7 +79,8 @@ fn every_rule_names_the_counters_that_it_shares() {
 /// Function that makes a planted run.
 type Plant = fn() -> PlantedRun;
 
-/// Returns the instances that a counter has in a planted run. If it has none, returns the usual instance.
+/// Returns the instances (such as devices or processes) that a counter has in a planted run. If it has none, returns
+/// the usual instance.
 fn instances(planted: &PlantedRun, who: Who, id: &str) -> Vec<String> {
     let known: Vec<String> =
         planted.rows.iter().filter(|row| row.who == who && row.id == id).map(|row| row.instance.clone()).collect();

@@ -166,7 +166,7 @@ impl PlantedRun {
         self
     }
 
-    /// Sets the offered rates of the open-loop search, as shares of Xmax.
+    /// Sets the offered rates of the open-loop search, as shares of the highest rate of the sweep.
     pub fn rates(mut self, shares: &[f64]) -> Self {
         self.rates = shares.to_vec();
         self

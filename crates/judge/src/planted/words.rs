@@ -71,8 +71,8 @@ fn rules() -> Vec<Sentence> {
     RULES.iter().flat_map(of).collect()
 }
 
-/// Returns the sentences about each planted run: with all counters, and without each counter that its rule needs. Also
-/// returns the sentences about the runs with warnings.
+/// Returns the sentences about each planted run, first with all counters, then without each counter that its rule
+/// needs. Also returns the sentences about runs with warnings.
 fn judged() -> Vec<Sentence> {
     let planted = PLANTED.iter().flat_map(|planted| {
         let needs = RULES.iter().find(|rule| rule.id == planted.id).map_or(&[][..], |rule| rule.needs);

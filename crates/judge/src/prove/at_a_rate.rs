@@ -25,7 +25,7 @@ const PREDICTED: &[(&str, &[&str])] = &[
     ("disk", &["server-disk"]),
 ];
 
-/// Load of a server at a fixed rate, without any lever.
+/// Load of a server at a fixed rate, with all levers off.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct AtRate {
     /// Offered rate, requests per second.
@@ -37,11 +37,11 @@ pub struct AtRate {
     pub busy: f64,
     /// Response time with a single client, seconds.
     pub alone_s: f64,
-    /// Median response time at the rate, seconds.
+    /// Median response time at this rate, seconds.
     pub response_s: f64,
 }
 
-/// Returns the response-time figure that the objective limits. If the objective limits several, returns the highest
+/// Returns the figure of the response time that the objective limits. If it limits several, returns the highest
 /// percentile. If it limits none, returns the median.
 pub fn answer_of(objective: &Objective) -> ProofMetric {
     match () {

@@ -72,7 +72,7 @@ pub(super) fn conclude(facts: &Facts<'_>, proof: &mut Proof, verdict: &mut Bottl
 /// An experiment and the verdict that it tests.
 struct Experiment<'a> {
     facts: &'a Facts<'a>,
-    /// Effect of each lever that was switched in slots.
+    /// Effect of each lever that was switched on and off in the slots of a trial.
     effects: &'a [Effect],
     turns: Option<OwnTurns>,
     /// Lever that acts on the resource that the verdict names.

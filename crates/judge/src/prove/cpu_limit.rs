@@ -28,7 +28,7 @@ pub(super) enum CountEffect {
     Unchanged,
 }
 
-/// Signs in the server's CPU use that show the kind of a CPU limit.
+/// Figures of the server's CPU use that show the kind of a CPU limit.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) struct CpuSigns {
     /// CPU use of the server's processes, in CPUs.
@@ -41,7 +41,7 @@ pub(super) struct CpuSigns {
     pub(super) own_busy: f64,
     /// CPU use of the busiest thread, in CPUs; absent if no thread was readable.
     pub(super) thread: Option<f64>,
-    /// Number of requests that the server handles at the same time; absent if unknown.
+    /// Number of requests that the server handles at the same time; `None` if unknown.
     pub(super) places: Option<f64>,
     pub(super) count: CountEffect,
     /// True if most requests wait for a lock, and the thread that holds this lock computes.
@@ -58,7 +58,7 @@ pub(super) enum CpuLimit {
         /// True if the waiting threads spin, so that they keep the other CPUs busy.
         spins: bool,
     },
-    /// Fewer workers compute at the same time than there are CPUs.
+    /// The server has fewer workers that compute at the same time than CPUs.
     Workers,
     Open,
 }
@@ -109,7 +109,7 @@ impl CpuSigns {
         }
     }
 
-    /// Returns true if the server may use several CPUs, and the effect of fewer CPUs is unknown.
+    /// Returns true if the server may use several CPUs, but the effect of fewer CPUs was not measured.
     pub(super) fn lacks_count(&self) -> bool {
         self.count == CountEffect::Open && self.allowed >= SEVERAL_CPUS
     }

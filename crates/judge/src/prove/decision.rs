@@ -10,7 +10,7 @@ use crate::thresholds::{CLOSE, LIKELY, MOST, SHOWN, SUPPORTED, SURE, UNDECIDED, 
 pub(super) enum Own {
     /// No lever of loadline acts on this resource.
     NoLever,
-    /// A lever acts on this resource, but it was not used.
+    /// A lever acts on this resource, but the experiment did not use it.
     Unused,
     /// The lever took much less of the resource than planned.
     Slack,
@@ -21,7 +21,7 @@ pub(super) enum Own {
     Astray,
     /// The lever certainly had hardly any effect.
     Small,
-    /// The measurement is too inexact: the lever's resource may explain much of the throughput or little.
+    /// The measurement is too inexact. The lever's resource may explain much of the throughput, or little.
     Partly,
 }
 
@@ -79,7 +79,7 @@ pub(super) enum Observed {
     /// An observation shows the verdict's cause.
     Agrees,
     Nothing,
-    /// An observation shows another cause, which no lever tested.
+    /// An observation shows a cause other than the verdict's, and no lever tested this cause.
     Contradicts,
 }
 
@@ -118,7 +118,7 @@ pub(super) struct Test {
 /// Outcome of an experiment, including the reason for it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Conclusion {
-    /// The own lever changed throughput as predicted.
+    /// The lever of the verdict's own resource changed throughput as predicted.
     Proven,
     /// A lever showed the cause, but its effect was not predicted.
     Found,
@@ -133,7 +133,7 @@ pub(super) enum Conclusion {
     LoadConfirmed,
     /// The cause was unknown, and a larger load raised throughput, so nothing is saturated.
     LoadFound,
-    /// The own lever hardly changed throughput, so its resource is excluded.
+    /// The lever of the verdict's own resource hardly changed throughput, so this resource is excluded.
     Excluded,
     /// Another resource explains most of the throughput.
     Overtaken,
@@ -145,7 +145,7 @@ pub(super) enum Conclusion {
     SourcesRaised,
     /// Something else changed throughput as much as the levers did.
     Disturbed,
-    /// Throughput followed the own lever, but not as predicted.
+    /// Throughput followed the lever of the verdict's own resource, but not as predicted.
     Astray,
     /// The share of throughput that the own lever's resource explains does not differ enough from another resource's
     /// share, or from zero.
@@ -259,7 +259,7 @@ impl Conclusion {
 mod tests {
     use super::*;
 
-    /// Makes the inputs for a verdict whose own lever had the effect `own`.
+    /// Makes the inputs for a verdict. `own` is the effect of the lever of its own resource.
     fn of(own: Own) -> Test {
         Test {
             subject: Subject::Cause,

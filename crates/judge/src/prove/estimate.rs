@@ -45,7 +45,7 @@ pub struct Estimates {
 /// Method that gives an elasticity.
 #[derive(Clone, Copy, Debug, PartialEq)]
 enum Known {
-    /// The change of throughput gives the elasticity.
+    /// The elasticity comes from the change of throughput.
     Regression,
     /// The elasticity lies between 0 and this upper bound. The second value tells where the bound comes from.
     AtMost(f64, ElasticityBasis),
@@ -109,7 +109,8 @@ fn speeds(levers: &[LeverSlots], slots: &[usize]) -> Vec<Vec<f64>> {
     levers.iter().map(|l| slots.iter().map(|t| l.speed[*t].max(1e-3).ln()).collect()).collect()
 }
 
-/// Elasticities of some levers, the remainder, and the inverse of the matrix of doses.
+/// Elasticities of some levers, remainder (the part of throughput that no lever explains), and inverse of the matrix of
+/// doses.
 type Regressed = (Vec<Estimate>, Estimate, Vec<Vec<f64>>);
 
 /// Usable slots of a trial (logarithms of throughput `y` and of speeds), and the effects of the levers on both.
@@ -202,8 +203,8 @@ impl<'a> Seen<'a> {
         })
     }
 
-    /// Estimates the elasticities of the levers `used` by regression. Returns the elasticities, the remainder, and the
-    /// inverse of the matrix of doses.
+    /// Estimates the elasticities for the levers `used` by regression. Returns the elasticities, the remainder (the
+    /// part that no lever explains), and the inverse of the matrix of doses.
     fn regress(&self, used: &[usize]) -> Result<Regressed, String> {
         let doses: Vec<Vec<f64>> = used.iter().map(|j| used.iter().map(|k| self.doses[*j][*k]).collect()).collect();
         let speeds: Vec<Vec<f64>> = used.iter().map(|j| self.speeds[*j].clone()).collect();

@@ -107,11 +107,11 @@ fn balanced(random: &mut fastrand::Rng) -> Vec<bool> {
 /// Accuracy of the estimates over all seeds.
 #[derive(Debug, Default)]
 pub(super) struct Coverage {
-    /// Number of seeds whose interval contains the exact elasticity, for each station.
+    /// For each station, the number of seeds whose interval contains the exact elasticity.
     pub(super) each: Vec<u32>,
     /// Number of seeds whose interval contains the exact remainder: 1 minus the sum of the elasticities.
     pub(super) remainder: u32,
-    /// Mean error of the elasticity, for each station.
+    /// For each station, the mean error of the elasticity.
     pub(super) bias: Vec<f64>,
 }
 

@@ -111,7 +111,8 @@ fn of_load(effect: &Effect) -> Option<Estimate> {
     (more > 0.0 && [found.value, found.low, found.high].iter().all(|x| x.is_finite())).then_some(found)
 }
 
-/// Returns the shares of all resources and the remainder, the largest first.
+/// Returns the shares of throughput of all resources, and of the remainder that no resource explains. The largest share
+/// comes first.
 pub(super) fn shares(proof: &Proof) -> Vec<(String, Estimate)> {
     let mut shares: Vec<(String, Estimate)> = proof.parts().map(|e| (e.lever.clone(), e.estimate)).collect();
     shares.extend(proof.remainder.map(|r| (REMAINDER.into(), r)));

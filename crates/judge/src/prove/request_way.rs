@@ -15,7 +15,7 @@ use crate::view::View;
 /// Load on the link in the direction of the requests.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub enum RequestWay {
-    /// The link's bytes per exchange are unknown.
+    /// It is unknown how many bytes per exchange the link carries.
     #[default]
     NotSeen,
     /// The answers load the other direction more, so longer requests do not test the link.

@@ -25,7 +25,7 @@ pub const RATE: &str = "rate";
 const FREE: usize = 2;
 /// Minimum number of blocks for an estimate of the scatter between them.
 const FEWEST_BLOCKS: usize = 8;
-/// Minimum number of requests slower than the percentile, in all slots of a lever together.
+/// Minimum number of requests that took longer than the percentile, in all slots of a lever together.
 const BEYOND: f64 = 20.0;
 /// Number of draws of the bootstrap. Each draw consists of randomly chosen blocks.
 const DRAWS: usize = 200;
@@ -168,7 +168,7 @@ fn one_block(trial: &ProofTrial, slots: &[usize], span: usize) -> Option<Block> 
     })
 }
 
-/// Merges the histograms of several slots; `None` if there is no slot.
+/// Returns the sum of the histograms of several slots. Returns `None` if there is no slot.
 fn together<'a>(slots: impl Iterator<Item = &'a SlotHist>, span: usize) -> Option<Vec<u64>> {
     let mut sum = vec![0; span];
     let mut any = false;

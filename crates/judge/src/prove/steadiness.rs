@@ -74,7 +74,7 @@ fn left(trial: &ProofTrial, slots: &[usize]) -> Option<Vec<f64>> {
     Some(robust::residuals(&y, &rows, &found.coefficients))
 }
 
-/// Returns the standard deviation of single slots around the mean of their stretch.
+/// Returns the standard deviation of single slots, each relative to the mean of its stretch.
 fn noise(stretches: &[&[f64]]) -> f64 {
     let variances: Vec<f64> = stretches.iter().filter_map(|s| Some(Sample::of(s)?.sd.powi(2))).collect();
     average(&variances).sqrt()

@@ -34,7 +34,7 @@ pub(super) enum PredictionCheck {
     Confirmed,
     /// The whole interval exceeds the prediction by far. The lever has an effect, but not for the predicted reason.
     Exceeded,
-    /// The whole interval is close to "no effect".
+    /// The whole interval is close to "no effect", so the prediction is wrong.
     Refuted,
     /// The interval neither confirms nor refutes the prediction.
     Open,

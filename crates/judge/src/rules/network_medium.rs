@@ -62,9 +62,9 @@ const BITS: f64 = u8::BITS as f64;
 
 /// Use of a medium (a wire or an interface) in a trial.
 pub(crate) struct MediumUse {
-    /// Used share of the medium's rate, 0 to 1.
+    /// Used share of the link's maximum rate, 0 to 1.
     pub(crate) share: f64,
-    /// Bytes per second on the medium, framing included.
+    /// Bytes per second on the link, framing included.
     per_s: f64,
     /// Line of evidence about the use of the medium.
     pub(crate) evidence: Evidence,

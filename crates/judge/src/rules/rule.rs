@@ -15,7 +15,7 @@ pub enum Verdict {
         confidence: f64,
         /// Result in one sentence with its main figure.
         sentence: String,
-        /// Lines of evidence.
+        /// Evidence, one line for each observation.
         evidence: Vec<Evidence>,
     },
     /// The signs are absent, so the bottleneck is ruled out. The text gives the reason, with figures.
@@ -57,7 +57,7 @@ pub struct Rule {
     pub looks_inside: bool,
     /// Tier of the rule.
     pub tier: Tier,
-    /// Bottlenecks of the same tier whose signs are symptoms of this bottleneck.
+    /// Bottlenecks of the same tier whose signs may be mere symptoms of this bottleneck.
     pub explains: &'static [&'static str],
     /// Signals that the rule compares with thresholds, for the margins of its verdict.
     pub signals: fn(&Facts<'_>) -> Vec<Signal>,

@@ -132,7 +132,7 @@ fn connections_suffer(view: &View<'_>) -> bool {
     requests_failed(view.trial) || stopped("connection.rwnd_limited") || stopped("connection.sndbuf_limited")
 }
 
-/// Describes a lack of memory that does not affect the server.
+/// Returns a sentence on a lack of memory that does not slow the server.
 fn others(view: &View<'_>) -> String {
     let waited = view.share_of_time("pressure.memory_some").map_or("?".into(), percent);
     let faults = view.value("process.major_faults").map_or("an unknown number of".into(), figure);

@@ -31,7 +31,7 @@ pub struct Signal {
     pub low: f64,
     /// Upper end of the 95 % interval of `value`.
     pub high: f64,
-    /// Value at which the signal supports the verdict and its opposite equally.
+    /// Value at which the signal supports the verdict and the opposite equally.
     pub threshold: f64,
     /// Distance from the threshold at which "above" is e (2.72) times as likely as "below", or the reverse.
     pub width: f64,
@@ -60,7 +60,7 @@ impl Signal {
         Self::counted(name, (events, events), threshold)
     }
 
-    /// Returns the probability that the value lies above the threshold.
+    /// Returns the probability that the true value is above the threshold.
     pub(crate) fn chance(&self) -> f64 {
         chance(self.log_odds())
     }
@@ -82,7 +82,7 @@ impl Signal {
         Self { low: low.min(self.value), high: high.max(self.value), ..self }
     }
 
-    /// Returns the log odds that the value lies above the threshold.
+    /// Returns the log odds that the true value is above the threshold.
     pub(crate) fn log_odds(&self) -> f64 {
         (self.value - self.threshold) / self.width
     }

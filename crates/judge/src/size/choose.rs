@@ -5,7 +5,8 @@ use run::{Expectation, SizeGoal, SizeStep};
 /// Name of the figure in an expectation about the capacity.
 const CAPACITY: &str = "capacity";
 
-/// Returns the goal of the choice: the fewest CPUs if the user expects a capacity, else the fewest CPUs per request.
+/// Returns the goal of the choice. It is the fewest CPUs if the user expects a capacity, else the fewest CPUs per
+/// request.
 pub(super) fn goal(expected: &[Expectation]) -> SizeGoal {
     let expects = expected.iter().any(|one| one.figure == CAPACITY);
     if expects { SizeGoal::Cpus } else { SizeGoal::CpusPerRequest }

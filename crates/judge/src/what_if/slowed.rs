@@ -21,7 +21,7 @@ pub(crate) fn slowed(facts: &Facts<'_>, trial: &Trial) -> Option<Slowed> {
 }
 
 impl Slowed {
-    /// Returns the utilisation of the busiest part, 0 to 1.
+    /// Returns the utilization of the busiest part, 0 to 1.
     pub(crate) fn busiest(&self) -> f64 {
         self.model.rate / most(&self.model)
     }

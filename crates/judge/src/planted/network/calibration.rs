@@ -9,7 +9,7 @@ use super::experiment::prove;
 use super::trials::record;
 use super::truth::Truth;
 
-/// Confidence from which a verdict counts as sure.
+/// Confidence from which on a verdict counts as sure.
 pub(super) const SURE: f64 = 0.9;
 
 /// One simulated network, with its true limit and its verdicts.

@@ -10,7 +10,7 @@ use std::collections::BinaryHeap;
 
 /// Length of a CPU quota's period, seconds (the kernel's default).
 const PERIOD_S: f64 = 0.1;
-/// Tolerance for rounding errors of the virtual clocks, seconds.
+/// Tolerance for rounding errors of the simulated clocks, seconds.
 const EPSILON_S: f64 = 1e-12;
 
 /// CPUs of one host.
@@ -33,7 +33,7 @@ pub(super) struct Group {
     quota: Option<Quota>,
     /// CPU time used by all threads, seconds.
     pub(super) work_s: f64,
-    /// Time for which threads ran or waited for a CPU, summed over threads, seconds.
+    /// Time for which threads ran or waited for a CPU, seconds, summed over all threads.
     pub(super) ready_s: f64,
 }
 
@@ -118,7 +118,7 @@ impl Group {
         self.tasks.len()
     }
 
-    /// Returns the number of threads that may run; 0 while the quota is used up.
+    /// Returns the number of threads that may run. Returns 0 while the quota is used up.
     fn running(&self) -> usize {
         if self.quota.is_some_and(|quota| quota.throttled) { 0 } else { self.tasks.len() }
     }

@@ -52,12 +52,12 @@ impl PartialOrd for Due {
 #[derive(Clone, Debug, Default)]
 pub(super) struct Request {
     pub(super) step: usize,
-    /// Intended start of the request, and duration of its connect, seconds.
+    /// Time in seconds at which the request should start, and how long its connect took.
     pub(super) start_s: f64,
     pub(super) connect_s: f64,
     /// Worker that the request occupies in each program, if any.
     pub(super) worker: [Option<usize>; 3],
-    /// Number of dropped SYNs of the request.
+    /// Number of SYN packets of the request that were dropped.
     pub(super) dropped: u32,
     pub(super) refused: bool,
     /// True if the request has arrived at the server, but the server has not read it yet.
@@ -122,7 +122,8 @@ pub(super) struct Sim<'w> {
     pub(super) workers: Vec<Workers>,
     pub(super) semaphores: Vec<Semaphore>,
     pub(super) requests: Vec<Request>,
-    /// Idle connections of the open loop, and intended starts of requests that wait for a connection.
+    /// Idle connections of the open loop, and requests that wait for a connection (as the times at which they should
+    /// start).
     pub(super) idle: Vec<usize>,
     pub(super) late: VecDeque<f64>,
     pub(super) backlog: VecDeque<usize>,

@@ -25,7 +25,7 @@ pub(super) struct Look {
 pub(super) struct Seen {
     pub(super) load: Load,
     pub(super) length_s: f64,
-    /// Time of load before the window, seconds, and number of dropped connects in this time.
+    /// Time under load before the window in seconds, and number of connects that were dropped in this time.
     pub(super) warmup_s: f64,
     pub(super) dropped_before: f64,
     /// Number of connections that waited to be accepted, for each sample of the window.

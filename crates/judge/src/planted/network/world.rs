@@ -56,7 +56,7 @@ pub(super) struct Host {
 pub(super) struct Program {
     pub(super) host: usize,
     pub(super) threads: Threads,
-    /// CPU quota, in CPUs.
+    /// CPU quota of the program in CPUs; `None` without a quota.
     pub(super) quota: Option<f64>,
     /// True if each thread is a separate process.
     pub(super) processes: bool,
