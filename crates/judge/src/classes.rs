@@ -69,7 +69,7 @@ fn figures(trial: &Trial, class: &ClassPart) -> ClassFinding {
 }
 
 /// Returns the lowest load from which upward every trial missed the objective of a class, and the limit that the class
-/// broke at this load.
+/// exceeded at this load.
 fn failing<'a>(facts: &Facts<'a>, at: usize) -> Option<(&'a Trial, Breach)> {
     let fixed: Vec<&Trial> = facts.run.trials.iter().collect();
     let by_load = [&facts.search, &facts.sweep, &fixed].into_iter().find(|trials| !trials.is_empty())?;

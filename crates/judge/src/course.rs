@@ -110,9 +110,9 @@ fn lacks_answers(moment: &Moment, offered: f64) -> bool {
     moment.p99_us.is_none() && (moment.failed > moment.unexpected || due > COURSE_NOISE.powi(2))
 }
 
-/// Returns the limit that a part broke. `offered` is the part's offered rate, and `lost` the share of its requests
-/// without an answer. Random arrivals vary in number by about its square root, so a short part may complete a little
-/// less than was offered on average.
+/// Returns the limit that a part of the load exceeded. `offered` is the part's offered rate, and `lost` the share of
+/// its requests without an answer. Random arrivals vary in number by about its square root, so a short part may
+/// complete a little less than was offered on average.
 fn breach(part: &CoursePart, (offered, lost): (f64, f64), limits: &Limits) -> Option<Breach> {
     let due = offered * (part.to_s - part.from_s);
     let (kept, least) = (part.completed / offered, HELD_RATE - COURSE_NOISE / due.sqrt());

@@ -29,9 +29,9 @@ pub struct Facts<'a> {
     /// Step with the fewest clients.
     pub unloaded: Option<&'a Trial>,
     /// Trial that represents the run. With a sweep, this is the sweep's first step that reaches 97 % of its highest
-    /// rate. If all trials belong to an experiment without a sweep, this is the first that reaches 97 % and meets the
-    /// objective. If none does both, this is the first that reaches 97 %. In other runs, this is the trial with the
-    /// highest rate. If the requests differ in size, the rate in bytes decides.
+    /// rate. If all trials belong to an experiment without a sweep, this is the first trial that reaches 97 % of the
+    /// highest rate and meets the objective. If none does both, this is the first that reaches 97 %. In other runs,
+    /// this is the trial with the highest rate. If the requests differ in size, the rate in bytes decides.
     pub decisive: Option<&'a Trial>,
     /// Open-loop step with the lowest offered rate that missed the objective, above all rates that met it.
     pub failing: Option<&'a Trial>,
@@ -80,8 +80,8 @@ impl<'a> Facts<'a> {
         // Auxiliary trials, such as those of the experiment that tests the verdict, are left out.
         let of_load = |t: &&Trial| !t.kind.is_auxiliary() && positive(t.rates.completed_rate).is_some();
         let completed: Vec<&Trial> = run.trials.iter().filter(of_load).collect();
-        // The trial in which a server or generator died counts only if there is no other trial. The same holds for
-        // trials with requests in a failed stretch.
+        // The trial in which a server or generator died counts only if there is no other trial. Trials with requests in
+        // a failed stretch also count only if there is no other trial.
         let stretch = FailedStretch::of(run);
         // The search repeated the steps that other programs spoiled, so these steps are left out.
         let usual = UsualShare::of(run.trials.iter());
@@ -271,7 +271,7 @@ pub(crate) fn loopback(run: &Run) -> bool {
     run.plan.target.loopback().unwrap_or(!apart)
 }
 
-/// Returns true if the target is a unix socket. No counter of TCP or of a network interface describes such a target.
+/// Returns true if the target is a Unix socket. No counter of TCP or of a network interface describes such a target.
 pub(crate) fn unix_socket(run: &Run) -> bool {
     run::UrlParts::parse(&run.plan.target.url).transport().1
 }

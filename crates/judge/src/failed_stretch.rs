@@ -8,10 +8,10 @@ use crate::number::{counted, rate, ratio};
 use crate::single::{clients, closed, failed_and_all, good};
 use crate::thresholds::{FEWEST_REQUESTS, MOST, REFUSED};
 
-/// Number of report intervals around the begin or end of the stretch whose counts may mix requests from before and
+/// Number of report intervals around the beginning or end of the stretch whose counts may mix requests from before and
 /// after it. Several generators report at different times, so two neighbouring intervals may be mixed.
 const MIXED_REPORTS: usize = 2;
-/// Maximum number of steps, at the begin or at the end of the stretch, in which some requests failed and others
+/// Maximum number of steps, at the beginning or at the end of the stretch, in which some requests failed and others
 /// succeeded. A report interval is as long as a step but may begin inside one. Several intervals in a row therefore
 /// touch one step more than their number.
 const MAX_EDGE_STEPS: usize = MIXED_REPORTS + 1;
@@ -21,7 +21,7 @@ const MAX_EDGE_STEPS: usize = MIXED_REPORTS + 1;
 #[derive(Clone, Copy, Debug)]
 struct Step<'a> {
     trial: &'a Trial,
-    /// Begin and end of the step, seconds since the load began.
+    /// Start and end of the step, seconds since the load began.
     from_s: f64,
     to_s: f64,
     good: f64,

@@ -122,7 +122,7 @@ fn unloaded_median_us(run: &Run) -> Option<f64> {
     all.filter_map(|t| positive(t.latency_us.p50)).min_by(f64::total_cmp)
 }
 
-/// Returns the limit of the objective that a trial broke. Returns `None` if the trial met the objective.
+/// Returns the limit of the objective that a trial exceeded. Returns `None` if the trial met the objective.
 pub fn breach(trial: &Trial, limits: &Limits) -> Option<Breach> {
     let broken = |kind, value: f64, limit: f64| {
         Some(Breach { kind, value: finite(value), limit: finite(limit), at_least: false })
@@ -163,9 +163,9 @@ pub fn breach(trial: &Trial, limits: &Limits) -> Option<Breach> {
     last_byte.chain(others).find_map(|(seen, kind, figure, limit)| time_breach(seen, (kind, figure), limit))
 }
 
-/// Returns the breach of a limit on a time, if any. If only a lower bound of a percentile is known, the limit is broken
-/// even if the bound is below it. If only a lower bound of the mean is known, the bound alone is compared: the limit on
-/// errors already bounds the missing answers.
+/// Returns the breach of a limit on a time, if any. If only a lower bound of a percentile is known, the limit counts as
+/// exceeded even if the bound is below it. If only a lower bound of the mean is known, the bound alone is compared: the
+/// limit on errors already bounds the missing answers.
 fn time_breach(seen: &Summary, (kind, figure): (BreachKind, SummaryFigure), limit: f64) -> Option<Breach> {
     let found = seen.figure(figure);
     let lost = seen.unanswered_share();

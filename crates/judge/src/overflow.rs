@@ -1,7 +1,7 @@
 //! Share of connects that met a full accept queue, because connects arrived faster than the server accepted.
 //!
 //! `tcp.listen_overflows` counts the overflows of all listeners in a network namespace. A rule uses this counter only
-//! if the overflow also shows at this server's listener, in its queue, or in the generator's connects. A unix socket
+//! if the overflow also shows at this server's listener, in its queue, or in the generator's connects. A Unix socket
 //! has no such counters.
 
 use run::{ErrorKind, Evidence, FigureUnit, Trial};

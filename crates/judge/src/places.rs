@@ -201,7 +201,7 @@ struct Connections {
     counted: (u32, Counted),
     /// Program that accepts the connections.
     program: String,
-    /// True if nearly all connections await a reply. False if this is unknown, as for unix sockets.
+    /// True if nearly all connections await a reply. False if this is unknown, as for Unix sockets.
     is_busy: bool,
 }
 

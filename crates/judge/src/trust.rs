@@ -169,7 +169,7 @@ fn generator(facts: &Facts<'_>, (limited, held): (bool, bool), report: &mut Trus
 fn little_law(trial: &Trial, report: &mut TrustReport) {
     let Some((seen, law)) = little(trial) else { return };
     let difference = (law - seen).abs() / seen;
-    // Requests in flight at the begin or the end of the window enter only one of the two numbers.
+    // Requests in flight at the beginning or the end of the window enter only one of the two numbers.
     let few = ratio(seen, trial.measured.tally.completed as f64).unwrap_or(0.0);
     let long = ratio(trial.latency_us.p99 / 1e6, trial.measured.length_s).unwrap_or(0.0);
     let edges = few.max(long);

@@ -7,7 +7,7 @@ use super::left_out::disturbed;
 use super::neighbours::UsualShare;
 
 /// Counts the requests that ended, and those among them that took longer than `limit_us`. Uses the histogram for times
-/// to the first byte, and for older runs, which have no counts per tenth of a second.
+/// to the first byte, and for runs of older versions, which have no counts per tenth of a second.
 pub(super) fn late(trial: &Trial, time: AnswerTime, limit_us: f64, clean: Option<UsualShare>) -> Option<(f64, f64)> {
     let tenths = &trial.measured.tenths;
     if let Some(over) = tenths.over(limit_us).filter(|_| time == AnswerTime::LastByte) {
@@ -19,7 +19,7 @@ pub(super) fn late(trial: &Trial, time: AnswerTime, limit_us: f64, clean: Option
 }
 
 /// Counts the requests that failed in the window; each of them counts as late, whatever the limit is. Uses the tally
-/// for older runs, which have no counts per tenth of a second.
+/// for runs of older versions, which have no counts per tenth of a second.
 pub(super) fn failed(trial: &Trial, limit_us: f64, clean: Option<UsualShare>) -> f64 {
     let tenths = &trial.measured.tenths;
     match tenths.unanswered.is_empty() {
@@ -28,8 +28,8 @@ pub(super) fn failed(trial: &Trial, limit_us: f64, clean: Option<UsualShare>) ->
     }
 }
 
-/// Counts the requests that ended, and sums their response times in microseconds. Uses the mean for older runs, which
-/// have no sums per tenth of a second.
+/// Counts the requests that ended, and sums their response times in microseconds. Uses the mean for runs of older
+/// versions, which have no sums per tenth of a second.
 pub(super) fn took(trial: &Trial, limit_us: f64, clean: Option<UsualShare>) -> (f64, f64) {
     let tenths = &trial.measured.tenths;
     if tenths.took_us.len() == tenths.answered.len() && !tenths.is_empty() {

@@ -44,7 +44,7 @@ pub(super) fn left_out(trial: &Trial, limits: &Limits, usual: UsualShare) -> Exc
     let pauses = harmful(trial, strictest).filter(|p| p.end_s > window.begin_s && p.begin_s < window.end_s).count();
     let (others_s, others_cpu_s) = usual.taken_s(trial);
     // If no other program took too much CPU time during the load, pauses disturbed the window. If none of these pauses
-    // lies in the window itself, an earlier pause left the backlog, and it counts as one.
+    // lies in the window itself, an earlier pause left the backlog, so one pause is counted.
     let pauses = if usual.exceeded(trial).is_empty() { pauses.max(1) } else { pauses };
     // If other programs disturbed most of a window, the search repeats it, so the whole window is left out.
     let seconds = if usual.spoils(trial) { trial.measured.length_s } else { TENTH_S * lost as f64 };

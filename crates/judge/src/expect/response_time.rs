@@ -71,8 +71,8 @@ impl Seen<'_> {
         (hist.len() > 1).then(|| ((hist.mean_us() - half_us).max(0.0), hist.mean_us() + half_us))
     }
 
-    /// Returns the effective number of answers: so many independent answers would be as precise as all these correlated
-    /// ones. Also returns the half-width of a 95 % interval, in standard errors.
+    /// Returns the effective number of answers: the number of independent answers that would be as precise as all
+    /// answers together, which are correlated. Also returns the half-width of a 95 % interval, in standard errors.
     pub(super) fn draws(&self, hist: &Hist) -> (f64, f64) {
         let answers = hist.len() as f64;
         let stretches = self.stretches();

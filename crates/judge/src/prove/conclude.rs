@@ -152,7 +152,8 @@ impl<'a> Experiment<'a> {
         (self.test.more_load, self.test.more_sources)
     }
 
-    /// Returns the verdict that replaces the verdict from the counters. Returns `None` if the latter stays.
+    /// Returns the verdict that replaces the verdict from the counters. Returns `None` if the verdict from the counters
+    /// stays.
     fn replacement(&self, conclusion: Conclusion, proof: &Proof, verdict: &Bottleneck) -> Option<Bottleneck> {
         let of_rival = || self.rival.as_deref().map(|lever| replaced::of_lever(self.facts, verdict, proof, lever));
         match conclusion {

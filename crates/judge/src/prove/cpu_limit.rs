@@ -1,5 +1,5 @@
-//! Kinds of a CPU limit. If throughput follows the CPU's speed, one of these is the limit: all CPUs, one thread, work
-//! of only one thread at a time, or too few workers. The effect of the speed alone does not show which. The CPU time
+//! Kinds of a CPU limit. If throughput follows the CPU's speed, the limit is one of these: all CPUs, one thread, work
+//! of a single thread at a time, or too few workers. The effect of the speed alone does not show which. The CPU time
 //! used, the busiest thread, and the effect of fewer CPUs show it.
 
 use run::{Estimate, Proof, ProofTrial};
@@ -153,8 +153,8 @@ impl CpuSigns {
     }
 }
 
-/// Returns the effect of fewer CPUs as three values: the elasticity, the share of CPUs taken away (the dose), and the
-/// factor by which throughput changes. Returns `None` if this effect was not measured.
+/// Returns the effect of fewer CPUs: the elasticity, the share of CPUs taken away (the dose), and the factor by which
+/// throughput changes. Returns `None` if this effect was not measured.
 pub(super) fn count_estimate(proof: &Proof) -> Option<(Estimate, f64, Estimate)> {
     let mut trial = ProofTrial::of_lever(&proof.trials, run::CPU_COUNT_LEVER)?.clone();
     // The share of time in which the server wants a CPU bounds the effect of the CPUs' speed, but not the effect of
@@ -218,7 +218,7 @@ mod tests {
             (signs(0.5, 0.5, 1.0), CpuLimit::Workers),
             (CpuSigns { busy: 0.93, own_busy: 0.93, ..signs(1.85, 0.5, 2.0) }, CpuLimit::Open),
             (signs(1.85, 0.5, 2.0), CpuLimit::AllCpus),
-            // Other programs use the rest of the CPUs, so parallel work cannot be told from work under a lock.
+            // Other programs use the rest of the CPUs, so parallel work looks like work under a lock.
             (CpuSigns { busy: 0.98, own_busy: 0.53, ..signs(1.05, 0.3, 1.2) }, CpuLimit::Open),
             (CpuSigns { busy: 0.98, own_busy: 0.53, ..signs(1.05, 0.5, 2.1) }, CpuLimit::Open),
         ] {

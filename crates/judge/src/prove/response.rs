@@ -7,7 +7,8 @@
 //! upstreams.
 //!
 //! The share of another lever is its effect divided by the effect of slowing everything. In an open queueing network,
-//! the shares of all queues and delays in the mean response time add up to exactly 1, for any dose (Jackson 1957).
+//! all queues and delays have a share of the mean response time. These shares add up to exactly 1 for any dose (Jackson
+//! 1957).
 
 use run::{ElasticityBasis, Estimate, LeverSlots, ProofMetric, ProofTrial, SlotHist};
 use stats::bootstrap::{resample, small_sample_factor};
@@ -248,7 +249,7 @@ fn drawn(blocks: &[Block], of: ProofMetric, rate_at: usize) -> Vec<PredictedResp
 /// Function that selects one figure from the effects of the levers.
 type Figure<'a> = &'a dyn Fn(&PredictedResponse) -> f64;
 
-/// Returns a part, divided by the effect of slowing everything, with an interval. Returns `None` if the latter may be
+/// Returns a part, divided by the effect of slowing everything, with an interval. Returns `None` if that effect may be
 /// zero.
 fn quotient(found: &PredictedResponse, drawn: &[PredictedResponse], part: Figure<'_>, wider: f64) -> Option<Estimate> {
     let whole: Figure<'_> = &|response: &PredictedResponse| response.whole;

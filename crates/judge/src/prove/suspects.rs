@@ -60,7 +60,8 @@ const fn behind(limit: UpstreamLimit, lever: &'static str) -> Suspect {
 
 /// Returns the rows of [`SUSPECTS`] that test a verdict. The experiment uses the first of them whose lever is usable.
 pub fn suspects_of(verdict: &Bottleneck) -> impl Iterator<Item = &'static Suspect> {
-    // Older runs read only the CPUs of upstreams, so they do not record which limit an upstream reached.
+    // Runs of older versions contain only the CPU use of upstreams, so they do not record which limit an upstream
+    // reached.
     let behind = verdict.waits_for.as_ref().map(|waits_for| waits_for.limit.unwrap_or(UpstreamLimit::Cpu));
     let (id, serial) = (verdict.id.clone(), verdict.serial && behind.is_none());
     SUSPECTS.iter().filter(move |suspect| {

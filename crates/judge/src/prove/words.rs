@@ -38,7 +38,8 @@ pub(super) fn in_words(lever: &str) -> &'static str {
     }
 }
 
-/// Returns the begin of a sentence about a lever that was tested in turns (pairs of loads without and with the lever).
+/// Returns the beginning of a sentence about a lever that was tested in turns (pairs of loads without and with the
+/// lever).
 pub(super) fn with_lever(lever: &str) -> &'static str {
     match lever {
         SOURCES_LEVER => "with twice the source addresses",
@@ -141,7 +142,7 @@ pub(super) fn seen(verdict: &Bottleneck) -> String {
     }
 }
 
-/// Returns a sentence that says that it cannot be told which part is the largest.
+/// Returns a sentence that says that the largest part is unknown.
 pub(super) fn close_sentence(shares: &str) -> String {
     if shares.is_empty() { "too close to tell".into() } else { format!("too close to tell: {shares}") }
 }

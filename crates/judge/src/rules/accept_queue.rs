@@ -271,7 +271,7 @@ mod tests {
         assert!(told.starts_with("0.") && told.contains("of the clients' time"), "few connects: {told}");
     }
 
-    /// TCP counters do not count connections of unix sockets.
+    /// TCP counters do not count connections of Unix sockets.
     #[test]
     fn a_unix_socket_has_no_drops() {
         let mut run = crate::planted::planted("accept-queue").unwrap();

@@ -65,7 +65,8 @@ pub(super) fn delays(facts: &Facts<'_>) -> Option<Verdict> {
 }
 
 /// Returns true if a single client reached the highest rate of the sweep, and the server used less than half a CPU. The
-/// cause is either a limit that delays answers or a single worker. Response times at a lower rate tell the two apart.
+/// cause is either a limit that delays answers or a single worker. Response times at a lower rate show which of the two
+/// it is.
 pub fn may_delay(run: &run::Run) -> bool {
     let alone = fills_alone(&Facts::of(run)).and_then(|(one, _)| works(one));
     alone.is_some_and(|cpus| cpus < HALF_BUSY)

@@ -1,4 +1,4 @@
-//! The rules of the verdict, one file each, and the table that holds them.
+//! The rules of the verdict, one file each, and the table of all rules.
 //!
 //! A rule looks for the signs of one bottleneck in the [`Facts`](crate::Facts). It returns [`Verdict::Binds`] with its
 //! evidence if it finds them. Otherwise it returns the reason why the bottleneck is ruled out, or the counters that are

@@ -1,5 +1,5 @@
-//! Evidence for a queue inside the server. It is the queue itself, the growth of response times, or a count (such as of
-//! threads) that matches the number of requests handled at a time. Also has evidence about disks and shared CPUs.
+//! Evidence for a queue inside the server. Such evidence is the queue itself, growing response times, or a count (as of
+//! threads) equal to the number of requests handled at a time. Also has evidence about disks and shared CPUs.
 
 use run::{Evidence, FigureUnit};
 

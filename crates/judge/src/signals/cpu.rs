@@ -66,7 +66,7 @@ impl<'a> Interrupts<'a> {
     }
 
     /// Returns the share of the time for which a thread ran. If the thread is pinned to one CPU, adds the time of soft
-    /// interrupts on this CPU, but at most up to the CPU's busy share.
+    /// interrupts on this CPU, up to the CPU's busy share.
     fn ran(&self, task: &Task) -> f64 {
         let with = || {
             let mask = task.mask.filter(|mask| mask.count_ones() == 1)?;

@@ -12,7 +12,7 @@ pub(super) fn goal(expected: &[Expectation]) -> SizeGoal {
     if expects { SizeGoal::Cpus } else { SizeGoal::CpusPerRequest }
 }
 
-/// Cost of a setting (CPUs, or CPUs per request), and its negative capacity. The latter decides between settings of
+/// Cost of a setting (CPUs, or CPUs per request), and its negative capacity. This capacity decides between settings of
 /// equal cost.
 type Price = (f64, f64);
 

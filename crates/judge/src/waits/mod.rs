@@ -49,8 +49,8 @@ pub(crate) fn of_run(run: &Run) -> Vec<WaitFinding> {
     run.trials_by_samples().into_iter().find_map(of_trial).unwrap_or_default()
 }
 
-/// Returns the first cause that is a queue inside the server: for a lock, a slot of a pool, the only worker, or the
-/// event loop.
+/// Returns the first cause that is a queue in the server: for a lock, a slot of a pool, the only worker, or the event
+/// loop.
 pub(crate) fn queue_inside(findings: &[WaitFinding]) -> Option<&WaitFinding> {
     const QUEUES: [WaitCause; 5] = [
         WaitCause::Lock,
