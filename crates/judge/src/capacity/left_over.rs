@@ -5,10 +5,11 @@
 use run::{BreachKind, Limits};
 use stats::posterior::CapacityEstimate;
 use stats::student::t95;
-use stats::{NORMAL_95, Sample, average};
+use stats::{NORMAL_95, Sample, average, normal_tail};
 
 use super::left_out::disturbed;
-use super::windows::{At, Pooled, constraint, shown};
+use super::observed::{At, constraint, shown};
+use super::pooled::Pooled;
 use crate::objective::{breach, late_us, parts};
 use crate::thresholds::{FEWEST_WINDOWS, HELD_RATE};
 
@@ -35,6 +36,14 @@ fn is_unnoticed(at: &At<'_>, limits: &Limits) -> bool {
     let breaks = |part| shown(at, part, false).is_some_and(|window| constraint(part, None).breaks(&window));
     let falls_behind = breach(at.trial, limits).is_some_and(|breach| breach.kind == BreachKind::Behind);
     falls_behind && !parts(limits).into_iter().any(breaks)
+}
+
+/// Returns the chance that the server can keep up with the rate of a window in which it fell behind without late
+/// answers. Returns `None` for other windows. The number of completed requests varies as that of a Poisson process.
+pub(super) fn chance_unnoticed(at: &At<'_>, limits: &Limits) -> Option<f64> {
+    let completed = at.trial.measured.tally.completed as f64;
+    let missing = at.rate * at.trial.measured.window.length_s() - completed;
+    is_unnoticed(at, limits).then(|| normal_tail(missing / completed.max(1.0).sqrt()))
 }
 
 /// Returns the windows that were offered so much more than the mean completed rate of these windows that they fall

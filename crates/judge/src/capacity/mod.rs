@@ -6,13 +6,16 @@ mod held_twice;
 mod left_out;
 mod left_over;
 pub(crate) mod neighbours;
+mod observed;
 mod own_pool;
+mod pooled;
 mod tenths;
 mod windows;
 
 pub use neighbours::spoiled;
 pub use own_pool::own_pool;
-pub use windows::{Pooled, pooled};
+pub use pooled::Pooled;
+pub use windows::pooled;
 pub(crate) use windows::{chances, pooled_search, pooled_users};
 
 use run::{BreachKind, Capacity, ClosedLoopSource, OwnLimit, Trial};

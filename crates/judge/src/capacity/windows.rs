@@ -1,41 +1,19 @@
 //! Capacity estimate from all windows of a search. Each part of the objective is estimated separately, with and without
 //! the disturbed time.
 
-use run::{Arrival, ExcludedTime, Intensity, Limits, Trial, TrialKind, Window};
+use run::{ExcludedTime, Limits, Trial, TrialKind};
 use stats::average;
-use stats::posterior::{CapacityEstimate, Constraint, ConstraintKind, Span, WindowObservation, chance_held, estimate};
+use stats::posterior::{WindowObservation, chance_held, estimate};
 
-use super::counts::{failed, late, took};
 use super::left_out::{left_out, plus};
-use super::left_over::left_over;
+use super::left_over::{chance_unnoticed, left_over};
 use super::neighbours::UsualShare;
+use super::observed::{At, constraint, shown};
 use super::own_pool;
-use crate::facts::stolen;
-use crate::objective::{Part, overdue, parts};
-use crate::single::{closed, failed_share, good, unanswered};
-use crate::thresholds::{FEWEST_WINDOWS, FULL_STEP, STOLEN_WINDOW};
-
-/// Capacity estimate from all windows of a search, and its basis.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Pooled {
-    /// Capacity from all windows together.
-    pub estimate: CapacityEstimate,
-    /// Rate above the capacity at which one more window would be most informative.
-    pub beyond: f64,
-    /// Number of windows in the estimate.
-    pub windows: usize,
-    /// True if the capacity is the mean completed rate of windows that were beyond it ([`super::left_over`]).
-    pub of_overloads: bool,
-    /// Disturbed time, and the estimate that includes it; absent if no time was disturbed.
-    pub left_out: Option<ExcludedTime>,
-}
-
-impl Pooled {
-    /// Returns true if this interval contains the whole interval of another estimate.
-    fn contains(&self, other: &Self) -> bool {
-        self.estimate.low <= other.estimate.low && other.estimate.high <= self.estimate.high
-    }
-}
+use super::pooled::Pooled;
+use crate::objective::{Part, parts};
+use crate::single::{closed, good};
+use crate::thresholds::{FEWEST_WINDOWS, FULL_STEP};
 
 /// Estimates the capacity from all open-loop windows in `trials`. Returns `None` with fewer than three windows, or if
 /// every window met the objective.
@@ -72,22 +50,6 @@ pub(crate) fn pooled_users(windows: &[(u32, &Trial)], limits: &Limits, cycle_s: 
     let at = |&(users, trial): &(u32, _)| At { rate: f64::from(users) / cycle_s, trial, usual };
     let windows: Vec<At<'_>> = windows.iter().map(at).collect();
     all_together(&windows, &[], limits, None)
-}
-
-/// A window, its request rate, and the usual CPU share of other programs.
-#[derive(Clone, Copy)]
-pub(super) struct At<'a> {
-    pub(super) rate: f64,
-    pub(super) trial: &'a Trial,
-    pub(super) usual: UsualShare,
-}
-
-impl<'a> At<'a> {
-    /// Returns the window of a trial, unless the trial is broken or has no offered rate.
-    fn offered(trial: &'a Trial, usual: UsualShare) -> Option<Self> {
-        let rate = trial.rates.offered_rate;
-        (trial.broken().is_none() && rate > 0.0).then_some(Self { rate, trial, usual })
-    }
 }
 
 /// Returns the estimate from windows without their disturbed time. `spoiled` are windows that were disturbed for most
@@ -134,7 +96,7 @@ pub(crate) fn chances(trials: &[Trial], limits: &Limits) -> Vec<Option<f64>> {
     };
     let of = |t: &Trial| {
         let at = At::offered(t, usual).filter(|_| !closed(t))?;
-        let all = parts.iter().filter_map(|part| of_part(&at, *part));
+        let all = parts.iter().filter_map(|part| of_part(&at, *part)).chain(chance_unnoticed(&at, limits));
         all.filter(|chance| chance.is_finite()).reduce(f64::min)
     };
     trials.iter().map(of).collect()
@@ -154,50 +116,4 @@ fn by(windows: &[At<'_>], limits: &Limits, full: Option<f64>, clean: bool) -> Op
     let is_vague = |p: &Pooled| of_overloads.is_some_and(|o| p.contains(&o));
     let of_parts = parts(limits).into_iter().filter_map(of).filter(|p| !is_vague(p));
     of_parts.chain(of_overloads).min_by(|a, b| a.estimate.rate.total_cmp(&b.estimate.rate))
-}
-
-pub(super) fn constraint(part: Part, full: Option<f64>) -> Constraint {
-    match part {
-        Part::Late { limit_us, allowed, .. } => {
-            Constraint { kind: ConstraintKind::Share { allowed, limit_s: limit_us / 1e6 }, full }
-        }
-        Part::Mean { .. } => Constraint { kind: ConstraintKind::Mean, full },
-        // A server that refuses requests on purpose is not saturated, even if it refuses all of them.
-        Part::Failed { allowed } => {
-            Constraint { kind: ConstraintKind::Refused { allowed: allowed.clamp(1e-6, 0.9) }, full: None }
-        }
-    }
-}
-
-pub(super) fn shown(at: &At<'_>, part: Part, clean: bool) -> Option<WindowObservation> {
-    let At { rate, trial, .. } = *at;
-    if clean && stolen(trial) > STOLEN_WINDOW {
-        return None;
-    }
-    let clean = clean.then_some(at.usual);
-    let equal_gaps = matches!(trial.intensity, Intensity::Open { arrival: Arrival::Constant, .. });
-    let Window { begin_s, end_s } = trial.measured.window;
-    let window = |answered: f64, late: f64| {
-        let span = Span { begin_s, end_s };
-        (answered > 0.0).then_some(WindowObservation { rate, answered, late, equal_gaps, span })
-    };
-    let completed = trial.measured.tally.completed as f64;
-    match part {
-        Part::Late { time, limit_us, .. } => {
-            let (answered, late) = late(trial, time, limit_us, clean)?;
-            let lost = match time.is_of_events() {
-                true => 0.0,
-                false => unanswered(trial).max(overdue(trial, limit_us)) + failed(trial, limit_us, clean),
-            };
-            window(answered + lost, late + lost)
-        }
-        Part::Mean { limit_us } => {
-            let (answered, took_us) = took(trial, limit_us, clean);
-            window(answered, took_us / limit_us)
-        }
-        Part::Failed { .. } => {
-            let failed = failed_share(trial)?;
-            window(completed.max(1.0), failed * completed.max(1.0))
-        }
-    }
 }
