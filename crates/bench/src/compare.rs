@@ -3,7 +3,7 @@
 
 use anyhow::Result;
 
-/// Figures that a row of the result table has measured.
+/// Figures that were measured for one row of the result table.
 #[derive(Debug, Default)]
 pub(crate) struct Compared {
     /// loadline's figures, one per round.
@@ -22,7 +22,8 @@ impl Compared {
         if self.peer.is_empty() { median(&self.ours) } else { median(&self.ours) / median(&self.peer) }
     }
 
-    /// Returns the smallest and the largest ratio over all rounds.
+    /// Returns the smallest and the largest ratio over all rounds. Without a peer, returns loadline's smallest and
+    /// largest figure.
     pub(crate) fn spread(&self) -> (f64, f64) {
         let ratios: Vec<f64> = match self.peer.is_empty() {
             true => self.ours.clone(),

@@ -1,5 +1,5 @@
-//! Simulates a network distance: runs a program, and delays its standard input and output. In `--via`, this command
-//! takes the delay from the name of the host: hosts are then called `0`, `20` and so on.
+//! Simulates a network distance: runs a program, and delays its standard input and output. With `--via "… delayed
+//! {host}"`, the name of a host is the delay, so the hosts are called `0`, `20` and so on.
 
 use std::io::{Read, Write};
 use std::process::{Command, ExitCode, Stdio};
@@ -35,7 +35,8 @@ pub(crate) fn run(mut args: impl Iterator<Item = String>) -> ExitCode {
     ExitCode::SUCCESS
 }
 
-/// Copies bytes with a fixed delay, in two threads. Returns the handle of the thread that writes.
+/// Copies bytes with a fixed delay: one thread reads, and another one writes. Returns the handle of the thread that
+/// writes.
 fn pass(
     from: impl Read + Send + 'static,
     to: impl Write + Send + 'static,

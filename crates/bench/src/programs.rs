@@ -1,4 +1,4 @@
-//! Starts and ends the programs that a row of the result runs. Servers listen on free ports. A server is ended by its
+//! Starts and ends the programs that the benchmark needs. Servers listen on free ports. A server is ended by its
 //! process ID, never by its name.
 
 use std::io::{BufRead, BufReader};
@@ -95,7 +95,7 @@ pub(crate) fn nginx() -> Result<Server> {
     nginx_on(SERVER_CPU)
 }
 
-/// Starts nginx as [`nginx`] does, but on a given CPU.
+/// Starts nginx as [`nginx`] does, but on the CPU `cpu`.
 pub(crate) fn nginx_on(cpu: u32) -> Result<Server> {
     nginx_with(cpu, "worker_processes 1;", &["127.0.0.1"])
 }

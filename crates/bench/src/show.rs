@@ -58,7 +58,7 @@ fn verdict(row: &Row, outcome: &Result<Compared>) -> String {
     }
 }
 
-/// Returns true if the goal was measured and missed.
+/// Returns true if the row was measured and its goal was missed.
 pub(crate) fn missed(row: &Row, outcome: &Result<Compared>) -> bool {
     outcome.as_ref().is_ok_and(|c| !row.goal.met(c.ratio()))
 }

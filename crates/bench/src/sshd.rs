@@ -16,7 +16,7 @@ pub(crate) struct Sshd {
 }
 
 impl Sshd {
-    /// Starts sshd. With the option `-f`, both sshd and the ssh client read configurations of their own.
+    /// Starts sshd. sshd (option `-f`) and the ssh client (option `-F`) read configurations of their own.
     pub(crate) fn start() -> Result<Self> {
         let (sshd, keygen, _) = (programs::find("sshd")?, programs::find("ssh-keygen")?, programs::find("ssh")?);
         let (dir, port) = (TempDir::new()?, programs::free_port()?);

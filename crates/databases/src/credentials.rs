@@ -4,16 +4,16 @@ use std::path::PathBuf;
 
 use run::{Behind, DatabaseKind};
 
-/// Maximum size of the password file that is read, bytes.
+/// Maximum number of bytes that are read from the password file.
 const MAX_FILE_BYTES: u64 = 1 << 20;
 
-/// Returns the PostgreSQL user to log in as if the database's address names no user.
+/// Returns the user name for a login to PostgreSQL, for a database whose address names no user.
 pub fn default_user() -> String {
     std::env::var("PGUSER").or_else(|_| std::env::var("USER")).unwrap_or_else(|_| "postgres".into())
 }
 
-/// Returns the password of a database: from its URL, otherwise from the environment, otherwise from PostgreSQL's
-/// password file (`~/.pgpass`).
+/// Returns the password of a database: from its URL, otherwise from the environment, otherwise (only for PostgreSQL)
+/// from the password file `~/.pgpass` or `$PGPASSFILE`.
 pub fn password(behind: &Behind) -> Option<String> {
     let variable = match behind.kind {
         DatabaseKind::Postgres => "PGPASSWORD",
@@ -41,8 +41,8 @@ fn read_file() -> Option<String> {
     Some(text)
 }
 
-/// Returns the password in the first line of a password file that applies to a database. Source: PostgreSQL's manual,
-/// "The Password File".
+/// Finds the first line of a password file that applies to a database, and returns the password in this line. Source:
+/// PostgreSQL's manual, "The Password File".
 fn of_file(text: &str, behind: &Behind) -> Option<String> {
     let host = if behind.host.starts_with('/') { "localhost" } else { &behind.host };
     let database = if behind.database.is_empty() { &behind.user } else { &behind.database };
@@ -55,7 +55,8 @@ fn of_file(text: &str, behind: &Behind) -> Option<String> {
     })
 }
 
-/// Splits a line at its first four colons. A backslash is removed, and the character after it is kept as it is.
+/// Splits a line at the first four colons that have no backslash before them. Each backslash is removed, and the
+/// character after it is kept.
 fn fields(line: &str) -> Vec<String> {
     let (mut fields, mut chars) = (vec![String::new()], line.chars());
     while let Some(c) = chars.next() {

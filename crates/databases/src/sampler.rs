@@ -16,8 +16,8 @@ use crate::sums::Sums;
 const POSTGRES_PAUSE: Duration = Duration::from_millis(50);
 /// Pause between two samples of MariaDB, whose InnoDB updates its tables ten times per second.
 const MARIADB_PAUSE: Duration = Duration::from_millis(100);
-/// Pause between two readings of Redis. The final profile uses only the first and the last reading. The others keep a
-/// live view up to date.
+/// Pause between two readings of Redis. The final profile uses only the first and the last reading. The other readings
+/// keep a live view up to date.
 const REDIS_PAUSE: Duration = Duration::from_secs(1);
 /// Minimum pause after a sample, as a multiple of the duration of this sample. A slow database is therefore sampled
 /// less often.

@@ -19,7 +19,7 @@ pub(crate) enum Dialect {
 }
 
 /// Returns a statement without its values, safe to show and of limited length. If the end of a string is uncertain, the
-/// result ends at this string, because another value could follow.
+/// result ends at this string, because the text after it may contain another value.
 pub(crate) fn without_values(statement: &str, dialect: Dialect) -> String {
     let mut words = Words { rest: statement, dialect, spaced: false, out: Vec::new() };
     while words.next() {}
@@ -69,7 +69,8 @@ struct Words<'a> {
 }
 
 impl<'a> Words<'a> {
-    /// Reads the next word. Returns false if nothing more may be read.
+    /// Reads the next word. Returns false at the end of the statement, or if the rest of the statement must not be
+    /// read.
     fn next(&mut self) -> bool {
         let rest = self.rest.trim_start();
         self.spaced |= rest.len() < self.rest.len();
@@ -199,7 +200,8 @@ impl<'a> Words<'a> {
         self.value();
     }
 
-    /// Reads a name, or a string with a prefix such as E'…' or U&'…'. Returns false if nothing more may be read.
+    /// Reads a name, or a string with a prefix such as E'…' or U&'…'. Returns false if the rest of the statement must
+    /// not be read.
     fn name(&mut self) -> bool {
         let word = self.take(is_name);
         let is_prefix = |letters: &str| letters.split(' ').any(|letter| word.eq_ignore_ascii_case(letter));
@@ -216,7 +218,8 @@ impl<'a> Words<'a> {
         true
     }
 
-    /// Writes `?` for a value. A list of several values becomes `?` and an ellipsis. A sign is part of its value.
+    /// Writes `?` for a value. A list of several values becomes `?` and an ellipsis. A plus or minus sign before a
+    /// value is replaced with the value.
     fn value(&mut self) {
         let word = |back: usize| self.out.iter().rev().nth(back).map(|(_, word)| *word);
         match [word(0), word(1)] {
@@ -287,7 +290,8 @@ mod tests {
 
     #[test]
     fn a_text_with_an_uncertain_end_ends_the_statement() {
-        // With old settings, the backslash escapes the quote after it, so the second string begins elsewhere.
+        // With old settings, the backslash escapes the quote after it, so the second string begins at a different
+        // quote.
         assert_eq!(without_values("SELECT 'a\\', ' hunter2 '"), "SELECT ?…");
         for cut in
             ["SELECT 'hunter2", "SELECT $$hunter2", "SELECT /* hunter2", "SELECT \"hunter2", "SELECT E'hunter2\\"]

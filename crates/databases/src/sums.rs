@@ -7,8 +7,7 @@ use run::{Blocker, CommandSum, DatabaseKind, DatabaseProfile, MAX_WAIT_ROWS, Ses
 
 use crate::statement::{Dialect, without_values};
 
-/// Maximum number of kept entries: of distinct groups while sampling, of statements with their short forms, and of
-/// times for which locks were held.
+/// Maximum number of entries that [`Sums`] keeps in each of its collections `groups`, `blockers`, `short` and `held_s`.
 const MAX_KEPT: usize = 4096;
 
 /// A session at one moment.
@@ -54,7 +53,7 @@ pub(crate) struct Sums {
     hidden: u64,
     groups: BTreeMap<(SessionState, String, Arc<str>), f64>,
     blockers: BTreeMap<(SessionState, SessionState, Arc<str>), f64>,
-    /// Ages of the row locks at the moments at which they were sampled, seconds.
+    /// Ages of row locks at the moments of the samples, seconds.
     held_s: Vec<f64>,
     short: HashMap<String, Arc<str>>,
     /// Executed commands from the latest reading. Each reading replaces the previous one.
@@ -107,7 +106,7 @@ impl Sums {
         }
     }
 
-    /// Returns a statement without its values. The result is kept, because most sessions repeat a few statements.
+    /// Returns a statement without its values. The result is cached, because most sessions repeat a few statements.
     fn shortened(&mut self, statement: String) -> Arc<str> {
         if self.short.len() >= MAX_KEPT {
             self.short.clear();

@@ -1,17 +1,18 @@
-//! Choice of the trial whose sampled threads tell the most: one trial for waiting, and one for running code.
+//! Chooses the trials whose samples are most informative: one trial for waiting threads, and one for running code.
 
 use crate::{DatabaseProfile, Run, StackProfile, Trial, WaitProfile};
 
 impl Run {
-    /// Returns the trial whose samples tell the most about what requests wait for: it has many rounds, and many
-    /// requests in flight. The measure is ln(1 + rounds) × ln(requests in flight). For example, a pool of 5 connections
-    /// had a short queue in 121 rounds with 8 requests in flight, and a long queue in 30 rounds with 64 in flight.
+    /// Returns the trial whose samples tell the most about what requests wait for. It has many rounds (samples of all
+    /// threads at one time) and many requests in flight. The measure is ln(1 + rounds) × ln(requests in flight). For
+    /// example, a pool of 5 connections had a short queue in a trial with 121 rounds and 8 requests in flight. It had a
+    /// long queue in a trial with 30 rounds and 64 requests in flight.
     pub fn sampled_trial(&self) -> Option<usize> {
         self.trials_by_samples().first().copied()
     }
 
-    /// Returns the trials with samples, in the order of [`Run::sampled_trial`]: the trial that tells the most comes
-    /// first. Trials that were sampled in fewer rounds than the first one are left out.
+    /// Returns the trials with samples, in the order of [`Run::sampled_trial`]: the most informative trial comes first.
+    /// Trials that were sampled in fewer rounds than the first trial are left out.
     pub fn trials_by_samples(&self) -> Vec<usize> {
         let weight = |trial: &Trial| {
             let rounds = rounds(trial)?;
@@ -24,7 +25,8 @@ impl Run {
         all.into_iter().filter(|(_, (_, rounds))| *rounds >= least).map(|(at, _)| at).collect()
     }
 
-    /// Returns the sampled threads of [`Run::sampled_trial`]. If no trial has samples, returns the reasons why.
+    /// Returns the sampled threads of [`Run::sampled_trial`]. If no trial has samples, returns the last profile, which
+    /// has only the reasons for missing samples.
     pub fn sampled_waits(&self) -> Option<&WaitProfile> {
         fn of(trial: &Trial) -> Option<&WaitProfile> {
             trial.server.as_ref()?.waits.as_deref()
@@ -47,8 +49,8 @@ impl Run {
         self.trials.get(self.cpu_sampled_trial()?)?.server.as_ref()?.waits.as_ref()?.stacks.as_ref()
     }
 
-    /// Returns the stacks of running code of [`Run::cpu_stacks`], and those of waiting threads of
-    /// [`Run::sampled_waits`].
+    /// Returns one profile with the running stacks of [`Run::cpu_stacks`] and the waiting stacks of
+    /// [`Run::sampled_waits`]. These stacks may come from different trials.
     pub fn sampled_stacks(&self) -> Option<StackProfile> {
         let waiting = self.sampled_waits().and_then(|waits| waits.stacks.as_ref());
         let Some(running) = self.cpu_stacks() else { return waiting.cloned() };

@@ -49,8 +49,8 @@ pub struct SizeStep {
     pub capacity: Option<ArenaCapacity>,
     /// 99th percentile of the response time near the capacity, microseconds.
     pub p99_us: Option<f64>,
-    /// Capacity that `what-if` predicts from the run of the first setting; absent for the first setting, and if that
-    /// run allows no prediction.
+    /// Capacity that `what-if` predicts from the first run with a known capacity that is not a lower bound. Absent up
+    /// to and including that run, and if its data allow no prediction.
     pub predicted: Option<Estimate>,
     /// CPU time of the server per request, microseconds.
     pub cpu_us_per_request: Option<f64>,
@@ -136,8 +136,9 @@ pub struct SizeResult {
     pub interrupted: bool,
     /// Settings, in the order in which they were measured.
     pub steps: Vec<SizeStep>,
-    /// Universal Scalability Law fitted to the capacities, over multiples of the smallest setting. Lower bounds are left
-    /// out. Absent with fewer than four capacities, or if more than one resource differs.
+    /// Universal Scalability Law, fitted to the capacity as a function of the resource, in multiples of the smallest
+    /// setting. Lower bounds are left out. Absent with fewer than four capacities, or if more than one resource
+    /// differs.
     pub usl: Option<Fit>,
     /// Index of the cheapest setting that meets all expectations.
     pub cheapest: Option<usize>,

@@ -1,7 +1,8 @@
 //! Suggestions for misspelt words: keys of a plan, names in tables, ids.
 
-/// Returns the candidate closest to a wrong word. `None` if no candidate is close. A candidate is close if at most 1 +
-/// a third of the word's letters would have to change, or if one of both texts contains the other.
+/// Returns the candidate closest to a wrong word; `None` if no candidate is close. A candidate is close if at most 1 +
+/// a third of the word's letters would have to change. A candidate is also close if it contains the wrong word, or the
+/// wrong word contains it.
 pub fn nearest<'a>(wrong: &str, candidates: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
     let wrong = wrong.to_lowercase().replace('-', "_");
     let rated = candidates.into_iter().map(|c| (edits(&wrong, &c.to_lowercase().replace('-', "_")), c));

@@ -19,7 +19,7 @@ pub(crate) enum Encoding {
     Protobuf,
 }
 
-/// A request to export spans. `persists` is true if its connection stays open.
+/// A request to export spans. `persists` is true if the connection stays open after the request.
 #[derive(Debug)]
 pub(crate) struct Export {
     pub(crate) encoding: Encoding,
@@ -60,8 +60,8 @@ struct Head {
     expects_continue: bool,
 }
 
-/// Reads a request. `rest` contains the bytes that arrived after the last request, and gets the bytes that arrive after
-/// this one.
+/// Reads a request. At first, `rest` contains the bytes that arrived after the previous request. Afterwards, it
+/// contains the bytes that arrived after this request.
 pub(crate) fn read<S: Read + Write>(stream: &mut S, rest: &mut Vec<u8>) -> Result<Export, Ending> {
     let head = loop {
         if let Some(head) = head(rest)? {

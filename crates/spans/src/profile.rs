@@ -8,7 +8,7 @@ use run::{MAX_SPAN_NAMES, SpanProfile, SpanSum};
 use crate::span::Span;
 use crate::store::Store;
 
-/// Sums over the spans of one name.
+/// Sums over all spans that have the same name.
 #[derive(Clone, Copy, Debug, Default)]
 struct Sum {
     count: u64,

@@ -67,8 +67,9 @@ impl Receiver {
         self.addr
     }
 
-    /// Waits for spans that senders have not sent yet, but no longer than `patience`. Returns once a span that began at
-    /// `until_ns` (nanoseconds since 1970) or later has arrived and no more spans arrive.
+    /// Waits for spans that senders have not sent yet, but no longer than `patience`, and not after `stop` returns
+    /// true. Returns once a span that began at `until_ns` (nanoseconds since 1970) or later has arrived and no more
+    /// spans arrive.
     pub fn settle(&self, until_ns: u64, patience: Duration, stop: &dyn Fn() -> bool) {
         let end = Instant::now() + patience;
         while Instant::now() < end && !stop() {

@@ -1,5 +1,5 @@
-//! The received spans, within a limited amount of memory. If there are too many spans, half of the traces are dropped.
-//! The traces are chosen by a hash of their IDs, so that every remaining trace stays complete.
+//! The received spans, within a limited amount of memory. Whenever there are too many spans, half of the remaining
+//! traces are dropped. The traces are chosen by a hash of their IDs, so that every remaining trace stays complete.
 
 use std::collections::HashMap;
 use std::time::Instant;
@@ -22,7 +22,7 @@ const SPREAD: u64 = 0x9e37_79b9_7f4a_7c15;
 #[derive(Debug, Default)]
 pub(crate) struct Store {
     spans: Vec<Span>,
-    /// Names of services and spans, and the index of each.
+    /// Pairs of a service's name and a span's name, and the index of each pair.
     names: Vec<(String, String)>,
     known: HashMap<(String, String), u16>,
     /// Number of times that half of the traces were dropped.

@@ -14,7 +14,8 @@ use crate::programs;
 
 /// Number of servers in the arena file.
 const SERVERS: usize = 10;
-/// Time for all measurements. The goal for the whole command is ten minutes, so builds and starts may take the rest.
+/// Time for all measurements. The goal for the whole command is ten minutes, so building and starting the servers may
+/// take the other two minutes.
 const BUDGET: &str = "8m";
 
 /// Result of the comparison. Because a comparison takes minutes, one comparison serves all rows and rounds.

@@ -1,6 +1,6 @@
-//! The event API: growth of the time of a call with the number of idle (cold) connections, and overhead of the library
-//! over the bare system call. All rows use one run of the experiment `lab event-api`. The experiment itself alternates
-//! between the variants, so each row only reads one of the experiment's checks.
+//! The event API: by how much idle (cold) connections prolong a call, and how much time the library adds to the bare
+//! system call. All rows use one run of the experiment `lab event-api`. The experiment itself alternates between the
+//! variants, so each row only reads one result (check) of the experiment.
 
 use std::process::Command;
 use std::sync::OnceLock;
@@ -22,14 +22,14 @@ pub(crate) fn uring_slope(rounds: usize) -> Result<Compared> {
     of_check(rounds, "uring: growth of a call from", "share")
 }
 
-/// Measures the relative growth of the time of a poll call from 0 to 18,000 cold connections. The goal is a growth,
-/// because poll looks at all connections in each call.
+/// Measures the relative growth of the time of a poll call from 0 to 18,000 cold connections. The goal is a minimum
+/// growth, because poll looks at all connections in each call.
 pub(crate) fn poll_slope(rounds: usize) -> Result<Compared> {
     of_check(rounds, "poll: growth of a call from", "share")
 }
 
-/// Measures the relative growth of the time of a select call from 0 to 18,000 cold connections. The goal is a growth,
-/// because select looks at all connections in each call.
+/// Measures the relative growth of the time of a select call from 0 to 18,000 cold connections. The goal is a minimum
+/// growth, because select looks at all connections in each call.
 pub(crate) fn select_slope(rounds: usize) -> Result<Compared> {
     of_check(rounds, "select: growth of a call from", "share")
 }

@@ -1,6 +1,7 @@
-/* The floor: what a closed loop of HTTP requests costs when nothing is measured. One thread, N persistent connections, one
- * request under way on each; an answer is known by its length, which the first one tells. No clock, no histogram, no parser.
- * usage: floor PORT CONNECTIONS SECONDS; prints the answers that came. */
+/* Minimal load generator: a closed loop of HTTP requests that measures nothing. Its cost is the floor for loadline's.
+ * One thread serves N persistent connections, with one request in flight on each connection. There is no clock, no
+ * histogram and no parser. All answers have the same length, and an answer is complete when so many bytes have come.
+ * Usage: floor PORT CONNECTIONS SECONDS. Prints the number of answers. */
 #include <arpa/inet.h>
 #include <netinet/tcp.h>
 #include <stdio.h>
@@ -33,7 +34,7 @@ static void ask(int fd) {
     }
 }
 
-/* Bytes of one answer: what comes until nothing more does. */
+/* Returns the length of one answer in bytes: everything that arrives before 0.2 s pass without input. */
 static long length_of_one(int port) {
     struct timeval quiet = {.tv_usec = 200000};
     long bytes = 0;

@@ -3,8 +3,9 @@
 //! and of the server.
 //!
 //! Many machines limit a process to 20,000 descriptors. nginx therefore has several workers, which share one CPU. Above
-//! 14,000 connections, wrk runs in several processes, each with its own server address. loadline uses eight source
-//! addresses. With a single pair of addresses, most of the cost would be the kernel's search for a free port.
+//! 14,000 connections, wrk runs in several processes, each of which connects to a different address of the server.
+//! loadline uses eight source addresses. With a single pair of addresses, most of the cost would be the kernel's search
+//! for a free port.
 
 use std::net::{Ipv4Addr, SocketAddr};
 use std::process::{Child, Command, Stdio};
@@ -27,7 +28,8 @@ const MEASURED_ONCE_FROM: u32 = 100_000;
 /// Indexes in [`HOT`] of the points between which growth is computed: 64 and 12,000 connections.
 const GROWTH_FROM: usize = 1;
 const GROWTH_TO: usize = 4;
-/// Maximum number of connections of one wrk process. More connections need several processes with an address each.
+/// Maximum number of connections of one wrk process. For more connections, several wrk processes run, each with a
+/// different address of the server.
 const CONNECTIONS_PER_WRK: u32 = 14_000;
 const ADDRESSES: u8 = 8;
 /// Assumed number of connections that are opened per second. Each run is prolonged by the time that opening takes at
@@ -143,7 +145,7 @@ impl HeldConnections {
         let before = settled()?;
         let held = Self(Some(command.spawn()?));
         let deadline = Instant::now() + COLD_TIMEOUT + Duration::from_secs(u64::from(connections / COLD_RATE));
-        // This number of sockets counts both ends of each connection, because both are on this machine.
+        // Both ends of each connection are on this machine, so each connection adds two sockets.
         while sockets()? < before + 2 * u64::from(connections) {
             ensure!(Instant::now() < deadline, "{connections} cold connections were not up in time");
             std::thread::sleep(Duration::from_millis(100));
@@ -162,7 +164,8 @@ impl Drop for HeldConnections {
     }
 }
 
-/// Waits until the sockets of the previous run are closed. Returns the number of sockets that are left.
+/// Waits until the number of TCP sockets no longer falls, because sockets of the previous run may still be closing.
+/// Returns the number of sockets that are left.
 fn settled() -> Result<u64> {
     let deadline = Instant::now() + COLD_TIMEOUT;
     let mut last = sockets()?;

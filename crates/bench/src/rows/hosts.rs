@@ -15,7 +15,8 @@ pub(super) const LOCAL_ENGINE: &str = "env LOADLINE_HOST={host}";
 /// Number of agents whose start is timed.
 pub(super) const AGENTS: &str = "12";
 
-/// Runs `load` against nginx. The engine `via` starts the generators, or the observer of the server.
+/// Runs `load` against nginx. The engine `via` starts the generators or the observer of the server, depending on the
+/// options in `more`.
 pub(super) fn load(nginx: &Server, via: &str, more: &[&str], duration: &str) -> Result<Value> {
     load_of(nginx, (via, &programs::loadline()?.display().to_string()), more, duration)
 }

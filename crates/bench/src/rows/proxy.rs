@@ -1,5 +1,5 @@
-//! The proxy of loadline against HAProxy. Both have one thread and only forward requests to one nginx. The figure is
-//! the proxy's CPU time per request. nginx and wrk share the other CPU.
+//! The proxy of loadline, compared with HAProxy. Both have one thread and only forward requests to one nginx. The
+//! figure is the proxy's CPU time per request. nginx and wrk share the other CPU.
 
 use anyhow::Result;
 
@@ -8,8 +8,8 @@ use super::server::cost_in;
 use crate::compare::{Compared, interleave};
 use crate::programs::{self, Server};
 
-/// Number of measurements per round. A virtual machine may be slow for seconds. Short alternating measurements let slow
-/// seconds affect both proxies equally.
+/// Number of measurements of each proxy per round. A virtual machine may be slow for seconds. Short alternating
+/// measurements let slow seconds affect both proxies equally.
 const SLICES: usize = 3;
 const SLICE_SECONDS: u32 = 1;
 

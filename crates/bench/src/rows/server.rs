@@ -1,5 +1,5 @@
-//! The reference server of loadline against nginx, with one page and the same load from wrk. The figure is the server's
-//! CPU time per request.
+//! The reference server of loadline, compared with nginx, with one page and the same load from wrk. The figure is the
+//! server's CPU time per request.
 
 use std::net::SocketAddr;
 

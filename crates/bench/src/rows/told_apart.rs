@@ -8,7 +8,7 @@ use super::generator::json;
 use crate::compare::Compared;
 use crate::programs::{self, Server};
 
-/// Additional CPU time per request of the old server in microseconds.
+/// CPU time that the old server burns per request in addition to its normal work, microseconds.
 const BURNS_US: u32 = 400;
 /// Numbers of comparisons per round: of two equal servers, and of two different servers. Five rounds compare equal
 /// servers twenty times.

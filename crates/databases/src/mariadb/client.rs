@@ -19,7 +19,7 @@ const MAX_ROWS: usize = 4096;
 /// First byte of the packet that runs a statement.
 const QUERY: u8 = 3;
 
-/// First byte of each kind of packet.
+/// First bytes that mark the kinds of packets.
 const OK: u8 = 0;
 const END: u8 = 0xfe;
 const ERROR: u8 = 0xff;

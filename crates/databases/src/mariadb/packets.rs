@@ -116,7 +116,8 @@ pub(super) fn row(packet: &[u8]) -> Option<Vec<Option<String>>> {
     Some(row)
 }
 
-/// Returns the text of an error packet. The text follows the packet's first byte, the error number and the SQL state.
+/// Returns the text of an error packet. The text follows the packet's first byte, the error number and, if there is
+/// one, the SQL state.
 pub(super) fn error(packet: &[u8]) -> String {
     let words = packet.get(3..).unwrap_or_default();
     let words = if words.starts_with(b"#") { words.get(6..).unwrap_or_default() } else { words };

@@ -26,8 +26,8 @@ const BLOCKERS: &str = "SELECT l.lock_type, b.trx_mysql_thread_id, p.command, p.
     FROM information_schema.innodb_lock_waits w JOIN information_schema.innodb_trx b ON b.trx_id = w.blocking_trx_id \
     JOIN information_schema.innodb_locks l ON l.lock_id = w.requested_lock_id \
     LEFT JOIN information_schema.processlist p ON p.id = b.trx_mysql_thread_id WHERE b.trx_state <> 'LOCK WAIT' LIMIT 16";
-/// Statement that limits the time of each later statement to one second. If a sample takes longer, the moment that it
-/// shows is uncertain, so the sampling ends with an error.
+/// Statement that limits the time of each later statement to one second. A statement that takes longer fails and ends
+/// the sampling, because its rows belong to an uncertain moment.
 const LIMITS: &str = "SET SESSION max_statement_time = 1";
 
 /// State of a transaction that waits for a row lock.

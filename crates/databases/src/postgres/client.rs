@@ -1,5 +1,6 @@
-//! A client of PostgreSQL's protocol, version 3, that runs prepared statements without parameters. The crate
-//! `postgres_protocol` encodes and decodes the messages. This file only moves the bytes, so no async runtime is needed.
+//! A client of PostgreSQL's protocol, version 3, that runs prepared statements without parameters, and plain statements
+//! that return no rows. The crate `postgres_protocol` encodes and decodes the messages. This file only moves the bytes,
+//! so no async runtime is needed.
 
 use std::io::{Read as _, Write as _};
 

@@ -18,12 +18,12 @@ const BLOCKERS: &str = "SELECT w.locktype, b.pid, b.state, b.wait_event_type, b.
     FROM (SELECT pid, locktype, waitstart FROM pg_locks WHERE NOT granted AND locktype <> 'tuple' LIMIT 4) w \
     CROSS JOIN LATERAL unnest(pg_blocking_pids(w.pid)) AS p(pid) JOIN pg_stat_activity b ON b.pid = p.pid \
     WHERE b.wait_event_type IS DISTINCT FROM 'Lock'";
-/// Statement that limits the time of each later statement to one second. If a sample takes longer, the moment that it
-/// shows is uncertain, so the sampling ends with an error.
+/// Statement that limits the time of each later statement to one second. A statement that takes longer fails and ends
+/// the sampling, because its rows belong to an uncertain moment.
 const LIMITS: &str = "SET statement_timeout = 1000";
-/// First version whose pg_locks has the time at which a wait began.
+/// First major version of PostgreSQL whose view pg_locks contains the time at which a wait began.
 const WAITSTART_VERSION: u32 = 14;
-/// First version whose pg_stat_activity has the column `backend_type`.
+/// First major version of PostgreSQL whose view pg_stat_activity has the column `backend_type`.
 const FIRST_VERSION: u32 = 10;
 
 /// A connection that takes samples.
@@ -114,7 +114,7 @@ fn blocker(row: &Row) -> BlockerSample {
         id: text(1).and_then(|pid| pid.parse().ok()).unwrap_or_default(),
         state: state_of(text(2).unwrap_or_default(), text(3), text(4)),
         statement: text(5).unwrap_or_default().into(),
-        // For other kinds of lock, the time stays unknown: the waiting session may have begun to wait before the
+        // For locks other than row locks, the time stays unknown: the waiting session may have begun to wait before the
         // present holder got the lock.
         held_s: held_s.filter(|seconds| blocked == SessionState::RowLock && *seconds >= 0.0),
     }

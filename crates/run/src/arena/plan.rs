@@ -27,14 +27,14 @@ pub struct ArenaPlan {
 pub struct ArenaEntry {
     /// Name of the server in the results.
     pub name: String,
-    /// Shell command that starts the server in the folder of this file. With `image`, the arguments after the image's
-    /// name.
+    /// Shell command that starts the server in the folder of the arena file. If `image` is set, the command is instead
+    /// the arguments that follow the image's name.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub command: Option<String>,
     /// TCP port on which the server listens; absent with `url`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub port: Option<u16>,
-    /// Port for profiles with `https`; absent if `port` also speaks TLS.
+    /// TCP port for profiles with `https`; absent if `port` also speaks TLS.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub tls_port: Option<u16>,
     /// Container image that podman or docker starts.
@@ -43,7 +43,7 @@ pub struct ArenaEntry {
     /// URL of a server that already runs, without a path.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub url: Option<String>,
-    /// Shell command that builds the server in the folder of the file, before anything is measured.
+    /// Shell command that builds the server in the folder of the arena file, before anything is measured.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub build: Option<String>,
 }
@@ -79,18 +79,18 @@ pub struct ArenaProfile {
     pub new_connections: bool,
     /// Number of requests in flight per connection.
     pub pipeline: u32,
-    /// True for TLS. The certificate is not verified if this file starts the server.
+    /// True for TLS. If loadline starts the server (`command` or `image`), the certificate is not verified.
     pub https: bool,
     /// True for HTTP/2.
     pub http2: bool,
     /// Common rate at which CPU time, memory and response times are compared, requests per second. If absent, the rate
-    /// is half of the smallest capacity.
+    /// is half of the smallest capacity that a server has under this load.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub rate: Option<f64>,
     /// Warm-up of each turn (one measurement of one server), seconds. A server with a just-in-time compiler may need
     /// more time than the default of 0.5 s.
     pub warm_up_s: f64,
-    /// Parts of the answer that must equal the parts of the first server's answer.
+    /// Parts of each server's answer that must equal the same parts of the first server's answer.
     pub check: AnswerCheck,
     /// Required status; absent to require the status of the first server.
     #[serde(skip_serializing_if = "Option::is_none")]

@@ -82,8 +82,8 @@ pub struct ArenaCell {
     pub bottleneck: Option<String>,
     /// Number of turns whose measurements count.
     pub turns: u32,
-    /// Servers of this group that differ measurably from this one. They are in one group because other servers between
-    /// them differ from neither.
+    /// Names of the servers in the same group that differ measurably from this server. Both are in one group because a
+    /// third server, which lies between them, differs from neither.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub differs_from: Vec<String>,
     /// Folder with the run of the capacity search, relative to the folder of the comparison.

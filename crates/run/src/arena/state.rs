@@ -137,6 +137,6 @@ pub struct ArenaTurn {
     pub p50_us: Option<f64>,
     /// 99th percentile of the response time, microseconds.
     pub p99_us: Option<f64>,
-    /// Reason why the turn does not count; absent if it counts.
+    /// Reason why the turn does not count; absent if the turn counts.
     pub refused: Option<ArenaRefusal>,
 }

@@ -118,7 +118,7 @@ pub struct Margin {
     /// Upper end of the 95 % interval of `value`.
     #[serde(with = "Figure")]
     pub high: f64,
-    /// Value beyond which the verdict would be another one.
+    /// Value beyond which the verdict would be a different one.
     #[serde(with = "Figure")]
     pub threshold: f64,
     /// Verdict if the value were beyond `threshold`, one ID of [`BOTTLENECKS`].

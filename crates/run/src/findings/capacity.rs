@@ -20,7 +20,7 @@ pub struct Capacity {
     pub failed_why: Option<String>,
     /// The objective in words: `p99 <= 20 ms and errors <= 0.1 %`.
     pub objective: String,
-    /// Method of the measurement, and the limits of its accuracy.
+    /// Description of how the capacity was measured, and of what limits its accuracy.
     pub method: String,
     /// True if the objective was met at `rate`. False if it was not met even with the lowest load; the capacity is then
     /// below `rate`.
@@ -28,12 +28,12 @@ pub struct Capacity {
     /// Set if `rate` comes from steps of a closed loop, because no open loop met the objective at this rate.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub closed_loop: Option<ClosedLoopSource>,
-    /// True if the capacity may be far higher than `rate`, because the search ended too early. Either no load missed
-    /// the objective while throughput was still growing, or too few rates below `failed_at` were tried.
+    /// True if the capacity may be far higher than `rate`, because the search ended too early. Either throughput was
+    /// still growing and no load missed the objective, or too few rates below `failed_at` were tried.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub at_least: bool,
-    /// Budget with which the search would not end too early, seconds. Set if the capacity is a lower bound because the
-    /// time budget was used up.
+    /// Time budget with which the search would not end too early, seconds. Set if the capacity is a lower bound because
+    /// the budget was used up.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub needed_s: Option<f64>,
     /// Lower end of the capacity's 95 % interval, requests per second; absent if the windows do not give an interval.
@@ -42,11 +42,11 @@ pub struct Capacity {
     /// Upper end of the capacity's 95 % interval, requests per second.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub high: Option<f64>,
-    /// Number of search windows used to compute the capacity.
+    /// Number of measured windows of the search that the capacity was computed from.
     #[serde(skip_serializing_if = "no_windows")]
     pub windows: usize,
-    /// Coefficient of variation of the repeats' capacities; absent without repeats. With repeats, the interval of the
-    /// capacity comes from this variation.
+    /// Coefficient of variation of the capacities of the repeats; absent without repeats. With repeats, the interval of
+    /// the capacity is computed from this coefficient.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub variation: Option<f64>,
     /// Time that was left out because of disturbances, and the capacity with this time included.
@@ -59,7 +59,7 @@ pub struct Capacity {
 }
 
 /// Source of a capacity at which no open loop met the objective. Closed-loop clients send less while the server is
-/// slow. Their rate is therefore not a rate that the server can serve for independent users.
+/// slow, so independent users may get slow answers at the same rate.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(default)]
@@ -86,7 +86,7 @@ pub struct OwnLimit {
     /// Offered rate, requests per second.
     #[serde(with = "Figure")]
     pub offered_rate: f64,
-    /// Maximum number of connections of the load; all were in use.
+    /// Maximum number of connections of the load. All of these connections were in use.
     pub connections: u32,
     /// Mean time that a request occupied a connection, microseconds.
     #[serde(with = "Figure")]
@@ -125,7 +125,7 @@ pub struct ExcludedTime {
     /// Capacity with the left-out time included, requests per second. Absent if the rest of the time was too short for
     /// an estimate; the capacity itself then includes the pauses.
     pub rate: Option<f64>,
-    /// Interval of the value in `rate`.
+    /// Confidence interval of `rate`.
     pub interval: Option<Interval>,
 }
 

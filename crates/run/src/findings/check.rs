@@ -4,7 +4,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::figure::Figure;
 
-/// One check of an experiment.
+/// One check of an experiment: a claim that compares a value from the run with a limit.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(default)]
@@ -14,7 +14,7 @@ pub struct Check {
     /// Value computed from the run.
     #[serde(with = "Figure")]
     pub value: f64,
-    /// Expected value or bound.
+    /// Limit that the value is compared with: an expected value or a bound.
     #[serde(with = "Figure")]
     pub limit: f64,
     /// True if the check passed.

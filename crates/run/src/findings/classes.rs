@@ -15,7 +15,7 @@ pub struct ClassTally {
     pub completed: u64,
     /// Number of responses among `completed` that had an unexpected status.
     pub unexpected_status: u64,
-    /// Number of requests that failed, by themselves or together with their connection.
+    /// Number of requests that failed, alone or because their connection failed.
     pub failed: u64,
     /// Response bytes including headers (HTTP/2: bodies only). 0 if the protocol does not separate classes.
     #[serde(skip_serializing_if = "skip_empty::is_no_count")]
@@ -32,7 +32,7 @@ impl ClassTally {
         self.bytes = self.bytes.saturating_add(other.bytes);
     }
 
-    /// Returns the counts since an earlier copy.
+    /// Returns how much each count has grown since `earlier`, an earlier copy of these counts.
     #[must_use]
     pub fn since(&self, earlier: &Self) -> Self {
         Self {
@@ -90,7 +90,7 @@ impl ClassPart {
     }
 }
 
-/// Findings about one class of requests.
+/// Findings about one class of requests. The reported trial is the trial `loaded` of [`crate::Picks`].
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(default)]
@@ -116,13 +116,13 @@ pub struct ClassFinding {
     /// Names of the percentiles that are lower bounds, because too many requests of the class were not answered.
     #[serde(skip_serializing_if = "LowerBounds::is_empty")]
     pub at_least: LowerBounds,
-    /// Index of the trial with the lowest load at which this class, judged by itself, did not meet the objective. The
-    /// class met the objective at no higher load.
+    /// Index of the trial with the lowest load at which this class, judged by itself, did not meet the objective. At no
+    /// higher load did the class meet the objective.
     pub failing: Option<usize>,
     /// Limit that the class broke in the trial `failing`.
     pub breach: Option<Breach>,
-    /// True if this class fails at the lowest load of all classes. If several classes fail at that load, this is true
-    /// for the class furthest beyond its limit.
+    /// True if this class fails at a load at which all lighter classes of the mix still meet the objective. If several
+    /// classes fail first at the same load, true only for the class that is furthest beyond its limit.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub first_to_fail: bool,
     /// Server CPU time per request of this class. The value is an estimate; [`ClassCosts`] describes the method.
@@ -133,17 +133,17 @@ pub struct ClassFinding {
     pub server_cpu_share: Option<f64>,
 }
 
-/// Method and summary of the CPU costs per class. The costs are estimated from short windows in which the shares of the
-/// classes alternate.
+/// Method and summary of the CPU costs per class. The costs are estimated from short windows. In each window, one class
+/// has a larger share of the requests than in the mix.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(default)]
 pub struct ClassCosts {
     /// Number of windows in the regression.
     pub windows: usize,
-    /// Index in `classes` of the class that takes the most server CPU time in this mix.
+    /// Index in `classes` of the class that takes the largest part of the server's CPU time in this mix.
     pub dearest: Option<usize>,
-    /// True if the 95 % interval of the class `dearest` lies above the intervals of all other classes.
+    /// True if the 95 % interval of the CPU time of the class `dearest` lies above those of all other classes.
     pub sure: bool,
     /// The method in one sentence.
     pub how: String,

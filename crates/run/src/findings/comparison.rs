@@ -14,8 +14,8 @@ pub struct Comparison {
     pub old: String,
     /// Name of the new runs.
     pub new: String,
-    /// Differences between the sides other than the server under test, for example other machines, plans or versions.
-    /// Read these differences first.
+    /// Differences between the old and the new runs besides the server under test, such as different machines, plans or
+    /// versions. Read these differences first.
     pub differences: Vec<String>,
     /// CPU cost of TLS per request, if only one of the two sides speaks TLS.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -41,7 +41,7 @@ pub struct Comparison {
     /// too little data.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub smallest_change: Option<f64>,
-    /// Name of the figure of `smallest_change`.
+    /// Name of the figure to which `smallest_change` belongs.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub smallest_change_of: Option<String>,
     /// Length of a measurement that would detect a change of 1 % of the figure `smallest_change_of`, seconds.
@@ -51,8 +51,8 @@ pub struct Comparison {
     /// would not.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub one_percent_runs: Option<f64>,
-    /// Time in seconds after which the windows of two live servers decided the result; absent for stored runs and
-    /// without a decision.
+    /// Time after which the windows of two live servers decided the result, seconds; absent for stored runs and without
+    /// a decision.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub decided_after_s: Option<f64>,
     /// Conclusion, which decides the exit status.
@@ -101,21 +101,22 @@ pub struct SideDeath {
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(rename_all = "kebab-case")]
 pub enum FigureRole {
-    /// Decides the result. The comparison stays undecided while this figure may be worse by more than the threshold.
+    /// The figure decides the result. The comparison stays undecided while this figure may be worse by more than the
+    /// threshold.
     Required,
-    /// Decides the result only if the two sides differ in this figure.
+    /// The figure decides the result only if the two sides differ in it.
     Deciding,
     /// The figure is listed, but does not influence the result.
     #[default]
     Listed,
 }
 
-/// Order of the windows of two live servers. Each pair holds one window per server. The seed fixes the order.
+/// Order of the windows of two live servers. Each pair of windows has one window per server. The seed fixes the order.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(default)]
 pub struct WindowOrder {
-    /// Seed of the order. The arrivals and think times of pair N use this seed plus N.
+    /// Seed of the order. In pair N, this seed plus N is the seed of arrivals and think times.
     pub seed: u64,
     /// One flag per pair: true if the new server's window came first. If both servers ran at the same time, the flag is
     /// true if the new server had the first set of CPUs. Pairs 1 and 2 together have exactly one true flag, and so have
@@ -137,7 +138,7 @@ pub struct ComparedCurves {
     pub response_us: Vec<CurvePoint>,
 }
 
-/// One point of both curves.
+/// One position on the horizontal axis, with the value of each curve.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(default)]
@@ -178,9 +179,9 @@ pub struct ComparedFigure {
     /// New value divided by the old one.
     #[serde(with = "Figure")]
     pub ratio: f64,
-    /// Lower end of the interval of the ratio; absent with too few windows. With 95 % certainty, all intervals that
-    /// exclude 1 contain their true ratios. This certainty holds separately for all deciding figures together, and for
-    /// all listed figures together. Each end of an interval that includes 1 is correct with 95 % certainty.
+    /// Lower end of the interval of the ratio; absent with too few windows. Among all deciding figures together, all
+    /// intervals that exclude 1 contain the true ratios with 95 % certainty. The same holds among all listed figures.
+    /// Each end of an interval that includes 1 is correct with 95 % certainty.
     pub low: Option<f64>,
     /// Upper end of the interval of the ratio.
     pub high: Option<f64>,
@@ -189,13 +190,13 @@ pub struct ComparedFigure {
     pub p: Option<f64>,
     /// Result for this figure, derived only from the interval.
     pub word: ComparisonResult,
-    /// Number of old and of new windows that the figure comes from.
+    /// Number of windows of the old side, and number of windows of the new side, from which the figure was computed.
     pub windows: (usize, usize),
     /// True for a secondary server cost, which is shown only if the two sides differ in it.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub beside: bool,
-    /// Factor by which the data must grow to decide the figure. Absent if the figure is decided, or if no amount of
-    /// data is known to decide it.
+    /// Factor by which the data must grow to decide the figure. Absent if the figure is decided, or if no known amount
+    /// of data would decide it.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub more: Option<f64>,
     /// Kind of the data that `more` multiplies.
@@ -217,11 +218,11 @@ pub struct ComparedFigure {
     /// exist.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub difference: Option<Estimate>,
-    /// Open requests of the old and of the new side: they had no response when the drain after their window ended. The
-    /// failed share does not count open requests, so it is a lower bound.
+    /// Number of open requests of the old side and of the new side. An open request had no response when the drain
+    /// after its window ended. The failed share does not count open requests, so it is a lower bound.
     #[serde(skip_serializing_if = "is_none_open")]
     pub open: [u64; 2],
-    /// Sentence that explains what the numbers of this row do not show; absent if the numbers show everything.
+    /// Sentence about what the numbers of this row do not show; absent if the numbers show everything.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub said: Option<String>,
 }
@@ -247,9 +248,9 @@ pub enum NeededData {
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(rename_all = "kebab-case")]
 pub enum ComparisonResult {
-    /// The new side is better.
+    /// The new side is better, in whatever the figure measures.
     Faster,
-    /// The new side is worse.
+    /// The new side is worse, in whatever the figure measures.
     Slower,
     /// The difference is below the threshold.
     Same,

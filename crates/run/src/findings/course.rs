@@ -13,15 +13,15 @@ use crate::figure::Figure;
 pub struct CourseFinding {
     /// Parts of the measured window, in order. Each constant stage is one part; each ramp is split into equal parts.
     pub parts: Vec<CoursePart>,
-    /// Highest rate of a part that met the objective, below the rates of all parts that did not meet it, requests per
-    /// second. If a part failed, each part that passed counts with the lower of its two rates. Absent if even the
-    /// lowest rate failed.
+    /// Highest rate of a part that met the objective, below the rates of all parts that did not meet the objective,
+    /// requests per second. If a part failed, each part that passed counts with the lower of its two rates. Absent if
+    /// even the lowest rate failed.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub held_rate: Option<f64>,
     /// Index in `parts` of the failed part with the lowest rate.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub failed: Option<usize>,
-    /// Limit that the failed part broke, in words: `81 % of the offered load completed`.
+    /// Limit that the part `failed` broke, in words: `81 % of the offered load completed`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub failed_why: Option<String>,
 }
@@ -47,11 +47,11 @@ pub struct CoursePart {
     #[serde(with = "Figure")]
     pub completed: f64,
     /// Upper bound of the 99th percentile of the response time, microseconds: the largest of the 99th percentiles of
-    /// this part's seconds. The bound is absent in a short window.
+    /// the single seconds in this part. The bound is absent in a short window.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub p99_us: Option<f64>,
-    /// True if requests of some second were not answered. `p99_us` is then the largest of the 99th percentiles of the
-    /// other seconds, so it is a lower bound.
+    /// True if answers are missing, so that the 99th percentile of some second is unknown. `p99_us` is then the largest
+    /// of the known percentiles, so it is a lower bound.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub p99_at_least: bool,
     /// Share of failed requests, 0 to 1. The share is absent in a short window.

@@ -52,7 +52,8 @@ impl Limits {
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(default)]
 pub struct Picks {
-    /// Trial that the verdict describes. It is the trial at the limit, chosen by good responses per second.
+    /// Trial that the verdict describes. After a closed-loop sweep, it is the first step that reaches 97 % of the
+    /// highest rate of good responses. In other runs, it is usually the trial with the highest rate.
     pub decisive: Option<usize>,
     /// Trial that shows which CPU is fully used.
     pub full: Option<usize>,
@@ -106,7 +107,7 @@ pub struct Outcome {
 pub struct Breach {
     /// Kind of the broken limit.
     pub kind: BreachKind,
-    /// Observed value: a share (0 to 1), or a response time in microseconds.
+    /// Observed value: a share (0 to 1), or a time in microseconds.
     pub value: Option<f64>,
     /// Limit in the same unit.
     pub limit: Option<f64>,
@@ -215,14 +216,15 @@ impl BreachKind {
     }
 }
 
-/// Reasons for an exit status of failure.
+/// Reasons why a run fails, which lead to an exit status other than 0.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(rename_all = "kebab-case")]
 pub enum Failure {
     /// The server or a generator stopped or ended during a trial.
     Died,
-    /// No request completed, and no call was timed.
+    /// No request completed in any trial. Runs that only watch external load, or that only time calls, do not fail for
+    /// this reason.
     NothingCompleted,
     /// Every request failed during one stretch of time, whatever the load was. The run therefore measured two different
     /// states of the server.

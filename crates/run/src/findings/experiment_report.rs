@@ -17,7 +17,7 @@ pub struct ExperimentReport {
     /// The charts, in reading order.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub charts: Vec<Chart>,
-    /// Times by which two runs of this experiment are compared.
+    /// Measured times that are compared if two runs of this experiment are compared.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub compared: Vec<ComparedTime>,
     /// True if the trials have different servers, each with a verdict in its table row. One common verdict for all of

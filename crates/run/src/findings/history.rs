@@ -12,7 +12,8 @@ pub struct History {
     pub directory: String,
     /// True if a change decides the exit status, that is, if one of `changes` has `fails` set.
     pub fails: bool,
-    /// Number of the most recent runs of a series. A change within these runs counts as new.
+    /// Number of runs at the end of each series that count as recent. A change that is not visible without these runs
+    /// is new.
     pub recent: usize,
     /// Smallest relative change that decides the exit status.
     pub threshold: f64,
@@ -49,7 +50,7 @@ pub struct HistoryChange {
     pub before: f64,
     /// Mean of the runs between this change and the next one.
     pub after: f64,
-    /// Relative change; for a share, the difference of the shares.
+    /// Relative change of the mean. For a figure that is a share, the difference of the two means.
     pub change: f64,
     /// Lower end of the 95 % interval of the change.
     pub low: f64,

@@ -41,7 +41,7 @@ use crate::{
 pub struct Findings {
     /// The objective as numbers.
     pub limits: Limits,
-    /// Trials that the other findings describe.
+    /// Indexes of the trials that play a special role in the findings, such as the trial at capacity.
     pub picks: Picks,
     /// Result of each trial, in the order of `trials`.
     pub outcomes: Vec<Outcome>,
@@ -59,8 +59,8 @@ pub struct Findings {
     /// Findings for each generator host, if several hosts made the load.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub hosts: Vec<crate::HostFinding>,
-    /// True if client and server share one machine's CPUs in the decisive trial. Absent if one side is unknown.
-    /// loadline itself does not read this field.
+    /// True if client and server share one machine's CPUs in the decisive trial. Absent if the host of the client or of
+    /// the server is unknown. loadline itself does not read this field.
     pub one_host: Option<bool>,
     /// Reason for a failed run; absent if the run succeeded.
     pub failure: Option<Failure>,
@@ -109,7 +109,8 @@ pub struct Findings {
     /// Method and summary of the server costs per class, if there are any.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub class_costs: Option<crate::ClassCosts>,
-    /// Quantities that grew throughout a long window under constant load, as with a leak, or a throughput that changed.
+    /// Quantities that grew throughout a long window under constant load, as in a memory leak, or a throughput that
+    /// changed.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub drifts: Vec<crate::Drift>,
     /// CPU cost of a TLS handshake, if it can be measured.

@@ -1,4 +1,5 @@
-//! Results of an experiment on the server: measurements per slot, and the conclusions from them.
+//! Results of an experiment on the server: measurements in slots (periods of equal length), and conclusions from these
+//! measurements.
 
 use serde::{Deserialize, Serialize};
 
@@ -13,7 +14,7 @@ pub enum ProofOutcome {
     /// A lever acted on the bottleneck that the verdict names, and throughput changed as predicted.
     Proven,
     /// Levers that worked excluded all other causes, and a direct observation agrees with the verdict. No lever acts on
-    /// the bottleneck itself, or the effect of its lever was not predicted.
+    /// the bottleneck itself, or no effect was predicted for the lever that does.
     Supported,
     /// A lever had an effect, but throughput did not change as the verdict predicts; `why` says how throughput changed.
     Refuted,
@@ -80,8 +81,8 @@ pub struct Proof {
     /// Predicted effects of further levers that test the verdict, each recorded before the lever was used.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub predictions: Vec<Effect>,
-    /// For response times: predicted share of the lever in `prediction` in the growth of the response time, 0 to 1.
-    /// This is the growth if every resource becomes slower by the same factor.
+    /// For response times: share of the growth of the response time that was predicted for the lever in `prediction`, 0
+    /// to 1. The growth is the one that would follow if every resource became slower by the same factor.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub predicted_share: Option<f64>,
     /// Measured effect of the lever in `prediction`.
@@ -90,16 +91,16 @@ pub struct Proof {
     /// slows this bottleneck.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub runner_up: Option<RunnerUp>,
-    /// Effect of each resource's speed. For throughput, the effect is the relative change of throughput per relative
-    /// change of speed. For response times, the effect is this resource's share of the total growth if every resource
-    /// became slower by the same factor.
+    /// Effect of each resource's speed. For throughput, the effect is the relative change of throughput divided by the
+    /// relative change of speed. For response times, the effect is this resource's share of the total growth if every
+    /// resource became slower by the same factor.
     pub elasticities: Vec<Elasticity>,
     /// 1 minus the sum of the elasticities: the part that no lever explains.
     pub remainder: Option<Estimate>,
     /// Measurements of the experiment.
     pub trials: Vec<ProofTrial>,
-    /// Stability of throughput without the levers, and recovery after the levers. Absent if no lever was switched on
-    /// and off in slots.
+    /// Stability of throughput apart from the effects of the levers, and recovery after the levers were off. Absent if
+    /// no lever was switched on and off in slots.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub steadiness: Option<Steadiness>,
     /// Measurements of one load, alternately with and without a lever.
@@ -142,7 +143,7 @@ pub struct RunnerUp {
     pub measured: Option<Effect>,
 }
 
-/// Changes of throughput that the levers did not cause, in the slots of the last trial.
+/// Changes of throughput that the levers did not cause, in the slots (periods of equal length) of the last trial.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(default)]
@@ -150,8 +151,8 @@ pub struct Steadiness {
     /// Scatter of single slots as a relative standard deviation, after the effects of the levers are subtracted.
     #[serde(with = "Figure")]
     pub noise: f64,
-    /// Throughput at the end of the slots divided by throughput at their start. Both values come from a straight line
-    /// through the throughput of the slots without the effects of the levers.
+    /// Throughput at the end of the slots divided by throughput at their start. Both values come from a straight line,
+    /// fitted to the throughput of the slots after the effects of the levers are subtracted.
     pub drift: Estimate,
     /// Throughput after all levers were off divided by throughput before the levers, with its interval. Absent if the
     /// last slots had a lever on.
@@ -180,7 +181,7 @@ pub struct UnusedLever {
 pub struct SwitchTrial {
     /// ID of the lever, a row of `LEVERS`.
     pub lever: String,
-    /// Host of the resource.
+    /// Host of the resource that the lever changes.
     pub host: String,
     /// Target and load, in words.
     pub label: String,
@@ -190,11 +191,11 @@ pub struct SwitchTrial {
     /// Share of the resource that the lever removes, 0 to 1; below 0 if the lever adds some.
     #[serde(with = "Figure")]
     pub dose: f64,
-    /// Value without the lever, one for each pair of turns: good responses per second, or a response time in
+    /// Values without the lever, one for each pair of turns: good responses per second, or a response time in
     /// microseconds.
     #[serde(with = "Figure::<Vec<f64>>")]
     pub off: Vec<f64>,
-    /// Value with the lever, one for each pair of turns.
+    /// Values with the lever, one for each pair of turns.
     #[serde(with = "Figure::<Vec<f64>>")]
     pub on: Vec<f64>,
 }
@@ -209,8 +210,8 @@ pub struct Effect {
     /// Share of the resource that the lever removes, 0 to 1; below 0 if the lever adds some.
     #[serde(with = "Figure")]
     pub dose: f64,
-    /// Value with the lever on, divided by the value with the lever off. The value is throughput, or the quantity that
-    /// the proof's `of` names.
+    /// Value with the lever on, divided by the value with the lever off. The value is the quantity that the field `of`
+    /// of [`Proof`] names, by default throughput.
     #[serde(with = "Figure")]
     pub ratio: f64,
     /// Lower end of the 95 % interval of `ratio`.
@@ -223,7 +224,7 @@ pub struct Effect {
     pub at: String,
 }
 
-/// A value with its 95 % interval.
+/// A value and its 95 % interval.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(default)]
@@ -267,10 +268,11 @@ pub enum ElasticityBasis {
     Measured,
     /// Upper bound: the share of the time in which something used or waited for the resource.
     Wanted,
-    /// Upper bound: the sum of the elasticities of this resource and of another one. Each of the two levers slows both
-    /// resources, so the sum cannot be divided.
+    /// Upper bound: the sum of the elasticities of this resource and of another resource. The levers of both resources
+    /// slow both of them, so the sum cannot be divided.
     Joint,
-    /// Unknown, because the lever took a much smaller share than ordered. The elasticity may have any value.
+    /// Unknown, because the lever took a much smaller share of the resource than it was ordered to take. The elasticity
+    /// may have any value.
     Open,
 }
 
@@ -288,7 +290,7 @@ impl ElasticityBasis {
 pub struct Elasticity {
     /// ID of the lever, a row of `LEVERS`.
     pub lever: String,
-    /// Host of the resource.
+    /// Host of the resource that the lever slows.
     pub host: String,
     /// Estimated elasticity: near 1 for the bottleneck, near 0 for other resources.
     #[serde(flatten)]
@@ -299,8 +301,8 @@ pub struct Elasticity {
 }
 
 impl Elasticity {
-    /// Returns true if this elasticity is one of the parts that add up to 1 with the remainder. The elasticities of the
-    /// number of CPUs and of the load do not count as parts.
+    /// Returns true if this elasticity is one of the parts that, together with the remainder, add up to 1. The
+    /// elasticities of the number of CPUs and of the load are not among these parts.
     pub fn is_part(&self) -> bool {
         ![CPU_COUNT_LEVER, LOAD_LEVER].contains(&self.lever.as_str())
     }
@@ -326,8 +328,8 @@ pub struct ProofTrial {
     pub slot_times: Vec<SlotHist>,
     /// Levers, with their state and effect per slot.
     pub levers: Vec<LeverSlots>,
-    /// Value after all levers were switched off, divided by the value in slots without levers. The value is throughput,
-    /// or the median response time of an open loop.
+    /// Value after all levers were switched off, divided by the value in slots in which no lever was on. The value is
+    /// throughput, or the median response time of an open loop.
     pub after: Option<f64>,
 }
 
@@ -362,7 +364,7 @@ impl ProofTrial {
 pub struct LeverSlots {
     /// ID of the lever, a row of `LEVERS`.
     pub lever: String,
-    /// Host of the resource.
+    /// Host of the resource that the lever slows.
     pub host: String,
     /// One flag per slot: true if the lever was on.
     pub on: Vec<bool>,

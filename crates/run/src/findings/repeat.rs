@@ -24,7 +24,7 @@ pub struct Repeat {
     /// 99th percentile of the response time at this rate, microseconds.
     #[serde(with = "Figure")]
     pub p99_us: f64,
-    /// Names of the figures that are lower bounds, because too many requests were not answered.
+    /// Names of the response times that are lower bounds, because too many requests were not answered.
     #[serde(skip_serializing_if = "LowerBounds::is_empty")]
     pub at_least: LowerBounds,
     /// Capacity, requests per second; absent if the objective was met at no rate.

@@ -4,7 +4,8 @@ use serde::{Deserialize, Serialize};
 
 use crate::figure::Figure;
 
-/// Kind of span whose self time grows most from a light load to a heavy one. This finding is evidence, not a verdict.
+/// Kind of span whose self time grows most from a light load to a heavy one. The self time of a span excludes its child
+/// spans. This finding is evidence, not a verdict.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(default)]

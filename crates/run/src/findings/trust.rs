@@ -15,7 +15,7 @@ pub struct Trust {
     /// Throughput of the decisive trial as a share of `generator_ceiling`, 0 to 1.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub ceiling_used: Option<f64>,
-    /// True if the generator was at its own limit in the decisive trial.
+    /// True if the generator was probably at its own limit in the decisive trial ([`crate::Picks::decisive`]).
     pub generator_limited: bool,
     /// Weaknesses of the figures, in sentences: shared CPUs, violated queueing laws, lost samples.
     pub warnings: Vec<String>,
@@ -23,7 +23,8 @@ pub struct Trust {
     pub held: Vec<String>,
     /// CPU time of the probe as a share of one CPU.
     pub probe_share: Option<f64>,
-    /// Share of the run's time, 0 to 1, in measured windows. The rest is start, warm-up, drain and other time.
+    /// Share of the run's time that was spent in measured windows, 0 to 1. The rest is start, warm-up, drain and other
+    /// time.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub measured_share: Option<f64>,
     /// How the run's time was spent.

@@ -14,7 +14,7 @@ pub struct UsersFinding {
     pub held: Option<u32>,
     /// Smallest number of users above `held` for which the objective was not met; absent if there was none.
     pub failed: Option<u32>,
-    /// Capacity estimate from the late requests of all windows; absent if they give no estimate.
+    /// Capacity estimate from the late requests of all windows; absent if no estimate is possible.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub capacity: Option<crate::Estimate>,
     /// Limit that was broken at `failed`, in words: `p99 was 30 ms`.

@@ -38,8 +38,8 @@ pub enum WaitCause {
 pub struct WaitFinding {
     /// Cause of the wait.
     pub cause: WaitCause,
-    /// Lock, function, statement or file that requests wait for; its address if it has no name. For connections, the
-    /// name of the process at their other end.
+    /// Name of the lock, function, statement or file that requests wait for; the address if there is no name. If the
+    /// cause is busy connections, the name of the process at the other end.
     #[serde(skip_serializing_if = "String::is_empty")]
     pub name: String,
     /// Name of the process, with its ID if it is the only process of this name.
@@ -77,13 +77,14 @@ pub struct WaitFinding {
     /// Statement of the transaction that holds the lock, without its values; empty if unknown.
     #[serde(skip_serializing_if = "String::is_empty")]
     pub holder_statement: String,
-    /// Typical time for which a transaction holds the lock, or for which the command runs, seconds; absent if unknown.
+    /// Typical time for which a transaction holds the lock, or typical duration of the command, seconds; absent if
+    /// unknown.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub held_s: Option<f64>,
     /// Address of the peer; empty if the cause has none.
     #[serde(skip_serializing_if = "String::is_empty")]
     pub peer: String,
-    /// Share of the process's threads that wait, or of its connections to the peer that are busy, 0 to 1.
+    /// Share of the process's threads that wait, or share of its connections to the peer that are busy, 0 to 1.
     #[serde(with = "Figure")]
     pub share: f64,
     /// The finding in one sentence.

@@ -103,13 +103,14 @@ pub struct LoadPoint {
 pub struct WhatIf {
     /// Change that the user asked about.
     pub change: Change,
-    /// Each part of the change with the value before it, in words: `8 workers instead of 4`.
+    /// Each part of the change, with the value that it replaces, in words: `8 workers instead of 4`.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub changes: Vec<String>,
     /// Number of users; by default the number of users in the run's decisive trial. If the question is about arrivals,
     /// this is the number of requests in flight.
     pub users: u32,
-    /// Rate before the change with these users or arrivals, according to the model, requests per second.
+    /// Rate before the change with the users in `users` or with the arrivals, according to the model, requests per
+    /// second.
     #[serde(with = "Figure")]
     pub now: f64,
     /// Rate after the change, requests per second.
@@ -129,7 +130,7 @@ pub struct WhatIf {
     pub assumptions: Vec<String>,
 }
 
-/// A resource that must grow for a target rate.
+/// A resource that must grow before the server can reach a target rate.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(default)]

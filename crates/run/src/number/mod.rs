@@ -21,7 +21,7 @@ pub enum Unit {
     Seconds,
     /// Number of bytes.
     Bytes,
-    /// A size in powers of two: 512 B, 4 KiB.
+    /// A size in bytes, written with binary prefixes: 512 B, 4 KiB.
     Size,
     /// Bytes per second.
     BytesPerSecond,

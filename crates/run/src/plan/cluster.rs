@@ -19,6 +19,6 @@ pub struct ClusterSlots {
     pub first: u16,
     /// Last slot.
     pub last: u16,
-    /// Address of the node that takes writes.
+    /// Address of the node that accepts writes to these slots.
     pub node: SocketAddr,
 }

@@ -35,14 +35,14 @@ pub struct ExpectationResult {
     pub high: Option<f64>,
     /// True if the expectation was met. False if there was no measurement.
     pub met: bool,
-    /// True if the measurement decides nothing, because the figure is only a lower bound.
+    /// True if the measurement does not show whether the expectation was met, because the figure is only a lower bound.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub undecided: bool,
     /// Measured value with its interval, in words.
     pub found: String,
 }
 
-/// Unit of a figure that can be expected.
+/// Unit of a figure for which the user can state an expectation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ExpectedUnit {
     /// The limit is a time.
@@ -53,7 +53,7 @@ pub enum ExpectedUnit {
     Share,
 }
 
-/// Figures that can be expected, each with its unit.
+/// Figures for which the user can state an expectation, each with its unit.
 pub const EXPECTABLE_FIGURES: &[(&str, ExpectedUnit)] = &[
     ("p50", ExpectedUnit::Time),
     ("p99", ExpectedUnit::Time),

@@ -34,7 +34,7 @@ pub enum Intensity {
         #[serde(default = "default_pipeline", skip_serializing_if = "is_one")]
         pipeline: u32,
     },
-    /// S-Clients: D descriptors connect all the time, and each connect may take at most T.
+    /// S-Clients: D descriptors (sockets) connect all the time, and each connect may take at most the time T.
     SClients {
         /// Number of descriptors D, over all threads.
         descriptors: u32,
@@ -56,7 +56,7 @@ pub enum Intensity {
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub struct Pace {
-    /// Connects per second over all threads. Peaks should stay below D/T; above this rate, arrivals wait for a
+    /// Connects per second over all threads. Peaks should stay below D/T: at a higher rate, arrivals wait for a
     /// descriptor.
     pub rate: f64,
     /// Distribution of the connects over time.

@@ -38,8 +38,9 @@ pub struct LoadPlan {
     pub stages: Vec<Stage>,
     /// True if each request has its own connection: connect, one exchange, close.
     pub new_connections: bool,
-    /// Connects per second of a closed loop. No connection sends requests before the last connection is open or the
-    /// measured window begins. With 0, all clients connect at once, or spread over the first think time.
+    /// Number of connects per second of a closed loop. No connection sends requests before the last connection is open
+    /// or the measured window begins. With 0, all clients connect at once, or at times spread over the first think
+    /// time.
     #[serde(skip_serializing_if = "skip_empty::is_zero")]
     pub connect_rate: f64,
     /// Settings of a closed loop that sends blocks of bytes over connections that are opened once; absent for other

@@ -47,14 +47,14 @@ pub struct Plan {
     pub load: LoadPlan,
     /// Connections that stay idle during the load.
     pub cold: ColdPlan,
-    /// Limits that define a good response.
+    /// Limits on the response time and on the share of failed requests.
     pub objective: Objective,
     /// Expected results; a run that does not meet them fails.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub expect: Vec<Expectation>,
     /// Settings of the search: its budget, its maximum load and its precision.
     pub search: SearchPlan,
-    /// Number of repeats; 0 and 1 both mean one run.
+    /// Number of times that the whole load is run; 0 and 1 both mean once.
     #[serde(skip_serializing_if = "is_once")]
     pub repeats: u32,
     /// Settings of the observation during the run.

@@ -46,7 +46,7 @@ pub enum Protocol {
         /// File with the password or `USER:PASSWORD`.
         #[serde(default)]
         auth_file: Option<String>,
-        /// Database to select; 0 is the default of each connection.
+        /// Number of the database to select; 0 to select none, because a new connection uses database 0.
         #[serde(default)]
         database: u32,
         /// True for RESP3 instead of RESP2.

@@ -39,7 +39,7 @@ pub struct RequestSet {
     pub order: RequestOrder,
     /// Requests of the set.
     pub requests: Vec<RequestPlan>,
-    /// Number of requests in the set, if the run stored only some of them.
+    /// Number of requests in the set; absent if the run stored all of them.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub of: Option<u64>,
     /// Summary of the log that the set comes from, in sentences.
@@ -160,7 +160,7 @@ pub enum RequestOrder {
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields, default)]
 pub struct RequestPlan {
-    /// Name; if empty, method and path are the name.
+    /// Name; if empty, the method and the path without its query are the name.
     pub name: String,
     /// Class for separate results; if empty, the name is also the class.
     pub class: String,
@@ -273,8 +273,8 @@ impl RequestSet {
         (kept, of.into_iter().map(|at| place[at]).collect())
     }
 
-    /// Returns the part that a run stores: the first requests and the number of all requests, without rows of data and
-    /// recorded times.
+    /// Returns the part that a run stores: the first requests and the number of all requests, without data rows and
+    /// without recorded times.
     #[must_use]
     pub fn abridged(&self) -> Self {
         let requests: Vec<_> = self.requests.iter().take(MAX_STORED_REQUESTS).cloned().collect();

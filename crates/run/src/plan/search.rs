@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::{AnswerTime, SummaryFigure};
 
-/// Limits that define a good response.
+/// Limits on the response time and on the share of failed requests.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields, default)]
@@ -115,8 +115,8 @@ impl Default for Objective {
     }
 }
 
-/// Exponent with which the length of a search's windows grows with its budget. Because the exponent is below 1, a
-/// larger budget gives longer windows and more of them.
+/// Exponent for the length of a search's windows: the length is proportional to the budget raised to this power.
+/// Because the exponent is below 1, a larger budget gives longer windows and more of them.
 pub const WINDOW_GROWTH: f64 = 0.25;
 
 /// Settings of the search.

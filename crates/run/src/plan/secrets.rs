@@ -15,7 +15,7 @@ use super::secret_names::{is_secret_header, is_secret_parameter};
 use super::tokens::hide_tokens_of_command;
 use crate::{Protocol, RequestSet, UrlParts};
 
-/// Minimum length of a secret to search for in free text. Shorter values would be found everywhere.
+/// Minimum length of a secret that is searched for in free text. Shorter secrets also occur as parts of ordinary words.
 const MIN_SEARCHED_LENGTH: usize = 6;
 
 const BEGIN: &str = "<redacted:";
@@ -55,7 +55,8 @@ impl Secrets {
         format!("{BEGIN}{digits}>")
     }
 
-    /// Replaces user names, passwords and query values that look like tokens, in a URL or a path with a query.
+    /// Replaces the secrets in a URL, or in a path with a query, by placeholders. The secrets are user names,
+    /// passwords, and query values that are secret by their name or look like tokens.
     pub fn redact_url(&mut self, url: &str) -> String {
         let UrlParts { scheme, authority, path, .. } = UrlParts::parse(url);
         let mut out = scheme.map_or_else(String::new, |scheme| format!("{scheme}://"));

@@ -39,7 +39,8 @@ impl Intensity {
 }
 
 impl LoadPlan {
-    /// Returns the phase of share `i` of `shares` equal shares. Shares that are divided again remain evenly spaced.
+    /// Returns the phase ([`Self::phase`]) of share `i` of `shares` equal shares. The requests of all shares remain
+    /// evenly spaced, even if a share is divided again.
     pub fn share_phase(&self, i: u32, shares: u32) -> f64 {
         (self.phase + f64::from(i)) / f64::from(shares.max(1))
     }

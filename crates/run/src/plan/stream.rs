@@ -48,7 +48,7 @@ pub enum StreamFormat {
     Ndjson,
     /// Chunks of HTTP/1.1 and DATA frames of HTTP/2.
     Chunks,
-    /// Messages of a gRPC call to whose single request the server sends a stream of messages.
+    /// Messages that the server sends in answer to the single request of a gRPC call.
     Grpc,
     /// WebSocket messages after the request's message, until the server closes the connection or sends the text in
     /// `end`.

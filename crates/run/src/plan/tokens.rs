@@ -4,7 +4,7 @@
 use super::secret_names::{is_secret_name, looks_like_token};
 
 const HIDDEN: &str = "<redacted>";
-/// Minimum length of a JSON Web Token that is recognized only by its first letters.
+/// Minimum length of a JSON Web Token that is recognized by its first letters, `eyJ`.
 const MIN_JWT_LENGTH: usize = 20;
 
 /// Replaces all tokens and passwords in a text that people read, such as a server's error. In such a text, a word that
@@ -56,7 +56,8 @@ struct State {
     expected: bool,
     /// True if a scheme such as `Bearer` came directly before the next word.
     announced: bool,
-    /// True if a space followed the name, as in a sentence. The next word is then a secret only if it looks like one.
+    /// True if a space followed the name, as in a sentence. The next word is then a secret only if it looks like a
+    /// secret.
     in_sentence: bool,
 }
 

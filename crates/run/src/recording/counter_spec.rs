@@ -54,7 +54,7 @@ pub enum Kind {
 pub enum Aggregation {
     /// Sum, for growth and sizes.
     Sum,
-    /// Value of the largest instance, for limits, means and levels that do not add up.
+    /// Largest value of all instances, for limits, means and levels that do not add up.
     Largest,
 }
 
@@ -68,7 +68,7 @@ impl Aggregation {
     }
 }
 
-/// Scope of a counter. Two sides with a common scope read identical values.
+/// Scope of a counter. If client and server share the scope, such as one machine, both sides read identical values.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Scope {
     /// The processes and connections of one side.

@@ -52,12 +52,13 @@ impl RecordedCounter<'_> {
 }
 
 impl Instances<'_> {
-    /// Returns [`Recording::reading`] of an instance.
+    /// Returns the value of an instance in a window, as [`Recording::reading`] does; `None` if the value is missing.
     pub fn value(&self, instance: &str, window: Window) -> Option<f64> {
         self.recording.over(self.columns.get(instance)?, window).value()
     }
 
-    /// Returns [`Recording::max`] of an instance.
+    /// Returns the largest value of an instance in a window, as [`Recording::max`] does; `None` if the value is
+    /// missing.
     pub fn max(&self, instance: &str, window: Window) -> Option<f64> {
         self.recording.most(self.columns.get(instance)?, window)
     }

@@ -121,7 +121,8 @@ impl Recording {
         self.t_s.first().zip(self.t_s.last()).map_or(0.0, |(first, last)| last - first)
     }
 
-    /// Returns the time between the first and the last sample of a window in seconds, by which rates are divided.
+    /// Returns the time between the first and the last sample of a window in seconds. A rate is the growth of a counter
+    /// divided by this time.
     pub fn span_s(&self, window: Window) -> f64 {
         let mut inside = self.t_s.iter().copied().filter(|t| window.holds(*t));
         let first = inside.next();
@@ -186,8 +187,8 @@ impl Recording {
         Some(Self { columns: columns.collect(), t_s: self.t_s.drain(..rows).collect(), ..Self::default() })
     }
 
-    /// Appends later samples. If their columns are not those of this recording, in the same order, the function changes
-    /// nothing and returns `false`.
+    /// Appends later samples and returns true, if both recordings have the same columns in the same order, or if this
+    /// recording is empty. Otherwise changes nothing and returns false.
     pub fn append(&mut self, later: Self) -> bool {
         if self.t_s.is_empty() && self.columns.is_empty() {
             *self = later;

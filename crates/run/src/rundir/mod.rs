@@ -70,7 +70,7 @@ impl Run {
     }
 
     /// Returns the incident that ended the run, and its trial. Such an incident makes the trial useless, for example
-    /// because the server ended. For external load, it may also be the loss of the observer.
+    /// because the server ended. If the load was external, the incident may also be the loss of the observer.
     pub fn ended_by(&self) -> Option<(&Trial, &crate::Incident)> {
         self.trials.iter().find_map(|t| Some((t, t.incidents.iter().find(|i| t.kind.ends_with(i.kind))?)))
     }
@@ -172,14 +172,14 @@ pub enum RunDirError {
         /// Error from the system, which the message explains.
         error: std::io::Error,
     },
-    /// The file exceeds a size limit.
+    /// The file exceeds a limit on its size, or on the number of its trials, objects or other entries.
     #[error("{path} has {found}, at most {most} are read; split the run, or sample less often (--interval)")]
     TooLarge {
         /// File that is too large.
         path: String,
-        /// Size of the file, with its unit.
+        /// Size of the file or number of its entries, with the unit.
         found: String,
-        /// Maximum size of a file, bytes.
+        /// Maximum value of `found`, in the unit of `found`.
         most: u64,
     },
     /// The file is not a run of loadline.

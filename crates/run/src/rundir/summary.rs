@@ -75,7 +75,7 @@ pub struct CostSummary {
 #[derive(Clone, Debug, Default, PartialEq, Deserialize)]
 #[serde(default)]
 pub struct FindingsSummary {
-    /// Trials that the other findings describe.
+    /// Indexes of the trials that play a special role in the findings, such as the trial at capacity.
     pub picks: Picks,
     /// Result of each trial, in the order of `trials`.
     #[serde(deserialize_with = "crate::bounded::list::<MAX_TRIALS, _, _>")]

@@ -5,8 +5,8 @@ use std::collections::BTreeMap;
 
 use crate::{Hist, SummaryFigure};
 
-/// A time of an answer. All times but the gap start at the same moment: the intended start, the connect or the send of
-/// the request.
+/// A time of an answer. All times except the gap start when the request starts: at its intended start, its connect or
+/// its send, depending on the load.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum AnswerTime {
     /// Response time: until the last byte.
@@ -31,7 +31,7 @@ impl AnswerTime {
         }
     }
 
-    /// Returns true for a time of events, which requests without an answer do not have.
+    /// Returns true for the times of events. A request without an answer has no such times.
     pub const fn is_of_events(self) -> bool {
         matches!(self, Self::FirstEvent | Self::Gap)
     }

@@ -5,7 +5,8 @@ use super::censored::answer_times;
 use crate::{AnswerTime, CensoredTimes, Hist, Summary};
 
 impl Trial {
-    /// Returns the summary of a time. The summary is empty if a run by an earlier version did not record this time.
+    /// Returns the summary of one of the times of the answers. The summary is empty if a run by an earlier version did
+    /// not record this time.
     pub fn answer_summary(&self, time: AnswerTime) -> &Summary {
         match time {
             AnswerTime::LastByte => &self.latency_us,
@@ -15,14 +16,14 @@ impl Trial {
         }
     }
 
-    /// Returns the histogram of a time; `None` if no good answer was timed.
+    /// Returns the histogram of one of the times of the answers; `None` if no good answer was timed.
     pub fn answer_hist(&self, time: AnswerTime) -> Option<&Hist> {
         let is_known = self.answer_summary(time).count > 0;
         time.of(&self.histograms).filter(|hist| is_known && !hist.is_empty())
     }
 
     /// Returns the times of the answers, including the requests that were never answered. `failed` is the tally's
-    /// number of failed requests, which is used if the run has no histogram of them.
+    /// number of failed requests, which is used if the run has no histogram of failed requests.
     pub fn answer_times(&self, time: AnswerTime, failed: u64) -> CensoredTimes {
         answer_times(&self.histograms, time, failed)
     }

@@ -35,7 +35,7 @@ impl Trial {
         self.results.values.numbers().chain(self.key.numbers()).collect()
     }
 
-    /// Fills fields from the numbers in `axes`, if no other field holds them.
+    /// Stores each number of `axes` that no other field of the trial holds.
     fn take_axes(&mut self, axes: BTreeMap<String, Option<f64>>, old: bool) {
         for (name, value) in axes {
             let value = value.unwrap_or(f64::NAN);

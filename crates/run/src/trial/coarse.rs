@@ -19,8 +19,8 @@ pub struct Buckets<const PART_BITS: u32>(BTreeMap<u16, u64>);
 /// Histogram for live display, with durations accurate to 9 %.
 pub type CoarseHist = Buckets<3>;
 
-/// Response times of an experiment's slot, with durations accurate to 1.6 %. Percentiles of a slot are more accurate,
-/// because they are interpolated.
+/// Response times in one slot (period) of an experiment, with durations accurate to 1.6 %. Percentiles of a slot are
+/// more accurate, because they are interpolated.
 pub type SlotHist = Buckets<6>;
 
 impl<const PART_BITS: u32> From<Vec<(u16, u64)>> for Buckets<PART_BITS> {
@@ -43,7 +43,7 @@ impl<const PART_BITS: u32> Buckets<PART_BITS> {
     /// bucket also holds requests that were never answered.
     pub const BUCKETS: usize = 1 + 27 * Self::PARTS as usize + 1;
 
-    /// Returns the bucket of a duration in nanoseconds, below [`Buckets::BUCKETS`].
+    /// Returns the index of the bucket for a duration in nanoseconds. The index is less than [`Buckets::BUCKETS`].
     #[inline]
     pub fn bucket(ns: u64) -> usize {
         if ns < LOWEST_NS {
@@ -68,7 +68,7 @@ impl<const PART_BITS: u32> Buckets<PART_BITS> {
         }
     }
 
-    /// Returns the counts since an earlier copy.
+    /// Returns how much each count has grown since `earlier`, an earlier copy of this histogram.
     #[must_use]
     pub fn since(&self, earlier: &Self) -> Self {
         let before = |bucket: &u16| earlier.0.get(bucket).copied().unwrap_or(0);

@@ -45,7 +45,7 @@ impl SessionState {
     }
 }
 
-/// Sessions with one activity in one statement.
+/// Sessions that have the same activity and run the same statement.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(default)]
@@ -55,7 +55,7 @@ pub struct SessionGroup {
     /// The database's name for the wait, such as `Lock:transactionid`; empty if the sessions do not wait.
     #[serde(skip_serializing_if = "String::is_empty")]
     pub event: String,
-    /// Statement without its values.
+    /// Mean number of these sessions over all samples.
     pub statement: String,
     /// Mean number of these sessions.
     #[serde(with = "Figure")]
@@ -81,7 +81,7 @@ pub struct Blocker {
     pub held_s: f64,
 }
 
-/// Number and time of a database's commands of one kind.
+/// Calls of one command of a database: their number and duration.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(default)]
@@ -91,10 +91,10 @@ pub struct CommandSum {
     /// Calls per second.
     #[serde(with = "Figure")]
     pub calls_per_s: f64,
-    /// Share of the sampled time that the database spent in these commands, 0 to 1.
+    /// Time that the database spent in these calls, as a share of the sampled time, 0 to 1.
     #[serde(with = "Figure")]
     pub share: f64,
-    /// Longest call in the database's log of slow commands, seconds; 0 if there is none.
+    /// Longest call of this command in the database's log of slow commands, seconds; 0 if there is none.
     #[serde(with = "Figure")]
     pub longest_s: f64,
 }
@@ -113,7 +113,7 @@ pub struct DatabaseProfile {
     pub seconds: f64,
     /// Number of samples.
     pub samples: u64,
-    /// Mean time of a sample, including the round trip to the database, milliseconds.
+    /// Mean duration of taking one sample, including the round trip to the database, milliseconds.
     #[serde(with = "Figure")]
     pub sample_ms: f64,
     /// Mean number of sessions.

@@ -12,7 +12,7 @@ const MIN_CONNECTIONS: u64 = 4;
 /// timeout closes connections after equal idle times; the server's timers differ by up to 10 %.
 const MAX_EQUAL_TIMES: f64 = 0.5;
 
-/// Connections that the server closed at the moment at which it closed the largest number.
+/// Connections that the server closed at one moment: the moment at which it closed the largest number of connections.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(default)]

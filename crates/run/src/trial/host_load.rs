@@ -56,8 +56,9 @@ pub struct WindowSkew {
     /// such samples.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub sample_us: Option<f64>,
-    /// Maximum error of these times, microseconds. The error is half of the longest of the agents' fastest round trips,
-    /// plus the possible clock drift after the clocks were compared. 0 if all agents are on this machine.
+    /// Maximum error of the other times in this struct that compare clocks, microseconds; 0 if all agents are on this
+    /// machine. For each agent, the fastest round trip is measured. The error is half of the longest of these round
+    /// trips, plus the possible clock drift after the clocks were compared.
     #[serde(with = "Figure")]
     pub clock_us: f64,
     /// Largest clock drift of a remote agent or observer against the conductor during the trial, microseconds. All

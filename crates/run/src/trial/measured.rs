@@ -39,11 +39,11 @@ pub struct Measured {
     /// began. The real silence may be longer by up to two reports of the generator (0.2 s).
     #[serde(skip_serializing_if = "Option::is_none")]
     pub silence: Option<Window>,
-    /// Requests completed per second in each slot of an experiment.
+    /// Requests completed per second in each slot (period of equal length) of an experiment.
     #[serde(with = "Figure::<Vec<f64>>", skip_serializing_if = "Vec::is_empty")]
     pub slot_rates: Vec<f64>,
-    /// Response times of the open-loop requests due in each slot. A file stores these times with the experiment, not
-    /// here.
+    /// Response times of the open-loop requests that were due in each slot. A file stores these times with the
+    /// experiment, not here.
     #[serde(skip)]
     pub slot_times: Vec<SlotHist>,
     /// Completed, failed and late requests in each tenth of a second. The limits of the objective are checked with

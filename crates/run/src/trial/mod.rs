@@ -66,9 +66,10 @@ pub enum TrialKind {
     Proof,
     /// Counters of a server under external load, without a generator.
     Watched,
-    /// Kept connections alternating with one connection per request, to measure the cost of a handshake.
+    /// Short window with kept connections, or with one connection per request. Such windows alternate, to measure the
+    /// cost of a handshake.
     Handshakes,
-    /// Classes of requests with alternating extra shares, to measure the server cost of each class.
+    /// Short window in which one class of requests has an additional share, to measure the server's cost of each class.
     Classes,
 }
 
@@ -159,8 +160,8 @@ pub struct Trial {
     /// generator.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub stream_limit: Option<u32>,
-    /// Shortest idle time after which the server closed a connection, seconds. This time is the server's keep-alive
-    /// timeout, if connections of this load were idle that long.
+    /// Shortest idle time after which the server closed a connection, seconds. If connections of this load were idle
+    /// long enough, this time is the server's keep-alive timeout.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub closes_idle_after_s: Option<f64>,
     /// Connections that the server closed at one moment, if the server seems to have restarted.
@@ -190,8 +191,8 @@ pub struct Trial {
     /// Parts of a long measured window, at most a few hundred.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub moments: Vec<crate::Moment>,
-    /// Histograms of the summaries, named like the summaries but without the unit (`response`, `service`, …). A file
-    /// keeps two significant digits of `service`, one of `blocked` and `start_error`, and three of all others.
+    /// Histograms of the summarized times, by name: `response` for `latency_us`, `service` for `service_us`, and so on.
+    /// A file keeps two significant digits of `service`, one of `blocked` and `start_error`, and three of all others.
     #[serde(serialize_with = "hist::short")]
     pub histograms: BTreeMap<String, Hist>,
     /// Result of the steady-state test before the measured window.

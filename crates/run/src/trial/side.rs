@@ -27,15 +27,15 @@ pub struct Side {
     pub waits: Option<Box<crate::WaitProfile>>,
     /// True if client and server share the CPUs that `machine` names.
     pub shared: bool,
-    /// Samples of the counters. A file has the samples in `recordings` of the run; files of older versions have them
-    /// here.
+    /// Samples of the counters. In `run.json`, all samples are in the field `recordings` of the run. Files of older
+    /// versions have the samples here.
     #[serde(skip_serializing)]
     pub recording: Recording,
     /// Derived values: each counter over the measured window, summed over this side's instances. For gauges, the value
-    /// is the mean. A file leaves out values of 0.
+    /// is the mean. `run.json` leaves out values of 0.
     #[serde(serialize_with = "crate::short::readings")]
     pub counters: BTreeMap<CounterId, Reading>,
-    /// Derived values: costs per request, by ID of the `COSTS` table. A file leaves out costs of 0.
+    /// Derived values: costs per request, by ID of the `COSTS` table. `run.json` leaves out costs of 0.
     #[serde(serialize_with = "crate::short::costs")]
     pub costs: BTreeMap<String, Cost>,
 }

@@ -25,9 +25,9 @@ pub enum SilentCloses {
 }
 
 impl Trial {
-    /// Returns how the server closes its connections silently: nearly all connections ended, and nearly every end cost
-    /// a request. `None` for servers that do not close connections silently, and for those that were unreachable for a
-    /// time.
+    /// Returns the moment at which the server silently closes its connections, if nearly all connections ended and
+    /// nearly every end cost a request. Returns `None` for servers that do not close connections silently, and for
+    /// servers that were unreachable for a time.
     pub fn silent_closes(&self) -> Option<SilentCloses> {
         let tally = &self.tally;
         let errors = |kind| tally.errors.count(kind);

@@ -14,7 +14,8 @@ pub const MAX_SPAN_NAMES: usize = 50;
 pub struct SpanProfile {
     /// Number of traces to which the spans belong.
     pub traces: u64,
-    /// Share of the received traces that were kept, 0 to 1. If too many traces arrive, half of the traces are dropped.
+    /// Share of the received traces that were kept, 0 to 1. Whenever too many spans are stored, half of the traces are
+    /// dropped.
     #[serde(with = "Figure")]
     pub kept_share: f64,
     /// Sums by name, the largest self time first.

@@ -3,7 +3,7 @@
 /// Status of the first row of [`SQLSTATES`].
 const FIRST_STATUS: u16 = 2000;
 
-/// Codes with the words that PostgreSQL has for them. After the codes, each class of codes has one row: the first two
+/// SQLSTATE codes, each with PostgreSQL's words for it. After the codes, each class of codes has one row: the first two
 /// characters of its codes, and `xxx`. The last row is for codes of unknown classes. Source: PostgreSQL's manual,
 /// "PostgreSQL Error Codes".
 const SQLSTATES: &[&str] = &[

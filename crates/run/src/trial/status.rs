@@ -5,8 +5,8 @@ use super::sqlstate::{is_sqlstate, sqlstate_name};
 /// Offset added to gRPC statuses, so that they differ from HTTP statuses.
 pub const GRPC_STATUS: u16 = 1000;
 
-/// Names of the status classes: `1xx` to `5xx` for HTTP, the name of each gRPC status, and `ERROR` for statements that
-/// failed.
+/// Names of the status classes: `1xx` to `5xx` for HTTP, the name of each gRPC status, and `ERROR` for failed SQL
+/// statements.
 pub const STATUS_CLASSES: [&str; 23] = [
     "1xx",
     "2xx",
@@ -34,7 +34,7 @@ pub const STATUS_CLASSES: [&str; 23] = [
 ];
 
 /// Returns the class of a status as an index into [`STATUS_CLASSES`]. The argument is an HTTP status, a gRPC status
-/// plus [`GRPC_STATUS`], or the status of a SQLSTATE code. A gRPC status without a name counts as unknown.
+/// plus [`GRPC_STATUS`], or the status of a SQLSTATE code. A gRPC status without a name counts as `UNKNOWN`.
 pub const fn status_class(status: u16) -> usize {
     match status {
         0..200 => 0,

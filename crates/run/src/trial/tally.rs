@@ -31,8 +31,8 @@ pub struct Tally {
     pub status: BTreeMap<String, u64>,
     /// Number of failures of each kind.
     pub errors: Errors,
-    /// Number of requests due by the plan. The number equals `sent` unless the generator fell behind or connections
-    /// failed.
+    /// Number of requests that were due according to the plan. The number equals `sent` unless the generator fell
+    /// behind or connections failed.
     pub due: u64,
     /// Number of requests without a response when the drain ended.
     pub unanswered: u64,
@@ -57,8 +57,9 @@ pub struct Tally {
     /// connections.
     #[serde(skip_serializing_if = "skip_empty::is_no_count")]
     pub answers_before_loss: u64,
-    /// Sum of the squares of these numbers of answers. A server that ends each connection after a fixed number of
-    /// answers has a smaller sum than a server that ends connections at random after the same mean number.
+    /// Sum of the squares of the numbers of answers that the connections in `lost_connections` gave. At the same mean
+    /// number of answers, the sum is smaller for a server that ends each connection after a fixed number of answers
+    /// than at random.
     #[serde(skip_serializing_if = "skip_empty::is_no_count")]
     pub answers_before_loss_squared: u64,
     /// Number of payload and header bytes written to sockets.

@@ -1,4 +1,5 @@
-//! Requests with a trace context (W3C Trace Context), by which a tracing system finds what the server did for them.
+//! Requests with a trace context (W3C Trace Context), by which a tracing system finds what the server did for these
+//! requests.
 
 use serde::{Deserialize, Serialize};
 

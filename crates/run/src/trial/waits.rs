@@ -49,7 +49,7 @@ pub enum ThreadState {
     /// The thread waits for a socket that was opened after the sockets were last read. The purpose of this socket is
     /// therefore unknown.
     NewSocket,
-    /// The thread waits in another system call; the key has its number.
+    /// The thread waits in another system call, whose number is in [`WaitGroup::key`].
     #[default]
     Other,
 }
@@ -91,14 +91,14 @@ pub enum FutexKind {
     Unknown,
 }
 
-/// Threads in one state, with one thread name, in the processes with one process name.
+/// Threads that have the same state and the same thread name, in all processes that have the same process name.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(default)]
 pub struct WaitGroup {
     /// Name of the process, with its ID if it is the only process of this name: `python3:812`.
     pub process: String,
-    /// Name of the threads; each number in it is `#`.
+    /// Name of the threads, in which each number is replaced by `#`.
     pub thread: String,
     /// Activity of the threads.
     pub state: ThreadState,
@@ -114,7 +114,7 @@ pub struct WaitGroup {
     pub share: f64,
 }
 
-/// Sampled processes with one name.
+/// Sampled processes that have the same name.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(default)]
@@ -183,11 +183,11 @@ pub struct FutexProfile {
     /// 0 for a lock.
     #[serde(with = "Figure")]
     pub unheld: f64,
-    /// Mean number of active threads that use the futex, in the rounds in which others waited. Threads that use the
-    /// futex count even if they ended too soon to be seen waiting.
+    /// Mean number of active threads that use the futex, in the rounds in which other threads waited for it. Threads
+    /// that use the futex count even if they ended too soon to be seen waiting.
     #[serde(with = "Figure")]
     pub active: f64,
-    /// Share of the readings in which the owner was known, 0 to 1.
+    /// Share of the readings of the futex in which its owner was known, 0 to 1.
     #[serde(with = "Figure")]
     pub owned: f64,
     /// Activities of the owner, the most frequent first. If the owner is never known, these are the activities of
@@ -199,14 +199,14 @@ pub struct FutexProfile {
     pub holder_readings: u64,
 }
 
-/// Processes with one title; programs such as PostgreSQL set the title to their current work.
+/// Processes that have the same title. Programs such as PostgreSQL set the title to their current work.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(default)]
 pub struct TitleGroup {
     /// Name of the processes.
     pub process: String,
-    /// Title; each number in it is `#`.
+    /// Title, in which each number is replaced by `#`.
     pub title: String,
     /// Mean number of processes with this title.
     #[serde(with = "Figure")]
@@ -255,8 +255,8 @@ pub struct PeerConnections {
     /// Mean number of open connections.
     #[serde(with = "Figure")]
     pub open: f64,
-    /// Mean number of connections on which the last data was a request; not a number for unix sockets, where this is
-    /// unknown.
+    /// Mean number of connections on which the last data was a request; NaN for unix sockets, because their last data
+    /// is unknown.
     #[serde(with = "Figure")]
     pub busy: f64,
     /// Largest number of open connections at a reading; 0 in runs of older versions.

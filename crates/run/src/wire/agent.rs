@@ -226,7 +226,7 @@ impl TickDetail {
 }
 
 impl TickDetail {
-    /// Returns the counts since an earlier copy.
+    /// Returns how much each count has grown since `earlier`, an earlier copy of these details.
     #[must_use]
     pub fn since(&self, earlier: &Self) -> Self {
         Self {
@@ -290,7 +290,8 @@ pub struct LoadPart {
     /// Shortest idle time after which the server closed a connection, seconds.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub closes_idle_after_s: Option<f64>,
-    /// Connections that the server closed at the moment at which it closed the largest number.
+    /// Connections that the server closed at one moment: the moment at which it closed the largest number of
+    /// connections.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub ended_together: Option<EndsTogether>,
     /// Completed, failed and late requests in each tenth of a second of the measured window, if the plan has limits.
@@ -337,8 +338,8 @@ pub struct LoadPart {
 }
 
 impl LoadPart {
-    /// Adds the results of another agent or thread. For lengths, the maximum is kept. Counts, sums and histograms are
-    /// added.
+    /// Adds the results of another agent or thread. For times, such as the length of the window, the maximum is kept.
+    /// Counts, sums and histograms are added.
     pub fn merge(&mut self, other: Self) {
         self.total.merge(&other.total);
         self.measured.merge(&other.measured);

@@ -1,4 +1,5 @@
-//! Levers: changes of resources that an experiment switches on and off during a load. The load is divided into slots.
+//! Levers: changes of resources that an experiment switches on and off during a load. During the load, the experiment's
+//! time is divided into slots (periods of equal length).
 
 use serde::{Deserialize, Serialize};
 
@@ -67,7 +68,8 @@ pub struct LeverPlan {
     /// Share of each CPU that the lever takes; 0 means a quarter.
     #[serde(skip_serializing_if = "skip_empty::is_zero")]
     pub share: f64,
-    /// True if the processes are mostly idle. Only the lever itself can then show how much CPU time it took.
+    /// True if the processes are mostly idle. Only the lever's own measurement can then show how much CPU time the
+    /// lever took.
     #[serde(skip_serializing_if = "skip_empty::is_false")]
     pub victims_idle: bool,
     /// Processes that the lever slows or measures.

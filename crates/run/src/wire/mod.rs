@@ -190,7 +190,7 @@ pub enum AgentReport {
     Lever(LeverPart),
     /// Final results of an agent with cold connections.
     Held(ColdPart),
-    /// Counts of a server since its start, by name as in its `Stats`, and the reasons of threads that ended early.
+    /// Counts of a server since its start, by name as in its `Stats`, and the reasons why threads ended early.
     Counts {
         /// Counts and gauges by name.
         counts: BTreeMap<String, u64>,

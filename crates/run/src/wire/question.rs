@@ -32,7 +32,7 @@ pub struct ServerAnswer {
     pub error: Option<String>,
     /// True if connects are neither accepted nor refused, as if the accept queue were full.
     pub accepts_nothing: bool,
-    /// Addresses of the server's name, if the question was only about these addresses.
+    /// Addresses of a host name, if the agent's task was only to look up these addresses.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub addresses: Vec<SocketAddr>,
     /// Slots of the Redis cluster to which the server belongs, if the question was about these slots.

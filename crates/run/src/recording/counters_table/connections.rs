@@ -5,7 +5,7 @@ use crate::recording::counter_spec::Kind::{Cumulative, Gauge};
 use crate::recording::counter_spec::Unit::{Bytes, BytesPerSecond, Count, Cpus, Microseconds, Share};
 use crate::recording::counter_spec::{CounterSpec, Unit};
 
-/// Returns the row of a gauge of this side's sampled connections. If it has several instances, the largest value
+/// Returns the row of a gauge of this side's sampled connections. If the gauge has several instances, the largest value
 /// counts.
 const fn sampled(id: &'static str, unit: Unit, help: &'static str) -> CounterSpec {
     c(id, "Connection", unit, Gauge, help).largest()

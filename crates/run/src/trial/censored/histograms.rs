@@ -17,14 +17,14 @@ const CARRIED_IN: &str = "carried_in";
 const REFUSED: &str = "refused";
 
 /// Returns the response times of a window from its histograms. `failed` is the tally's number of failed requests, which
-/// is used if the run has no histogram of them.
+/// is used if the run has no histogram of failed requests.
 pub fn response_times(histograms: &BTreeMap<String, Hist>, failed: u64) -> CensoredTimes {
     answer_times(histograms, AnswerTime::LastByte, failed)
 }
 
 /// Returns the distribution of one of the times of an answer, as [`response_times`] does. A request in flight at the
 /// end counts with its age, even if its first byte has arrived. Times of events need no such ages, because the
-/// generator itself records the times that are still open.
+/// generator itself also records a time that is still open at the end.
 pub(crate) fn answer_times(histograms: &BTreeMap<String, Hist>, time: AnswerTime, failed: u64) -> CensoredTimes {
     let answered = time.of(histograms);
     if time.is_of_events() {

@@ -91,7 +91,7 @@ impl CensoredTimes {
 }
 
 /// Half the width, in standard errors, of the 95 % interval of the share of failures. If a percentile lies within this
-/// interval, chance decides whether it is known.
+/// interval, chance decides whether the percentile is known.
 const SURELY: f64 = 1.96;
 
 /// Survival curves for both cases: failed requests never end, or end when they fail.

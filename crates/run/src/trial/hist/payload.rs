@@ -13,8 +13,8 @@ use serde::{Deserialize, Serialize};
 
 use super::{DIGITS, HIGHEST_NS, Hist};
 
-/// Names of the histograms of a trial for which only the summary is used, and the significant digits of these
-/// histograms in a file. The summaries are stored with all digits.
+/// Histograms of which loadline uses only the summary: the name, and the number of significant digits with which a file
+/// stores the histogram. The summaries are stored with all digits.
 const SUMMARIZED: [(&str, u8); 3] = [("service", 2), ("blocked", 1), ("start_error", 1)];
 /// Identifier at the start of an uncompressed payload, and the number of bytes before its counts.
 const COOKIE: u32 = 0x1c84_9313;
@@ -38,7 +38,7 @@ pub enum HistError {
 
 impl Hist {
     /// Returns the HdrHistogram V2 payload in base64, uncompressed. HdrHistogram logs hold a compressed payload: see
-    /// the hdr form in `report`.
+    /// the output format `hdr` in the crate `report`.
     pub fn to_base64(&self) -> String {
         let mut bytes = Vec::new();
         // Writing a histogram with these bounds to memory cannot fail.
@@ -100,7 +100,8 @@ pub(crate) fn short<S: serde::Serializer>(histograms: &BTreeMap<String, Hist>, s
 
 /// Checks that a payload's header claims no larger bounds than [`Hist`] has, and no more counts than the payload
 /// contains. The library allocates as much memory as the header claims, before it reads further. Without this check, a
-/// text of under 200 bytes could take gigabytes: it could claim five digits up to 2^62, or 4 GB of counts.
+/// text of under 200 bytes could take gigabytes. Its header could claim values of five digits up to 2^62, or 4 GB of
+/// counts.
 fn check_header(bytes: &[u8]) -> Result<(), String> {
     let word = |at: usize| bytes.get(at..at + 4).and_then(|b| b.try_into().ok()).map(u32::from_be_bytes);
     let long = |at: usize| Some(u64::from(word(at)?) << 32 | u64::from(word(at + 4)?));

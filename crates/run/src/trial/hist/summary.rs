@@ -35,7 +35,7 @@ pub struct Summary {
     /// Longest value.
     #[serde(with = "Figure")]
     pub max: f64,
-    /// Number of requests that were never answered. They affect all figures except `count` and `min`.
+    /// Number of requests that were never answered. These requests affect all figures except `count` and `min`.
     #[serde(skip_serializing_if = "skip_empty::is_no_count")]
     pub unanswered: u64,
     /// Names of the figures that are lower bounds, because too many requests were not answered.
@@ -49,7 +49,7 @@ impl Summary {
         Some(self).filter(|times| times.count > 0)?.figure(figure).exact()
     }
 
-    /// Returns a figure, or its lower bound if it is unknown.
+    /// Returns a figure, or its lower bound if the exact figure is unknown.
     pub fn figure(&self, figure: SummaryFigure) -> TimeFigure {
         let mut copy = *self;
         let us = *copy.field(figure);
