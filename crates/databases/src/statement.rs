@@ -218,8 +218,8 @@ impl<'a> Words<'a> {
         true
     }
 
-    /// Writes `?` for a value. A list of several values becomes `?` and an ellipsis. A plus or minus sign before a
-    /// value is replaced with the value.
+    /// Writes `?` for a value. A list of several values becomes `?` and an ellipsis. A plus or minus sign that belongs
+    /// to a value is replaced together with the value.
     fn value(&mut self) {
         let word = |back: usize| self.out.iter().rev().nth(back).map(|(_, word)| *word);
         match [word(0), word(1)] {

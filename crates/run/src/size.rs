@@ -1,5 +1,5 @@
-//! Result of measuring one server with different resources. This module has only types: judge fills them, report prints
-//! them.
+//! Result of measuring one server with different resources. This module has only types. The crate `judge` computes
+//! their values, and the crate `report` prints them.
 
 use serde::{Deserialize, Serialize};
 
@@ -39,7 +39,7 @@ impl SizeSetting {
     }
 }
 
-/// The server with one setting.
+/// Measurements of the server with one setting.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct SizeStep {

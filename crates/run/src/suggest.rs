@@ -11,7 +11,7 @@ pub fn nearest<'a>(wrong: &str, candidates: impl IntoIterator<Item = &'a str>) -
     (distance <= 1 + wrong.len() / 3 || contained).then_some(best)
 }
 
-/// Returns the Levenshtein distance; swapping two neighbours counts as one edit.
+/// Returns the Levenshtein distance of two texts, in which swapping two neighbouring characters counts as one edit.
 fn edits(a: &str, b: &str) -> usize {
     let (a, b): (Vec<char>, Vec<char>) = (a.chars().collect(), b.chars().collect());
     let mut rows = vec![(0..=b.len()).collect::<Vec<usize>>()];

@@ -54,8 +54,8 @@ fn is_derived(path: &str) -> bool {
 }
 
 /// Returns true if two histograms are equal. Of some histograms, loadline uses only a summary, such as the median. New
-/// files store the times in these histograms with only one or two digits, so the old and the new summaries may differ
-/// by the rounding error.
+/// files store the times in these histograms with only one or two digits. The old and the new summaries may therefore
+/// differ by the rounding error.
 fn is_equal(old: &str, new: &str, path: &str) -> bool {
     let [old, new] = [old, new].map(|text| Hist::from_base64(text).unwrap());
     let is_summarized = ["service", "blocked", "start_error"].iter().any(|name| path.ends_with(name));

@@ -55,8 +55,8 @@ fn of_check(rounds: usize, begins: &str, unit: &'static str) -> Result<Compared>
     Ok(Compared { ours: vec![value], unit, note, ..Compared::default() })
 }
 
-/// Runs the experiment without pinning it to a CPU, because it needs two: one for the measured code and one for
-/// everything else.
+/// Runs the experiment without pinning it to a CPU, because the experiment needs two CPUs: one for the measured code
+/// and one for everything else.
 fn run(rounds: usize) -> Result<Value> {
     let mut command = Command::new(programs::loadline()?);
     let sets = ["figures=false", "across=0", "cold=[0,750,4500,9000,13500,18000]", &format!("rounds={rounds}")];
@@ -64,7 +64,7 @@ fn run(rounds: usize) -> Result<Value> {
     for set in sets {
         command.args(["--set", set]);
     }
-    // If a check fails, the command ends with another exit status, but still prints the run.
+    // If a check fails, the command ends with an exit status other than 0, but still prints the run.
     let output = command.stderr(std::process::Stdio::null()).output()?;
     serde_json::from_slice(&output.stdout).context("loadline lab event-api --json did not print a run")
 }

@@ -74,8 +74,8 @@ fn within(rounds: usize, start: impl FnOnce(&Path) -> Result<Container, SetupErr
     ready_of(rounds, (&container.via_alone(), "/loadline"), &container.name)
 }
 
-/// Measures srun on the first node of the current Slurm allocation. Without an allocation, measures srun on a node of a
-/// Slurm cluster of its own.
+/// Measures srun on the first node of the current Slurm allocation. Without an allocation, starts a Slurm cluster and
+/// measures srun on a node of this cluster.
 pub(crate) fn slurm(rounds: usize) -> Result<Compared> {
     let Ok(nodes) = std::env::var("SLURM_JOB_NODELIST") else { return own_slurm(rounds) };
     let out = programs::output(Command::new("scontrol").args(["show", "hostnames", &nodes]))?;

@@ -1,5 +1,5 @@
-//! Checks of the user's file, before any server is started. An error names the file, the line of the table, and the
-//! field.
+//! Checks of the user's arena file, before any server is started. An error names the file, the line of the table, and
+//! the field.
 
 use super::plan::{ArenaEntry, ArenaPlan, ArenaProfile, ArenaResources};
 use crate::{PlanError, UrlParts, toml_message};
@@ -9,7 +9,7 @@ const MAX_NAME_BYTES: usize = 40;
 /// Maximum length of a command, a path or an image, bytes.
 const MAX_TEXT_BYTES: usize = 4096;
 
-/// Names of the two kinds of tables in the file.
+/// Names of the two kinds of tables in the arena file.
 const ENTRY: &str = "entry";
 const PROFILE: &str = "profile";
 

@@ -1,4 +1,5 @@
-//! Result of a comparison of many servers. This module has only types: judge fills them, report prints them.
+//! Result of a comparison of many servers. This module has only types. The crate `judge` computes their values, and the
+//! crate `report` prints them.
 
 use serde::{Deserialize, Serialize};
 
@@ -80,7 +81,7 @@ pub struct ArenaCell {
     pub p99_us: Option<Estimate>,
     /// Bottleneck at the capacity, one ID of [`crate::BOTTLENECKS`].
     pub bottleneck: Option<String>,
-    /// Number of turns whose measurements count.
+    /// Number of turns of this server under this load whose measurements count.
     pub turns: u32,
     /// Names of the servers in the same group that differ measurably from this server. Both are in one group because a
     /// third server, which lies between them, differs from neither.
@@ -113,9 +114,10 @@ pub struct ArenaNoise {
     pub profile: String,
     /// Name of the server.
     pub entry: String,
-    /// CPU time per request after the second start divided by that after the first start, with its 95 % interval.
+    /// CPU time per request after the second start, divided by the CPU time per request after the first start, with its
+    /// 95 % interval.
     pub ratio: Option<Estimate>,
-    /// True if the interval contains 1. For equal servers, this is so in 95 of 100 comparisons.
+    /// True if the interval contains 1. If both starts cost the same, the interval contains 1 in 95 of 100 comparisons.
     pub tied: bool,
     /// Number of compared pairs of turns.
     pub pairs: u32,

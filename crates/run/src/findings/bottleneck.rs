@@ -36,8 +36,8 @@ pub struct Bottleneck {
     /// for example the global lock of an interpreter.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub serial: bool,
-    /// Decisive signals, each with the value at which the verdict would change. The signal that is closest to this
-    /// value comes first.
+    /// Decisive signals, each with the value at which the verdict would change. The signal with the smallest distance
+    /// from this value comes first.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub margins: Vec<Margin>,
     /// Counts of processes, threads or connections that match the number of requests that the server handles at the
@@ -95,7 +95,7 @@ pub struct Evidence {
     pub value: Option<f64>,
     /// Unit of value and limit.
     pub unit: FigureUnit,
-    /// Side, host and instance, for example `server 127.0.0.1 nginx:1234`.
+    /// Side, host and counter instance, for example `server 127.0.0.1 nginx:1234`.
     #[serde(rename = "where")]
     pub place: String,
     /// Limit that the value is compared with.
@@ -125,7 +125,7 @@ pub struct Margin {
     pub would_be: String,
 }
 
-/// Number of processes, threads, or connections to one peer, if each handles one request at a time.
+/// Number of processes, threads, or connections to one peer, if each of them handles one request at a time.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(default)]

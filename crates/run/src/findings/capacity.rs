@@ -123,7 +123,7 @@ pub struct ExcludedTime {
     #[serde(with = "Figure", skip_serializing_if = "crate::skip_empty::is_zero")]
     pub others_cpu_s: f64,
     /// Capacity with the left-out time included, requests per second. Absent if the rest of the time was too short for
-    /// an estimate; the capacity itself then includes the pauses.
+    /// an estimate; the capacity itself then includes the left-out time.
     pub rate: Option<f64>,
     /// Confidence interval of `rate`.
     pub interval: Option<Interval>,

@@ -17,7 +17,7 @@ pub struct ClassTally {
     pub unexpected_status: u64,
     /// Number of requests that failed, alone or because their connection failed.
     pub failed: u64,
-    /// Response bytes including headers (HTTP/2: bodies only). 0 if the protocol does not separate classes.
+    /// Response bytes including headers (HTTP/2: bodies only). 0 if the protocol does not show where a response ends.
     #[serde(skip_serializing_if = "skip_empty::is_no_count")]
     pub bytes: u64,
 }
@@ -121,8 +121,8 @@ pub struct ClassFinding {
     pub failing: Option<usize>,
     /// Limit that the class broke in the trial `failing`.
     pub breach: Option<Breach>,
-    /// True if this class fails at a load at which all lighter classes of the mix still meet the objective. If several
-    /// classes fail first at the same load, true only for the class that is furthest beyond its limit.
+    /// True for the class that fails at the lowest load. If several classes fail at this load, true only for the class
+    /// that is furthest beyond its limit.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub first_to_fail: bool,
     /// Server CPU time per request of this class. The value is an estimate; [`ClassCosts`] describes the method.

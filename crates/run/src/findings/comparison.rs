@@ -1,4 +1,5 @@
-//! Results of comparing two sets of runs. This module has only types: judge fills them, report prints them.
+//! Results of comparing two sets of runs. This module has only types. The crate `judge` computes their values, and the
+//! crate `report` prints them.
 
 use serde::{Deserialize, Serialize};
 
@@ -48,7 +49,7 @@ pub struct Comparison {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub one_percent_s: Option<f64>,
     /// Number of runs of each side that would detect a change of 1 % of the figure `smallest_change_of`, if longer runs
-    /// would not.
+    /// would not detect it.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub one_percent_runs: Option<f64>,
     /// Time after which the windows of two live servers decided the result, seconds; absent for stored runs and without
@@ -248,9 +249,9 @@ pub enum NeededData {
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(rename_all = "kebab-case")]
 pub enum ComparisonResult {
-    /// The new side is better, in whatever the figure measures.
+    /// The new side is better. The name is used for all figures, also for figures that are not times.
     Faster,
-    /// The new side is worse, in whatever the figure measures.
+    /// The new side is worse. The name is used for all figures, also for figures that are not times.
     Slower,
     /// The difference is below the threshold.
     Same,

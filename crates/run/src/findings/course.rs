@@ -1,5 +1,5 @@
-//! Findings about a load with a changing rate: the rates at which the server kept up. This module has only types: judge
-//! fills them, report prints them.
+//! Findings about a load with a changing rate: the rates at which the server kept up. This module has only types. The
+//! crate `judge` computes their values, and the crate `report` prints them.
 
 use serde::{Deserialize, Serialize};
 

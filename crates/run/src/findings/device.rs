@@ -1,9 +1,9 @@
-//! A device and how busy it was. Judge computes devices for every page that shows them.
+//! A device and how busy it was. The crate `judge` computes the devices for every page that shows them.
 
 /// One device and its utilization.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Device {
-    /// `server`, `client`, or `host` if both are the same host.
+    /// Side of the device: `server`, `client`, or `host` if client and server are the same host.
     pub side: &'static str,
     /// Kind of device: `CPUs`, `thread`, `interface`, ….
     pub kind: &'static str,

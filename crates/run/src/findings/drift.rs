@@ -10,7 +10,7 @@ use crate::figure::Figure;
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(rename_all = "kebab-case")]
 pub enum DriftMetric {
-    /// A gauge of the server; `counter` names it.
+    /// A gauge of the server, which the field `counter` of [`Drift`] names.
     #[default]
     Level,
     /// The median response time, microseconds.

@@ -1,5 +1,5 @@
-//! History of stored runs: figures in order of time, and the changes between them. This module has only types: judge
-//! fills them, report prints them.
+//! History of stored runs: figures in order of time, and the changes between them. This module has only types. The
+//! crate `judge` computes their values, and the crate `report` prints them.
 
 use serde::Serialize;
 

@@ -1,4 +1,5 @@
-//! Conclusions of a run. This module has only types: judge fills them, report prints them.
+//! Conclusions of a run. This module has only types. The crate `judge` computes their values, and the crate `report`
+//! prints them.
 
 pub(crate) mod bottleneck;
 pub(crate) mod capacity;

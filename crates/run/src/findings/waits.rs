@@ -47,10 +47,10 @@ pub struct WaitFinding {
     /// Kind of things that `threads` and `of` count: connections, goroutines or processes; empty for threads.
     #[serde(skip_serializing_if = "String::is_empty")]
     pub counted: String,
-    /// Mean number of threads that wait for this cause, or of connections that are busy.
+    /// Mean number of threads that wait because of this cause, or mean number of busy connections.
     #[serde(with = "Figure")]
     pub threads: f64,
-    /// Mean number of threads of the process, or of its connections to the peer.
+    /// Mean number of all threads of the process, or of all its connections to the peer.
     #[serde(with = "Figure")]
     pub of: f64,
     /// Mean number of requests that wait for a connection; absent if the cause has no such count.

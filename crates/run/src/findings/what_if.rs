@@ -34,7 +34,7 @@ pub struct Change {
     /// Random (Poisson) arrivals per second, which do not wait for responses. The arrivals replace the users.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub rate: Option<f64>,
-    /// Server CPU time per request, relative to today: 0.8 is 20 % less.
+    /// Server CPU time per request after the change, as a multiple of the time in the run: 0.8 is 20 % less.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub request_cpu: Option<f64>,
 }
@@ -139,7 +139,7 @@ pub struct ResourceNeed {
     pub id: String,
     /// Name of the resource in words.
     pub device: String,
-    /// Required amount of the resource, relative to today's amount.
+    /// Required amount of the resource, as a multiple of the amount in the run.
     #[serde(with = "Figure")]
     pub factor: f64,
     /// Rate reached once this resource and all resources before it in the list have grown, requests per second.

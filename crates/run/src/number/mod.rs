@@ -124,7 +124,7 @@ fn size(bytes: f64) -> String {
     format!("{} {unit}", significant(bytes / size))
 }
 
-/// Shortest time that is written in minutes or hours, seconds.
+/// Shortest duration, in seconds, that is written in minutes or hours.
 const MIN_LONG_S: f64 = 600.0;
 const HOUR_S: f64 = 3600.0;
 
@@ -148,7 +148,7 @@ fn duration(us: f64) -> String {
     format!("{} {unit}", significant(us / size))
 }
 
-/// Formats three significant digits, with separated thousands and no trailing zeros.
+/// Formats a number with three significant digits, with separated thousands and no trailing zeros.
 pub fn significant(value: f64) -> String {
     if value.is_nan() {
         return "n/a".into();

@@ -22,7 +22,7 @@ pub enum Address {
 const UNIX: &str = "unix:";
 
 impl Address {
-    /// Returns the internet address, if this is one.
+    /// Returns the internet address, if this address is one.
     pub fn inet(&self) -> Option<SocketAddr> {
         match self {
             Self::Inet(addr) => Some(*addr),

@@ -26,7 +26,7 @@ pub enum DatabaseKind {
 }
 
 impl DatabaseKind {
-    /// Returns the name of the database. URLs of the database begin with the same word.
+    /// Returns the name of the kind of database. The URL of a database of this kind begins with this name.
     pub const fn name(self) -> &'static str {
         match self {
             Self::Postgres => "postgres",
@@ -94,7 +94,7 @@ impl Behind {
         })
     }
 
-    /// Returns the address and the database in a form for people, such as `10.0.0.2:5432/app`.
+    /// Returns the address and the database as text for people, such as `10.0.0.2:5432/app`.
     pub fn place(&self) -> String {
         let host = match self.socket() {
             Some(path) => format!("unix:{}", path.display()),
@@ -180,9 +180,9 @@ impl Behind {
                 }
             }
             "load_balance_hosts" => {}
-            // Known parameters that loadline does not need, such as application_name, are skipped. A misspelt parameter
-            // is refused, because it could select another database. The error does not repeat the parameter's name,
-            // because the name may be a part of a password.
+            // Parameters that loadline does not need, such as application_name, are skipped. A name that resembles a
+            // needed parameter is probably misspelt. Such a parameter is refused, because it could select another
+            // database. The error does not repeat the parameter's name, because the name may be a part of a password.
             _ => {
                 let near = crate::nearest(name, ["host", "port", "user", "dbname", "password"]);
                 return near.map_or(Ok(()), |near| Err(format!("a parameter is unknown; did you mean {near}?")));

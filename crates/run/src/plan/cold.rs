@@ -1,4 +1,5 @@
-//! Cold connections: opened and held, but unused. They show what idle connections cost the server.
+//! Cold connections: opened and held, but unused. A load beside cold connections shows what idle connections cost the
+//! server.
 
 use std::net::IpAddr;
 

@@ -102,7 +102,7 @@ pub(crate) fn range(fits: bool, what: &'static str, value: f64, advice: &'static
     if fits { Ok(()) } else { out_of_range(what, value.to_string(), advice) }
 }
 
-/// Returns the error of a value that is out of range.
+/// Returns the error for a value that is out of range.
 pub(crate) fn out_of_range<T>(what: &'static str, value: String, advice: &'static str) -> Result<T, PlanError> {
     Err(PlanError::Range { what, value, advice })
 }

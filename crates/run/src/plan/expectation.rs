@@ -45,11 +45,11 @@ pub struct ExpectationResult {
 /// Unit of a figure for which the user can state an expectation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ExpectedUnit {
-    /// The limit is a time.
+    /// The limit is a time, in microseconds.
     Time,
     /// The limit is a rate, in requests per second.
     Rate,
-    /// The limit is a share.
+    /// The limit is a share, from 0 to 1.
     Share,
 }
 

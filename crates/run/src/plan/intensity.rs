@@ -167,7 +167,7 @@ impl Intensity {
         }
     }
 
-    /// Returns the same load with at most one request in flight on each connection.
+    /// Returns this load with at most one request in flight on each connection.
     #[must_use]
     pub fn without_pipeline(mut self) -> Self {
         if let Self::Closed { pipeline, .. } | Self::Open { pipeline, .. } = &mut self {

@@ -95,7 +95,7 @@ pub struct LoadPlan {
     /// Receive buffer of the generator (SO_RCVBUF; epoll only), bytes. Used by an experiment on TCP windows.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub receive_buffer: Option<u32>,
-    /// Values of the placeholders in the protocol; never stored.
+    /// Secret values for the placeholders in `protocol` and `requests`; never stored.
     #[serde(skip)]
     pub secrets: Secrets,
 }

@@ -73,7 +73,7 @@ fn is_once(repeats: &u32) -> bool {
 }
 
 impl Plan {
-    /// Returns the number of repeats, at least one.
+    /// Returns the number of times that the whole load is run, at least one.
     pub fn repeat_count(&self) -> u32 {
         self.repeats.max(1)
     }

@@ -1,4 +1,4 @@
-//! Settings of the protocols.
+//! Protocols of a load, with their settings.
 
 use serde::{Deserialize, Serialize};
 
@@ -82,7 +82,7 @@ pub enum Protocol {
         #[serde(default)]
         local: bool,
     },
-    /// WebSocket: each request is one message, and its response is one message.
+    /// WebSocket: each request is one message. By default, its response is one message, too.
     Websocket {
         /// Path and query of the handshake.
         path: String,

@@ -3,9 +3,9 @@
 use crate::{Plan, Run};
 
 impl Plan {
-    /// Replaces all secrets by placeholders: user names and passwords in URLs, query values that look like tokens,
-    /// bodies of request sets, and database passwords. Values of secret headers are replaced, too: of well-known ones
-    /// and of those in `names`. A second call changes nothing.
+    /// Replaces all secrets by placeholders: user names and passwords in URLs, secret query values, bodies of request
+    /// sets, and database passwords. Also replaces the values of well-known secret headers and of the headers in
+    /// `names`. A second call changes nothing.
     pub fn redact_secrets(&mut self, names: &[String]) {
         let secrets = &mut self.load.secrets;
         self.observe

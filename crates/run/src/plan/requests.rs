@@ -33,7 +33,7 @@ pub fn to_base64(bytes: &[u8]) -> String {
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields, default)]
 pub struct RequestSet {
-    /// Source of the set and its format.
+    /// Description of the file or command that the set comes from, and of its format.
     pub from: String,
     /// Order of the requests.
     pub order: RequestOrder,
@@ -132,7 +132,7 @@ impl RecordedTimes {
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields, default)]
 pub struct ArrivalTimes {
-    /// Source of the times.
+    /// Path of the file that contains the times.
     pub from: String,
     /// Number of times.
     pub count: u64,

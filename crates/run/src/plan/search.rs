@@ -155,7 +155,8 @@ pub enum Prove {
     /// All changes that need only the user's own rights and processes.
     #[default]
     Default,
-    /// Also changes to the server's own processes and limits: its quota, one of its workers, its descriptors.
+    /// All changes of `Default`, and changes to the server's own processes and limits: its quota, one of its workers,
+    /// its descriptors.
     Intrusive,
 }
 
@@ -190,7 +191,7 @@ pub struct ObservePlan {
     /// True to sample where the threads of the server and of its upstream services wait.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub waits: bool,
-    /// True to sample these threads without reading their stacks.
+    /// True to sample the threads of the server and of its upstream services without reading their stacks.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub no_stacks: bool,
     /// Databases behind the server to sample, as URLs without passwords.

@@ -109,8 +109,8 @@ impl Secrets {
         }
     }
 
-    /// Replaces all stored secrets in a text. Also replaces the parts of them that are secret on their own, such as the
-    /// token after `Bearer` or the value of a cookie.
+    /// Replaces all stored secrets in a text. Also replaces the parts of these secrets that are secret on their own,
+    /// such as the token after `Bearer` or the value of a cookie.
     pub fn scrub(&self, text: &str) -> String {
         let mut found: Vec<(&str, &str)> = Vec::new();
         for (placeholder, value) in &self.by_placeholder {
@@ -176,7 +176,7 @@ impl Secrets {
         self.rows = rows;
     }
 
-    /// Replaces the placeholders in a set of requests by the values.
+    /// Replaces the placeholders in a set of requests by their values.
     pub(crate) fn reveal_requests(&self, set: &mut RequestSet) {
         if let Some(data) = set.data.as_mut().filter(|data| data.rows.is_empty()) {
             data.rows.clone_from(&self.rows);
@@ -188,7 +188,7 @@ impl Secrets {
         }
     }
 
-    /// Replaces the placeholders in a protocol's settings by the values, for making requests.
+    /// Replaces the placeholders in a protocol's settings by their values, for making requests.
     pub(crate) fn reveal_protocol(&self, protocol: &mut Protocol) {
         if let Protocol::Postgres { password, .. } = protocol {
             *password = self.reveal(password);

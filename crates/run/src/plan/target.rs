@@ -26,8 +26,8 @@ pub struct Target {
     /// Choice of the addresses that are loaded, among all addresses of the server's name.
     #[serde(skip_serializing_if = "is_first")]
     pub addresses: AddressChoice,
-    /// CPU time that the embedded server spends on each request, microseconds; 0 for none. This extra work makes the
-    /// server clearly more expensive than the generator, so that the server is the bottleneck.
+    /// Additional CPU time that the embedded server spends on each request, microseconds; 0 for none. This extra work
+    /// makes the server clearly more expensive than the generator, so that the server is the bottleneck.
     pub embedded_work_us: f64,
 }
 

@@ -1,4 +1,4 @@
-//! Recognises tokens in texts by other programs, such as a server's error or a shell command. Tokens are recognized by
+//! Recognizes tokens in texts by other programs, such as a server's error or a shell command. Tokens are recognized by
 //! the words before them (`password=…`, `Bearer …`) or by their form.
 
 use super::secret_names::{is_secret_name, looks_like_token};

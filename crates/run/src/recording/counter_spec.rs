@@ -129,7 +129,7 @@ pub struct CounterSpec {
 }
 
 impl CounterSpec {
-    /// Combines instances by their largest value.
+    /// Returns this row for a counter whose value is the largest of its instances.
     pub(crate) const fn largest(self) -> Self {
         Self { together: Aggregation::Largest, ..self }
     }

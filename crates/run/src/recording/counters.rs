@@ -7,8 +7,8 @@ use serde::{Deserialize, Serialize};
 use crate::figure::Figure;
 use crate::recording::counter_spec::CounterSpec;
 
-/// Dotted name of a counter, for example `tcp.listen_overflows`. Names that this version does not know are kept, so it
-/// can load runs of newer and older versions.
+/// Dotted name of a counter, for example `tcp.listen_overflows`. Names that this version does not know are kept, so
+/// this version can also load runs of newer and older versions.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(transparent)]

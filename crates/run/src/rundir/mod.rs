@@ -104,7 +104,7 @@ impl Run {
 pub struct HostInfo {
     /// Name of the host in this run.
     pub name: String,
-    /// `client`, `server`, or `client and server`.
+    /// Role of the host: `client`, `server`, or `client and server`.
     pub role: String,
     /// Release of the kernel.
     pub kernel: String,
@@ -127,7 +127,7 @@ pub struct MediumInfo {
     pub testbed: String,
     /// Hosts of the client and of the server in the testbed.
     pub hosts: [String; 2],
-    /// Requested medium, as in `loadline list media`.
+    /// Requested medium (kind of link), as in `loadline list media`.
     pub medium: String,
     /// Implementation of the link, in one sentence.
     pub made_of: String,
@@ -142,7 +142,7 @@ pub struct MediumInfo {
 pub struct Note {
     /// The note in one sentence.
     pub text: String,
-    /// True if the reader must know the note before the figures.
+    /// True if the reader must read the note before the figures.
     #[serde(skip_serializing_if = "crate::skip_empty::is_false")]
     pub is_warning: bool,
 }

@@ -12,7 +12,7 @@ use crate::rundir::{FORMAT, Run, RunDirError};
 /// Maximum size of `run.json`, bytes. The size is enough for one day of samples of a busy host. A machine with 2 GB of
 /// memory can read such a run.
 pub const MAX_RUN_BYTES: u64 = 256 << 20;
-/// Maximum number of trials. Every trial is part of all conclusions and has a row in every table.
+/// Maximum number of trials. All conclusions use every trial, and every table has a row for it.
 pub const MAX_TRIALS: usize = 10_000;
 /// Maximum number of histograms, including those of request classes. An empty histogram takes 60 bytes of text and 270
 /// KiB of memory.
@@ -179,7 +179,7 @@ fn fits(name: &str, counts: &[(usize, usize, &str)]) -> Result<(), RunDirError> 
     Err(RunDirError::TooLarge { path: name.into(), found: format!("{found} {what}"), most: *most as u64 })
 }
 
-/// Returns the error for a text that cannot be parsed: a damaged run, or something else. A truncated run still contains
+/// Returns the error for a text that cannot be parsed: a damaged run, or no run at all. A truncated run still contains
 /// the format, because loadline writes the format first.
 pub(super) fn unreadable(name: &str, text: &str, error: &serde_json::Error) -> RunDirError {
     match text.find(FORMAT_MARK) {

@@ -10,7 +10,7 @@ use super::{HostInfo, RunDirError};
 use crate::figure::Figure;
 use crate::{Capacity, Cost, Failure, Incident, Intensity, Outcome, Picks, Plan, Summary, TrialKind};
 
-/// Parts of a stored run, with the findings of the version that wrote it.
+/// Parts of a stored run, with the findings as they are stored in the file.
 #[derive(Clone, Debug, Default, PartialEq, Deserialize)]
 #[serde(default)]
 pub struct RunSummary {

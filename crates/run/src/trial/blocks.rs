@@ -15,7 +15,7 @@ const CONNECT_NS: u64 = 500_000;
 pub struct Blocks {
     /// Number of connections per block. The remaining connections form a smaller block with the same period.
     pub block: u32,
-    /// Maximum bytes per second of a whole block; 0 sends right after each response.
+    /// Maximum bytes per second of a whole block; 0 to send right after each response.
     pub block_rate_bytes_per_s: f64,
     /// Number x of the original client (A. Jones, J. Ohlund, 2002): a connection sends 1 + x messages, closes, and is
     /// not opened again. With 0, the connection sends until the trial ends.

@@ -16,7 +16,7 @@ const LOWEST_BITS: u32 = 10;
 #[serde(from = "Vec<(u16, u64)>", into = "Vec<(u16, u64)>")]
 pub struct Buckets<const PART_BITS: u32>(BTreeMap<u16, u64>);
 
-/// Histogram for live display, with durations accurate to 9 %.
+/// Histogram for live display, with durations accurate to 12.5 %.
 pub type CoarseHist = Buckets<3>;
 
 /// Response times in one slot (period) of an experiment, with durations accurate to 1.6 %. Percentiles of a slot are
@@ -24,7 +24,7 @@ pub type CoarseHist = Buckets<3>;
 pub type SlotHist = Buckets<6>;
 
 impl<const PART_BITS: u32> From<Vec<(u16, u64)>> for Buckets<PART_BITS> {
-    /// Untrusted input may name buckets that do not exist; these buckets are skipped.
+    /// Untrusted input may name buckets that do not exist. Their counts are dropped.
     fn from(pairs: Vec<(u16, u64)>) -> Self {
         Self(pairs.into_iter().filter(|(bucket, _)| usize::from(*bucket) < Self::BUCKETS).collect())
     }

@@ -55,9 +55,9 @@ pub struct SessionGroup {
     /// The database's name for the wait, such as `Lock:transactionid`; empty if the sessions do not wait.
     #[serde(skip_serializing_if = "String::is_empty")]
     pub event: String,
-    /// Mean number of these sessions over all samples.
+    /// Statement without its values.
     pub statement: String,
-    /// Mean number of these sessions.
+    /// Mean number of these sessions over all samples.
     #[serde(with = "Figure")]
     pub sessions: f64,
 }
@@ -67,7 +67,7 @@ pub struct SessionGroup {
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(default)]
 pub struct Blocker {
-    /// Wait of the blocked sessions.
+    /// Kind of wait of the blocked sessions.
     pub blocked: SessionState,
     /// Activity of the blocking transactions.
     pub state: SessionState,

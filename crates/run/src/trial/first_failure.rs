@@ -36,7 +36,7 @@ pub struct FirstFailure {
 
 impl FirstFailure {
     /// Adds the first failures of another thread or agent. For each kind, the earlier failure is kept, but a failure
-    /// with words takes precedence over one without.
+    /// with a reason takes precedence over a failure without a reason.
     pub fn merge(all: &mut Vec<Self>, others: Vec<Self>) {
         for other in others {
             match all.iter().position(|known| known.kind == other.kind) {

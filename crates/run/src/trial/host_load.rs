@@ -37,7 +37,7 @@ pub struct HostFinding {
     pub cpus_busy: Option<f64>,
     /// Share of retransmitted TCP segments, 0 to 1. Absent if the host sent no segments or its counters are missing.
     pub segments_again: Option<f64>,
-    /// True if this host is closest to its limit. The client side of the trial describes this host.
+    /// True if this host is closest to its limit. The field `client` of the trial describes this host.
     pub busiest: bool,
 }
 
@@ -56,9 +56,9 @@ pub struct WindowSkew {
     /// such samples.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub sample_us: Option<f64>,
-    /// Maximum error of the other times in this struct that compare clocks, microseconds; 0 if all agents are on this
-    /// machine. For each agent, the fastest round trip is measured. The error is half of the longest of these round
-    /// trips, plus the possible clock drift after the clocks were compared.
+    /// Maximum error of `begin_us` and `end_us`, microseconds; 0 if all agents are on this machine. For each agent, the
+    /// fastest round trip is measured. The error is half of the longest of these round trips, plus the possible clock
+    /// drift after the clocks were compared.
     #[serde(with = "Figure")]
     pub clock_us: f64,
     /// Largest clock drift of a remote agent or observer against the conductor during the trial, microseconds. All

@@ -5,7 +5,7 @@ use serde::{Deserialize, Serialize};
 use crate::figure::Figure;
 use crate::{SlotHist, Tally, Tenths, Window, WindowSkew};
 
-/// Counts of the measured window.
+/// Counts and other measurements of the measured window.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(default)]

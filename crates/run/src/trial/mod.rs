@@ -60,11 +60,11 @@ pub enum TrialKind {
     Search,
     /// Deliberate overload beyond the capacity.
     Overload,
-    /// Point of an experiment.
+    /// One measurement of an experiment (`loadline lab`).
     Experiment,
     /// Trial in which levers were switched on and off in slots, so its rates mix several states.
     Proof,
-    /// Counters of a server under external load, without a generator.
+    /// Observation of a server under external load, without a generator.
     Watched,
     /// Short window with kept connections, or with one connection per request. Such windows alternate, to measure the
     /// cost of a handshake.
@@ -115,7 +115,7 @@ pub struct Trial {
     /// Rates of the measured window.
     #[serde(flatten)]
     pub rates: Rates,
-    /// Counts of the measured window.
+    /// Counts and other measurements of the measured window.
     pub measured: Measured,
     /// Response time to the last byte: from the intended start (open loop) or the send (closed loop). With
     /// `new_connections`, the time of a closed loop starts at the connect.

@@ -23,7 +23,7 @@ pub struct Moment {
     /// Number of responses among `completed` with an unexpected status.
     #[serde(skip_serializing_if = "skip_empty::is_no_count")]
     pub unexpected: u64,
-    /// Median response time, microseconds, accurate to 9 %. Absent without responses, or if too many failed requests
+    /// Median response time, microseconds, accurate to 12.5 %. Absent without responses, or if too many failed requests
     /// make it unknown.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub p50_us: Option<f64>,

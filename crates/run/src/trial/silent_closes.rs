@@ -18,9 +18,9 @@ const MAX_SPREAD: f64 = 0.5;
 /// Moment at which a server closes connections without announcing it.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum SilentCloses {
-    /// After about this number of answers.
+    /// The server closes a connection after about this number of answers.
     AfterAnswers(f64),
-    /// After any number of answers; this share of the requests (0 to 1) gets none.
+    /// The server closes a connection after any number of answers. This share of the requests, 0 to 1, gets no answer.
     AtRandom(f64),
 }
 

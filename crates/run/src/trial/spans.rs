@@ -23,7 +23,7 @@ pub struct SpanProfile {
     pub spans: Vec<SpanSum>,
 }
 
-/// Spans of one name.
+/// Sums over the spans that have the same service and name.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(default)]

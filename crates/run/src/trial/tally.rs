@@ -57,9 +57,8 @@ pub struct Tally {
     /// connections.
     #[serde(skip_serializing_if = "skip_empty::is_no_count")]
     pub answers_before_loss: u64,
-    /// Sum of the squares of the numbers of answers that the connections in `lost_connections` gave. At the same mean
-    /// number of answers, the sum is smaller for a server that ends each connection after a fixed number of answers
-    /// than at random.
+    /// Sum of the squares of the numbers of answers that the connections in `lost_connections` gave. At the same mean,
+    /// a fixed number of answers per connection gives a smaller sum than a random number.
     #[serde(skip_serializing_if = "skip_empty::is_no_count")]
     pub answers_before_loss_squared: u64,
     /// Number of payload and header bytes written to sockets.
@@ -82,8 +81,8 @@ pub struct Tally {
     /// on another connection with its original intended start. `sent` counts each of them once.
     #[serde(skip_serializing_if = "skip_empty::is_no_count")]
     pub unprocessed: u64,
-    /// Number of requests of `keep_alive_races` that were sent again, with their original intended start. `sent` counts
-    /// each of them once.
+    /// Number of requests on the connections in `keep_alive_races` that were sent again, with their original intended
+    /// start. `sent` counts each of them once.
     #[serde(skip_serializing_if = "skip_empty::is_no_count")]
     pub resent: u64,
     /// Number of commands that a node of a Redis cluster redirected permanently (MOVED), and that were sent again.

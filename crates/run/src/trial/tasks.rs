@@ -32,7 +32,7 @@ pub enum TaskState {
     Other,
 }
 
-/// Tasks of a process in one state and in one function.
+/// Tasks of a process that have the same state and are in the same function.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(default)]

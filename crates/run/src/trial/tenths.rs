@@ -1,4 +1,4 @@
-//! Completed and late requests in each tenth of a second of a measured window.
+//! Completed, failed and late requests in each tenth of a second of a measured window.
 
 use serde::{Deserialize, Serialize};
 

@@ -15,7 +15,7 @@ pub const MAX_TRACES: usize = 100;
 pub struct TracedRequest {
     /// ID of the trace: 32 hexadecimal digits.
     pub trace_id: String,
-    /// ID of the span that the header names as the parent: 16 hexadecimal digits.
+    /// ID of the span that the header `traceparent` names as the parent: 16 hexadecimal digits.
     pub span_id: String,
     /// Response time, or time until the failure, microseconds.
     #[serde(with = "Figure")]

@@ -18,7 +18,7 @@ pub struct Upstream {
     /// Listening processes, as instances of process counters (`python3:812`). The list is empty if the processes are
     /// not accessible or run on a host without an observer.
     pub processes: Vec<String>,
-    /// Process IDs of `processes`, in their order, on the host of this side; empty in runs of older versions.
+    /// Process IDs of `processes`, in the same order, on the host of this side; empty in runs of older versions.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub pids: Vec<u32>,
 }

@@ -51,7 +51,7 @@ impl Values {
         T::read(self.0.get(name.0)?)
     }
 
-    /// Sets or removes the value with this name.
+    /// Sets the value with this name, or removes it if `value` is `None`.
     pub fn put<T: StoredValue>(&mut self, name: ValueName<T>, value: impl Into<Option<T>>) {
         match value.into() {
             Some(value) => self.insert(name.0, value),
@@ -87,7 +87,7 @@ macro_rules! with_values {
                 self.values.get(name)
             }
 
-            /// Sets or removes a value of an experiment.
+            /// Sets a value of an experiment, or removes it if `value` is `None`.
             pub fn put<T: StoredValue>(&mut self, name: ValueName<T>, value: impl Into<Option<T>>) {
                 self.values.put(name, value);
             }

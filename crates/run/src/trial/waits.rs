@@ -242,7 +242,7 @@ pub struct ClientConnections {
     pub max_open: f64,
 }
 
-/// Connections from the processes with one name to one address.
+/// Connections to one address, from all processes that have the same name.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(default)]

@@ -44,7 +44,8 @@ pub enum AgentSpec {
         /// Settings of the server.
         plan: ServePlan,
         /// True if the conductor is on another host. If so, the agent also ends after a long silence, because the
-        /// connection may be broken.
+        /// connection may be broken. A server on the conductor's own host keeps running, because the conductor may only
+        /// be suspended.
         #[serde(default, skip_serializing_if = "std::ops::Not::not")]
         far: bool,
     },
@@ -244,7 +245,7 @@ fn grown<K: Ord + Copy>(now: &BTreeMap<K, u64>, earlier: &BTreeMap<K, u64>) -> B
     now.iter().map(|(key, n)| (*key, n.saturating_sub(before(key)))).filter(|(_, n)| *n > 0).collect()
 }
 
-/// Maximum number of histograms per agent: twice the number of kinds of histograms.
+/// Maximum number of histograms per agent, above the number of kinds of histograms.
 const MAX_HISTOGRAMS: usize = 16;
 /// Maximum number of slots of an experiment for which response times are stored.
 const MAX_SLOTS: usize = 1024;
@@ -304,11 +305,11 @@ pub struct LoadPart {
     /// Times in which a generator thread woke up late or stalled during its work, seconds since the load began.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub held_up: Vec<Window>,
-    /// Histograms of the measured window: `response`, `service`, `blocked`, `start_error`, `connect`. With handshakes,
-    /// also `handshake`, and `handshake_resumed` for resumed sessions. `unanswered` holds the time until the failure of
-    /// each failed request. `refused` holds the time until each answer with an unexpected status. `under_way` holds the
-    /// ages of requests without a response at the end of the window. `carried_in` holds the ages of requests in flight
-    /// at the start of the window. With streams of events, also `first_event` and `gap`.
+    /// Histograms of the measured window: `response`, `first_byte`, `service`, `blocked`, `start_error`, `connect`.
+    /// With handshakes, also `handshake`, and `handshake_resumed` for resumed sessions. `unanswered` holds the time
+    /// until the failure of each failed request. `refused` holds the time until each answer with an unexpected status.
+    /// `under_way` holds the ages of requests without a response at the end of the window. `carried_in` holds the ages
+    /// of requests in flight at the start of the window. With streams of events, also `first_event` and `gap`.
     #[serde(deserialize_with = "crate::bounded::map::<MAX_HISTOGRAMS, _, _>")]
     pub histograms: BTreeMap<String, Hist>,
     /// Service times of requests without an answer in the measured window: the time since they were sent. Empty if

@@ -1,5 +1,5 @@
-//! Levers: changes of resources that an experiment switches on and off during a load. During the load, the experiment's
-//! time is divided into slots (periods of equal length).
+//! Levers: changes of resources that an experiment switches on and off during a load. For this purpose, the load is
+//! divided into slots (periods of equal length).
 
 use serde::{Deserialize, Serialize};
 
@@ -62,7 +62,8 @@ pub struct LeverPlan {
     pub on: Vec<bool>,
     /// CPUs that the lever slows; if empty, the CPUs on which the processes in `pids` may run.
     pub cpus: Vec<u32>,
-    /// Time for which the lever takes a CPU at once, nanoseconds; 0 means half a millisecond.
+    /// Length of a turn, nanoseconds; 0 means half a millisecond. In each turn, the lever once takes its share of the
+    /// CPU.
     #[serde(skip_serializing_if = "skip_empty::is_no_count")]
     pub turn_ns: u64,
     /// Share of each CPU that the lever takes; 0 means a quarter.

@@ -3,8 +3,8 @@
 //! An agent is `loadline agent`. An agent writes [`Hello`], reads one [`AgentSpec`](crate::AgentSpec) line and then
 //! [`AgentCommand`] lines from standard input, and writes [`AgentReport`] lines to standard output. A load agent then
 //! waits for another [`AgentSpec`](crate::AgentSpec); other agents end. Times refer to the agent's own CLOCK_MONOTONIC,
-//! whose offset the conductor measures. An agent stops when its standard input ends or is silent for
-//! [`SILENCE_TIMEOUT_S`].
+//! whose offset the conductor measures. An agent stops when its standard input ends. It also stops when its standard
+//! input is silent for [`SILENCE_TIMEOUT_S`], unless it is a server on the conductor's own host.
 
 pub(crate) mod agent;
 pub(crate) mod lever;
@@ -69,7 +69,7 @@ pub struct Hello {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "do", rename_all = "snake_case")]
 pub enum AgentCommand {
-    /// Heartbeat, once a second. An agent ends after [`SILENCE_TIMEOUT_S`] without input.
+    /// Heartbeat, once a second. Most agents end after [`SILENCE_TIMEOUT_S`] without input.
     Heartbeat,
     /// Request for the agent's clock.
     Ping {

@@ -42,7 +42,7 @@ pub struct ObserverSpec {
     /// True to sample the threads of the processes and of their upstream services.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub waits: bool,
-    /// True to sample these threads without their stacks.
+    /// True to sample the threads without their stacks.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub no_stacks: bool,
     /// Names of the sources to read (`loadline list sources`); absent for all.

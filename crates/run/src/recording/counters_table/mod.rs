@@ -1,4 +1,5 @@
-//! Table of all counters, one row each. The probe fills the counters, judge reads them, and the docs print them.
+//! Table of all counters, one row each. The crate `probe` reads the counters from the kernel, the crate `judge` uses
+//! them, and the docs list them.
 //!
 //! To add a counter, add a row to a file of this folder and read it in a file of `probe/src/sources/`.
 

@@ -56,7 +56,8 @@ struct StoredRecording {
     /// Time of each sample in seconds since the origin of the trial; negative for samples before it.
     #[serde(with = "Figure::<Vec<f64>>")]
     t_s: Vec<f64>,
-    /// Sets of samples, as indexes into `t_s`. A column stores N + 1 to refer to set N, and 0 for all samples.
+    /// Sets of samples, as indexes into `t_s`. A group of columns stores N + 1 to refer to set N, and 0 for all
+    /// samples.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     rows: Vec<Vec<usize>>,
     /// Columns with their values.

@@ -21,7 +21,7 @@ pub(crate) enum Samples {
 }
 
 impl Samples {
-    /// Stores values as differences if the differences are exact, otherwise as they are.
+    /// Stores values as differences if the differences are exact. Otherwise stores the values themselves.
     pub(super) fn store(values: &[f64], start: f64) -> Self {
         let stored = Self::differences(values, start);
         let same = |stored: &Self| stored.values(start, values.len()).is_some_and(|read| read == values);

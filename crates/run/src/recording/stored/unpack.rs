@@ -116,7 +116,8 @@ impl Room {
         Self { values: MAX_RUN_VALUES, objects: MAX_RUN_OBJECTS, name_bytes: MAX_RUN_BYTES as usize }
     }
 
-    /// Deducts one column or one absent counter. Fails if the remaining number is too small.
+    /// Deducts one column or one absent counter, with its values and the bytes of its names, from the numbers that may
+    /// still be read. Fails if a number would become negative.
     fn take(&mut self, values: usize, name_bytes: usize) -> Result<(), String> {
         take(&mut self.values, values, "values")?;
         take(&mut self.objects, 1, "columns and absent counters")?;

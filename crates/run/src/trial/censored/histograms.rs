@@ -34,8 +34,8 @@ pub(crate) fn answer_times(histograms: &BTreeMap<String, Hist>, time: AnswerTime
     let known = histograms.get(UNANSWERED).map_or(0, Hist::len);
     let times = CensoredTimes::default().answered(answered.into_iter().flat_map(recorded)).unanswered(of(UNANSWERED));
     let times = times.unanswered(Some((0, failed)).filter(|_| known == 0 && failed > 0)).refused(of(REFUSED));
-    // Older runs did not record the requests in flight at the start of the window. In older runs, the ages at the end
-    // matter only if they show a stall.
+    // Older runs did not record the requests in flight at the start of the window. In older runs, an age at the end
+    // counts only if it is longer than every answered request, which shows a stall.
     let longest = answered.map_or(0, |hist| hist.histogram().max());
     let from = if histograms.contains_key(CARRIED_IN) { 0 } else { longest };
     times.in_flight(of(UNDER_WAY).filter(|(ns, _)| *ns > from), of(CARRIED_IN))
@@ -67,7 +67,7 @@ pub fn response_summary(histograms: &BTreeMap<String, Hist>, failed: u64) -> Sum
     answer_summary(histograms, AnswerTime::LastByte, failed)
 }
 
-/// Returns the summary of a time of the answers of a window, as [`response_summary`] does.
+/// Returns the summary of one of the times of the answers in a window, as [`response_summary`] does.
 pub fn answer_summary(histograms: &BTreeMap<String, Hist>, time: AnswerTime, failed: u64) -> Summary {
     let plain = time.of(histograms).map(Hist::summary).unwrap_or_default();
     let censored = failed > 0 || [UNANSWERED, UNDER_WAY, REFUSED].iter().any(|name| histograms.contains_key(*name));
