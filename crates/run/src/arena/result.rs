@@ -45,13 +45,13 @@ pub struct ArenaProfileResult {
     pub load: String,
     /// Rate that all turns of this load offered, requests per second; absent if there were no turns.
     pub common_rate: Option<f64>,
-    /// Number of complete rounds of turns.
+    /// Number of rounds of turns, including an incomplete last round.
     pub rounds: u32,
-    /// Number of groups of servers that cannot be told apart.
+    /// Number of groups of servers that cannot be told apart; 0 if no server is ranked.
     pub groups: u32,
 }
 
-/// A server under a load.
+/// Results of one server under one load.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct ArenaCell {
@@ -62,11 +62,11 @@ pub struct ArenaCell {
     /// Number of the group of servers that cannot be told apart by their CPU time per request, from 1 (the best).
     /// Absent if the result was refused.
     pub group: Option<u32>,
-    /// Reason why the cell has no group, in one sentence.
+    /// Reason why this server gets no group under this load, in one sentence; absent if it gets one.
     pub refused: Option<String>,
     /// Kind of the reason in `refused`.
     pub refused_kind: Option<ArenaRefusalKind>,
-    /// Capacity; absent if the server met the objective at no rate.
+    /// Capacity; absent if it was not measured, or if the server met the objective at no rate.
     pub capacity: Option<ArenaCapacity>,
     /// CPU time of the server per request at the common rate, microseconds.
     pub cpu_us_per_request: Option<Estimate>,

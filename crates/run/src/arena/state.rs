@@ -62,7 +62,7 @@ impl ArenaState {
     }
 }
 
-/// A server under a load.
+/// Pair of a server and a load, each given by its index.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 pub struct ArenaPlace {
     /// Index of the server in the user's file.
@@ -71,7 +71,7 @@ pub struct ArenaPlace {
     pub profile: usize,
 }
 
-/// Build of a server.
+/// Result of building a server.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ArenaBuild {
     /// Index of the server.
@@ -95,9 +95,9 @@ pub struct ArenaAnswer {
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct ArenaSearch {
-    /// Server and load.
+    /// Server and load of the search.
     pub place: ArenaPlace,
-    /// First answer; absent if no answer came.
+    /// First answer of the server; absent if no answer came.
     pub answer: Option<ArenaAnswer>,
     /// Capacity; absent if the server met the objective at no rate.
     pub capacity: Option<ArenaCapacity>,
@@ -114,11 +114,11 @@ pub struct ArenaSearch {
     pub start_s: f64,
 }
 
-/// One turn of a server at the common rate of a load.
+/// One turn: a measurement of one server at the common rate of a load.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct ArenaTurn {
-    /// Server and load.
+    /// Server and load of the turn.
     pub place: ArenaPlace,
     /// True for the second start of the first server; comparing both starts shows the noise.
     pub twin: bool,

@@ -19,7 +19,7 @@ pub struct Bottleneck {
     pub sureness: Certainty,
     /// The verdict in one sentence.
     pub sentence: String,
-    /// Evidence, one entry per line.
+    /// Evidence for the verdict. Each entry is one line of text.
     pub evidence: Vec<Evidence>,
     /// Ruled-out bottlenecks, with the reasons.
     pub ruled_out: Vec<RuledOut>,

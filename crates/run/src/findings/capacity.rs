@@ -14,7 +14,8 @@ pub struct Capacity {
     /// Capacity, requests per second.
     #[serde(with = "Figure")]
     pub rate: f64,
-    /// Lowest offered rate at which the objective was not met; absent if it was met at every offered rate.
+    /// Lowest offered rate at which the objective was not met; absent if there was no such rate. If the capacity was
+    /// estimated from windows, rates below the capacity do not count.
     pub failed_at: Option<f64>,
     /// The limit broken at `failed_at`, in words: `p99 was 30 ms`.
     pub failed_why: Option<String>,
@@ -46,7 +47,7 @@ pub struct Capacity {
     #[serde(skip_serializing_if = "no_windows")]
     pub windows: usize,
     /// Coefficient of variation of the capacities of the repeats; absent without repeats. With repeats, the interval of
-    /// the capacity is computed from this coefficient.
+    /// the capacity is computed from the capacities of the repeats.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub variation: Option<f64>,
     /// Time that was left out because of disturbances, and the capacity with this time included.
@@ -78,7 +79,7 @@ impl ClosedLoopSource {
     }
 }
 
-/// An open-loop load that had too few connections, while the server answered as fast as without load.
+/// An open-loop load that had too few connections, while the server answered about as fast as without load.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(default)]
@@ -86,7 +87,7 @@ pub struct OwnLimit {
     /// Offered rate, requests per second.
     #[serde(with = "Figure")]
     pub offered_rate: f64,
-    /// Maximum number of connections of the load. All of these connections were in use.
+    /// Maximum number of connections of the load. Nearly all of these connections were in use.
     pub connections: u32,
     /// Mean time that a request occupied a connection, microseconds.
     #[serde(with = "Figure")]

@@ -15,7 +15,8 @@ pub struct Limits {
     /// Maximum median response time, microseconds.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub p50_us: Option<f64>,
-    /// Maximum 99th percentile of the response time, microseconds. Absent until the unloaded median is known.
+    /// Maximum 99th percentile of the response time, microseconds. If the plan limits no response time, loadline
+    /// derives this limit and `p50_us` from the unloaded median once it is known.
     pub p99_us: Option<f64>,
     /// Maximum 99.9th percentile of the response time, microseconds.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -59,13 +60,14 @@ pub struct Picks {
     pub full: Option<usize>,
     /// Trial with the fewest clients.
     pub unloaded: Option<usize>,
-    /// Trial with the lowest offered rate at which the objective was not met.
+    /// Trial with the lowest offered rate at which the objective was not met. If the capacity was estimated from
+    /// windows, rates below the capacity do not count.
     pub failing: Option<usize>,
     /// Trial whose load gave the capacity.
     pub at_capacity: Option<usize>,
     /// Trial with deliberate overload.
     pub overload: Option<usize>,
-    /// Trial with the most good responses per second, if it is not the trial at capacity.
+    /// Trial with the most good responses per second, if this rate is clearly above the capacity.
     pub beyond: Option<usize>,
     /// Trial whose counters a page shows: the decisive trial, or the first trial if no request completed.
     pub shown: Option<usize>,
@@ -81,12 +83,12 @@ pub struct Picks {
     pub several_hosts: Option<usize>,
 }
 
-/// Result of one trial.
+/// Result of judging one trial by the objective.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(default)]
 pub struct Outcome {
-    /// Complete responses with an expected status, per second; absent if nothing was measured.
+    /// Complete responses with an expected status, per second; absent if no request completed in the measured window.
     pub good_rate: Option<f64>,
     /// Share of failed requests, 0 to 1: errors, unexpected responses and missing responses. Absent if no request was
     /// made.

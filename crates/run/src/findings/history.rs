@@ -46,9 +46,10 @@ pub struct HistoryChange {
     pub run: String,
     /// Start of the first run after the change.
     pub started: String,
-    /// Mean of the runs between the previous change and this one.
+    /// Mean of the runs between the previous change and this one: the arithmetic mean for shares, otherwise the
+    /// geometric mean.
     pub before: f64,
-    /// Mean of the runs between this change and the next one.
+    /// Mean of the runs between this change and the next one, computed as `before` is.
     pub after: f64,
     /// Relative change of the mean. For a figure that is a share, the difference of the two means.
     pub change: f64,
@@ -64,8 +65,8 @@ pub struct HistoryChange {
     pub new: bool,
     /// True if later changes brought the figure back to its earlier level.
     pub undone: bool,
-    /// True if the change decides the exit status: the change is new, for the worse, not undone, and not below the
-    /// threshold.
+    /// True if the change decides the exit status: the change is new, for the worse, not undone, and large enough. The
+    /// minimum is the threshold; for a share, it is a fixed difference.
     pub fails: bool,
 }
 

@@ -15,13 +15,13 @@ pub const MAX_REPEATS: u32 = 100;
 pub struct Repeat {
     /// Number of trials in the repeat.
     pub trials: usize,
-    /// Highest rate of good responses, requests per second.
+    /// Good responses per second in the decisive trial of the repeat.
     #[serde(with = "Figure")]
     pub completed_rate: f64,
-    /// Median response time at this rate, microseconds.
+    /// Median response time in the decisive trial of the repeat, microseconds.
     #[serde(with = "Figure")]
     pub p50_us: f64,
-    /// 99th percentile of the response time at this rate, microseconds.
+    /// 99th percentile of the response time in the decisive trial of the repeat, microseconds.
     #[serde(with = "Figure")]
     pub p99_us: f64,
     /// Names of the response times that are lower bounds, because too many requests were not answered.

@@ -23,7 +23,7 @@ pub enum Intensity {
     Open {
         /// Requests per second over all threads.
         rate: f64,
-        /// Distribution of the starts over time.
+        /// Distribution of the starts of requests over time.
         #[serde(default)]
         arrival: Arrival,
         /// Maximum number of connections in the pool, over all threads.

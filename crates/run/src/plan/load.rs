@@ -9,7 +9,7 @@ use crate::{
     TlsPlan, skip_empty,
 };
 
-/// Requests to make, and their timing.
+/// Requests to send, and their timing.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields, default)]

@@ -41,9 +41,9 @@ pub struct Plan {
     /// Label of the run. The run itself stores the label, so the stored plan does not have it.
     #[serde(skip)]
     pub label: Option<String>,
-    /// Server to load.
+    /// Server that gets the load.
     pub target: Target,
-    /// Load to make.
+    /// Load to generate.
     pub load: LoadPlan,
     /// Connections that stay idle during the load.
     pub cold: ColdPlan,

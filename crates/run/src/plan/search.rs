@@ -11,8 +11,8 @@ use crate::{AnswerTime, SummaryFigure};
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields, default)]
 pub struct Objective {
-    /// Maximum median response time, microseconds. If no response time is limited, loadline derives a limit from the
-    /// unloaded median.
+    /// Maximum median response time, microseconds. If no response time is limited, loadline derives limits on the
+    /// median and on the 99th percentile from the unloaded median.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub p50_us: Option<f64>,
     /// Maximum 99th percentile of the response time, microseconds.

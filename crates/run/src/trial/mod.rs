@@ -295,7 +295,7 @@ pub struct Rates {
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(default)]
 pub struct Steady {
-    /// Result of the test.
+    /// True if the test found the load to be steady.
     pub steady: bool,
     /// Length of the warm-up, seconds.
     #[serde(with = "Figure")]

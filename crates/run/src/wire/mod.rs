@@ -48,7 +48,7 @@ pub struct Hello {
     /// Version of the agent's program.
     #[serde(default)]
     pub version: String,
-    /// The agent's monotonic clock, nanoseconds.
+    /// Time on the agent's monotonic clock when the agent wrote this line, nanoseconds.
     #[serde(default)]
     pub mono_ns: u64,
     /// Boot id of the machine, equal for all namespaces of one kernel.
@@ -143,9 +143,9 @@ pub enum AgentReport {
     Heartbeat,
     /// Response to [`AgentCommand::Ping`].
     Pong {
-        /// Number from the request.
+        /// Number in the request to which this report responds.
         n: u32,
-        /// The agent's monotonic clock, nanoseconds.
+        /// Time on the agent's monotonic clock when the agent responded, nanoseconds.
         mono_ns: u64,
     },
     /// An observer is ready. The report describes the observer's host and the server found there.
@@ -168,7 +168,7 @@ pub enum AgentReport {
     Observed(Box<Observed>),
     /// The agent is ready: a server listens, or a generator has its sockets and memory.
     Ready {
-        /// ID of the process.
+        /// ID of the process that is ready.
         pid: u32,
         /// Address that a server listens on.
         listening: Option<SocketAddr>,
