@@ -3,10 +3,10 @@
 use crate::{DatabaseProfile, Run, StackProfile, Trial, WaitProfile};
 
 impl Run {
-    /// Returns the trial whose samples tell the most about what requests wait for. It has many rounds (samples of all
-    /// threads at one time) and many requests in flight. The measure is ln(1 + rounds) × ln(requests in flight). For
-    /// example, a pool of 5 connections had a short queue in a trial with 121 rounds and 8 requests in flight. It had a
-    /// long queue in a trial with 30 rounds and 64 requests in flight.
+    /// Returns the trial whose samples tell the most about what requests wait for. This trial has many rounds (samples
+    /// of all threads at one time) and many requests in flight. The measure is ln(1 + rounds) × ln(requests in flight).
+    /// For example, a pool of 5 connections had a short queue in a trial with 121 rounds and 8 requests in flight. It
+    /// had a long queue in a trial with 30 rounds and 64 requests in flight.
     pub fn sampled_trial(&self) -> Option<usize> {
         self.trials_by_samples().first().copied()
     }

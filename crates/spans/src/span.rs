@@ -29,6 +29,6 @@ pub(crate) struct Span {
     pub(crate) parent: u64,
     pub(crate) begin_ns: u64,
     pub(crate) end_ns: u64,
-    /// Index of the pair of names: of the service and of the span.
+    /// Index of the service's name and the span's name, which are stored as a pair.
     pub(crate) name: u16,
 }

@@ -1,7 +1,7 @@
-//! Load generators and observers on other hosts. The figures are the time offset between the measured windows of two
-//! hosts, the additional time for twelve agents, and the CPU cost of an observer's sample. All hosts are this machine.
-//! Each host is reached through an engine, which is the program in `--via`. One engine only starts loadline. The other
-//! engine also delays loadline's input and output, like a network distance.
+//! Load generators and observers on other hosts. The figures are the time offset between two hosts' measured windows,
+//! the additional time for twelve agents, and an observer's CPU cost per sample. All hosts are this machine. Each host
+//! is reached through an engine, which is the program in `--via`. One engine only starts loadline. The other engine
+//! also delays loadline's input and output, like a network distance.
 
 use anyhow::{Context, Result, ensure};
 use serde_json::Value;

@@ -106,8 +106,8 @@ fn no_windows(n: &usize) -> bool {
     *n == 0
 }
 
-/// Time left out of the estimate: pauses of a generator's host, CPU time taken by other virtual machines, and times in
-/// which other programs took an unusual share of the CPUs.
+/// Time left out of the estimate, in which something disturbed the measurement. Such times are pauses of a generator's
+/// host, and times in which other programs or other virtual machines took an unusual share of the CPUs.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(default)]

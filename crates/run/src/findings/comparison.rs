@@ -45,10 +45,10 @@ pub struct Comparison {
     /// Name of the figure to which `smallest_change` belongs.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub smallest_change_of: Option<String>,
-    /// Length of a measurement that would detect a change of 1 % of the figure `smallest_change_of`, seconds.
+    /// Length of a measurement that would detect a change of 1 % in the figure `smallest_change_of`, seconds.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub one_percent_s: Option<f64>,
-    /// Number of runs of each side that would detect a change of 1 % of the figure `smallest_change_of`, if longer runs
+    /// Number of runs per side that would detect a change of 1 % in the figure `smallest_change_of`, if longer runs
     /// would not detect it.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub one_percent_runs: Option<f64>,
@@ -191,7 +191,7 @@ pub struct ComparedFigure {
     pub p: Option<f64>,
     /// Result for this figure, derived only from the interval.
     pub word: ComparisonResult,
-    /// Number of windows of the old side, and number of windows of the new side, from which the figure was computed.
+    /// Numbers of windows from which the figure was computed: of the old side, then of the new side.
     pub windows: (usize, usize),
     /// True for a secondary server cost, which is shown only if the two sides differ in it.
     #[serde(skip_serializing_if = "std::ops::Not::not")]

@@ -47,14 +47,14 @@ pub struct CoursePart {
     #[serde(with = "Figure")]
     pub completed: f64,
     /// Upper bound of the 99th percentile of the response time, microseconds: the largest of the 99th percentiles of
-    /// the single seconds in this part. The bound is absent in a short window.
+    /// the shorter periods ([`crate::Moment`]) in this part. Absent in a short window, which has no such periods.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub p99_us: Option<f64>,
-    /// True if answers are missing, so that the 99th percentile of some second is unknown. `p99_us` is then the largest
-    /// of the known percentiles, so it is a lower bound.
+    /// True if answers are missing, so that the 99th percentile of some period in this part is unknown. `p99_us` is
+    /// then the largest of the known percentiles, so it is a lower bound.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub p99_at_least: bool,
-    /// Share of failed requests, 0 to 1. The share is absent in a short window.
+    /// Share of failed requests, 0 to 1; absent in a short window.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub failed_share: Option<f64>,
     /// Limit that this part broke; absent if it broke none.

@@ -92,7 +92,7 @@ pub struct Findings {
     /// Kind of span whose self time grows most with the load, if the server sent spans.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub span_growth: Option<crate::SpanGrowth>,
-    /// Resources needed to double the capacity, in the order in which they limit the server.
+    /// Resources that must grow to double the capacity, in the order in which they limit the server.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub what_if: Vec<ResourceNeed>,
     /// Result of each repeat.

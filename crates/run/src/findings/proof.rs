@@ -322,8 +322,8 @@ pub struct ProofTrial {
     #[serde(with = "Figure::<Vec<f64>>")]
     pub completed_rate: Vec<f64>,
     /// Response times of the requests due in each slot, without the time right after a lever was switched. Each pair
-    /// holds the number of a histogram bucket and its count. 64 buckets cover a factor of two, and the first bucket
-    /// ends at 1.024 us. Only open-loop loads record response times per slot.
+    /// holds the index of a histogram bucket and the bucket's count. Every 64 buckets cover a factor of two, and the
+    /// first bucket ends at 1.024 us. Only open-loop loads record response times per slot.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub slot_times: Vec<SlotHist>,
     /// Levers, with their state and effect per slot.
@@ -374,8 +374,8 @@ pub struct LeverSlots {
     /// Share of the resource that the lever was ordered to take, 0 to 1. Absent in runs before 26 November 2026.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub ordered: Option<f64>,
-    /// Share of the resource, 0 to 1, that a CPU thief (a lever that takes CPU time) took in the slots in which the
-    /// thief was on. Absent for other levers.
+    /// Share of the resource that a CPU thief (a lever that takes CPU time) took while the thief was on, 0 to 1. Absent
+    /// for other levers.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub taken: Option<f64>,
     /// Upper bound on the share of time in which the server used or waited for the resource while the thief was off, 0

@@ -24,7 +24,7 @@ pub struct SpanGrowth {
     /// Mean self time per trace under the heavy load, microseconds.
     #[serde(with = "Figure")]
     pub heavy_us: f64,
-    /// Growth of this kind of span as a share of the growth of all kinds that grew, 0 to 1.
+    /// Growth of this kind of span, divided by the total growth of all kinds that grew, 0 to 1.
     #[serde(with = "Figure")]
     pub share: f64,
 }

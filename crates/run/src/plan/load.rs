@@ -116,8 +116,8 @@ impl LoadPlan {
         self.blocks.is_some() || self.connect_rate > 0.0
     }
 
-    /// Returns true if the measured window begins together with the load. This is so for recorded times without a
-    /// warm-up.
+    /// Returns true if the measured window begins together with the load. Recorded times without a warm-up are measured
+    /// in this way.
     pub fn is_measured_from_its_begin(&self) -> bool {
         self.recorded().is_some() && self.warmup_s <= 0.0
     }

@@ -110,8 +110,8 @@ fn is_token(word: &str) -> bool {
     looks_like_token(word) || word.starts_with("eyJ") && word.len() >= MIN_JWT_LENGTH
 }
 
-/// Returns true if a word of a sentence looks like a secret: it has a digit, a punctuation mark other than a dot, or a
-/// capital after its first letter.
+/// Returns true if a word of a sentence looks like a secret. Such a word has a digit, a punctuation mark other than a
+/// dot, or a capital after its first letter.
 fn looks_secret(word: &str) -> bool {
     let plain = |(at, c): (usize, char)| c.is_alphabetic() && (at == 0 || !c.is_uppercase()) || c == '.';
     !word.char_indices().all(plain)

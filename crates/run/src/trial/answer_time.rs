@@ -1,5 +1,5 @@
-//! The times of an answer that can be limited: the time to its last byte, the time to its first byte, and the times of
-//! its events.
+//! The times of an answer that can be limited: until its last byte, until its first byte, until its first event, and
+//! between its events.
 
 use std::collections::BTreeMap;
 

@@ -20,8 +20,8 @@ pub struct Blocks {
     /// Number x of the original client (A. Jones, J. Ohlund, 2002): a connection sends 1 + x messages, closes, and is
     /// not opened again. With 0, the connection sends until the trial ends.
     pub sends_per_connection: u32,
-    /// True to copy three details of the original client: the pause between sends uses integer arithmetic, connects are
-    /// spaced by that pause, and the client closes first.
+    /// True to copy three details of the original client. The pause between sends is computed with integer arithmetic,
+    /// connects are spaced by this pause, and the client closes first.
     pub compat: bool,
 }
 

@@ -69,16 +69,18 @@ pub struct Tally {
     /// bodies only). All other received bytes are overhead.
     #[serde(skip_serializing_if = "skip_empty::is_no_count")]
     pub answer_bytes: u64,
-    /// Number of times that a waiting open-loop request opened no connection, because by Little's law the pool was
-    /// large enough. A connect for each of these requests would cause a storm of connects.
+    /// Number of times that no connection was opened although open-loop requests waited. Either many connects were
+    /// already in progress, or by Little's law the pool was large enough. A connect for each waiting request would
+    /// cause a storm of connects.
     #[serde(skip_serializing_if = "skip_empty::is_no_count")]
     pub connects_held_back: u64,
     /// Number of connections in the pool of an open loop that later turned out to be unnecessary.
     #[serde(skip_serializing_if = "skip_empty::is_no_count")]
     pub connects_past_need: u64,
-    /// Number of requests that the server left unprocessed when it closed a connection (HTTP/2: after the last stream
-    /// of a GOAWAY; HTTP/1: pipelined after an answer with `Connection: close`). Each of these requests was sent again
-    /// on another connection with its original intended start. `sent` counts each of them once.
+    /// Number of requests that the server left unprocessed when it closed a connection. In HTTP/2, these requests came
+    /// after the last stream of a GOAWAY. In HTTP/1, they were pipelined after an answer with `Connection: close`. Each
+    /// of these requests was sent again on another connection with its original intended start. `sent` counts each of
+    /// them once.
     #[serde(skip_serializing_if = "skip_empty::is_no_count")]
     pub unprocessed: u64,
     /// Number of requests on the connections in `keep_alive_races` that were sent again, with their original intended

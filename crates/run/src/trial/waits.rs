@@ -5,8 +5,8 @@ use serde::{Deserialize, Serialize};
 use crate::figure::Figure;
 use crate::skip_empty;
 
-/// Maximum number of groups in a profile, and also of futexes, of titles and of peers. The sampler keeps the largest
-/// ones.
+/// Maximum number of rows in each list of a profile: groups, futexes, titles and peers. The sampler keeps the largest
+/// rows.
 pub const MAX_WAIT_ROWS: usize = 64;
 
 /// Activity of a thread in one sample.
@@ -102,8 +102,8 @@ pub struct WaitGroup {
     pub thread: String,
     /// Activity of the threads.
     pub state: ThreadState,
-    /// Object that the threads wait for: the address of a futex or of a peer, or a system call, with its file if the
-    /// call uses one. Empty if the object has no name, or if each thread waits for its own futex.
+    /// Object that the threads wait for: a futex or a peer, given by its address, or a system call, given with its
+    /// file. Empty if the object has no name, or if each thread waits for its own futex.
     #[serde(skip_serializing_if = "String::is_empty")]
     pub key: String,
     /// Mean number of these threads.
@@ -213,8 +213,8 @@ pub struct TitleGroup {
     pub processes: f64,
 }
 
-/// Connections of the server's clients. Means are over all rounds. Between two readings, each number is assumed to
-/// change linearly.
+/// Connections of the server's clients. Each mean is taken over all rounds. Between two readings, each number is
+/// assumed to change linearly.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(default)]

@@ -80,8 +80,8 @@ enum StoredColumns {
     Unchanged(usize),
     /// Index of a group in `groups`, its set of samples (0 for all), and an entry for each column. If all values of a
     /// column are equal, its entry is one number: the difference to the start value. Otherwise its entry is a list with
-    /// one number per sample: the difference to the sample before, or to the start value for the first sample. If
-    /// differences would not be exact, the entry holds the values themselves.
+    /// one difference per sample: to the sample before, or for the first sample to the start value. If differences
+    /// would not be exact, the entry holds the values themselves.
     Changed(usize, usize, Vec<Samples>),
 }
 

@@ -104,7 +104,7 @@ impl StoredRecording {
     }
 }
 
-/// Numbers of values, of columns and absent counters, and of bytes of names that may still be read from a file.
+/// Amounts that may still be read from a file: values, objects (columns and absent counters), and bytes of names.
 pub(super) struct Room {
     pub(super) values: usize,
     pub(super) objects: usize,

@@ -46,8 +46,8 @@ pub fn summary_with_unanswered(hist: &Hist, unanswered: u64) -> Summary {
     censored_summary(hist, &UnansweredTimes::default(), unanswered)
 }
 
-/// Returns the summary of the times of answered requests, of the `failed` requests, and of the other unanswered
-/// requests. If `others` has no time for a failure, the time until that failure is unknown.
+/// Returns the summary of response times for three sets of requests: answered ones, the `failed` ones, and the other
+/// unanswered ones. If `others` has no time for a failure, the time until that failure is unknown.
 pub fn censored_summary(answered: &Hist, others: &UnansweredTimes, failed: u64) -> Summary {
     if failed == 0 && [&others.failed, &others.under_way, &others.refused].iter().all(|times| times.is_empty()) {
         return answered.summary();

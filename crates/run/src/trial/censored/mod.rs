@@ -3,8 +3,8 @@
 //! A request that failed was never answered, so its response time counts as longer than any finite time. Only the time
 //! until the failure is known. A request in flight at the end of the window takes at least its age. Such a request
 //! counts in the sample up to its age, but not beyond (product-limit estimate: Kaplan and Meier 1958). The requests in
-//! flight at the start of a window join the sample at their age. Under a steady load the requests at both ends cancel
-//! out, and the result is the plain distribution of the requests that ended in the window. A request that is in flight
+//! flight at the start of a window join the sample at their age. Under a steady load, the requests at both ends cancel
+//! out. The result is then the plain distribution of the requests that ended in the window. A request that is in flight
 //! throughout the window and gets no answer until the end of the drain counts as failed.
 //!
 //! A refused answer (an unexpected status) is no good answer. Quick refusals must not make a percentile shorter, and

@@ -14,8 +14,8 @@ impl CensoredTimes {
     }
 
     /// Returns the mean. If any request was never answered, the result is only a lower bound: the longer of two means.
-    /// One is the mean of the answers. The other is the mean of all requests, in which failed requests count up to
-    /// their failure.
+    /// The first mean is that of the answers. The second mean is that of all requests, in which failed requests count
+    /// up to their failure.
     pub fn mean(&self) -> TimeFigure {
         let mean = |of: fn(&Counts) -> f64| {
             let sums = self.counts.iter().filter(|(ns, _)| **ns > 0);
