@@ -106,7 +106,7 @@ impl Database {
         lock(&shared.0).profile = profile;
     }
 
-    /// Takes the connection that the previous trial kept. Connects again if there is none.
+    /// Takes the connection that the previous trial kept. Connects again if no connection was kept.
     fn session(&self) -> Result<Session, DatabaseError> {
         let kept = lock(&self.session).take();
         kept.map_or_else(|| Session::connect(&self.behind), Ok)

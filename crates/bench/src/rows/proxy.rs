@@ -1,5 +1,5 @@
-//! The proxy of loadline, compared with HAProxy. Both have one thread and only forward requests to one nginx. The
-//! figure is the proxy's CPU time per request. nginx and wrk share the other CPU.
+//! The proxy of loadline, compared with HAProxy. Both proxies have one thread and only forward requests to one nginx.
+//! The figure is the proxy's CPU time per request. nginx and wrk share the other CPU.
 
 use anyhow::Result;
 

@@ -23,11 +23,11 @@ pub struct ArenaResult {
     pub budget_s: f64,
     /// Part of the budget that was used, seconds.
     pub used_s: f64,
-    /// True if the comparison stopped before all steps were done.
+    /// True if the comparison stopped before all builds, searches and turns were done.
     pub interrupted: bool,
     /// Loads, in the order of the file.
     pub profiles: Vec<ArenaProfileResult>,
-    /// One cell for each server under each load. The cells of one load stand together, the best group first.
+    /// One cell for each server under each load. The cells of one load follow each other, the best group first.
     pub cells: Vec<ArenaCell>,
     /// Difference between two starts of the same server, one entry per load.
     pub noise: Vec<ArenaNoise>,

@@ -1,5 +1,5 @@
-//! Everything measured so far in a comparison of many servers. The state is stored after each step, so that an
-//! interrupted comparison can continue. The result of the comparison is a pure function of the state.
+//! Everything measured so far in a comparison of many servers. The state is stored after each build, search and turn,
+//! so that an interrupted comparison can continue. The result of the comparison is a pure function of the state.
 
 use serde::{Deserialize, Serialize};
 
@@ -44,7 +44,7 @@ pub struct ArenaState {
     /// Results of the turns at the common rates, in the order in which they ended.
     #[serde(deserialize_with = "crate::bounded::list::<{ MAX_ARENA_TURNS }, _, _>")]
     pub turns: Vec<ArenaTurn>,
-    /// True when all steps are done.
+    /// True when all builds, searches and turns are done.
     pub done: bool,
 }
 
@@ -54,7 +54,7 @@ impl ArenaState {
         self.searches.iter().find(|search| search.place == cell)
     }
 
-    /// Returns all pairs of a server and a load. Pairs with the same load stand together.
+    /// Returns all pairs of a server and a load. Pairs with the same load follow each other.
     pub fn places(&self) -> Vec<ArenaPlace> {
         let entries = self.plan.entries.len();
         let of_profile = |profile| (0..entries).map(move |entry| ArenaPlace { entry, profile });

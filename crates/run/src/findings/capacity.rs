@@ -26,7 +26,7 @@ pub struct Capacity {
     /// True if the objective was met at `rate`. False if it was not met even with the lowest load; the capacity is then
     /// below `rate`.
     pub held: bool,
-    /// Set if `rate` comes from steps of a closed loop, because no open loop met the objective at this rate.
+    /// Set if `rate` comes from the closed-loop sweep, because no open loop met the objective at this rate.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub closed_loop: Option<ClosedLoopSource>,
     /// True if the capacity may be far higher than `rate`, because the search ended too early. Either throughput was

@@ -181,8 +181,8 @@ pub struct ComparedFigure {
     #[serde(with = "Figure")]
     pub ratio: f64,
     /// Lower end of the interval of the ratio; absent with too few windows. Among all deciding figures together, all
-    /// intervals that exclude 1 contain the true ratios with 95 % certainty. The same holds among all listed figures.
-    /// Each end of an interval that includes 1 is correct with 95 % certainty.
+    /// intervals that exclude 1 contain the true ratios with 95 % certainty. The same is true of all listed figures
+    /// together. Each end of an interval that includes 1 is correct with 95 % certainty.
     pub low: Option<f64>,
     /// Upper end of the interval of the ratio.
     pub high: Option<f64>,

@@ -46,7 +46,7 @@ pub enum FigureUnit {
 }
 
 impl FigureUnit {
-    /// Returns the symbol used in `run.json` and in machine-readable forms.
+    /// Returns the symbol used in `run.json` and in machine-readable output.
     pub const fn symbol(self) -> &'static str {
         match self {
             Self::Micros => "us",

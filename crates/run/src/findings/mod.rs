@@ -128,6 +128,6 @@ pub struct Findings {
     pub fits: BTreeMap<String, Fit>,
     /// Reliability of the figures.
     pub trust: Trust,
-    /// The argument for the verdict, one sentence per step.
+    /// Argument for the verdict: a list of sentences, each of which follows from the earlier ones or from the data.
     pub argument: Vec<String>,
 }

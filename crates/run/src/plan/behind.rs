@@ -191,7 +191,7 @@ impl Behind {
         Ok(())
     }
 
-    /// Reads a connection string in PostgreSQL's form `host=/run/postgresql dbname=app`.
+    /// Reads a connection string in PostgreSQL's format: `host=/run/postgresql dbname=app`.
     fn of_pairs(text: &str) -> Result<Self, String> {
         let mut found = Self { port: DatabaseKind::Postgres.port(), ..Self::default() };
         for word in text.split_ascii_whitespace() {
@@ -205,7 +205,7 @@ impl Behind {
 /// Scheme of PostgreSQL over TLS.
 const TLS_SCHEME: &str = "postgres+tls";
 
-/// Advice that lists the accepted forms of a database's address.
+/// Advice that lists the accepted formats of a database's address.
 const FORMS: &str = "give postgres://USER@HOST/DB, host=/SOCKET/DIR dbname=DB, mariadb://USER@HOST/DB or redis://HOST";
 
 impl Behind {

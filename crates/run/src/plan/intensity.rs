@@ -73,7 +73,7 @@ pub struct Stage {
     pub seconds: f64,
     /// Requests per second at the start.
     pub from: f64,
-    /// Requests per second at the end; equal to `from` for a step.
+    /// Requests per second at the end; equal to `from` if the rate stays constant.
     pub to: f64,
 }
 

@@ -1,4 +1,4 @@
-//! Names and forms of secret values.
+//! Names that mark secret values, and the appearance of tokens.
 
 /// Headers with secret values (names in lower case). Headers whose name contains one of [`SECRET_WORDS`] are secret,
 /// too.
@@ -38,7 +38,7 @@ pub(super) fn is_secret_name(name: &str) -> bool {
     SECRET_PARAMETERS.contains(&name.as_str()) && !["key", "code"].contains(&name.as_str()) || holds_secret_word(&name)
 }
 
-/// Returns true if a query parameter is secret by its name or by the form of its value.
+/// Returns true if a query parameter is secret by its name, or because its value looks like a token.
 pub(super) fn is_secret_parameter(name: &str, value: &str) -> bool {
     let name = name.to_ascii_lowercase();
     SECRET_PARAMETERS.contains(&name.as_str()) || holds_secret_word(&name) || looks_like_token(value)

@@ -1,5 +1,5 @@
 //! Recognizes tokens in texts by other programs, such as a server's error or a shell command. Tokens are recognized by
-//! the words before them (`password=…`, `Bearer …`) or by their form.
+//! the words before them (`password=…`, `Bearer …`) or by their appearance.
 
 use super::secret_names::{is_secret_name, looks_like_token};
 

@@ -50,7 +50,7 @@ pub struct Measured {
     /// these counts.
     #[serde(skip_serializing_if = "Tenths::is_empty")]
     pub tenths: Tenths,
-    /// Pauses of a generator's host, or of the server's host if an observer runs there; seconds since the load began.
+    /// Pauses of a generator's host, and of the server's host if an observer runs on it; seconds since the load began.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub pauses: Vec<Window>,
     /// Times in which a generator thread woke up late or stalled during its work; seconds since the load began.

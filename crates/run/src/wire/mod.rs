@@ -148,7 +148,7 @@ pub enum AgentReport {
         /// Time on the agent's monotonic clock when the agent responded, nanoseconds.
         mono_ns: u64,
     },
-    /// An observer is ready. The report describes the observer's host and the server found there.
+    /// An observer is ready. The report describes the observer's host and the server that was found on it.
     Watching(Box<WatchedHost>),
     /// All incidents of the watched processes so far. This report is sent after each change.
     Incidents {

@@ -1,4 +1,4 @@
-//! Task and results of an observer. Both are plain data, so an observer can work in this process or in an agent on
+//! Task and results of an observer, as plain data. An observer can therefore work in this process or in an agent on
 //! another machine.
 
 use serde::{Deserialize, Serialize};

@@ -1,6 +1,6 @@
-//! Stored form of the recordings of a run. Every name is stored once, and the samples of each side refer to the name by
-//! its index, from 0. Values are stored as differences, because most counters change little. Reading restores the exact
-//! values.
+//! Compact representation of a run's recordings in a file. Every name is stored once, and the samples of each side
+//! refer to the name by its index, from 0. Values are stored as differences, because most counters change little.
+//! Reading restores the exact values.
 
 mod pack;
 mod samples;

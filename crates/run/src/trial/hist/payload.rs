@@ -1,4 +1,4 @@
-//! Text form of a histogram: an HdrHistogram V2 payload in base64, with or without compression.
+//! Text representation of a histogram: an HdrHistogram V2 payload in base64, with or without compression.
 
 use std::borrow::Cow;
 use std::collections::BTreeMap;
@@ -92,7 +92,8 @@ fn inflated(bytes: &[u8]) -> Result<Cow<'_, [u8]>, String> {
     }
 }
 
-/// Writes the histograms of a trial in a short form.
+/// Writes the histograms of a trial as compressed payloads in base64. The histograms in [`SUMMARIZED`] get fewer
+/// digits.
 pub(crate) fn short<S: serde::Serializer>(histograms: &BTreeMap<String, Hist>, s: S) -> Result<S::Ok, S::Error> {
     let digits = |name: &str| SUMMARIZED.iter().find(|(known, _)| *known == name).map_or(DIGITS, |(_, digits)| *digits);
     s.collect_map(histograms.iter().map(|(name, hist)| (name, hist.to_short_base64(digits(name)))))
