@@ -62,8 +62,8 @@ pub(crate) fn memory(rounds: usize) -> Result<Compared> {
     Ok(compared)
 }
 
-/// Returns the resident bytes of a generator with `descriptors` descriptors. All descriptors have connected at least
-/// once.
+/// Returns the resident memory, in bytes, of a generator with `descriptors` descriptors. All descriptors have connected
+/// at least once.
 fn resident(addr: SocketAddr, descriptors: u32) -> Result<f64> {
     let (url, descriptors) = (format!("http://{addr}/"), descriptors.to_string());
     let flags = ["load", &url, "--s-clients", &descriptors, "--connect-timeout", "500ms", "--source", SOURCES];

@@ -81,8 +81,8 @@ pub struct Proof {
     /// Predicted effects of further levers that test the verdict, each recorded before the lever was used.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub predictions: Vec<Effect>,
-    /// For response times: share of the growth of the response time that was predicted for the lever in `prediction`, 0
-    /// to 1. The growth is the one that would follow if every resource became slower by the same factor.
+    /// For response times: predicted contribution of the lever in `prediction` to the growth of the response time, as a
+    /// share from 0 to 1. The growth is the one that would follow if every resource became slower by the same factor.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub predicted_share: Option<f64>,
     /// Measured effect of the lever in `prediction`.

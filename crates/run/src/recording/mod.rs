@@ -18,7 +18,8 @@ use crate::{CounterId, Kind, Reading, Window, counter};
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct Recording {
-    /// Time of each sample in seconds since the origin of the trial; negative for samples before it.
+    /// Time of each sample in seconds since the start of the load, or since the start of the observation if there is no
+    /// load. Negative for samples before this start.
     #[serde(with = "Figure::<Vec<f64>>")]
     pub t_s: Vec<f64>,
     /// Values, one column per counter and instance.
@@ -39,7 +40,7 @@ pub struct Peak {
     pub counter: CounterId,
     /// Instance of the counter.
     pub instance: String,
-    /// Time of the sample, seconds since the origin of the trial.
+    /// Time of the sample, seconds, with the zero point of [`Recording::t_s`].
     #[serde(with = "Figure")]
     pub t_s: f64,
     /// Highest value of the counter.

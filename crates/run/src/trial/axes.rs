@@ -91,8 +91,8 @@ impl Key {
     }
 }
 
-/// One load on the server. The tallies cover the whole trial, from the first connect to the end of the drain. The
-/// tallies therefore equal the server's own log. Rates and latencies cover the measured window.
+/// One load on the server. The tallies cover the whole trial, from the first connect to the end of the drain, so they
+/// agree with the server's own log. Rates and latencies cover the measured window.
 #[derive(Serialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 #[cfg_attr(test, schemars(rename = "Trial"))]

@@ -86,8 +86,8 @@ impl TrialKind {
     }
 }
 
-/// One load on the server. The tallies cover the whole trial, from the first connect to the end of the drain. The
-/// tallies therefore equal the server's own log. Rates and latencies cover the measured window.
+/// One load on the server. The tallies cover the whole trial, from the first connect to the end of the drain, so they
+/// agree with the server's own log. Rates and latencies cover the measured window.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(default)]
@@ -120,11 +120,12 @@ pub struct Trial {
     /// Response time to the last byte: from the intended start (open loop) or the send (closed loop). With
     /// `new_connections`, the time of a closed loop starts at the connect.
     pub latency_us: Summary,
-    /// Time to the first byte of the answer, from the same moment as `latency_us`. If every answer arrived in one
-    /// piece, both summaries are equal, and `histograms` has no `first_byte`. Absent in runs of earlier versions.
+    /// Time to the first byte of the answer, measured from the same start as `latency_us`. If every answer arrived in
+    /// one piece, both summaries are equal, and `histograms` has no `first_byte`. Absent in runs of earlier versions.
     #[serde(skip_serializing_if = "Summary::is_empty")]
     pub first_byte_us: Summary,
-    /// Time to the first event of a stream, from the same moment as `latency_us`. Absent if the answers are no streams.
+    /// Time to the first event of a stream, measured from the same start as `latency_us`. Absent if the answers are no
+    /// streams.
     #[serde(skip_serializing_if = "Summary::is_empty")]
     pub first_event_us: Summary,
     /// Time between an event of a stream and the next one. Events that arrived in one read have gaps of 0 between them.

@@ -105,7 +105,7 @@ pub enum AgentCommand {
     Follow {
         /// Additional processes to observe; for a lever, processes that replace the processes in its plan.
         pids: Vec<u32>,
-        /// Time origin of the trial on the agent's monotonic clock, nanoseconds.
+        /// Zero point of the trial's times on the agent's monotonic clock, nanoseconds: the start of the load.
         origin_ns: u64,
         /// Seconds between two samples.
         interval_s: f64,
@@ -157,7 +157,7 @@ pub enum AgentReport {
     },
     /// An observer took the requested sample.
     Edge {
-        /// Time of the sample, seconds since the origin of the trial.
+        /// Time of the sample, seconds since the start of the load.
         t_s: f64,
     },
     /// Newest samples during a trial, only of the counters that show what is busy.

@@ -63,7 +63,7 @@ pub struct Observed {
     /// Upstream services of the processes.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub behind: Vec<Upstream>,
-    /// Pauses of the host, seconds since the origin of the trial.
+    /// Pauses of the host, seconds since the start of the load.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub pauses: Vec<crate::Window>,
     /// Sampled threads; absent if they were not requested.
@@ -84,7 +84,7 @@ pub struct Observed {
 pub struct CpuUse {
     /// Number of CPUs of the host.
     pub cpus: f64,
-    /// Time of each reading in seconds since the origin of the trial.
+    /// Time of each reading in seconds since the start of the load.
     pub t_s: Vec<f64>,
     /// Time for which the host's CPUs were idle, seconds.
     pub idle_s: Vec<f64>,

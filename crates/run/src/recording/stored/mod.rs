@@ -53,7 +53,7 @@ struct ColumnGroup(
 struct StoredRecording {
     /// JSON pointer of the side in the run: `/trials/3/server`.
     side: String,
-    /// Time of each sample in seconds since the origin of the trial; negative for samples before it.
+    /// Time of each sample in seconds, as in [`Recording::t_s`].
     #[serde(with = "Figure::<Vec<f64>>")]
     t_s: Vec<f64>,
     /// Sets of samples, as indexes into `t_s`. A group of columns stores N + 1 to refer to set N, and 0 for all
