@@ -1,4 +1,4 @@
-//! Reads requests to export spans from a connection, and makes the answers.
+//! Reads requests to export spans from a connection, and builds the answers.
 
 use std::io::{self, Read, Write};
 

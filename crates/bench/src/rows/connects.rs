@@ -10,8 +10,8 @@ use crate::compare::{Compared, interleave};
 use crate::cpu;
 use crate::programs::{self, CLIENT_CPU};
 
-/// Number of descriptors and range of source addresses. The goal of this row was measured with a minimal loop in C that
-/// used the same number and range.
+/// Number of descriptors and range of source addresses. The goal of this row is the result of a minimal loop in C with
+/// this number and range.
 const DESCRIPTORS: &str = "10000";
 const SOURCES: &str = "127.0.0.2-127.0.0.65";
 /// Rates that httperf tries in turn. The highest rate that httperf reaches counts.

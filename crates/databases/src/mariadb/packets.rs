@@ -59,8 +59,8 @@ impl Greeting {
         // The thread's ID comes before the nonce.
         reader.take(4)?;
         let mut nonce = reader.take(8)?.to_vec();
-        // The next bytes are a zero byte, half of the capabilities, the character set, the status, the other half of
-        // the capabilities, a length and reserved bytes.
+        // The next bytes are a zero byte, the lower half of the capabilities, the character set, and the status. The
+        // upper half of the capabilities, a length and reserved bytes follow.
         reader.take(1 + 2 + 1 + 2 + 2 + 1 + 10)?;
         nonce.extend_from_slice(reader.take(12)?);
         Some(Self { version, nonce })

@@ -139,8 +139,8 @@ pub struct SearchPlan {
     /// Changes that an experiment may make to test the verdict.
     #[serde(skip_serializing_if = "Prove::is_default")]
     pub prove: Prove,
-    /// Directory on the server's host, on the server's disk, in which an experiment may write. If absent, no experiment
-    /// tests the disk.
+    /// Directory in which an experiment may write, on the server's host and on the disk that the server uses. If
+    /// absent, no experiment tests the disk.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub prove_dir: Option<std::path::PathBuf>,
 }

@@ -74,7 +74,8 @@ mod tests {
 
     #[test]
     fn the_pause_follows_the_arithmetic_of_the_source() {
-        // The options `-c 1000 -b 4096 -r 200000` give 20 ms, which is 204,800 B/s. The exact pause is 20.48 ms.
+        // The options `-c 1000 -b 4096 -r 200000` give a pause of 20 ms, with which a block sends 204,800 B/s. For
+        // 200,000 B/s, the exact pause is 20.48 ms.
         assert_eq!(blocks(1000, 200_000.0, true).pause_ns(4096), 20_000_000);
         assert_eq!(blocks(4000, 200_000.0, true).pause_ns(4096), 20_000_000);
         assert_eq!(blocks(1000, 200_000.0, false).pause_ns(4096), 20_480_000);

@@ -72,7 +72,7 @@ impl ThreadState {
     }
 }
 
-/// Kind of object that a futex belongs to, recognised by its memory and its system call.
+/// Kind of object that a futex belongs to, recognized by its memory and its system call.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(rename_all = "kebab-case")]
