@@ -1,5 +1,5 @@
 //! Collects the samples of all sources: one column per counter and instance, one row per sample. The writer builds a
-//! [`run::Recording`] without copying values. Each column keeps its index in the next recording.
+//! [`run::Recording`] without copying values. Each column keeps its index when a new recording begins.
 
 use std::collections::HashSet;
 use std::fmt;
@@ -8,8 +8,8 @@ use run::{Absence, Column, CounterId, Kind, Peak, Recording};
 
 use crate::samples::{Place, Samples, only};
 
-/// Index of the first column of one instance. Its columns follow each other in the order of the counter IDs given to
-/// [`ColumnWriter::open`].
+/// Index of the first column of one instance. The instance's columns follow each other in the order of the counter IDs
+/// given to [`ColumnWriter::open`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Slots(usize);
 
@@ -38,8 +38,8 @@ pub struct ColumnWriter {
     /// 2^`thinned` samples. `open` is the number of samples that this row holds so far.
     thinned: u32,
     open: u64,
-    /// Minimum number of rows of the series for the next merge: 5/4 of the rows that the last merge left. A merge that
-    /// found few rows between edges is then not tried again at each sample.
+    /// Minimum number of rows of the series for the next merge: 5/4 of the rows that the last merge left. Without this
+    /// minimum, a merge that found few rows between edges would be tried again at each sample.
     merge_from: usize,
 }
 
@@ -50,8 +50,8 @@ const MAX_ROWS: usize = 4096;
 /// each side of a trial takes at most about 4 MB of memory and 2 MB of `run.json`. With 300 columns, samples are merged
 /// only after seven minutes.
 const MAX_VALUES: usize = 256 * 1024;
-/// Number of rows that a series may have with any number of columns. The charts of hundreds of processes then stay
-/// readable.
+/// Number of rows that a series may always have, even with very many columns. Charts of hundreds of processes then
+/// still have enough points.
 const MIN_ROWS: usize = 128;
 /// Maximum number of recorded reasons for missing values. The list is limited because it is searched at each sample.
 const MAX_ABSENCES: usize = 1_000;
@@ -65,8 +65,7 @@ impl ColumnWriter {
         self.row(t_s, true);
     }
 
-    /// Starts a sample of the series, which has samples at a fixed interval. In a long series, several samples share a
-    /// row.
+    /// Starts a sample of the series, which has one sample per interval. In a long series, several samples share a row.
     pub fn begin_series(&mut self, t_s: f64) {
         if self.t_s.len() - self.edges >= self.max_rows().max(self.merge_from) {
             self.thin();
@@ -96,8 +95,8 @@ impl ColumnWriter {
         (MAX_VALUES / columns.max(1)).clamp(MIN_ROWS, MAX_ROWS)
     }
 
-    /// Merges pairs of neighbouring rows of the series. Rows at edges are kept, and no pair lies on both sides of an
-    /// edge.
+    /// Merges pairs of neighbouring rows of the series. Rows at edges are kept, and rows on different sides of an edge
+    /// are never merged.
     fn thin(&mut self) {
         let mut keep = vec![true; self.stays.len()];
         for row in 1..keep.len() {
@@ -133,8 +132,9 @@ impl ColumnWriter {
         slots
     }
 
-    /// Writes the value of the counter at index `at` of an instance into the current row. A second write of the counter
-    /// in one sample replaces the value of the first write.
+    /// Writes the value of an instance's counter into the current row. `at` is the index of the counter in the list
+    /// given to [`ColumnWriter::open`]. A second write of the counter in one sample replaces the value of the first
+    /// write.
     pub fn put(&mut self, slots: Slots, at: usize, value: f64) {
         let (Some(page), Some(t_s)) = (self.pages.get_mut(slots.0 + at), self.t_s.last()) else { return };
         let (row, stretch) = (self.t_s.len() - 1, self.edges);

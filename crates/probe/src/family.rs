@@ -1,4 +1,4 @@
-//! Names and columns of the instances of one source. Finding a known instance allocates nothing.
+//! Names and columns of the instances of one source. Finding the columns of a known instance allocates no memory.
 
 use crate::column_writer::{ColumnWriter, Slots};
 use crate::text;

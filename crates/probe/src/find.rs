@@ -158,7 +158,7 @@ fn ask(addr: SocketAddr, pid: Option<u32>) -> std::io::Result<NamespaceAnswer> {
         diag.listeners(v6, Some(addr.port()), |l| {
             if serves(l, addr) {
                 inodes.push(l.inode);
-                // Prefer an exact address to a wildcard, because it names the server better.
+                // Prefer an exact address to a wildcard, because an exact address identifies the server better.
                 bound = Some(l.local).filter(|b| b.ip() == addr.ip()).or(bound).or(Some(l.local));
             }
         })?;

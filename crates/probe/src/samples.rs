@@ -1,5 +1,5 @@
-//! The values of one counter of one instance, one per row of a recording. When rows are merged, a level (a gauge such
-//! as memory in use) is averaged, and its largest value is kept as a peak. A growing counter keeps its newest value.
+//! Values of one instance's counter, one value per row of a recording. When rows are merged, a level (a gauge such as
+//! memory in use) is averaged, and its largest value is kept as a peak. A growing counter keeps its newest value.
 
 /// Values of one column.
 #[derive(Debug, Default)]
@@ -42,7 +42,7 @@ impl Samples {
         self.first.is_none()
     }
 
-    /// Writes a value. If a sample writes a second value, that value replaces the first. If a later sample writes a
+    /// Writes a value. If one sample writes twice, the second value replaces the first one. If a later sample writes a
     /// level into the same row, the row gets the mean of all levels written by its samples.
     pub(crate) fn put(&mut self, at: Place, value: f64) {
         self.first.get_or_insert(value);
@@ -66,7 +66,7 @@ impl Samples {
         self.values[at.row] = Some((earlier + value) / (count + 1.0));
     }
 
-    /// Merges each row that is not kept into the next one. `stays` marks the rows at edges.
+    /// Merges each row that `keep` does not mark into the next row. `stays` marks the rows at edges.
     pub(crate) fn merge(&mut self, keep: &[bool], t_s: &[f64], stays: &[bool]) {
         self.values.resize(keep.len(), None);
         let mut stretch = 0;
@@ -93,8 +93,8 @@ impl Samples {
         self.newest.row = usize::MAX;
     }
 
-    /// Copies the first value of a counter into the preceding row if a newer value is about to replace it in its own
-    /// row. Otherwise, the growth of a process that lives for less than a row would be lost.
+    /// Copies the first value of a counter into the preceding row if a newer value is about to replace the first value.
+    /// Otherwise, a process that lives for less time than a row covers would seem to count nothing.
     fn keep_first(&mut self, row: usize) {
         let is_first = !self.is_level && self.first.is_some() && self.values[row] == self.first;
         if let Some(before) = row.checked_sub(1).and_then(|before| self.values.get_mut(before)).filter(|_| is_first) {
@@ -102,7 +102,8 @@ impl Samples {
         }
     }
 
-    /// Remembers the larger one of two values that differ and are about to be merged.
+    /// Makes the larger of two values, which are about to be merged, the peak of the stretch, if no larger peak is
+    /// known. The first peak of a stretch is kept only if the two values differ.
     fn note_peak(&mut self, stretch: usize, a: (f64, f64), b: (f64, f64)) {
         let larger = if a.1 > b.1 { a } else { b };
         match self.peaks.binary_search_by_key(&stretch, |(stretch, _)| *stretch) {

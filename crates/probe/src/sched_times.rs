@@ -22,7 +22,8 @@ impl SchedTimes {
         }
     }
 
-    /// Returns the time on a CPU as a share of the time on a CPU or waiting for one. Returns `None` if no thread ran.
+    /// Returns the time on a CPU, divided by the sum of this time and the time of waiting for a CPU. Returns `None` if
+    /// no thread ran.
     pub fn speed(&self) -> Option<f64> {
         (self.run_ns > 0).then(|| self.run_ns as f64 / (self.run_ns + self.wait_ns) as f64)
     }

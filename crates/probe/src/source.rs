@@ -1,4 +1,4 @@
-//! Row of the source table, and the trait of a reader.
+//! Row of the table [`crate::SOURCES`], and the trait that the reader of a source implements.
 
 use crate::Scope;
 use crate::column_writer::ColumnWriter;

@@ -27,7 +27,7 @@ fn a_busy_thread_shows_in_process_thread_and_cpu_counters() {
         scope.spawn(move || {
             let tid = std::fs::read_link("/proc/thread-self").unwrap();
             tell.send(tid.file_name().unwrap().to_str().unwrap().to_owned()).unwrap();
-            // Wait until the first sample was taken before the busy loop starts.
+            // Start the busy loop only after the first sample was taken.
             stopped.recv().unwrap();
             let begin = sys::clock::thread_cpu_ns();
             while sys::clock::thread_cpu_ns() < begin + 200_000_000 {

@@ -117,16 +117,16 @@ impl CpuStacks {
     }
 
     /// Takes the samples since the last call, and opens or closes the events when their time has come. Returns the time
-    /// at which the next call is due, nanoseconds. After a late call on a busy CPU, samples are lost, because the
-    /// kernel's buffer overflows.
+    /// at which the next call is due, nanoseconds. If a call comes late while a CPU is busy, the kernel's buffer
+    /// overflows and samples are lost.
     pub fn poll(&mut self, processes: &mut Processes) -> u64 {
         self.drain(processes);
         let now_ns = monotonic_ns();
         self.state = match self.state {
             State::Closed { until_ns } if now_ns >= until_ns && !self.followed.is_empty() => self.begin(now_ns),
             State::Burst { until_ns, .. } if now_ns >= until_ns => self.check(now_ns),
-            // Events of whole CPUs do not slow the sampled threads down, unlike events of threads. Their cost is
-            // therefore not checked.
+            // Events of whole CPUs do not slow the sampled threads down, unlike events of threads. The cost of such
+            // events is therefore not checked.
             state @ State::Open { .. } if self.everything => state,
             State::Open { since_ns } if self.is_incomplete || now_ns >= since_ns + CHECK_NS => self.check(now_ns),
             state => state,

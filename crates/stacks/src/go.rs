@@ -111,8 +111,8 @@ impl GoTable {
         Some(&from[..from.iter().take(2048).position(|b| *b == 0)?])
     }
 
-    /// Decodes one of Go's tables up to the address `target`. The table is a sequence of pairs: the change of the
-    /// value, and the distance to the next address.
+    /// Returns the value that one of Go's tables, such as the table of lines, has at the address `target`. The table is
+    /// a sequence of pairs: the change of the value, and the distance to the next address.
     fn value(&self, table: u32, entry: u64, target: u64) -> Option<i32> {
         let mut rest = self.bytes.get(self.values.checked_add(table as usize)?..)?;
         let (mut value, mut address) = (-1_i32, entry);
@@ -131,8 +131,8 @@ impl GoTable {
     }
 }
 
-/// Returns the start of Go's code from `runtime.moduledata` as the linker wrote it. Returns `None` for a
-/// position-independent program, whose file has 0 in this field.
+/// Reads the start of Go's code from the field `text` of `runtime.moduledata`, as the linker wrote it. Returns `None`
+/// for a position-independent program, whose file has 0 in this field.
 fn module_text(module: Option<Section>) -> Option<u64> {
     word(&module?.bytes, MODULE_TEXT_OFFSET).filter(|text| *text != 0)
 }

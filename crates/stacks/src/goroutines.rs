@@ -55,8 +55,8 @@ pub enum Goroutine {
 pub struct Goroutines {
     /// Goroutines that were read.
     pub goroutines: Vec<Goroutine>,
-    /// Number of goroutines in the runtime's list divided by the number of goroutines that were read. Above 1 if only a
-    /// part was read.
+    /// Number of goroutines in the runtime's list that each goroutine of this reading represents. The number is above 1
+    /// if only a part of the list was read.
     pub listed_per_read: u64,
 }
 

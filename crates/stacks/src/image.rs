@@ -38,8 +38,7 @@ impl Image {
         let elf = Elf::parse(&cache)?;
         let mut symbols = Symbols::default();
         elf.symbol_tables(|table, strings| symbols.add(table, strings));
-        // A container often has only the program, while its debug information is on the host. Both root folders are
-        // searched.
+        // The debug information of a program in a container is often on the host, so both root folders are searched.
         let debug_file = |id: Vec<u8>| [root, Path::new("/")].into_iter().find_map(|root| debug_file::open(root, &id));
         if let Some(separate) = elf.build_id().and_then(debug_file).filter(is_room_for) {
             files.extend(separate.try_clone().ok());
@@ -60,8 +59,8 @@ impl Image {
         })
     }
 
-    /// Returns the frame for the code at `lookup`. For a caller's frame, `lookup` is an address inside the call
-    /// instruction.
+    /// Returns the frame for the code at `lookup`. To get the frame of a caller, pass an address inside the caller's
+    /// call instruction.
     pub(crate) fn frame(&self, lookup: u64) -> Frame {
         let go = self.go.as_ref().and_then(|go| go.function(lookup));
         let function = match &go {

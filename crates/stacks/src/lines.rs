@@ -20,11 +20,11 @@ const MAX_INLINED: usize = 256;
 
 type Reader = EndianArcSlice<LittleEndian>;
 
-/// Lines of one program file.
+/// Table of the source files and lines of a program's code, from DWARF; empty if no file has usable debug information.
 pub(crate) struct Lines(Option<Context<Reader>>);
 
 impl Lines {
-    /// Reads the debug information of the first file that has some.
+    /// Reads the debug information of the first file that has usable debug information.
     pub(crate) fn read(files: &[File]) -> Self {
         Self(files.iter().filter(|file| is_room_for(file)).find_map(read_one))
     }

@@ -8,7 +8,7 @@ const MAX_BLOCKS: usize = 64;
 
 /// Reads the memory of a process: the bytes at given addresses.
 pub(crate) trait Memory {
-    /// Fills `buffer` from `address` on. Returns false if a byte is missing.
+    /// Fills `buffer` from `address` on. Returns false if any of these bytes cannot be read.
     fn fill(&mut self, address: u64, buffer: &mut [u8]) -> bool;
 
     /// Reads a 64-bit word, which need not be aligned.

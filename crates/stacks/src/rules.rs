@@ -68,7 +68,7 @@ pub(crate) enum Step {
 }
 
 impl Rules {
-    /// Finds the rules for `address` of a file.
+    /// Finds the rules for the address `address` in a file.
     pub(crate) fn find(sections: &UnwindSections, address: u64) -> Option<Self> {
         let mut bases = bases(&sections.eh_frame, sections.text);
         let frames = eh_frame(&sections.eh_frame);

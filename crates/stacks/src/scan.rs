@@ -7,7 +7,8 @@ use crate::call_site::CallSites;
 use crate::memory::Memory;
 use crate::space::Space;
 
-/// Number of words of the stack that are searched: 4 KiB. Unwinding ends if a function's frame is larger.
+/// Maximum number of words of the stack that are searched (4 KiB). If the return address is not among these words,
+/// unwinding ends.
 const MAX_WORDS: u64 = 512;
 
 /// Returns the stack address, at or above `sp`, of the word that holds the return address of the function at `start`.

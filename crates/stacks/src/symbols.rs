@@ -1,5 +1,5 @@
-//! Symbols of a program file. An address gets the name of a symbol only if the symbol's size covers the address. In a
-//! stripped program, the nearest symbol before the address often belongs to another function.
+//! Symbols of a program file. An address gets the name of a symbol only if the symbol's size covers the address. The
+//! nearest symbol before an address is not enough: in a stripped program, it often belongs to another function.
 
 use object::LittleEndian;
 use object::elf::{SHN_UNDEF, STB_LOCAL, STT_FUNC, STT_GNU_IFUNC, STT_OBJECT, Sym64};
@@ -7,8 +7,8 @@ use object::elf::{SHN_UNDEF, STB_LOCAL, STT_FUNC, STT_GNU_IFUNC, STT_OBJECT, Sym
 /// Maximum number of symbols of one file. Chromium, the largest known program, has 1.2 million symbols.
 const MAX_SYMBOLS: usize = 2_000_000;
 
-/// Number of symbols before an address among which a symbol that covers the address is searched for. Symbols rarely
-/// overlap.
+/// Maximum number of symbols that are tried to find one that covers an address: those that start closest before the
+/// address. A small number is enough, because symbols rarely overlap.
 const MAX_OVERLAPS: usize = 16;
 
 /// Kind of a symbol.
@@ -61,7 +61,8 @@ impl Symbols {
         self.symbols.shrink_to_fit();
     }
 
-    /// Returns the start and the name of the innermost symbol that covers `address`.
+    /// Returns the start and the name of the symbol of this kind that covers `address`. If several symbols cover it,
+    /// prefers the one with the highest start.
     pub(crate) fn covering(&self, address: u64, kind: Kind) -> Option<(u64, &[u8])> {
         let after = self.symbols.partition_point(|s| s.address <= address);
         let covers = |s: &&Symbol| s.kind == kind && address - s.address < u64::from(s.size);

@@ -172,8 +172,8 @@ impl Unwinder {
     }
 }
 
-/// Returns the caller's frame of a Go function, whose frame has a known size. Go saves the frame pointer just below the
-/// return address.
+/// Returns the frame of the caller of a Go function, whose own frame has a known size. Go saves the frame pointer just
+/// below the return address.
 fn go_step(frame: &Registers, frame_bytes: u64, stack: &mut dyn Memory) -> Step {
     let Some(slot) = frame.0[SP].and_then(|sp| sp.checked_add(frame_bytes)) else { return Step::Unknown };
     let mut caller = Registers([None; crate::registers::COUNT]);

@@ -11,8 +11,8 @@ pub fn draw(items: usize, random: &mut fastrand::Rng) -> Vec<usize> {
     (0..items).map(|_| random.usize(..items)).collect()
 }
 
-/// Returns the factor that corrects the bias of the bootstrap's standard error. The variance of `n` draws from `n`
-/// values has the divisor `n` instead of `n - 1`.
+/// Returns the factor that corrects the bias of the bootstrap's standard error. The bias arises because the variance of
+/// draws from `n` values has the divisor `n` instead of `n - 1`.
 pub fn small_sample_factor(n: f64) -> f64 {
     (n / (n - 1.0)).sqrt()
 }

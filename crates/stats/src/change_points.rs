@@ -25,11 +25,12 @@ const HUNTER_LEVEL: f64 = 0.001;
 /// Significance level at which a split of the series becomes a candidate: ten times Hunter's level, as in Hunter and
 /// Otava. The merging step then applies [`LEVEL`].
 const CANDIDATE_LEVEL: f64 = 10.0 * HUNTER_LEVEL;
-/// Number of values in one window. A search for a split looks only at the values of one window, because its time grows
-/// with the square of their number. In a window of 50 values, as in Otava, small changes are not found.
+/// Number of values in one window. A search for a split looks only at the values of one window, because the time of a
+/// search grows with the square of the number of values. In a window of 50 values, as in Otava, small changes are not
+/// found.
 const WINDOW: usize = 200;
-/// Distance from both neighbours above which a value is an outlier, in standard deviations. In a normal distribution,
-/// only 0.3 % of the values are that far from the mean.
+/// Distance beyond the values before and after it at which a value becomes an outlier, in standard deviations. In a
+/// normal distribution, only 0.3 % of the values are that far from the mean.
 const OUTLIER_SD: f64 = 3.0;
 /// Number of values on each side that a value is compared with.
 const NEIGHBOURS: usize = 3;
@@ -56,7 +57,8 @@ pub struct Difference {
 pub struct ChangePoint {
     /// Index of the first value after the change.
     pub at: usize,
-    /// Difference of the means before and after the change. Each mean covers the values up to the neighbouring change.
+    /// Difference of the means before and after the change. Each mean covers the values up to the next change on its
+    /// side, or up to the end of the series.
     pub difference: Difference,
 }
 
@@ -176,7 +178,7 @@ impl Series {
         }
     }
 
-    /// Removes the weakest candidate until all remaining ones are significant.
+    /// Removes the weakest candidate, again and again, until all remaining candidates are significant.
     fn merged(&self, candidates: &[usize]) -> Vec<ChangePoint> {
         let mut bounds: Vec<usize> = candidates.to_vec();
         bounds.insert(0, 0);
@@ -208,8 +210,8 @@ struct Part {
     factor: f64,
 }
 
-/// Returns the variance of the mean of `n` values, divided by the variance of one value. Neighbouring values have this
-/// correlation (AR(1)).
+/// Returns the variance of the mean of `n` values, divided by the variance of one value. `correlation` is the
+/// correlation of neighbouring values (AR(1)).
 fn mean_variance(n: f64, correlation: f64) -> f64 {
     let rest = 1.0 - correlation;
     ((1.0 + correlation) / rest - 2.0 * correlation * (1.0 - correlation.powf(n)) / (n * rest * rest)) / n
@@ -268,7 +270,7 @@ fn without_outliers(values: &[f64], resolution: f64) -> Vec<f64> {
 }
 
 /// Returns the correlation of neighbouring values, computed from the mean squares of differences at distances one and
-/// two. Differences across changes of the mean are left out.
+/// two. Very large differences, such as those across changes of the mean, are left out.
 fn correlation(values: &[f64]) -> f64 {
     let mean_square = |distance: usize| {
         let limit = OUTLIER_SD * spread(values, distance);

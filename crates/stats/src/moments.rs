@@ -8,7 +8,7 @@ pub fn normal_tail(z: f64) -> f64 {
     0.5 * libm::erfc(z * std::f64::consts::FRAC_1_SQRT_2)
 }
 
-/// Returns the standard deviation of a logarithm, given the 95 % interval `low` to `high` of the value itself.
+/// Returns the standard deviation of the logarithm of a value whose 95 % interval is `low` to `high`.
 pub fn ln_sd(low: f64, high: f64) -> f64 {
     (high / low).ln() / (2.0 * NORMAL_95)
 }

@@ -1,11 +1,12 @@
 //! Comparison of all pairs of several alternatives that were measured in rounds, each alternative once per round.
 //!
-//! The observations of a pair are its differences within rounds. Changes of the machine between rounds therefore cancel
-//! out, and each pair has its own scatter. The mean of the differences is trimmed (K. Yuen, *Biometrika* 61, 1974). All
-//! pairs are tested together: the chance that any two equal alternatives are found to differ is at most the level of
-//! the test. The procedure is that of Holm (*Scandinavian Journal of Statistics* 6, 1979) with the logical restrictions
-//! of J. Shaffer (*Journal of the American Statistical Association* 81, 1986). Once some pairs are known to differ,
-//! fewer of the other pairs can be equal at the same time, so the test of those pairs is less strict.
+//! The observations of a pair are the differences between its two alternatives, one difference per round. Changes of
+//! the machine between rounds therefore cancel out, and each pair has its own scatter. The mean of the differences is
+//! trimmed (K. Yuen, *Biometrika* 61, 1974). All pairs are tested together: the chance that any two equal alternatives
+//! are found to differ is at most the level of the test. The procedure is that of Holm (*Scandinavian Journal of
+//! Statistics* 6, 1979) with the logical restrictions of J. Shaffer (*Journal of the American Statistical Association*
+//! 81, 1986). Once some pairs are known to differ, fewer of the other pairs can be equal at the same time, so the test
+//! of those pairs is less strict.
 
 use crate::student::{quantile, two_sided};
 use crate::two_means::Trimmed;
@@ -86,9 +87,10 @@ impl PairwiseTest {
         self.differs.get(i).and_then(|row| row.get(j)).copied().unwrap_or(false)
     }
 
-    /// Returns the maximum number of pairs that can still be equal at the same time. A pair counts as undecided if a
-    /// pair that encloses it is undecided, as (1, 4) encloses (2, 3). This can only make the number larger. Under this
-    /// rule, the maximum is reached by a division into groups of neighbours.
+    /// Returns the maximum number of pairs that can still be equal at the same time. A pair is undecided if it is not
+    /// known to differ. Here, a pair also counts as undecided if a pair that encloses it is undecided, as (1, 4)
+    /// encloses (2, 3). This rule can only make the number larger. Under this rule, the maximum is reached by a
+    /// division into groups of neighbours.
     fn most_equal(&self) -> usize {
         let count = self.differs.len();
         let reach = self.reaches();
@@ -146,8 +148,8 @@ mod tests {
     const ROUNDS: usize = 12;
     const LEVEL: f64 = 0.05;
 
-    /// Returns the logarithms of costs of alternatives in rounds, on a machine whose speed changes from round to round.
-    /// If `disturbed`, one in twenty measurements takes up to a fifth longer.
+    /// Returns the logarithm of each alternative's cost in each round, on a machine whose speed changes from round to
+    /// round. If `disturbed`, one in twenty measurements takes up to a fifth longer.
     fn measured(costs: &[f64], sd: f64, disturbed: bool, random: &mut fastrand::Rng) -> Vec<Vec<f64>> {
         let rounds: Vec<f64> = (0..ROUNDS).map(|_| 0.03 * normal(random)).collect();
         let one = |cost: &f64, round: &f64, random: &mut fastrand::Rng| {

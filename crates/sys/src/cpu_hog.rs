@@ -54,8 +54,8 @@ impl Drop for CpuHog {
 
 /// Runs in the child: starts a session, closes the parent's files, and confines the child to its CPU.
 fn enter(cpu: u32, parent: u32) -> Result<()> {
-    // SAFETY: plain system calls without pointers. The closed descriptors belong to owners that this process never
-    // returns to.
+    // SAFETY: plain system calls without pointers. The closed descriptors belong to values that only the parent's code
+    // uses, to which the child never returns.
     unsafe {
         libc::setsid();
         libc::syscall(libc::SYS_close_range, 0, libc::c_uint::MAX, 0);
@@ -92,8 +92,8 @@ mod tests {
         text.rsplit(')').next().unwrap().split_whitespace().map(str::to_owned).collect()
     }
 
-    /// Waits until a child leads its own session. Before it starts the session, the child has asked the kernel to kill
-    /// it together with its parent.
+    /// Waits until a child leads its own session. The child has then already asked the kernel to kill the child when
+    /// the parent ends.
     fn wait_for_session(pid: u32) {
         testkit::eventually(|| (stat(pid)[3] == pid.to_string()).then_some(()));
     }

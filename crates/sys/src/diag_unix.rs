@@ -32,7 +32,7 @@ const RQLEN: u16 = 4;
 pub struct UnixListener {
     /// Inode of the socket, as shown by the links in /proc/PID/fd.
     pub inode: u32,
-    /// Connections waiting to be accepted.
+    /// Number of connections that wait to be accepted.
     pub queue: u32,
     /// Limit of the accept queue: the smaller of the backlog and somaxconn. The kernel admits one connection beyond
     /// this limit.

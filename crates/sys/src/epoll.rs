@@ -81,14 +81,14 @@ impl Epoll {
         rx::modify(&self.fd, fd, rx::EventData::new_u64(token), interest)
     }
 
-    /// Removes a descriptor. Closing the last copy of a descriptor removes it, too.
+    /// Removes a descriptor. The kernel also removes a descriptor when the last copy of the descriptor is closed.
     #[inline]
     pub fn delete(&self, fd: impl AsFd) -> Result<()> {
         rx::delete(&self.fd, fd)
     }
 
-    /// Waits for events for at most `timeout_ns` nanoseconds (`None`: no limit; 0: no wait) and returns their number. A
-    /// signal ends the wait with 0 events.
+    /// Waits for events, for at most `timeout_ns` nanoseconds (`None`: no limit; 0: no wait). Returns the number of
+    /// events. A signal ends the wait with 0 events.
     #[inline]
     pub fn wait(&self, events: &mut Events, timeout_ns: Option<u64>) -> Result<usize> {
         let timeout =

@@ -55,8 +55,8 @@ fn control(epoll: &Epoll, op: libc::c_int, fd: RawFd, token: u64, interest: Inte
     if r == 0 { Ok(()) } else { Err(crate::last_errno()) }
 }
 
-/// Waits for at most `max` events (at least 1) for at most `timeout_ns` nanoseconds (`None`: no limit; 0: no wait) and
-/// returns their number. A signal ends the wait with 0 events.
+/// Waits for events, for at most `timeout_ns` nanoseconds (`None`: no limit; 0: no wait). Returns the number of events,
+/// at most `max`. A `max` of 0 counts as 1. A signal ends the wait with 0 events.
 #[inline]
 pub fn wait(epoll: &Epoll, slots: &mut Slots, max: usize, timeout_ns: Option<u64>) -> Result<usize> {
     let max = max.clamp(1, 1 << 20);

@@ -11,7 +11,7 @@ use crate::{clock, limits};
 const SLEEP_NS: u64 = 1_000_000;
 /// Minimum length of a pause, nanoseconds. Shorter delays also occur on a healthy machine with a busy scheduler.
 const MIN_PAUSE_NS: u64 = 2_000_000;
-/// Maximum number of recorded pauses. If more pauses occur, only the longer ones are kept.
+/// Maximum number of recorded pauses. If more pauses occur, the shortest ones are dropped.
 pub const MAX_PAUSES: usize = 10_000;
 
 /// Time in which the thread should have run but did not, in nanoseconds of the monotonic clock.

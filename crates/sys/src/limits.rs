@@ -162,7 +162,8 @@ pub fn ask_for_slices(ns: u64) -> Result<()> {
     if done < 0 { Err(last_errno()) } else { Ok(()) }
 }
 
-/// Lets timers of the calling thread fire within 1 ns of their time. The default of the kernel is 50 µs.
+/// Sets the timer slack of the calling thread to 1 ns. The kernel may delay a thread's timers by the timer slack, which
+/// is 50 µs by default.
 pub fn exact_timers() -> Result<()> {
     set_current_timer_slack(std::num::NonZeroU64::new(1))
 }

@@ -152,7 +152,8 @@ pub fn unshare(command: &mut Command, user: bool) {
         }
         Ok(())
     };
-    // SAFETY: between fork and exec the closure only calls unshare, open, write and close on memory made before.
+    // SAFETY: between fork and exec the closure only calls unshare, open, write and close on memory that was prepared
+    // before the fork.
     unsafe { command.pre_exec(step) };
 }
 

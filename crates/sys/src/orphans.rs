@@ -21,7 +21,7 @@ pub fn start_bound(command: &mut Command) -> std::io::Result<Child> {
         // The parent may have ended before the call above took effect.
         if std::os::unix::process::parent_id() == parent { Ok(()) } else { Err(Errno::SRCH.into()) }
     };
-    // SAFETY: the closure runs between fork and exec. The function makes two system calls and allocates nothing.
+    // SAFETY: the closure runs between fork and exec. The closure makes two system calls and allocates nothing.
     unsafe { command.pre_exec(bind) }.spawn()
 }
 

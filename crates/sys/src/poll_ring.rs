@@ -67,8 +67,8 @@ impl PollRing {
             TaskRun::Deferred => builder.setup_defer_taskrun().setup_taskrun_flag(),
         };
         let ring: IoUring = builder.build(batch.max(1)).map_err(errno)?;
-        // If the ring is registered, the kernel need not look up its descriptor in every call. Kernels before 5.18
-        // cannot register the ring, which is harmless.
+        // If the ring is registered, the kernel need not look up the ring's descriptor in every call. Kernels before
+        // 5.18 cannot register the ring, which is harmless.
         let _ = ring.submitter().register_ring_fd();
         Ok(Self { ring })
     }

@@ -13,8 +13,8 @@ const SEGMENTS: [(u32, &str); 3] = [(0x1f, "tso"), (0x24, "gso"), (0x2c, "gro")]
 const CHECKSUMS: [(u32, &str); 1] = [(0x17, "tx checksums")];
 /// Socket option that hides outgoing packets, such as those that this program sends.
 const PACKET_IGNORE_OUTGOING: libc::c_int = 23;
-/// Maximum number of bytes that wait for the program. The queue of a TAP interface has room for as many frames as fit
-/// into these bytes.
+/// Size of the send buffer and of the receive buffer of a packet socket, bytes. The queue of a TAP interface is about
+/// as large.
 const QUEUE_BYTES: libc::c_int = 1 << 20;
 
 /// The end of an interface that belongs to the program. A TAP interface exists as long as this value.

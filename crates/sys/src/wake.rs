@@ -7,7 +7,7 @@ use rustix::event::{EventfdFlags, eventfd};
 
 use crate::Result;
 
-/// An eventfd. It becomes readable by a signal and stays readable until it is reset.
+/// An eventfd. [`Waker::wake`] makes the eventfd readable, and [`Waker::clear`] resets it.
 #[derive(Debug)]
 pub struct Waker {
     fd: OwnedFd,

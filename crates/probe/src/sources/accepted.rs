@@ -3,7 +3,7 @@
 //! be wrong. Source: sock_diag(7).
 //!
 //! Only the listeners in the scope are counted. With tens of thousands of connections, a reading takes milliseconds, so
-//! the budget of this source is a tenth of a CPU.
+//! the budget of this source is large: 10 ms of CPU time per sample.
 
 use std::collections::HashSet;
 use std::net::SocketAddr;
@@ -25,8 +25,8 @@ struct Accepted {
     peers: Peers,
 }
 
-/// Peer addresses of the connections. A set holds each address once, because a kernel table that changes while it is
-/// read may show a socket twice.
+/// Peer addresses of the connections. If the kernel's table changes during the reading, it may show a socket twice, and
+/// a set counts the socket only once.
 #[derive(Debug, Default)]
 struct Peers {
     accepted: HashSet<SocketAddr>,
@@ -60,8 +60,8 @@ impl Source for Accepted {
 }
 
 impl Accepted {
-    /// Reads the connections of one listener. The connections of an IPv6 listener are IPv6 sockets, even if they use
-    /// IPv4.
+    /// Reads the connections of one listener. The connections of an IPv6 listener are IPv6 sockets, even if the clients
+    /// use IPv4.
     fn ask(&mut self, listener: SocketAddr, tree: &Tree) -> std::io::Result<()> {
         let diag = match &mut self.diag {
             Some(diag) => diag,

@@ -10,8 +10,8 @@ use crate::source::Round;
 
 /// Maximum number of ended processes that keep their columns.
 const MAX_ENDED: usize = 32;
-/// Growing counters that are added up, each with its group and its position in this group: page faults, CPU time, input
-/// and output, instructions, waits.
+/// Growing counters that are added up: page faults, CPU time, input and output, instructions, waits for a CPU, and
+/// context switches. Each counter has a group of columns ([`Group`]) and an index in this group.
 const SUMMED: [(Group, usize); 11] = [
     (Group::Stat, 0),
     (Group::Stat, 1),
@@ -77,7 +77,7 @@ impl EndedProcesses {
         &mut self.spare_threads
     }
 
-    /// Adds up the least busy ended processes if there are more than [`MAX_ENDED`].
+    /// Adds up the least busy ended processes if there are more ended processes than [`MAX_ENDED`].
     pub(super) fn merge(&mut self, members: &mut Vec<Member>, round: &mut Round<'_>) {
         let is_ended = |member: &Member| member.ended && !member.behind;
         let ended = members.iter().filter(|member| is_ended(member)).count();

@@ -43,7 +43,7 @@ pub(super) struct Status {
     pub(super) state: u8,
     /// Numbers of voluntary and of involuntary context switches.
     pub(super) switches: Option<(u64, u64)>,
-    /// Number of allowed CPUs, and their mask if all are below 52.
+    /// Number of allowed CPUs, and the mask of these CPUs if all their numbers are below 52.
     pub(super) cpus: Option<(u32, Option<u64>)>,
     /// True for a worker created by io_uring.
     pub(super) io_worker: bool,
@@ -321,8 +321,8 @@ impl Thread {
             writer.reopen(slots, THREAD, &instance);
             slots
         });
-        // Times are rounded down to whole microseconds. In the run's file of a server with many threads, most of the
-        // text would otherwise be digits of these times.
+        // Times are rounded down to whole microseconds. Otherwise, the digits of these times would be most of the text
+        // of a run file for a server with many threads.
         writer.put(slots, 0, (self.last.run_ns / 1000) as f64);
         writer.put(slots, 1, (self.last.delay_ns / 1000) as f64);
         writer.put_some(slots, 2, self.status.cpus.map(|(count, _)| f64::from(count)));

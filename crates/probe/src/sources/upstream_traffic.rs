@@ -1,5 +1,5 @@
-//! Data on the connections to each upstream, summed by address. The last counts of a connection that has ended stay in
-//! the sums, so the sums of segments only grow.
+//! Traffic on the connections to each upstream, summed by address. The last counts of a connection that has ended stay
+//! in the sums, so the sums of segments only grow.
 
 use std::collections::{BTreeMap, HashMap};
 
@@ -18,7 +18,7 @@ pub(super) struct AddressTraffic {
     pub(super) data_in: f64,
 }
 
-/// Counts of data on all connections so far.
+/// Counts of the traffic on all connections so far.
 #[derive(Debug, Default)]
 pub(super) struct TrafficCounts {
     /// Last counts of each open connection, by inode.

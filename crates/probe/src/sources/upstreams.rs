@@ -1,6 +1,6 @@
-//! Upstreams of the server's processes. sock_diag lists the sockets, and /proc/PID/fd shows their holders. Each socket
-//! is compared with the server's descriptors only once. The descriptors are therefore searched only once if the server
-//! keeps its upstream connections open, even if it has ten thousand client connections.
+//! Upstreams of the server's processes. sock_diag lists the sockets, and /proc/PID/fd shows their holders. Each new
+//! socket is compared with the server's descriptors only once. If the server keeps its upstream connections open, its
+//! descriptors are therefore searched only once, however many client connections it has.
 //!
 //! A CPU quota may limit an upstream, so the quotas of its processes' control groups are read.
 //!
@@ -38,8 +38,8 @@ const MAX_UPSTREAMS: usize = 64;
 /// Maximum number of connections that are read, not counting connections to the server's own port. A host may have any
 /// number of connections.
 const MAX_ENDS: usize = 16_384;
-/// Maximum number of known connections up to which the kernel is asked for the traffic of each one. Each report of
-/// traffic takes a lock.
+/// Maximum number of known connections for which traffic is read. If more are known, no traffic is read, because the
+/// kernel takes a lock to report the traffic on a connection.
 const MAX_DESCRIBED: usize = 1024;
 
 /// One upstream: its address, the processes that listen there, and (in `behind`) what connects to it: the server or

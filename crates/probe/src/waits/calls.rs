@@ -42,7 +42,7 @@ pub(super) enum Call {
     Memory,
 }
 
-/// Architecture, by its column in [`CALLS`].
+/// CPU architecture that has a column in [`CALLS`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Arch {
     X86,
@@ -152,7 +152,7 @@ pub(super) fn call(arch: Arch, number: u64) -> Option<(&'static str, Call)> {
 pub(super) enum Blocked {
     /// The thread runs or is ready to run.
     Running,
-    /// The thread waits outside of a system call, for a page of memory.
+    /// The thread waits outside of a system call: it is stopped, or it waits for a page of memory.
     OutsideCall,
     /// The thread waits in a system call.
     InCall {
@@ -165,7 +165,7 @@ pub(super) enum Blocked {
     },
 }
 
-/// Parses the text of this file. Source: Documentation/filesystems/proc.rst, proc_pid_syscall(5).
+/// Parses the text of `/proc/PID/task/TID/syscall`. Source: Documentation/filesystems/proc.rst, proc_pid_syscall(5).
 pub(super) fn parse(text: &[u8]) -> Option<Blocked> {
     let mut words = crate::text::words(text);
     let number = match words.next()? {

@@ -1,4 +1,5 @@
-//! Mean numbers of clients' connections over all rounds of the wait sampler. Some rounds do not read the connections.
+//! Mean numbers of client connections over all rounds of the wait sampler, although some rounds do not read the
+//! connections.
 
 use run::ClientConnections;
 

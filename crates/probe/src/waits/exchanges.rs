@@ -16,8 +16,8 @@ const MIN_RESPONSES: u64 = 4;
 /// Minimum share of the connections with [`MIN_RESPONSES`] responses that must fit the numbers of segments.
 const MIN_REGULAR: f64 = 0.9;
 
-/// Returns five numbers: open connections, those with a request in progress, those for which this is uncertain, those
-/// with unread data, and `queued`.
+/// Returns five numbers: open connections, those with a request in progress, those that may or may not have one, those
+/// with unread data, and the argument `queued`.
 pub(super) fn count(connections: &[OtherConnection], queued: f64) -> [f64; 5] {
     let mut counts = [connections.len() as f64, 0.0, 0.0, 0.0, queued];
     let exchange = exchange(connections);
@@ -55,9 +55,9 @@ fn in_progress(traffic: &Traffic, exchange: Option<(u64, u64)>) -> Option<bool> 
     }
 }
 
-/// Counts the connections of a process to one peer that await a reply. If times and acknowledgements do not decide
-/// about a connection, its counts of segments do. The counts are used only if they agree with the times on every
-/// connection where both decide, and if there is such a connection.
+/// Counts the connections from a process to one peer on which the process awaits a reply. If times and acknowledgements
+/// do not decide about a connection, its counts of segments do. The counts are used only if they agree with the times
+/// on every connection about which both decide, and if there is such a connection.
 pub(super) fn awaiting(connections: &[OtherConnection]) -> f64 {
     let turned: Vec<OtherConnection> = connections.iter().map(turned).collect();
     let exchange = exchange(&turned).filter(|kind| agrees_with_times(&turned, connections, *kind));
@@ -75,7 +75,8 @@ fn turned(connection: &OtherConnection) -> OtherConnection {
     OtherConnection { traffic: connection.traffic.map(turn), ..*connection }
 }
 
-/// Returns true if a request is in progress, by the counts of segments; `None` if the counts fit neither state.
+/// Returns true if the counts of segments show a request in progress, and false if they show none. Returns `None` if
+/// the counts fit neither state.
 fn by_counts(turned: &OtherConnection, kind: (u64, u64)) -> Option<bool> {
     match ahead(turned.traffic.as_ref()?, kind) {
         0 => Some(false),
@@ -83,8 +84,8 @@ fn by_counts(turned: &OtherConnection, kind: (u64, u64)) -> Option<bool> {
     }
 }
 
-/// Returns true if the times of the last data decide some connections, and the counts of segments agree for all of
-/// these connections.
+/// Returns true if times and counts of segments both decide about some connections, and agree on all of these
+/// connections.
 fn agrees_with_times(turned: &[OtherConnection], connections: &[OtherConnection], kind: (u64, u64)) -> bool {
     let pairs = turned.iter().zip(connections);
     let decided: Vec<bool> = pairs
@@ -94,7 +95,7 @@ fn agrees_with_times(turned: &[OtherConnection], connections: &[OtherConnection]
 }
 
 /// Returns 0 if each request has its response, and `request * response` if one request has none yet. Another result
-/// fits neither case. `request` and `response` are the numbers of segments of each.
+/// fits neither case. `request` and `response` are the numbers of segments per request and per response.
 fn ahead(traffic: &Traffic, (request, response): (u64, u64)) -> i128 {
     i128::from(response) * i128::from(traffic.data_in) - i128::from(request) * i128::from(traffic.data_out)
 }
@@ -147,8 +148,8 @@ mod tests {
         let waits = |ms_ago| connection(50, 51, ms_ago, 0);
         assert_eq!(awaiting(&[idle((4, 8)), idle((4, 4)), waits((8, 4)), waits((4, 4))]), 2.0);
         assert_eq!(awaiting(&[idle((4, 4)), waits((4, 4))]), 0.0, "no time decides");
-        // The login sent one segment more than it received, so the counts of the first connection, which is idle, look
-        // like a request in progress.
+        // During the login, the process sent one segment more than it received. The first connection is idle, but its
+        // counts therefore look like a request in progress.
         assert_eq!(awaiting(&[waits((4, 8)), waits((4, 4)), waits((4, 4))]), 0.0);
         assert_eq!(awaiting(&[OtherConnection { receive_queue: 9, ..waits((8, 4)) }]), 0.0);
     }

@@ -8,7 +8,8 @@ use std::collections::BTreeMap;
 
 use run::FutexKind;
 
-/// Number of bytes that are read before the futex. They contain the number of waiters of a condition variable.
+/// Number of bytes read that lie before the futex in memory. They contain the number of waiters of a condition
+/// variable.
 pub(super) const BYTES_BEFORE: u64 = 8;
 /// Number of bytes read for a futex, including those before it.
 pub(super) const BYTES: usize = 24;

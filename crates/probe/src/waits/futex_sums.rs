@@ -19,9 +19,9 @@ const MAX_USERS: usize = 4096;
 /// hundreds of MB.
 const MAX_ALL_USERS: usize = 1 << 17;
 const MAX_NAMES: usize = 16;
-/// Minimum number of rounds in which a thread must be seen to count as long-lived. A short-lived thread counts as
-/// active at a lock even if no round shows it waiting for that lock. If a server has one thread per request, each
-/// thread ends soon after it held a lock.
+/// Minimum number of rounds in which a thread must be seen to count as long-lived. [`FutexProfile::active`] counts a
+/// long-lived thread only if some round shows the thread waiting for the lock. A short-lived thread always counts,
+/// because a thread that serves only one request ends soon after it held the lock.
 const SHORT_LIFE_ROUNDS: u64 = 4;
 
 /// Number of rounds in which each thread was seen.

@@ -53,7 +53,8 @@ struct Named {
     kinds: BTreeMap<FutexKind, u32>,
 }
 
-/// Facts about a futex from the stacks of its waiting threads; empty or unknown where the stacks show nothing.
+/// Facts about a futex: its global variable, and what the stacks of its waiting threads show. A fact is empty or
+/// unknown if nothing was found.
 #[derive(Debug, Default)]
 pub(super) struct FutexNames {
     /// Global variable at the futex's address.
@@ -96,8 +97,8 @@ impl Names {
             (named.stacks > 0 || open < MAX_NAMED).then_some(named.stacks)
         };
         let wanting = waiting.iter().filter_map(|(id, threads)| Some((stacks_of(id)?, id, threads)));
-        // Futexes without any stack come first. Within each of the two groups, the futex with most waiting threads
-        // comes first.
+        // Futexes without any stack come before futexes with stacks. In both groups, the futex with most waiting
+        // threads comes first.
         let next = wanting.min_by_key(|(stacks, _, threads)| (*stacks > 0, Reverse(threads.len())));
         // Successive stacks are those of different threads, so that a single unusual thread does not decide the name.
         let found = next.and_then(|(stacks, id, threads)| Some((*id, *threads.get(stacks as usize % threads.len())?)));
@@ -132,8 +133,8 @@ impl Names {
         }
     }
 
-    /// Finds the global variables at these futexes. A lock that spreads its waiters over several futexes gets no name
-    /// from [`Self::look`].
+    /// Finds the global variables at the addresses of these futexes. This also names the futexes of a lock that spreads
+    /// its waiters over several futexes, which [`Self::look`] leaves without a name.
     pub(super) fn name_globals(&mut self, futexes: impl Iterator<Item = (u32, u64)>) {
         for (pid, address) in futexes.take(MAX_GLOBALS) {
             let named = self.futexes.entry((pid, address)).or_default();
@@ -171,7 +172,8 @@ fn awaited_kind(frames: &[Frame]) -> Option<FutexKind> {
     functions.take(MAX_LIBRARY_FRAMES).find_map(kind_of)
 }
 
-/// Returns the innermost function that does not belong to a library of locks, with its file and line.
+/// Returns the innermost function that does not merely wait on behalf of its caller (see [`LIBRARIES`] and
+/// [`WRAPPERS`]), with its file and line.
 fn waiting_function(frames: &[Frame]) -> Option<String> {
     let is_own = |frame: &&Frame| {
         let function = frame.function.as_deref().unwrap_or_default();

@@ -112,7 +112,7 @@ impl Process {
         }
     }
 
-    /// Returns the process's sample.
+    /// Returns the process's ID and name, its kind (upstream or not, epoll or not), and its current title.
     pub(super) fn sample(&self, buffer: &mut Vec<u8>) -> ProcessSample {
         let title = self.title.as_ref().and_then(|file| title_in(reread(file, buffer).ok()?));
         ProcessSample { pid: self.pid, name: self.name.clone(), behind: self.behind, epoll: self.epoll, title }
@@ -125,8 +125,8 @@ impl Process {
 }
 
 /// Returns the title in the bytes of `/proc/PID/cmdline`. A program that states its work in its title, such as
-/// postgres, writes one text. Several arguments are the command line that started the program. They are left out,
-/// because an argument may be a secret.
+/// postgres, writes one text. Several texts are the arguments of the command line that started the program. They are
+/// not returned, because an argument may be a secret.
 fn title_in(command_line: &[u8]) -> Option<Arc<str>> {
     let end = command_line.iter().rposition(|byte| *byte != 0)? + 1;
     let text = command_line.get(..end).filter(|text| !text.contains(&0))?;

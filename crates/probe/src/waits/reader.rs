@@ -1,4 +1,4 @@
-//! Reads one round: all threads of the server's processes and of its upstream services.
+//! Reads one round: the threads of the server's processes and of its upstream services.
 
 use std::collections::{BTreeMap, HashMap, HashSet};
 use std::io;
@@ -189,7 +189,7 @@ impl Reader {
             }
         }
         // The processes of upstreams are searched only now and then. If the server has connected to a new upstream in
-        // between, the thread that waits for the upstream shows its address at once.
+        // between, the thread that waits for the upstream shows the upstream's address at once.
         for thread in &round.threads {
             if let (ThreadState::Peer, WaitKey::Text(address)) = (thread.state, &thread.key) {
                 self.note_upstream(address);

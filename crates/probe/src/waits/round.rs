@@ -27,7 +27,8 @@ pub(super) struct ThreadSample {
     pub(super) name: Arc<str>,
     pub(super) state: ThreadState,
     pub(super) key: WaitKey,
-    /// For a thread that runs or is ready to run: share of this time that it spent on a CPU, if known.
+    /// For a thread that runs or is ready to run: share of the time running or ready to run that the thread spent on a
+    /// CPU, if known.
     pub(super) on_cpu: Option<f64>,
     /// For a waiting thread: stack pointer and program counter.
     pub(super) stack: (u64, u64),

@@ -1,4 +1,5 @@
-//! Thread that samples the server's threads. Its rate follows from the measured cost of a round.
+//! Thread that samples the server's threads. The number of samples per second follows from the measured cost of a
+//! round.
 
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::thread::JoinHandle;
@@ -25,7 +26,7 @@ const CLIENTS_SHARE: f64 = 0.001;
 const SEARCH_SHARE: f64 = 0.0005;
 /// Part of a CPU that reading names may use. The first name in a large program costs tens of milliseconds more.
 const NAMING_SHARE: f64 = 0.0005;
-/// Part of a CPU that the stacks of waiting threads may use.
+/// Part of a CPU that reading the stacks of waiting threads may use.
 const STACK_SHARE: f64 = 0.001;
 /// Minimum pause between two rounds, nanoseconds. At 100 rounds a second, a wait that lasts 1 % of the time is seen
 /// about once a second.

@@ -116,8 +116,8 @@ impl StackSampler {
         }
     }
 
-    /// Names the functions of all stacks. Also returns the locks of language runtimes for which threads wait, as their
-    /// stacks show.
+    /// Names the functions of all stacks. Also returns the numbers of threads that wait for locks of language runtimes,
+    /// as the threads' stacks show.
     pub(super) fn profile(&mut self, processes: &mut Processes) -> (StackProfile, Vec<MonitorGroup>) {
         let (mut waiting, mut monitors) = (self.named.clone(), MonitorSums::default());
         for ((pid, stack), weight) in &self.waiting {

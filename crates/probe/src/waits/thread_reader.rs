@@ -107,7 +107,7 @@ impl ThreadReader<'_> {
         }
     }
 
-    /// Returns the activity of a thread that waits in the call `name` with a descriptor.
+    /// Returns the activity of a thread that waits for the descriptor `fd` in the system call `name`.
     fn descriptor(&mut self, pid: u32, fd: u64, name: &str, is_write: bool) -> (ThreadState, WaitKey) {
         let Some(link) = std::fs::read_link(format!("/proc/{pid}/fd/{fd}")).ok() else {
             return (ThreadState::Other, WaitKey::Text("descriptor".into()));

@@ -1,11 +1,11 @@
 //! Decides when `perf` events are open: always if the server's threads have few context switches, otherwise in short
 //! bursts.
 //!
-//! An open event slows down each context switch of its thread. 16 threads that answered 70,000 requests per second lost
-//! 17 % of their throughput to events that were always enabled. They lost 6 % to events that were open but disabled.
-//! Both losses were measured seven times, in alternation.
+//! Each open event slows down the context switches of its thread. 16 threads that answered 70,000 requests per second
+//! lost 17 % of their throughput to events that were always enabled. They lost 6 % to events that were open but
+//! disabled. Each loss was measured seven times, and the two kinds of measurements alternated.
 
-/// CPU time that the events of a thread add to each of its context switches, nanoseconds. Measured: 130,000 switches
+/// CPU time that a thread's events add to each context switch of the thread, nanoseconds. Measured: 130,000 switches
 /// per second took 0.34 of a CPU.
 const SWITCH_NS: u64 = 2600;
 /// CPU time of a sample, nanoseconds: 37 to 52 µs, measured by getrusage on a virtual machine.
@@ -17,7 +17,8 @@ const BURST_NS: u64 = 10_000_000;
 /// Shortest and longest CPU time between two samples of a thread in a burst, nanoseconds.
 const BURST_PERIODS_NS: (u64, u64) = (200_000, 1_000_000);
 /// Number of samples of each event in a burst, if the threads use all CPUs. A thread that uses less CPU time in a burst
-/// than the time between two samples is never sampled, so this time must be a fraction of the burst.
+/// than the time between two samples is not sampled. The time between two samples must therefore be a small part of the
+/// burst.
 const SAMPLES_PER_EVENT: u64 = 2;
 /// Time between two reads of the samples of a burst, nanoseconds. The kernel's buffer has room for 15 samples per CPU.
 const BURST_LOOK_NS: u64 = 3_000_000;
@@ -31,7 +32,7 @@ const MAX_PAUSE_NS: u64 = 10_000_000_000;
 pub(super) enum State {
     /// All events are closed until this time.
     Closed { until_ns: u64 },
-    /// Events are open for a burst, from the first time to the second.
+    /// Events are open for a burst, from `since_ns` to `until_ns`.
     Burst { since_ns: u64, until_ns: u64 },
     /// Events have been open since this time and stay open.
     Open { since_ns: u64 },
@@ -66,7 +67,8 @@ impl Cost {
         self.of_server_ns() as f64 <= SHARE / 2.0 * self.open_ns as f64
     }
 
-    /// Returns the length of the pause after a burst, nanoseconds. The pause keeps the cost below the allowed share.
+    /// Returns the length of the pause after a burst, nanoseconds. The pause keeps the cost within [`SHARE`], unless
+    /// this would need more than [`MAX_PAUSE_NS`].
     pub(super) fn pause_ns(&self) -> u64 {
         ((self.all_ns() as f64 / SHARE) as u64).min(MAX_PAUSE_NS)
     }

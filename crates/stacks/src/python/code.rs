@@ -48,7 +48,7 @@ impl Code {
         Some(Self { name: printable(&name), file: printable(&file), first_line, lines: read_bytes(memory, lines)? })
     }
 
-    /// Returns a frame that executes the instruction of this code at `offset`, in bytes.
+    /// Returns the frame of a function that executes the instruction at byte `offset` of this code.
     pub(super) fn frame(&self, format: LineFormat, offset: u64) -> Frame {
         let line = line_at(format, &self.lines, self.first_line, offset);
         Frame {

@@ -1,4 +1,4 @@
-//! Finds the interpreter's structure of a thread.
+//! Finds the structure with which the Python interpreter describes a thread.
 
 use std::collections::HashMap;
 
@@ -34,7 +34,7 @@ impl Threads {
         Self { pid, runtime, inner: HashMap::new(), known: HashMap::new(), misses: HashMap::new() }
     }
 
-    /// Returns the address of the interpreter's structure of thread `tid`.
+    /// Returns the address of the structure with which the interpreter describes thread `tid`.
     pub(super) fn find(&mut self, memory: &mut Remote, layout: &Layout, tid: u32) -> Option<u64> {
         let pid = self.pid;
         let inner = *self.inner.entry(tid).or_insert_with(|| inner_tid(pid, tid).unwrap_or(tid));

@@ -61,7 +61,7 @@ impl Running {
         self.waits().into_iter().map(|wait| process.waiting_frames(wait.tid, wait.pc, wait.sp, &[])).collect()
     }
 
-    /// Waits until the main thread waits. Then returns where each waiting thread waits.
+    /// Waits until the main thread stays in a system call. Then returns where each waiting thread waits.
     pub(crate) fn waits(&self) -> Vec<Wait> {
         self.await_main_thread();
         let tasks = fs::read_dir(format!("/proc/{}/task", self.pid())).unwrap();

@@ -1,5 +1,5 @@
-// A program that computes in a known function, called by new functions that are compiled while it runs. A new function
-// runs for 100 ms, so that its compilation is a small share of the CPU time.
+// A program that computes in a known function, called by new functions that are compiled while the program runs. A new
+// function runs for 100 ms, so that its compilation is a small share of the CPU time.
 function computePlantedSum(steps) {
   let sum = 1;
   for (let i = 0; i < steps; i++) sum = (sum * 31 + i) % 1000003;

@@ -78,7 +78,8 @@ pub(super) fn weighted(y: &[f64], rows: &[Vec<f64>], weights: &[f64]) -> Option<
     Some(times(&inverse(gram(rows, weights))?, &right))
 }
 
-/// Returns the matrix of the weighted sums of products of each pair of columns.
+/// Returns a matrix with one entry for each pair of columns: the weighted sum of the products of their values in each
+/// row.
 pub(super) fn gram(rows: &[Vec<f64>], weights: &[f64]) -> Vec<Vec<f64>> {
     let columns = rows.first().map_or(0, Vec::len);
     let mut gram = vec![vec![0.0; columns]; columns];

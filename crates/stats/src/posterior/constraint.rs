@@ -115,8 +115,8 @@ pub(super) struct CapacityModel {
 }
 
 impl CapacityModel {
-    /// Returns the model with this steepness and another capacity. Its rates are proportional to the capacity, as is
-    /// the number of service times that fit into the limit.
+    /// Returns the model with this steepness and another capacity. The rates of the model, and the number of service
+    /// times that fit into the limit, are proportional to the capacity.
     pub(super) fn at(&self, c: f64) -> Self {
         let more = c / self.c;
         Self { c, full: self.full * more, scatter: self.scatter.map(|services| services * more), ..*self }
@@ -166,5 +166,6 @@ const MIN_SPARE: f64 = 0.05;
 const MAX_LATE_LN: f64 = -0.030_459_207_484_708_574;
 /// Minimum share of late answers in the model, because causes that the model leaves out may delay answers, too.
 const MIN_LATE_SHARE: f64 = 1e-6;
-/// Approximate variance of the logarithm of one draw. Draws are exponentially distributed.
+/// Approximate variance of the logarithm of a mean response time, times the number of independent draws in the mean.
+/// Draws are taken as exponentially distributed.
 pub(super) const SPREAD: f64 = 1.0;

@@ -7,9 +7,9 @@ use super::estimate::CapacityEstimate;
 /// Prior dispersion, as a multiple of the dispersion of an M/M/1 queue: for Poisson arrivals, and for arrivals at equal
 /// intervals. The dispersion is the number of answers that are worth one independent draw.
 pub(super) const PRIOR_DISPERSION: (f64, f64) = (1.0, 0.3);
-/// Maximum number of draws that a window beyond saturation is worth. The moment at which its queue exceeds the limit
-/// depends on the start of the load and on the server's speed. Both are known only within a few percent of the window,
-/// so more draws would claim too much certainty.
+/// Maximum number of draws that a window beyond saturation is worth. The moment at which the window's queue exceeds the
+/// limit depends on the start of the load and on the server's speed. Both are known only within a few percent of the
+/// window, so more draws would claim too much certainty.
 const MAX_SATURATED_DRAWS: f64 = 50.0;
 
 /// Returns the number of independent draws that one window is worth, by the prior dispersion.
@@ -27,9 +27,9 @@ pub(super) fn mean_spread(draws: f64) -> f64 {
     (SPREAD / draws).sqrt()
 }
 
-/// Returns, for each window, the number of answers that carry as much information as one independent draw. Below and
-/// above saturation, this number is twice the product of the rate and the relaxation time of an M/M/1 queue. Each
-/// window is worth at least one draw.
+/// Returns, for each window, the number of answers that carry as much information as one independent draw. The number
+/// is twice the product of the rate and the relaxation time of an M/M/1 queue, times `scale`, within the limits of this
+/// module. Each window is worth at least one draw.
 pub(super) fn dispersions(
     windows: &[WindowObservation],
     constraint: &Constraint,

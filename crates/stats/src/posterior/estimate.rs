@@ -7,13 +7,13 @@ use super::constraint::{Constraint, ConstraintKind};
 pub struct CapacityEstimate {
     /// Median of the posterior in requests per second.
     pub rate: f64,
-    /// Rate below which 2.5 % of the posterior lie.
+    /// 2.5 % quantile of the posterior in requests per second.
     pub low: f64,
-    /// Rate above which 2.5 % of the posterior lie.
+    /// 97.5 % quantile of the posterior in requests per second.
     pub high: f64,
     /// Elasticity of the share of late answers with respect to the rate, at the capacity.
     pub steep: f64,
-    /// Standard deviation of the logarithm of the machine's speed between windows.
+    /// Standard deviation of the logarithm of the machine's speed, from window to window.
     pub speeds: f64,
 }
 

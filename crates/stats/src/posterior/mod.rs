@@ -3,7 +3,7 @@
 //!
 //! The model describes a queue near saturation. Waiting times in such a queue are exponential (J. Kingman, *JRSS B* 24,
 //! 1962), and their mean is inversely proportional to the distance from saturation. The logarithm of the share of late
-//! answers is therefore a straight line of the offered rate, and reaches 0 at saturation:
+//! answers is therefore a linear function of the offered rate, and reaches 0 at saturation:
 //!
 //! `ln P(rate) = ln allowed + steep * (rate - c) / c`
 //!
@@ -14,7 +14,7 @@
 //!   `answered / dispersion` draws. The dispersion is about `4 (1 + steep / ln(1 / allowed))^2`, which is twice the
 //!   product of the rate and the relaxation time of an M/M/1 queue (P. Morse, 1955). If the windows scatter more or
 //!   less than this predicts, the dispersion is scaled.
-//! - The saturation rate of the closed loop predicts, within about 5 %, the rate at which the line reaches 0.
+//! - The saturation rate of the closed loop predicts, within about 5 %, the rate at which this function reaches 0.
 //!
 //! An estimate on a grid always exists. Windows in which all answers or none were late can be used, too. The interval
 //! may be asymmetric.

@@ -12,13 +12,13 @@ use super::constraint::Constraint;
 use super::estimate::CapacityEstimate;
 use crate::moments::NORMAL_95;
 
-/// Standard deviation of the logarithm of the speed between windows of a steady machine.
+/// Standard deviation of the logarithm of a steady machine's speed, from window to window.
 const STEADY_SCATTER: f64 = 0.02;
 /// Distance, in logarithms, between the saturation rates that a closed and an open loop measure on a steady machine.
 const STEADY_APART: f64 = 0.05;
 /// Expected change between runs, as a share of the change observed within a run. Six runs were measured on a machine
-/// whose capacities differed by 12 %. Without this share, two of the six intervals contained the median capacity; with
-/// it, five did.
+/// whose capacities differed by 12 %. Without this share, two of the six intervals contained the median capacity. With
+/// the share, five did.
 const SHARE_BETWEEN_RUNS: f64 = 0.5;
 
 /// Widens an interval by the slow change that the run observed. The interval of a steady run does not change.

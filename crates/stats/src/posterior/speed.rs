@@ -111,7 +111,7 @@ const MIN_WIDTH_STEPS: f64 = 0.2;
 /// Minimum likelihood of a window, so that no single window excludes a capacity.
 const MIN_LIKELIHOOD: f64 = 1e-300;
 const LEAST_LN: f64 = -300.0 * std::f64::consts::LN_10;
-/// Product below which its logarithm is taken and added to `ln`.
+/// If a product in `now` falls below this value, its logarithm is added to `ln`.
 const MIN_PRODUCT: f64 = 1e-200;
 
 #[cfg(test)]

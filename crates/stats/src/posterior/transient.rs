@@ -23,14 +23,16 @@ pub struct Span {
 const DECIDED_SD: f64 = 4.0;
 /// Number of standard deviations beyond which the tail of the normal distribution counts as 0.
 const NEGLIGIBLE_SD: f64 = 6.5;
-/// Maximum scatter, as a share of the window, up to which the time at which the wait exceeds the limit counts as exact.
+/// Maximum standard deviation of the time at which the wait exceeds the limit, as a share of the window, for using the
+/// formula of [`Crossing`].
 const SHARP_CROSSING: f64 = 0.25;
 /// Number of times in a window at which the share of late waits is evaluated if it changes smoothly.
 const POINTS: usize = 4;
 
 /// Returns the share of a window, 0 to 1, in which the wait exceeds `limit_s`. `spare` is the unused share of the
 /// server, negative beyond saturation. `variance` is the variance of the unfinished work, in seconds squared per
-/// second. Returns `None` if the whole window is in the steady state or in an overload.
+/// second. Returns `None` if the whole window is in the steady state or completely overloaded, or if an argument is
+/// invalid.
 pub(super) fn share_late(spare: f64, limit_s: f64, variance: f64, span: Span) -> Option<f64> {
     let length_s = span.end_s - span.begin_s;
     if !(length_s > 0.0 && limit_s > 0.0 && variance > 0.0) {

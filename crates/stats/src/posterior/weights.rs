@@ -10,7 +10,7 @@ pub(super) struct Posterior {
     pub(super) steeps: usize,
     /// Distance between neighbouring rates, in logarithms.
     pub(super) step: f64,
-    /// Standard deviation of the logarithm of the machine's speed between windows.
+    /// Standard deviation of the logarithm of the machine's speed, from window to window.
     pub(super) speeds: f64,
 }
 

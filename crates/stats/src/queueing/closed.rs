@@ -122,8 +122,8 @@ fn residence_s(station: Station, queue: f64, p: &[f64]) -> f64 {
     station.demand_s / m * (1.0 + queue + idle)
 }
 
-/// Returns d ln(throughput) / d ln(speed) of every station, computed from a slightly slower and a slightly faster
-/// station. The elasticities sum to 1, because doubling all speeds doubles the throughput (Euler's theorem on
+/// Returns d ln(throughput) / d ln(speed) of every station, computed by making the station slightly slower and slightly
+/// faster. The elasticities sum to 1, because doubling all speeds doubles the throughput (Euler's theorem on
 /// homogeneous functions).
 pub fn elasticities(stations: &[Station], clients: u32) -> Vec<f64> {
     const STEP: f64 = 1e-4;

@@ -40,8 +40,8 @@ impl Station {
         Self { demand_s, servers: Servers::Unlimited }
     }
 
-    /// Returns the station, or a delay if the station has as many servers as there are clients, because no request then
-    /// waits.
+    /// Returns the station, or a delay if the station has at least as many servers as there are clients, because no
+    /// request then waits.
     fn where_some_wait(self, clients: u32) -> Self {
         match self.servers {
             Servers::Some(m) if m >= clients.max(1) => Self::delay(self.demand_s),

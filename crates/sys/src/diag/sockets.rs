@@ -10,7 +10,7 @@ pub struct Listener {
     pub local: SocketAddr,
     /// Inode of the socket, as shown by the links in /proc/PID/fd.
     pub inode: u32,
-    /// Connections waiting to be accepted.
+    /// Number of connections that wait to be accepted.
     pub queue: u32,
     /// Limit of the accept queue: the smaller of the backlog and somaxconn. The kernel admits one connection beyond
     /// this limit.
@@ -32,7 +32,7 @@ pub struct Connection {
     pub receive_queue: u32,
     /// Number of bytes written by the program but not yet acknowledged by the peer.
     pub send_queue: u32,
-    /// True if the send buffer is so full that a writer waits; `None` if the kernel does not report it.
+    /// True if the send buffer is so full that a writer waits; `None` if the kernel does not report the fill level.
     pub write_full: Option<bool>,
     /// `tcp_info`; `None` if the kernel left it out.
     pub info: Option<TcpInfo>,

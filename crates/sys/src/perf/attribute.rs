@@ -47,7 +47,7 @@ pub(super) enum Target {
     Caller,
     /// A thread, and threads that it starts later.
     Thread(u32),
-    /// All threads of the system. Sampling all threads needs more rights.
+    /// All threads of the system. Sampling all threads needs more rights than sampling the user's own threads.
     Everything,
 }
 

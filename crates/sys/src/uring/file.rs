@@ -10,7 +10,7 @@ pub enum File {
 }
 
 /// Builds an operation for a registered file or for a descriptor. The io_uring crate has a type of its own for each of
-/// them.
+/// the two.
 macro_rules! on_file {
     ($file:expr, |$f:ident| $build:expr) => {
         match $file {

@@ -13,7 +13,7 @@ use crate::{Errno, Result};
 /// Values of socket options. Entries of the ring point to these values, which live as long as the program.
 static ON: libc::c_int = 1;
 const IP_BIND_ADDRESS_NO_PORT: u32 = 24;
-/// Command for a socket that returns its number of sent bytes without acknowledgement (io_uring.h).
+/// Command for a socket: returns the number of sent bytes that the peer has not acknowledged (io_uring.h).
 const SOCKET_URING_OP_SIOCOUTQ: u32 = 1;
 
 impl Ring {
