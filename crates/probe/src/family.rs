@@ -1,4 +1,5 @@
-//! Names and columns of the instances of one source. Finding the columns of a known instance allocates no memory.
+//! Names and columns of the instances (such as disks or CPUs) of one source. Finding the columns of a known instance
+//! allocates no memory.
 
 use crate::column_writer::{ColumnWriter, Slots};
 use crate::text;
@@ -26,7 +27,7 @@ impl Family {
         self
     }
 
-    /// Limits the number of instances. For each further instance, only the reason of its absence is recorded.
+    /// Limits the number of instances. For each further instance, only the reason why it is absent is recorded.
     pub(crate) const fn at_most(mut self, most: usize) -> Self {
         self.most = most;
         self

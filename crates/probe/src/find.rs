@@ -38,7 +38,7 @@ pub enum FindError {
         "nothing listens on {0} in this network namespace; start the server, or name its process with --server-pid"
     )]
     NoListener(Address),
-    /// A listener exists, but no process whose descriptors this process may read holds its socket.
+    /// A listener exists, but its socket was not found in any process whose descriptors this process may read.
     #[error(
         "something listens on {addr}, but no process that may be looked into holds its socket; {}, or name its process with --server-pid",
         crate::rights::advice("the server's user")
@@ -110,8 +110,8 @@ fn of_unix(at: &Address, inodes: &[u32]) -> Result<Found, FindError> {
     }
 }
 
-/// Returns the processes that hold any of these sockets, and their descendants. The result is empty if none of the
-/// processes whose descriptors may be read holds one.
+/// Returns the processes that hold any of these sockets, and their descendants. The result is empty if no such process
+/// was found, for example because this process may not read the descriptors of the holders.
 fn holders(inodes: &[u32]) -> Vec<u32> {
     let proc = Path::new("/proc");
     let parents = parents(proc);

@@ -28,12 +28,12 @@ const EXPORTER_BUDGET_US: u32 = 200;
 /// A source, with the data that decides when it is read next.
 struct Reader {
     name: &'static str,
-    /// Budget as in [`crate::SourceSpec`].
+    /// See [`crate::SourceSpec::budget_us`].
     budget_us: u32,
-    /// Minimum interval between readings at edges as in [`crate::SourceSpec`].
+    /// See [`crate::SourceSpec::edge_gap_ms`].
     edge_gap_ms: u32,
     source: Box<dyn Source>,
-    /// Cost of the last reading in microseconds.
+    /// CPU time of the last reading in microseconds.
     cost_us: f64,
     /// Number of periodic samples to skip before the next reading.
     rest: u32,
@@ -154,8 +154,7 @@ impl Probe {
         self.process_set.instances().map(str::to_owned).collect()
     }
 
-    /// Returns the upstreams of the followed processes so far (since [`Probe::follow`]), with the processes that answer
-    /// there.
+    /// Returns the upstreams found since [`Probe::follow`], each with the processes that answer at its address.
     pub fn behind(&self) -> Vec<run::Upstream> {
         self.process_set.behind()
     }

@@ -67,7 +67,7 @@ impl ProcessSet {
         self.members.iter().map(|(_, instance)| instance.as_str())
     }
 
-    /// Adds an upstream. The processes `pids`, which answer there, are followed, too.
+    /// Adds an upstream. The processes `pids`, which answer at the upstream's address, are followed, too.
     pub fn met(&mut self, behind: Upstream, pids: Vec<u32>) {
         self.wanted_behind.extend(&pids);
         self.met.push((behind, pids));

@@ -56,8 +56,9 @@ pub(crate) fn machine(cpus: &[u32]) -> String {
     if cpus.is_empty() { boot.into() } else { format!("{boot} CPUs {cpus:?}") }
 }
 
-/// Reduces a recording to some CPUs of the host. `total` becomes the sum over these CPUs, and `cpu.online` becomes the
-/// number of these CPUs. Counters without a value per CPU (interrupts, context switches) still count the whole machine.
+/// Reduces a recording to some CPUs of the host. The instance `total` becomes the sum over these CPUs, and `cpu.online`
+/// becomes the number of these CPUs. Counters without a value per CPU (interrupts, context switches) still count the
+/// whole machine.
 pub(crate) fn only(recording: &mut Recording, cpus: &[u32]) {
     if cpus.is_empty() {
         return;

@@ -270,7 +270,7 @@ impl SamplerThread {
         }
     }
 
-    /// Takes the due sample of the interval that began at `slot`, and returns the start of the next interval.
+    /// Takes the sample that is due in the interval that began at `slot`. Returns the start of the next interval.
     fn series(&mut self, slot: u64, due: u64) -> u64 {
         let now = sys::clock::monotonic_ns();
         let behind = now.saturating_sub(due);

@@ -9,7 +9,8 @@ pub(crate) struct Samples {
     is_level: bool,
     first: Option<f64>,
     newest: Newest,
-    /// Largest merged value of each stretch between two edges: number of the stretch, time in seconds, and value.
+    /// Largest merged value in each stretch of rows between two phase edges: number of the stretch, time in seconds,
+    /// and value.
     peaks: Vec<(usize, (f64, f64))>,
 }
 
@@ -24,7 +25,8 @@ struct Newest {
     count: f64,
 }
 
-/// Place of a value: its row, its time in seconds, the stretch between two edges, and the number of the sample.
+/// Place of a value: its row, its time in seconds, the number of its stretch of rows between two phase edges, and the
+/// number of its sample.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Place {
     pub(crate) row: usize,
@@ -143,7 +145,7 @@ impl Samples {
     }
 }
 
-/// Keeps the items marked in `keep`.
+/// Removes the items that `keep` does not mark.
 pub(crate) fn only<T>(items: &mut Vec<T>, keep: &[bool]) {
     let mut places = keep.iter();
     items.retain(|_| places.next().copied().unwrap_or(true));

@@ -53,7 +53,7 @@ pub struct Round<'a> {
     pub effort: Effort,
 }
 
-/// Records one reason why all counters of a family have no values.
+/// Records why none of the counters of a [`Family`] has a value.
 pub(crate) fn none(round: &mut Round<'_>, family: &Family, reason: &str) {
     round.writer.absent_all(family.ids(), "", format_args!("{reason}"));
 }

@@ -21,7 +21,7 @@ pub struct StackCounts(BTreeMap<String, f64>);
 pub struct HotFunction {
     /// Name of the process.
     pub process: String,
-    /// Function, or the module in brackets.
+    /// Name of the function, or name of its module in brackets if the function has no name.
     pub function: String,
     /// Share of all samples, from 0 to 1.
     pub share: f64,

@@ -125,8 +125,8 @@ impl CpuStacks {
         self.state = match self.state {
             State::Closed { until_ns } if now_ns >= until_ns && !self.followed.is_empty() => self.begin(now_ns),
             State::Burst { until_ns, .. } if now_ns >= until_ns => self.check(now_ns),
-            // Events of whole CPUs do not slow the sampled threads down, unlike events of threads. The cost of such
-            // events is therefore not checked.
+            // Events of whole CPUs do not slow the sampled threads down, unlike events of threads. The cost of events
+            // of whole CPUs is therefore not checked.
             state @ State::Open { .. } if self.everything => state,
             State::Open { since_ns } if self.is_incomplete || now_ns >= since_ns + CHECK_NS => self.check(now_ns),
             state => state,

@@ -144,7 +144,8 @@ impl Process {
         Some(Global { name, module: image.name.clone(), offset })
     }
 
-    /// Reads the mappings and the map of compiled code again. Call this function when addresses have no module.
+    /// Reads the mappings and the map of compiled code again. Call this function if the module of an address is
+    /// unknown.
     pub fn refresh(&mut self) {
         self.space.refresh();
         self.unwinder.forget(self.pid);

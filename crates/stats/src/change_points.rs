@@ -17,8 +17,8 @@ use crate::student::two_sided;
 /// from the others may be outliers.
 pub const MIN_SEGMENT: usize = 3;
 /// Significance level of the t test for a change. Hunter's level of 0.001 finds as many true changes, but three times
-/// as many false ones (simulated in `tests/change_points.rs`). The reason is that a change is tested at the place with
-/// the largest difference.
+/// as many false ones (simulated in `tests/change_points.rs`). Hunter's level is not strict enough, because a change is
+/// tested at the place with the largest difference.
 pub const LEVEL: f64 = 0.0001;
 /// Significance level of Hunter's t test.
 const HUNTER_LEVEL: f64 = 0.001;
@@ -29,10 +29,10 @@ const CANDIDATE_LEVEL: f64 = 10.0 * HUNTER_LEVEL;
 /// search grows with the square of the number of values. In a window of 50 values, as in Otava, small changes are not
 /// found.
 const WINDOW: usize = 200;
-/// Distance beyond the values before and after it at which a value becomes an outlier, in standard deviations. In a
-/// normal distribution, only 0.3 % of the values are that far from the mean.
+/// Distance from the medians of the neighbouring values at which a value becomes an outlier, in standard deviations. In
+/// a normal distribution, only 0.3 % of the values are that far from the mean.
 const OUTLIER_SD: f64 = 3.0;
-/// Number of values on each side that a value is compared with.
+/// Number of values on each side of a value with which the value is compared.
 const NEIGHBOURS: usize = 3;
 /// Median of the absolute value of a standard normal variable.
 const NORMAL_MEDIAN: f64 = 0.6745;
@@ -148,7 +148,8 @@ impl Series {
         Part { n, mean, squares, factor: mean_variance(n, self.correlation) }
     }
 
-    /// Returns the splits whose two sides differ at [`CANDIDATE_LEVEL`], from overlapping windows of the series.
+    /// Returns the splits whose two sides differ significantly at the level [`CANDIDATE_LEVEL`], from overlapping
+    /// windows of the series.
     fn candidates(&self) -> Vec<usize> {
         let (mut found, mut begin) = (Vec::new(), 0);
         loop {

@@ -71,7 +71,7 @@ impl Motion {
         2.0 * self.weights.iter().map(above).sum::<f64>()
     }
 
-    /// Returns the motion at the next look, if it stays within the boundary there.
+    /// Returns the motion at the next look, if the motion stays within the boundary at that look.
     fn within(&self, share: f64, boundary: f64) -> Self {
         let sd = (share - self.share).sqrt();
         let step = 2.0 * boundary / f64::from(STEPS);

@@ -40,7 +40,7 @@ const NOISES: [Noise; 4] = [
     Noise { correlation: 0.4, outliers: 0.05, max_alarms: 0.08 },
 ];
 
-/// F1 score of Apache Otava 0.8.0 for each kind of noise with its defaults (window 50, p below 0.001), printed by
+/// F1 score of Apache Otava 0.8.0 with Otava's defaults (window 50, p below 0.001), for each kind of noise. Printed by
 /// `otava_f1.py`.
 const OTAVA: [f64; 4] = [0.792, 0.617, 0.566, 0.535];
 /// Share of the series without a step in which Otava finds a change.

@@ -27,7 +27,7 @@ pub fn process_cpu_ns() -> u64 {
     read(rustix::time::ClockId::ProcessCPUTime)
 }
 
-/// Time that a trial uses as its zero, on the monotonic clock of this machine.
+/// Time zero of a trial, on the monotonic clock of this machine.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Origin(u64);
 

@@ -9,8 +9,8 @@ use crate::pass::{Child, fork};
 use crate::{Errno, Result, clock, cpuclock, limits};
 
 /// Nice value that a child sets for itself. Without the privilege to raise its priority, the child keeps the nice value
-/// that it inherited. A value lower than this would take the CPU from the kernel's own threads (ksoftirqd handles
-/// packets at nice 0).
+/// that it inherited. A lower value would take the CPU from the kernel's own threads (ksoftirqd handles packets at nice
+/// 0).
 const NICE: i32 = -5;
 
 /// A child process that uses all of a CPU. The kernel kills the child when the thread that started the child ends.
@@ -23,7 +23,8 @@ pub struct CpuHog {
 
 impl CpuHog {
     /// Starts a child on `cpu`. Each element of `times` is a start and an end (CLOCK_MONOTONIC, nanoseconds,
-    /// ascending). The child spins between them, sleeps otherwise, and ends after the last element.
+    /// ascending). The child spins from each start to the end that belongs to it, sleeps otherwise, and ends after the
+    /// last element.
     pub fn start(cpu: u32, times: &[(u64, u64)]) -> Result<Self> {
         let parent = std::process::id();
         let child = fork(&[], || match enter(cpu, parent) {

@@ -23,8 +23,8 @@ pub fn catch() -> Result<()> {
     if is_ignored(libc::SIGHUP)? { Ok(()) } else { install(libc::SIGHUP) }
 }
 
-/// Like [`catch`], but no signal ends the process. Only for programs that have a change to undo and will soon end by
-/// themselves.
+/// Counts signals as [`catch`] does, but no signal ends the process. Use this function only in programs that have a
+/// change to undo and will soon end by themselves.
 pub fn catch_every() -> Result<()> {
     SIGNALS_SURVIVED.store(u32::MAX, Ordering::Relaxed);
     catch()

@@ -36,7 +36,7 @@ pub fn set_descriptors_of(pid: u32, (soft, hard): (u64, u64)) -> Result<()> {
     prlimit(Some(pid), Resource::Nofile, Rlimit { current: Some(soft), maximum: Some(hard) }).map(drop)
 }
 
-/// Raises the soft limit on open descriptors to the hard limit and returns it.
+/// Raises the soft limit on open descriptors to the hard limit. Returns the new soft limit.
 pub fn raise_descriptors() -> Result<u64> {
     let (soft, hard) = descriptors();
     if soft < hard {

@@ -9,7 +9,8 @@ use rustix::fs::{FlockOperation, flock};
 
 use crate::{Errno, Result};
 
-/// Locks a file until it is closed. Returns false if another process holds the lock.
+/// Locks a file until it is closed. Returns false if the file is already locked through another open file description,
+/// in this process or in another one.
 pub fn try_exclusive(file: &File) -> Result<bool> {
     match flock(file, FlockOperation::NonBlockingLockExclusive) {
         Ok(()) => Ok(true),

@@ -89,7 +89,7 @@ pub fn recv(fd: impl AsFd, into: &mut [u8]) -> Result<usize> {
     net::recv(fd, into, RecvFlags::empty()).map(|(n, _)| n)
 }
 
-/// Reads and clears the socket's pending error (SO_ERROR), which is the result of a connect.
+/// Reads and clears the socket's pending error (SO_ERROR). After a connect, this error is the result of the connect.
 #[inline]
 pub fn take_error(fd: impl AsFd) -> Result<()> {
     match sockopt::socket_error(fd) {
@@ -128,7 +128,8 @@ pub fn set_reuse_port(fd: impl AsFd, on: bool) -> Result<()> {
     sockopt::set_socket_reuseport(fd, on)
 }
 
-/// Makes close() send a reset instead of a FIN, without TIME_WAIT. The peer loses all data that it has not read.
+/// Makes close() send a reset instead of a FIN, without TIME_WAIT. Data that the peer has not received is lost. Some
+/// systems also discard received data that the peer has not read.
 pub fn set_reset_on_close(fd: impl AsFd) -> Result<()> {
     sockopt::set_socket_linger(fd, Some(std::time::Duration::ZERO))
 }
@@ -139,12 +140,12 @@ pub fn set_congestion(fd: impl AsFd, name: &str) -> Result<()> {
     sockopt::set_tcp_congestion(fd, name)
 }
 
-/// Sets the size of the receive buffer in bytes (the kernel doubles it).
+/// Sets the size of the receive buffer in bytes. The kernel limits the size to net.core.rmem_max and then doubles it.
 pub fn set_recv_buffer(fd: impl AsFd, bytes: usize) -> Result<()> {
     sockopt::set_socket_recv_buffer_size(fd, bytes)
 }
 
-/// Sets the size of the send buffer in bytes (the kernel doubles it).
+/// Sets the size of the send buffer in bytes. The kernel limits the size to net.core.wmem_max and then doubles it.
 pub fn set_send_buffer(fd: impl AsFd, bytes: usize) -> Result<()> {
     sockopt::set_socket_send_buffer_size(fd, bytes)
 }

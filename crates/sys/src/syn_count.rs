@@ -51,7 +51,7 @@ impl SynCounter {
         Ok(Self { socket, total: 0 })
     }
 
-    /// Returns the number of SYNs since [`SynCounter::open`].
+    /// Returns the number of SYNs since the count was started.
     pub fn count(&mut self) -> Result<u64> {
         let mut stats = libc::tpacket_stats { tp_packets: 0, tp_drops: 0 };
         let mut length = size_of_val(&stats) as libc::socklen_t;
@@ -76,7 +76,8 @@ impl SynCounter {
     }
 }
 
-/// Builds a filter that passes incoming, unfragmented IPv4 TCP packets to destination `port` that have SYN and no ACK.
+/// Builds a filter that passes incoming IPv4 TCP packets to destination `port` that have SYN and no ACK. Later
+/// fragments of a packet are rejected.
 fn filter(port: u16) -> [libc::sock_filter; 14] {
     const LD_W: u16 = 0x20;
     const LD_H: u16 = 0x28;

@@ -235,7 +235,7 @@ impl CpuQuota {
         Some(Self { file, text: text.trim().to_owned(), quota_us, cpus, version: cpu.version })
     }
 
-    /// Returns the file's text for a quota that is `share` times this quota. `share` must be above 0.
+    /// Returns the text to write into `file` for a quota that is `share` times this quota. `share` must be above 0.
     pub fn times(&self, share: f64) -> String {
         // The kernel accepts no quota below a millisecond.
         let quota_us = ((self.quota_us as f64 * share) as u64).max(1_000);

@@ -16,7 +16,7 @@ pub(super) enum Version {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Mount {
     version: Version,
-    /// Controllers of version 1. Version 2 has all controllers in one hierarchy.
+    /// Controllers of this hierarchy, such as `cpu`, in version 1. Version 2 has all controllers in one hierarchy.
     controllers: Vec<String>,
     /// The group at the mount point. A container sees its own group at the mount point.
     group: String,

@@ -56,8 +56,8 @@ impl Source for Cpu {
     }
 }
 
-/// Writes the fields user, nice, system, idle, iowait, irq, softirq and steal. The field user includes the time of
-/// guests.
+/// Writes the CPU times from the fields user, nice, system, idle, iowait, irq, softirq and steal. The field user
+/// includes the time of guests.
 fn put_cpu<'a>(round: &mut Round<'_>, slots: Slots, fields: impl Iterator<Item = &'a [u8]>) {
     let mut ticks = [None; 8];
     for (tick, field) in ticks.iter_mut().zip(fields) {

@@ -26,7 +26,7 @@ const SUMMED: [(Group, usize); 11] = [
     (Group::Sums, 2),
 ];
 
-/// Columns of a process that are opened together.
+/// Group of columns that are opened together for a process.
 #[derive(Clone, Copy)]
 enum Group {
     Stat,

@@ -11,7 +11,8 @@ use crate::Scope;
 use crate::source::{Round, Source};
 use crate::tree::Tree;
 
-/// Maximum number of followed processes. For each further process, the recording contains a reason.
+/// Maximum number of followed processes. For each further process, the recording contains only the reason why its
+/// counters are absent.
 const MAX_PROCESSES: usize = 256;
 /// Maximum number of threads whose files in /proc (`schedstat`, `status`) stay open between samples, over all
 /// processes.

@@ -47,7 +47,7 @@ pub(super) struct Status {
     pub(super) cpus: Option<(u32, Option<u64>)>,
     /// True for a worker created by io_uring.
     pub(super) io_worker: bool,
-    /// VmRSS, VmLck, VmPin, VmPTE in kB, and Threads.
+    /// Values of the fields VmRSS, VmLck, VmPin and VmPTE in kB, and of the field Threads.
     pub(super) levels: [Option<f64>; 5],
 }
 

@@ -48,7 +48,7 @@ struct Step {
     to: Address,
     behind: Upstream,
     pids: Vec<u32>,
-    /// CPU quotas of the upstream's processes, each once.
+    /// CPU quotas of the upstream's processes, without duplicates.
     throttles: Vec<Throttle>,
 }
 
@@ -253,7 +253,7 @@ impl UpstreamChain {
         self.throttled(round);
     }
 
-    /// Writes the CPU quota of each upstream, and the number of its periods and of its throttled periods.
+    /// Writes the CPU quota of each upstream, the number of quota periods, and the number of throttled periods.
     fn throttled(&mut self, round: &mut Round<'_>) {
         if self.stops.iter().all(|stop| stop.throttles.is_empty()) {
             return none(round, &self.quotas, "nothing behind the server has a CPU quota");
@@ -268,7 +268,7 @@ impl UpstreamChain {
         }
     }
 
-    /// Returns the CPU quotas of these processes, each once.
+    /// Returns the CPU quotas of these processes, without duplicates.
     fn throttles(&mut self, pids: &[u32], tree: &Tree) -> Vec<Throttle> {
         let mounts = self.mounts.get_or_insert_with(|| mounts(tree));
         let mut found: Vec<Throttle> = Vec::new();

@@ -12,7 +12,7 @@ pub(super) enum Call {
     Read,
     /// The first argument is a descriptor that is written.
     Write,
-    /// The first argument is a file that is flushed or changed.
+    /// The first argument is the descriptor of a file that is flushed or changed.
     File,
     /// A path is opened, renamed, removed or examined.
     Path,
@@ -60,7 +60,7 @@ impl Arch {
     };
 }
 
-/// Number that stands for a call that an architecture lacks.
+/// Number in place of a call that an architecture lacks.
 const ABSENT: u16 = u16::MAX;
 
 /// Rows: name, number on x86_64, number on aarch64, kind.

@@ -36,7 +36,7 @@ pub(super) struct Wait {
 }
 
 /// Futexes for which threads wait. The key is the index of the futex's process in `Round::processes`, and the futex's
-/// address. The value is the wait of one of the threads, and the number of waiting threads.
+/// address. The value is the system call ([`Wait`]) of one of these threads, and the number of these threads.
 pub(super) type Waits = BTreeMap<(usize, u64), (Wait, u32)>;
 
 /// Kind and owner of a futex, as one reading shows them.
@@ -76,9 +76,9 @@ pub(super) fn classify(
     }
 }
 
-/// Distinguishes a semaphore from a condition variable. Both store the number of their waiters: a semaphore after the
-/// futex word, a condition variable (times eight) before it. A condition variable has two futexes, and its threads may
-/// wait for either.
+/// Distinguishes a semaphore from a condition variable. Both store the number of their waiters: a semaphore in the word
+/// after the futex, a condition variable in a word before the futex, multiplied by eight. A condition variable has two
+/// futexes, and its threads may wait for either.
 fn shared_wait(expected: u32, (waiters, pair): (u32, u32), [before8, before4, value, after4]: [u32; 4]) -> FutexKind {
     let near = |stored: u32, count: u32| stored >= 1 && stored.abs_diff(count) <= 1;
     let semaphore = expected == 0 && value == 0 && near(after4, waiters);
@@ -109,14 +109,15 @@ mod tests {
     #[test]
     fn each_object_is_told_by_its_memory() {
         assert_eq!(told(0x80, 2, 3, [0, 0, 2, 0, 104, 1]), (FutexKind::OwnedMutex, Some(104)));
-        // The owner is a thread of another process, or the lock is just passing from one owner to the next.
+        // In the first line, the owner is a thread of another process. In the second line, the lock is passing from one
+        // owner to the next.
         assert_eq!(told(0x80, 2, 3, [0, 0, 2, 0, 7, 1]), (FutexKind::Mutex, None));
         assert_eq!(told(0x89, 2, 3, [0, 0, 2, 0, 104, 0]), (FutexKind::Mutex, None));
         assert_eq!(told(0x86, 0, 3, [0, 0, 0x8000_0068, 0, 0, 0]), (FutexKind::OwnedMutex, Some(104)));
         assert_eq!(told(0x80, 0x8000_0010, 3, [0, 0, 0, 0, 0, 0]), (FutexKind::Mutex, None));
         assert_eq!(told(0x80, 0x8000_0068, 3, [0; 6]), (FutexKind::OwnedMutex, Some(104)));
         assert_eq!(told(0x189, 0, 15, [0x31, 0, 0, 15, 0, 0]), (FutexKind::Semaphore, None));
-        // The two groups of waiting threads that a condition variable of glibc has.
+        // A condition variable of glibc has two groups of waiting threads. Each line tests one group.
         assert_eq!(told(0x189, 0, 4, [4, 32, 0, 0, 0, 0]), (FutexKind::Condition, None));
         assert_eq!(told(0x189, 0, 4, [32, 0, 0, 0, 0, 0]), (FutexKind::Condition, None));
         // A parked thread of Rust, and memory without a recognisable lock.

@@ -10,7 +10,7 @@ use super::round::{FutexSample, ThreadSample};
 use super::sockets::Sockets;
 use super::thread_reader::ThreadReader;
 
-/// From this number of futexes on, futexes with a single waiting thread are not read.
+/// If threads wait for this number of futexes or more, futexes with a single waiting thread are not read.
 const MAX_LONE_FUTEXES: usize = 64;
 
 /// Reads each futex, and the activity of its owner. `processes` are the processes of the round.

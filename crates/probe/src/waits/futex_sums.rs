@@ -1,5 +1,5 @@
-//! Sums over sampling rounds for each futex: its waiters, its kind, its owner, and the threads that are active
-//! meanwhile.
+//! Sums over sampling rounds for each futex: its waiters, its kind, its owner, and the threads that are active while
+//! others wait.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
@@ -110,8 +110,8 @@ impl FutexSums {
         self.futexes.get(&(pid, address)).is_some_and(FutexSum::is_shared)
     }
 
-    /// Returns the profiles of the futexes for which at least two threads waited, most waiting threads first. `of`
-    /// returns a process's name and the number of rounds that show the process.
+    /// Returns the profiles of the futexes for which at least two threads waited, the futex with most waiting threads
+    /// first. `of` returns a process's name and the number of rounds that show the process.
     pub(super) fn rows(
         &self,
         lives: &UserRounds,
@@ -199,8 +199,9 @@ impl FutexSum {
         }
     }
 
-    /// Returns the kind that most readings show. While a mutex passes from one owner to the next, its memory shows no
-    /// owner. If at least half of the readings show an owner, the kind is therefore a mutex with an owner.
+    /// Returns the kind that more than half of the readings show, or [`FutexKind::Unknown`]. While a mutex passes from
+    /// one owner to the next, its memory shows no owner. If at least half of the readings show an owner, the kind is
+    /// therefore a mutex with an owner.
     fn kind(&self) -> FutexKind {
         let count = |kind| self.kinds.get(&kind).copied().unwrap_or(0);
         if 2 * self.owned >= self.readings && self.owned > 0 {

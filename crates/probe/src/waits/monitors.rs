@@ -1,4 +1,4 @@
-//! Finds threads that wait for locks of their language runtimes, by the threads' stacks.
+//! Finds, by their stacks, threads that wait for locks of a language runtime.
 
 use std::collections::BTreeMap;
 

@@ -31,7 +31,7 @@ const LIBRARIES: [&str; 4] = ["libc.", "libc-", "libpthread", "ld-"];
 /// Name prefixes of functions that wait on behalf of their callers, in the libraries of Rust and C++.
 const WRAPPERS: [&str; 3] = ["std::", "core::", "parking_lot"];
 
-/// Number of innermost frames among which the waiting function of a library is searched for.
+/// Maximum number of innermost frames that are searched for a function of [`WAITING_FUNCTIONS`].
 const MAX_LIBRARY_FRAMES: usize = 6;
 
 /// Functions that wait for one kind of object: the beginning of the name, a part of the name, and the kind. Rust's

@@ -16,8 +16,8 @@ use super::thread::Thread;
 
 /// Maximum number of sampled threads per process.
 const MAX_THREADS: usize = 4096;
-/// Number of unchanged lists after which the threads are listed less often, and the number of rounds per list from then
-/// on. Listing a process's threads takes as long as reading a few of them.
+/// Number of successive lists without a change after which the threads are listed less often, and the number of rounds
+/// per list from then on. Listing a process's threads takes as long as reading a few of them.
 const STABLE_LISTS: u32 = 8;
 const LIST_ROUNDS: u64 = 8;
 /// Maximum length of a process's title and of its name, characters.

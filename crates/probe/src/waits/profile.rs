@@ -28,7 +28,7 @@ struct GroupId {
     thread: Arc<str>,
     state: ThreadState,
     key: WaitKey,
-    /// Process that a futex's address belongs to; 0 for other keys.
+    /// ID of the process to which a futex's address belongs; 0 if `key` is not a futex.
     pid: u32,
 }
 
@@ -74,8 +74,8 @@ struct PeerReadings {
 
 impl PeerReadings {
     /// Adds a reading of all peers (if `is_full`) or of some. A peer that is missing in a reading of all peers has no
-    /// open connection any more. Readings before a peer was first seen do not count for that peer, because its process
-    /// may not have been found yet.
+    /// open connection any more. Readings before a peer was first seen do not count for that peer, because the process
+    /// that is connected to the peer may not have been found yet.
     fn add(&mut self, peers: &[PeerSample], is_full: bool) {
         for peer in peers {
             let id = (peer.process.clone(), peer.address.clone());

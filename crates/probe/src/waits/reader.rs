@@ -23,7 +23,7 @@ const MAX_ROUND_THREADS: usize = 512;
 /// Maximum number of processes, and of upstream addresses.
 const MAX_PROCESSES: usize = 1024;
 const MAX_UPSTREAMS: usize = 16;
-/// Number of known sockets above which the sockets of event loops are no longer looked up at each reading. A look-up
+/// Maximum number of known sockets up to which the sockets of event loops are looked up at each reading. A look-up
 /// takes 1 µs per known socket.
 const MAX_FRESH_SOCKETS: usize = 1024;
 
@@ -125,7 +125,7 @@ impl Reader {
         Some(ConnectionSample { clients, peers, is_full: false })
     }
 
-    /// Adds to each peer the name of a process that answers there, if one is known.
+    /// Adds to each peer the name of a process that answers at the peer's address, if one is known.
     fn name_peers(&self, peers: &mut [PeerSample]) {
         for peer in peers {
             let process = self.answers.get(&peer.address).and_then(|pid| self.processes.get(pid));
@@ -151,7 +151,7 @@ impl Reader {
         }
     }
 
-    /// Finds the processes behind new upstream addresses.
+    /// Finds the processes that answer at new upstream addresses.
     fn find_upstreams(&mut self) {
         for address in std::mem::take(&mut self.new_upstreams) {
             let Ok(to) = address.parse::<Address>() else { continue };

@@ -61,8 +61,9 @@ pub(super) struct FutexSample {
 /// Connections of the server's clients and connections to peers, read at one moment.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(super) struct ConnectionSample {
-    /// Numbers of connections of the server's clients: open, with a request in progress, uncertain, with unread data,
-    /// and in the accept queue. `None` if the listener is unknown.
+    /// Numbers of connections of the server's clients. In order: open ones, those with a request in progress, those
+    /// that may or may not have one, those with unread data, and those in the accept queue. `None` if the listener is
+    /// unknown.
     pub(super) clients: Option<[f64; 5]>,
     pub(super) peers: Vec<PeerSample>,
     /// True if `peers` contains all peers.

@@ -63,7 +63,7 @@ pub(super) struct Sockets {
     netns_pid: Option<u32>,
     diag: Option<Diag>,
     uses: HashMap<u32, SocketUse>,
-    /// Families (true for IPv6) and ports at which the server listens.
+    /// Address families (true for IPv6) and ports at which the server listens.
     front: HashSet<(bool, u16)>,
     /// Ports at which any sampled process listens.
     ports: HashSet<u16>,
@@ -226,7 +226,7 @@ impl Sockets {
         asked.ok().map(|()| sums.rows())
     }
 
-    /// Calls the kernel over a netlink socket that stays open, and is replaced after an error.
+    /// Queries the kernel through a netlink socket that stays open, and that is replaced after an error.
     fn over(&mut self, work: impl FnOnce(&mut Diag) -> sys::Result<()>) -> sys::Result<()> {
         let mut diag = match self.diag.take() {
             Some(diag) => diag,

@@ -120,7 +120,8 @@ fn state(goroutine: &Goroutine) -> TaskState {
     frames.iter().find_map(waits).unwrap_or_default()
 }
 
-/// Returns the innermost function that does not belong to Go's libraries for waiting.
+/// Returns the innermost function that does not belong to a library that waits on behalf of its callers (see
+/// [`LIBRARIES`]).
 fn waiting_function(frames: &[Frame]) -> Waits {
     let is_own = |frame: &&Frame| {
         frame.function.as_deref().is_some_and(|f| !LIBRARIES.iter().any(|library| f.starts_with(library)))

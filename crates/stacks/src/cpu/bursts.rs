@@ -83,8 +83,8 @@ impl State {
     /// Returns the time at which the samples must be read next, nanoseconds.
     pub(super) fn next_ns(self, now_ns: u64) -> u64 {
         match self {
-            // If there is no process to sample, the events stay closed after this time. The next call is then due a
-            // little later than now, not at once.
+            // If there is no process to sample, the events stay closed after `until_ns`, too. The next call is then due
+            // a little later than now, not at once.
             Self::Closed { until_ns } => until_ns.max(now_ns + BURST_LOOK_NS),
             Self::Burst { until_ns, .. } => until_ns.min(now_ns + BURST_LOOK_NS),
             Self::Open { .. } => now_ns + LOOK_NS,

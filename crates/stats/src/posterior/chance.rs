@@ -1,5 +1,5 @@
-//! Probability that a rate meets its limit, judged by a single window. The module does not compare a percentile with
-//! its limit. Instead, it uses a binomial distribution whose number of draws is the number of independent answers that
+//! Probability that a limit is met at a rate, judged by a single window. The module does not compare a percentile with
+//! the limit. Instead, it uses a binomial distribution whose number of draws is the number of independent answers that
 //! the window is worth. The idea is from early stopping in MLPerf's LoadGen (V. Reddi et al., *MLPerf Inference
 //! Benchmark*, 2020).
 
@@ -19,8 +19,8 @@ pub fn chance_held(window: &WindowObservation, constraint: &Constraint) -> f64 {
     match constraint.kind {
         ConstraintKind::Share { allowed, .. } | ConstraintKind::Refused { allowed } => {
             let below = chance_below(shown.min(1.0) * draws, draws, allowed);
-            // `thought` is the prior probability that the true share is allowed. It is almost zero if few requests may
-            // be late.
+            // `thought` is the prior probability that the true share is at most `allowed`. It is almost zero if few
+            // requests may be late.
             let thought = std::f64::consts::FRAC_2_PI * allowed.sqrt().asin();
             let (holds, breaks) = (below / thought, (1.0 - below) / (1.0 - thought));
             holds / (holds + breaks)

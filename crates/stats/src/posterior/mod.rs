@@ -11,9 +11,9 @@
 //! M/M/1 the model is exact. Capacity and elasticity are estimated together, on a grid:
 //!
 //! - Answers of one window are not independent draws, because a long queue stays long for a while. A window is worth
-//!   `answered / dispersion` draws. The dispersion is about `4 (1 + steep / ln(1 / allowed))^2`, which is twice the
-//!   product of the rate and the relaxation time of an M/M/1 queue (P. Morse, 1955). If the windows scatter more or
-//!   less than this predicts, the dispersion is scaled.
+//!   `answered / dispersion` draws. The dispersion is about `4 (1 + steep / ln(1 / allowed))^2`. This value is twice
+//!   the product of the rate and the relaxation time of an M/M/1 queue (P. Morse, 1955). If the windows scatter more or
+//!   less than this dispersion predicts, the dispersion is scaled.
 //! - The saturation rate of the closed loop predicts, within about 5 %, the rate at which this function reaches 0.
 //!
 //! An estimate on a grid always exists. Windows in which all answers or none were late can be used, too. The interval

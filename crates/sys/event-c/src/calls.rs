@@ -1,4 +1,5 @@
-//! The calls of the C interface. Each thread has its own event queue, and all queues of the process form one group.
+//! The calls of the C interface. Each thread has its own event queue, and all queues of the process belong to one
+//! [`Group`].
 
 use std::cell::RefCell;
 use std::ffi::{CStr, c_char, c_int, c_uint};

@@ -3,8 +3,8 @@
 //! `include/loadline_event.h`. `cargo build --release -p loadline-event-c` builds `libloadline_event_c.a` and
 //! `libloadline_event_c.so`. `scripts/install event` copies both libraries and `loadline-event.pc` below a prefix.
 //!
-//! Each thread declares its own interest. The first call of a thread creates its queue. `event_use_backend` or the
-//! environment variable `LOADLINE_EVENTS` names the backend; epoll is the default.
+//! Each thread declares its own interest. The first call of a thread creates the thread's queue. `event_use_backend` or
+//! the environment variable `LOADLINE_EVENTS` names the backend; epoll is the default.
 //!
 //! # Example
 //!

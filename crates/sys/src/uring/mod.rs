@@ -2,9 +2,10 @@
 //! buffers), and operations refer to it by number. One thread creates, uses and drops a ring. Source: io_uring(7),
 //! io_uring_enter(2), io_uring_register(2).
 //!
-//! The ring uses these features where the kernel has them: SINGLE_ISSUER and DEFER_TASKRUN, a table of registered
-//! files, multishot accept and receive, a provided buffer ring, skipped completions of successful operations, min-wait
-//! timeouts. This module never repeats an operation: completions report each result, and the caller decides.
+//! The ring requires SINGLE_ISSUER and, unless [`Config::eager`] is set, DEFER_TASKRUN. It can use a table of
+//! registered files, multishot accept and receive, a provided buffer ring, and skipped completions of successful
+//! operations. It uses min-wait timeouts if the kernel has them. This module never repeats an operation: completions
+//! report each result, and the caller decides.
 
 mod address;
 mod buffers;
@@ -83,7 +84,8 @@ pub struct Cqe {
     pub user: u64,
     /// Result of the operation, or a negated error number.
     pub result: i32,
-    /// True if a multishot operation continues. False means that the operation has ended and must be restarted.
+    /// True if a multishot operation continues. False means that the operation has ended. The caller starts it again if
+    /// needed.
     pub more: bool,
     /// The receive buffer that was filled. The buffer must be returned with [`Buffers::recycle`].
     pub buffer: Option<BufferId>,
@@ -124,7 +126,8 @@ fn errno(e: &std::io::Error) -> Errno {
 
 impl Ring {
     /// Creates a ring and its receive buffers (`None` if none are configured). Fails with ENOSYS or EPERM if the kernel
-    /// or the container forbids io_uring. Fails with EINVAL if the kernel lacks DEFER_TASKRUN (before 6.1).
+    /// or the container forbids io_uring. Fails with EINVAL if the kernel lacks SINGLE_ISSUER (before 6.0) or, without
+    /// [`Config::eager`], DEFER_TASKRUN (before 6.1).
     pub fn new(config: &Config) -> Result<(Self, Option<Buffers>)> {
         let mut builder = IoUring::builder();
         builder.setup_single_issuer().setup_submit_all().setup_clamp();

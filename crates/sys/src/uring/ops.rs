@@ -153,7 +153,8 @@ impl Ring {
         self.push(&entry.flags(op_flags).user_data(user))
     }
 
-    /// Closes a file of the table. Running operations keep the socket open, so they must be cancelled first.
+    /// Closes a file of the table of registered files. Running operations keep the socket open, so they must be
+    /// cancelled first.
     #[inline]
     pub fn close(&mut self, at: u32, op_flags: OpFlags, user: u64) -> Result<()> {
         let entry: squeue::Entry = opcode::Close::new(Fixed(at)).build();

@@ -57,8 +57,8 @@ fn the_holder_of_a_planted_lock_and_its_waiters_are_counted() {
 fn a_holder_counts_as_it_was_read_while_it_held_the_lock() {
     let rounds: Vec<Round> = (0..8)
         .map(|n| {
-            // The thread was on the CPU for its client when the round read it, and asleep when its lock was read. In
-            // half of the rounds, the lock then had another owner before the owner was read.
+            // When the round read the thread, it was on a CPU for its client. When the round read the lock, the thread
+            // slept. In half of the rounds, the lock then had another owner before the owner was read.
             let mut round = locked(1);
             round.threads[0].state = ThreadState::OnCpu;
             round.futexes[0].holder = round.futexes[0].holder.take().filter(|_| n % 2 == 0);
