@@ -46,9 +46,9 @@ pub struct ColumnWriter {
 /// Maximum number of rows of a series: 34 minutes at two samples per second. In a longer series, pairs of rows are
 /// merged, so a run of days takes no more memory than a run of an hour.
 const MAX_ROWS: usize = 4096;
-/// Maximum number of values of a series. A value takes 16 bytes of memory and 7 bytes in `run.json`, so the series of
-/// each side of a trial takes at most about 4 MB of memory and 2 MB of `run.json`. With 300 columns, samples are merged
-/// only after seven minutes.
+/// Maximum number of values of a series. A value takes 16 bytes in memory and 7 bytes in `run.json`. The series of one
+/// side (server or generator) therefore takes at most about 4 MB in memory and 2 MB in `run.json`. With 300 columns,
+/// samples are merged only after seven minutes.
 const MAX_VALUES: usize = 256 * 1024;
 /// Number of rows that a series may always have, even with very many columns. Charts of hundreds of processes then
 /// still have enough points.

@@ -120,7 +120,8 @@ fn holders(inodes: &[u32]) -> Vec<u32> {
 }
 
 /// Returns the processes that accept connections to `at`, as seen from the network namespace of a process (`None`: the
-/// caller's). The result is empty if there is no such process on this machine, or if its descriptors may not be read.
+/// caller's). The result is empty if there is no such process on this machine, or if the process's descriptors may not
+/// be read.
 pub(crate) fn who_answers(at: &Address, netns_pid: Option<u32>) -> Vec<u32> {
     let addr = match at {
         Address::Inet(addr) => *addr,

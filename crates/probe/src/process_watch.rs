@@ -1,5 +1,5 @@
-//! Watches whether processes still run. A stopped or ended process changes the meaning of all later figures, so each
-//! stop and each end is recorded as an incident with its time.
+//! Watches whether processes still run. If a process stops or ends, all later figures mean something else. Each stop
+//! and each end is therefore recorded as an incident with its time.
 //!
 //! The stat file of each process stays open, so an ended process is not confused with a new process that has its ID. A
 //! shortage of file descriptors is never mistaken for the end of a process. Source: proc_pid_stat(5).

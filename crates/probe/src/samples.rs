@@ -25,8 +25,8 @@ struct Newest {
     count: f64,
 }
 
-/// Place of a value: its row, its time in seconds, the number of its stretch of rows between two phase edges, and the
-/// number of its sample.
+/// Place of a value: row, time in seconds, number of the stretch of rows between two phase edges, and number of the
+/// sample.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Place {
     pub(crate) row: usize,

@@ -52,8 +52,8 @@ impl CallSites {
         call
     }
 
-    /// Returns true if the call before `address` certainly reaches the function at `start`, directly or through a stub
-    /// of the linker (an entry of the procedure linkage table).
+    /// Returns true if the call before `address` certainly reaches the function at `start`. The call may be direct, or
+    /// through a linker's stub (an entry of the procedure linkage table).
     pub(crate) fn reaches(&mut self, space: &Space, address: u64, start: u64) -> bool {
         match self.before(space, address) {
             Some(Call::Direct(target)) => target == start || self.stub_target(target) == Some(start),
@@ -67,8 +67,8 @@ impl CallSites {
         prologue(&mut self.code, start)
     }
 
-    /// Returns the target of a stub of the linker (an entry of the procedure linkage table), through which code calls
-    /// functions of other files. The stub jumps to the address in a memory word.
+    /// Returns the target of a linker's stub (an entry of the procedure linkage table). Code calls functions in other
+    /// files through such stubs. The stub jumps to the address in a memory word.
     #[cfg(target_arch = "x86_64")]
     fn stub_target(&mut self, stub: u64) -> Option<u64> {
         const MARK: [u8; 4] = [0xf3, 0x0f, 0x1e, 0xfa];

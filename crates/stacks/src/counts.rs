@@ -29,8 +29,8 @@ pub struct HotFunction {
 
 impl StackCounts {
     /// Adds `weight` for a stack of `process`. `frames` has the innermost frame first. A function without a name counts
-    /// as part of its nearest named caller in the same module, because a stripped library names only the functions that
-    /// it exports.
+    /// as part of its nearest named caller in the same module. A stripped library names only the functions that it
+    /// exports.
     pub fn add(&mut self, process: &str, frames: &[Frame], weight: f64) {
         let mut stack = crate::names::printable(process).to_string();
         let mut caller: Option<&Frame> = None;

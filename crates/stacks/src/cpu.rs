@@ -18,8 +18,8 @@ use crate::unwind::Addresses;
 /// timers.
 const MAX_RATE_HZ: u64 = 47;
 
-/// Maximum number of samples per second of all CPUs together. A sample costs about 40 µs of CPU time, so 60 samples
-/// take 0.24 % of a CPU (measured by getrusage on a virtual machine: 37 to 52 µs).
+/// Maximum number of samples per second of all CPUs together. A sample costs about 40 µs of CPU time (measured by
+/// getrusage on a virtual machine: 37 to 52 µs). 60 samples per second therefore take 0.24 % of a CPU.
 const MAX_TOTAL_RATE_HZ: u64 = 60;
 
 /// Time between two checks of the cost of sampling while events stay open, nanoseconds.

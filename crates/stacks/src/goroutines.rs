@@ -109,8 +109,8 @@ impl GoRuntime {
         Some((found, step))
     }
 
-    /// Returns the offset of the status. The offset differs between versions of Go. It is found by searching for the
-    /// known numbers of the first two goroutines.
+    /// Returns the offset of the status. The offset differs between versions of Go. The offset is found by searching
+    /// for the known numbers of the first two goroutines.
     fn status_offset(&mut self, list: u64) -> Option<u64> {
         if self.status.is_none() {
             let memory = &mut self.memory;

@@ -20,8 +20,8 @@ type Bytes<'a> = EndianSlice<'a, LittleEndian>;
 enum FrameIndex {
     /// The linker's index, `.eh_frame_hdr`.
     Linked(Section),
-    /// An index made by this program: start addresses and offsets of all rules, in order. Statically linked programs
-    /// have no index of their own.
+    /// An index made by this program: start addresses and offsets of all rules, in order. Some statically linked
+    /// programs have no index of their own.
     Built(Vec<(u64, usize)>),
 }
 

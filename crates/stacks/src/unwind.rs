@@ -72,8 +72,8 @@ impl Unwinder {
     }
 
     /// Checks a caller's frame that a step of unwinding found. Returns the frame if it lies above the called frame on
-    /// the stack and its program counter is plausible. A program counter is plausible if it is a return address, or if
-    /// a signal interrupted the code there, or if a signal handler returns there. The second value is false for a
+    /// the stack and its program counter is plausible. A program counter is plausible in three cases: it is a return
+    /// address, a signal interrupted the code there, or a signal handler returns there. The second value is false for a
     /// return address.
     fn checked(
         &mut self,

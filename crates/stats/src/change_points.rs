@@ -25,9 +25,8 @@ const HUNTER_LEVEL: f64 = 0.001;
 /// Significance level at which a split of the series becomes a candidate: ten times Hunter's level, as in Hunter and
 /// Otava. The merging step then applies [`LEVEL`].
 const CANDIDATE_LEVEL: f64 = 10.0 * HUNTER_LEVEL;
-/// Number of values in one window. A search for a split looks only at the values of one window, because the time of a
-/// search grows with the square of the number of values. In a window of 50 values, as in Otava, small changes are not
-/// found.
+/// Number of values in one window. A search for a split looks only at one window, because the time of a search grows
+/// with the square of the window's length. In a window of 50 values, as in Otava, small changes are not found.
 const WINDOW: usize = 200;
 /// Distance from the medians of the neighbouring values at which a value becomes an outlier, in standard deviations. In
 /// a normal distribution, only 0.3 % of the values are that far from the mean.
@@ -36,7 +35,8 @@ const OUTLIER_SD: f64 = 3.0;
 const NEIGHBOURS: usize = 3;
 /// Median of the absolute value of a standard normal variable.
 const NORMAL_MEDIAN: f64 = 0.6745;
-/// Maximum correlation of neighbours. A higher correlation may also mean that the mean changes with each value.
+/// Maximum correlation of neighbouring values. A higher correlation may also mean that the mean changes with each
+/// value.
 const MAX_CORRELATION: f64 = 0.9;
 
 /// Difference of the means of two parts of a series.
@@ -120,8 +120,9 @@ impl Series {
         Difference { change, error, freedom, p }
     }
 
-    /// Compares the values on both sides of a split. The p-value is 1 if a split less than [`MIN_SEGMENT`] values from
-    /// an end of the series would explain more of the variance: those values are then outliers.
+    /// Compares the values on both sides of a split. The p-value is 1 if a split closer than [`MIN_SEGMENT`] values to
+    /// an end of the series would explain more of the variance. The values between that split and the end are then
+    /// outliers.
     fn test(&self, begin: usize, at: usize, end: usize) -> Difference {
         let explained = |at: usize| {
             let [a, b] = [begin..at, at..end].map(|part| self.part(&part));
@@ -169,8 +170,8 @@ impl Series {
         else {
             return;
         };
-        // A test of all values up to the end of the part may miss this change if another change follows, so the test up
-        // to `end` counts as well.
+        // A test of all values up to the end of the part may miss this change if another change follows. The test up to
+        // `end` therefore counts as well.
         let p = [end, part.end].map(|end| self.test(part.start, at, end).p);
         if p.into_iter().any(|p| p < CANDIDATE_LEVEL) {
             found.push(at);

@@ -5,15 +5,15 @@
 //! trimmed (K. Yuen, *Biometrika* 61, 1974). All pairs are tested together: the chance that any two equal alternatives
 //! are found to differ is at most the level of the test. The procedure is that of Holm (*Scandinavian Journal of
 //! Statistics* 6, 1979) with the logical restrictions of J. Shaffer (*Journal of the American Statistical Association*
-//! 81, 1986). Once some pairs are known to differ, fewer of the other pairs can be equal at the same time, so the test
-//! of those pairs is less strict.
+//! 81, 1986). Once some pairs are known to differ, fewer of the other pairs can be equal at the same time. The test of
+//! the other pairs is therefore less strict.
 
 use crate::student::{quantile, two_sided};
 use crate::two_means::Trimmed;
 
-/// Number to subtract from Yuen's degrees of freedom if values were trimmed. In a simulation of 40,000 pairs of equal
-/// alternatives with 6 to 15 rounds, Yuen's degrees of freedom give too many false alarms: 5.4 to 5.9 % at a level of 5
-/// %, and 1.2 to 1.4 % at a level of 1 %. One degree less gives 0.3 to 1.0 % at a level of 1 %.
+/// Number to subtract from Yuen's degrees of freedom if values were trimmed. 40,000 pairs of equal alternatives with 6
+/// to 15 rounds were simulated. Yuen's degrees of freedom give too many false alarms: 5.4 to 5.9 % at the level 5 %,
+/// and 1.2 to 1.4 % at the level 1 %. One degree less gives 0.3 to 1.0 % at the level 1 %.
 const TRIMMING_FREEDOM: f64 = 1.0;
 
 /// Difference of two alternatives.

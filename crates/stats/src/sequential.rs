@@ -3,9 +3,9 @@
 //!
 //! Each look spends a part of the level. The part depends on the share of the planned data that exists at that look (K.
 //! Lan and D. DeMets, *Biometrika* 70, 1983). The level is divided as by O'Brien and Fleming: early looks need strong
-//! evidence, and the last look keeps nearly the whole level. The sum of the data is modelled as a Brownian motion. Its
-//! density between the boundaries of the test is integrated from look to look (P. Armitage and others, *JRSS A* 132,
-//! 1969).
+//! evidence, and the last look keeps nearly the whole level. The sum of the data is modelled as a Brownian motion. The
+//! density of this motion between the boundaries of the test is integrated from look to look (P. Armitage and others,
+//! *JRSS A* 132, 1969).
 
 use crate::moments::normal_tail;
 use crate::student::quantile;

@@ -25,7 +25,7 @@ const RESOLUTION: f64 = 0.001;
 
 /// Noise of one kind.
 struct Noise {
-    /// Correlation of neighbours.
+    /// Correlation of neighbouring values.
     correlation: f64,
     /// Share of the values that are 5 to 15 standard deviations too large.
     outliers: f64,

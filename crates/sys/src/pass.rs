@@ -72,7 +72,7 @@ impl Drop for Child {
 /// Makes a copy of this process (fork). The child closes its copies of `not_there`, runs `body`, and exits with the
 /// result of `body` as its status. The kernel kills the child if the forking thread of the parent ends first.
 ///
-/// `body` must not wait for another thread of this process or for a lock that another thread may hold, because only the
+/// `body` must not wait for another thread of this process, or for a lock that another thread may hold. Only the
 /// calling thread exists in the child. `body` may allocate, which the system's allocator supports after a fork, but
 /// must not print.
 pub fn fork(not_there: &[std::os::fd::BorrowedFd<'_>], body: impl FnOnce() -> u8) -> Result<Child> {

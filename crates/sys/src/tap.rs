@@ -17,7 +17,7 @@ const PACKET_IGNORE_OUTGOING: libc::c_int = 23;
 /// as large.
 const QUEUE_BYTES: libc::c_int = 1 << 20;
 
-/// The end of an interface that belongs to the program. A TAP interface exists as long as this value.
+/// Access of this program to the frames of an interface. A TAP interface exists only as long as this value.
 #[derive(Debug)]
 pub struct Tap {
     fd: OwnedFd,
@@ -41,7 +41,7 @@ impl Tap {
         }
     }
 
-    /// Makes a raw packet socket the program's end of an interface in the socket's namespace. The socket must be
+    /// Accesses the frames of an interface in the socket's namespace through a raw packet socket. The socket must be
     /// `AF_PACKET`, `SOCK_RAW`, protocol 0, non-blocking. Reading returns frames that the interface receives. Writing
     /// makes the interface send frames.
     pub fn on_interface(fd: OwnedFd, name: &str) -> Result<Self> {

@@ -2,8 +2,8 @@
 //! connection. Clients cannot know which of their connections wait in the accept queue, and the server's own count may
 //! be wrong. Source: sock_diag(7).
 //!
-//! Only the listeners in the scope are counted. With tens of thousands of connections, a reading takes milliseconds, so
-//! the budget of this source is large: 10 ms of CPU time per sample.
+//! Only the listeners in the scope are counted. A reading of tens of thousands of connections takes milliseconds. This
+//! source therefore has a large budget: 10 ms of CPU time per sample.
 
 use std::collections::HashSet;
 use std::net::SocketAddr;

@@ -1,9 +1,9 @@
 //! Quotas and limits of the control groups of this side's processes, in cgroup version 1 and 2. Source:
 //! Documentation/admin-guide/cgroup-v2.rst and cgroup-v1/, scheduler/sched-bwc.rst.
 //!
-//! A limit of any ancestor group applies, too. Quota, periods and throttling are therefore read from the group with the
-//! smallest quota, and memory limit and limit events from the group with the smallest memory limit. CPU time and memory
-//! use are read from the process's own group.
+//! The limits of all ancestor groups apply, too. Quota, periods and throttling are therefore read from the group with
+//! the smallest quota. Memory limit and limit events are read from the group with the smallest memory limit. CPU time
+//! and memory use are read from the process's own group.
 
 use super::cgroup_paths::{Controller, Mount, Version, mounts, resolve};
 use crate::Scope;

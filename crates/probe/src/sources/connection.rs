@@ -5,9 +5,9 @@
 //! socket ends the kernel's search. The cost therefore does not grow with the number of connections.
 //!
 //! The search takes a millisecond even in an empty table. A sample is therefore kept as long as most of its connections
-//! exist, and the kernel is asked for each of them by its addresses. A sample with fewer than [`MAX_SAMPLED`]
-//! connections is drawn again at the first phase edge at least a second after its draw. An empty sample is drawn again
-//! at the next edge or after a second, whichever comes first.
+//! exist. Each reading asks the kernel only for these connections, by their addresses. A sample with fewer than
+//! [`MAX_SAMPLED`] connections is drawn again at the first phase edge at least a second after its draw. An empty sample
+//! is drawn again at the next edge or after a second, whichever comes first.
 
 use std::io;
 

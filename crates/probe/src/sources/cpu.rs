@@ -1,8 +1,8 @@
 //! Counters of each CPU and of the whole host, from /proc/stat. Source: proc_stat(5).
 //!
 //! Without CONFIG_IRQ_TIME_ACCOUNTING, the kernel samples all CPU times at its clock ticks, except the total CPU time
-//! of a process. A sampled time is accurate only if it covers many ticks. The host's fact `irq time accounting` shows
-//! whether the kernel has this option.
+//! of a process. A sampled time is accurate only if it covers many ticks. The fact `irq time accounting` about the host
+//! shows whether the kernel has this option.
 
 use crate::column_writer::Slots;
 use crate::family::Family;

@@ -1,5 +1,5 @@
 //! Ended processes of one side. The busiest ones keep their columns. The counters of all others are added up in one
-//! instance, so that a server that starts a process per job can be followed for days.
+//! instance. A server that starts a process per job can then be followed for days.
 
 use run::ENDED_PROCESSES;
 
@@ -84,8 +84,8 @@ impl EndedProcesses {
         if ended == 0 && !self.is_counted {
             return;
         }
-        // The sums start with a row of zeros, before any process is added. Their growth is then everything that was
-        // added.
+        // The sums start with a row of zeros, before any process is added. The growth of a sum is then everything that
+        // was added.
         let merged = if self.is_counted { ended.saturating_sub(MAX_ENDED) } else { 0 };
         for _ in 0..merged {
             let cpu_us = |member: &Member| round.writer.growth(member.slots.cpu, 0);

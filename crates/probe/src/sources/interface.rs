@@ -28,8 +28,8 @@ const MAX_INTERFACES: usize = 64;
 struct Interface {
     file: RereadFile,
     all: Family,
-    /// Speed of each interface in bytes per second, if known. It is read from sysfs on the first appearance of an
-    /// interface and at each phase edge.
+    /// Speed of each interface in bytes per second, if known. The speed is read from sysfs on the first appearance of
+    /// an interface and at each phase edge.
     speeds: Vec<(Vec<u8>, Option<f64>)>,
 }
 

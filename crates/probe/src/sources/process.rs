@@ -84,8 +84,8 @@ impl Processes {
         round.writer.absent_all(INSTRUCTIONS, "", format_args!("{reason}"));
     }
 
-    /// Starts to follow the processes `wanted`. They belong to an upstream if `behind` is true, and otherwise to this
-    /// side.
+    /// Starts to follow the processes `wanted`. The processes belong to an upstream if `behind` is true, and otherwise
+    /// to this side.
     fn admit(&mut self, wanted: &mut Vec<u32>, round: &mut Round<'_>, behind: bool) {
         for pid in wanted.drain(..) {
             if round.process_set.holds(pid) {

@@ -320,8 +320,8 @@ fn open_files_limits(text: &[u8]) -> impl Iterator<Item = &[u8]> {
     line.into_iter().flat_map(words)
 }
 
-/// Returns soft and hard limit on open descriptors of a process of this machine, or `None` if the process does not
-/// exist or has no limit. Source: proc_pid_limits(5).
+/// Returns the soft and the hard limit on open descriptors of a process of this machine. Returns `None` if the process
+/// does not exist or has no limit. Source: proc_pid_limits(5).
 pub fn descriptor_limits(pid: u32) -> Option<(u64, u64)> {
     let text = std::fs::read(format!("/proc/{pid}/limits")).ok()?;
     let mut limits = open_files_limits(&text).map(number);

@@ -33,7 +33,8 @@ const MAX_OPEN_THREADS: usize = 64;
 const MAX_ROWS: usize = 256;
 /// Maximum number of ended threads per process that keep their columns: enough for the threads of a pool.
 const MAX_ENDED_ROWS: usize = 32;
-/// Maximum number of threads per process that are read. Those without open files are read only at phase edges.
+/// Maximum number of threads per process that are read. Threads without open files are read less often: only at phase
+/// edges.
 const MAX_UNOPENED_THREADS: usize = 2048;
 
 /// Status of a thread. The status of the first thread is also that of its process.

@@ -23,7 +23,7 @@ impl ClientSums {
         let (rounds_before, before) = self.last.unwrap_or((0, counts));
         let new = rounds.saturating_sub(rounds_before) as f64;
         for ((sum, count), before) in self.sums.iter_mut().zip(counts).zip(before) {
-            // The count changes evenly between both readings: in the k-th of the `new` rounds, the count is before +
+            // The count changes evenly between both readings. In the k-th of the `new` rounds, the count is before +
             // (count - before) * k / new. The closed form of this sum is added.
             *sum += new * before + (count - before) * (new + 1.0) / 2.0;
         }

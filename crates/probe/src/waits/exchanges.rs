@@ -16,8 +16,8 @@ const MIN_RESPONSES: u64 = 4;
 /// Minimum share of the connections with [`MIN_RESPONSES`] responses that must fit the numbers of segments.
 const MIN_REGULAR: f64 = 0.9;
 
-/// Returns five numbers: open connections, those with a request in progress, those that may or may not have one, those
-/// with unread data, and the argument `queued`.
+/// Returns five numbers of connections: open ones, those with a request in progress, those that may or may not have
+/// one, those with unread data, and `queued`.
 pub(super) fn count(connections: &[OtherConnection], queued: f64) -> [f64; 5] {
     let mut counts = [connections.len() as f64, 0.0, 0.0, 0.0, queued];
     let exchange = exchange(connections);
@@ -100,7 +100,7 @@ fn ahead(traffic: &Traffic, (request, response): (u64, u64)) -> i128 {
     i128::from(response) * i128::from(traffic.data_in) - i128::from(request) * i128::from(traffic.data_out)
 }
 
-/// Returns the numbers of segments of a request and of a response, if one pair of [`EXCHANGES`] fits nearly all
+/// Returns the numbers of segments per request and per response, if one pair of [`EXCHANGES`] fits nearly all
 /// connections.
 fn exchange(connections: &[OtherConnection]) -> Option<(u64, u64)> {
     let long = |kind: (u64, u64)| {

@@ -76,9 +76,9 @@ pub(super) fn classify(
     }
 }
 
-/// Distinguishes a semaphore from a condition variable. Both store the number of their waiters: a semaphore in the word
-/// after the futex, a condition variable in a word before the futex, multiplied by eight. A condition variable has two
-/// futexes, and its threads may wait for either.
+/// Distinguishes a semaphore from a condition variable. A semaphore stores the number of its waiters in the word after
+/// the futex. A condition variable stores eight times the number of its waiters in a word before the futex. A condition
+/// variable has two futexes, and its threads may wait for either.
 fn shared_wait(expected: u32, (waiters, pair): (u32, u32), [before8, before4, value, after4]: [u32; 4]) -> FutexKind {
     let near = |stored: u32, count: u32| stored >= 1 && stored.abs_diff(count) <= 1;
     let semaphore = expected == 0 && value == 0 && near(after4, waiters);

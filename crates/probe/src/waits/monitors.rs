@@ -14,9 +14,9 @@ const JAVA_ENTER: &str = "ObjectMonitor::enter(";
 /// Functions through which a Ruby thread waits for the interpreter lock, and also for other events. Source:
 /// thread_pthread.c of Ruby 2.6 to 3.4.
 const RUBY_WAITS: [&str; 2] = ["rb_native_cond_wait", "thread_sched_wait_running_turn"];
-/// Beginnings of the names of Ruby's functions that wait on a condition variable only for the interpreter lock: those
-/// that take it, and those that return from a system call. Threads that sleep, or that wait for a `Mutex` or a `Queue`,
-/// have other functions at this place of the stack.
+/// Beginnings of the names of Ruby's functions that wait on a condition variable only for the interpreter lock. Some of
+/// them take the lock, and others return from a system call. Threads that sleep, or that wait for a `Mutex` or a
+/// `Queue`, have other functions at this place of the stack.
 const RUBY_RETURNS: [&str; 11] = [
     "gvl_acquire",
     "gvl_yield",
@@ -62,8 +62,8 @@ impl MonitorSums {
     }
 }
 
-/// Returns the kind of lock that a thread waits for, and the function outside of the runtime that wants this lock, if
-/// the stack shows it.
+/// Returns the kind of lock that a thread waits for. Also returns the function outside of the runtime that wants this
+/// lock, if the stack shows the function.
 fn awaited(frames: &[Frame]) -> Option<(MonitorKind, String)> {
     if wants_ruby_lock(frames) {
         return Some((MonitorKind::RubyLock, String::new()));

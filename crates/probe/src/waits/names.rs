@@ -65,7 +65,7 @@ pub(super) struct FutexNames {
     pub(super) kind: FutexKind,
 }
 
-/// Names of the futexes so far.
+/// Names of futexes that were found so far.
 #[derive(Default)]
 pub(super) struct Names {
     pub(super) processes: Processes,
@@ -87,8 +87,8 @@ impl Names {
         }
     }
 
-    /// Reads the stack of one waiting thread, for a futex with fewer than [`STACKS`] stacks. Returns true if a stack
-    /// was read.
+    /// Reads the stack of one waiting thread, for a futex of which fewer than [`STACKS`] stacks were read. Returns true
+    /// if a stack was read.
     pub(super) fn look(&mut self, round: &Round) -> bool {
         let waiting = round.futex_waiters();
         let open = self.futexes.values().filter(|named| named.stacks > 0).count();
@@ -133,8 +133,8 @@ impl Names {
         }
     }
 
-    /// Finds the global variables at the addresses of these futexes. This also names the futexes of a lock that spreads
-    /// its waiters over several futexes, which [`Self::look`] leaves without a name.
+    /// Finds the global variables at the addresses of these futexes. This function also names the futexes of a lock
+    /// that spreads its waiters over several futexes, which [`Self::look`] leaves without a name.
     pub(super) fn name_globals(&mut self, futexes: impl Iterator<Item = (u32, u64)>) {
         for (pid, address) in futexes.take(MAX_GLOBALS) {
             let named = self.futexes.entry((pid, address)).or_default();

@@ -27,7 +27,7 @@ const MAX_UPSTREAMS: usize = 16;
 /// takes 1 µs per known socket.
 const MAX_FRESH_SOCKETS: usize = 1024;
 
-/// Reader of the threads.
+/// Reads the threads of the server's processes and of its upstreams' processes.
 #[derive(Debug)]
 pub(super) struct Reader {
     roots: Vec<u32>,

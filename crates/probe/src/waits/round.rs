@@ -8,7 +8,7 @@ use run::{FutexKind, ThreadState};
 /// Object that a thread waits for.
 #[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub(super) enum WaitKey {
-    /// The thread waits for nothing that has a name.
+    /// The thread does not wait, or waits for an object without a name.
     #[default]
     None,
     /// Address of a futex.
@@ -27,8 +27,8 @@ pub(super) struct ThreadSample {
     pub(super) name: Arc<str>,
     pub(super) state: ThreadState,
     pub(super) key: WaitKey,
-    /// For a thread that runs or is ready to run: share of the time running or ready to run that the thread spent on a
-    /// CPU, if known.
+    /// For a thread that runs or is ready to run: share of this running and ready time that the thread spent on a CPU,
+    /// if known.
     pub(super) on_cpu: Option<f64>,
     /// For a waiting thread: stack pointer and program counter.
     pub(super) stack: (u64, u64),
@@ -61,9 +61,8 @@ pub(super) struct FutexSample {
 /// Connections of the server's clients and connections to peers, read at one moment.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(super) struct ConnectionSample {
-    /// Numbers of connections of the server's clients. In order: open ones, those with a request in progress, those
-    /// that may or may not have one, those with unread data, and those in the accept queue. `None` if the listener is
-    /// unknown.
+    /// Numbers of connections of the server's clients. In order: open, with a request in progress, possibly with a
+    /// request in progress, with unread data, and in the accept queue. `None` if the listener is unknown.
     pub(super) clients: Option<[f64; 5]>,
     pub(super) peers: Vec<PeerSample>,
     /// True if `peers` contains all peers.

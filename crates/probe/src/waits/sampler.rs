@@ -343,7 +343,7 @@ impl Work {
         profile
     }
 
-    /// Returns a random number from 0 to 1 (xorshift64). At random times, rounds do not follow the rhythm of a server.
+    /// Returns a random number from 0 to 1 (xorshift64). Rounds at random times do not follow the rhythm of a server.
     fn random(&mut self) -> f64 {
         self.random ^= self.random << 13;
         self.random ^= self.random >> 7;

@@ -30,11 +30,11 @@ const MAX_PAUSE_NS: u64 = 10_000_000_000;
 /// State of the events.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum State {
-    /// All events are closed until this time.
+    /// All events are closed until `until_ns`.
     Closed { until_ns: u64 },
     /// Events are open for a burst, from `since_ns` to `until_ns`.
     Burst { since_ns: u64, until_ns: u64 },
-    /// Events have been open since this time and stay open.
+    /// Events have been open since `since_ns`, and stay open.
     Open { since_ns: u64 },
 }
 

@@ -48,7 +48,7 @@ fn windows_do_not_lose_changes_of_a_long_series() {
     assert_eq!(places(&values), (1..12).map(|step| step * 90).collect::<Vec<_>>());
 }
 
-/// Returns the split with the largest energy distance, computed for every split and end directly from the definition.
+/// Returns the split with the largest energy distance, computed from the definition for every split and every end.
 fn by_definition(values: &[f64]) -> Option<usize> {
     let sum = |a: &[f64], b: &[f64]| a.iter().flat_map(|x| b.iter().map(move |y| (x - y).abs())).sum::<f64>();
     let energy = |a: &[f64], b: &[f64]| {

@@ -27,9 +27,9 @@ pub struct Coefficient {
     pub half: f64,
 }
 
-/// Regresses `y` on the columns of `rows` and returns one coefficient per column. Each row is the mean of a number of
-/// values, given by `sizes`. Returns `None` if the columns depend on each other, or if fewer than two degrees of
-/// freedom are left.
+/// Regresses `y` on the columns of `rows` and returns one coefficient per column. `sizes` gives, for each row, the
+/// number of values of which the row is the mean. Returns `None` if the columns depend on each other, or if fewer than
+/// two degrees of freedom are left.
 pub fn proportional(y: &[f64], rows: &[Vec<f64>], sizes: &[f64]) -> Option<Vec<Coefficient>> {
     let columns = rows.first()?.len();
     let freedom = y.len().checked_sub(columns).filter(|left| *left >= 2)?;

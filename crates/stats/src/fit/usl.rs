@@ -27,7 +27,7 @@ pub struct Usl {
     pub kappa: f64,
     /// 95 % intervals of lambda, sigma and kappa, in this order; `None` if the points do not determine them.
     pub intervals: Option<[Interval; 3]>,
-    /// Share of the variance of the throughput that the law explains, 0 to 1. It has no meaning in a fit by
+    /// Share of the variance of the throughput that the law explains, 0 to 1. The share has no meaning in a fit by
     /// [`usl_of_shares`].
     pub r2: f64,
     /// Number of points that were fitted.

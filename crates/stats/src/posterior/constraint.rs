@@ -126,8 +126,8 @@ impl CapacityModel {
     /// steady state, or a smaller share if the window is too short to reach the steady state.
     fn late_ln(&self, window: &WindowObservation) -> f64 {
         let steady = self.allowed_ln + self.steep * (window.rate - self.c) / self.c;
-        // With this variance, the steady share changes by a factor of `exp(steep / c)` with each request per second, as
-        // the formula of the model requires.
+        // With this variance, the steady share changes by a factor of `exp(steep / c)` with each request per second.
+        // The formula of the model requires this factor.
         let variance = self.scatter.map(|services| services / self.full);
         let share = variance.and_then(|v| share_late(1.0 - window.rate / self.full, self.limit_s, v, window.span));
         share.map_or(steady, |share| share.max(MIN_LATE_SHARE).ln().min(steady)).min(MAX_LATE_LN)
@@ -158,7 +158,7 @@ fn mean_ln(rate: f64, c: f64, steep: f64) -> f64 {
     -(1.0 - steep * (rate - c) / c).max(MIN_SPARE).ln()
 }
 
-/// Minimum distance from saturation that the model uses for the mean, where 1 is the distance between capacity and
+/// Minimum distance from saturation that the model uses for the mean, as a share of the distance between capacity and
 /// saturation. Closer to saturation, the mean depends on the length of the window.
 const MIN_SPARE: f64 = 0.05;
 /// Logarithm of the maximum share of late answers in the model, 0.97. In an overloaded window, this is the share of

@@ -24,8 +24,8 @@ impl CapacityEstimate {
     }
 
     /// Returns a rate above the capacity at which one more window is most informative. At this rate, the share of late
-    /// answers is large enough to be measured well, but smaller than in an overload, in which the queue is never empty.
-    /// A window in an overload would tell less about the capacity.
+    /// answers is large enough to be measured well. The rate is below an overload, in which the queue is never empty. A
+    /// window in an overload would tell less about the capacity.
     pub fn beyond(&self, constraint: &Constraint) -> f64 {
         match constraint.kind {
             ConstraintKind::Share { allowed, .. } => {

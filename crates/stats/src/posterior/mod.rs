@@ -7,7 +7,7 @@
 //!
 //! `ln P(rate) = ln allowed + steep * (rate - c) / c`
 //!
-//! Here `c` is the capacity, and `steep` is the elasticity of the share with respect to the rate at the capacity. For
+//! Here `c` is the capacity. `steep` is the elasticity of the share with respect to the rate, at the capacity. For
 //! M/M/1 the model is exact. Capacity and elasticity are estimated together, on a grid:
 //!
 //! - Answers of one window are not independent draws, because a long queue stays long for a while. A window is worth

@@ -1,5 +1,5 @@
-//! Effect of a machine whose speed changes between windows. If the host is busy with other guests, a virtual machine
-//! may work 10 % slower a second later, with the same share of CPU time.
+//! Effect of a machine whose speed changes between windows. If the host becomes busy with other guests, a virtual
+//! machine may work 10 % slower a second later, although its share of CPU time is unchanged.
 //!
 //! In the model, each window has its own speed, which multiplies the capacity. The logarithms of the speeds are
 //! normally distributed around 0 with an unknown scatter. If windows contradict each other more than chance explains,
@@ -14,7 +14,7 @@ const POINTS: i64 = 11;
 /// Range of the density, in standard deviations on either side.
 const DENSITY_SD: f64 = 2.5;
 
-/// Normal density on the steps of a grid.
+/// Weights of a normal density at the steps of a grid.
 pub(super) struct Kernel {
     /// Distance of each point from the middle in steps, and its weight. A density much narrower than a step is a single
     /// point.

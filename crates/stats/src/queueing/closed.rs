@@ -25,7 +25,7 @@ impl Closed {
 }
 
 /// Solves a queueing network exactly for `clients` clients (0 gives an empty network). Time and memory grow with the
-/// number of clients times the number of stations. Each station with several servers doubles both.
+/// number of clients times the number of stations. Each station with several servers doubles time and memory.
 pub fn closed(stations: &[Station], clients: u32) -> Closed {
     let stations: Vec<Station> = stations.iter().map(|s| s.where_some_wait(clients)).collect();
     let mut family = Family::of(&stations);
@@ -154,8 +154,8 @@ mod tests {
 
     #[test]
     fn a_station_with_several_servers_is_the_machine_repairman_model() {
-        // For M/M/3 with 5 clients that think for 1 s and a service time of 0.5 s, the reference is the sum over the
-        // states of the birth-death chain.
+        // The model is M/M/3 with 5 clients that think for 1 s, and a service time of 0.5 s. The reference is the sum
+        // over the states of the birth-death chain.
         let (m, n, z, s) = (3u32, 5u32, 1.0f64, 0.5f64);
         let mut weights = vec![1.0f64];
         for k in 1..=n {

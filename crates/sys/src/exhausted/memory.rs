@@ -8,7 +8,6 @@ use std::path::Path;
 use super::limit::{Limit, groups, number_in};
 use crate::limits;
 
-/// Number of bytes in a MiB.
 const MIB: u64 = 1 << 20;
 
 /// Returns a sentence that says that a process or thread cannot get the memory it needs.

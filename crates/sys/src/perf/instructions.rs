@@ -35,8 +35,8 @@ pub fn counts_instructions() -> bool {
     *COUNTS.get_or_init(|| open_counter(Counted::Instructions, 0).is_ok())
 }
 
-/// Returns the value of an event. If several events share a hardware counter, the event is measured only part of the
-/// time, and its value is scaled up to the whole time.
+/// Returns the value of an event. If several events share a hardware counter, each event is measured only part of the
+/// time. The value is then scaled up to the whole time.
 fn read(event: &OwnedFd) -> Option<f64> {
     let mut bytes = [0; 24];
     let length = rustix::io::read(event, &mut bytes).ok()?;
