@@ -1,4 +1,4 @@
-//! The kernel mechanisms that a queue can use. [`BACKENDS`] has one entry per mechanism.
+//! Kernel mechanisms with which an event queue can wait for events. [`BACKENDS`] has one entry per mechanism.
 
 use crate::{EventError, Result};
 
@@ -26,10 +26,11 @@ pub struct BackendSpec {
     pub help: &'static str,
     /// Backend that this entry describes.
     pub backend: Backend,
-    /// True if events are delivered in the order of arrival. False if events are delivered in the order of descriptor
-    /// numbers; each call then starts where the previous call ended.
+    /// True if events are delivered in the order of arrival. False if a call scans the declared descriptors in turn,
+    /// starting where the previous call stopped.
     pub fifo: bool,
-    /// True if every call reports a descriptor that is still ready. False if a call reports only new arrivals.
+    /// True if calls report a descriptor as long as it stays ready (level-triggered). False if they report only new
+    /// arrivals (edge-triggered).
     pub level: bool,
 }
 

@@ -10,10 +10,11 @@ pub type Result<T> = std::result::Result<T, EventError>;
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum EventError {
-    /// The kernel lacks a feature that the backend needs.
+    /// A queue or a group could not be created, or a queue could not join a group. One reason is that the kernel lacks
+    /// a feature that the backend needs.
     #[error("the {backend} event queue could not be made: {source}; choose another back end, epoll works everywhere")]
     Create {
-        /// Name of the backend.
+        /// Name of the backend; `group` if a group could not be created.
         backend: &'static str,
         /// Error of the kernel.
         source: io::Error,
@@ -26,7 +27,7 @@ pub enum EventError {
         /// Names of all backends, for the error message.
         known: String,
     },
-    /// The kernel rejected the declared interest. An earlier interest in the descriptor has ended, too.
+    /// The kernel rejected the declared interest. An earlier interest in the descriptor may have ended, too.
     #[error("interest in descriptor {fd} could not be declared: {source}; is it open, and a socket or a pipe?")]
     Declare {
         /// Descriptor that could not be declared.

@@ -7,18 +7,20 @@ use crate::Mask;
 /// A notification about one descriptor.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Event {
-    /// The declared descriptor.
+    /// Descriptor that the event is about.
     pub fd: RawFd,
-    /// Those declared kinds of events that are true at delivery, such as "can be read".
+    /// Declared kinds of events that are true at delivery, such as "can be read". With io_uring without `recheck`, all
+    /// declared kinds.
     pub mask: Mask,
     pub(crate) ended: bool,
     pub(crate) generation: u32,
 }
 
 impl Event {
-    /// Returns true if the peer has closed its side. The end of file follows the unread data, and no further event
-    /// reports it. A caller that stops reading at the first short read must therefore check this function. With
-    /// select(2), and with io_uring without `recheck`, the result is always `false` and has no meaning.
+    /// Returns true if the peer has closed its side, or if the connection has failed. The end of file follows the
+    /// unread data, and no further event reports it. A caller that stops reading at the first short read must therefore
+    /// check this function. With select(2), and with io_uring without `recheck`, the result is always `false` and has
+    /// no meaning.
     #[inline]
     #[must_use]
     pub const fn ended(&self) -> bool {

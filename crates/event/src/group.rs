@@ -160,8 +160,7 @@ impl Membership {
             let wait = if taken > 0 || self.more { Some(0) } else { timeout_ns };
             let arrived = mechanism.next(&mut out[taken..], wait)?;
             let own = self.keep_foreign(&mut out[taken..][..arrived]);
-            // All events were for the group's own descriptors, and none is for the application. The shared instance is
-            // checked, and the wait is repeated.
+            // No event was for the application. The loop checks the shared instance again, and repeats the wait.
             if taken + own > 0 || arrived == 0 && !self.more {
                 return Ok(taken + own);
             }

@@ -10,7 +10,7 @@ use sys::poll;
 #[derive(Clone, Copy, Default, PartialEq, Eq, Hash)]
 pub struct Mask(u8);
 
-/// Kinds of events that are true for a descriptor now. A read would not block, a write would not block, or there is an
+/// Kinds of events that are true for a descriptor now: a read would not block, a write would not block, or there is an
 /// exceptional condition.
 pub type State = Mask;
 
@@ -33,7 +33,7 @@ impl Mask {
         self.0 as u32
     }
 
-    /// Creates a set from bits. Bits above 0x7 are ignored.
+    /// Creates a set from bits. All bits other than the lowest three are ignored.
     #[inline]
     #[must_use]
     pub const fn from_bits(bits: u32) -> Self {

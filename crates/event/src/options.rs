@@ -2,11 +2,12 @@
 
 use crate::Backend;
 
-/// Effect that revoking an interest has on the registration in the kernel.
+/// Effect that revoking an interest has on the registration in the kernel. Only epoll and io_uring use this option.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum Revocation {
-    /// Removes the registration at once. There are no needless wake-ups, but each change needs a system call.
+    /// Removes the registration, so there are no needless wake-ups. Each change costs a system call with epoll, and a
+    /// request to the kernel with io_uring.
     #[default]
     Eager,
     /// Keeps the registration and suppresses its events. Switching an interest off and on is cheap, as in the paper,

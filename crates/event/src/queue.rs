@@ -47,11 +47,11 @@ impl EventQueue {
     /// With `want_state`, the call returns the current state with all kinds of events, declared or not. The state is
     /// read after the declaration. The state may change between accepting a connection and declaring interest in it.
     /// The change then appears in the returned state, as an event, or in both ways. If interest in a ready descriptor
-    /// is declared again, an event is queued.
+    /// is declared again without `want_state`, an event is queued.
     ///
-    /// A number that is not an open descriptor causes an error if the call enters the kernel, which it always does with
-    /// epoll or `want_state`. The other backends check a number only if it is higher than all earlier numbers. For
-    /// other closed numbers, io_uring reports the failure as an event.
+    /// If `fd` is not an open descriptor, the call fails with `want_state`, and with epoll except for a lazy
+    /// revocation. The other backends check a number only if their table has no entry for it. With io_uring, a number
+    /// that was not checked and is not open causes an event that reports the failure.
     #[inline]
     pub fn declare_interest(&mut self, fd: RawFd, interest: Mask, want_state: bool) -> Result<Option<State>> {
         if fd < 0 {
@@ -80,8 +80,8 @@ impl EventQueue {
     }
 
     /// Ends the interest in `fd`. Call this function before closing `fd`. No further event of `fd` is delivered, not
-    /// even to a new descriptor with the same number. Only epoll notices a close without this call. With io_uring, the
-    /// file would stay open in the kernel.
+    /// even to a new descriptor with the same number. Without this call, poll and select may report events of a new
+    /// descriptor with the same number. With io_uring, the file would stay open in the kernel.
     #[inline]
     pub fn forget(&mut self, fd: RawFd) {
         self.mechanism.forget(fd);
@@ -107,8 +107,8 @@ impl EventQueue {
         self.mechanism.flush().map_err(EventError::wait)
     }
 
-    /// Makes this queue a member of a group, and leaves an earlier group. All present and future interest of the group
-    /// applies to this queue, too.
+    /// Makes this queue a member of a group, and leaves the group to which it belonged before. All present and future
+    /// interest of the group applies to this queue, too.
     pub fn join(&mut self, group: &Group) -> Result<()> {
         self.leave();
         let membership = Membership::new(group, &mut self.mechanism)

@@ -46,7 +46,7 @@ impl Table {
         &mut self.slots[at]
     }
 
-    /// Returns the state of a number, or `None` if the number was never used.
+    /// Returns the state of a number, or `None` if the table does not cover this number.
     #[inline]
     pub(crate) fn get(&mut self, fd: RawFd) -> Option<&mut Slot> {
         self.slots.get_mut(fd as usize)

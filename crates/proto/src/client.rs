@@ -1,4 +1,4 @@
-//! Traits of clients and their sessions, and the errors of a plan. All protocols share them.
+//! Traits that the clients of all protocols implement, and errors in the user's settings of a protocol.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -16,7 +16,7 @@ pub trait Client: Clone + Send + 'static {
     /// Creates a session for one connection. [`Requester::reset`] prepares the session for another connection.
     fn session(&self) -> Self::Session;
 
-    /// Returns the client for use within TLS.
+    /// Returns the client, adapted to connections over TLS.
     #[must_use]
     fn within_tls(self) -> Self {
         self
@@ -28,7 +28,8 @@ pub trait Client: Clone + Send + 'static {
         Err(ProtoError::wrong_stream(stream))
     }
 
-    /// Returns the mix of requests. In most protocols, the mix is a single request.
+    /// Returns the mix: the different requests of the load, with their weights. In most protocols, the mix is a single
+    /// request.
     fn mix(&self) -> &Mix {
         Mix::ONE
     }
@@ -38,7 +39,8 @@ pub trait Client: Clone + Send + 'static {
         true
     }
 
-    /// Returns true if a request may be sent again even if the server may have processed it.
+    /// Returns true if the request with this index in the mix may be sent again even if the server may have processed
+    /// it.
     fn is_idempotent(&self, _item: u16) -> bool {
         false
     }
@@ -50,13 +52,14 @@ pub trait Client: Clone + Send + 'static {
     }
 }
 
-/// A [`Client`] for the protocol of a plan. Methods are called by dynamic dispatch, so that the load code is compiled
-/// only once for all protocols. A dynamic call takes one or two nanoseconds, and a request takes thousands.
+/// A [`Client`] of any protocol, for use as a trait object. Methods are called by dynamic dispatch, so that the load
+/// code is compiled only once for all protocols. A dynamic call takes one or two nanoseconds, and a request takes
+/// thousands.
 pub trait AnyClient: Send {
     /// Creates a session for each of `connections` connections.
     fn sessions(&self, connections: usize) -> Box<dyn Sessions>;
 
-    /// Returns the set of requests, like [`Client::mix`].
+    /// Returns the mix of requests, like [`Client::mix`].
     fn mix(&self) -> &Mix;
 
     /// Returns true if no values are filled into requests, like [`Client::fixed`].
@@ -110,7 +113,7 @@ impl<S: Requester> Sessions for Vec<S> {
     }
 }
 
-/// Error in the part of a plan that describes the protocol.
+/// Error in the user's settings of a protocol.
 #[derive(Debug, thiserror::Error)]
 pub enum ProtoError {
     /// A file could not be read.
@@ -126,9 +129,9 @@ pub enum ProtoError {
     /// A part of a request, or a file for TLS, cannot be used.
     #[error("{what} {value:?} cannot be used: {advice}")]
     Invalid {
-        /// Part of the plan that is invalid.
+        /// Name of the invalid setting.
         what: &'static str,
-        /// Value that the plan gives.
+        /// Value of the setting.
         value: String,
         /// Advice to the user.
         advice: &'static str,
@@ -185,7 +188,7 @@ impl ProtoError {
     }
 }
 
-/// Reads a file named in a plan. Content that another host sent for this path takes precedence.
+/// Reads a file that the user named. If another host has sent content for this path, returns that content instead.
 pub(crate) fn read(what: &'static str, path: &str) -> Result<Arc<[u8]>, ProtoError> {
     if let Some(bytes) = received_files::received_file(path) {
         return Ok(bytes);

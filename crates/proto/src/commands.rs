@@ -1,12 +1,12 @@
-//! Commands of text protocols (memcached, Redis): reads them from a plan, sends them one after another, and splits
-//! received bytes into lines.
+//! Commands of text protocols (memcached, Redis): reads them from the user's settings or a file, sends them one after
+//! another, and splits received bytes into lines.
 
 use std::sync::Arc;
 
 use crate::ProtoError;
 use crate::client::read;
 
-/// Encoded commands of a plan. The longest command comes first, because drivers derive the maximum size of a
+/// Encoded commands of a load. The longest command comes first, because the load code derives the maximum size of a
 /// connection's sends from its first request.
 #[derive(Clone)]
 pub(crate) struct Commands {
@@ -21,8 +21,8 @@ impl Commands {
         &self.encoded
     }
 
-    /// Encodes the lines of `file`; without a file, encodes `command`. Empty lines and comments (`#`) are skipped.
-    /// `reads` are the names of commands that do not change data.
+    /// Encodes the lines of `file`, or those of `command` if there is no file. Empty lines and comments (`#`) are
+    /// skipped. `reads` are the names of commands that do not change data.
     pub(crate) fn read<B: Into<Box<[u8]>>>(
         command: &str,
         file: Option<&str>,

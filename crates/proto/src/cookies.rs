@@ -4,7 +4,7 @@ use std::time::{SystemTime, UNIX_EPOCH};
 
 use crate::calendar::days_since_epoch;
 
-/// Maximum number of cookies per connection, and maximum size of each in bytes.
+/// Maximum number of cookies per connection, and maximum size of a new cookie's name, value and path together in bytes.
 const MAX_COOKIES: usize = 50;
 const MAX_COOKIE: usize = 4096;
 
@@ -99,8 +99,9 @@ impl CookieJar {
         }
     }
 
-    /// Appends the value of the `Cookie` header for the current request: the request's own cookies, and all matching
-    /// cookies of the jar. Without cookies, returns false and appends nothing.
+    /// Appends the value of the `Cookie` header for the current request: the request's own cookies, and the matching
+    /// cookies of the jar. Cookies of the jar whose names the request sets itself are left out. Without cookies,
+    /// returns false and appends nothing.
     pub(crate) fn write(&self, own: &[u8], to: &mut Vec<u8>) -> bool {
         let begin = to.len();
         to.extend_from_slice(own);

@@ -24,20 +24,20 @@ pub(crate) const SPEC: ProtocolSpec = ProtocolSpec {
     ..ProtocolSpec::DEFAULT
 };
 
-/// Checks a plan of this protocol, and prepares the settings of its clients.
+/// Checks the user's settings of this protocol, and prepares the settings that its clients share.
 pub(crate) fn client(plan: &Protocol) -> Result<ClientPlan, ProtoError> {
     let Protocol::Discard { message_bytes } = plan else { return Err(ProtoError::Unknown(plan.name())) };
     Ok(ClientPlan::new(positive(*message_bytes)?))
 }
 
-/// Settings of the clients of a plan, checked and prepared.
+/// Settings that all clients of a load share, checked and prepared.
 #[derive(Clone)]
 pub struct ClientPlan {
     message: Pattern,
 }
 
 impl ClientPlan {
-    /// Creates a plan with messages of `message_bytes` bytes, but at least 1.
+    /// Creates settings with messages of `message_bytes` bytes, but at least 1.
     pub fn new(message_bytes: u64) -> Self {
         Self { message: Pattern::new(message_bytes.max(1)) }
     }

@@ -1,4 +1,4 @@
-//! Finds the end of the greeting of a server that speaks first.
+//! Finds the end of the greeting that some servers send at the start of a connection.
 
 use std::sync::Arc;
 

@@ -1,5 +1,5 @@
-//! gRPC: unary calls over HTTP/2, with one message in each direction. Only gRPC status 0 is a success. Source: "gRPC
-//! over HTTP2", the gRPC project's description of its protocol.
+//! gRPC: unary calls over HTTP/2, with one message in each direction. Only gRPC status 0, or another status that the
+//! user expects, is a success. Source: "gRPC over HTTP2", the gRPC project's description of its protocol.
 //!
 //! The client's sessions are those of [`http2`](crate::http2). The server side is the HTTP/2 server, with pages made by
 //! [`Page::grpc`](crate::http1::Page::grpc).
@@ -83,7 +83,7 @@ const fn flag(name: &'static str, value: &'static str, help: &'static str, set: 
     Flag { name, short: None, requires: None, value, help, set }
 }
 
-/// Checks a plan of this protocol, and prepares the settings of its clients.
+/// Checks the user's settings of this protocol, and prepares the settings that its clients share.
 pub(crate) fn client(plan: &Protocol) -> Result<ClientPlan, ProtoError> {
     ClientPlan::calls(plan)
 }

@@ -1,5 +1,5 @@
-//! Requests of HTTP clients, from a set of requests or from the plan's single request. Headers that all requests of a
-//! set share are added to each of them.
+//! Requests of HTTP clients, from a set of requests or from the single request of the protocol's settings. Headers that
+//! all requests of a set share are added to each of them.
 
 use std::sync::Arc;
 
@@ -34,7 +34,7 @@ impl Item {
     }
 }
 
-/// Builds every request of a plan with `build`. These are the requests of the set, or without a set, the single request
+/// Builds every request of a load with `build`. These are the requests of the set, or without a set, the single request
 /// of the protocol's settings.
 pub(crate) fn prepare<T>(
     plan: &Protocol,

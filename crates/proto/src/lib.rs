@@ -1,7 +1,7 @@
-//! Protocol sessions without I/O. Each module contains the client and, for most protocols, the server of one protocol.
+//! Protocol sessions without I/O. The module of a protocol contains its client and, for most protocols, its server.
 //!
-//! [`PROTOCOLS`] has an entry for each protocol. The function [`client()`] prepares the client of a plan. The services
-//! in the serve crate create the server sessions.
+//! [`PROTOCOLS`] has an entry for each protocol. The function [`client()`] prepares the client for the protocol of a
+//! load. The services in the serve crate create the server sessions.
 
 mod calendar;
 mod client;

@@ -48,7 +48,7 @@ pub(crate) struct Memory {
     pub(crate) cookies: CookieJar,
     /// Body of the current response, if a value is captured from it.
     body: Vec<u8>,
-    /// Number of captures that were found in the response's head.
+    /// Number of headers in the response's head that match a capture.
     found: usize,
 }
 

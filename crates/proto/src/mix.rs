@@ -10,7 +10,7 @@ use run::{RequestOrder, RequestSet};
 pub struct Mix {
     /// Weight of each request of the set.
     pub weights: Cow<'static, [f64]>,
-    /// Class of each request of the set; empty if each request is a class of its own.
+    /// Index of each request's class, for results per class; empty if each request is a class of its own.
     pub classes: Cow<'static, [u16]>,
     /// Order in which requests are selected.
     pub order: RequestOrder,

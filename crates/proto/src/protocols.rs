@@ -14,7 +14,7 @@ macro_rules! protocols {
         /// All protocols that the generator supports.
         pub const PROTOCOLS: &[ProtocolSpec] = &[$($module::SPEC),+];
 
-        /// Prepares the client for the protocol of a plan. Files are read only once, and errors in files or settings
+        /// Prepares the client for the protocol of a load. Files are read only once, and errors in files or settings
         /// are reported before any load. With `tls`, the protocol is used over TLS. With `requests`, the client sends
         /// these requests. With `stream`, answers are streams of events.
         pub fn stream_client(
@@ -63,7 +63,7 @@ protocols! {
     websocket within tls,
 }
 
-/// Prepares the client of a plan like [`stream_client`], for answers that are not streams.
+/// Prepares the client like [`stream_client`], for answers that are not streams.
 pub fn client(
     plan: &Protocol,
     requests: Option<&RequestSet>,
@@ -72,7 +72,7 @@ pub fn client(
     stream_client(plan, requests, tls, None)
 }
 
-/// Returns the table entry for the protocol of a plan.
+/// Returns the table entry for the protocol of these settings.
 pub fn spec(plan: &Protocol) -> &'static ProtocolSpec {
     PROTOCOLS.iter().find(|row| row.name == plan.name()).unwrap_or(&PROTOCOLS[0])
 }
@@ -93,7 +93,7 @@ mod tests {
     use super::*;
     use crate::{Done, Outcome, Request};
 
-    /// Sends a request of a plan. Returns true if the prepared response of the protocol completes the request.
+    /// Sends a request with these settings. Returns true if the protocol's prepared response completes the request.
     fn answered(plan: &Protocol) -> Result<bool, ProtoError> {
         let mut sessions = client(plan, None, None)?.sessions(1);
         let (session, mut request, mut piece) = (sessions.session(0), Vec::new(), [0; 512]);
@@ -119,8 +119,8 @@ mod tests {
             let plan = (row.defaults)();
             assert_eq!((plan.name(), spec(&plan).name), (row.name, row.name));
             assert!(!row.schemes.is_empty() && row.schemes.iter().all(|s| names.insert(s.name)), "{}", row.name);
-            // A raw response that ends with the connection has no last byte. The plan of this test therefore expects a
-            // fixed number of bytes.
+            // A raw response without a fixed length ends only when the connection is closed. The settings in this test
+            // therefore expect a fixed number of bytes.
             let plan = match plan {
                 Protocol::Raw { send_file, .. } => Protocol::Raw { send_file, expect_bytes: Some(3), read_first: None },
                 plan => plan,

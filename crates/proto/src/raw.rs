@@ -68,7 +68,7 @@ pub(crate) const SPEC: ProtocolSpec = ProtocolSpec {
     ..ProtocolSpec::DEFAULT
 };
 
-/// Checks a plan of this protocol, and prepares the settings of its clients.
+/// Checks the user's settings of this protocol, and prepares the settings that its clients share.
 pub(crate) fn client(plan: &Protocol) -> Result<ClientPlan, ProtoError> {
     let Protocol::Raw { send_file, expect_bytes, read_first } = plan else {
         return Err(ProtoError::Unknown(plan.name()));
@@ -78,7 +78,7 @@ pub(crate) fn client(plan: &Protocol) -> Result<ClientPlan, ProtoError> {
     Ok(ClientPlan { greeting, ..ClientPlan::new(bytes, *expect_bytes) })
 }
 
-/// Settings of the clients of a plan, checked and prepared.
+/// Settings that all clients of a load share, checked and prepared.
 #[derive(Clone)]
 pub struct ClientPlan {
     request: Arc<[u8]>,
@@ -87,8 +87,8 @@ pub struct ClientPlan {
 }
 
 impl ClientPlan {
-    /// Creates a plan that sends `request`. A response is complete after `expect` bytes; if `expect` is absent, when
-    /// the connection is closed.
+    /// Creates settings for clients that send `request`. A response is complete after `expect` bytes; if `expect` is
+    /// absent, when the connection is closed.
     pub fn new(request: Arc<[u8]>, expect: Option<u64>) -> Self {
         Self { request, expect, greeting: None }
     }
@@ -106,7 +106,7 @@ impl Client for ClientPlan {
 /// Client side of one raw connection.
 pub struct ClientSession {
     plan: ClientPlan,
-    /// Greeting that is not yet complete.
+    /// Greeting that is not yet complete; `None` once it is complete, or if the server sends none.
     greeting: Option<GreetingState>,
     outbox: Outbox,
     outstanding: u32,

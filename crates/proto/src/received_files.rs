@@ -1,11 +1,12 @@
-//! Files that another host sent together with a plan. On this host, their paths may name no file or a different file.
+//! Files that another host sent together with the settings of a load. On this host, their paths may name no file or a
+//! different file.
 
 use std::collections::BTreeMap;
 use std::sync::{Arc, PoisonError, RwLock};
 
 static RECEIVED: RwLock<BTreeMap<String, Arc<[u8]>>> = RwLock::new(BTreeMap::new());
 
-/// Stores `bytes` as the content of `path`, for plans in this process.
+/// Stores `bytes` as the content of `path`, for all loads of this process.
 pub fn add_received_file(path: String, bytes: Vec<u8>) {
     RECEIVED.write().unwrap_or_else(PoisonError::into_inner).insert(path, bytes.into());
 }

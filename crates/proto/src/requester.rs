@@ -3,7 +3,7 @@
 use crate::{Fault, Progress, Trace};
 
 /// Client session of a protocol on one connection. Like a [`Session`](crate::Session), it owns no socket, clock or
-/// thread, so that it works with every client driver and with the simulator.
+/// thread, so that it works with every kind of client I/O (such as epoll or io_uring) and with the simulator.
 ///
 /// When the connection is established, the caller calls [`transmit`](Requester::transmit) until it returns 0. For every
 /// piece of data that arrives, the caller calls [`receive`](Requester::receive) and then `transmit` again, even if no
@@ -16,8 +16,8 @@ use crate::{Fault, Progress, Trace};
 /// ended request, so any number of requests may end in one piece of input.
 pub trait Requester {
     /// Returns true if the session also sends bytes that belong to no request: a handshake, pings, or window updates.
-    /// Drivers then complete every send before the next one, because the size of a request does not determine how many
-    /// bytes are sent.
+    /// The caller then completes every send before the next one, because the size of a request does not determine how
+    /// many bytes are sent.
     fn sends_unasked(&self) -> bool {
         false
     }
@@ -45,18 +45,19 @@ pub trait Requester {
         None
     }
 
-    /// Returns a sentence with advice that explains a [`Fault`] or an unexpected answer, if the session knows more
-    /// about it than the fault tells.
+    /// Returns a sentence with advice that explains a [`Fault`] or an unexpected answer, if the session knows more than
+    /// the fault itself tells.
     fn explain(&self) -> Option<String> {
         None
     }
 
-    /// Returns the server's words in its last answer with an unexpected status, in quotation marks and safe to show.
+    /// Returns the server's words in its last answer with an unexpected status, in quotation marks and without control
+    /// characters.
     fn refusal_words(&self) -> Option<String> {
         None
     }
 
-    /// Returns the reason that the server gave for ending the connection, as a sentence that is safe to show.
+    /// Returns the reason that the server gave for ending the connection, without control characters.
     fn close_words(&self) -> Option<String> {
         None
     }
@@ -80,9 +81,9 @@ pub trait Requester {
     }
 
     /// Calls `begun` for each request whose answer has begun but is not complete. The same request may be reported
-    /// again with each piece of its answer. The number is that of the events that ended since the last call; 0 if
-    /// answers are no streams of events. By default, only the oldest request is reported, and only if answers arrive in
-    /// order.
+    /// again with each piece of its answer. The second argument of `begun` is the number of the answer's events that
+    /// ended since the last call; 0 if answers are no streams of events. By default, only the oldest request is
+    /// reported, and only if answers arrive in order.
     fn each_begun_answer(&mut self, begun: &mut dyn FnMut(Which, u32)) {
         if self.matches_answers_by_order() && self.is_answering() == Some(true) {
             begun(Which::Oldest, 0);
@@ -138,7 +139,7 @@ pub struct Request {
 pub struct Done {
     /// The request that ended.
     pub which: Which,
-    /// Status of the response; 0 if the protocol has none. For gRPC, [`run::GRPC_STATUS`] is added.
+    /// Status of the response; 0 if the protocol has none. For gRPC, the gRPC status plus [`run::GRPC_STATUS`].
     pub status: u16,
     /// Outcome of the request.
     pub outcome: Outcome,

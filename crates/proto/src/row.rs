@@ -2,12 +2,13 @@
 
 use run::Protocol;
 
-/// Entry of [`PROTOCOLS`](crate::PROTOCOLS). The functions of an entry change only plans of the entry's own protocol.
+/// Entry of [`PROTOCOLS`](crate::PROTOCOLS). The functions of an entry change only settings of the entry's own
+/// protocol.
 #[derive(Clone, Copy, Debug)]
 pub struct ProtocolSpec {
-    /// Name of the protocol in plans and tables.
+    /// Name of the protocol in settings and tables.
     pub name: &'static str,
-    /// Description of the bytes on the network, in one line.
+    /// Description of the protocol for help texts, in one line.
     pub help: &'static str,
     /// URL schemes. The first one is the usual one.
     pub schemes: &'static [Scheme],
@@ -38,7 +39,7 @@ pub struct ProtocolSpec {
     pub before_tls: Option<BeforeTls>,
     /// Converts the settings for measurements without a network: no handshake, and constant answers.
     pub without_network: fn(Protocol) -> Protocol,
-    /// Returns the prepared response to a request with these bytes, for drivers without a server.
+    /// Returns the prepared response to a request with these bytes, for measurements without a server.
     pub canned: fn(&Protocol, &[u8]) -> Vec<u8>,
 }
 
@@ -101,11 +102,11 @@ pub struct Flag {
     pub help: &'static str,
     /// Another flag that is needed together with this flag.
     pub requires: Option<&'static str>,
-    /// Effect of the flag on a plan.
+    /// Effect of the flag on the protocol's settings.
     pub set: FlagValue,
 }
 
-/// Type of a flag's value, and effect of the flag on a plan.
+/// Type of a flag's value, and effect of the flag on the protocol's settings.
 #[derive(Clone, Copy, Debug)]
 pub enum FlagValue {
     /// Any text is allowed.

@@ -2,7 +2,7 @@
 //! exchanges. The client session is [`Requester`](crate::Requester).
 
 /// Server session of a protocol on one connection. It owns no socket, clock or thread, so the same session works with
-/// every server model.
+/// every server model of the crate `serve` (such as epoll, or one thread per connection).
 ///
 /// For every piece of data that arrives, the caller calls [`receive`](Session::receive), and then
 /// [`transmit`](Session::transmit) until it returns 0. The bytes of each call of `transmit` are sent by one write; a
@@ -20,7 +20,7 @@ pub trait Session {
     fn wants_transmit(&self) -> bool;
 
     /// Returns the time at which [`transmit`](Session::transmit) will have more to send without further input, in
-    /// nanoseconds of the monotonic clock. Returns `None` in sessions that only answer.
+    /// nanoseconds of the monotonic clock. Returns `None` in sessions that send only in response to input.
     fn due_ns(&self) -> Option<u64> {
         None
     }

@@ -29,20 +29,20 @@ pub(crate) const SPEC: ProtocolSpec = ProtocolSpec {
     ..ProtocolSpec::DEFAULT
 };
 
-/// Checks a plan of this protocol, and prepares the settings of its clients.
+/// Checks the user's settings of this protocol, and prepares the settings that its clients share.
 pub(crate) fn client(plan: &Protocol) -> Result<ClientPlan, ProtoError> {
     let Protocol::Source { message_bytes } = plan else { return Err(ProtoError::Unknown(plan.name())) };
     Ok(ClientPlan::new(positive(*message_bytes)?))
 }
 
-/// Settings of the clients of a plan, checked and prepared.
+/// Settings that all clients of a load share, checked and prepared.
 #[derive(Clone)]
 pub struct ClientPlan {
     message_bytes: u64,
 }
 
 impl ClientPlan {
-    /// Creates a plan in which `message_bytes` bytes, but at least 1, count as one message.
+    /// Creates settings in which `message_bytes` bytes, but at least 1, count as one message.
     pub fn new(message_bytes: u64) -> Self {
         Self { message_bytes: message_bytes.max(1) }
     }
@@ -104,7 +104,7 @@ pub struct ServerPlan {
 }
 
 impl ServerPlan {
-    /// Creates a plan. The server ends each connection after `limit` bytes; if `limit` is absent, it never ends them.
+    /// Creates the settings of a server, which ends each connection after `limit` bytes; if `limit` is absent, never.
     pub fn new(limit: Option<u64>) -> Self {
         Self { pattern: Pattern::new(u64::MAX), limit }
     }

@@ -33,7 +33,7 @@ pub(crate) enum Piece {
     Captured(usize),
 }
 
-/// Values for the placeholders of all requests of a plan.
+/// Values for the placeholders of all requests of a load.
 #[derive(Debug)]
 pub(crate) struct Source {
     /// Values by column and row: as plain text, and percent-encoded for a path.
@@ -61,7 +61,7 @@ pub(crate) struct RequestIndex {
 }
 
 impl Source {
-    /// Builds the source of a set whose requests change: because they have placeholders, or because requests in
+    /// Collects the values for a set whose requests differ from send to send: they have placeholders, or requests in
     /// sequence store and send cookies. Returns `None` for constant requests, which are assembled only once to save
     /// time.
     pub(crate) fn for_plan(plan: &Protocol, set: Option<&RequestSet>) -> Option<Arc<Self>> {
@@ -194,7 +194,7 @@ impl Source {
 /// Multiplier that makes the seeds of successive sessions very different.
 const SEED_SPREAD: u64 = 0x9e37_79b9_7f4a_7c15;
 
-/// The part of a client's plan that all its sessions share, besides the requests themselves.
+/// Data that all sessions of a client share, besides the requests themselves.
 #[derive(Clone)]
 pub(crate) struct SharedPlan {
     pub(crate) mix: Arc<Mix>,
@@ -209,8 +209,8 @@ impl SharedPlan {
         Self { mix: Mix::for_set(set), source: Source::for_plan(plan, set), sessions: Arc::default() }
     }
 
-    /// Returns the values, a seed, and true if cookies are stored and sent. Returns `None` if all requests are
-    /// constant.
+    /// Returns the values, a seed, and a flag that is true if cookies are stored and sent. Returns `None` if all
+    /// requests are constant.
     pub(crate) fn template(&self) -> Option<(Arc<Source>, u64, bool)> {
         let source = self.source.clone()?;
         let seed = self.sessions.fetch_add(1, Ordering::Relaxed).wrapping_mul(SEED_SPREAD);

@@ -1,6 +1,7 @@
 //! Edge-triggered epoll, whose data structures correspond one to one to those of the paper by Banga, Mogul and Druschel
-//! (see `lib.rs`). The kernel's ready list is the paper's HINTS queue. The link of an entry into that list is the
-//! paper's pending bit. The kernel checks a file's state again at delivery, so no queue can overflow.
+//! (see `lib.rs`). The kernel's ready list is the paper's HINTS queue. An entry's link in that list is the paper's
+//! pending bit: a linked entry is not added again, so the list cannot overflow. At delivery, the kernel checks a file's
+//! state again.
 //!
 //! One thing differs from the paper. Declaring interest in a ready descriptor queues an event, even if the caller did
 //! not ask for the state. In the paper, only the next arrival queues an event. Source: fs/eventpoll.c.
@@ -55,8 +56,8 @@ impl EpollQueue {
     fn add(&mut self, fd: RawFd, mask: Mask) -> sys::Result<()> {
         let generation = self.table.copy(fd).generation.wrapping_add(1);
         match epoll_raw::add(&self.epoll, fd, token(fd, generation), bits(mask)) {
-            // The kernel still has this file registered under this number. The registered descriptor was duplicated and
-            // closed, and the duplicate now has its number.
+            // The registered descriptor was closed while a duplicate kept the file open. The closed number was then
+            // given to another duplicate of the same file.
             Err(Errno::EXIST) => epoll_raw::modify(&self.epoll, fd, token(fd, generation), bits(mask))?,
             outcome => outcome?,
         }
@@ -100,7 +101,8 @@ impl EpollQueue {
     pub(super) fn forget(&mut self, fd: RawFd) {
         if !self.table.copy(fd).armed.is_none() {
             self.clear(fd);
-            // Removing fails only if the descriptor was already closed, and then nothing is left to remove.
+            // Removing fails only if the descriptor was already closed. The kernel has then removed the registration,
+            // unless a duplicate keeps the file open.
             let _ = epoll_raw::delete(&self.epoll, fd);
         }
     }
@@ -120,7 +122,7 @@ impl EpollQueue {
         if delivered > 0 || arrived == 0 { Ok(delivered) } else { self.next_again(out, timeout_ns) }
     }
 
-    /// Waits again for the remaining time. Every event of the first wait was outdated or no longer wanted.
+    /// Waits again for the remaining time, because every event of the first wait was outdated or no longer wanted.
     #[cold]
     fn next_again(&mut self, out: &mut [Event], timeout_ns: Option<u64>) -> sys::Result<usize> {
         let mut remaining = Remaining::new(timeout_ns);

@@ -1,4 +1,4 @@
-//! The kernel mechanisms of a queue, one file each. A queue selects its mechanism by an enum, so each call needs only
+//! Kernel mechanisms of event queues, one file each. A queue calls its mechanism through an enum, so a call costs only
 //! one well-predicted branch.
 
 mod epoll;

@@ -1,6 +1,6 @@
-//! poll(2), for comparison: every call passes the array of all declared descriptors to the kernel. The call reports
-//! states instead of events, so a descriptor that stays ready is reported again. If `out` has too little space for all
-//! ready descriptors, later calls report the others.
+//! poll(2), for comparison: every call passes the array of all declared descriptors to the kernel. The call is
+//! level-triggered: it reports a descriptor again as long as the descriptor stays ready. If `out` has too little space
+//! for all ready descriptors, later calls report the others.
 
 use std::os::fd::RawFd;
 
@@ -90,8 +90,8 @@ impl PollQueue {
                 at += 1;
             }
         }
-        // A descriptor was closed without a call of `forget`. Each call drops one such descriptor. Until all of them
-        // are dropped, waits return at once.
+        // A descriptor was closed without a call of `forget`. Each call of `next` drops one such descriptor. Until all
+        // of them are dropped, waits return at once.
         if let Some(fd) = closed {
             self.forget(fd);
             if at == 0 {

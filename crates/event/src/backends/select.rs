@@ -1,7 +1,8 @@
 //! select(2), for comparison: every call passes three bitmaps to the kernel, which are as wide as the highest declared
-//! descriptor needs. The call reports states instead of events. If `out` has too little space for all ready
-//! descriptors, later calls report the others. A hang-up is reported as readable, and an error as readable and
-//! writable. Neither a hang-up nor an error is reported as an exceptional condition.
+//! descriptor needs. The call is level-triggered: it reports a descriptor again as long as the descriptor stays ready.
+//! If `out` has too little space for all ready descriptors, later calls report the others. A hang-up is reported as
+//! readable, and an error as readable and writable. Neither a hang-up nor an error is reported as an exceptional
+//! condition.
 
 use std::os::fd::RawFd;
 
@@ -91,7 +92,8 @@ impl SelectQueue {
         let words = self.highest.0 as usize / 64 + 1;
         let (first, low) = (self.turn as usize / 64 % words, (1_u64 << (self.turn % 64)) - 1);
         let mut at = 0;
-        // The first word is scanned in two parts: its upper part at the start, and its lower part at the end.
+        // The scan starts at a bit within a word of the bitmaps. The upper part of this word is scanned first, and its
+        // lower part last.
         for step in 0..=words {
             let word = (first + step) % words;
             let part = if step == 0 {

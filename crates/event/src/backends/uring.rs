@@ -1,7 +1,7 @@
 //! io_uring, with one multishot poll per descriptor. Each completion adds a hint to a FIFO queue in user space. A
 //! pending bit per descriptor prevents a second hint for it. The hint queue and the pending bits are data structures of
 //! the paper (see `lib.rs`), where the kernel has them. Declarations are collected, and the next wait submits them. A
-//! wait that finds hints may therefore need no system call at all.
+//! wait that finds hints, and has nothing to submit or check, needs no system call.
 //!
 //! Before delivery, one poll(2) checks the current state of the descriptors, as in the paper. A descriptor needs no
 //! check if new data arrived after the application had reported that it has read everything
@@ -137,7 +137,7 @@ impl UringQueue {
         }
     }
 
-    /// Adds hints for all completions, and returns the number of completions.
+    /// Reads all completions, adds the hints that they cause, and returns the number of completions.
     #[inline]
     fn absorb(&mut self) -> sys::Result<usize> {
         let (mut arrived, table, hints, ended) = (0, &mut self.table, &mut self.hints, &mut self.ended);

@@ -35,7 +35,7 @@ impl Remaining {
     }
 }
 
-/// Returns true if these poll bits show that the peer has closed its side.
+/// Returns true if these poll bits show that the peer has closed its side, or that the connection has failed.
 #[inline]
 pub(super) const fn ended(found: i16) -> bool {
     found & (bits::RDHUP | bits::HUP | bits::ERR) != 0

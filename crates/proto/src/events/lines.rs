@@ -2,7 +2,7 @@
 
 use super::sink::EventSink;
 
-/// Splitter of a stream of lines.
+/// Splitter that finds the events in a stream of lines.
 #[derive(Debug, Default)]
 pub(super) struct Lines {
     /// True if the current line has any text besides white space.

@@ -27,8 +27,8 @@ pub(crate) struct EventCounter {
 enum Splitter {
     Sse(ServerSentEvents),
     Lines(Lines),
-    /// Each chunk or WebSocket message with content is an event. The flag is true if the current chunk or message has
-    /// content.
+    /// Each chunk or WebSocket message with content is an event. The flag is true if content of the current chunk or
+    /// message has arrived.
     Chunks(bool),
     Messages(Messages),
 }
@@ -68,7 +68,8 @@ impl EventCounter {
         sink.count()
     }
 
-    /// Returns true if the event that ends a stream has arrived. Returns `None` if the plan names no such event.
+    /// Returns true if the event that ends a stream has arrived. Returns `None` if the user named no such event
+    /// (`--stream-end`).
     pub(crate) fn has_end(&self) -> Option<bool> {
         self.marker.as_ref().map(EndMarker::has_ended)
     }

@@ -4,7 +4,8 @@ use memchr::memmem::Finder;
 
 use crate::search::Search;
 
-/// Counter of the events that a splitter finds. It also searches their content for the end marker.
+/// Counter of the events that a splitter finds. It also searches the events' content for the end marker, the text of
+/// `--stream-end`.
 pub(super) struct EventSink<'a> {
     marker: Option<&'a mut EndMarker>,
     count: u32,

@@ -21,7 +21,7 @@ enum Position {
     Other,
 }
 
-/// Splitter of a stream of server-sent events.
+/// Splitter that finds the events in a stream of server-sent events.
 #[derive(Debug)]
 pub(super) struct ServerSentEvents {
     at: Position,

@@ -19,7 +19,7 @@ use crate::template::SharedPlan;
 use crate::trace::copy_with_line;
 use crate::{Client, Done, Fault, Mix, Progress, ProtoError, Request as Asked, Requester, Which};
 
-/// Settings of the clients of a plan, checked and prepared.
+/// Settings that all clients of a load share, checked and prepared.
 #[derive(Clone)]
 pub struct ClientPlan {
     requests: Arc<[Request]>,
@@ -35,7 +35,7 @@ impl ClientPlan {
         Self::with_set(plan, None)
     }
 
-    /// Prepares a set of requests, which replaces the single request of the plan.
+    /// Prepares the requests of `set`, or without a set, the single request of `plan`.
     pub fn with_set(plan: &Protocol, set: Option<&RequestSet>) -> Result<Self, ProtoError> {
         let shared = SharedPlan::new(plan, set);
         Ok(Self {

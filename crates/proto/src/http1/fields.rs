@@ -1,5 +1,5 @@
-//! Header fields that determine framing, connection and routing. The fields are read so strictly that all readers
-//! understand them in the same way.
+//! Header fields that determine framing, connection and routing. The fields are read so strictly that no other reader,
+//! such as a proxy, can understand them differently.
 
 use std::net::Ipv6Addr;
 
@@ -123,7 +123,7 @@ impl Fields {
     }
 }
 
-/// Parses the value of a field that must consist only of digits. Refuses a head that has this field twice.
+/// Parses the value of a field whose value must consist only of digits. Refuses a head that has this field twice.
 fn once(into: &mut Option<u64>, value: &[u8], why: &'static str) -> Result<(), Refused> {
     let digits = !value.is_empty() && value.iter().all(u8::is_ascii_digit);
     let number = std::str::from_utf8(value).ok().filter(|_| digits).and_then(|t| t.parse().ok());

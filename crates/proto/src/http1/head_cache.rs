@@ -13,12 +13,13 @@ const CACHED_HEAD_BYTES: usize = 2048;
 /// Number of cached heads. A mix needs several heads, because its responses have different lengths, which are part of
 /// their heads.
 const CACHED_HEADS: usize = 32;
-/// Number of requests for which the last head is known. In a mix with more requests, some of them share an entry.
+/// Number of entries in the table from requests to their last heads. In a mix with more requests, several requests
+/// share an entry.
 const CACHED_ITEMS: usize = 256;
 
 /// The last heads that this thread parsed, and the requests to which they belong. The cache never changes a result,
-/// because equal bytes always have the same meaning. Requests with equal heads share an entry, so that a mix of them
-/// needs no more CPU cache than a single request.
+/// because equal bytes always have the same meaning. Requests with equal response heads share one stored head, so that
+/// a mix of such requests needs no more CPU cache than a single request.
 struct HeadCache {
     head_of_item: [u8; CACHED_ITEMS],
     heads: [CachedHead; CACHED_HEADS],
@@ -48,7 +49,7 @@ thread_local! {
         const { RefCell::new(HeadCache { head_of_item: [0; CACHED_ITEMS], heads: [const { CachedHead::NONE }; CACHED_HEADS], next: 0 }) };
 }
 
-/// If `input` begins with the cached head for this request, returns the head and its length.
+/// If `input` begins with the cached head for this request, returns the parsed head and its length in bytes.
 pub(super) fn recall(item: u16, input: &[u8]) -> Option<(ResponseHead, usize)> {
     HEAD_CACHE.with_borrow(|all| {
         let last = &all.heads[usize::from(all.head_of_item[usize::from(item) % CACHED_ITEMS])];

@@ -21,7 +21,7 @@ pub struct Page {
     grpc: Option<u16>,
 }
 
-/// The heads of a page during one second, in the three forms that connections may need.
+/// The heads of a page during one second, one for each variant of [`Ending`].
 pub(super) struct Ready {
     pub(super) second: u64,
     forms: [Form; 3],
@@ -72,7 +72,7 @@ impl Page {
         self.coded.get_or_init(|| code(self))
     }
 
-    /// Creates a page whose text is the status in words.
+    /// Creates a text page with the status and its reason phrase. The body is empty for a status below 200.
     pub fn plain(status: u16, fields: &str) -> Arc<Self> {
         let body = if status < 200 { String::new() } else { format!("{status} {}\n", reason(status)) };
         Self::new(status, "text/plain", fields, body.into_bytes())

@@ -1,4 +1,5 @@
-//! Requests of the HTTP/1 client, which are checked and built once, and then copied each time they are sent.
+//! Requests of the HTTP/1 client, checked before the load. A request without placeholders is built once, and copied
+//! each time it is sent.
 
 use memchr::memmem::Finder;
 use run::{Protocol, RequestSet};
@@ -45,7 +46,7 @@ pub(super) struct RequestTemplate {
     pub(super) says_length: bool,
 }
 
-/// Builds the requests of a plan. With `source`, placeholders are replaced by values each time a request is sent.
+/// Builds the requests of a load. With `source`, placeholders are replaced by values each time a request is sent.
 pub(super) fn build(
     plan: &Protocol,
     set: Option<&RequestSet>,
@@ -117,7 +118,7 @@ pub(crate) fn is_idempotent(method: &str) -> bool {
     ["GET", "HEAD", "OPTIONS", "TRACE", "PUT", "DELETE"].contains(&method)
 }
 
-/// Writes the end of a head, including the length of the body if the request states it.
+/// Writes the end of a head: a Content-Length header if `length` is given, and the empty line.
 pub(super) fn end_head(to: &mut Vec<u8>, length: Option<usize>) {
     if let Some(length) = length {
         to.extend_from_slice(b"Content-Length: ");

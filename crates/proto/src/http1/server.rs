@@ -19,7 +19,7 @@ use crate::{Fault, Progress, Session};
 
 /// Maximum size of a request body, bytes. A request with a larger body is refused with status 413.
 const BODY_LIMIT: u64 = 1 << 30;
-/// Maximum length of a cached head.
+/// Maximum length of a cached head, bytes.
 const CACHED_HEAD_BYTES: usize = 1024;
 /// Methods of RFC 9110 and RFC 5789; any other method is answered with 501.
 const METHODS: [&str; 9] = ["GET", "HEAD", "POST", "PUT", "DELETE", "PATCH", "OPTIONS", "TRACE", "CONNECT"];
@@ -63,8 +63,8 @@ struct HeadFacts {
     expects_continue: bool,
 }
 
-/// The last head of a request that this thread parsed. This cache never changes a result, because equal bytes always
-/// have the same meaning.
+/// The last head of a request that this thread parsed, apart from heads that are too long and from requests that the
+/// site refused. This cache never changes a result, because equal bytes always have the same meaning.
 struct LastHead {
     bytes: [u8; CACHED_HEAD_BYTES],
     len: usize,

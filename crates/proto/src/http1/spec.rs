@@ -57,7 +57,7 @@ const fn flag(name: &'static str, value: &'static str, help: &'static str, set: 
     Flag { name, short: None, requires: None, value, help, set }
 }
 
-/// Checks a plan of this protocol, and prepares the settings of its clients.
+/// Checks the user's settings of this protocol, and prepares the settings that its clients share.
 pub(crate) fn client(plan: &Protocol, requests: Option<&RequestSet>) -> Result<ClientPlan, ProtoError> {
     ClientPlan::with_set(plan, requests)
 }
@@ -127,8 +127,8 @@ fn switch_to_http2(plan: &mut Protocol) {
 
 const PADDING: &str = "X-Padding";
 
-/// Lengthens requests by `bytes` bytes with a header, including its name and its line end. Does nothing and returns
-/// false for HTTP/2, where a constant header would be sent as a single byte.
+/// Lengthens requests by a header of `bytes` bytes, which include the header's name and its line end. Does nothing and
+/// returns false for HTTP/2, where a constant header would be sent as a single byte.
 fn pad(plan: &mut Protocol, bytes: usize) -> bool {
     let Protocol::Http1(request) = plan else { return false };
     let around = PADDING.len() + ": \r\n".len();

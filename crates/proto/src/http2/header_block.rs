@@ -5,8 +5,8 @@ use crate::Fault;
 
 /// Maximum size of a header block, over all its frames, bytes.
 const MAX_BLOCK_BYTES: usize = 64 * 1024;
-/// Minimum number of bytes that are counted for each frame. Very small frames would otherwise cost their sender almost
-/// nothing.
+/// Number of bytes as which a smaller frame counts towards [`MAX_BLOCK_BYTES`]. This rule limits the number of very
+/// small frames.
 const MIN_FRAME_COST: usize = 256;
 
 /// The incomplete header block, if there is one. The buffer is used again for later blocks.

@@ -20,7 +20,7 @@ pub(super) enum Piece<'a> {
     Frame { head: FrameHeader, payload: &'a [u8] },
 }
 
-/// Position within the current frame.
+/// Splitter of the input of one connection into frames.
 #[derive(Debug, Default)]
 pub(super) struct Input {
     head: [u8; HEADER_BYTES],

@@ -1,4 +1,4 @@
-//! Requests of the HTTP/2 client, which are checked and built only once.
+//! Requests of the HTTP/2 client, checked before the load. A request without placeholders is built only once.
 
 use std::sync::Arc;
 
@@ -13,7 +13,8 @@ use crate::memory::{Capture, captures};
 use crate::template::{Source, without_placeholders};
 use crate::{ProtoError, http1};
 
-/// Headers of HTTP/1.1 about the connection, which HTTP/2 forbids (RFC 9113, section 8.2.2).
+/// Headers that HTTP/2 requests must not have: those about the connection (RFC 9113, section 8.2.2), and `host`, which
+/// `:authority` replaces.
 const CONNECTION_HEADERS: &[&str] =
     &["connection", "keep-alive", "proxy-connection", "transfer-encoding", "upgrade", "host"];
 
@@ -37,7 +38,7 @@ pub(super) struct Prepared {
 }
 
 impl Prepared {
-    /// Builds the requests of a plan. With `source`, placeholders are replaced by values each time a request is sent.
+    /// Builds the requests of a load. With `source`, placeholders are replaced by values each time a request is sent.
     pub(super) fn all(
         plan: &Protocol,
         set: Option<&RequestSet>,
@@ -105,7 +106,7 @@ impl Prepared {
         })
     }
 
-    /// Builds the gRPC call of a plan.
+    /// Builds the gRPC call of a load.
     pub(super) fn call(plan: &Protocol, https: bool) -> Result<Self, ProtoError> {
         let Protocol::Grpc { path, host, headers, body_file, expect_status } = plan else {
             return Err(ProtoError::Unknown(plan.name()));

@@ -41,7 +41,7 @@ impl ResponseHeaders {
         }
     }
 
-    /// Returns the rule that a header breaks with its name, its position or its bytes; `None` for an allowed header.
+    /// Returns an error text for a header whose name, position or bytes are not allowed; `None` for an allowed header.
     fn forbidden(&self, name: &[u8], value: &[u8]) -> Option<&'static str> {
         match name {
             b":status" if self.begun => Some("a response of HTTP/2 with a :status behind other headers"),

@@ -134,7 +134,7 @@ impl AnyStream for ServerStream {
     }
 }
 
-/// The streams of a server. The first stream in the list sends next.
+/// The streams of a server. The first stream in the list that has something to send is the next to send.
 pub(super) type ServerStreams = StreamList<ServerStream>;
 
 impl ServerStreams {

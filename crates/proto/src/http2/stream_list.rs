@@ -11,7 +11,7 @@ pub(super) trait AnyStream {
     /// Returns the stream's send window.
     fn window(&mut self) -> &mut i64;
 
-    /// Changes the stream's send window by `by` bytes, which is negative if the peer lowered its initial window.
+    /// Changes the stream's send window by `by` bytes. `by` is negative if the peer lowered its initial window.
     fn widen(&mut self, by: i64) -> Result<(), Fault> {
         flow::widen(self.window(), by)
     }

@@ -1,8 +1,8 @@
-//! memcached client: sends the commands of a plan in order, again and again. Skips the content of answers, which arrive
-//! in pieces of any size.
+//! memcached client: sends the user's commands in order, again and again. Skips the content of answers, which arrive in
+//! pieces of any size.
 //!
 //! Commands are written as `get key`, `set key value` (flags, expiration time and length are added), `delete key`, or
-//! `incr key 1`. An answer ends with a line that begins with `END`, `STORED` or a similar word. Errors (`ERROR`,
+//! `incr key 1`. Most answers end with a line that begins with `END`, `STORED` or a similar word. Errors (`ERROR`,
 //! `CLIENT_ERROR`, `SERVER_ERROR`) are unexpected answers; a missing key is not an error.
 
 use run::Protocol;
@@ -17,12 +17,12 @@ const MAX_SHOWN: usize = 200;
 /// Maximum size of a value, bytes: the largest limit to which memcached can be set (`-I`).
 const MAX_VALUE: u64 = 1 << 30;
 
-/// The encoded memcached commands that every client of a plan sends.
+/// The encoded memcached commands that all clients of a load send.
 #[derive(Clone)]
 pub struct ClientPlan(Commands);
 
 impl ClientPlan {
-    /// Reads the commands of a plan and encodes them.
+    /// Reads the user's commands and encodes them.
     pub fn new(plan: &Protocol) -> Result<Self, ProtoError> {
         let Protocol::Memcached { command, commands_file } = plan else {
             return Err(ProtoError::Unknown(plan.name()));

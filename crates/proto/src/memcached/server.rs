@@ -167,7 +167,8 @@ impl ServerSession {
         true
     }
 
-    /// Writes the answer to a command, unless the client wants none. `None` stands for a malformed command.
+    /// Writes the answer to a command, unless the client wants none. `None` stands for a malformed command, for which
+    /// an error is always written.
     fn answer(&mut self, said: Option<&[u8]>, words: &mut Words<'_>) {
         let quiet = words.next() == Some(b"noreply");
         match said {

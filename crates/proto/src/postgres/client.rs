@@ -16,7 +16,7 @@ use crate::commands::copy_rest;
 use crate::template::{SharedPlan, Source};
 use crate::{Client, Done, Fault, Mix, Outcome, Progress, ProtoError, Request, Requester, Which};
 
-/// Settings of the clients of a plan, checked and prepared.
+/// Settings that all clients of a load share, checked and prepared.
 #[derive(Clone)]
 pub struct ClientPlan {
     statements: Arc<[Statement]>,
@@ -25,7 +25,7 @@ pub struct ClientPlan {
     credentials: Option<Arc<Credentials>>,
 }
 
-/// Checks a plan of this protocol, and prepares the settings of its clients.
+/// Checks the user's settings of this protocol, and prepares the settings that its clients share.
 pub(crate) fn client(plan: &Protocol, set: Option<&RequestSet>) -> Result<ClientPlan, ProtoError> {
     let Protocol::Postgres { user, database, password, prepared, local } = plan else {
         return Err(ProtoError::Unknown(plan.name()));
@@ -79,8 +79,8 @@ impl Client for ClientPlan {
         &self.shared.mix
     }
 
-    /// A statement of a sequence may be part of a transaction, which exists only on its connection. Such a statement
-    /// must not be sent again.
+    /// If statements are sent as a sequence, a statement may be part of a transaction, which exists only on its
+    /// connection. Such a statement must not be sent again.
     fn is_idempotent(&self, item: u16) -> bool {
         let statement = self.statements.get(usize::from(item));
         self.shared.mix.order != RequestOrder::Sequence && statement.is_some_and(|statement| statement.only_reads)

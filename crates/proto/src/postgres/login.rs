@@ -1,5 +1,5 @@
-//! The login, without I/O: trust, passwords in clear text, MD5 and SCRAM-SHA-256. Source: PostgreSQL's manual,
-//! "Message Flow".
+//! The login to PostgreSQL, without I/O: trust, passwords in clear text, MD5 and SCRAM-SHA-256. Source: PostgreSQL's
+//! manual, "Message Flow".
 
 use bytes::BytesMut;
 use fallible_iterator::FallibleIterator as _;

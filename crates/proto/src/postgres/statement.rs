@@ -1,5 +1,5 @@
-//! Statements of a plan, encoded once. Values for placeholders are filled into the text, or sent as parameters of
-//! prepared statements.
+//! SQL statements of a load. Statements without placeholders are encoded once, before the load. Values for placeholders
+//! are filled into the text for every send, or sent as parameters of prepared statements.
 
 use bytes::BytesMut;
 use fastrand::Rng;
@@ -125,7 +125,7 @@ fn ends_in_quotes(text: &[u8]) -> bool {
     text.iter().filter(|byte| **byte == b'\'').count() % 2 == 1
 }
 
-/// Adds to each piece a flag that is true within single quotation marks.
+/// Adds to each piece a flag that is true if the piece ends within single quotation marks.
 fn with_quotes(pieces: Vec<Piece>) -> Vec<(Piece, bool)> {
     let mut quoted = false;
     let each = pieces.into_iter().map(|piece| {

@@ -3,21 +3,21 @@
 use super::{HEAD_BYTES, Head, HeadBuffer, LARGE_BYTES, MAX_BYTES, Operation, SPLIT_BYTES, Status};
 use crate::{Client, Done, Fault, Progress, Request, Requester, Which};
 
-/// Settings of the clients of a plan, checked and prepared.
+/// Settings that all clients of a load share, checked and prepared.
 #[derive(Clone, Copy, Debug)]
 pub struct ClientPlan {
     record_bytes: u32,
 }
 
 impl ClientPlan {
-    /// Creates a plan for records of `record_bytes` bytes, but at least 1 and at most [`MAX_BYTES`]. The client reads
+    /// Creates settings for records of `record_bytes` bytes, but at least 1 and at most [`MAX_BYTES`]. The client reads
     /// the first record of the file.
     pub fn new(record_bytes: u32) -> Self {
         Self { record_bytes: record_bytes.clamp(1, MAX_BYTES) }
     }
 
     /// Returns the prepared answer to one request, for measuring the generator's maximum rate without a server. If a
-    /// record cannot be split into equal parts, the answer would be too long for the last part. The generator's maximum
+    /// record were split into unequal parts, this answer would be too long for the last part. The generator's maximum
     /// rate is therefore measured with sizes that are split into equal parts or not at all.
     pub fn canned_answer(&self) -> Vec<u8> {
         let piece = piece_of(self.record_bytes, self.record_bytes >= LARGE_BYTES);

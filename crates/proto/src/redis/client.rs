@@ -1,4 +1,4 @@
-//! Redis client: sends the commands of a plan in order, again and again. Replies arrive in the order of the commands.
+//! Redis client: sends the user's commands in order, again and again. Replies arrive in the order of the commands.
 
 use std::sync::Arc;
 
@@ -12,7 +12,7 @@ use crate::client::read;
 use crate::commands::{CommandQueue, Commands, copy_rest};
 use crate::{Client, Done, Fault, Outcome, Progress, ProtoError, Request, Requester, Which};
 
-/// Settings of the clients of a plan, checked and prepared.
+/// Settings that all clients of a load share, checked and prepared.
 #[derive(Clone)]
 pub struct ClientPlan {
     commands: Commands,
@@ -24,7 +24,7 @@ pub struct ClientPlan {
 }
 
 impl ClientPlan {
-    /// Reads the commands of a plan and encodes them.
+    /// Reads the user's commands and encodes them.
     pub fn new(plan: &Protocol) -> Result<Self, ProtoError> {
         let Protocol::Redis { command, commands_file, auth_file, database, resp3, cluster } = plan else {
             return Err(ProtoError::Unknown(plan.name()));

@@ -1,6 +1,7 @@
 //! Routing of commands in a Redis cluster. Each key belongs to a slot, and each slot belongs to a node. A connection
 //! sends, in turn, the commands whose keys belong to its node. A node without the key's slot redirects the command:
-//! MOVED applies to all later commands, ASK to this command only. Source: the Redis cluster specification.
+//! MOVED applies to all later commands for this slot, ASK to this command only. Source: the Redis cluster
+//! specification.
 
 use std::collections::VecDeque;
 use std::net::SocketAddr;
@@ -30,7 +31,7 @@ pub(super) struct Routes {
 }
 
 impl Routes {
-    /// Creates the routes of a cluster; `None` if the plan has no cluster.
+    /// Creates the routes of a cluster; `None` if the server is not in cluster mode.
     pub(super) fn new(cluster: &[ClusterSlots], commands: &Commands) -> Option<Arc<Self>> {
         let mut nodes: Vec<SocketAddr> = Vec::new();
         let node_of_slot: Box<[AtomicU16]> = (0..CLUSTER_SLOTS).map(|_| AtomicU16::new(0)).collect();
@@ -81,8 +82,8 @@ impl Routes {
         asks.remove(at).map(|(_, command)| command)
     }
 
-    /// Follows a redirection, and returns the fault for the redirected request. Returns `None` for other errors, and
-    /// for a redirection to an unknown node, which is not followed.
+    /// Follows a redirection, and returns [`Fault::Moved`] or [`Fault::Asked`] for the redirected request. Returns
+    /// `None` for other errors, and for a redirection to an unknown node, which is not followed.
     fn follow(&self, words: &[u8], command: usize) -> Option<Fault> {
         let mut parts = std::str::from_utf8(words).ok()?.split_ascii_whitespace();
         let (kind, slot, node) = (parts.next()?, parts.next()?.parse::<u16>().ok()?, parts.next()?);

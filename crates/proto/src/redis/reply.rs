@@ -31,7 +31,7 @@ struct Level {
     attribute: bool,
 }
 
-/// Position within the current reply.
+/// Reader of the replies on one connection, with its position within the current reply.
 #[derive(Debug, Default)]
 pub(super) struct Reader {
     levels: Vec<Level>,

@@ -17,7 +17,7 @@ pub enum Value {
     Number(i64),
     /// An array of replies.
     List(Vec<Value>),
-    /// The text of an error, safe to show.
+    /// The text of an error, without control characters.
     Error(String),
     /// A null reply: the key has no value.
     Nil,

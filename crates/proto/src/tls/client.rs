@@ -88,8 +88,8 @@ pub struct ClientSession<S> {
 }
 
 impl<S: Requester> ClientSession<S> {
-    /// Checks that the finished handshake selected the requested protocol (ALPN), and notes whether the session was
-    /// resumed.
+    /// Checks that the finished handshake selected `h2` (ALPN) if the protocol needs it, and notes whether the session
+    /// was resumed.
     fn established(&mut self) -> Result<(), Fault> {
         let Some(engine) = &self.pipe.engine else { return Ok(()) };
         let chosen = engine.alpn_protocol();
@@ -213,7 +213,7 @@ impl<S: Requester> Requester for ClientSession<S> {
                     }
                     progress.merge(within.receive(bytes, done)?);
                 }
-                // This alert announces the end of the stream, which TCP reports later, too. Here, the report matters
+                // This alert announces the end of the stream, which TCP reports later, too. Here, the alert matters
                 // only for a response that ends with the stream.
                 Plain::End => {
                     let ended = within.peer_closed(done)?;

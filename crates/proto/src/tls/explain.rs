@@ -125,8 +125,8 @@ fn alerted(alert: AlertDescription) -> String {
     }
 }
 
-/// Returns a reason of the TLS library in words: its innermost name. The data of the reason is left out, because it may
-/// be raw bytes from the server.
+/// Returns the name of an error's innermost variant, split into words. The data of the error is left out, because it
+/// may be raw bytes from the server.
 fn reason(why: &impl std::fmt::Debug) -> String {
     let text = format!("{why:?}");
     let names = text.split(['[', '{', '"', ')', ' ']).next().unwrap_or_default();

@@ -2,7 +2,7 @@
 
 use crate::{BeforeTls, Fault};
 
-/// State of this negotiation on one connection.
+/// State of the negotiation on one connection.
 #[derive(Debug, Default)]
 pub(super) struct Permission {
     sent: usize,

@@ -19,7 +19,7 @@ const MAX_OWED: usize = 64 * 1024;
 /// Maximum size of a generated message, bytes.
 const MAX_GENERATED: u64 = 1 << 30;
 
-/// Settings of the clients of a plan, checked and prepared.
+/// Settings that all clients of a load share, checked and prepared.
 #[derive(Clone)]
 pub struct ClientPlan(Arc<Prepared>);
 

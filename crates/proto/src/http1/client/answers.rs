@@ -74,8 +74,8 @@ impl ClientSession {
     }
 
     /// Returns an error if bytes follow the answer that just ended and do not begin another answer. The request then
-    /// counts as failed. No error is returned if other requests wait for answers, or if the answer ends the connection,
-    /// because further bytes are then ignored. Empty lines are skipped.
+    /// counts as failed. No error is returned if other requests wait for answers. If the answer ends the connection,
+    /// further bytes are ignored. Empty lines are skipped.
     pub(super) fn check_end(&self, rest: &[u8]) -> Result<(), Fault> {
         let next = rest.iter().position(|byte| !matches!(byte, b'\r' | b'\n')).map_or(&[][..], |at| &rest[at..]);
         let is_surplus = self.keep_alive && self.outstanding.len() == 1 && !begins_answer(next);

@@ -25,7 +25,7 @@ impl FirstAnswer {
         }
     }
 
-    /// Stores the status and the redirect of the connection's first response.
+    /// Stores the status and the redirect target of the connection's first response.
     #[inline]
     pub(super) fn begins(&mut self, stream: u32, status: u16) {
         if self.over || self.stream > 0 {

@@ -1,4 +1,4 @@
-//! Frames from the server that concern the connection. Frames that belong to a response are handled elsewhere.
+//! Handles frames from the server, apart from the headers and data of responses (see `answers.rs`).
 
 use super::completions::Completions;
 use super::{ClientSession, Table};

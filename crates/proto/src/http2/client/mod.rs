@@ -39,7 +39,7 @@ use refusals::Refusals;
 /// Largest stream ID of a connection (section 5.1.1).
 const LAST_STREAM: u32 = (1 << 31) - 1;
 
-/// Settings of the clients of a plan, checked and prepared.
+/// Settings that all clients of a load share, checked and prepared.
 #[derive(Clone)]
 pub struct ClientPlan {
     requests: Arc<[Prepared]>,
@@ -56,7 +56,7 @@ impl ClientPlan {
         Self::with_set(plan, None)
     }
 
-    /// Prepares a set of requests, which replaces the single request of the plan.
+    /// Prepares the requests of `set`, or without a set, the single request of `plan`.
     pub fn with_set(plan: &Protocol, set: Option<&RequestSet>) -> Result<Self, ProtoError> {
         let shared = SharedPlan::new(plan, set);
         let all = |https| Prepared::all(plan, set, https, shared.source.as_deref());
@@ -92,7 +92,7 @@ impl Client for ClientPlan {
         if !is_right {
             return Err(ProtoError::wrong_stream(stream));
         }
-        // The requests were just built, so this plan holds the only reference to them.
+        // The requests were just built, so `self` holds the only reference to them.
         let all = [Arc::get_mut(&mut self.requests), Arc::get_mut(&mut self.https)];
         all.into_iter().flatten().flatten().for_each(|request| request.is_examined = true);
         Ok(Self { stream: Some(stream.clone()), ..self })
@@ -149,7 +149,8 @@ pub struct ClientSession {
     table: Table,
     /// Header block of the last request with a trace context.
     traced_block: Vec<u8>,
-    /// True if the server accepts no further requests on this connection (GOAWAY).
+    /// True if this connection takes no further requests, because the server sent GOAWAY or a fault ended the
+    /// connection.
     leaving: bool,
     /// Value of `grpc-message` in the last trailers.
     message: Vec<u8>,
@@ -203,7 +204,7 @@ impl ClientSession {
         session
     }
 
-    /// Returns true if the server has announced the end of the connection, and no stream is open any more.
+    /// Returns true if this connection takes no further requests, and no stream is open any more.
     fn is_over(&self) -> bool {
         self.leaving && self.streams.is_empty()
     }

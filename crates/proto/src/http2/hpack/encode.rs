@@ -48,7 +48,8 @@ impl Blocks {
     /// Encodes headers. In `headers`, pseudo-headers must come first, and names must be in lower case.
     pub(crate) fn new(headers: &[(String, String)]) -> Self {
         let mut blocks = Self::default();
-        // Setting the table size to 0 is necessary once per connection, and allowed at the beginning of every block.
+        // This sets the size of the peer's table to 0, because this block does not use the table. Setting the size is
+        // necessary only once per connection, but is allowed at the beginning of every block.
         write_integer(&mut blocks.plain, 0x20, 5, 0);
         let whole = |(name, value): &(String, String)| STATIC_TABLE.iter().position(|s| (s.0, s.1) == (name, value));
         let mut to_keep = headers.iter().filter(|header| whole(header).is_none()).count();

@@ -1,4 +1,4 @@
-//! Frames from the client that concern the connection. Frames that belong to a request are handled elsewhere.
+//! Handles frames from the client, apart from the headers and data of requests (see `requests.rs`).
 
 use super::ServerSession;
 use crate::http1::Site;

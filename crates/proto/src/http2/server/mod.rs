@@ -3,7 +3,7 @@
 //!
 //! A violation of the protocol ends the connection with a GOAWAY. If only one request is wrong, its stream is reset.
 //! Memory use is limited: at most `max_streams` answers are being sent, and none of them has a copy of its page. The
-//! server models read no more input while output waits to be sent.
+//! server models of the crate `serve` stop reading input while too much output waits to be sent.
 
 mod frames;
 mod requests;
