@@ -15,8 +15,8 @@ pub(crate) struct Zipf {
     /// Values from the paper, with H as the integral of x^-s: H(1.5) - 1, and H(n + 0.5).
     begin: f64,
     end: f64,
-    /// Maximum of k - x, where k is the whole number to which the draw x is rounded, for accepting k without a further
-    /// check.
+    /// Limit of k - x for accepting k without a further check. Here, x is the number drawn, and k is x rounded to a
+    /// whole number.
     near: f64,
 }
 

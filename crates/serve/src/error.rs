@@ -3,41 +3,41 @@
 /// An error that keeps a server from starting or running.
 #[derive(Debug, thiserror::Error)]
 pub enum ServeError {
-    /// A name that does not exist in its table.
+    /// There is no model, service or strategy with this name.
     #[error("there is no {what} {name:?}; there are: {known}")]
     Unknown {
         /// Kind of name: `model`, `service` or `strategy`.
         what: &'static str,
-        /// Name in the plan.
+        /// Name that the user gave.
         name: String,
         /// All valid names, separated by commas.
         known: String,
     },
-    /// An option that does not exist.
+    /// There is no option with this name.
     #[error("there is no option {name:?}; there are: {known}")]
     UnknownOption {
-        /// Name in the plan.
+        /// Name that the user gave.
         name: String,
         /// All valid names, separated by commas.
         known: String,
     },
-    /// An option with an invalid value.
+    /// An option has an invalid value.
     #[error("option {name}={value} cannot be: it takes {wants}")]
     BadOption {
         /// Name of the option.
         name: &'static str,
-        /// Value in the plan.
+        /// Value that the user gave.
         value: String,
         /// Description of the valid values.
         wants: &'static str,
     },
-    /// Two parts of the plan that exclude each other.
+    /// Two of the user's settings exclude each other. The text explains why.
     #[error("{0}")]
     Combination(String),
     /// The listen address is invalid.
     #[error("cannot listen on {listen:?}: {why}; give ADDRESS:PORT, such as 127.0.0.1:8080 (port 0 picks one)")]
     Listen {
-        /// Address in the plan.
+        /// Address that the user gave.
         listen: String,
         /// Reason why the value is invalid.
         why: String,

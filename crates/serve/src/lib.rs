@@ -4,8 +4,8 @@
 //! Apps Using Completion Ports* (2000). The study describes the servers that most models in this crate reproduce on
 //! Linux.
 //!
-//! [`start`] runs a server from a plan. These tables list all variants: [`MODELS`], [`SERVICES`], [`STRATEGIES`],
-//! [`BEHAVIOURS`], [`OPTIONS`].
+//! [`start`] runs a server with given settings. These tables list all variants: [`MODELS`], [`SERVICES`],
+//! [`STRATEGIES`], [`BEHAVIOURS`], [`OPTIONS`].
 
 mod behaviours;
 mod completion;
@@ -39,7 +39,7 @@ use run::ServePlan;
 
 use error::find;
 
-/// Starts the server of a plan. The server runs in threads of this process until [`Server::stop`].
+/// Starts a server with these settings. The server runs in threads of this process until [`Server::stop`].
 pub fn start(plan: &ServePlan) -> Result<Server, ServeError> {
     let options = Options::new(&plan.options)?;
     let row = find(SERVICES, "service", &plan.service, |s| s.name)?;

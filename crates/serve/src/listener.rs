@@ -23,7 +23,7 @@ const MAX_ACCEPTS_PER_WAKE: u32 = 64;
 /// Time for which no connections are accepted after descriptors or memory ran out, nanoseconds.
 pub(crate) const PAUSE_NS: u64 = 100_000_000;
 
-/// Timer that accepts connections in groups, even if the socket is not ready.
+/// Timer for accepting connections in batches at fixed intervals, instead of when the socket is ready.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Pace {
     pub(crate) every_ns: u64,
@@ -73,7 +73,8 @@ fn open_patiently(
     control: &Control,
 ) -> Result<OwnedFd, String> {
     let begin = Instant::now();
-    // The number of attempts is limited, not the time, because a suspended machine makes no attempts.
+    // The number of attempts is limited, not the time: time also passes while the machine is suspended and makes no
+    // attempts.
     let mut retries = 0;
     loop {
         let waited_ms = begin.elapsed().as_millis();
@@ -132,7 +133,7 @@ pub(crate) struct Acceptor {
 /// Outcome of one accept.
 pub(crate) enum Accepted {
     One(OwnedFd),
-    /// No connection is waiting.
+    /// No connection was accepted: none waits, or the first one has already ended.
     None,
     /// No descriptor or memory is left. Readiness of the socket must be ignored until [`Acceptor::due_ns`].
     Pause,
@@ -179,7 +180,7 @@ impl Acceptor {
                 self.pause(now_ns);
                 Accepted::Pause
             }
-            // Any other error concerns one connection, which has already ended (accept(2)).
+            // Either no connection waits, or a connection ended before it was accepted (accept(2)).
             Err(_) => Accepted::None,
         }
     }

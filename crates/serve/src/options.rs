@@ -124,7 +124,7 @@ pub const OPTIONS: &[OptionSpec] = &[
     row("silent_ms", "milliseconds", "limits: maximum silence of a peer, then it is closed (default 30000)"),
 ];
 
-/// The options of a plan.
+/// Options that the user gave, by name.
 #[derive(Clone, Copy, Debug)]
 pub struct Options<'a>(&'a BTreeMap<String, String>);
 

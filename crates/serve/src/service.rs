@@ -25,7 +25,7 @@ pub trait Service: Send + Sync {
         false
     }
 
-    /// Returns true if Nagle's algorithm may delay small writes. By default, it is switched off.
+    /// Returns true if Nagle's algorithm may delay small writes. By default, Nagle's algorithm is off.
     fn nagle(&self) -> bool {
         false
     }

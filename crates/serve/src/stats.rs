@@ -6,7 +6,8 @@ use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use crate::connection::End;
 use crate::strategies::LimitHit;
 
-/// Counts of a server since its start. For current numbers, such as open connections, these are the present values.
+/// Counters of a server since its start. A field for a current number, such as that of open connections, has the
+/// present value.
 #[derive(Clone, Debug, Default, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
 pub struct Stats {
     /// Number of serving threads now.

@@ -13,7 +13,7 @@ type Theirs = ServerSession<echo::ServerSession>;
 
 const MESSAGE: u64 = 40_000;
 
-/// Builds a client, and a server with a certificate that the client trusts unless the plan names another authority.
+/// Builds a client, and a server with a certificate that the client trusts unless the settings name another authority.
 fn ends(plan: TlsPlan, alpn: (&'static str, &[&str])) -> (TlsClient<echo::ClientPlan>, ServerConfig) {
     let (chain, key) = self_signed(&["good.example", "127.0.0.1"]).unwrap();
     let file = tempfile::NamedTempFile::new().unwrap();
@@ -189,7 +189,7 @@ fn endless_handshake_messages_are_bounded() {
     let (client, _) = ends(TlsPlan::default(), ("", &[]));
     let mut ours = client.session();
     ours.transmit(&mut [0; 5000]);
-    // The record begins a certificate message that announces 16 MiB. Such records are sent repeatedly.
+    // The record begins a certificate message that announces 16 MiB. The record is sent repeatedly.
     let mut record = vec![22, 3, 3, 0x40, 0];
     record.extend([11, 0xff, 0xff, 0xff]);
     record.resize(5 + 16_384, 0);

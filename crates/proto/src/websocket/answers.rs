@@ -40,8 +40,8 @@ pub(super) enum AnswerRule {
 }
 
 impl AnswerRule {
-    /// Reads the rule for answers from a plan. Also returns the message to send, with room for an ID if the rule needs
-    /// one.
+    /// Reads the rule for answers from the user's settings. Also returns the message to send, with room for an ID if
+    /// the rule needs one.
     pub(super) fn new(plan: &Protocol, message: Arc<[u8]>) -> Result<(Self, Arc<[u8]>), ProtoError> {
         let Protocol::Websocket {
             expect_text, id_pointer, answer_id_pointer, answer_message, exchange_messages, ..
@@ -66,7 +66,7 @@ impl AnswerRule {
         }
     }
 
-    /// Returns true if this rule could take a message without a request for an answer.
+    /// Returns true if, under this rule, a message that no request asked for could be mistaken for an answer.
     pub(super) fn may_take_pushes(&self) -> bool {
         matches!(self, Self::NextMessage(_) | Self::Position { .. })
     }
@@ -94,7 +94,7 @@ fn twice(flag: &'static str, value: &str) -> ProtoError {
 pub(super) enum Found {
     /// The answer to a request.
     Answer(Which),
-    /// A message of an exchange other than the answer.
+    /// A message of an exchange that is not the exchange's answer.
     Part,
     /// A message that no request asked for.
     Unasked,
@@ -187,7 +187,7 @@ impl AnswerFinder {
         is_normal.then_some(if has_end { Outcome::Expected } else { Outcome::Failed(Fault::WrongBody(NO_END)) })
     }
 
-    /// Returns true if a message of the current stream has arrived.
+    /// Returns true if bytes of the current stream have arrived.
     pub(super) const fn is_in_stream(&self) -> bool {
         self.stream_bytes > 0
     }

@@ -67,7 +67,7 @@ impl Client for ClientPlan {
     type Session = ClientSession;
 
     fn with_stream(mut self, stream: &StreamPlan) -> Result<Self, ProtoError> {
-        // The plan was just made, so this `Arc` is the only reference to it.
+        // The settings were just made, so this `Arc` is the only reference to them.
         let plan = Arc::get_mut(&mut self.0).filter(|_| stream.format == StreamFormat::Ws);
         plan.ok_or_else(|| ProtoError::wrong_stream(stream))?.answer_rule = AnswerRule::Stream(stream.clone());
         Ok(self)
@@ -103,7 +103,7 @@ pub struct ClientSession {
     outgoing: SendBuffer,
     answer: HeadBuffer,
     refusal: Option<String>,
-    /// True once the handshake is over.
+    /// True once the handshake is complete.
     open: bool,
     /// True after a close frame was sent.
     over: bool,

@@ -38,10 +38,10 @@ pub(super) enum Piece<'a> {
     Control { opcode: u8, payload: &'a [u8] },
 }
 
-/// Position within the current frame.
+/// Splitter of the input of one connection into frames.
 #[derive(Debug)]
 pub(super) struct Reader {
-    /// True if the peer must mask its frames: true for a client as peer, and false for a server.
+    /// True if the peer must mask its frames: true if the peer is a client, and false if it is a server.
     masked: bool,
     head: [u8; MAX_HEAD],
     have: usize,

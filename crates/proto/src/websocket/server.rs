@@ -15,7 +15,7 @@ const KEPT_BYTES: usize = 4096;
 /// Server side of one connection.
 pub struct ServerSession {
     head: HeadBuffer,
-    /// True once the handshake is over.
+    /// True once the handshake is complete.
     open: bool,
     /// True after a close frame was sent or the handshake was refused. Further input is then ignored.
     over: bool,

@@ -12,7 +12,7 @@ fn client(message_bytes: u64, messages: u32) -> ClientSession {
     plan(message_bytes, messages, |_| ()).unwrap().session()
 }
 
-/// Creates the plan of a client. `set` changes the client's rule for answers.
+/// Creates the settings of a client. `set` changes the client's rule for answers.
 fn plan(message_bytes: u64, messages: u32, set: fn(&mut AnswerSettings)) -> Result<ClientPlan, ProtoError> {
     let mut rule = AnswerSettings::default();
     set(&mut rule);

@@ -1,6 +1,6 @@
-//! `capacity`: a server with a known capacity. Requests are served one after another, and each has a time slice
-//! ("turn") of 1/capacity seconds. After the real work of a request, the rest of its time slice is spent computing
-//! (`work`) or sleeping (`sleep`).
+//! `capacity`: a server with a known capacity. With one thread, requests are served one after another, and each has a
+//! time slice ("turn") of 1/capacity seconds. Several threads work in parallel, with longer time slices. After the real
+//! work of a request, the rest of its time slice is spent computing (`work`) or sleeping (`sleep`).
 //!
 //! While requests wait, time slices follow one another without a gap, so that a late wake-up does not lower the rate.
 //! After a time without requests, the next time slice starts at once.

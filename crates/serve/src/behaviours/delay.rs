@@ -2,5 +2,5 @@
 
 use std::sync::Arc;
 
-/// Function that delays one request. It returns when the request may be answered.
+/// Function that delays one request. The function returns only when the request may be answered.
 pub(crate) type Delay = Arc<dyn Fn() + Send + Sync>;

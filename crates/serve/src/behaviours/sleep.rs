@@ -1,5 +1,5 @@
-//! `sleep_ms`: the serving thread sleeps before each answer, like a worker that waits for a slow upstream. With model
-//! `workers` the capacity is workers / sleep time, while the CPUs stay idle.
+//! `sleep_ms`: the serving thread sleeps before each answer, like a worker that waits for a slow upstream. With the
+//! model `workers`, the capacity is the number of workers divided by the sleep time, while the CPUs stay idle.
 
 use std::sync::Arc;
 

@@ -59,7 +59,7 @@ impl Activity {
         self.lingering && now_ms.saturating_sub(self.heard_ms) >= LINGER_MS
     }
 
-    /// Records that the socket accepted only a part of the output.
+    /// Records that the socket has not yet accepted all output.
     pub(crate) fn output_waits(&mut self, now_ms: u32) {
         self.blocked_ms = now_ms.max(1);
     }

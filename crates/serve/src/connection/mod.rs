@@ -83,7 +83,7 @@ impl Connection {
         Ok(self.note(progress))
     }
 
-    /// Records that the peer closed its side. Returns the number of requests that this completed.
+    /// Records that the peer closed its side. Returns the number of requests that the end of the input completed.
     pub(crate) fn end_of_input(&mut self) -> Result<u32, End> {
         self.input_ended = true;
         if self.activity.lingering {

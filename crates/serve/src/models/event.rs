@@ -45,8 +45,8 @@ struct Poller<const EDGE: bool> {
     queue: EventQueue,
     events: Vec<Event>,
     tokens: Vec<u32>,
-    /// Descriptor of the listening socket, if the last wait reported an event for it. Not all connections may be
-    /// accepted after one wait, so interest in this socket is declared again.
+    /// Descriptor of the listening socket, if the last wait reported an event for it. Interest in this socket is then
+    /// declared again, because some connections may still wait after a limited number was accepted.
     listener: Option<RawFd>,
 }
 

@@ -18,9 +18,9 @@ use crate::{Options, ServeError, Service};
 pub struct ModelSpec {
     /// Name, as in `--model NAME`.
     pub name: &'static str,
-    /// Name of the corresponding server in the Windows study; `not in the source` if there is none.
+    /// Name of the corresponding server in the Windows study; begins with `none in the source` if there is none.
     pub original: &'static str,
-    /// Cost of an event, in words.
+    /// Cost of handling an event (such as system calls, scans and thread switches), in words.
     pub cost: &'static str,
     /// Strategies that the model supports.
     pub strategies: &'static [&'static str],
@@ -61,7 +61,7 @@ impl Launch<'_> {
         })
     }
 
-    /// Starts the thread of a single-threaded model. The number of threads in the plan is ignored.
+    /// Starts the thread of a single-threaded model. The user's number of threads is ignored.
     pub(crate) fn one_thread<R: Readiness>(
         &self,
         name: &str,

@@ -150,13 +150,14 @@ pub const MODELS: &[ModelSpec] = &[
 ];
 
 /// Returns the model that needs the least CPU time per request, according to `make bench`: `uring-sharded` if io_uring
-/// is allowed, otherwise `epoll-sharded`. Plans select this model by the name `auto`.
+/// is allowed, otherwise `epoll-sharded`. The model name `auto` selects this model, unless other options need another
+/// one.
 pub fn default_model() -> &'static str {
     if crate::completion::probe().is_ok() { "uring-sharded" } else { "epoll-sharded" }
 }
 
-/// Returns the model of a plan, and a note if the choice may surprise the user. `is_timed` is true if the service sends
-/// at times of its own.
+/// Returns the name of the model for these settings, and a note if the choice may surprise the user. `is_timed` is true
+/// if the service sends at times of its own.
 pub(crate) fn choose<'a>(
     plan: &'a ServePlan,
     options: &Options<'_>,
@@ -184,7 +185,7 @@ pub(crate) fn choose<'a>(
     Ok((name, (name == "epoll-sharded").then(|| note.into())))
 }
 
-/// Returns the model of a plan for a service that sends at times of its own.
+/// Returns the name of the model for a service that sends at times of its own.
 fn choose_timed(plan: &ServePlan) -> Result<&str, ServeError> {
     match plan.model.as_str() {
         "auto" => Ok("epoll-sharded"),

@@ -13,7 +13,7 @@
 
 use std::time::Duration;
 
-/// Number of events for which a call counts as full. No pause follows such a call.
+/// Minimum number of events of a call that counts as full. No pause follows such a call.
 const FULL_BATCH: usize = 8;
 /// Minimum average number of events after a pause. If pauses collect fewer events, they stop.
 const MIN_EVENTS: usize = 6;

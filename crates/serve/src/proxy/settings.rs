@@ -1,4 +1,4 @@
-//! Settings of a proxy: parsed from a plan, checked, and shared by the proxy's threads.
+//! Settings of a proxy: parsed from the user's options, checked, and shared by the proxy's threads.
 
 use std::net::{SocketAddr, ToSocketAddrs};
 

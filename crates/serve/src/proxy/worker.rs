@@ -117,7 +117,7 @@ impl Worker {
 
     #[inline]
     fn event(&mut self, event: &Event) {
-        // The descriptor was closed while an earlier event of this group was handled, and its number now belongs to
+        // The descriptor was closed while an earlier event of the same call was handled, and its number now belongs to
         // another socket.
         if !self.io.queue.is_current(event) {
             return;

@@ -45,7 +45,7 @@ impl Files {
         Ok(Self { root: path, kept: Mutex::default() })
     }
 
-    /// Returns the file at a decoded path as a page, or `None` if there is no such file. For a directory, this is its
+    /// Returns the file at a decoded path as a page, or `None` if there is no such file. For a directory, returns its
     /// index.html.
     pub(super) fn find(&self, path: &str, status: u16, now_s: u64) -> Option<Arc<Page>> {
         let mut kept = lock(&self.kept);

@@ -155,11 +155,11 @@ impl Site for Pages {
     }
 }
 
-/// Time after which unused requests expire, nanoseconds. This limits the length of a burst.
+/// Time after which unused tokens of the rate limit expire, nanoseconds. This time limits the size of a burst.
 const BURST_NS: f64 = 1e8;
 
-/// Limit on the rate of requests: a token bucket with a capacity of a tenth of a second. Requests are refused while the
-/// bucket is empty.
+/// Limit on the rate of requests: a token bucket that holds at most the tokens of a tenth of a second. Requests are
+/// refused while the bucket is empty.
 struct RateLimit {
     gap_ns: f64,
     /// Time of the next token, nanoseconds. A time in the past means that tokens are left (virtual scheduling).

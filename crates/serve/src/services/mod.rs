@@ -34,7 +34,7 @@ pub struct ServiceSpec {
     pub kind: ServiceKind,
 }
 
-/// Function that opens a service from a plan.
+/// Function that opens a service with the user's settings and options.
 pub type Open = fn(&ServePlan, &Options<'_>) -> Result<Arc<dyn Service>, ServeError>;
 
 /// Ways in which a service is started.

@@ -1,9 +1,9 @@
 //! Record: reads and writes records of one file, with or without the page cache, as in R. Blake, *Optimizing Windows
 //! NT*, 1993.
 //!
-//! The file is the root in the plan. Without a root, it is an unnamed file in the temporary directory. The first
-//! attempt to read is not allowed to wait for the disk (RWF_NOWAIT, preadv2(2)). Its result shows whether the record is
-//! in the page cache or on the disk. Without the page cache (O_DIRECT), all records come from the disk.
+//! The user names the file with `--root`. Otherwise, the service creates an unnamed file in the temporary directory.
+//! The first attempt to read is not allowed to wait for the disk (RWF_NOWAIT, preadv2(2)). Its result shows whether the
+//! record is in the page cache or on the disk. Without the page cache (O_DIRECT), all records come from the disk.
 
 use std::fs::{File, OpenOptions};
 use std::io::{IoSliceMut, Write as _};
@@ -247,7 +247,7 @@ mod tests {
         file.write_all(&vec![7; OWN_BYTES]).unwrap();
         file.sync_all().unwrap();
         rustix::fs::fadvise(&file, 0, None, rustix::fs::Advice::DontNeed).unwrap();
-        // Pages of a file system in memory never leave the cache.
+        // Pages of a file system in memory never leave the cache, so this number is only printed.
         println!("{} pages are cached before", cached(&file));
         warm(&file).unwrap();
         assert_eq!(cached(&file), OWN_BYTES / BLOCK as usize);

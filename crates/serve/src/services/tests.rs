@@ -9,7 +9,7 @@ use super::{SERVICES, ServiceKind};
 use crate::connection::{Connection, End, Next};
 use crate::{Options, ServeError, Service, Stats};
 
-/// Opens the service of a plan.
+/// Opens the service with these settings.
 pub(crate) fn open(plan: &ServePlan) -> Result<Arc<dyn Service>, ServeError> {
     let row = SERVICES.iter().find(|row| row.name == plan.service).unwrap();
     let ServiceKind::Sessions(open) = row.kind else { unreachable!("{} has no sessions", row.name) };

@@ -50,7 +50,7 @@ pub const STRATEGIES: &[StrategySpec] = &[
     },
 ];
 
-/// Returns the policy of a plan. Returns an error with the reason if the model does not support the strategy.
+/// Returns the policy for these settings. Returns an error with the reason if the model does not support the strategy.
 pub(crate) fn choose(plan: &ServePlan, model: &ModelSpec, options: &Options<'_>) -> Result<Policy, ServeError> {
     let head_ms = head_ms(options)?;
     if plan.strategy.is_empty() {

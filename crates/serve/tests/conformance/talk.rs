@@ -91,7 +91,7 @@ impl Talk {
         [&self.hello[..], &self.asks(0, asks), &self.ask[..self.ask.len() / 2]].concat()
     }
 
-    /// Returns the plan of the service's server. `long` is true for the long exchange.
+    /// Returns the settings of the service's server. `long` is true for the long exchange.
     pub(crate) fn plan(&self, variant: Variant, strategy: &str, root: &Path, long: bool) -> ServePlan {
         let bytes = if long { LONG } else { SOURCE_BYTES }.to_string();
         let options = if self.service == "source" { vec![("source_bytes", bytes.as_str())] } else { Vec::new() };

@@ -97,7 +97,7 @@ fn open(shared: &Arc<Shared>, fd: OwnedFd) {
     let receives = sends.and_then(|_| {
         b.clone().control.spawn_detached("recv", move || {
             let end = receive(&b, &from, &receiver);
-            // The receiver ends last, because it waits until the sender has sent everything in the queue.
+            // On a normal close, the receiver ends last: it waits until the sender has sent everything in the queue.
             lock(&b.open).remove(token);
             b.cell.closed_shared(end);
             Ok(())

@@ -72,7 +72,7 @@ impl Pair {
         self.may_probe = found.interim;
         self.partial.clear();
         // A request that must not be sent twice gets a new connection, because the upstream server may have closed the
-        // unused connections.
+        // kept connections.
         self.attach(io, self.repeatable)?;
         Ok(Begin::Forwarded)
     }

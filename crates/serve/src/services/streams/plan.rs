@@ -33,7 +33,7 @@ impl StreamPlan {
         Ok(Arc::new(Self { schedule, end, lines, streams: AtomicU64::new(0), clock }))
     }
 
-    /// Returns the plan of a service that answers with streams only if the option `events` is set; otherwise `None`.
+    /// Returns the settings of streams if the option `events` is a number of events; otherwise `None`.
     pub(crate) fn if_asked(options: &Options<'_>) -> Result<Option<Arc<Self>>, ServeError> {
         // With the model `event`, the option `events` names a backend instead.
         let is_asked = options.get::<String>("events")?.is_some_and(|events| events.parse::<u64>().is_ok());
@@ -59,7 +59,7 @@ impl StreamPlan {
         self.schedule.events
     }
 
-    /// Begins a stream of events of `event_bytes` bytes, whose whole body is known. Returns the times at which the
+    /// Begins a stream whose whole body is known. Each event has `event_bytes` bytes. Returns the times at which the
     /// events are due.
     pub(crate) fn pace(&self, event_bytes: usize) -> Pace {
         let (mut times, mut dues_ns) = (self.begin(), Vec::new());
