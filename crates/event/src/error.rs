@@ -19,7 +19,7 @@ pub enum EventError {
         /// Error of the kernel.
         source: io::Error,
     },
-    /// The backend does not exist.
+    /// There is no backend with this name.
     #[error("there is no event back end {name:?}; there are: {known}")]
     UnknownBackend {
         /// Name that the caller gave.
@@ -30,7 +30,7 @@ pub enum EventError {
     /// The kernel rejected the declared interest. An earlier interest in the descriptor may have ended, too.
     #[error("interest in descriptor {fd} could not be declared: {source}; is it open, and a socket or a pipe?")]
     Declare {
-        /// Descriptor that could not be declared.
+        /// Descriptor in which interest could not be declared.
         fd: RawFd,
         /// Error of the kernel.
         source: io::Error,

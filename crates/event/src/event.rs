@@ -19,8 +19,8 @@ pub struct Event {
 impl Event {
     /// Returns true if the peer has closed its side, or if the connection has failed. The end of file follows the
     /// unread data, and no further event reports it. A caller that stops reading at the first short read must therefore
-    /// check this function. With select(2), and with io_uring without `recheck`, the result is always `false` and has
-    /// no meaning.
+    /// call this function. With select(2), and with io_uring without `recheck`, the result is always `false` and has no
+    /// meaning.
     #[inline]
     #[must_use]
     pub const fn ended(&self) -> bool {

@@ -202,8 +202,8 @@ impl Membership {
         Ok(at)
     }
 
-    /// Moves the events of the application's descriptors to the front, and returns their number. Removes events of the
-    /// group's own two descriptors, and records their effect.
+    /// Moves the events of the application's descriptors to the front, and returns their number. Handles and removes
+    /// the events of the group's own two descriptors (this queue's waker and the shared epoll instance).
     fn keep_foreign(&mut self, out: &mut [Event]) -> usize {
         let (bell, one) = (self.bell.as_raw_fd(), self.shared.one.as_fd().as_raw_fd());
         let mut kept = 0;

@@ -19,7 +19,7 @@ pub enum Revocation {
 #[derive(Clone, Copy, Debug)]
 #[non_exhaustive]
 pub struct Options {
-    /// The kernel mechanism.
+    /// Kernel mechanism that the queue uses.
     pub backend: Backend,
     /// Effect of revoking an interest.
     pub revocation: Revocation,

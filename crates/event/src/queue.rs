@@ -80,7 +80,7 @@ impl EventQueue {
     }
 
     /// Ends the interest in `fd`. Call this function before closing `fd`. No further event of `fd` is delivered, not
-    /// even to a new descriptor with the same number. Without this call, poll and select may report events of a new
+    /// even if a new descriptor gets the same number. Without this call, poll and select may report events of a new
     /// descriptor with the same number. With io_uring, the file would stay open in the kernel.
     #[inline]
     pub fn forget(&mut self, fd: RawFd) {

@@ -149,7 +149,7 @@ pub enum ProtoError {
     Flag {
         /// Name of the flag.
         flag: &'static str,
-        /// Given value, escaped.
+        /// Value that the user gave, without control characters.
         value: String,
         /// Reason and advice.
         advice: String,
@@ -160,7 +160,7 @@ pub enum ProtoError {
     /// One request of a set cannot be sent.
     #[error("request {place} ({name}): {error}")]
     InSet {
-        /// Index of the request, from 1.
+        /// Number of the request in the set, counted from 1.
         place: usize,
         /// Name of the request.
         name: String,
@@ -203,8 +203,8 @@ pub(crate) const fn message_bytes(set: fn(&mut Protocol, u64)) -> Flag {
     Flag { name: "message-bytes", short: None, requires: None, value: "SIZE", help, set: FlagValue::Bytes(set) }
 }
 
-/// Creates the prepared response for measuring the generator's maximum rate without a server: `bytes` bytes, at most 16
-/// MiB.
+/// Creates the prepared response for measuring the generator's maximum rate without a server. The response has `bytes`
+/// bytes, but at most 16 MiB.
 pub(crate) fn canned_bytes(bytes: u64) -> Vec<u8> {
     vec![b'x'; bytes.min(16 << 20) as usize]
 }

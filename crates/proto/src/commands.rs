@@ -51,7 +51,8 @@ impl Commands {
     }
 }
 
-/// Number of commands that a connection still has to send, and the number of bytes of the current command already sent.
+/// Commands that a connection still has to send: their number, the current command, and the number of its bytes already
+/// sent.
 #[derive(Default)]
 pub(crate) struct CommandQueue {
     to_send: u32,

@@ -23,7 +23,7 @@ enum CaptureSource {
     Header(String),
 }
 
-/// Parses the captures of a request.
+/// Parses the captures of a request: the names of the values, and their locations in the response.
 pub(crate) fn captures(all: &[(String, String)], source: &Source) -> Result<Vec<Capture>, ProtoError> {
     let one = |(name, from): &(String, String)| {
         let wrong = |advice| ProtoError::Invalid { what: "capture", value: format!("{name} = {from}"), advice };

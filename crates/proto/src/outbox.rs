@@ -62,7 +62,7 @@ impl SendBuffer {
     }
 }
 
-/// Number of messages that a client still has to send, and the number of bytes of the current message already sent.
+/// Messages that a client still has to send: their number, and the number of bytes of the current message already sent.
 #[derive(Default)]
 pub(crate) struct Outbox {
     to_send: u32,

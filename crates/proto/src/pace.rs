@@ -10,7 +10,8 @@ pub struct Pace {
 }
 
 impl Pace {
-    /// Creates the pace of events of `event_bytes` bytes each, which are due at `dues_ns`.
+    /// Creates the times of events. Each event has `event_bytes` bytes, and `dues_ns` are the times at which the events
+    /// are due.
     pub const fn new(dues_ns: Vec<u64>, event_bytes: usize, clock: fn() -> u64) -> Self {
         Self { dues_ns, event_bytes, clock }
     }

@@ -1,5 +1,5 @@
-//! Bytes for messages. The bytes do not repeat soon, so that lost, swapped or shifted data is noticed. The bytes are
-//! the same in every process.
+//! Bytes for messages. The sequence of bytes repeats only after 1 MiB, so that lost, swapped or shifted data is
+//! noticed. The bytes are the same in every process.
 
 use std::sync::Arc;
 
@@ -16,7 +16,7 @@ pub(crate) struct Pattern {
 impl Pattern {
     /// Creates a message of `bytes` bytes.
     pub(crate) fn new(bytes: u64) -> Self {
-        // This is xorshift64 (Marsaglia 2003). Any fixed seed other than 0 gives bytes that do not repeat soon.
+        // This is xorshift64 (Marsaglia 2003). Any fixed seed other than 0 would do.
         let mut x = 0x9e37_79b9_7f4a_7c15_u64;
         let mut next = || {
             x ^= x << 13;

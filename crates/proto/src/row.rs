@@ -28,8 +28,8 @@ pub struct ProtocolSpec {
     pub set_path: fn(&mut Protocol, &str) -> Result<(), String>,
     /// Takes settings from the authority and the path of a URL.
     pub set_target: fn(&mut Protocol, &str, &str),
-    /// Changes the settings for connections with a single request: asks the server to close the connection, so that
-    /// TIME_WAIT is on the server's side.
+    /// Changes the settings for connections with a single request. With HTTP/1.1, the client asks the server to close
+    /// the connection, so that TIME_WAIT is on the server's side.
     pub one_request: fn(&mut Protocol),
     /// True if the protocol has responses.
     pub answers: bool,
@@ -65,7 +65,7 @@ impl ProtocolSpec {
     };
 }
 
-/// Request of a client to begin TLS, and the answer of one byte.
+/// Request of a client to begin TLS, and the server's answer of one byte.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct BeforeTls {
     /// Bytes of the client's request.
@@ -115,7 +115,7 @@ pub enum FlagValue {
     Bytes(fn(&mut Protocol, u64)),
     /// The value is a number up to 65535, such as a status.
     Number(fn(&mut Protocol, u16)),
-    /// The value has a name and a value; the flag may be repeated.
+    /// The value consists of a name and a value, as in a header; the flag may be repeated.
     Pair(fn(&mut Protocol, &str, &str)),
     /// The flag has no value, and selects another protocol.
     Switch(fn(&mut Protocol)),

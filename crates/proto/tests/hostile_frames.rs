@@ -25,8 +25,8 @@ const HANDSHAKE: &[u8] =
     Sec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\r\n\r\n";
 const WS_ASKED: &[u8] = b"\x81\x82\x01\x02\x03\x04ab\x89\x80\x01\x02\x03\x04\x88\x80\x01\x02\x03\x04";
 
-/// Runs mutations of `seed`, each as a whole and in pieces, and compares the two results. Returns the number of
-/// completed requests.
+/// Passes mutations of `seed` to `run`, each as a whole and in pieces, and compares the two results. Returns the number
+/// of completed requests.
 fn rounds<T: PartialEq + std::fmt::Debug>(
     begin: &[u8],
     seed: &[u8],

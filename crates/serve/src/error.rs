@@ -31,7 +31,7 @@ pub enum ServeError {
         /// Description of the valid values.
         wants: &'static str,
     },
-    /// Two of the user's settings exclude each other. The text explains why.
+    /// Settings of the user exclude each other, or a setting cannot be used here. The text explains why.
     #[error("{0}")]
     Combination(String),
     /// The listen address is invalid.
@@ -42,7 +42,7 @@ pub enum ServeError {
         /// Reason why the value is invalid.
         why: String,
     },
-    /// A file or directory cannot be used.
+    /// The directory of the files to serve cannot be used.
     #[error("cannot serve files from {path}: {error}; name a readable directory")]
     Root {
         /// Path of the root directory.

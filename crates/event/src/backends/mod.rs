@@ -1,5 +1,5 @@
-//! Kernel mechanisms of event queues, one file each. A queue calls its mechanism through an enum, so a call costs only
-//! one well-predicted branch.
+//! Kernel mechanisms of event queues, one file each. A queue calls its mechanism through an enum, so finding the
+//! mechanism costs each call only one well-predicted branch.
 
 mod epoll;
 mod poll;

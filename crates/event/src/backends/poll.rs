@@ -13,7 +13,7 @@ use crate::{Event, Mask};
 #[derive(Debug, Default)]
 pub(crate) struct PollQueue {
     entries: Vec<Entry>,
-    /// Index of each descriptor in `entries`, plus 1; 0 for none.
+    /// Index of each descriptor in `entries`, plus 1; 0 for a descriptor that is not declared.
     places: Vec<u32>,
     pub(super) table: Table,
     /// Index in `entries` at which the next scan for ready descriptors starts.

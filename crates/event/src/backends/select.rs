@@ -18,7 +18,7 @@ use crate::{Event, Mask};
 pub(crate) struct SelectQueue {
     /// Sets of the descriptors with declared interest in reading, writing and exceptional conditions.
     declared: [FdSet; 3],
-    /// Sets that the last call returned.
+    /// Sets of ready descriptors that the last select(2) returned.
     found: [FdSet; 3],
     /// Highest declared descriptor; -1 for none.
     highest: Highest,

@@ -1,7 +1,7 @@
 //! io_uring, with one multishot poll per descriptor. Each completion adds a hint to a FIFO queue in user space. A
 //! pending bit per descriptor prevents a second hint for it. The hint queue and the pending bits are data structures of
-//! the paper (see `lib.rs`), where the kernel has them. Declarations are collected, and the next wait submits them. A
-//! wait that finds hints, and has nothing to submit or check, needs no system call.
+//! the paper (see `lib.rs`), in which the kernel maintains them. Declarations are collected, and the next wait submits
+//! them. A wait that finds hints, and has nothing to submit or check, needs no system call.
 //!
 //! Before delivery, one poll(2) checks the current state of the descriptors, as in the paper. A descriptor needs no
 //! check if new data arrived after the application had reported that it has read everything
@@ -257,7 +257,7 @@ impl UringQueue {
 }
 
 /// Kinds of events that may be outdated although a completion reported them. A write may have filled the send buffer in
-/// the meantime. A wake-up for data also reports exceptional conditions.
+/// the meantime. The kernel's wake-up for arrived data also reports an exceptional condition, even if there is none.
 const UNCERTAIN: i16 = poll::OUT | poll::PRI;
 
 /// Stores the poll bits of a completion. Marks them as certain if they remain true until delivery.

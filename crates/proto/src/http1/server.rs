@@ -26,7 +26,7 @@ const METHODS: [&str; 9] = ["GET", "HEAD", "POST", "PUT", "DELETE", "PATCH", "OP
 
 /// Content of a server, which all of its connections share.
 pub trait Site: Send + Sync {
-    /// Returns the current time, seconds since the epoch, as of the latest iteration of the server's loop.
+    /// Returns the current time, seconds since the epoch, as of the latest iteration of the server's event loop.
     fn now_s(&self) -> u64;
 
     /// Returns the page for a known method and a decoded path without query. Pages for status 404 and 405 are also
@@ -42,8 +42,8 @@ pub trait Site: Send + Sync {
         None
     }
 
-    /// If answers are streams of events, returns the times at which the body of an answer that begins now may be sent.
-    /// Only HTTP/2 sends such answers.
+    /// If answers are streams of events, returns the times at which the events of an answer that begins now may be
+    /// sent. Only HTTP/2 sends such answers.
     fn pace(&self) -> Option<Pace> {
         None
     }
@@ -329,7 +329,7 @@ impl ServerSession {
         Reply { page, ready, ending: ending(facts), head_only }
     }
 
-    /// Continues after a complete head, according to the framing of the request's body.
+    /// Chooses the next phase after a complete head, depending on the framing of the request's body.
     fn enter(&mut self, facts: HeadFacts, reply: Reply, progress: &mut Progress) {
         self.phase = match facts.framing {
             Framing::Length(n) if n > BODY_LIMIT => return self.refuse(413, progress),

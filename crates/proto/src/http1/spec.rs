@@ -136,7 +136,7 @@ fn pad(plan: &mut Protocol, bytes: usize) -> bool {
     true
 }
 
-/// Converts an HTTP/1.1 request to HTTP/2.
+/// Converts the settings of an HTTP/1.1 request to HTTP/2.
 pub(crate) fn to_http2(plan: Protocol) -> Protocol {
     match plan {
         Protocol::Http1(request) => Protocol::Http2(request),
@@ -144,8 +144,8 @@ pub(crate) fn to_http2(plan: Protocol) -> Protocol {
     }
 }
 
-/// Converts an HTTP/2 request to HTTP/1.1 for measurements without a network, where each connection has only one
-/// prepared answer.
+/// Converts the settings of an HTTP/2 request to HTTP/1.1, for measurements without a network, where each connection
+/// has only one prepared answer.
 pub(crate) fn to_http1(plan: Protocol) -> Protocol {
     match plan {
         Protocol::Http2(request) => Protocol::Http1(request),

@@ -84,7 +84,7 @@ impl Sending {
     }
 }
 
-/// Changes the window of a stream by `by` bytes, which is negative if the peer lowered its initial window.
+/// Changes a stream's send window by `by` bytes. `by` is negative if the peer lowered its initial window.
 pub(super) fn widen(window: &mut i64, by: i64) -> Result<(), Fault> {
     *window += by;
     if *window > MAX_WINDOW { Err(BEYOND) } else { Ok(()) }

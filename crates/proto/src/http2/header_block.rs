@@ -5,7 +5,7 @@ use crate::Fault;
 
 /// Maximum size of a header block, over all its frames, bytes.
 const MAX_BLOCK_BYTES: usize = 64 * 1024;
-/// Number of bytes as which a smaller frame counts towards [`MAX_BLOCK_BYTES`]. This rule limits the number of very
+/// Minimum number of bytes that each frame counts towards [`MAX_BLOCK_BYTES`]. This minimum limits the number of very
 /// small frames.
 const MIN_FRAME_COST: usize = 256;
 

@@ -13,7 +13,7 @@ pub(super) const GRPC_IN_HTTP1: Fault =
 
 /// A part of the input that is passed to the session.
 pub(super) enum Piece<'a> {
-    /// A part of a DATA frame. `body` is its part of the body without padding. `length` is the number of bytes that
+    /// A part of a DATA frame. `body` is the content of this part without padding. `length` is the number of bytes that
     /// count for the flow-control window. `ends` is true if the frame ends here.
     Data { head: FrameHeader, body: &'a [u8], length: usize, ends: bool },
     /// A complete frame.
@@ -31,7 +31,7 @@ pub(super) struct Input {
     /// arrived.
     padding: Option<usize>,
     payload: Vec<u8>,
-    /// True if `payload` was passed on, so that it must be cleared.
+    /// True if `payload` was passed on, so that it must be cleared before the next frame.
     spent: bool,
 }
 

@@ -39,7 +39,7 @@ pub(super) struct Setup {
 }
 
 impl Setup {
-    /// Prepares the first message of a connection.
+    /// Starts a connection: prepares the first login message, or without a login, begins to prepare the statements.
     pub(super) fn begin(&mut self, credentials: Option<&Credentials>, statements: &[Statement]) {
         self.input.clear();
         self.output.clear();

@@ -48,7 +48,7 @@ pub(crate) const SPEC: ProtocolSpec = ProtocolSpec {
         },
         other => other,
     },
-    // A prepared answer consists only of its last messages: CommandComplete and ReadyForQuery.
+    // This answer has only the last messages of a complete answer: CommandComplete and ReadyForQuery.
     canned: |_, _| b"C\0\0\0\x0dSELECT 1\0Z\0\0\0\x05I".to_vec(),
     ..ProtocolSpec::DEFAULT
 };

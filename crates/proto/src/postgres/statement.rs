@@ -28,9 +28,9 @@ pub(super) struct Statement {
 
 /// A statement into which values are filled for every send.
 enum Filled {
-    /// Text in pieces. The flag is true for a piece within single quotation marks.
+    /// Text in pieces. The flag of a placeholder is true if the placeholder is within single quotation marks.
     Text(Vec<(Piece, bool)>),
-    /// Values for the parameters of a prepared statement, and the name of the prepared statement.
+    /// Name of the prepared statement, and the values for its parameters.
     Parameters(String, Vec<Piece>),
 }
 

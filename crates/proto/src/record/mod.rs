@@ -112,7 +112,7 @@ pub struct Head {
     pub origin: (bool, bool),
     /// Position of the record in the file.
     pub offset: u64,
-    /// Number of requested bytes, or number of bytes that follow the header.
+    /// In a request to read, the number of bytes to read; otherwise, the number of bytes that follow the header.
     pub length: u32,
     /// Length of the file, bytes; 0 in a request.
     pub file_bytes: u64,

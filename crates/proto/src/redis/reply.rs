@@ -135,8 +135,8 @@ impl Reader {
         }
     }
 
-    /// Begins a nested reply of `each` times as many elements as the line says. Returns true if the outermost reply is
-    /// complete, because the nested reply has no elements.
+    /// Begins a nested reply, which has `each` times as many elements as the line says (2 for a map). Returns true if
+    /// the outermost reply is complete, because the nested reply has no elements.
     fn open(&mut self, each: i64, attribute: bool) -> Result<bool, Fault> {
         let left = self.number()? * each;
         if left <= 0 {

@@ -12,7 +12,7 @@ use crate::events::{EventCounter, NO_END};
 use crate::search::Search;
 use crate::{Fault, Outcome, ProtoError, Which};
 
-/// Maximum size of a message in which an ID is searched, bytes.
+/// Maximum size of a message that is searched for an ID, bytes.
 const MAX_MESSAGE: usize = 1 << 20;
 /// Close codes without an error: the connection has fulfilled its purpose, or the server goes away (RFC 6455, section
 /// 7.4.1).
@@ -100,7 +100,7 @@ pub(super) enum Found {
     Unasked,
 }
 
-/// State of the rule on one connection.
+/// State of the answer rule on one connection.
 #[derive(Debug, Default)]
 pub(super) struct AnswerFinder {
     search: Search,
@@ -113,7 +113,7 @@ pub(super) struct AnswerFinder {
     waiting: Vec<(u32, u16)>,
     /// Number of messages of the current exchange that have arrived.
     position: u16,
-    /// Number of messages without a request that arrived since the last answer.
+    /// Number of successive messages that no request asked for.
     unasked: u64,
     /// Event counter of streams; absent before the first message of the first stream.
     events: Option<Box<EventCounter>>,

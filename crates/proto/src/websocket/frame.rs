@@ -12,7 +12,7 @@ pub(super) const PONG: u8 = 10;
 
 /// Flag of the last frame of a message.
 pub(super) const FIN: u8 = 0x80;
-/// Flag in the second byte of a frame that tells that the payload is masked.
+/// Flag in the second byte of a frame: the payload is masked.
 const MASKED: u8 = 0x80;
 /// Maximum payload of a control frame, bytes.
 pub(super) const MAX_CONTROL: usize = 125;

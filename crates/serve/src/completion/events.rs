@@ -11,7 +11,7 @@ use crate::ServeError;
 /// Maximum number of operations that one thread waits for. The thread also waits for its control event.
 pub(crate) const OPERATIONS: u32 = 62;
 
-/// eventfds of a thread: one per connection, because each connection has one posted operation.
+/// eventfds of a thread: one per connection, because each connection has at most one posted operation.
 pub(super) struct Events {
     pub(super) wakers: Vec<Waker>,
     pub(super) list: Vec<Entry>,

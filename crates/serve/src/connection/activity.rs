@@ -8,15 +8,17 @@ const LINGER_BYTES: u32 = 1 << 20;
 /// Times and flags of one connection. Times are in milliseconds of the monotonic clock.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Activity {
-    /// Time at which data last arrived. After the server has closed its side, the time at which it closed this side.
+    /// Time at which data last arrived, or at which the connection got its worker slot. After the server has closed its
+    /// side, the time of this close.
     pub(crate) heard_ms: u32,
-    /// Time at which the socket last accepted only a part of the output; 0 if no output waits.
+    /// Time of the last send that left output waiting; 0 if no output waits.
     pub(crate) blocked_ms: u32,
     /// Time at which the head of the current request began, if this head is incomplete; otherwise 0.
     head_since_ms: u32,
     /// True if the connection is in the list of connections whose heads have a deadline.
     head_watched: bool,
-    /// True if the connection is neither read nor written, because it waits for a worker slot or has reached a limit.
+    /// True if the connection is neither read nor written, because it waits for a worker slot, or because too many
+    /// other connections have waiting output (strategy limits).
     pub(crate) parked: bool,
     /// True if the connection has completed a request since it got its worker slot.
     pub(crate) served: bool,

@@ -48,7 +48,7 @@ impl ClientSession {
         Ok(used)
     }
 
-    /// Continues after a complete head, depending on its framing (RFC 9112, section 6.3).
+    /// Chooses the next phase after a complete head, depending on the framing of the body (RFC 9112, section 6.3).
     fn enter(&mut self, facts: ResponseHead) -> Result<(), Fault> {
         if facts.status < 200 {
             // Interim responses are skipped. A switch to another protocol is invalid, because the client never requests
@@ -74,8 +74,8 @@ impl ClientSession {
     }
 
     /// Returns an error if bytes follow the answer that just ended and do not begin another answer. The request then
-    /// counts as failed. No error is returned if other requests wait for answers. If the answer ends the connection,
-    /// further bytes are ignored. Empty lines are skipped.
+    /// counts as failed. If other requests wait for answers, the bytes are read as the next answer. If the answer ends
+    /// the connection, further bytes are ignored. Empty lines are skipped.
     pub(super) fn check_end(&self, rest: &[u8]) -> Result<(), Fault> {
         let next = rest.iter().position(|byte| !matches!(byte, b'\r' | b'\n')).map_or(&[][..], |at| &rest[at..]);
         let is_surplus = self.keep_alive && self.outstanding.len() == 1 && !begins_answer(next);

@@ -2,7 +2,7 @@
 //!
 //! The caller may start requests at any time. The server limits the number of open requests
 //! (SETTINGS_MAX_CONCURRENT_STREAMS); requests above this limit wait in the session. All output goes through one
-//! buffer, so that frames stay complete even if the driver takes only a part of the bytes. Input is stored only if a
+//! buffer, so that frames stay complete even if the caller takes only a part of the bytes. Input is stored only if a
 //! frame arrives in several pieces.
 
 mod answers;

@@ -45,7 +45,8 @@ pub(crate) struct Blocks {
 }
 
 impl Blocks {
-    /// Encodes headers. In `headers`, pseudo-headers must come first, and names must be in lower case.
+    /// Encodes the headers of a request as these three blocks. In `headers`, pseudo-headers must come first, and names
+    /// must be in lower case.
     pub(crate) fn new(headers: &[(String, String)]) -> Self {
         let mut blocks = Self::default();
         // This sets the size of the peer's table to 0, because this block does not use the table. Setting the size is

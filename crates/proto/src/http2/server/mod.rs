@@ -25,8 +25,8 @@ use crate::{Fault, Progress, Session};
 const FILL_BYTES: usize = 16 * 1024;
 /// Default maximum number of concurrent streams of one connection.
 const MAX_STREAMS: u32 = 128;
-/// Maximum size of the send buffer, bytes. The buffer fills up if the peer does not read resets, and answers to
-/// SETTINGS and PING.
+/// Maximum size of the send buffer, bytes. If the peer does not read, stream resets and answers to SETTINGS and PING
+/// fill the buffer.
 const MAX_OWED: usize = 256 * 1024;
 
 /// Server side of one connection.

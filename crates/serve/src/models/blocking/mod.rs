@@ -223,7 +223,7 @@ fn send(shared: &Shared, stream: &TcpStream, queue: &Queue) {
                         close_at_limit(shared, stream, LimitHit::Unread);
                     }
                     queue.give_up();
-                    // This wakes the receiver, which may be blocked in a read.
+                    // The shutdown wakes the receiver, which may be blocked in a read.
                     let _ = stream.shutdown(Shutdown::Both);
                     return;
                 }
