@@ -52,7 +52,7 @@ pub(crate) fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
 }
 
 impl Server {
-    /// Creates the value for the running threads of an I/O model or of a standalone service.
+    /// Creates the [`Server`] for the running threads of an I/O model or of a standalone service.
     pub(crate) fn new(local_addr: SocketAddr, model: &'static str, control: Arc<Control>) -> Self {
         let notes = std::mem::take(&mut *lock(&control.notes));
         Self { local_addr, model, control, notes, service: None }

@@ -1,5 +1,5 @@
-//! No file outside of the served directory may be sent (path traversal). This is tested by HTTP/1.1 with every I/O
-//! model, by HTTP/2, and through the proxy.
+//! No file outside of the served directory may be sent (path traversal). The tests use HTTP/1.1 with every I/O model,
+//! HTTP/2, and the proxy.
 
 #![allow(clippy::unwrap_used, clippy::panic)] // also for the helper functions of tests
 

@@ -16,7 +16,7 @@ use crate::{ServeError, Service};
 /// Function that runs the event loop of one group, in the group's own thread.
 pub(super) type RunGroup = Arc<dyn Fn(ShardSetup) -> Result<(), ServeError> + Send + Sync>;
 
-/// A serving thread with its connections.
+/// A serving thread with its inbox and its number of connections.
 struct Group {
     inbox: Arc<Inbox>,
     taken: Arc<AtomicU32>,

@@ -30,7 +30,7 @@ use crate::{Options, ServeError, Server, Service, behaviours};
 const ALL: &[&str] = &["high-throughput", "high-connections", "limits"];
 
 /// Models that cannot serve a timed service, because they have no timers for connections. A timed service sends at
-/// times of its own.
+/// times of its own, not only in response to input.
 const WITHOUT_TIMERS: &[&str] = &["blocking", "uring", "uring-sharded", "uring-groups", "workers"];
 
 /// All I/O models.

@@ -119,7 +119,7 @@ impl Pool {
     }
 
     fn serve_one(&self, token: u32, conn: &mut Conn, readable: bool, scratch: &mut Scratch) {
-        // Several threads write the counters of the pool. This turn therefore uses its own counters, which are then
+        // Several threads write the counters of the pool. This call therefore uses its own counters, which are then
         // added to those of the pool with atomic operations.
         let own = Cell::default();
         let outcome = conn.turn(readable, Policy::NONE.read, scratch, &own, now_ms());

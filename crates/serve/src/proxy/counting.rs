@@ -1,4 +1,4 @@
-//! Measures the calls of the event API in a proxy outside of experiments. The measured times become part of the
+//! Measures a proxy's calls of the event API when no experiment measures them. The measured times become part of the
 //! server's counts.
 
 use std::sync::Arc;

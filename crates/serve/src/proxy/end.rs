@@ -12,7 +12,7 @@ pub(super) struct End {
     fd: OwnedFd,
     pub(super) readable: bool,
     pub(super) writable: bool,
-    /// True if the peer has closed its side. Unread bytes precede this end, and no further event reports it.
+    /// True if the peer has closed its side. The end of file follows the unread bytes, and no further event reports it.
     pub(super) ended: bool,
     /// Interest in this socket that is declared to the event queue.
     pub(super) declared: Mask,

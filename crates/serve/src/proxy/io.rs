@@ -96,7 +96,7 @@ impl Io {
         read
     }
 
-    /// Takes an unused upstream connection that does not seem to be closed.
+    /// Takes an unused upstream connection. No event has reported the end of this connection.
     pub(super) fn take_kept(&mut self) -> Option<End> {
         self.kept.pop()
     }
@@ -119,7 +119,8 @@ impl Io {
         let fd = socket::tcp(to).map_err(drop)?;
         let _ = socket::set_nodelay(&fd, true);
         if let Some(bytes) = self.settings.upstream_buffer {
-            // The receive buffer must be set before the connect, which announces the window.
+            // The receive buffer must be set before connecting, because the connect announces the receive window to the
+            // server.
             let _ = socket::set_recv_buffer(&fd, bytes);
         }
         socket::connect(&fd, to).map_err(drop)?;

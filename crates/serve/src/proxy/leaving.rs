@@ -39,8 +39,8 @@ impl Worker {
         }
     }
 
-    /// Schedules a check of a client that may leave unnoticed. This is possible after the client has closed its sending
-    /// side, or if unread bytes prevent a level-triggered backend from watching the client.
+    /// Schedules a check of a client that may leave unnoticed. A client may leave unnoticed after it has closed its
+    /// sending side, or if unread bytes prevent a level-triggered backend from watching the client.
     pub(super) fn suspect(&mut self, place: u32) {
         let due = self.io.now_ms + self.io.settings.probe_ms;
         if let Some(pair) = self.pairs.get(place)

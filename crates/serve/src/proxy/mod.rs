@@ -33,7 +33,7 @@ pub(crate) fn start(plan: &ServePlan) -> Result<Server, ServeError> {
     start_with(plan, None)
 }
 
-/// Starts a proxy with one thread. Its calls of the event API can be timed.
+/// Starts a proxy with one thread. The returned timer measures the proxy's calls of the event API.
 pub fn start_timed(plan: &ServePlan) -> Result<(Server, CallTimer), ServeError> {
     let (timer, clock) = CallTimer::new();
     let server = start_with(&ServePlan { threads: 1, ..plan.clone() }, Some(clock))?;

@@ -295,7 +295,7 @@ mod tests {
             watch.next(&mut queue, &mut events[..room], Some(Duration::ZERO)).unwrap();
             assert_eq!((&a).read(&mut [0; 8]).unwrap(), 1);
         }
-        // This must be true for every interleaving of the two threads.
+        // Each result must belong to its own request, however the two threads interleave.
         assert!(asker.join().unwrap().iter().all(|&(array, calls)| calls == array));
     }
 }

@@ -130,7 +130,7 @@ impl<R: Readiness> Worker<R> {
             return Some(0);
         }
         let accept = self.acceptor.as_ref().and_then(Acceptor::due_ns);
-        // The kernel may end a wait late, by up to 0.5 % of its length. The end of the time is therefore covered by a
+        // The kernel may end a wait late, by up to 0.5 % of its length. The last part of the time is therefore a
         // second, short wait, which ends late by very little.
         let early = |due_ns: u64| due_ns - due_ns.saturating_sub(self.shard.now_ns) / EARLY_PART;
         let write = self.due.peek().map(|Reverse((due_ns, _))| early(*due_ns));

@@ -140,7 +140,7 @@ mod tests {
         }
         let bytes = files.kept.lock().unwrap().bytes;
         assert!(bytes >= 100 * ENTRY_BYTES, "{bytes}");
-        // Freeing must be counted, too: all stored paths of the deleted file are dropped.
+        // Freed memory must be counted, too: after the file was deleted, all of its stored paths are dropped.
         std::fs::remove_file(dir.path().join("empty")).unwrap();
         (0..100).for_each(|n| assert!(files.find(&format!("/{}empty", "/".repeat(n)), 200, 1000).is_none()));
         assert_eq!(files.kept.lock().unwrap().bytes, 0);

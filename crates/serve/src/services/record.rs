@@ -231,7 +231,7 @@ impl RecordFile {
 mod tests {
     use super::*;
 
-    /// Returns the number of pages in the page cache: the pages that a read with RWF_NOWAIT finds.
+    /// Returns the number of the file's pages in the page cache: those that a read with RWF_NOWAIT finds.
     fn cached(file: &File) -> usize {
         let mut byte = [0];
         let quick = |n| {
@@ -240,7 +240,7 @@ mod tests {
         (0..OWN_BYTES as u64 / BLOCK).map(quick).filter(|there| *there).count()
     }
 
-    /// Without this warming, an experiment would count its first reads as disk reads.
+    /// Without warming the cache, an experiment would count its first reads as disk reads.
     #[test]
     fn warming_brings_an_evicted_file_back_into_the_cache() {
         let mut file = tempfile::tempfile().unwrap();

@@ -57,7 +57,7 @@ fn an_incomplete_response_ends_the_connection_and_never_looks_complete() {
                 }
             }
         });
-        // The timeout is long enough for this half to arrive.
+        // The timeout is long enough for half of the body to arrive.
         let server = proxy(addr, events, &[("timeout_ms", "1000")]);
         for path in ["/ends", "/silent"] {
             let all = text(&exchange(&server, format!("GET {path} HTTP/1.1\r\nHost: x\r\n\r\n").as_bytes()));

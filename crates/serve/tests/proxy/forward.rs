@@ -107,7 +107,7 @@ fn no_request_is_lost_if_a_kept_connection_has_closed() {
         let addr = upstream(|mut stream| {
             let _ = head(&mut stream);
             stream.write_all(b"HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok").unwrap();
-            // The client's next request may arrive while this connection closes.
+            // The client's next request may arrive while the upstream connection closes.
             let _ = head(&mut stream);
         });
         let server = proxy(addr, events, &[]);

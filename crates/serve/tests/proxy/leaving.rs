@@ -92,7 +92,7 @@ fn a_client_that_only_half_closes_gets_its_response() {
             client.write_all(request).unwrap();
             client.shutdown(Shutdown::Write).unwrap();
             let mut all = vec![0; if interim { 25 } else { 0 }];
-            // The interim response arrives while the upstream is still silent.
+            // The interim response arrives while the upstream server is still silent.
             client.read_exact(&mut all).unwrap();
             go.wait();
             client.read_to_end(&mut all).unwrap();

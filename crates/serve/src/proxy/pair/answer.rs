@@ -80,8 +80,8 @@ impl Pair {
         self.answer_body_with(io, bytes, 0)
     }
 
-    /// Sends `bytes` with one system call. The first `before` bytes are the head, and the others are a part of the
-    /// body.
+    /// Sends `bytes`, if possible with one system call. The first `before` bytes are the head, and the others are a
+    /// part of the body.
     fn answer_body_with(&mut self, io: &mut Io, bytes: &[u8], before: usize) -> Next {
         let Answer::Body(body) = &mut self.answer else { return Next::Close };
         let Ok(own) = body.take(&bytes[before..]) else { return Next::Close };
@@ -131,7 +131,8 @@ impl Pair {
         if self.input.is_empty() && !self.client.readable { Next::Wait } else { Next::Again }
     }
 
-    /// Handles the end of the upstream connection: it completes the response, or comes too early.
+    /// Handles the end of the upstream connection. This end completes a response without a declared length. Otherwise,
+    /// it comes too early.
     fn upstream_ended(&mut self, io: &mut Io, in_order: bool) -> Next {
         self.keep_upstream = false;
         if in_order && self.answer == Answer::Body(Body::UntilClose) {

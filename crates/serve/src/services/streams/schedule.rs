@@ -4,9 +4,9 @@ use fastrand::Rng;
 
 use crate::{Options, ServeError};
 
-/// The gaps of [`Profile::Tokens`]: fraction of gaps that are 0, fraction of gaps that are long, and length of a long
-/// gap, as a multiple of the mean gap. All other gaps lie between half and one and a half of the mean gap, so the mean
-/// stays the same.
+/// The gaps of [`Profile::Tokens`]: fraction of gaps that are 0, fraction of long gaps, and length of a long gap as a
+/// multiple of the mean gap. All other gaps lie between half and one and a half of the mean gap, so the mean stays the
+/// same.
 const TOGETHER: f64 = 0.08;
 const LONG: f64 = 0.02;
 const LONG_GAPS: f64 = 5.0;
