@@ -88,8 +88,8 @@ impl EventQueue {
     }
 
     /// Reports that the last read of `fd` would have blocked or was short, and that `fd` will not be read again before
-    /// its next event. This call is optional. With io_uring, it saves a check at the next delivery. Other backends
-    /// ignore it. If `fd` is read after this call, an outdated event may follow.
+    /// its next event. This call is optional. With io_uring, the call saves a check at the next delivery. Other
+    /// backends ignore the call. If `fd` is read after this call, an outdated event may follow.
     #[inline]
     pub fn drained(&mut self, fd: RawFd) {
         self.mechanism.drained(fd);

@@ -233,8 +233,8 @@ fn a_number_that_is_not_open_is_refused_or_reported() {
     }
 }
 
-/// Lets two threads wait while one write happens. Returns the number of events that both threads got together, for each
-/// kind of queue. First waits for the expected number of events, and then briefly for surplus events.
+/// Lets two threads wait while one write happens. Returns, for each kind of queue, the number of events that the two
+/// threads got in total. First waits for the expected number of events, and then briefly for surplus events.
 fn two_threads(expected: usize, declare: impl Fn(&Group, i32)) -> Vec<(String, usize)> {
     let mut totals = Vec::new();
     for (name, options) in every() {

@@ -7,7 +7,7 @@ use crate::ProtoError;
 use crate::client::read;
 
 /// Encoded commands of a load. The longest command comes first, because the load code derives the maximum size of a
-/// connection's sends from its first request.
+/// connection's sends from the connection's first request.
 #[derive(Clone)]
 pub(crate) struct Commands {
     encoded: Arc<[Box<[u8]>]>,

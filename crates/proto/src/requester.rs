@@ -2,8 +2,9 @@
 
 use crate::{Fault, Progress, Trace};
 
-/// Client session of a protocol on one connection. Like a [`Session`](crate::Session), it owns no socket, clock or
-/// thread. It therefore works with every kind of client I/O (such as epoll or io_uring) and with the simulator.
+/// Client session of a protocol on one connection. Like a server's [`Session`](crate::Session), the client session owns
+/// no socket, clock or thread. The client session therefore works with every kind of client I/O (such as epoll or
+/// io_uring) and with the simulator.
 ///
 /// When the connection is established, the caller calls [`transmit`](Requester::transmit) until it returns 0. For every
 /// piece of data that arrives, the caller calls [`receive`](Requester::receive) and then `transmit` again, even if no

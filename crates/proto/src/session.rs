@@ -1,8 +1,8 @@
 //! Server session of a protocol, without I/O: reads bytes, and returns bytes to send and the number of completed
 //! exchanges. The client session is [`Requester`](crate::Requester).
 
-/// Server session of a protocol on one connection. It owns no socket, clock or thread, so the same session works with
-/// every server model of the crate `serve` (such as epoll, or one thread per connection).
+/// Server session of a protocol on one connection. The session owns no socket, clock or thread. The same session
+/// therefore works with every server model of the crate `serve` (such as epoll, or one thread per connection).
 ///
 /// For every piece of data that arrives, the caller calls [`receive`](Session::receive), and then
 /// [`transmit`](Session::transmit) until it returns 0. The bytes of each call of `transmit` are sent by one write; a

@@ -40,8 +40,8 @@ impl Pace {
 /// Opens listening sockets for `shards` serving threads: one socket for all threads, or with `own` one per thread
 /// (SO_REUSEPORT).
 ///
-/// If another server still uses the port, waits for up to 2 s until it is free, and adds a note about the wait.
-/// Accepted connections inherit TCP_NODELAY from the listening socket, unless `nagle` is set.
+/// If another server still uses the port, waits for up to 2 s until the port is free, and adds a note for the user
+/// about the wait. Accepted connections inherit TCP_NODELAY from the listening socket, unless `nagle` is set.
 pub(crate) fn open(
     listen: &str,
     backlog: u32,
@@ -100,7 +100,7 @@ fn open_patiently(
 }
 
 /// Sets the congestion control of the listening sockets, as the option `congestion` says. Connections accepted later
-/// inherit it.
+/// inherit this setting.
 pub(crate) fn tune(listeners: &[Arc<OwnedFd>], options: &Options<'_>) -> Result<(), ServeError> {
     let Some(name) = options.get::<String>("congestion")? else { return Ok(()) };
     let wants = "one of net.ipv4.tcp_allowed_congestion_control";

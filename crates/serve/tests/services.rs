@@ -52,8 +52,8 @@ fn the_page_has_the_requested_length() {
     assert_eq!(stats.bytes_out as usize, text.len());
 }
 
-/// Returns the time for 8 clients with 2 requests each. The server has 4 workers, and each request holds its worker
-/// asleep for the time `sleep`.
+/// Returns the time for 8 clients with 2 requests each. The server has 4 workers, and each request lets its worker
+/// sleep for the time `sleep`.
 fn time_of_16_requests(sleep: Duration) -> Duration {
     let sleep_ms = sleep.as_millis().to_string();
     let server = serve::start(&plan("http", "auto", &[("workers", "4"), ("sleep_ms", &sleep_ms)])).unwrap();

@@ -1,7 +1,7 @@
 //! io_uring, with one multishot poll per descriptor. Each completion adds a hint to a FIFO queue in user space. A
-//! pending bit per descriptor prevents a second hint for it. The hint queue and the pending bits are data structures of
-//! the paper (see `lib.rs`), in which the kernel maintains them. Declarations are collected, and the next wait submits
-//! them. A wait that finds hints, and has nothing to submit or check, needs no system call.
+//! pending bit per descriptor prevents a second hint for this descriptor. The hint queue and the pending bits are data
+//! structures of the paper (see `lib.rs`), in which the kernel maintains them. Declarations are collected, and the next
+//! wait submits them. A wait that finds hints, and has nothing to submit or check, needs no system call.
 //!
 //! Before delivery, one poll(2) checks the current state of the descriptors, as in the paper. A descriptor needs no
 //! check if new data arrived after the application had reported that it has read everything

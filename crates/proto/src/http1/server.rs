@@ -1,8 +1,8 @@
 //! HTTP/1 server: reads requests, and answers with pages of a [`Site`]. Bodies of requests are skipped.
 //!
-//! Fast path: a request gets the prepared bytes of an earlier answer if two conditions hold. Its head must equal the
-//! last head that this thread parsed, and the connection must have answered that head in the current second. Nothing is
-//! parsed or looked up for such a request.
+//! Fast path: a request gets the prepared bytes of an earlier answer if two conditions hold. The request's head must
+//! equal the last head that this thread parsed, and the connection must have answered that head in the current second.
+//! Nothing is parsed or looked up for such a request.
 
 use std::cell::RefCell;
 use std::collections::VecDeque;

@@ -1,5 +1,5 @@
-//! Reader of the server's messages after the login. It stores only the content of errors, and skips rows without
-//! looking at them.
+//! Reader of the server's messages after the login. The reader stores only the content of errors, and skips rows
+//! without looking at them.
 
 use crate::Fault;
 
@@ -17,7 +17,7 @@ const HEADER_BYTES: usize = 5;
 /// A message that needs an action.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Event {
-    /// A statement failed. [`Reader::error`] returns the error's body.
+    /// The server reported an error. [`Reader::error`] returns the error's body.
     Error,
     /// The answer to a statement is complete.
     Ready,

@@ -1,5 +1,5 @@
-//! Reader of RESP2 and RESP3 replies, which arrive in pieces of any size. It skips the content of replies, and stores
-//! only their kind and the text of errors. Source: the Redis serialization protocol specification.
+//! Reader of RESP2 and RESP3 replies, which arrive in pieces of any size. The reader skips the content of replies, and
+//! stores only their kind and the text of errors. Source: the Redis serialization protocol specification.
 
 use crate::Fault;
 

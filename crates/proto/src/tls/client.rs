@@ -21,7 +21,7 @@ pub(super) struct Shared {
     pub(super) fresh: Arc<ClientConfig>,
     /// Configuration of connections that resume an earlier session.
     pub(super) resuming: Arc<ClientConfig>,
-    /// Share of connections that resume an earlier session, 0 to 1.
+    /// Fraction of connections that resume an earlier session, 0 to 1.
     pub(super) resume: f64,
     pub(super) name: ServerName<'static>,
     /// Number of connections so far, which decides whether the next one resumes.

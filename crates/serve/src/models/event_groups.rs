@@ -1,6 +1,6 @@
 //! Threads with up to 63 sockets and a control slot each. This model corresponds to WSAEventSelect:
-//! WSAWaitForMultipleEvents accepts at most 64 events, and reports only the lowest event that is signalled. The number
-//! of threads is ceil(connections / 63) + 1.
+//! WSAWaitForMultipleEvents accepts at most 64 events, and reports only the signalled event with the lowest index. The
+//! number of threads is ceil(connections / 63) + 1.
 //!
 //! On Linux, poll(2) on 64 entries replaces WSAWaitForMultipleEvents, and an eventfd in slot 0 replaces the control
 //! event. By default, a wake-up serves only the lowest ready index. With the option `fair`, a wake-up serves all ready

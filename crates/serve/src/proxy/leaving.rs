@@ -1,5 +1,5 @@
-//! Detects clients that leave while the upstream server works on their requests. After a reset from a client, its
-//! upstream connection ends at once, too.
+//! Detects clients that leave while the upstream server works on their requests. After a reset from a client, the
+//! client's upstream connection ends at once, too.
 //!
 //! A client that closes may have closed the whole connection or only its sending side. In the second case, the client
 //! still expects an answer. TCP shows the difference only when the proxy sends something, because a closed socket

@@ -40,8 +40,8 @@ pub enum TimingGoal {
 
 #[derive(Debug, Default)]
 struct Asked {
-    /// Serial number of the measurement, which increases by one at each start and at each end. It is odd while a
-    /// measurement is running.
+    /// Serial number of the measurement, which increases by one at each start and at each end. The number is odd while
+    /// a measurement is running.
     serial: AtomicU32,
     array: AtomicUsize,
     calls: AtomicUsize,

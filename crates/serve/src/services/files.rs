@@ -16,7 +16,7 @@ use crate::server::lock;
 /// dropped first.
 const MAX_KEPT_BYTES: u64 = 1 << 30;
 /// Memory that a kept file takes in addition to its content and path, bytes. Clients can write the same path in several
-/// ways (`/a`, `//a`), and a copy is stored for each of them.
+/// ways (`/a`, `//a`), and a copy of the file is stored under each of these paths.
 const ENTRY_BYTES: u64 = 1024;
 
 pub(super) struct Files {

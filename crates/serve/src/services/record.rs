@@ -2,8 +2,9 @@
 //! NT*, 1993.
 //!
 //! The user names the file with `--root`. Otherwise, the service creates an unnamed file in the temporary directory.
-//! The first attempt to read is not allowed to wait for the disk (RWF_NOWAIT, preadv2(2)). Its result shows whether the
-//! record is in the page cache or on the disk. Without the page cache (O_DIRECT), all records come from the disk.
+//! The first attempt to read is not allowed to wait for the disk (RWF_NOWAIT, preadv2(2)). The result of this attempt
+//! shows whether the record is in the page cache or on the disk. Without the page cache (O_DIRECT), all records come
+//! from the disk.
 
 use std::fs::{File, OpenOptions};
 use std::io::{IoSliceMut, Write as _};

@@ -1,10 +1,10 @@
 //! Strategy limits: limits the amount of waiting output, and closes the connections of peers that do not read or do not
 //! send.
 //!
-//! If none of a peer's waiting output could be sent for `unsent_ms`, its connection is closed, counted and reported.
-//! The same happens to a peer that sends nothing for `silent_ms`. In each thread, at most `sends` connections may have
-//! waiting output. When this number is reached, no other connection is read. (The server of the Windows study has one
-//! thread.)
+//! If none of a peer's waiting output could be sent for `unsent_ms`, the peer's connection is closed, counted and
+//! reported. The same happens to a peer that sends nothing for `silent_ms`. In each thread, at most `sends` connections
+//! may have waiting output. When this number is reached, no other connection is read. (The server of the Windows study
+//! has one thread.)
 
 use super::policy::{Limits, Policy};
 use crate::{Options, ServeError};

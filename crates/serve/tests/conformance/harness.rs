@@ -31,7 +31,7 @@ struct Left {
     threads: usize,
     /// Memory that is mapped for rings, bytes.
     ring_bytes: u64,
-    /// Number and bytes of live allocations.
+    /// Number of live allocations, and their total size in bytes.
     memory: (u64, u64),
 }
 

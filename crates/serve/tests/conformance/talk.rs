@@ -66,7 +66,7 @@ pub(crate) fn talks() -> Vec<Talk> {
 }
 
 impl Talk {
-    /// Creates the entry of a service. It has no requests yet, and its check accepts no answer.
+    /// Creates the entry of a service. The entry has no requests yet, and its check accepts no answer.
     pub(crate) fn new(service: &'static str) -> Self {
         let (hello, ask, long_ask) = (Vec::new(), Vec::new(), Vec::new());
         Self { service, hello, numbered: false, ask, long_ask, long_asks: 1, right: |_, _, _| false }

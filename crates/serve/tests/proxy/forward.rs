@@ -103,7 +103,7 @@ fn a_half_closed_client_still_gets_its_response() {
 #[test]
 fn no_request_is_lost_if_a_kept_connection_has_closed() {
     each_backend(|events| {
-        // The upstream server answers once per connection, and then closes it without announcing this.
+        // The upstream server answers once per connection, and then closes the connection without announcing this.
         let addr = upstream(|mut stream| {
             let _ = head(&mut stream);
             stream.write_all(b"HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok").unwrap();

@@ -115,14 +115,14 @@ impl Client for ClientPlan {
     }
 }
 
-/// State of the peer's header table (HPACK dynamic table) with respect to our headers.
+/// Tells whether the server's header table (HPACK dynamic table) contains the headers of our requests.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Table {
-    /// The peer's header table does not contain our headers yet.
+    /// The server's header table does not contain our headers yet.
     Empty,
-    /// The peer's header table contains the headers of our request.
+    /// The server's header table contains the headers of our request.
     Filled,
-    /// The peer's header table is too small for our headers.
+    /// The server's header table is too small for our headers.
     None,
 }
 

@@ -4,8 +4,8 @@
 use crate::grpc_messages;
 use crate::refusal::Refusal;
 
-/// Maximum number of refusals on a connection whose bodies are stored at the same time. The words of further refusals
-/// are not stored.
+/// A connection stores the bodies of at most this many refusals at the same time. The words of further refusals are not
+/// stored.
 const MAX_STREAMS: usize = 16;
 
 /// Maximum number of bytes that are stored of the message in gRPC trailers.

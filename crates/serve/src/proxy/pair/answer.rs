@@ -132,7 +132,7 @@ impl Pair {
     }
 
     /// Handles the end of the upstream connection. This end completes a response without a declared length. Otherwise,
-    /// it comes too early.
+    /// the end comes too early.
     fn upstream_ended(&mut self, io: &mut Io, in_order: bool) -> Next {
         self.keep_upstream = false;
         if in_order && self.answer == Answer::Body(Body::UntilClose) {

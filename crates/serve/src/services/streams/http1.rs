@@ -34,7 +34,7 @@ pub(super) struct StreamSession {
     /// Number of bytes of `output` that were sent.
     sent: usize,
     keep_alive: bool,
-    /// False for HTTP/1.0. A stream then ends with its connection.
+    /// True if streams are sent in chunks (HTTP/1.1). Without chunks (HTTP/1.0), a stream ends with its connection.
     has_chunks: bool,
     /// True if the connection must end after all output was sent.
     ends: bool,
