@@ -24,7 +24,7 @@ pub struct Options {
     /// Effect of revoking an interest.
     pub revocation: Revocation,
     /// True to check the current state at delivery, unless [`EventQueue::drained`] makes the check unnecessary. Only
-    /// the backend io_uring offers this choice. With `false`, a call is cheaper, but every event is only a hint that
+    /// the backend io_uring offers this choice. With `false`, delivery is cheaper, but every event is only a hint that
     /// names all declared kinds.
     pub recheck: bool,
 }

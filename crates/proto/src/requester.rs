@@ -35,8 +35,8 @@ pub trait Requester {
         true
     }
 
-    /// Returns true if the handshake resumed an earlier TLS session, which takes far less CPU time than a full
-    /// handshake.
+    /// Returns true if the handshake resumed an earlier TLS session. A resumed handshake takes far less CPU time than a
+    /// full one.
     fn resumed(&self) -> bool {
         false
     }

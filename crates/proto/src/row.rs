@@ -18,8 +18,8 @@ pub struct ProtocolSpec {
     pub flags: &'static [Flag],
     /// Completes the settings after all flags were applied.
     pub complete: fn(&mut Protocol),
-    /// Returns true if a target of this protocol may also use these settings of another protocol, which the user
-    /// selected by a flag.
+    /// Returns true if a target of this protocol may also be used with these settings of another protocol. The user
+    /// selects the other protocol by a flag.
     pub takes: fn(&Protocol) -> bool,
     /// Makes each request longer by this many bytes, including the name of the added header. Returns false if this is
     /// impossible.

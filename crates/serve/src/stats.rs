@@ -6,7 +6,7 @@ use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use crate::connection::End;
 use crate::strategies::LimitHit;
 
-/// Counters of a server since its start. A field for a current number, such as that of open connections, has the
+/// Counters of a server since its start. A field for a current number, such as the number of open connections, has the
 /// present value.
 #[derive(Clone, Debug, Default, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
 pub struct Stats {

@@ -15,8 +15,8 @@ const NO_COMMON_PROTOCOL: &str = "it speaks none of the protocols that were offe
 /// connection was complete and selected TLS 1.2.
 pub(super) fn explain(error: &Error, name: &ServerName<'_>, again: bool) -> String {
     match error {
-        // If the client refuses a renegotiation, the server ends the connection with this alert, or repeats its
-        // request.
+        // If the client refuses a renegotiation, the server ends the connection with the alert handshake_failure, or
+        // repeats its request.
         Error::AlertReceived(AlertDescription::HandshakeFailure) if again => RENEGOTIATION_ADVICE.into(),
         Error::PeerMisbehaved(PeerMisbehaved::TooManyRenegotiationRequests) => RENEGOTIATION_ADVICE.into(),
         Error::InvalidMessage(

@@ -14,8 +14,8 @@ use crate::{Fault, Outcome, ProtoError, Which};
 
 /// Maximum size of a message that is searched for an ID, bytes.
 const MAX_MESSAGE: usize = 1 << 20;
-/// Close codes without an error: the connection has fulfilled its purpose, or the server goes away (RFC 6455, section
-/// 7.4.1).
+/// Close codes that report no error: the connection has fulfilled its purpose, or the server goes away (RFC 6455,
+/// section 7.4.1).
 const NORMAL_CLOSES: [u16; 2] = [1000, 1001];
 /// Explanation of a message that no request asked for.
 const PUSHES: &str = "it sends messages that no request asked for, so an answer is not known from them. Say how answers are \

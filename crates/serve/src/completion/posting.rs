@@ -13,8 +13,8 @@ impl Worker {
         if conn.armed || conn.input_ended || !conn.state.takes_input() {
             return Ok(());
         }
-        // No single receive is posted during a send, but only after it. A multishot receive may continue during a send,
-        // because `input` cancels it if the backlog becomes full.
+        // A single receive is never posted during a send. A multishot receive may continue during a send, because
+        // `input` cancels it if the backlog becomes full.
         if receive != Receive::Multishot && (conn.sending || conn.queued) {
             return Ok(());
         }

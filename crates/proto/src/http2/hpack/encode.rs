@@ -49,8 +49,8 @@ impl Blocks {
     /// must be in lower case.
     pub(crate) fn new(headers: &[(String, String)]) -> Self {
         let mut blocks = Self::default();
-        // This sets the size of the peer's table to 0, because this block does not use the table. Setting the size is
-        // necessary only once per connection, but is allowed at the beginning of every block.
+        // The block begins by setting the size of the peer's table to 0, because the block does not use the table.
+        // Setting the size is necessary only once per connection, but is allowed at the beginning of every block.
         write_integer(&mut blocks.plain, 0x20, 5, 0);
         let whole = |(name, value): &(String, String)| STATIC_TABLE.iter().position(|s| (s.0, s.1) == (name, value));
         let mut to_keep = headers.iter().filter(|header| whole(header).is_none()).count();

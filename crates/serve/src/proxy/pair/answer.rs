@@ -87,7 +87,7 @@ impl Pair {
         let Ok(own) = body.take(&bytes[before..]) else { return Next::Close };
         let done = body.done();
         if before + own < bytes.len() {
-            // The upstream server sent more bytes than it announced, so this connection must not be used again.
+            // The upstream server sent more bytes than it announced, so the upstream connection must not be used again.
             self.keep_upstream = false;
         }
         match self.to_client.send(&mut self.client, &bytes[..before + own]) {
