@@ -1,4 +1,5 @@
-//! Place of a generator process: its host and CPUs. A generator that waits can take another task only on these CPUs.
+//! Place of a generator process: its host and CPUs. When its task is done, a generator can take another task only for
+//! this host and these CPUs.
 
 use run::AgentSpec;
 

@@ -14,7 +14,7 @@ const MAX_READINGS: usize = 256;
 /// Minimum time between two kept readings, nanoseconds. If there are more than [`MAX_READINGS`], every second reading
 /// is dropped and this time doubles.
 const MIN_READING_GAP_NS: u64 = 1_000_000_000;
-/// Maximum number of unanswered clock questions. The oldest questions above this number are forgotten.
+/// Maximum number of unanswered clock questions. If more questions are unanswered, the oldest ones are forgotten.
 const MAX_OPEN_QUESTIONS: usize = 64;
 
 /// Reading of another machine's clock: the result of one exchange.
@@ -80,8 +80,8 @@ impl Clock {
         self.asked.len()
     }
 
-    /// Keeps a new reading, except if the last reading is more accurate at this time and both readings agree within
-    /// their maximum errors.
+    /// Keeps a new reading, unless it is older than the last one. A new reading is also dropped if the last one is
+    /// still more accurate and both agree within their maximum errors.
     fn learn(&mut self, new: Reading) {
         let Some(last) = self.readings.last_mut() else { return self.readings.push(new) };
         if new.at_ns < last.at_ns {
@@ -94,8 +94,8 @@ impl Clock {
         }
         let too_close = new.at_ns - last.at_ns < MIN_READING_GAP_NS;
         match self.readings.as_mut_slice() {
-            // The newest reading is always kept. If it follows too soon after the reading before, it replaces that
-            // reading.
+            // The newest reading is always kept. It replaces the last reading if it follows that reading too soon, or
+            // if that reading followed its predecessor too soon.
             [.., last] if too_close => *last = new,
             [.., before, last] if last.at_ns - before.at_ns < MIN_READING_GAP_NS << self.thinned.min(20) => *last = new,
             _ => self.readings.push(new),
@@ -112,7 +112,7 @@ impl Clock {
         !self.readings.is_empty()
     }
 
-    /// Returns the round trip of the current reading, nanoseconds; 0 if there is no reading.
+    /// Returns the round trip of the last reading, nanoseconds (at least 1); 0 if there is no reading.
     pub(super) fn round_trip_ns(&self) -> u64 {
         self.readings.last().map_or(0, |last| last.took_ns.max(1))
     }
@@ -123,7 +123,8 @@ impl Clock {
     }
 
     /// Returns the offset at a time on our clock, nanoseconds, interpolated between the two nearest readings. Before
-    /// the first reading and after the last one, returns the offset of that reading. Returns 0 if there is no reading.
+    /// the first reading, returns the offset of the first one; after the last reading, the offset of the last one.
+    /// Returns 0 if there is no reading.
     pub(super) fn offset_ns(&self, at_ns: u64) -> i64 {
         let after = self.readings.partition_point(|reading| reading.at_ns <= at_ns);
         let (before, after) = (after.checked_sub(1).map(|at| self.readings[at]), self.readings.get(after));
@@ -232,7 +233,7 @@ mod tests {
             for second in (1..8 * 3_600).step_by(2) {
                 let now = origin + second * S;
                 ask(&mut clock, &theirs, now, way_ns, &mut chance);
-                // The command names a moment 0.3 s later.
+                // The command names a time 0.3 s after the exchange.
                 let at = now + 300_000_000;
                 let ordered = at.saturating_add_signed(clock.offset_ns(at));
                 most_ns = most_ns.max(ordered.abs_diff(theirs.at(at)));

@@ -46,8 +46,8 @@ pub struct AgentGroup {
 }
 
 impl AgentGroup {
-    /// Starts `program agent` on a host and returns its number in this group. The agent gets its task after it has sent
-    /// its hello.
+    /// Starts the program `program` as an agent on a host, and returns the agent's number in this group. The agent gets
+    /// its task after it has sent its hello.
     pub fn start(&mut self, host: &dyn Host, program: &Path, name: &str, spec: &AgentSpec) -> Result<usize, LabError> {
         let fail = |why: String| LabError::Agent { name: name.into(), why };
         let serial = self.started;
@@ -150,8 +150,8 @@ impl AgentGroup {
         }
     }
 
-    /// Waits until every agent is ready and returns their reports in order. Meanwhile, compares the clocks of other
-    /// machines with ours.
+    /// Waits until every agent is ready, and then compares the clocks of other machines with ours. Returns the agents'
+    /// reports, in the order of their numbers.
     pub fn await_ready(&mut self, patience: Duration) -> Result<Vec<Ready>, LabError> {
         let mut ready: Vec<Option<Ready>> = vec![None; self.agents.len()];
         let deadline = Instant::now() + patience;
@@ -217,8 +217,8 @@ impl AgentGroup {
         }
     }
 
-    /// Asks servers for their counters. Returns the sums of the answers, and the errors. Servers that answer too late
-    /// are missing in the sums.
+    /// Asks all servers of this group for their counters. Returns the sum of each counter, and the errors. Servers that
+    /// answer too late are missing in the sums.
     pub fn counts(&mut self, patience: Duration) -> (BTreeMap<String, u64>, Vec<String>) {
         self.tell_all(&AgentCommand::Count);
         let (mut sums, mut failed) = (BTreeMap::<String, u64>::new(), Vec::new());
@@ -245,7 +245,7 @@ impl AgentGroup {
         (sums, failed)
     }
 
-    /// Gives all agents time to end by themselves, then kills the agents that are still running.
+    /// Tells all agents to stop, gives them `patience` to end by themselves, and then kills those that still run.
     pub fn stop(&mut self, patience: Duration) {
         self.tell_all(&AgentCommand::Stop);
         self.agents.iter().for_each(Agent::hang_up);

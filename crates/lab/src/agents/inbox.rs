@@ -5,7 +5,7 @@ use std::collections::VecDeque;
 use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::Instant;
 
-/// Maximum number of queued bytes.
+/// Maximum number of queued bytes. An empty queue takes one event of any size.
 const MAX_BYTES: usize = 32 << 20;
 /// Bytes added to the size of each line, so that short lines are limited in number, too.
 const LINE_OVERHEAD_BYTES: usize = 128;

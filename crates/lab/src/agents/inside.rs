@@ -25,7 +25,8 @@ use crate::{levers, preflight};
 /// A task with the channel that carries its commands.
 type Task = (AgentSpec, Receiver<AgentCommand>);
 
-/// Runs the tasks from standard input, until standard input ends.
+/// Runs the tasks from standard input, until standard input ends. Also returns after a failed task, and after any task
+/// that generates no load.
 pub fn run() -> Result<(), LabError> {
     let first_word = heartbeat::guard_hello().map_err(reported)?;
     send_report(&AgentReport::Hello(hello()));

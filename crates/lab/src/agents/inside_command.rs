@@ -51,7 +51,8 @@ pub(super) fn guard(shell: &str, commands: &Receiver<AgentCommand>, ready: &dyn 
     ended
 }
 
-/// Passes commands to the inner agent and its reports to the conductor.
+/// Passes requests for counters to the inner agent, and passes its answers to the conductor. Returns when told to stop;
+/// returns an error if the inner agent fails or ends.
 fn pass_on(inner: &mut AgentGroup, commands: &Receiver<AgentCommand>) -> Result<(), String> {
     loop {
         match commands.try_recv() {

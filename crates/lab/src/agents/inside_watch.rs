@@ -20,7 +20,7 @@ const VALUES_PER_LINE: usize = run::MAX_LONG_LINE_BYTES / 40;
 /// Longest time to wait for the requested time of a sample, nanoseconds.
 const MAX_LEAD_NS: u64 = 30_000_000_000;
 
-/// Observes one trial after another until it is stopped.
+/// Observes one trial after another, until the agent is told to stop.
 pub(super) fn watch(spec: WatchSpec, commands: &Receiver<AgentCommand>) {
     let is_server = spec.observer.role == Role::Server;
     let (observer, found) = begin(spec);

@@ -87,7 +87,7 @@ mod tests {
     /// Mark that is used only by these tests.
     const OWN_MARK: &str = "LOADLINE_TEST_SERVER_OF";
 
-    /// Starts a background process of a shell, with a mark that names `agent`.
+    /// Starts a process with a mark that names `agent`.
     fn marked(agent: &str) -> Child {
         let space = pid_namespace().unwrap();
         let child = Command::new("sleep").arg("600").env(OWN_MARK, format!("{space} {agent}")).spawn().unwrap();

@@ -1,4 +1,4 @@
-//! One agent process, seen from the conductor.
+//! The conductor's record of one agent process: the pipes to it, its state and its clock.
 
 use std::os::unix::process::{CommandExt, ExitStatusExt};
 use std::path::Path;
@@ -106,8 +106,8 @@ impl Agent {
         self.remote
     }
 
-    /// Returns the agent's process ID on its host, from its hello. The local child process may be a different program,
-    /// such as ssh.
+    /// Returns the agent's process ID on its host; `None` before the agent has reported that it is ready. The local
+    /// child process may be a different program, such as ssh.
     pub fn pid(&self) -> Option<u32> {
         self.pid
     }
@@ -117,7 +117,7 @@ impl Agent {
         self.hello.as_ref()
     }
 
-    /// Returns the round trip of the current clock reading, nanoseconds; 0 on this machine.
+    /// Returns the round trip of the last clock reading, nanoseconds; 0 for an agent on this machine.
     pub fn round_trip_ns(&self) -> u64 {
         self.clock.round_trip_ns()
     }
@@ -215,7 +215,7 @@ impl Agent {
         self.out.close();
     }
 
-    /// Waits for the agent to end until a deadline, then kills it.
+    /// Waits until the deadline for the agent's process to end, and then kills the process.
     pub(super) fn end_until(&mut self, deadline: Instant) {
         loop {
             if self.ended() {

@@ -12,7 +12,7 @@ use super::{AgentEvent, AgentGroup};
 const PINGS: u32 = 20;
 /// Interval between exchanges, so that they do not delay each other.
 const PING_INTERVAL: Duration = Duration::from_millis(1);
-/// Maximum time to wait for the answers to these exchanges.
+/// Maximum time to wait for the answers to the exchanges before a load.
 const PATIENCE: Duration = Duration::from_secs(3);
 /// Interval between exchanges during a load. In this time, two clocks that drift apart by 0.01 % come to differ by 0.2
 /// ms.

@@ -1,5 +1,5 @@
-//! Queue of bytes to one agent. The pipe takes as many bytes as it can, and the queue keeps the remaining bytes. A host
-//! that stops reading therefore blocks nobody.
+//! Queue of bytes to one agent. The pipe takes as many bytes as it can, and the queue keeps the remaining bytes. An
+//! agent that stops reading therefore does not block the conductor.
 
 use std::collections::VecDeque;
 use std::io::Write;
@@ -7,7 +7,8 @@ use std::os::fd::{AsRawFd, RawFd};
 use std::process::ChildStdin;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
-/// Maximum number of bytes queued for one agent: several times the size of the program that is copied to its host.
+/// Maximum number of bytes queued for one agent: several times the size of the program that is copied to its host. If
+/// more bytes are queued, the agent's standard input is closed.
 const MAX_BYTES: usize = 512 << 20;
 
 #[derive(Debug)]
@@ -32,7 +33,7 @@ impl Outbox {
     }
 
     /// Sends bytes, and queues those that the pipe does not accept. Errors are ignored, because the thread that reads
-    /// the agent's output notices its end.
+    /// the agent's output notices when the agent ends.
     pub(super) fn send(&self, bytes: &[u8]) {
         self.lock().send(bytes);
     }

@@ -23,7 +23,7 @@ const HEARTBEAT_INTERVAL: Duration = Duration::from_secs(1);
 const HEARTBEAT_LINE: &[u8] = b"{\"do\":\"heartbeat\"}\n";
 /// Maximum time to wait for the rest of standard error after standard output has ended.
 const STDERR_TIMEOUT: Duration = Duration::from_millis(300);
-/// Number of bytes that are kept from the end of standard error.
+/// Maximum number of bytes that are kept from the end of standard error.
 const MAX_STDERR_BYTES: usize = 4096;
 
 /// Pipes of one agent.
@@ -41,7 +41,7 @@ struct AgentPipes {
     stderr: Vec<u8>,
     stderr_ended: bool,
     heard: Instant,
-    /// Events that wait for room in the inbox. While such events wait, no more data is read.
+    /// Events that wait for room in the inbox. While such events wait, standard output is not read.
     stuck: Vec<PipeEvent>,
     /// Time at which standard output ended.
     ended: Option<Instant>,
@@ -70,7 +70,7 @@ impl PipeThread {
         Ok(Self { new_agents, bell })
     }
 
-    /// Adds an agent to the thread.
+    /// Passes the pipes of a new agent to the thread.
     pub(super) fn take(&self, pipes: Pipes) -> std::io::Result<()> {
         sys::nonblock::set(&pipes.stdout)?;
         sys::nonblock::set(&pipes.stderr)?;
@@ -223,8 +223,7 @@ impl AgentPipes {
         }
     }
 
-    /// Reports the end of an agent, after all of its output was read. An agent that is silent for too long counts as
-    /// ended.
+    /// Reports the end of an agent: its output has ended, or the agent has been silent for too long after its hello.
     fn end(&mut self) {
         let silent = self.lines.greeted() && self.heard.elapsed().as_secs_f64() > SILENCE_TIMEOUT_S;
         let how = match self.ended {

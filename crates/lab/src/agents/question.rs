@@ -19,8 +19,8 @@ pub(crate) fn ask(host: &dyn Host, program: &Path, name: &str, spec: &AgentSpec)
 /// Minimum time to wait for an answer, even if less time of the run's budget remains.
 const MIN_ANSWER_TIME: Duration = Duration::from_millis(500);
 
-/// Asks one question, and waits for the answer at most `left_s`. These are the seconds that remain of the run's time
-/// budget, which may be infinite.
+/// Asks one question within the time that remains of the run's budget: `left_s` seconds, which may be infinite. The
+/// time limit is at least [`MIN_ANSWER_TIME`] and at most [`ANSWER_TIMEOUT`].
 pub(crate) fn ask_within(
     host: &dyn Host,
     program: &Path,

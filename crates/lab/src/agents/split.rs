@@ -1,4 +1,5 @@
-//! Division of one load among agents, if the load needs more descriptors or threads than one process should have.
+//! Division of one load among agents, if the load runs on several hosts, or needs more descriptors or threads than one
+//! process should have.
 
 use run::{Intensity, LoadPlan, even_share};
 use sys::exhausted::ROOMY_DESCRIPTORS;
@@ -10,11 +11,12 @@ const SPARE_DESCRIPTORS: u64 = 64;
 /// Maximum number of threads in one agent. More threads would compete for the lock of the process's descriptor table.
 const MAX_THREADS: u32 = 16;
 
-/// Number of descriptors that the conductor needs per agent: three pipes.
+/// Number of descriptors that the conductor needs per agent: one for each of its three pipes.
 const PIPES_PER_AGENT: u64 = 3;
 /// Minimum number of descriptors that the conductor needs in addition to the agents' pipes.
 const MIN_DESCRIPTORS: u64 = 24;
-/// Number of descriptors for the files of the conductor's observers (80 were counted with a server of one process).
+/// Number of descriptors that the conductor needs in addition to the agents' pipes if its observers read all counters
+/// (counted with a server of one process).
 const OBSERVER_DESCRIPTORS: u64 = 80;
 
 /// Checks that the conductor's descriptor limit allows `agents` agents. Returns a note if the limit leaves too few
@@ -43,7 +45,8 @@ pub(crate) fn check_descriptors(agents: usize, descriptors: u64) -> Result<Optio
     }))
 }
 
-/// Splits a plan so that no agent exceeds its descriptor limit or [`MAX_THREADS`]. Each share has its own random seed,
+/// Splits a plan so that no agent exceeds its descriptor limit or [`MAX_THREADS`]. There are at most 1,024 agents, and
+/// at most one per connection or S-Client descriptor; these two limits come first. Each share has its own random seed,
 /// so that no two agents have the same arrival times.
 pub(crate) fn split(plan: &LoadPlan, descriptors: u64) -> Vec<LoadPlan> {
     let each = descriptors.saturating_sub(SPARE_DESCRIPTORS).max(1);
@@ -54,8 +57,8 @@ pub(crate) fn split(plan: &LoadPlan, descriptors: u64) -> Vec<LoadPlan> {
     (0..agents).map(|i| share(plan, i, agents)).collect()
 }
 
-/// Splits a plan over agents on other hosts. If the load has fewer connections than there are agents, only as many
-/// agents get a share. Each agent gets the plan's full number of threads, but no more threads than connections.
+/// Splits a plan over agents on other hosts. If there are fewer connections than agents, only as many agents as
+/// connections get a share. Each agent gets the plan's full number of threads, but no more threads than connections.
 pub(crate) fn split_over_hosts(plan: &LoadPlan, agents: usize) -> Vec<LoadPlan> {
     let agents = u32::try_from(agents).unwrap_or(u32::MAX).clamp(1, plan.intensity.units().max(1));
     let share = |i| {
@@ -105,9 +108,9 @@ fn peak_descriptors(intensity: &Intensity) -> u32 {
         // The connection pool of an open loop grows only when needed, so its maximum alone is no reason for a second
         // process.
         Intensity::Open { .. } => 1,
-        // Established connections are held in addition to the `descriptors` connecting sockets. An eighth more is
-        // enough for them, because an overloaded server accepts few connections. An agent that runs out of descriptors
-        // counts the failed attempts as errors.
+        // Established connections are held in addition to the `descriptors` connecting sockets. An eighth more
+        // descriptors is enough for established connections, because an overloaded server accepts few. An agent that
+        // runs out of descriptors counts the failed attempts as errors.
         Intensity::SClients { descriptors, .. } => descriptors.saturating_add(descriptors / 8),
     }
 }

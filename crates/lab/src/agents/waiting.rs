@@ -48,7 +48,7 @@ impl AgentGroup {
         Ok(())
     }
 
-    /// Returns the agents of the preceding trial that are still running, by host and CPUs.
+    /// Returns the agents of the preceding trial that still run and can take another task, by host and CPUs.
     fn waiting(&mut self) -> BTreeMap<AgentPlace, VecDeque<Agent>> {
         while let Some((serial, event)) = self.inbox.next(Instant::now()) {
             if matches!(event, PipeEvent::Gone(_)) {

@@ -13,7 +13,7 @@ pub trait ArenaConductor {
     /// Returns true if the user wants to stop. After a stop, the last result is incomplete.
     fn stopped(&self) -> bool;
 
-    /// Tells the user the last action, and the approximate number of seconds that remain.
+    /// Shows the user a sentence about the last action, and the approximate number of seconds that remain.
     fn progress(&mut self, sentence: &str, left_s: f64);
 
     /// Builds a server. The error contains the last output of the build.

@@ -26,7 +26,7 @@ const MAX_WORDS_CHARS: usize = 600;
 pub struct LiveArenaSetup<'a> {
     /// Servers, loads and resources.
     pub plan: &'a ArenaPlan,
-    /// Plan for a run under each load. The URL of the server is filled in later.
+    /// Plans of the runs, one for each load of the arena file. The URL of the server is filled in later.
     pub loads: Vec<Plan>,
     /// Memory limit of each server, bytes; `None` for no limit.
     pub memory_bytes: Option<u64>,
@@ -115,7 +115,7 @@ impl<'a> LiveArena<'a> {
         Ok(Started { server: Some(server), _container: container.map(|(container, _)| container) })
     }
 
-    /// Conducts the search for a server whose first answer passed the check.
+    /// Searches for the capacity of a server whose first answer passed the check.
     fn searched(&self, place: ArenaPlace, plan: Plan, started: &Started) -> ArenaSearch {
         let name = format!("{RUNS}/{}--{}", self.entry(place).name, self.setup.plan.profiles[place.profile].name);
         let dir = self.setup.dir.join(&name);

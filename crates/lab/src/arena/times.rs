@@ -55,8 +55,8 @@ pub(super) fn turn_s(window_s: f64, start_s: f64, warm_up_s: f64) -> f64 {
     start_s + warm_up_s + window_s + TURN_OVERHEAD_S
 }
 
-/// Returns true if the remaining time is enough for another round. `rounds` is the number of finished rounds, and the
-/// last of them took `last_s`.
+/// Returns true if the remaining time is enough for another round. The first round always takes place, and no round
+/// follows [`MAX_ROUNDS`]. `rounds` is the number of finished rounds, and the last of them took `last_s`.
 pub(super) fn fits(left_s: f64, rounds: u32, last_s: f64) -> bool {
     rounds == 0 || rounds < MAX_ROUNDS && left_s >= last_s
 }

@@ -114,7 +114,8 @@ impl Host for NamespaceHost {
         Ok(command)
     }
 
-    /// Returns the inode number of the namespace, which is unique while a process is in it.
+    /// Returns the host's name and the inode number of the namespace. This number is unique as long as the namespace
+    /// exists.
     fn place(&self) -> String {
         format!("{} {:?}", self.name, self.netns.id())
     }

@@ -218,7 +218,7 @@ fn cpu_list(cpus: &[u32]) -> String {
     cpus.iter().map(ToString::to_string).collect::<Vec<_>>().join(",")
 }
 
-/// Returns true if a path is inside the control group file system. loadline changes files only there.
+/// Returns true if a path is inside the control group file system. Levers change only files in this file system.
 fn is_in_control_group(file: &Path) -> bool {
     file.starts_with("/sys/fs/cgroup") && !file.components().any(|part| part == Component::ParentDir)
 }

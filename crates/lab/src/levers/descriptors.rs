@@ -25,14 +25,16 @@ pub(super) const ROW: Lever = Lever {
 
 /// Factor by which the limits are raised.
 const LIMIT_FACTOR: u64 = 2;
-/// Maximum descriptor limit of a server for which this lever is used. No experiment has more connections.
+/// Maximum descriptor limit of a server process for which this lever is used. An experiment has too few connections to
+/// exhaust a higher limit.
 const MAX_LIMIT: u64 = 2048;
 
 fn plan(targets: &LeverTargets) -> Result<LeverPlan, String> {
     targets.on_server(ROW.id)
 }
 
-/// Returns the total descriptor limit that the server's processes will have while this lever is on.
+/// Returns the total descriptor limit that the server's processes will have while this lever is on, and the resources
+/// that the lever locks.
 fn check(plan: &LeverPlan) -> Result<LeverCheck, String> {
     let undo = prepare(plan)?;
     let limits: Option<Vec<(u64, u64)>> = plan.pids.iter().map(|pid| probe::descriptor_limits(*pid)).collect();

@@ -1,6 +1,6 @@
-//! Lever that writes to the server's disk without the page cache, and flushes these writes. The writes are as large as
-//! those of other programs. The lever uses half as many writing threads as other programs have requests in the disk's
-//! queue. Each thread also waits for its flushes, so the lever causes about a quarter of the disk's work.
+//! Lever that writes to the server's disk without the page cache, and flushes these writes. The writes are about as
+//! large as the requests of other programs. The lever uses half as many writing threads as other programs have requests
+//! in the disk's queue. Each thread also waits for its flushes, so the lever causes about a quarter of the disk's work.
 //!
 //! The reported speed is the disk's speed for other programs. The bytes of these programs per busy millisecond of the
 //! disk are measured with and without the lever. The speed is the value with the lever, divided by the value without
@@ -47,7 +47,8 @@ const O_DIRECT: i32 = sys::param::O_DIRECT;
 const WRITE_BYTES: [usize; 2] = [16 << 10, 4 << 20];
 /// Maximum number of writing threads.
 const MAX_WRITERS: usize = 12;
-/// Reported speed if other programs moved no bytes. The value must be positive, because its logarithm is taken.
+/// Minimum reported speed, which a slot has if other programs moved no bytes in it. The value must be positive, because
+/// its logarithm is taken.
 const MIN_SPEED: f64 = 0.01;
 /// Maximum number of writes between two flushes.
 const MAX_WRITES_PER_FLUSH: f64 = 1e6;
@@ -133,11 +134,11 @@ impl DiskCounters {
 }
 
 /// Number of writers and size of writes for the slots (time intervals) with the lever on. Number and size are derived
-/// from other programs' writes in the slots with the lever off.
+/// from the requests that other programs send to the disk in the slots with the lever off.
 struct WriteDose {
     writers: AtomicUsize,
     piece: AtomicUsize,
-    /// Number of writes between flushes.
+    /// Number of writes of a thread from one flush to the next.
     flush_after: AtomicUsize,
 }
 
@@ -146,7 +147,8 @@ impl WriteDose {
         Self { writers: AtomicUsize::new(1), piece: AtomicUsize::new(WRITE_BYTES[0]), flush_after: AtomicUsize::new(1) }
     }
 
-    /// Derives these numbers from other programs' writes during a slot of `ms` milliseconds with the lever off.
+    /// Sets all three fields according to the requests of other programs in a slot with the lever off. The slot lasted
+    /// `ms` milliseconds.
     fn learn(&self, others: DiskCounters, ms: f64) {
         if others.requests > 0.0 && ms > 0.0 {
             let writers = (others.queued_ms / ms / QUEUE_PER_WRITER).round().clamp(1.0, MAX_WRITERS as f64);

@@ -90,7 +90,8 @@ pub struct Lever {
     pub always: bool,
     /// Shortest slot in which the lever's effect is visible, seconds.
     pub slot_s: f64,
-    /// Planned dose: share of the resource to take away. The experiment measures the actual dose.
+    /// Planned dose: share of the tested resource to take away; negative if the lever adds some. The experiment
+    /// measures the actual dose of most levers.
     pub planned: f64,
     /// Rights that the user needs for the lever.
     pub rights: &'static str,

@@ -77,7 +77,8 @@ pub(crate) fn check(plan: &LeverPlan) -> Result<LeverCheck, String> {
 }
 
 /// Uses a lever as planned, until its last slot ends or the lever is stopped. Calls `ready` when everything is prepared
-/// for the first slot or the first switch, and again after each switch.
+/// for the first slot or the first switch, and again after each switch. Does not call `ready` if the plan already names
+/// the start time of the slots.
 pub(crate) fn pull(plan: &LeverPlan, commands: Receiver<AgentCommand>, ready: impl Fn()) -> Result<LeverPart, String> {
     match row_of(plan)?.pull {
         Pull::Slots { act, .. } if plan.start_at_ns == 0 => {

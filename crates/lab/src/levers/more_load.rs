@@ -1,4 +1,4 @@
-//! Lever that doubles the load. If nothing is saturated, throughput doubles as well.
+//! Lever that doubles the number of the load's connections. If nothing is saturated, throughput doubles as well.
 
 use run::{Intensity, LOAD_LEVER, LoadPlan, Prove};
 

@@ -26,7 +26,7 @@ pub(super) const ROW: Lever = Lever {
     pull: Pull::Slots { plan, check: Some(check), act },
 };
 
-/// Share of the quota that remains.
+/// Share of the quota that remains while the lever is on.
 pub(super) const REMAINING_SHARE: f64 = 0.75;
 /// Slot length, seconds: several periods of the quota. A period is usually 100 ms.
 pub(super) const SLOT_S: f64 = 0.4;
@@ -35,8 +35,8 @@ fn plan(targets: &LeverTargets) -> Result<LeverPlan, String> {
     targets.on_server(ROW.id)
 }
 
-/// Checks that the CPU quota of the plan's processes can be changed. All workers of the server share the quota of its
-/// first process.
+/// Checks that the CPU quota of the plan's processes can be changed. Only the quota of the first process is read,
+/// because all workers of a server usually share it.
 pub(super) fn check(plan: &LeverPlan) -> Result<LeverCheck, String> {
     let undo = prepare(plan)?;
     for file in undo.resources() {

@@ -81,7 +81,7 @@ fn pid_namespace() -> String {
 }
 
 /// Returns the directory of this user's records. The directory must remain when a login session ends, so
-/// XDG_RUNTIME_DIR is unsuitable. A directory that other users can write to is refused.
+/// XDG_RUNTIME_DIR is unsuitable. A directory to which other users have any access is refused.
 fn directory(make: bool) -> std::io::Result<PathBuf> {
     let uid = std::fs::metadata("/proc/self")?.uid();
     let dir = PathBuf::from(format!("/tmp/loadline-{uid}"));

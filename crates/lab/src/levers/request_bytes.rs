@@ -22,7 +22,7 @@ pub(super) const ROW: Lever = Lever {
     pull: Pull::Turns(load_pair),
 };
 
-/// Added bytes as a share of all bytes that a longer exchange sends over the link.
+/// Added bytes as a share of all bytes that a longer exchange sends over the link in the direction of the requests.
 const DOSE: f64 = 0.25;
 /// Maximum number of added bytes. Servers usually accept header lines of up to 8 KiB.
 const MAX_PADDING_BYTES: f64 = 8_000.0;

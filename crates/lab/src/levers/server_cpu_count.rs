@@ -34,8 +34,9 @@ pub(super) const ROW: Lever = Lever {
 /// CPUs was taken from a threaded Python server. The server had 76 % of its rate in the first 10 ms, 86 % after 50 ms,
 /// and 94 % from 70 ms on. The first 70 ms of a slot are not measured.
 const SLOT_S: f64 = 0.15;
-/// Number of busy processes per taken CPU. Each process has the scheduler's normal weight. A server on two CPUs has
-/// half of this weight on each CPU. Eight processes leave the server 6 to 11 % of each taken CPU.
+/// Number of busy processes per taken CPU. Each process has the scheduler's normal weight. A server on two CPUs has at
+/// least half of this weight, and at most all of it, on each CPU. Eight processes therefore leave the server 6 to 11 %
+/// of each taken CPU.
 const HOGS_PER_CPU: usize = 8;
 
 fn plan(targets: &LeverTargets) -> Result<LeverPlan, String> {
@@ -54,7 +55,8 @@ fn check(plan: &LeverPlan) -> Result<run::LeverCheck, String> {
     cpus_to_take(allowed_cpus(plan), probe::core_of).map(|_| run::LeverCheck::default())
 }
 
-/// Returns the CPUs that the server may use. The conductor does not know the CPUs of a server on another host.
+/// Returns the CPUs that the server may use. The plan names no CPUs if the server runs on another host, so the agent
+/// finds them there.
 fn allowed_cpus(plan: &LeverPlan) -> Vec<u32> {
     if plan.cpus.is_empty() { probe::cpus_of(Path::new("/"), &plan.pids) } else { plan.cpus.clone() }
 }

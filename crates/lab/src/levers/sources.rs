@@ -1,5 +1,5 @@
 //! Lever that doubles the number of source addresses of the load. A limit per source address then lets twice as many
-//! requests through.
+//! requests through. An odd number of addresses is compared with its smaller half, so the factor is then above 2.
 
 use std::net::{IpAddr, Ipv4Addr};
 
@@ -36,8 +36,8 @@ fn load_pair(targets: &LeverTargets, load: &LoadPlan) -> Result<LoadPair, String
     Ok(LoadPair { off, on: LoadPlan { sources: all, ..load }, dose, change: None })
 }
 
-/// Number of connections per source address. While the server's limit delays a request on one connection, the other
-/// connection gets its answer.
+/// Minimum number of connections per source address under a closed loop. While the server's limit delays a request on
+/// one connection, the address can send a request on its other connection.
 const CONNECTIONS_PER_ADDRESS: u32 = 2;
 
 /// Returns the load with enough connections for all addresses. A single connection uses only one address, even if the
@@ -52,7 +52,8 @@ fn enough(intensity: Intensity, addresses: usize) -> Intensity {
     }
 }
 
-/// Returns two loopback addresses. Every address of 127.0.0.0/8 belongs to this host.
+/// Returns two loopback addresses. The first one is `first`, if that is given. Every address of 127.0.0.0/8 belongs to
+/// this host.
 fn loopback(first: Option<IpAddr>) -> Vec<IpAddr> {
     let other = |n| IpAddr::V4(Ipv4Addr::new(127, 0, 0, n));
     let first = first.unwrap_or(other(1));

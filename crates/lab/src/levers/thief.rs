@@ -4,13 +4,14 @@
 //! These switches cost the slowed process 3 to 4 % of its speed, but its counters do not show this cost. In an earlier
 //! version, the threads woke up only while the lever was on. The cost of the switches then looked like a part of the
 //! stolen time. The elasticities of nginx and its generator added up to 1.16 instead of 1. With wake-ups in all slots,
-//! these elasticities add up to 1.08 (medians of five experiments in turns).
+//! these elasticities add up to 1.08 (medians of five experiments with each version, in alternation).
 //!
 //! A CPU that loses a quarter of its time in short pieces runs at three quarters of its speed. The speed is measured at
 //! the slowed process: the time for which it ran, divided by the time for which it ran or waited (schedstat). This
 //! ratio also shows whether the lever on the CPUs of the other side (server or generator) slows this process. If the
-//! ratio cannot be read, the loss of speed is computed from the CPU time that the thief used. The same applies if the
-//! process is mostly idle because the load offers a fixed rate.
+//! ratio cannot be read, the loss of speed is computed from the CPU time that the thief used. The loss is also computed
+//! in this way if the process is mostly idle because the load offers a fixed rate, or if thief and process share a CPU
+//! quota.
 
 use std::path::Path;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
@@ -40,7 +41,7 @@ const MAX_PIECE_NS: u64 = 2_000_000;
 const SLICE_NS: u64 = 100_000;
 /// Shortest slot, seconds: thirty times the thief's shortest turn. In short slots, the speed of the machine changes
 /// less from one slot to the next. For nginx, the half-width of the confidence interval was 0.11 with slots of 60 ms or
-/// 30 ms, and 0.07 with 15 ms (medians of five experiments in turns).
+/// 30 ms, and 0.07 with 15 ms (medians of five experiments with each length, in alternation).
 pub(super) const SLOT_S: f64 = 0.015;
 
 /// Returns the plan of a CPU thief. The slots of the plan are filled in later.
@@ -56,7 +57,7 @@ pub(super) fn plan(lever: &str, cpus: &[u32], pids: &[u32], targets: &LeverTarge
     }
 }
 
-/// Returns the length of a turn, derived from the response time.
+/// Returns the length of a turn, nanoseconds, for a load with this response time.
 fn turn_ns(response_s: f64) -> u64 {
     ((response_s * 1e9 / TURNS_PER_RESPONSE) as u64).clamp(TURN_NS.0, TURN_NS.1)
 }
@@ -71,7 +72,7 @@ struct Theft {
     taken_ns: Vec<AtomicU64>,
 }
 
-/// Takes CPU time in all slots of the plan, until the last slot ends or the lever is stopped.
+/// Takes CPU time in the plan's slots with the lever on, until the last slot ends or the lever is stopped.
 pub(super) fn steal(plan: &LeverPlan, commands: Receiver<AgentCommand>) -> Result<LeverPart, String> {
     let mut plan = plan.clone();
     if plan.cpus.is_empty() {

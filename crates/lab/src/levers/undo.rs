@@ -1,4 +1,4 @@
-//! Changes of an experiment that are undone when it ends.
+//! Changes that an experiment makes, and that are undone when the experiment ends.
 //!
 //! - An experiment locks each resource that it changes. A second experiment that would change the resource is therefore
 //!   refused. The lock is on the kernel's own file for the resource. The lock excludes experiments of all users, and

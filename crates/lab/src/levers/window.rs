@@ -1,5 +1,5 @@
-//! Lever that limits the receive buffer of the generator's connections to a quarter of the bytes in flight. The TCP
-//! window is then at most half of the bytes in flight.
+//! Lever that requests a small receive buffer for the generator's connections: a quarter of the bytes in flight. Linux
+//! doubles the requested size, so the TCP window is then at most half of the bytes in flight.
 
 use run::{CounterId, Io, LoadPlan, Prove, Reading, Run};
 
@@ -46,8 +46,8 @@ pub(crate) fn in_flight(run: &Run) -> Option<f64> {
     }
 }
 
-/// Returns the loads without and with the smaller receive buffer. Both loads use epoll, because only epoll can set the
-/// receive buffer, and the two loads must use the same driver.
+/// Returns the loads without and with the smaller receive buffer. Both loads use loadline's epoll driver, because only
+/// this driver sets the receive buffer, and the two loads must use the same driver.
 fn load_pair(targets: &LeverTargets, load: &LoadPlan) -> Result<LoadPair, String> {
     let bytes =
         targets.in_flight.ok_or("the bytes in flight are unknown: the server's connections were not visible")?;

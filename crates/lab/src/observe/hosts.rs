@@ -99,7 +99,7 @@ impl Hosts {
 
     /// Starts the observer on the server's host. The observer follows the given process. If no process is given, the
     /// observer follows the processes that listen at `listener`. The observer also samples the threads of these
-    /// processes if the plan requests it.
+    /// processes if the plan requests it. Returns `None` if the plan names no host for the server.
     pub(crate) fn observe_server(
         &self,
         program: &Path,

@@ -158,7 +158,8 @@ impl Observation {
         self
     }
 
-    /// Limits the host counters of client and server to the CPUs of each, on a machine that they share.
+    /// Limits the host counters of the client to the client's CPUs, and those of the server to the server's CPUs. This
+    /// separates client and server on a machine that they share.
     pub fn with_processors(mut self, client: &[u32], server: &[u32]) -> Self {
         self.clients.iter_mut().for_each(|host| host.change(|spec| spec.processors = client.to_vec()));
         self.server.iter_mut().for_each(|host| host.change(|spec| spec.processors = server.to_vec()));
@@ -181,8 +182,8 @@ impl Observation {
         self
     }
 
-    /// Returns a copy that does not sample threads and databases. The copy is for short loads that take turns and of
-    /// which only the rates are compared.
+    /// Returns a copy that samples neither threads nor databases. The copy is for short loads in turns, of which only
+    /// the rates are compared.
     pub(crate) fn without_samples(&self) -> Self {
         Self { databases: Vec::new(), ..self.clone() }
             .with_waits(&run::ObservePlan { waits: false, ..Default::default() })
@@ -201,7 +202,7 @@ impl Observation {
         self
     }
 
-    /// Returns a copy without observers, for trials that measure only the generator.
+    /// Returns a copy that starts no observers, for trials that measure only the generator.
     pub fn blind(&self) -> Self {
         Self { blind: true, ..self.clone() }
     }
@@ -264,7 +265,8 @@ impl Observation {
         medium.into_iter().chain(testbed).chain(self.server_counters.as_ref().map(ServerCounters::exporter)).collect()
     }
 
-    /// Observes client and server without load for a while, or until `stop` returns true.
+    /// Observes client and server without load for `seconds`, or until `stop` returns true. Returns the observations of
+    /// each host.
     pub fn at_rest(&self, seconds: f64, interval_s: f64, stop: &dyn Fn() -> bool) -> Vec<Side> {
         if seconds <= 0.0 {
             return Vec::new();

@@ -15,7 +15,7 @@ use crate::{Host, LabError};
 
 /// Maximum time for an observer to start.
 const READY_TIMEOUT: Duration = Duration::from_secs(30);
-/// Maximum time to wait for an answer, in addition to the round trip.
+/// Maximum time to wait for an answer, in addition to two round trips.
 const ANSWER_TIMEOUT: Duration = Duration::from_secs(3);
 /// Maximum number of values accepted from a host: several times the number recorded in eight hours.
 const MAX_VALUES: usize = 64 << 20;
@@ -86,8 +86,8 @@ impl RemoteObserver {
         self.lock().group.agents().first().and_then(Agent::hello).map_or(0, |hello| hello.cpus)
     }
 
-    /// Starts sampling for a trial. The processes in `pids` are observed as well. Times of samples are relative to
-    /// `origin`.
+    /// Starts sampling for a trial. The processes in `pids` are observed in addition to those that the observer already
+    /// follows. Times of samples are relative to `origin`.
     pub(crate) fn follow(&self, pids: Vec<u32>, interval_s: f64, origin: Origin) -> RemoteSampling {
         let mut connection = self.lock();
         connection.incidents.clear();
@@ -156,7 +156,7 @@ impl Connection {
     }
 
     /// Converts a time on the agent's clock to ours. Later readings of the clock change the conversion. The start or
-    /// end of a window keeps the time that was returned first.
+    /// end of a window, however, keeps the time to which it was first converted.
     fn ours_s(&self, theirs_s: f64) -> f64 {
         let edge = self.edges.iter().find(|(theirs, _)| (theirs - theirs_s).abs() < 1e-9);
         edge.map_or_else(|| self.group.ours_s(0, theirs_s), |(_, ours_s)| *ours_s)
@@ -248,13 +248,13 @@ impl RemoteSampling {
         Incident { kind: IncidentKind::ObserverLost, begin_s: self.origin.now_s(), end_s: None, text }
     }
 
-    /// Returns the longest round trip to the observer.
+    /// Returns the round trip to the observer; zero on this machine.
     pub(crate) fn round_trip(&self) -> Duration {
         self.observer.lock().group.longest_round_trip()
     }
 
-    /// Returns the largest drift of the observer's clock relative to ours since the trial began; `None` if the observer
-    /// is on this machine.
+    /// Returns the absolute drift of the observer's clock relative to ours since the trial began; `None` if the
+    /// observer is on this machine.
     pub(crate) fn drift(&self) -> Option<Duration> {
         self.observer.lock().group.drift()
     }

@@ -1,4 +1,4 @@
-//! One request and its answer over a blocking socket, using the same session code as the load.
+//! One request and its answer over a blocking socket. The session code is the same as that of the load.
 
 use std::io::{ErrorKind, Read as _, Write as _};
 use std::time::{Duration, Instant};
@@ -11,8 +11,8 @@ use super::response_text::Answer;
 /// Maximum length of a response, bytes. A longer response counts as endless.
 const MAX_BYTES: u64 = 1 << 30;
 
-/// Time to wait, before any load, for another message after the answer. This time is longer than a packet's travel
-/// time. A message that comes later is noticed during the load.
+/// Time to wait, before any load, for another message after the answer. This time is longer than the travel time of a
+/// packet on most paths. A message that comes later is noticed during the load.
 const LISTEN_TIME: Duration = Duration::from_millis(50);
 
 /// Reasons why an exchange was not completed.

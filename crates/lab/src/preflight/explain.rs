@@ -78,7 +78,7 @@ pub(super) fn explain_exchange(
             format!("the response exceeds a limit of the client: {what}; is this the right server?")
         }
         ExchangeError::Fault(fault) => match foreign_protocol(&exchange.answer.0) {
-            // The server speaks HTTP/2, and the fault names its error.
+            // The server speaks HTTP/2, so no other protocol is suggested. The fault already names the server's error.
             Some("HTTP/2") if protocol == "http2" => fault.to_string(),
             Some("HTTP/2") if proto::spec(&plan.protocol).alpn == "h2" => {
                 format!("{fault}: does it speak {protocol}?")
@@ -122,7 +122,7 @@ fn spoken(plan: &LoadPlan) -> &'static str {
     if proto::spec(&plan.protocol).alpn == "h2" { plan.protocol.name() } else { scheme(plan, false) }
 }
 
-/// Formats a waiting time with at least one digit that is not zero.
+/// Formats a waiting time: in whole milliseconds if it is shorter than 0.1 s, otherwise in seconds with one decimal.
 fn waited(time: Duration) -> String {
     match time.as_secs_f64() {
         time_s if time_s < 0.1 => format!("{:.0} ms", time_s * 1e3),
@@ -130,7 +130,7 @@ fn waited(time: Duration) -> String {
     }
 }
 
-/// First bytes sent by servers of other protocols.
+/// Names of protocols, each with bytes that its servers send first.
 const FOREIGN_GREETINGS: &[(&str, &[u8])] = &[
     ("SSH", b"SSH-"),
     ("TLS", b"\x15\x03"),

@@ -143,8 +143,8 @@ mod tests {
     /// Timeout, seconds, that is longer than any answer takes on any machine.
     const PATIENT: f64 = 20.0;
 
-    /// Runs a server that reads a request, sends `answer`, and then closes or stays silent until the client has
-    /// finished.
+    /// Returns the result of a test request to a server that reads a request and sends `answer`. The server then closes
+    /// the connection, or stays silent until the client has finished.
     fn plan_against(plan: &LoadPlan, answer: &[u8], close: bool, timeout_s: f64) -> Result<TestResponse, String> {
         let listener = TcpListener::bind("127.0.0.1:0").unwrap();
         let addr = listener.local_addr().unwrap();

@@ -13,7 +13,7 @@ const MAX_HEX_BYTES: usize = 16;
 pub(super) struct Answer(pub(super) Vec<u8>);
 
 impl Answer {
-    /// Adds bytes until the maximum is reached.
+    /// Adds bytes until [`MAX_KEPT_BYTES`] bytes are kept.
     pub(super) fn keep(&mut self, bytes: &[u8]) {
         self.0.extend(bytes.iter().take(MAX_KEPT_BYTES.saturating_sub(self.0.len())));
     }
@@ -95,7 +95,8 @@ fn chunks_bytes(mut body: &[u8]) -> Option<u64> {
     }
 }
 
-/// Returns the beginning of untrusted bytes as one line, with dots for unprintable characters.
+/// Returns the beginning of untrusted bytes as one line. Control characters become spaces, and invisible characters
+/// become escapes.
 fn printable(bytes: &[u8], most: usize) -> String {
     run::visible(String::from_utf8_lossy(&bytes[..bytes.len().min(most)]).trim()).into_owned()
 }

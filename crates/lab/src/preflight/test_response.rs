@@ -22,7 +22,8 @@ pub(crate) fn refusal(response: &TestResponse) -> Option<String> {
     Some(format!("it was answered {status:?} with {body}; {advice}{expect}"))
 }
 
-/// Returns the counts of the test request. Runs include these counts, so that they match the server's own log exactly.
+/// Returns the counts of the test request. A run includes these counts, so that the run's total matches the server's
+/// own log exactly.
 pub(crate) fn tally(response: &TestResponse) -> Tally {
     let answered = u64::from(response.answered);
     let class = Some(run::STATUS_CLASSES[run::status_class(response.status)]).filter(|_| response.status > 0);

@@ -10,7 +10,7 @@ use crate::TargetSetup;
 use crate::agents::{AgentEvent, AgentGroup};
 use crate::levers::{Lever, LeverHost, LeverTargets, Pull};
 
-/// Maximum time to wait for an agent's result, in addition to the round trip.
+/// Maximum time to wait for an agent's result, in addition to two round trips.
 const RESULT_TIMEOUT: Duration = Duration::from_secs(3);
 
 /// Maximum time to wait until all agents are ready with their tasks, including the time to connect to other hosts.
@@ -66,7 +66,7 @@ impl ActiveLevers {
             for host in setup.hosts_of(lever.place) {
                 let mut plan = lever.plan.clone();
                 if host.is_remote() {
-                    // The agent finds the CPUs of its processes itself.
+                    // The agent on the other host itself finds the CPUs of the processes to act on.
                     plan.cpus.clear();
                 }
                 lever.agents.push(self.group.start(host, program, &plan.lever, &AgentSpec::Lever(plan.clone()))?);
@@ -150,7 +150,7 @@ fn average<'a>(parts: impl Iterator<Item = &'a LeverPart> + Clone) -> LeverPart 
 }
 
 /// Returns the mean of the readings in the slots with the lever on if `when` is true, otherwise in the slots with the
-/// lever off.
+/// lever off. Returns `None` if there are no such readings.
 fn mean(on: &[bool], seen: &[f64], when: bool) -> Option<f64> {
     let readings: Vec<f64> = on.iter().zip(seen).filter(|(on, _)| **on == when).map(|(_, seen)| *seen).collect();
     (!readings.is_empty()).then(|| judge::average(&readings))

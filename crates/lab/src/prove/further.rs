@@ -9,8 +9,8 @@ use super::operating_point::OperatingPoint;
 use crate::levers::{LEVERS, Lever};
 use crate::{Lab, TargetSetup};
 
-/// Time for a trial with fewer CPUs, seconds: 18 slots of 150 ms, the start of the load, and 1.5 s in case the earlier
-/// slots end late.
+/// Usual time for a trial with fewer CPUs, seconds: 18 slots of 150 ms, the start of the load, and 1.5 s in case the
+/// earlier slots end late.
 const COUNT_S: f64 = 4.6;
 /// Shortest time for the trial with fewer CPUs, seconds.
 const MIN_COUNT_S: f64 = 3.1;
@@ -56,8 +56,8 @@ pub(super) fn fewer_cpus(
     Ok((row, operating_point.for_cpus(cpus, most)?))
 }
 
-/// Returns true if throughput may depend on the CPUs' speed, so that a trial with fewer CPUs is useful. If the effect
-/// of the CPUs' speed was not measured, the verdict decides.
+/// Returns true if throughput may depend on the speed of the server's CPUs, so that a trial with fewer CPUs is useful.
+/// If the effect of the CPUs' speed was not measured, the verdict decides.
 pub(super) fn count_matters(lab: &Lab<'_>) -> bool {
     judge::prove::may_follow_server_cpu(&lab.run)
         .unwrap_or_else(|| row(CPU_COUNT_LEVER).is_some_and(|row| tests_verdict(lab, row)))

@@ -3,10 +3,11 @@
 //!
 //! The predicted effect is recorded before the experiment, and `judge::prove` interprets the result. The lever that
 //! tests the verdict is used first. If this lever needs a different load, that load takes turns with the plain load
-//! ([`turns`]). If this lever can act during a load, it is switched on and off in slots of one load ([`slots`]),
-//! together with all other levers. The elasticities of all levers add up to 1 if no bottleneck is missing. If
-//! throughput may depend on the server's CPU, whole CPUs are taken away last, in a separate trial. If throughput does
-//! not depend on that CPU, and the verdict may be that no resource is full, more load is tried last.
+//! ([`turns`]). If this lever can act during a load, it is switched on and off in slots of one load ([`slots`]). The
+//! levers that every experiment uses are switched in the slots of the same load. The elasticities of all these levers
+//! add up to 1 if they cover every bottleneck. If throughput may depend on the server's CPU, whole CPUs are taken away
+//! last, in a separate trial. If throughput does not depend on that CPU, and the verdict may be that no resource is
+//! full, more load is tried last.
 
 mod active_levers;
 mod choose;
@@ -36,14 +37,15 @@ use crate::levers::{LEVERS, Lever, Pull};
 use crate::trial::put_back;
 use crate::{Lab, LabError, TargetSetup};
 
-/// Shares of an experiment's time that turns may use: with the lever that tests the verdict, and with more source
-/// addresses.
+/// Share of an experiment's time for turns with the lever that tests the verdict.
 const TURNS_SHARE: f64 = 0.6;
+/// Minimum share of an experiment's time for turns with more source addresses.
 const SOURCES_SHARE: f64 = 0.5;
-/// Shares of the time of [`prove_all`] for one lever that needs turns. The shares are for the first lever that tests
-/// the verdict, for each other lever that tests it, and for each remaining lever.
+/// Share of the time of [`prove_all`] for the lever that was chosen to test the verdict, if this lever needs turns.
 const OWN_LEVER_SHARE: f64 = 0.4;
+/// Share of the time of [`prove_all`] for each other lever in turns that tests the verdict.
 const RELATED_LEVER_SHARE: f64 = 0.24;
+/// Share of the time of [`prove_all`] for each lever in turns that does not test the verdict.
 const OTHER_LEVER_SHARE: f64 = 0.12;
 
 /// Tests the verdict with `connections` connections, in about `seconds` seconds. If a lever cannot be used, the run's
@@ -215,7 +217,8 @@ pub(crate) fn not_tried(lab: &mut Lab<'_>, why: String) {
     lab.run.findings.proof = Some(run::Proof { of: answer, why, ..run::Proof::default() });
 }
 
-/// Records the predicted effect of `own`, the lever that tests the verdict.
+/// Records the predicted effect of `own`, the lever that tests the verdict, or of the first lever in the table if no
+/// lever tests it.
 fn predict(lab: &mut Lab<'_>, setup: &TargetSetup, own: Option<&Lever>, operating_point: &OperatingPoint) {
     put_back(lab, setup.server_host());
     let row = own.unwrap_or(&LEVERS[0]);
@@ -276,8 +279,8 @@ fn in_turns(
     Ok(())
 }
 
-/// Uses levers in slots until `end_s`, in seconds since the start of the run. If only one lever is used, the caller has
-/// checked that this lever can be used.
+/// Uses levers in slots until `end_s`, in seconds since the start of the run. A lever that needs a trial of its own is
+/// not checked here, because the caller has checked that it can be used.
 fn in_slots(
     lab: &mut Lab<'_>,
     setup: &TargetSetup,

@@ -11,8 +11,8 @@ use super::slots::{FIRST_S, Timetable, conduct, recovery};
 use crate::levers::{Lever, LeverTargets, MAX_DOSE_AT_RATE};
 use crate::{Lab, LabError, TargetSetup};
 
-/// Dose as a share of the spare capacity of the fullest resource. With this dose, the waiting time in a single queue
-/// grows by half.
+/// Dose as a share of the spare capacity of the fullest resource. With this dose, the response time of a single queue
+/// with random arrivals and service times grows by half.
 const DOSE_SHARE: f64 = 1.0 / 3.0;
 /// Minimum dose. The effect of a smaller dose would be lost in the noise.
 const MIN_DOSE: f64 = 0.02;
@@ -169,9 +169,9 @@ fn proof_trial(
     Ok(ProofTrial { label, slot_s: slots.slot_s, levers, completed_rate, slot_times, after })
 }
 
-/// Refuses the results if fewer requests were completed under a lever than offered, because the remaining queue would
-/// affect the levers after it. In few slots, the number of completed requests varies like a Poisson count, so only a
-/// larger shortfall is refused.
+/// Refuses the results if fewer than [`MIN_COMPLETED_RATIO`] of the offered requests were completed under a lever. The
+/// requests that remain in the queue would affect the levers of the following slots. In few slots, the number of
+/// completed requests varies like a Poisson count, so only a larger shortfall is refused.
 fn check_no_backlog(
     completed_rate: &[f64],
     slots: &SlotPlan,

@@ -5,8 +5,8 @@ use run::{Intensity, LoadPlan, Run, ThinkTime, Trial};
 
 use crate::TargetSetup;
 
-/// Minimum number of connections of an experiment, if enough are allowed. With fewer connections, one late wake-up
-/// makes the server idle.
+/// Preferred minimum number of connections of an experiment. With fewer connections, one late wake-up makes the server
+/// idle.
 const MIN_CONNECTIONS: u32 = 8;
 /// Minimum time, seconds, for which the requests in flight must keep a server busy. The value is four of the shortest
 /// pieces of time that a lever takes from a CPU. A lever can then stop the generator or the server for one piece while
@@ -17,26 +17,27 @@ const UNTESTED_MARGIN: f64 = 1.2;
 /// Minimum and maximum factor by which an untested load may increase the number of connections. A smaller factor would
 /// hardly help.
 const CONNECTION_FACTORS: (u32, u32) = (2, 8);
-/// Minimum rate of a load with more connections, as a share of the rate with the fewest connections. At a lower rate,
+/// Minimum rate of a load with more connections, as a share of the rate with the original connections. At a lower rate,
 /// the larger load is not used.
 const MIN_RATE_SHARE: f64 = 0.85;
-/// Like [`MIN_RATE_SHARE`], if the load with the fewest connections has only one. One connection can be faster than
-/// several, because requests on one connection never wait for one another. Python threads that take turns with the
+/// Like [`MIN_RATE_SHARE`], if the original load has only one connection. One connection can be faster than several,
+/// because requests on one connection never wait for one another. Python threads that take turns in holding the
 /// interpreter lock completed 15 % less than a single thread (measured with CPython 3.11).
 const MIN_RATE_SHARE_OF_ONE: f64 = 0.5;
 
-/// Load under which an experiment runs, with observations of an earlier trial under this load.
+/// Load under which an experiment runs, with observations of an earlier trial under this load. If there was no such
+/// trial, the observations are estimates.
 #[derive(Clone, Debug)]
 pub(crate) struct OperatingPoint {
-    /// Connections of the closed loop.
+    /// Number of connections of the closed loop; 0 for an open loop.
     pub(crate) connections: u32,
     /// Number of requests in flight on each connection.
     pipeline: u32,
     /// Pause of each client between an answer and its next request.
     think: ThinkTime,
-    /// Good answers per second observed with these connections.
+    /// Good answers per second with these connections; the offered rate for an open loop.
     pub(crate) rate: f64,
-    /// Median response time with these connections, as observed, seconds.
+    /// Median response time with these connections, seconds.
     pub(crate) response_s: f64,
     /// Response time that determines the length of turns, seconds: the median, or a longer time if rare slow answers
     /// occupy the connections most of the time.
@@ -85,10 +86,10 @@ impl OperatingPoint {
         LoadPlan { intensity, threads: setup.load.threads.min(connections), ..setup.load.clone() }
     }
 
-    /// Returns the operating point with `connections`, or with more connections if these keep too few requests in
-    /// flight while a lever stops generator or server. The larger load is the smallest one of the run that has a
-    /// similar rate and enough requests in flight, or else an untested load. With too few requests in flight, slowing
-    /// the generator's CPU would lower throughput although that CPU has spare time.
+    /// Returns the operating point with `connections`, or with more if `connections` keep too few requests in flight
+    /// while a lever stops generator or server. The larger load is the smallest one of the run that has a similar rate
+    /// and enough requests in flight, or else an untested load. With too few requests in flight, slowing the
+    /// generator's CPU would lower throughput although that CPU has spare time.
     pub(super) fn busy(run: &Run, connections: u32) -> Self {
         let operating_point = Self::observed(run, connections);
         let alike = (operating_point.pipeline, operating_point.think.clone());
@@ -155,9 +156,9 @@ impl OperatingPoint {
     }
 
     /// Returns this load, and then up to two loads with fewer connections that still keep the server full. The second
-    /// load has at least 8 connections, so that late wake-ups do not matter, and four connections per request that the
-    /// server handles at the same time. The third load has two connections per such request. Fewer connections mean a
-    /// shorter queue and shorter slots.
+    /// load has at least eight requests in flight, so that late wake-ups do not matter, and four per request that the
+    /// server handles at the same time. The third load has two requests in flight per request that the server handles
+    /// at the same time. Fewer connections mean a shorter queue and shorter slots.
     pub(super) fn or_fewer(self, run: &Run) -> Vec<Self> {
         let few = served(run)
             .map(|served| [(4.0 * served).max(f64::from(MIN_CONNECTIONS)), (2.0 * served).max(2.0)])

@@ -6,13 +6,14 @@ use run::SlotPlan;
 use crate::levers::Lever;
 
 /// Share of the whole budget for the experiment that tests the verdict, if response times are short. Of a budget of 30
-/// s, the slots that slow server and generator get about 6 s. The trial with fewer CPUs gets 4 s.
+/// s, the experiment gets 9 s. The slots that slow server and generator get about half of this time if a trial with
+/// fewer CPUs follows.
 pub(crate) const BUDGET_SHARE: f64 = 0.3;
-/// Largest share of the budget of `find` for an experiment.
+/// Largest share of the budget of `find` for an experiment, if response times are long.
 pub(crate) const MAX_BUDGET_SHARE: f64 = 0.45;
 /// Number of slots in a block. In each block, a lever is on as often as it is off.
 const BLOCK: usize = 8;
-/// Number of slots at the end with all levers off. Throughput must recover in these slots.
+/// Number of slots at the end with all levers off. These slots show whether throughput recovers.
 pub(super) const RECOVERY_SLOTS: usize = BLOCK;
 /// Maximum number of slots. If there is more time, the slots become longer.
 const MAX_SLOTS: u32 = 800;
@@ -59,7 +60,7 @@ pub(super) const SPARSE: Density =
 /// only eight requests per slot, an elasticity whose true value is 1 is measured as 0.95.
 pub(super) const SPARSE_LONG: Density = Density { requests: 8.0, ..SPARSE };
 
-/// Requirements that an experiment's levers have for its slots.
+/// Requirements that the levers of an experiment have for the slots.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct SlotNeeds {
     /// Shortest slot in which the effects of all levers are visible, seconds.
@@ -116,7 +117,7 @@ pub(super) fn slots_of(
         false => (room_s / f64::from(if wanted.is_alone { fewest } else { density.preferred.max(fewest) }))
             .clamp(within(asked_s(density)), within(asked_s(AMPLE)).max(within(asked_s(density)))),
     };
-    // Half a nanosecond is added, so that a rounding error does not remove the last slot that just fits.
+    // A tiny number is added, so that a rounding error does not remove the last slot if this slot just fits.
     let count = (room_s / wanted_s + 5e-10).floor().min(f64::from(MAX_SLOTS));
     if count < f64::from(fewest) {
         return None;
@@ -168,7 +169,8 @@ pub(super) fn sequence(count: u32, recovery: usize, random: &mut fastrand::Rng) 
 }
 
 /// Returns one list per lever with a flag for each slot: true if the lever is on. Only one lever is on at a time. Each
-/// block has, in random order, one slot per lever and some slots without a lever.
+/// block has, in random order, one slot per lever and some slots without a lever. In the last [`RECOVERY_SLOTS`] slots,
+/// no lever is on.
 pub(super) fn one_at_a_time(levers: usize, count: u32, random: &mut fastrand::Rng) -> Vec<Vec<bool>> {
     let mut on = vec![Vec::with_capacity(count as usize); levers];
     let pulled = (count as usize).saturating_sub(RECOVERY_SLOTS);

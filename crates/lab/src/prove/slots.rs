@@ -1,4 +1,5 @@
-//! One steady load during which levers are switched on and off, each in slots of its own.
+//! One steady load during which levers are switched on and off. Each lever has its own random sequence of slots with
+//! the lever on and off.
 
 use run::number::prose::counted;
 use run::{LoadPlan, ProofTrial, SlotPlan, Trial, TrialKind};

@@ -75,8 +75,8 @@ fn rounds(speed: (f64, f64), needs: schedule::SlotNeeds, seconds: f64) -> Option
     [SPARSE_LONG, SPARSE].into_iter().find_map(of_density)
 }
 
-/// If the experiment decided nothing, notes the budget that probably would: twice the time, with enough requests in
-/// each slot.
+/// If the experiment decided nothing, tells the user a budget that is probably enough. With this budget, the experiment
+/// has at least twice the time, and enough requests in each slot.
 fn note_longer(lab: &mut Lab<'_>, (trial, rounds): (Option<&ProofTrial>, usize), speed: (f64, f64), seconds: f64) {
     if trial.is_none_or(|trial| judge::prove::is_known(trial, rounds, rounds)) {
         return;

@@ -37,7 +37,8 @@ const RESPONSES_OF_FIRST_STEP: f64 = 4.0;
 const FIRST_STEPS: f64 = 3.0;
 /// Maximum factor by which the windows are made longer for a slow server.
 const MAX_SLOW_FACTOR: f64 = 3.5;
-/// Number of windows that the search on a slow server should have: the minimum for an interval that the search trusts.
+/// Minimum number of windows that the search on a slow server should have. With fewer windows, the search does not
+/// trust the interval of the capacity.
 const MIN_WINDOWS: f64 = super::rate_search::MIN_WINDOWS as f64;
 /// Minimum length of a warm-up, seconds. The test for a steady rate needs six intervals of at least 5 ms.
 const MIN_WARM_UP_S: f64 = 0.04;
@@ -48,11 +49,12 @@ const MIN_WARM_UP_SHARE: f64 = 0.004;
 const STEP_OVERHEAD_S: f64 = 0.08;
 
 /// Time of an experiment in addition to its slots, seconds: questions to the hosts of levers, starting agents, and
-/// judging. The slots may last longer than the test request suggests, by the factor [`PROOF_MARGIN`], because a server
-/// under load completes a tenth less.
+/// judging.
 const PROOF_OVERHEAD_S: f64 = 1.0;
+/// Factor by which an experiment's slots may last longer than the test request suggests. A server under load completes
+/// about a tenth less.
 const PROOF_MARGIN: f64 = 1.1;
-/// Minimum length of an experiment, seconds.
+/// Minimum length of an experiment, seconds. If the usual share of the budget is shorter, there is no experiment.
 const MIN_PROOF_S: f64 = 4.0;
 
 /// Minimum length of a search in `arena` and `size`, seconds. In a simulation (`known_capacity`), three seconds are
@@ -96,8 +98,8 @@ impl Budget {
         Self { overhead_s, ..self }
     }
 
-    /// Returns the length of the observation without load, seconds: at most that of the plan, and at most a hundredth
-    /// of the budget.
+    /// Returns the length of the observation without load, seconds: at most `wanted_s`, and at most a hundredth of the
+    /// budget.
     pub fn at_rest_s(&self, wanted_s: f64) -> f64 {
         wanted_s.clamp(0.0, self.total_s / 100.0)
     }

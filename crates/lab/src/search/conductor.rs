@@ -10,7 +10,8 @@ pub trait Conductor: Send {
     /// Returns the run so far, with its plan.
     fn run(&self) -> &Run;
 
-    /// Returns the load plan shared by all trials of the run. Trials change its intensity, times and seed.
+    /// Returns the load plan shared by all trials of the run. Each trial changes some settings of this plan, such as
+    /// intensity, times and seed.
     fn load(&self) -> &LoadPlan;
 
     /// Returns the seconds since the run began.
@@ -50,7 +51,7 @@ pub trait Conductor: Send {
     /// answer came.
     fn ask(&mut self) -> Result<bool, String>;
 
-    /// Records that a single request without load failed, like all requests of the last trial in the run.
+    /// Records that a single request without load failed, just as all requests of the run's last trial failed.
     fn refuses_at_rest(&mut self);
 
     /// Records that this search had to wait some seconds while another server was loaded. These seconds do not count as

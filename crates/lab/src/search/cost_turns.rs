@@ -10,8 +10,9 @@ use crate::{LabError, Point};
 pub(crate) const BUDGET_SHARE: f64 = 0.12;
 /// Minimum budget of a run in which costs are measured, seconds.
 const MIN_BUDGET_S: f64 = 8.0;
-/// Shares of a turn's time for its warm-up and its window.
+/// Share of a turn's time for its warm-up.
 const WARM_UP_SHARE: f64 = 0.2;
+/// Share of a turn's time for its measured window. Starting and ending a trial gets the rest.
 const WINDOW_SHARE: f64 = 0.6;
 /// Minimum length of a turn, as a share of the planned length. This share is an assumption. Most of a shorter turn
 /// would be spent on starting agents.

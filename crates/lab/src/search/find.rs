@@ -47,8 +47,8 @@ pub fn within_budget(conductor: &mut dyn Conductor, first_s: f64) -> Result<(), 
     let overhead_s = conductor.overhead_s();
     let turns_s =
         handshake_turns::reserved_s(handshakes_s, overhead_s) + class_turns::reserved_s(&load, classes_s, overhead_s);
-    // The turns that measure costs come last. Time for the end of the run is already subtracted from the time that is
-    // left.
+    // The turns that measure costs come after the search, so their time is subtracted here. The time for the end of the
+    // run is already subtracted from the time that is left.
     let search_s = if turns_s > 0.0 { whole_s.min(conductor.left_s()) - turns_s } else { whole_s };
     let (budget, proof_s) = match plan.search.prove {
         // A search for users has no experiment. The experiment's loads have no think times, so they would differ from
@@ -75,8 +75,8 @@ pub fn within_budget(conductor: &mut dyn Conductor, first_s: f64) -> Result<(), 
 }
 
 impl LiveTarget<'_> {
-    /// Tests the verdict with the fewest connections that reach the highest rate. With more connections, requests would
-    /// only wait longer.
+    /// Tests the verdict with the number of connections of the decisive trial: the smallest number that reaches the
+    /// highest rate. With more connections, requests would only wait longer.
     pub(super) fn prove(&mut self) -> Result<(), LabError> {
         if let Some(why) = self.no_proof.take() {
             prove::not_tried(&mut self.lab, why);

@@ -11,14 +11,14 @@ use crate::LabError;
 /// more than 1 %, which is more than the precision of the search. A search with fewer requests therefore uses equal
 /// gaps between arrivals, and the trial records this choice.
 const MIN_POISSON_REQUESTS: f64 = 10_000.0;
-/// Expected number of windows in a search. The number of requests is estimated with it.
+/// Expected number of windows in a search. With this number, the search estimates how many requests it will send.
 const EXPECTED_WINDOWS: f64 = 6.0;
 /// Share of failed requests, 0 to 1, above which a single request checks if the server is alive.
 const ALARMING_ERROR_SHARE: f64 = 0.5;
 
 /// Ratio of the low rate (see `Finder::low_rate`) to the highest rate. At the low rate, a request waits on average half
 /// a service time for a single worker (M/D/1), so a response takes 1.5 service times. A rate limit that delays answers
-/// lets half of the requests pass without delay.
+/// lets half of the requests pass without delay if they arrive at random at the low rate.
 const LOW_SHARE: f64 = 0.5;
 
 /// Searches for the capacity of a server. The server answered its test request within `response_s` seconds. The results
@@ -33,8 +33,8 @@ pub fn capacity(conductor: &mut dyn Conductor, budget: Budget, response_s: f64) 
 pub struct Finder {
     phase: Phase,
     budget: Budget,
-    /// Median response time of the last step, seconds. If the server once sent no answers for a longer time, the value
-    /// is at least the length of that window.
+    /// Median response time of the last sweep step, seconds; at least `pause_s`. Before the first step, the time of the
+    /// test request. After the sweep, at most the longest mean response time that the objective allows.
     response_s: f64,
     /// Length of the longest sweep window in which no request completed although the server had answered before,
     /// seconds; 0 if there is no such window. If a firewall drops a packet, the packet is sent again only after a
@@ -148,8 +148,8 @@ impl Finder {
         if let Some(why) = sweep.ended() {
             conductor.note(format!("stopped adding clients: {why}"));
         }
-        // The time of refusals says nothing about the time of good answers. An open-loop search then finds the highest
-        // rate at which no request is refused.
+        // The response time of refusals says nothing about the response time of good answers. An open-loop search then
+        // finds the highest rate at which no request is refused.
         let best = if sweep.best() > 0.0 { sweep.best() } else { self.let_through };
         if best <= 0.0 {
             return Ok(Phase::Done);
@@ -287,8 +287,8 @@ impl Finder {
     }
 }
 
-/// Returns the rate and the result of each of these trials that other programs did not spoil. The result is true if the
-/// trial met the limits.
+/// For each of the `searched` trials that other programs did not spoil, returns the offered rate, and true if the trial
+/// met the limits.
 fn windows(run: &Run, searched: &[usize], limits: &Limits, spoiled: impl Fn(&Trial) -> bool) -> Vec<(f64, bool)> {
     let sound = searched.iter().filter_map(|at| run.trials.get(*at)).filter(|trial| !spoiled(trial));
     let rate = |trial: &Trial| match trial.intensity {
@@ -298,8 +298,8 @@ fn windows(run: &Run, searched: &[usize], limits: &Limits, spoiled: impl Fn(&Tri
     sound.map(|trial| (rate(trial), judge::breach(trial, limits).is_none())).collect()
 }
 
-/// Records that a server which answered earlier loads now refuses every request, even one without load. Returns false
-/// if the server still answers some requests, or may still be overloaded by the last load.
+/// Returns true if a server that answered earlier loads now refuses every request, even one without load. Also records
+/// this failure. Returns false if the server still answers some requests, or may still be overloaded by the last load.
 fn has_failed_for_good(conductor: &mut dyn Conductor, trial: &Trial) -> bool {
     let answered_before = conductor.run().last_repeat().iter().any(|t| judge::good(t) > 0.0);
     let for_load = trial.measured.tally.refusals().any(|(status, _)| run::is_overload(status));

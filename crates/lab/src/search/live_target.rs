@@ -1,4 +1,4 @@
-//! Conducts the trials of a search: agents load a real server. Tests use a simulated server instead.
+//! Conducts the trials of a search, in which agents load a real server. Tests use a simulated server instead.
 
 use run::{LoadPlan, Objective, Run, Trial};
 

@@ -1,10 +1,11 @@
 //! Choice of the next rate in the open-loop search. All functions of this file are pure.
 //!
-//! The search raises the rate until one fails, and lowers it until one passes. If throughput was still growing at the
-//! end of the closed-loop sweep, the search doubles the rate at each step beyond that throughput. Once one rate has
-//! failed and another has passed, the search estimates the capacity from all windows. It then alternates between the
-//! estimated capacity and a higher rate, at which even a short window contains some late requests. The estimate uses
-//! all windows, so a single disturbed window cannot decide.
+//! The search raises the rate until one fails, and lowers it until one passes. Above the highest rate of the
+//! closed-loop sweep, it doubles the rate at each step. If throughput was still growing at the end of the sweep, the
+//! first rate is already twice the highest rate of the sweep. Once one rate has failed and another has passed, the
+//! search estimates the capacity from all windows. It then alternates between the estimated capacity and a higher rate,
+//! at which even a short window contains some late requests. The estimate uses all windows, so a single disturbed
+//! window cannot decide.
 
 use judge::Pooled;
 

@@ -15,9 +15,9 @@ const MAX_FIRST_UTILIZATION: f64 = 0.2;
 /// Factor by which a step changes the number of users. As long as every step passes, the number is raised. As long as
 /// every step fails, it is lowered.
 const STEP_FACTOR: u32 = 4;
-/// Numbers for confirming an end of the range. An end is confirmed if at least `MIN_LEAD` more windows passed than
-/// failed, or the reverse. Without this lead, at most `MAX_WINDOWS` windows are measured at an end.
+/// Minimum difference between the numbers of passed and failed windows that confirms an end of the range.
 const MIN_LEAD: usize = 2;
+/// Maximum number of windows that are measured to confirm an end of the range.
 const MAX_WINDOWS: usize = 7;
 
 /// Choice of the next number of users. All methods are pure.
@@ -59,8 +59,8 @@ impl UserSearch {
     }
 }
 
-/// Searches within a budget. The server answered its test request within `response_s` seconds. The results are the
-/// trials of the conductor's run.
+/// Searches for the capacity in users, within a budget. The server answered its test request within `response_s`
+/// seconds. The results are the trials of the conductor's run.
 pub fn capacity(conductor: &mut dyn Conductor, budget: Budget, response_s: f64) -> Result<(), LabError> {
     let search = conductor.run().plan.search.clone();
     let think = think(conductor.load());

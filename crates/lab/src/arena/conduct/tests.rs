@@ -13,7 +13,7 @@ struct Server {
     by_generator: bool,
 }
 
-/// Servers in virtual time, and a user who may stop after a number of steps.
+/// Simulated servers with a virtual clock, and a user who stops the comparison after `stop_after` steps.
 struct Simulated {
     servers: Vec<Server>,
     now_s: f64,

@@ -55,8 +55,8 @@ impl HostMasters {
 /// Number of sessions over one master connection: the limit of ssh servers (MaxSessions, 10 by default), minus the
 /// connection's own session.
 const SESSIONS_PER_CONNECTION: u32 = 9;
-/// Number of sessions in addition to those of the generators: for an observer, a lever, a question, and a session that
-/// is about to end.
+/// Number of sessions that each host needs in addition to those of the generators: for an observer, a lever, a
+/// question, and a session that is about to end.
 const EXTRA_SESSIONS: u32 = 4;
 
 impl Via {
@@ -145,8 +145,8 @@ fn demands(plans: &[HostPlan], hosts: &[Via]) -> Vec<MasterDemand> {
     wanted.into_iter().map(counted).collect()
 }
 
-/// Returns the words of an engine or of the user's own command, and two flags. The first flag is true if a shell reads
-/// the words, and the second if the engine supports master connections.
+/// Returns the words of an engine or of the user's own command, and two flags. The first flag is true if a shell on the
+/// host reads the engine's arguments. The second flag is true if the engine supports master connections.
 fn engine(text: &str) -> Result<(Vec<String>, bool, bool), LabError> {
     if let Some(row) = ENGINES.iter().find(|row| row.name == text) {
         return Ok((row.prefix.iter().map(|word| (*word).to_string()).collect(), row.joins, row.masters));

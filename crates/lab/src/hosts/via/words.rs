@@ -1,6 +1,6 @@
 //! Words of a command line: parsing of the user's text, and quoting for a shell on another host.
 
-/// Quotes a word for any shell.
+/// Quotes a word for a POSIX shell, unless all its characters are safe without quotes.
 pub(super) fn quoted(word: &str) -> String {
     let plain = |c: char| c.is_ascii_alphanumeric() || "-_./:=,+@%".contains(c);
     if !word.is_empty() && word.chars().all(plain) {

@@ -11,11 +11,13 @@ use crate::search::step::is_alive;
 use crate::trial::turn_order::TurnOrder;
 use crate::{LabError, Point};
 
-/// Durations of one window, seconds: minimum length, length if the budget is large enough, maximum warm-up, and total
-/// time in addition to the window.
+/// Minimum length of a window, seconds.
 const MIN_WINDOW_S: f64 = 0.2;
+/// Length of a window for a fast server, if the budget is large enough, seconds.
 const PREFERRED_WINDOW_S: f64 = 0.6;
+/// Maximum length of a window's warm-up, seconds.
 const MAX_WARM_UP_S: f64 = 0.3;
+/// Time that a window takes in addition to its length, seconds, including the warm-up.
 const WINDOW_OVERHEAD_S: f64 = 0.4;
 /// Minimum number of response times in a window, if the budget allows it.
 const RESPONSES_PER_WINDOW: f64 = 20.0;
