@@ -7,10 +7,11 @@ use run::{Intensity, Plan, ThinkTime};
 use testkit::VirtualServer;
 use testkit::queueing::users_tail;
 
-/// The server has a mean service time of 1 ms. The 99th percentile of its response times may be at most 30 ms. Users
-/// think for 400 ms on average.
+/// Mean service time of the server, seconds.
 const SERVICE_S: f64 = 0.001;
+/// Limit on the 99th percentile of the response times, seconds.
 const LIMIT_S: f64 = 0.03;
+/// Mean think time of the users, seconds.
 const THINK_S: f64 = 0.4;
 const SEEDS: u64 = 12;
 
@@ -64,8 +65,8 @@ fn estimates(seeds: u64, budget_s: f64) -> Vec<[f64; 3]> {
     (1..=seeds).map(of).collect()
 }
 
-/// Checks these estimates against the exact capacity of the closed queue, and prints the values for the documentation
-/// page about users.
+/// Checks the estimates of `seeds` searches against the exact capacity of the closed queue, and prints the values for
+/// the documentation page about users.
 fn holds(seeds: u64, budget_s: f64) {
     let all = estimates(seeds, budget_s);
     let mean = |of: &dyn Fn(&[f64; 3]) -> f64| all.iter().map(of).sum::<f64>() / all.len() as f64;

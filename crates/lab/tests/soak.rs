@@ -12,8 +12,9 @@ use testkit::VirtualServer;
 
 const LENGTH_S: f64 = 600.0;
 const RATE: f64 = 200.0;
-/// Memory of the server before the first request, and maximum of its random fluctuation, bytes.
+/// Memory of the server before the first request, bytes.
 const AT_FIRST: f64 = 60e6;
+/// Maximum random addition to the memory, bytes.
 const UP_AND_DOWN: f64 = 3e6;
 
 /// Returns the trial of a load of ten minutes.

@@ -47,7 +47,7 @@ pub struct Imported {
     pub templates: bool,
     /// Number of requests that were left out, by reason.
     pub left_out: BTreeMap<String, u64>,
-    /// Remarks on settings in the file that loadline does not apply.
+    /// Remarks for the user, for example on settings in the file that loadline does not apply.
     pub remarks: Vec<String>,
 }
 

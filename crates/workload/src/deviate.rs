@@ -30,8 +30,9 @@ impl Deviates {
         (self.draw(spread).round() as u64).min(bound - 1)
     }
 
-    /// Draws two whole numbers from two distributions, each below its bound, which must not be 0. Each call takes
-    /// equally long. The loops of CPU work draw two pages each, so they also take equally long.
+    /// Draws two whole numbers from two distributions, each below its bound, which must not be 0. The duration of a
+    /// call does not depend on the distributions. Each loop of CPU work draws two pages with this function, so the
+    /// loops take about equally long.
     #[inline]
     pub(super) fn pair(&mut self, spreads: [Spread; 2], bounds: [u64; 2]) -> [u64; 2] {
         let standard = self.two();

@@ -26,7 +26,7 @@ pub struct ProcessSpec {
     pub name: String,
     /// Priority of the process: `idle`, `normal`, `high` or `realtime`.
     pub priority: String,
-    /// Number of memory pages that the threads of this process write.
+    /// Number of memory pages that each thread of this process writes. Each thread has its own pages.
     pub data_pages: u32,
     /// File whose pages are read as if they were code; empty for none.
     pub code_file: String,

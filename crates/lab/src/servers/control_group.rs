@@ -100,7 +100,7 @@ impl Drop for ControlGroup {
     }
 }
 
-/// Removes a group as soon as its last process has left it.
+/// Removes a group as soon as its last process has left it. Gives up after [`REMOVALS`] attempts.
 fn remove(folder: &Path) {
     for _ in 0..REMOVALS {
         if fs::remove_dir(folder).is_ok() || !folder.exists() {

@@ -1,5 +1,5 @@
-//! One server with different resources. For each setting, the server is started again in a control group, and a short
-//! search finds its capacity.
+//! Measurement of one server with different resources. For each setting, the server is started again, in a control
+//! group if possible. A short search then finds the capacity with this setting.
 
 use std::path::{Path, PathBuf};
 use std::time::Instant;
@@ -15,7 +15,7 @@ const RUNS: &str = "runs";
 /// Time of a step in addition to its search, seconds: start of the server, start of agents, and end of the server.
 const STEP_OVERHEAD_S: f64 = START_S + SEARCH_OVERHEAD_S;
 
-/// Settings of a measurement.
+/// Input of a measurement: the server's command, the settings to try, and functions that show and store results.
 pub struct SizeSetup<'a> {
     /// Plan of each search, with the address of the server.
     pub plan: Plan,
@@ -23,7 +23,7 @@ pub struct SizeSetup<'a> {
     pub command: String,
     /// Folder in which the command runs.
     pub folder: PathBuf,
-    /// Resources to try, in this order.
+    /// Settings (amounts of resources) to try, in this order.
     pub settings: Vec<SizeSetting>,
     /// Folder of the results.
     pub dir: PathBuf,
@@ -150,7 +150,7 @@ fn start(
     GroupedServer::start(launch, &addr, program, setup.stop)
 }
 
-/// Returns the last CPUs of this machine for the server. The generator gets the other CPUs.
+/// Returns the last `count` CPUs of this machine, for the server. The generator gets the other CPUs.
 fn last_cpus(count: u32) -> Vec<u32> {
     let allowed = sys::limits::allowed_cpus().unwrap_or_default();
     allowed[allowed.len().saturating_sub(count as usize)..].to_vec()

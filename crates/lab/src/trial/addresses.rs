@@ -1,6 +1,6 @@
 //! Chooses among the addresses of a host name. The choice is the first address that accepts a connection, as in other
-//! clients (RFC 8305), or all addresses that accept one. Unlike RFC 8305, loadline tries the addresses one after the
-//! other. Simultaneous tries would open connections to the measured server and close them at once.
+//! clients (RFC 8305), or all addresses that accept a connection. Unlike RFC 8305, loadline tries the addresses one
+//! after the other. Simultaneous tries would open connections to the measured server and close them at once.
 
 use std::net::SocketAddr;
 

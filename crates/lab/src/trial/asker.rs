@@ -26,7 +26,7 @@ pub(crate) struct Asker<'a> {
 }
 
 impl<'a> Asker<'a> {
-    /// Returns the host of the generators, or the first of several.
+    /// Returns an asker on the host of the generators, or on the first of several hosts.
     pub(crate) fn new(generators: &'a dyn Host, program: &Path) -> Self {
         let host = generators.members().first().map_or(generators, |(host, _)| *host);
         Self { host, program: program.into() }

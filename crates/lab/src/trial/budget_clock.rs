@@ -1,4 +1,4 @@
-//! Clock of a budget. The clock gives every step of a run the time that is left, and the time that a trial takes in
+//! Clock of a budget. The clock tells every step of a run the time that is left, and the time that a trial takes in
 //! addition to its load.
 
 /// Assumed time of the first trial in addition to its warm-up and window, seconds: starting agents, draining and

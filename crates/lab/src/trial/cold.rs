@@ -1,6 +1,6 @@
 //! Cold (idle) connections during a trial. Separate agents open these connections before the trial, hold them during
-//! the trial and count them afterwards. The number of agent processes follows from the descriptor limit. On loopback,
-//! each process has its own source addresses.
+//! the trial and count them afterwards. The number of agent processes follows from the descriptor limit. On IPv4
+//! loopback, each process has its own source addresses if there are many connections.
 
 use std::net::{IpAddr, Ipv4Addr};
 use std::path::Path;
@@ -13,7 +13,8 @@ use crate::{Host, LabError};
 
 /// Number of descriptors that an agent needs in addition to those of its connections.
 const SPARE_DESCRIPTORS: u64 = 64;
-/// Maximum number of connections per process from one source address, so that ports remain free for other programs.
+/// Maximum number of connections of one process. If each process has its own source address, ports remain free for
+/// other programs.
 const MAX_PER_PROCESS: u32 = 20_000;
 /// Maximum number of connections from one source address. The kernel first looks for a free port in one half of the
 /// ephemeral ports (14,000 of 28,000 by default). With more connections, each connect searches through all used ports,
@@ -81,7 +82,8 @@ pub fn record(trial: &mut Trial, asked: u32, part: &ColdPart) {
     }
 }
 
-/// Divides the connections among hosts: this host gets as many processes as needed, other hosts get equal shares.
+/// Divides the connections equally among the hosts, and the share of each host among as many processes as the share
+/// needs.
 fn divide<'a>(host: &'a dyn Host, plan: &ColdPlan, addr: &Address, descriptors: u64) -> Vec<(&'a dyn Host, ColdPlan)> {
     let mut members: Vec<&dyn Host> = host.members().into_iter().map(|(host, _)| host).collect();
     if members.is_empty() {

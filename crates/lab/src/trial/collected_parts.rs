@@ -84,7 +84,7 @@ impl CollectedParts {
         self.outcomes.iter().all(|o| o.came)
     }
 
-    /// Returns true if every agent's part has arrived or its agent is lost.
+    /// Returns true if, for every agent, the part has arrived or the agent is lost.
     pub(crate) fn over(&self) -> bool {
         self.outcomes.iter().all(|o| o.came || o.gone.is_some())
     }
@@ -94,7 +94,7 @@ impl CollectedParts {
         self.outcomes.iter().enumerate().filter(|(_, o)| !o.came).map(|(agent, _)| agent)
     }
 
-    /// Returns a sentence for each agent whose part is missing, with its share of the load.
+    /// Returns a sentence for each agent whose part is missing, with the agent's share of the load.
     pub(crate) fn describe_missing(&self, name: impl Fn(usize) -> String) -> Vec<String> {
         let of_several = self.outcomes.len() > 1;
         let told = |agent: usize| {

@@ -50,11 +50,11 @@ pub struct Lab<'w> {
     unsaved: bool,
     /// Receiver of the server's spans, if the plan has one.
     spans: Option<spans::Receiver>,
-    /// Databases behind the server that the plan names.
+    /// Databases that the plan names as upstream services of the server.
     pub(crate) databases: Vec<databases::Database>,
 }
 
-/// Fails if loads are of different kinds, because a trial has only one intensity.
+/// Fails if loads are of different kinds (closed loop, open loop, S-Clients), because a trial has only one intensity.
 fn check_one_kind(loads: &[Load<'_>], point: &Point) -> Result<(), LabError> {
     let together = Intensity::sum(loads.iter().map(|load| &load.plan.intensity));
     if loads.is_empty() || together.is_some() {
@@ -171,7 +171,7 @@ impl<'w> Lab<'w> {
         self.run.medium = Some(MediumInfo { testbed: name, hosts, medium, made_of, shared_wire });
     }
 
-    /// Observes client and server for a while without load.
+    /// Observes client and server for `seconds` without load.
     pub fn rest(&mut self, observation: &Observation, seconds: f64) {
         self.watch.phase("at rest", seconds);
         let interval_s = self.run.plan.observe.interval_s;

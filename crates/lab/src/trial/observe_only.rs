@@ -16,8 +16,9 @@ const CHECK_INTERVAL: Duration = Duration::from_millis(50);
 /// Interval between updates of the live view.
 const VIEW_INTERVAL: Duration = Duration::from_millis(200);
 
-/// Minimum interval between intermediate saves, and time of the first one.
+/// Minimum interval between intermediate saves.
 const SAVE_INTERVAL: Duration = Duration::from_secs(5);
+/// Time from the start of the trial to the first intermediate save.
 const FIRST_SAVE: Duration = Duration::from_secs(1);
 /// Minimum time between two saves, as a multiple of the time that one save takes. Saving a recording of hours takes
 /// long.

@@ -67,7 +67,7 @@ impl HostsSetup {
         self
     }
 
-    /// Returns the server's agents, which can be asked for the server's counts.
+    /// Returns the server's agents, which can be asked for the server's counters.
     pub fn server(&self) -> Arc<Mutex<AgentGroup>> {
         Arc::clone(&self.server)
     }
@@ -77,19 +77,20 @@ impl HostsSetup {
         &*self.clients
     }
 
-    /// Returns one entry per client: the client hosts in rotation, each as often as it has agents.
+    /// Returns one entry per generator: the client hosts in rotation, each as often as it has agents.
     pub fn places(&self) -> Vec<&dyn Host> {
         agents_of(self.clients())
     }
 
-    /// Returns the number of CPUs that a client host has for its clients.
+    /// Returns the number of CPUs that the generators on a client host may use, at least 1.
     pub fn processors(&self, host: &str) -> f64 {
         let there = self.observation.remote_clients().find(|observer| observer.host() == host);
         let here = || sys::limits::allowed_cpus().map_or(1, |cpus| cpus.len() as u32);
         f64::from(there.map_or_else(here, RemoteObserver::processors).max(1))
     }
 
-    /// Waits until no connection of a trial waits to be accepted, and until half-open handshakes are over.
+    /// Waits until no connection of a trial waits to be accepted (at most [`SETTLE_TIMEOUT`]), and until half-open
+    /// handshakes are over.
     pub fn settle(&self, lab: &mut Lab<'_>) {
         let end = Instant::now() + SETTLE_TIMEOUT;
         while Instant::now() < end && !lab.stopped() && self.waiting() > 0.0 {}

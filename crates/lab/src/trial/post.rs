@@ -6,8 +6,9 @@ use crate::LabError;
 use crate::preflight;
 use crate::trial::target::resolve;
 
-/// Maximum time to wait for a connection and for an answer, seconds.
+/// Maximum time to wait for a connection, seconds.
 const CONNECT_TIMEOUT_S: f64 = 1.0;
+/// Maximum time to wait for an answer, seconds.
 const ANSWER_TIMEOUT_S: f64 = 2.0;
 
 /// Another program that receives bodies at a URL.

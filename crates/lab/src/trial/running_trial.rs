@@ -43,8 +43,8 @@ pub(crate) struct RunningTrial<'w> {
     origin: Origin,
     progress: Progress,
     parts: CollectedParts,
-    /// Time between sending a command and the moment that the command names; `None` if all agents are on this machine
-    /// and act at once.
+    /// Time between sending a command and the moment that the command names; `None` if all agents and observers are on
+    /// this machine and act at once.
     lead: Option<Duration>,
     /// End of the budget, at which any window ends; `None` without a budget.
     budget_end: Option<Instant>,
@@ -117,8 +117,9 @@ impl<'w> RunningTrial<'w> {
         self.progress.now().open
     }
 
-    /// Takes a sample of everything, then starts a phase on all agents. If agents are on other hosts, the sample and
-    /// the phase begin at one agreed moment, converted to the clock of each host. Returns the times of the sample.
+    /// Takes a sample of everything, then starts a phase on all agents. If agents or observers are on other hosts, the
+    /// command names one moment for the sample and the phase, converted to the clock of each host. Returns the times of
+    /// the sample.
     pub(crate) fn enter(&mut self, phase: Phase) -> (f64, f64) {
         let Some(lead) = self.lead else {
             let edge = self.samplers.edge();
@@ -148,9 +149,9 @@ impl<'w> RunningTrial<'w> {
         end.map_or(f64::INFINITY, |end| end.saturating_duration_since(Instant::now()).as_secs_f64())
     }
 
-    /// Measures for the plan's duration, or until the trial ends early. A window does not end while the server gives no
-    /// answers, because its percentiles would not include the waiting requests. No window lasts beyond the end of the
-    /// budget.
+    /// Measures for the plan's duration, or until the trial ends early. While the server gives no answers, the window
+    /// is extended by at most [`MAX_STANDSTILL`], because its percentiles would not include the waiting requests. No
+    /// window lasts beyond the end of the budget.
     pub(crate) fn hold(&mut self, plan: &LoadPlan) -> TrialEnd {
         let begin_s = self.origin.now_s();
         self.progress.stretch(begin_s, plan.duration_s);

@@ -27,8 +27,8 @@ impl Snapshots {
         Self { step_s: (window_s / MAX_STRETCHES).max(MIN_STRETCH_S), states: vec![(now_s, known)] }
     }
 
-    /// Returns true if a stretch has ended, so that a snapshot is due. If a window is longer than planned, it gets no
-    /// more stretches.
+    /// Returns true if a stretch has ended, so that a snapshot is due. If a window is longer than planned, the
+    /// additional time has no stretches.
     pub(crate) fn due(&self, now_s: f64) -> bool {
         let full = self.states.len() as f64 > MAX_STRETCHES + 1.0;
         self.states.last().is_some_and(|(since_s, _)| now_s >= since_s + self.step_s) && !full

@@ -200,8 +200,8 @@ fn protocol(
     Ok(protocol)
 }
 
-/// Returns true if an address may be loaded without confirmation: an address of this machine, or one in a private or
-/// link-local range.
+/// Returns true if an address may be loaded without confirmation: a loopback, private, link-local or unspecified
+/// address.
 pub fn is_own_ground(ip: IpAddr) -> bool {
     match ip {
         IpAddr::V4(v4) => v4.is_loopback() || v4.is_private() || v4.is_link_local() || v4.is_unspecified(),

@@ -25,9 +25,11 @@ pub struct TargetSetup {
     pub addr: Address,
     /// Observers of client and server.
     pub observation: Observation,
-    /// Load plan of the run, with target and CPUs filled in. Trials change intensity and times.
+    /// Load plan of the run, with target and CPUs filled in. Each trial changes some settings of this plan, such as
+    /// intensity and times.
     pub load: LoadPlan,
-    /// Duration of the test request, seconds.
+    /// Duration of the test request, seconds; 0 if the test request failed and the load of S-Clients goes on without
+    /// it.
     pub first_s: f64,
     /// Host of the generators.
     host: Box<dyn Host>,
@@ -53,7 +55,8 @@ impl TargetSetup {
             };
             lab.host(probe::host_info("localhost", role));
         }
-        // The load keeps all arrival times, but the run stores only the beginning of a long list.
+        // The load keeps all arrival times and requests. The run stores no arrival times, and only the first of many
+        // requests.
         lab.run.plan.load.arrivals.iter_mut().for_each(|arrivals| arrivals.times = None);
         lab.run.plan.load.requests = lab.run.plan.load.requests.as_ref().map(RequestSet::abridged);
         Ok(target_setup)
@@ -274,7 +277,7 @@ fn keep_off(lab: &mut Lab<'_>, load: &mut LoadPlan, server: &[u32]) -> bool {
 }
 
 /// Sends the test request before any load and returns its duration in seconds. If the answer counts as a failure, the
-/// run ends, because every request of the load would fail, too.
+/// run ends (except with S-Clients), because every request of the load would fail, too.
 fn test_request(lab: &mut Lab<'_>, asker: &Asker<'_>, addr: &Address, load: &LoadPlan) -> Result<f64, LabError> {
     let target = lab.run.plan.target.url.clone();
     let fail = |why| LabError::Preflight { target: target.clone(), why };

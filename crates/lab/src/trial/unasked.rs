@@ -6,7 +6,8 @@ use run::number::count;
 
 use super::conduct::Load;
 
-/// Maximum share of answers that may belong to no request. With a larger share, a p99 may consist of such answers.
+/// Maximum share of answers that may belong to no request. With a larger share, such answers alone may determine the
+/// 99th percentile.
 const MAX_DOUBTFUL_SHARE: f64 = 0.01;
 /// Flag that makes answers without a request recognizable, in protocols that have this flag.
 const TELLING_FLAG: &str = "answer-message";

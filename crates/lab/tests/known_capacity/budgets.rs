@@ -10,10 +10,10 @@ use crate::disturbances::undisturbed;
 use crate::known::{COVERED, Found, Known, Ratios, SEEDS};
 use crate::models::{m_m_1, median, own_objective, server, slow_application, slow_slots};
 
-/// A search in a third of the usual time finds the same capacity, but with a wider interval. In an earlier version, ten
-/// seconds were enough for only one window, so there was no interval (M/M/1 of 8 ms, default limit on the median). The
-/// search sends only about six hundred requests, and each window begins with an empty queue. The estimate is 8 % too
-/// high on average, but the interval is wide enough for this error.
+/// A search in a third of the usual time finds about the same capacity, with a wider interval. In an earlier version,
+/// ten seconds were enough for only one window, so there was no interval (M/M/1 of 8 ms, default limit on the median).
+/// The search sends only about six hundred requests, and each window begins with an empty queue. The estimate is 8 %
+/// too high on average, but the interval is wide enough for this error.
 #[test]
 fn ten_seconds_of_a_slow_server_have_windows_enough_for_an_interval() {
     let mut slow = Known::queue("M/M/1 of 8 ms, p50", server(Service::Exponential, 8000, 1), 55_450.0, |us| {
@@ -41,7 +41,7 @@ fn ends_beyond_every_rate(run: &Run) -> bool {
 }
 
 /// The searches last three seconds, the minimum in `arena` and `size`. Three seconds are too short to saturate a slow
-/// server, so its capacity is only a lower bound.
+/// server, so the result for such a server may be only a lower bound.
 #[test]
 fn the_shortest_search_finds_the_capacity_or_a_lower_bound() {
     for (mut known, is_slow) in [(own_objective(), false), (slow_slots(), true)] {

@@ -4,8 +4,9 @@ use load::SimServer;
 use run::{Plan, Run};
 use testkit::VirtualServer;
 
-/// Number of runs of each model: in quick tests, and for the long table.
+/// Number of runs of each model in quick tests.
 pub(crate) const SEEDS: u64 = 12;
+/// Number of runs of each model for the long table.
 pub(crate) const HUNDREDS: u64 = 200;
 /// Maximum allowed bias, as a share of the capacity.
 pub(crate) const BIAS: f64 = 0.02;
@@ -41,12 +42,13 @@ impl Known {
         VirtualServer::new(self.server.clone(), self.plan.clone(), seed)
     }
 
-    /// Runs a search with each of these seeds and returns the results.
+    /// Runs a search with each seed from 1 to `seeds`, and returns the results.
     pub(crate) fn found(&self, seeds: u64, stage: impl Fn(VirtualServer) -> VirtualServer) -> Found {
         Found((1..=seeds).map(|seed| Ratios::of(&stage(self.at(seed)).find().unwrap(), self.exact())).collect())
     }
 
-    /// Runs a search with each of these seeds, checks the results against the exact capacity, and returns them.
+    /// Runs a search with each seed from 1 to `seeds`, checks the results against the exact capacity, and returns the
+    /// results.
     pub(crate) fn holds(&self, seeds: u64, stage: impl Fn(VirtualServer) -> VirtualServer) -> Found {
         let found = self.found(seeds, stage);
         println!("{:<26} {:>7.0} {found}", self.name, self.exact());

@@ -7,8 +7,9 @@ use testkit::{Drift, Pauses, VirtualServer};
 
 use crate::models::server;
 
-/// Number of searches: in quick tests, and for the long table.
+/// Number of searches in quick tests.
 const DRAWS: u64 = 30;
+/// Number of searches in the long test.
 const MANY_DRAWS: u64 = 300;
 
 /// A search on a random server, and its result.

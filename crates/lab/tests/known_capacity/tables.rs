@@ -29,7 +29,7 @@ fn hundreds_of_runs_at_changing_speed() {
     println!("by 8 %, more slowly than a run lasts: {}", median().found(HUNDREDS, slowly));
 }
 
-/// Prints the last rows of the table: machines with pauses.
+/// Prints the rows for machines with pauses.
 #[test]
 #[ignore = "hundreds of runs of half a minute in virtual time: minutes"]
 fn hundreds_of_runs_with_pauses() {

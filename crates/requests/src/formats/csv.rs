@@ -15,7 +15,7 @@ pub(crate) const FORMAT: FormatSpec = FormatSpec {
     read,
 };
 
-/// Accepted names of each column, in lower case.
+/// Accepted column names, in lower case: one list for each kind of column.
 const URL: &[&str] = &["url", "path", "uri"];
 const METHOD: &[&str] = &["method"];
 const WEIGHT: &[&str] = &["weight", "count"];

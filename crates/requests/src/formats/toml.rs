@@ -159,7 +159,7 @@ fn found(entry: Entry, at: usize, folder: &std::path::Path) -> Result<Found, (us
     Ok(Found::new(request, url))
 }
 
-/// Checks the name and source of each value that is captured from responses.
+/// Checks the source of each value that is captured from responses: a JSON pointer or a header.
 fn captures(all: BTreeMap<String, Spanned<String>>) -> Result<BTreeMap<String, String>, (usize, String)> {
     let one = |(name, from): (String, Spanned<String>)| {
         let (at, from) = (from.span().start, from.into_inner());

@@ -1,4 +1,4 @@
-//! Vegeta's targets. In their JSON form, each line is an object with method, url, header and body (base64).
+//! Vegeta's targets. In vegeta's JSON format, each line is an object with method, url, header and body (base64).
 
 use std::collections::BTreeMap;
 

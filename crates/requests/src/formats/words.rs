@@ -23,7 +23,7 @@ const VARIABLE: &str = "a variable or a command of the shell is not filled in he
 pub(super) type Command = Result<Vec<Word>, PlacedError>;
 
 /// Splits a text into commands, and each command into words. After a command that cannot be read, reading continues at
-/// the next line that begins with `curl`. Fails if the text is for another shell.
+/// the next line that begins with `curl`. Fails if the text is for another shell (cmd.exe of Windows).
 pub(super) fn commands(text: &str) -> Result<Vec<Command>, PlacedError> {
     if let Some(at) = caret_of_windows(text) {
         return Err((at, WINDOWS));
@@ -102,7 +102,7 @@ impl Reader<'_> {
         self.next().into_iter().for_each(|c| push(to, c));
     }
 
-    /// Skips a backslash before a line end. Returns true if there was such a backslash.
+    /// Skips a backslash and the line end directly after it. Returns true if there was such a pair.
     fn skip_continuation(&mut self) -> bool {
         let rest = &self.text[self.at..];
         let length = ["\\\r\n", "\\\n"].into_iter().find(|end| rest.starts_with(end)).map_or(0, str::len);

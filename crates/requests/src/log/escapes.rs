@@ -16,7 +16,7 @@ pub(super) fn line_text(bytes: &[u8]) -> Cow<'_, str> {
     Cow::Owned(text)
 }
 
-/// Undoes the escapes in a path. Bytes that a URL cannot contain become `%HH`.
+/// Undoes the escapes in a path. An escaped quotation mark or byte beyond ASCII becomes `%HH`.
 pub(super) fn unescaped(path: &str) -> String {
     undo(path, true)
 }

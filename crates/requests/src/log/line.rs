@@ -1,4 +1,5 @@
-//! One line of an access log: Common Log Format, the combined format of nginx and Apache, HAProxy's format, or JSON.
+//! One line of an access log as text: Common Log Format, the combined format of nginx and Apache, or HAProxy's format.
+//! Module `json` reads lines of JSON.
 
 use super::escapes::unescaped;
 use super::time;

@@ -1,9 +1,9 @@
-//! Selection of the requests of a log to replay.
+//! Choice of the requests in a log that are replayed.
 
 /// Methods that change nothing on the server (RFC 9110, section 9.2.1).
 const SAFE: &[&str] = &["GET", "HEAD", "OPTIONS"];
 
-/// Selection of the requests of a log to replay.
+/// User's options for reading a log and for the choice of requests to replay.
 #[derive(Clone, Debug, Default)]
 pub struct ReplayOptions {
     /// Allowed methods in addition to the safe ones, such as POST.

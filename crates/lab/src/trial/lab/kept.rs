@@ -11,7 +11,8 @@ impl Lab<'_> {
         self.single.merge(single);
     }
 
-    /// Adds a single request to the counts of the class to which the first request of the set belongs.
+    /// Adds a single request to the counts of the class to which the first request of the plan's set belongs. If the
+    /// trial does not have this class, the last class is used.
     fn count_class(&self, single: &Tally, trial: &mut Trial) {
         let first = self.run.plan.load.requests.as_ref().and_then(|set| set.requests.first());
         let Some(name) = first.map(RequestPlan::class_name) else { return };

@@ -6,8 +6,8 @@ use super::{Progress, STEP_S, errors, in_flight};
 
 /// Shortest silence that counts as an incident, seconds.
 const MIN_SILENCE_S: f64 = 0.5;
-/// Minimum share of refused connects among the failures in a silence. With this share, the silence is explained by a
-/// server that no longer listens.
+/// Minimum share of refused connects among the failures in a silence. From this share on, the message says that the
+/// server no longer listened.
 const MOST_FAILURES: f64 = 0.5;
 /// Minimum number of answers that are missing in a silence, so that the gaps of a light load do not count.
 const MIN_MISSED_ANSWERS: f64 = 20.0;

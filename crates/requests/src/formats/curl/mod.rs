@@ -128,7 +128,8 @@ fn parse_command(words: &[Word], folder: &std::path::Path) -> Result<ParsedOptio
 /// An option, and its value if both are in the same word.
 type GivenOption<'a> = (OptionEffect, Option<&'a [u8]>);
 
-/// Returns the options of one word: one long option, or several letters. The value is included if the word contains it.
+/// Returns the options of one word: one long option, one or more options of one letter, or a URL. If the word contains
+/// the value of an option, the value is returned, too.
 fn options(word: &Word) -> Result<Vec<GivenOption<'_>>, PlacedError> {
     let bytes = word.bytes.as_slice();
     if let Some(long) = bytes.strip_prefix(b"--") {
@@ -326,7 +327,7 @@ impl ParsedOptions {
 }
 
 /// Encodes the value of `--data-urlencode` (`text`, `=text` or `name=text`) as a part of a form. A blank becomes `+`,
-/// and other special characters become `%XX`, as in curl since 7.82.
+/// and other special characters become `%XX`, as in curl since 7.82. Returns `None` for text from a file (`@FILE`).
 fn url_encoded(value: &[u8]) -> Option<Vec<u8>> {
     let (name, text) = match value.iter().position(|byte| *byte == b'=') {
         Some(end) => (&value[..end], &value[end + 1..]),

@@ -34,7 +34,7 @@ pub(super) enum OptionEffect {
     Remark(&'static str),
     /// Like `Remark`, but the option takes a value.
     RemarkWithValue(&'static str),
-    /// The option is not supported.
+    /// A multipart form (`-F`), which is not supported.
     Form,
 }
 

@@ -24,7 +24,7 @@ pub(crate) const FORMAT: FormatSpec = FormatSpec {
     read,
 };
 
-/// Returns true if the whole text is one object with the key `log`, which need not be the first one.
+/// Returns true if the whole text is one object with the key `log`, which need not be the first key.
 fn has_log(text: &str) -> bool {
     #[derive(Deserialize)]
     struct Probe {
