@@ -89,7 +89,8 @@ impl Imported {
         Some(origin)
     }
 
-    /// Returns the server that the requests name, if this server differs from the target's server.
+    /// Returns the server that the first request with a full URL names, if this server differs from the target's
+    /// server.
     pub fn named_elsewhere(&self, target: &str) -> Option<&str> {
         let parts = UrlParts::parse(target);
         let asked = ["http", "https", parts.scheme_or_http()].map(|scheme| origin(scheme, parts.authority));

@@ -192,7 +192,7 @@ impl AgentGroup {
         Ok(ready.into_iter().flatten().collect())
     }
 
-    /// Handles a report that comes before the agent is ready: a hello, or a request for the program.
+    /// Handles a report that comes before the agent is ready: a hello, or a request for a copy of loadline's program.
     fn begin(&mut self, number: usize, report: AgentReport) -> Result<(), LabError> {
         let agent = &mut self.agents[number];
         let done = match report {

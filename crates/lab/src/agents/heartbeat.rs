@@ -47,7 +47,7 @@ impl Heartbeat {
         commands
     }
 
-    /// Passes a command to the current task, if it is still running.
+    /// Passes a command to the current task, if that task is still running.
     pub(super) fn pass_on(&self, command: AgentCommand) {
         if let Some(sender) = &*self.commands.lock().unwrap_or_else(PoisonError::into_inner) {
             let _ = sender.send(command);

@@ -129,7 +129,7 @@ const SIGNAL_INTERVAL: Duration = Duration::from_millis(20);
 /// change first.
 fn stop_on_signals(heartbeat: &Arc<Heartbeat>) -> Result<(), String> {
     if sys::interrupt::catch_every().is_err() {
-        // If this thread cannot start, a signal ends the process at once, and the next loadline command undoes the
+        // If the signals cannot be caught, a signal ends the process at once, and the next loadline command undoes the
         // lever's change.
         return Ok(());
     }

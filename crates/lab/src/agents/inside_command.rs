@@ -24,15 +24,15 @@ use crate::{LabError, Local};
 
 /// Interval between checks of the server's processes.
 const INTERVAL: Duration = Duration::from_millis(20);
-/// Maximum time to wait until the second agent has started the command.
+/// Maximum time to wait until the inner agent has started the command.
 const START_TIMEOUT: Duration = Duration::from_secs(10);
 /// Maximum time to wait for the server's last output.
 const COUNT_TIMEOUT: Duration = Duration::from_millis(500);
 /// Maximum number of bytes of the server's last output that an error shows.
 const MAX_OUTPUT_BYTES: usize = 400;
 
-/// Starts a second agent that runs the command, and waits until the command ends or is stopped. Calls `ready` once the
-/// command has started.
+/// Starts the inner agent, which runs the command, and waits until the command ends or is stopped. Calls `ready` once
+/// the command has started.
 pub(super) fn guard(shell: &str, commands: &Receiver<AgentCommand>, ready: &dyn Fn()) -> Result<(), String> {
     sys::orphans::adopt().map_err(|e| not_started(&e.into()))?;
     let mut inner = AgentGroup::default();

@@ -159,7 +159,7 @@ impl Agent {
         Ok(())
     }
 
-    /// Handles a request for the program, from a host that does not have it yet.
+    /// Sends a copy of loadline's program to the agent's host, which has requested the copy.
     pub(super) fn wanted(&mut self, system: &str) -> Result<(), String> {
         let ours = crate::hosts::program::system();
         if system != ours {
@@ -203,7 +203,7 @@ impl Agent {
         loop {
             match self.child.try_wait() {
                 Ok(Some(status)) => return status.signal(),
-                // The agent still runs. If a signal ends it later, this process has sent that signal.
+                // The agent still runs. If a signal ends the agent later, loadline itself has sent that signal.
                 _ if Instant::now() >= deadline => return None,
                 _ => std::thread::sleep(Duration::from_millis(2)),
             }

@@ -15,8 +15,8 @@ const MAX_THREADS: u32 = 16;
 const PIPES_PER_AGENT: u64 = 3;
 /// Minimum number of descriptors that the conductor needs in addition to the agents' pipes.
 const MIN_DESCRIPTORS: u64 = 24;
-/// Number of descriptors that the conductor needs in addition to the agents' pipes if its observers read all counters
-/// (counted with a server of one process).
+/// Number of descriptors that the conductor needs, in addition to the agents' pipes, if its observers read all
+/// counters. The number was counted with a server of one process.
 const OBSERVER_DESCRIPTORS: u64 = 80;
 
 /// Checks that the conductor's descriptor limit allows `agents` agents. Returns a note if the limit leaves too few

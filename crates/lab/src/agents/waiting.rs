@@ -14,7 +14,7 @@ use super::inbox::PipeEvent;
 use super::member::Agent;
 use crate::{Host, LabError};
 
-/// Time for agents without a new task to end by themselves.
+/// Maximum time that agents without a new task have to end by themselves.
 const END_TIMEOUT: Duration = Duration::from_millis(300);
 
 /// A task to be assigned.

@@ -105,7 +105,7 @@ impl<'a> LiveArena<'a> {
             let command = container.command(image, words, port, self.limits, cpus);
             (container, command)
         });
-        // The container engine sets the control group and the CPUs of a container, so no others are set here.
+        // The container engine sets the control group and the CPUs of a container, so this function sets neither.
         let (shell, cpus, group) = match &container {
             Some((_, command)) => (command.as_str(), &[][..], None),
             None => (words, cpus, with_limits),

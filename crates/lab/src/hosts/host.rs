@@ -15,8 +15,8 @@ pub trait Host: Send {
     /// Returns the host's name in the run, as in `hosts[]`.
     fn name(&self) -> &str;
 
-    /// Returns a command that runs `program agent` on the host. The command's standard input and output are those of
-    /// the agent.
+    /// Returns a command that runs the program as an agent on the host. The command's standard input and output are
+    /// those of the agent.
     fn command(&self, program: &Path) -> Result<Command, LabError>;
 
     /// Returns an identifier of machine and namespace. Two hosts with equal identifiers are one machine and one
@@ -41,7 +41,8 @@ pub trait Host: Send {
     }
 }
 
-/// Returns the host of each agent of a load on `host`: the members in rotation, each as often as it has agents.
+/// Returns the host of each agent that generates a load on `host`. The members of `host` take turns in this list, and
+/// each occurs as often as it has agents.
 pub(crate) fn agents_of(host: &dyn Host) -> Vec<&dyn Host> {
     let members = host.members();
     if members.is_empty() {

@@ -1,4 +1,5 @@
-//! Hosts: machines and namespaces where agents run, ways to start an agent there, and the choice of its CPUs.
+//! Hosts: machines and namespaces where agents run, ways to start agents there, and the choice of the CPUs that agents
+//! use.
 
 pub(crate) mod cpu_split;
 mod host;

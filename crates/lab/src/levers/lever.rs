@@ -90,8 +90,8 @@ pub struct Lever {
     pub always: bool,
     /// Shortest slot in which the lever's effect is visible, seconds.
     pub slot_s: f64,
-    /// Planned dose: share of the tested resource to take away; negative if the lever adds some. The experiment
-    /// measures the actual dose of most levers.
+    /// Planned dose: share of the tested resource to take away; negative if the lever adds some. The agents of some
+    /// levers measure the actual dose.
     pub planned: f64,
     /// Rights that the user needs for the lever.
     pub rights: &'static str,
@@ -110,8 +110,8 @@ pub struct Lever {
 /// Parts of client and server that a lever can affect.
 #[derive(Clone, Debug, Default)]
 pub struct LeverTargets {
-    /// CPUs of the generator. If the generator runs on other hosts, only the length of this list matters: the number of
-    /// CPUs of the host with the fewest.
+    /// CPUs of the generator. If the generators run on other hosts, only the length of this list matters: the smallest
+    /// number of CPUs per generator on any host.
     pub client_cpus: Vec<u32>,
     /// Processes of the generator.
     pub client_pids: Vec<u32>,

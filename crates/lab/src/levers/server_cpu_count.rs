@@ -90,7 +90,7 @@ fn act(plan: &LeverPlan, commands: Receiver<AgentCommand>) -> Result<LeverPart, 
     Ok(LeverPart { speed: taken.iter().map(|taken| 1.0 - taken).collect(), taken, ordered, wanted: Vec::new() })
 }
 
-/// Returns the CPU time that all processes have used so far, nanoseconds.
+/// Returns the CPU time that all processes of the lever have used so far, nanoseconds.
 fn cpu_ns(hogs: &[CpuHog]) -> u64 {
     hogs.iter().filter_map(|hog| hog.cpu_ns().ok()).sum()
 }

@@ -4,7 +4,7 @@
 //! These switches cost the slowed process 3 to 4 % of its speed, but its counters do not show this cost. In an earlier
 //! version, the threads woke up only while the lever was on. The cost of the switches then looked like a part of the
 //! stolen time. The elasticities of nginx and its generator added up to 1.16 instead of 1. With wake-ups in all slots,
-//! these elasticities add up to 1.08 (medians of five experiments with each version, in alternation).
+//! these elasticities add up to 1.08. Both sums are medians of five experiments with each version, in alternation.
 //!
 //! A CPU that loses a quarter of its time in short pieces runs at three quarters of its speed. The speed is measured at
 //! the slowed process: the time for which it ran, divided by the time for which it ran or waited (schedstat). This
@@ -40,8 +40,9 @@ const MAX_PIECE_NS: u64 = 2_000_000;
 /// Scheduler slice that each thread requests, nanoseconds: the shortest that the kernel allows.
 const SLICE_NS: u64 = 100_000;
 /// Shortest slot, seconds: thirty times the thief's shortest turn. In short slots, the speed of the machine changes
-/// less from one slot to the next. For nginx, the half-width of the confidence interval was 0.11 with slots of 60 ms or
-/// 30 ms, and 0.07 with 15 ms (medians of five experiments with each length, in alternation).
+/// less from one slot to the next. For nginx, the half-width of an elasticity's confidence interval was 0.11 with slots
+/// of 60 ms or 30 ms, and 0.07 with 15 ms. These values are medians of five experiments with each length, in
+/// alternation.
 pub(super) const SLOT_S: f64 = 0.015;
 
 /// Returns the plan of a CPU thief. The slots of the plan are filled in later.

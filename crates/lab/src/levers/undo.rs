@@ -37,7 +37,7 @@ impl Undo {
         put_back();
         let paths = in_order(resources.into_iter().map(Resource::path));
         let locks = lock(&paths, LOCK_TIMEOUT)?;
-        // A killed experiment may have held the lock until this moment.
+        // If a killed experiment held the lock until this moment, its changes are undone here.
         put_back_in(&paths);
         let changes = plan()?;
         Ok(Self { changes, record: None, _locks: locks })

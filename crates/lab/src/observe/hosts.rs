@@ -1,4 +1,4 @@
-//! The other hosts of a run, with their connections and observers.
+//! Hosts of a run other than this machine, the connections to these hosts, and the observers on them.
 
 use std::path::Path;
 use std::process::Command;
@@ -44,7 +44,7 @@ impl Host for Fleet {
 pub(crate) struct Hosts {
     clients: Option<Fleet>,
     server: Option<Via>,
-    /// This host, which is used if the server has no host of its own.
+    /// This host, which is used if the plan names no host for the server or for the generators.
     here: Local,
 }
 

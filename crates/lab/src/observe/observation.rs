@@ -119,7 +119,8 @@ impl Observation {
         self
     }
 
-    /// Returns two flags: true if the clients are observed on this host, and true if the server is.
+    /// Returns two flags: true if the clients are observed on this host, and true if the server is observed on this
+    /// host.
     pub(crate) fn here(&self) -> [bool; 2] {
         let local = |observer: &HostObserver| observer.remote().is_none();
         [self.clients.iter().any(local), self.server.as_ref().is_some_and(local)]
@@ -195,7 +196,7 @@ impl Observation {
         self
     }
 
-    /// Counts the connections of these listeners of the server. Counting is expensive if there are many connections.
+    /// Counts the connections to these listeners of the server. Counting is expensive if there are many connections.
     pub fn counting(mut self, listeners: &[SocketAddr]) -> Self {
         let counted: Vec<Address> = listeners.iter().copied().map(Address::from).collect();
         self.server.iter_mut().for_each(|host| host.change(|spec| spec.counted.clone_from(&counted)));

@@ -47,8 +47,8 @@ fn possible(
     }
 }
 
-/// Checks on its host that a lever that is switched in slots can be used. Returns the facts that were found on the
-/// host.
+/// Checks that a lever that is switched in slots can be used, by a question to the lever's host. Returns the facts that
+/// were found there.
 pub(super) fn switchable(
     lab: &Lab<'_>,
     setup: &TargetSetup,

@@ -9,8 +9,8 @@ use super::operating_point::OperatingPoint;
 use crate::levers::{LEVERS, Lever};
 use crate::{Lab, TargetSetup};
 
-/// Usual time for a trial with fewer CPUs, seconds: 18 slots of 150 ms, the start of the load, and 1.5 s in case the
-/// earlier slots end late.
+/// Usual time for a trial with fewer CPUs, seconds. It covers 18 slots of 150 ms, the start of the load, and 1.5 s in
+/// case the earlier slots end late.
 const COUNT_S: f64 = 4.6;
 /// Shortest time for the trial with fewer CPUs, seconds.
 const MIN_COUNT_S: f64 = 3.1;

@@ -156,9 +156,10 @@ impl OperatingPoint {
     }
 
     /// Returns this load, and then up to two loads with fewer connections that still keep the server full. The second
-    /// load has at least eight requests in flight, so that late wake-ups do not matter, and four per request that the
-    /// server handles at the same time. The third load has two requests in flight per request that the server handles
-    /// at the same time. Fewer connections mean a shorter queue and shorter slots.
+    /// load has at least eight requests in flight, so that late wake-ups do not matter. It also has at least four
+    /// requests in flight per request that the server handles at the same time. The third load has two requests in
+    /// flight per request that the server handles at the same time. Fewer connections mean a shorter queue and shorter
+    /// slots.
     pub(super) fn or_fewer(self, run: &Run) -> Vec<Self> {
         let few = served(run)
             .map(|served| [(4.0 * served).max(f64::from(MIN_CONNECTIONS)), (2.0 * served).max(2.0)])

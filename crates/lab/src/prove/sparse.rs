@@ -1,5 +1,5 @@
 //! Slots for a server that completes few requests per second. Only the lever of the suspected bottleneck is used, with
-//! a larger dose, in rounds.
+//! a larger dose than usual, in rounds.
 //!
 //! - One lever needs half as many slots as three levers, so each slot can be long enough for a few requests.
 //! - If half of a CPU is taken instead of a quarter, the logarithm of throughput changes 2.4 times as much. The noise
@@ -131,8 +131,8 @@ mod tests {
         assert_eq!((of(1.0), of(5.0), of(100.0)), (None, Some(1), Some(MAX_ROUNDS)));
     }
 
-    /// An experiment got 3 s of a budget of 16 s, and 2 s of a budget of 20 s. An earlier version then advised budgets
-    /// of 16 s and 11 s.
+    /// One experiment got 3 s of a budget of 16 s, and another one 2 s of a budget of 20 s. An earlier version advised
+    /// budgets of 16 s and 11 s, which are no longer than the given ones.
     #[test]
     fn the_advised_budget_is_longer_than_the_one_that_was_too_short() {
         assert_eq!((longer_budget_s(16.0, 3.0, 6.0), longer_budget_s(20.0, 2.0, 4.8)), (32.0, 48.0));

@@ -21,7 +21,7 @@ pub(crate) fn seconds(load: &LoadPlan, budget_s: f64) -> f64 {
 }
 
 /// Returns the seconds of a budget to reserve for measuring the cost of each request class, including the overhead of
-/// its trials.
+/// the trials.
 pub(crate) fn reserved_s(load: &LoadPlan, seconds: f64, overhead_s: f64) -> f64 {
     if seconds > 0.0 { cost_turns::reserved_s(seconds, 1 + raised(load, seconds).len(), overhead_s) } else { 0.0 }
 }

@@ -28,15 +28,15 @@ pub(crate) fn seconds(to_learn: bool, budget_s: f64) -> f64 {
     if to_learn && budget_s >= MIN_BUDGET_S { budget_s * BUDGET_SHARE } else { 0.0 }
 }
 
-/// Returns the seconds of a budget that turns of `kinds` kinds of load take. The result is `seconds`, or more if
-/// starting and ending a trial takes longer than the rest of a turn.
+/// Returns the seconds of a budget to reserve for the turns of `kinds` kinds of load. The result is `seconds`, or more
+/// if starting and ending a trial takes longer than a fifth of a turn.
 pub(crate) fn reserved_s(seconds: f64, kinds: usize, overhead_s: f64) -> f64 {
     let turns = (ROUNDS * kinds) as f64;
     seconds.max((WARM_UP_SHARE + WINDOW_SHARE) * seconds + turns * overhead_s)
 }
 
 /// Returns the possible length of the turns, as a share of the planned length. If starting and ending a trial takes
-/// longer than the rest of a turn, all turns become shorter by the same factor.
+/// longer than a fifth of a turn, all turns become shorter by the same factor.
 fn shortened(conductor: &dyn Conductor, each_s: f64, turns: usize) -> f64 {
     let room_s = conductor.left_s() / turns.max(1) as f64 - conductor.overhead_s();
     (room_s / ((WARM_UP_SHARE + WINDOW_SHARE) * each_s)).min(1.0)

@@ -8,8 +8,8 @@ use super::{Budget, Conductor, RateSearch, StepTimes, Sweep, step};
 use crate::LabError;
 
 /// Minimum number of requests in a search with Poisson arrivals. With fewer requests, a Poisson count would vary by
-/// more than 1 %, which is more than the precision of the search. A search with fewer requests therefore uses equal
-/// gaps between arrivals, and the trial records this choice.
+/// more than 1 %, which is a third of the default precision of the search (3 %). A search with fewer requests therefore
+/// uses equal gaps between arrivals, and the trial records this choice.
 const MIN_POISSON_REQUESTS: f64 = 10_000.0;
 /// Expected number of windows in a search. With this number, the search estimates how many requests it will send.
 const EXPECTED_WINDOWS: f64 = 6.0;
@@ -37,8 +37,8 @@ pub struct Finder {
     /// test request. After the sweep, at most the longest mean response time that the objective allows.
     response_s: f64,
     /// Length of the longest sweep window in which no request completed although the server had answered before,
-    /// seconds; 0 if there is no such window. If a firewall drops a packet, the packet is sent again only after a
-    /// second or more.
+    /// seconds; 0 if there is no such window. Such a window occurs, for example, if a firewall drops a packet, because
+    /// the packet is sent again only after a second or more.
     pause_s: f64,
     /// Time that was left when the rate search began, seconds. The value is infinite before that moment.
     search_s: f64,
@@ -47,7 +47,7 @@ pub struct Finder {
     /// Mean response time at that number of clients, seconds, by Little's law.
     mean_at_best_s: f64,
     /// Low rate that is offered before the search. Response times at this rate distinguish a rate limit that delays
-    /// answers from a single worker.
+    /// answers from a single worker. `None` if this distinction is not needed, or if the rate was already offered.
     low_rate: Option<f64>,
     /// Positions of the windows of the rate search among the run's trials.
     searched: Vec<usize>,

@@ -2,8 +2,8 @@
 //! the results. Counters are sampled at the start and end of the measured window. Agents of the preceding trial are
 //! used again.
 //!
-//! Times of a trial count from the moment at which its agents begin to send. Samples of client and server and ticks of
-//! agents use these times, so the window can be found in the recordings.
+//! Times of a trial count from the moment at which its agents begin to send. The samples of client and server, and the
+//! progress reports of agents, use these times. The window can therefore be found in the recordings.
 
 use std::collections::BTreeMap;
 use std::path::Path;

@@ -7,7 +7,7 @@ use run::{IncidentKind, Intensity, LoadPlan, Plan, Run, Stage, TrialKind};
 
 use crate::{Lab, LabError, Point, TargetSetup, Watch};
 
-/// Loads the plan's target once.
+/// Loads the plan's target once for each repeat of the plan.
 pub fn load(plan: Plan, out: Option<&Path>, watch: &mut dyn Watch) -> Result<Run, LabError> {
     let mut lab = Lab::begin(plan, out, watch)?;
     let target_setup = TargetSetup::prepare(&mut lab)?;

@@ -14,7 +14,8 @@ pub(crate) struct ManualRate {
 }
 
 impl ManualRate {
-    /// Returns the command for the agents if the user wants another factor, and `None` otherwise.
+    /// Returns the command for the agents if the user has changed the factor of the planned rate. Returns `None`
+    /// otherwise, and within [`MIN_INTERVAL_S`] of the last change.
     pub(crate) fn command(&mut self, plan: &LoadPlan, factor: f64, now_s: f64) -> Option<AgentCommand> {
         let planned = steady_rate(plan).filter(|_| self.factor.unwrap_or(1.0) != factor)?;
         if self.rates.last().is_some_and(|last| now_s < last.t_s + MIN_INTERVAL_S) {

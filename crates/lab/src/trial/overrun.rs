@@ -2,7 +2,7 @@
 
 use run::number::prose::figure;
 
-/// Share of a budget by which a run may exceed it without a warning.
+/// Share of the budget by which a run may exceed the budget without a warning.
 const ALLOWED_SHARE: f64 = 0.05;
 /// Minimum ratio of the time for which this thread waited for a CPU to the excess time. Above this ratio, the warning
 /// names the waiting as the cause.

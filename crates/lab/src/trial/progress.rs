@@ -126,7 +126,7 @@ impl Progress {
     }
 
     /// Returns the series of a window in steps of a tenth of a second. For long windows, the width of a step is doubled
-    /// until there are few enough steps.
+    /// until there are at most [`MAX_STEPS`] steps.
     pub(crate) fn series(&self, begin_s: f64, end_s: f64) -> Series {
         let wider = |step_s: &f64| Some(2.0 * step_s).filter(|_| end_s - begin_s > MAX_STEPS * step_s);
         let step_s = std::iter::successors(Some(STEP_S), wider).last().unwrap_or(STEP_S);

@@ -48,7 +48,7 @@ pub(crate) struct RunningTrial<'w> {
     lead: Option<Duration>,
     /// End of the budget, at which any window ends; `None` without a budget.
     budget_end: Option<Instant>,
-    /// Differences between the samples at the window's start and end and their requested times, seconds.
+    /// Differences between the actual and the requested times of the samples at the window's start and end, seconds.
     late_s: Vec<f64>,
     /// Time of the next check for incidents.
     check_at: Instant,
@@ -357,8 +357,8 @@ impl<'w> RunningTrial<'w> {
     }
 }
 
-/// Returns the incidents that observers and agents saw, in order of time. If there are no incidents, returns the
-/// silence of the server as an incident, if the server was silent.
+/// Returns the incidents that observers and agents saw, in order of time. If there are none but the server was silent,
+/// returns the silence as an incident.
 fn incidents(mut seen: Vec<Incident>, died: Vec<Incident>, progress: &Progress, window: Window) -> Vec<Incident> {
     // Agents that have started to drain end by themselves, so their end is no incident.
     seen.retain(|i| i.kind != IncidentKind::GeneratorStopped || i.begin_s < window.end_s);

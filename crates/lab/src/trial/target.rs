@@ -254,7 +254,7 @@ mod tests {
         assert_eq!(of("http://127.0.0.1:1?x").unwrap().protocol.http().unwrap().path, "/?x");
     }
 
-    /// If the user gives no message size, the default size in the protocol's row of the table is used.
+    /// If the user gives no message size, the default size in the protocol's row of `proto::PROTOCOLS` is used.
     #[test]
     fn a_target_has_the_defaults_of_its_protocols_row() {
         let rows = proto::PROTOCOLS.iter().flat_map(|row| row.schemes.iter().map(move |scheme| (row, scheme)));

@@ -39,7 +39,7 @@ pub struct TargetSetup {
     _server: Option<AgentGroup>,
 }
 
-/// First warning in every result of a run that accepts any certificate.
+/// Note in the result of every run that accepts any certificate.
 const INSECURE: &str = "insecure: the server's certificate is not verified (--insecure); whoever answers is measured";
 
 impl TargetSetup {
@@ -194,7 +194,7 @@ impl TargetSetup {
         Ok(Some(ObservedServer { shared, ..ObservedServer::local(server) }))
     }
 
-    /// Returns the list of loads for a trial that has only the load of this plan.
+    /// Returns the loads of a trial that has a single load, which follows this plan.
     pub(crate) fn single_load(&self, plan: LoadPlan) -> [Load<'_>; 1] {
         [Load { host: self.host(), addr: self.addr.clone(), plan }]
     }

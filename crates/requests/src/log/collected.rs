@@ -14,7 +14,7 @@ use crate::url;
 
 /// Maximum number of different requests that are counted (about 100 MB of memory). Further requests are left out.
 const MAX_DIFFERENT: usize = 1_000_000;
-/// Maximum number of requests whose times are kept for a replay in time.
+/// Maximum number of requests whose times are kept, for a replay with the recorded times.
 const MAX_TIMES: usize = 1_000_000;
 /// Maximum length of a line, bytes.
 pub(super) const MAX_LINE_BYTES: u64 = 64 * 1024;

@@ -99,8 +99,8 @@ impl Placement for LivePlacement {
     }
 }
 
-/// Fails if a thread of a server is excluded from one of these CPUs, or may use fewer CPUs than the other threads.
-/// Someone chose the CPUs of such a thread, so moving it would change the comparison.
+/// Fails if a thread of a server may not use all of the `needed` CPUs, or may use other CPUs than the server's first
+/// thread. Someone chose the CPUs of such a thread, so moving it would change the comparison.
 fn not_pinned(pid: u32, needed: &[u32]) -> Result<(), String> {
     let masks: Vec<Vec<u32>> =
         threads_below(pid).into_iter().filter_map(|tid| sys::limits::cpus_of_thread(tid).ok()).collect();

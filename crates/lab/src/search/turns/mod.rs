@@ -1,9 +1,9 @@
 //! Comparison of two live servers whose loads take turns. Short windows of both servers alternate.
 //!
-//! The order within each pair is random and balanced, so that changes of the machine affect both servers equally. The
-//! windows are judged several times (`looks`). A regression ends the comparison. If no figure became worse, the
-//! remaining time is used to search for both capacities. Windows between the steps show how much the machine affects a
-//! search. If the windows stay undecided, they use the whole budget.
+//! Windows come in pairs, one window per server. The order within each pair is random and balanced, so that changes of
+//! the machine affect both servers equally. The windows are judged several times (`looks`). A regression ends the
+//! comparison. If no figure became worse, the remaining time is used to search for both capacities. Windows between the
+//! steps show how much the machine affects a search. If the windows stay undecided, they use the whole budget.
 //!
 //! If both servers and both generators have separate CPUs, the windows of a pair run at the same time (`duet`).
 

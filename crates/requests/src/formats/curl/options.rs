@@ -30,7 +30,7 @@ pub(super) enum OptionEffect {
     Ignored,
     /// No effect on the request; takes a value.
     IgnoredWithValue,
-    /// The option has an effect that loadline does not imitate. The text tells the user.
+    /// The option has an effect that loadline does not imitate. The text tells the user about this effect.
     Remark(&'static str),
     /// Like `Remark`, but the option takes a value.
     RemarkWithValue(&'static str),

@@ -10,8 +10,8 @@ pub(super) fn pattern(url: &str) -> Option<char> {
     searched.chars().find(|c| "{}[]".contains(*c))
 }
 
-/// Removes `.` and `..` from a path with its query (RFC 3986, section 5.2.4). curl does this, too, except with
-/// `--path-as-is`.
+/// Removes the segments `.` and `..` from a path, and keeps the query after the path (RFC 3986, section 5.2.4). curl
+/// also removes these segments, except with `--path-as-is`.
 pub(super) fn without_dot_segments(path: &str) -> String {
     let (path, query) = path.split_at(path.find('?').unwrap_or(path.len()));
     let mut kept: Vec<&str> = Vec::new();

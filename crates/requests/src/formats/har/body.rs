@@ -1,5 +1,5 @@
 //! Bodies of HAR entries. A body is recorded as text or as parameters (HAR 1.2, `postData`). A body that was recorded
-//! only in part cannot be sent again.
+//! only in part cannot be sent again, so its request is left out.
 
 use serde::Deserialize;
 
