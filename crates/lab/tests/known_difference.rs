@@ -78,17 +78,18 @@ impl Beside {
 #[derive(Clone, Copy, Debug, Default)]
 struct Results {
     all: usize,
-    /// Comparisons that say "slower" or "faster" for one of the values that decide. `capacity` and `cpu` count such
-    /// results for the capacity and for CPU time.
+    /// Number of comparisons that say "slower" or "faster" for one of the values that decide. `capacity` and `cpu`
+    /// count such comparisons for the capacity and for CPU time.
     worded: usize,
     capacity: usize,
     cpu: usize,
     slower: usize,
     passed: usize,
-    /// Comparisons that end with exit status 1. With equal servers, each one is an alarm (docs/explanation/compare.md).
+    /// Number of comparisons that end with exit status 1. With equal servers, each one is an alarm
+    /// (docs/explanation/compare.md).
     regressed: usize,
     undecided: usize,
-    /// Comparisons that found the capacities of both servers.
+    /// Number of comparisons that found the capacities of both servers.
     searched: usize,
     /// Sum of the times after which comparisons ended, seconds. `smallest_change` is the sum of the smallest changes
     /// that the comparisons could have detected.

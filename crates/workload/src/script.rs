@@ -1,5 +1,5 @@
 //! Reads the scripts of Response Probe, which consist of three kinds of files: `.SCR` (processes), `.SCP` (threads of a
-//! process), `.SCT` (one thread).
+//! process) and `.SCT` (one thread).
 //!
 //! `#` begins a comment. File names are relative to the file that contains them. If there is no file with the exact
 //! name, case is ignored, as on Windows.

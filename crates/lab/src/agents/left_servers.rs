@@ -56,7 +56,7 @@ impl Agent {
 }
 
 /// Returns the processes whose mark names an agent that no longer exists. Agents of other PID namespaces are not
-/// visible, so processes with their marks are left out.
+/// visible, so processes whose marks name such agents are left out.
 fn left(mark: &str) -> Vec<u32> {
     let (Some(space), Ok(folder)) = (pid_namespace(), std::fs::read_dir("/proc")) else { return Vec::new() };
     let pids = folder.filter_map(|entry| entry.ok()?.file_name().to_str()?.parse::<u32>().ok());

@@ -7,8 +7,8 @@ use std::os::fd::{AsRawFd, RawFd};
 use std::process::ChildStdin;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
-/// Maximum number of bytes queued for one agent: several times the size of the program that is copied to its host. If
-/// more bytes are queued, the agent's standard input is closed.
+/// Maximum number of bytes queued for one agent: several times the size of loadline's program, which may be copied to
+/// the agent's host. If more bytes are queued, the agent's standard input is closed.
 const MAX_BYTES: usize = 512 << 20;
 
 #[derive(Debug)]

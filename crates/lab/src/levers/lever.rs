@@ -132,7 +132,7 @@ pub struct LeverTargets {
     /// Bytes that one exchange sends over the link in the direction of the requests, or the reason why this number
     /// cannot be used.
     pub request_way: RequestWay,
-    /// Share of a CPU's time that a lever on CPUs takes, 0 to 1; 0 means a quarter.
+    /// Share of a CPU's time that a lever on CPUs takes, 0 to 1; 0 means the default, a quarter.
     pub share: f64,
     /// True if the load offers a fixed rate, so the server is mostly idle.
     pub at_rate: bool,

@@ -1,4 +1,4 @@
-//! CPU time that other programs took from the machines of a trial, in each tenth of a second of its load.
+//! CPU time that other programs took from the machines of a trial, in each tenth of a second of the trial's load.
 
 use run::{CpuUse, TENTH_S, Window};
 

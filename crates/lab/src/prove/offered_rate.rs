@@ -22,7 +22,8 @@ const MIN_COMPLETED_RATIO: f64 = 0.97;
 const MAX_DEVIATIONS: f64 = 3.0;
 /// Maximum utilization of the server while a lever with a fixed dose is on.
 const MAX_UTILIZATION: f64 = 0.9;
-/// Minimum length of a slot, and length of the unmeasured part at its start, in relaxation times of the queue.
+/// Minimum length of a slot, and length of the unmeasured part at its start, in relaxation times of the queue (see
+/// [`relaxation_s`]).
 const RELAXATION_TIMES: (f64, f64) = (6.0, 2.0);
 /// Shortest and longest slot, seconds.
 const SLOT_RANGE_S: (f64, f64) = (0.1, 3.0);

@@ -258,9 +258,9 @@ mod tests {
         assert_eq!(OperatingPoint::busy(&run, 16).connections, 16, "a few more change nothing");
     }
 
-    /// Of ten searches in which two resources were almost equally full, three kept 8 connections, because 66
-    /// connections were wanted, which exceeded the maximum factor. In these three searches, the elasticities added up
-    /// to 1.6.
+    /// In an earlier version, the load did not grow if the wanted number of connections exceeded the maximum factor.
+    /// Three of ten searches with two almost equally full resources therefore kept 8 connections, although 66 were
+    /// wanted. In these three searches, the elasticities added up to 1.6 instead of 1.
     #[test]
     fn eight_times_the_connections_are_used_even_if_more_would_be_needed() {
         let mut run = sweep(&[(8, 116_000), (16, 90_000)]);

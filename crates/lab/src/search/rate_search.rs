@@ -11,7 +11,7 @@ use judge::Pooled;
 
 /// First rate tried, as a share of the highest rate of the closed loop. The first rate is near the capacity, but does
 /// not overload the server. With random arrivals at a single queue, response times at this rate are five times those
-/// without load. The default objective allows ten times.
+/// without load. The default objective allows ten times the response times without load.
 const FIRST_SHARE: f64 = 0.80;
 /// Factor by which the rate grows as long as every rate passes, up to the highest rate of the closed loop.
 const STEP_UP: f64 = 1.20;
@@ -66,8 +66,9 @@ impl RateSearch {
     }
 
     /// Records that the rate from [`RateSearch::next`] was offered. `windows` lists all windows of the search so far,
-    /// except spoiled ones: the rate of each, and true if it passed. Some windows turn out to be spoiled only later, so
-    /// every call counts all windows again. `pooled` is the capacity estimated from all windows, if known.
+    /// except spoiled ones. For each window, it has the rate, and true if the window met the limits. Some windows turn
+    /// out to be spoiled only later, so every call counts all windows again. `pooled` is the capacity estimated from
+    /// all windows, if known.
     pub fn record(&mut self, windows: &[(f64, bool)], pooled: Option<&Pooled>) {
         let rate = self.next;
         let rates = |passed: bool| windows.iter().filter(move |window| window.1 == passed).map(|window| window.0);

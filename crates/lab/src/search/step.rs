@@ -24,7 +24,7 @@ pub(crate) fn plan(conductor: &dyn Conductor, intensity: Intensity, length: Step
 /// Period of CPU quotas, seconds: the kernel's default, and that of Docker and Kubernetes.
 const QUOTA_PERIOD_S: f64 = 0.1;
 /// Minimum number of whole periods in a window that is shortened. The window then loses less than a quarter of its
-/// length. The windows of a search of 3 s are shorter than this number of periods, and keep their length.
+/// length. A search of 3 s has shorter windows, which keep their length.
 const MIN_PERIODS: f64 = 3.0;
 
 /// Returns the length of a window of about `measure_s` seconds, shortened to a whole number of quota periods. A server

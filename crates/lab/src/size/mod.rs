@@ -156,7 +156,7 @@ fn last_cpus(count: u32) -> Vec<u32> {
     allowed[allowed.len().saturating_sub(count as usize)..].to_vec()
 }
 
-/// Returns the variables that the command may use.
+/// Returns the environment variables of a setting, such as `WORKERS`, that the server's command may use.
 fn variables(setting: &SizeSetting) -> Vec<(&'static str, String)> {
     let number = |value: Option<u32>| value.map(|value| value.to_string());
     let quota = setting.quota.map(|quota| quota.to_string());

@@ -192,7 +192,7 @@ impl<'w> Lab<'w> {
     }
 
     /// Records the CPU use of other programs in each later trial that has no observers. Trials without observers
-    /// measure the duration of calls of the event API.
+    /// measure how long event calls (such as epoll_wait) take.
     pub fn watch_host(&mut self) {
         self.host_watch = Some(HostWatch::start());
     }

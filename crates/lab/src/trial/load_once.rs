@@ -49,7 +49,7 @@ fn once(lab: &mut Lab<'_>, target_setup: &TargetSetup, repeat: u32) -> Result<()
 const MIN_ANSWERING_S: f64 = 0.25;
 
 /// If the server gave no answers at the end of the load, checks whether the server still answers. If the server no
-/// longer answers, the run says so as its result.
+/// longer answers, the run's result is that the server became unreachable.
 fn check_alive(lab: &mut Lab<'_>, target_setup: &TargetSetup) -> Result<(), LabError> {
     let s_clients = matches!(target_setup.load.intensity, Intensity::SClients { .. });
     let Some(trial) = lab.run.trials.last().filter(|_| !s_clients) else { return Ok(()) };

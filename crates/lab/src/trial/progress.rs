@@ -30,8 +30,8 @@ pub(crate) struct Series {
 /// Width of a step of the rate series, seconds.
 pub(crate) const STEP_S: f64 = 0.1;
 
-/// Maximum number of steps in a series. Ten minutes have this number of steps of a tenth of a second. A longer window
-/// has wider steps.
+/// Maximum number of steps in a series. A window of ten minutes has this number of steps if each is a tenth of a
+/// second. A longer window has wider steps.
 const MAX_STEPS: f64 = 6_000.0;
 /// Maximum number of ticks kept per agent: more than an hour at ten per second. Beyond this number, some ticks are
 /// dropped (see [`thin`]).

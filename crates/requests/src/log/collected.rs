@@ -12,7 +12,8 @@ use super::{escapes, summary::Summary};
 use crate::error::shown;
 use crate::url;
 
-/// Maximum number of different requests that are counted (about 100 MB of memory). Further requests are left out.
+/// Maximum number of different requests that are counted (about 100 MB of memory). Requests that differ from all of
+/// these are left out.
 const MAX_DIFFERENT: usize = 1_000_000;
 /// Maximum number of requests whose times are kept, for a replay with the recorded times.
 const MAX_TIMES: usize = 1_000_000;
@@ -137,7 +138,7 @@ impl CollectedLog {
         capitals
     }
 
-    /// Counts the request at this index: its status and its time.
+    /// Counts one more occurrence of the request at this index, with its status and its time.
     fn count(&mut self, index: u32, logged: &Logged, line: &str) {
         let count = &mut self.counts[index as usize];
         count.0 += 1;

@@ -1,5 +1,5 @@
-//! Escapes that servers write into logs. nginx writes `\xHH`, and Apache also writes `\"`, `\\` and `\n` (documentation
-//! of its `mod_log_config`, "Format Notes").
+//! Escapes that servers write into logs. nginx writes `\xHH`, and Apache also writes `\"`, `\\` and `\n` (Apache's
+//! documentation of `mod_log_config`, "Format Notes").
 
 use std::borrow::Cow;
 
@@ -48,7 +48,7 @@ fn undo(path: &str, all: bool) -> String {
     out + rest
 }
 
-/// Returns the control character of an escape of one letter, such as `n`; `None` for other letters.
+/// Returns the control character for the letter of an escape, such as `n` in `\n`; `None` for other letters.
 fn control(letter: u8) -> Option<u8> {
     Some(match letter {
         b'n' => b'\n',

@@ -89,7 +89,8 @@ fn spread(times: &mut [(f64, u32)]) {
     }
 }
 
-/// Returns the plan of a request that was made `made` times, some of them with these error statuses.
+/// Returns the plan of a request that the log contains `made` times. `bad` has the number of its responses with each
+/// error status.
 fn request(method: String, path: String, made: u64, bad: &HashMap<u16, u64>) -> RequestPlan {
     let first = path.split(['/', '?']).nth(1).unwrap_or_default();
     let folder = path[1..].contains('/');

@@ -8,8 +8,8 @@ pub struct Engine {
     pub name: &'static str,
     /// Words of the command line before the program. `{host}` stands for the host's name.
     pub prefix: &'static [&'static str],
-    /// True if the engine joins its arguments with spaces and passes them to a shell on the host. Each argument is
-    /// quoted for these engines.
+    /// True if the engine joins its arguments with spaces and passes them to a shell on the host. For such an engine,
+    /// loadline quotes each argument.
     pub joins: bool,
     /// True if a master connection (ssh's ControlMaster) is opened to each host first. An agent starts ten times faster
     /// over a master connection than over a new one. Without master connections, ssh servers may refuse agents, because

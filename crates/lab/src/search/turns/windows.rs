@@ -136,10 +136,10 @@ fn length_s(room_s: f64, response_s: f64) -> f64 {
     (RESPONSES_PER_WINDOW * response_s).min(fitting(MIN_WINDOWS as f64)).max(base_s)
 }
 
-/// Returns the response time of the slower server, seconds: the median of the mean response times of its windows.
-/// Because of the median, one window that another program disturbed does not make all later windows longer. For a
-/// window without answers, the length of the window counts as the response time. Before the first window, the result is
-/// 0.
+/// Returns the response time of the slower server, seconds. For each server, this is the median of its windows' mean
+/// response times. Because of the median, one window that another program disturbed does not make all later windows
+/// longer. For a window without answers, the length of the window counts as the response time. Before the first window,
+/// the result is 0.
 fn response_s(sides: &[&mut dyn Conductor; 2]) -> f64 {
     let mean_s = |t: &Trial| {
         if t.measured.tally.completed > 0 { t.latency_us.mean / 1e6 } else { t.measured.length_s }

@@ -23,7 +23,7 @@ struct Param {
 }
 
 /// Returns the body of a request, or the reason why the request is left out. `size` is the recorded size of the body in
-/// bytes; a negative size is unknown.
+/// bytes, negative if it is unknown.
 pub(super) fn of(
     method: &str,
     headers: &[(String, String)],
