@@ -1,5 +1,6 @@
-//! Work of `loadline agent`: the agent sends a hello, takes tasks from standard input and reports on standard output.
-//! After its results, a load agent waits for another task. Any other agent ends with its task.
+//! Work of `loadline agent`: the agent sends a hello (its first message, with its version), takes tasks from standard
+//! input and reports on standard output. After its results, a load agent waits for another task. Any other agent ends
+//! with its task.
 //!
 //! The end of standard input means that the conductor has ended. Every agent then stops. When the conductor is silent
 //! for too long, all agents stop, except a server on the conductor's own machine.

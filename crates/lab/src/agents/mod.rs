@@ -1,5 +1,6 @@
 //! Agents: processes that generate load, serve, observe a host, or make the temporary changes of an experiment
-//! (levers). Module [`inside`] is the agent's side, and [`AgentGroup`] is the conductor's side.
+//! (levers). The conductor is the process that starts and controls the agents. Module [`inside`] is the agent's side,
+//! and [`AgentGroup`] is the conductor's side.
 
 mod agent_place;
 mod clock;

@@ -35,7 +35,7 @@ pub trait Host: Send {
     }
 
     /// Returns the hosts among which a load on this host is divided, with the number of agents on each. The list is
-    /// empty for a single host.
+    /// empty if the agents run on this host itself.
     fn members(&self) -> Vec<(&dyn Host, u32)> {
         Vec::new()
     }

@@ -85,8 +85,8 @@ pub struct Lever {
     pub tests: &'static [&'static str],
     /// Smallest permission (`--prove`) with which the lever may be used.
     pub needs: Prove,
-    /// True if every experiment with slots uses the lever, whatever the verdict is. The elasticities of the levers add
-    /// up to 1 only if all of these levers were used.
+    /// True if every experiment with slots uses the lever, whatever the verdict is. The elasticities that the levers
+    /// show (changes of throughput relative to changes of speed) add up to 1 only if all of these levers were used.
     pub always: bool,
     /// Shortest slot in which the lever's effect is visible, seconds.
     pub slot_s: f64,

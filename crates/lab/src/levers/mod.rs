@@ -1,5 +1,6 @@
-//! Levers: changes that an experiment makes to see how throughput reacts. Each lever has its own file and one row in
-//! [`LEVERS`].
+//! Levers: changes that an experiment makes to see how throughput reacts. The elasticity of a resource is the relative
+//! change of throughput, divided by the relative change of the resource's speed. Each lever has its own file and one
+//! row in [`LEVERS`].
 //!
 //! A lever that is switched on and off in slots (short parts of a load) runs in its own agent. Such a lever can
 //! therefore run on every host on which an agent can start. No lever outlives the conductor, because the agent ends

@@ -3,8 +3,9 @@
 //! In the other slots the threads wake up just as often, but use no CPU time. Each wake-up switches threads twice.
 //! These switches cost the slowed process 3 to 4 % of its speed, but its counters do not show this cost. In an earlier
 //! version, the threads woke up only while the lever was on. The cost of the switches then looked like a part of the
-//! stolen time. The elasticities of nginx and its generator added up to 1.16 instead of 1. With wake-ups in all slots,
-//! these elasticities add up to 1.08. Both sums are medians of five experiments with each version, in alternation.
+//! stolen time. The elasticities of nginx and its generator (changes of throughput relative to changes of CPU speed)
+//! added up to 1.16 instead of 1. With wake-ups in all slots, these elasticities add up to 1.08. Both sums are medians
+//! of five experiments with each version, in alternation.
 //!
 //! A CPU that loses a quarter of its time in short pieces runs at three quarters of its speed. The speed is measured at
 //! the slowed process: the time for which it ran, divided by the time for which it ran or waited (schedstat). This

@@ -266,7 +266,8 @@ impl RemoteSampling {
         connection.observed.clone().filter(|_| connection.lost.is_none())
     }
 
-    /// Ends the sampling and returns the observations; if the observer was lost, returns the parts that have arrived.
+    /// Ends the sampling and returns the observations. If the observer was lost, returns the last complete
+    /// observations, if there are any, and an incident.
     pub(crate) fn finish(self) -> Observed {
         let mut connection = self.observer.lock();
         connection.request_observed(&AgentCommand::Collect);

@@ -229,8 +229,8 @@ fn side_of(host: String, shared: bool, seen: Observed) -> Side {
     Side { host, machine, processes, behind, waits, shared, recording, ..Side::default() }
 }
 
-/// Returns the recording of a namespace host, with the host's name before every instance. The name distinguishes these
-/// instances from those of the first host.
+/// Returns the recording of an additional client host (a network namespace), with the host's name before every
+/// instance. The name distinguishes these instances from those of the first host.
 fn prefixed(active: ActiveObserver) -> Recording {
     let (host, Observed { mut recording, .. }) = active.finish();
     let name = |instance: &mut String| *instance = run::on_host(&host, instance);

@@ -115,7 +115,7 @@ impl ActiveLevers {
         Ok(levers.collect())
     }
 
-    /// Returns each agent's result, in order.
+    /// Returns each agent's result, in the order of the agents' numbers.
     fn parts(&mut self) -> Result<Vec<LeverPart>, String> {
         let mut parts = vec![None; self.group.agents().len()];
         let deadline = Instant::now() + RESULT_TIMEOUT + 2 * self.group.longest_round_trip();

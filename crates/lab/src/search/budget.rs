@@ -1,5 +1,6 @@
-//! Durations of the steps of a search, chosen so that the search stays within its budget. All functions of this file
-//! are pure.
+//! Durations of the steps of a search, chosen so that the search stays within its budget. A search has sweep steps
+//! (with 1, 2, 4, … clients), search steps (with offered rates) and one overload step. All functions of this file are
+//! pure.
 
 use crate::prove::{BUDGET_SHARE, MAX_BUDGET_SHARE};
 
@@ -17,8 +18,8 @@ pub struct StepTimes {
     pub overhead_s: f64,
 }
 
-/// Division of a budget among the parts of a search. If the rate of a server becomes steady quickly, at least six
-/// sevenths of the budget are spent on measuring.
+/// Division of a budget among the parts of a search. If the rate of a server becomes steady quickly, most of the budget
+/// is spent in measured windows.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Budget {
     total_s: f64,

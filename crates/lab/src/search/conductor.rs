@@ -23,7 +23,7 @@ pub trait Conductor: Send {
     /// Returns the seconds that a trial takes in addition to its warm-up and window, estimated from earlier trials.
     fn overhead_s(&self) -> f64;
 
-    /// Reserves `seconds` after the search for the experiment that tests the verdict.
+    /// Reserves `seconds` after the search for the experiment that tests the verdict (the named bottleneck).
     fn reserve(&mut self, seconds: f64);
 
     /// Begins another independent repeat of the search.

@@ -37,8 +37,8 @@ pub fn find(plan: Plan, out: Option<&Path>, watch: &mut dyn Watch) -> Result<Run
     live.lab.finish()
 }
 
-/// Searches for the capacity, measures the costs of handshakes and classes, and tests the verdict, all within the
-/// plan's budget. The server answered its test request within `first_s` seconds.
+/// Searches for the capacity, measures the costs of handshakes and classes, and tests the verdict (the named
+/// bottleneck), all within the plan's budget. The server answered its test request within `first_s` seconds.
 pub fn within_budget(conductor: &mut dyn Conductor, first_s: f64) -> Result<(), LabError> {
     let (plan, load) = (conductor.run().plan.clone(), conductor.load().clone());
     let (users, whole_s) = (plan.search.users, plan.search.budget_s);
@@ -75,8 +75,8 @@ pub fn within_budget(conductor: &mut dyn Conductor, first_s: f64) -> Result<(), 
 }
 
 impl LiveTarget<'_> {
-    /// Tests the verdict with the number of connections of the decisive trial: the smallest number that reaches the
-    /// highest rate. With more connections, requests would only wait longer.
+    /// Tests the verdict with the number of connections of the decisive trial, on which the verdict relies. This is the
+    /// smallest number that reaches the highest rate. With more connections, requests would only wait longer.
     pub(super) fn prove(&mut self) -> Result<(), LabError> {
         if let Some(why) = self.no_proof.take() {
             prove::not_tried(&mut self.lab, why);

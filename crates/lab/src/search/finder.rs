@@ -13,7 +13,7 @@ use crate::LabError;
 const MIN_POISSON_REQUESTS: f64 = 10_000.0;
 /// Expected number of windows in a search. With this number, the search estimates how many requests it will send.
 const EXPECTED_WINDOWS: f64 = 6.0;
-/// Share of failed requests, 0 to 1, above which a single request checks if the server is alive.
+/// Share of failed requests, 0 to 1, from which on a single request checks if the server is alive.
 const ALARMING_ERROR_SHARE: f64 = 0.5;
 
 /// Ratio of the low rate (see `Finder::low_rate`) to the highest rate. At the low rate, a request waits on average half

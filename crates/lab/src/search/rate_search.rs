@@ -66,9 +66,9 @@ impl RateSearch {
     }
 
     /// Records that the rate from [`RateSearch::next`] was offered. `windows` lists all windows of the search so far,
-    /// except spoiled ones. For each window, it has the rate, and true if the window met the limits. Some windows turn
-    /// out to be spoiled only later, so every call counts all windows again. `pooled` is the capacity estimated from
-    /// all windows, if known.
+    /// except spoiled ones, which other programs disturbed. For each window, it has the rate, and true if the window
+    /// met the limits. Some windows turn out to be spoiled only later, so every call counts all windows again. `pooled`
+    /// is the capacity estimated from all windows, if known.
     pub fn record(&mut self, windows: &[(f64, bool)], pooled: Option<&Pooled>) {
         let rate = self.next;
         let rates = |passed: bool| windows.iter().filter(move |window| window.1 == passed).map(|window| window.0);

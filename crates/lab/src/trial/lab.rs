@@ -126,7 +126,8 @@ impl<'w> Lab<'w> {
         self.clock.left_s(self.elapsed_s())
     }
 
-    /// Returns true if the user wants to stop.
+    /// Returns true if the user wants to stop, or if the run was stopped for another reason, such as the end of the
+    /// server.
     pub fn stopped(&mut self) -> bool {
         self.stopped |= self.watch.stop();
         self.stopped

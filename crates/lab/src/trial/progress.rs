@@ -69,8 +69,8 @@ impl Progress {
         }
     }
 
-    /// Divides a window of this length, which begins now, into stretches. From now on, a snapshot is taken at the end
-    /// of each stretch.
+    /// Divides a window of this length, which begins now, into stretches (parts of equal length). From now on, a
+    /// snapshot is taken at the end of each stretch.
     pub(crate) fn stretch(&mut self, now_s: f64, window_s: f64) {
         self.stretches = Snapshots::begin(now_s, window_s, self.detail());
     }

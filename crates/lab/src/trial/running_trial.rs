@@ -96,7 +96,8 @@ impl<'w> RunningTrial<'w> {
         let room_s = (self.left_s(plan) - plan.duration_s).max(plan.least_warmup_s);
         let cap_s = plan.warmup_s.min(room_s).max(0.0);
         loop {
-            // The test does not run at every tick, because a thousand agents send ten thousand ticks per second.
+            // The test does not run at every tick (progress report), because a thousand agents send ten thousand ticks
+            // per second.
             let left_s = (cap_s - self.origin.now_s()).max(0.0);
             let until = Instant::now() + Duration::from_secs_f64(left_s).min(SETTLED_INTERVAL);
             let ended = self.hold_until(until, plan, |_| true);

@@ -3,7 +3,7 @@
 
 use run::{Moment, TickDetail};
 
-/// Minimum length of a stretch, seconds. Ticks with details arrive only five times per second.
+/// Minimum length of a stretch, seconds. Ticks (progress reports) with details arrive only five times per second.
 const MIN_STRETCH_S: f64 = 1.0;
 /// Maximum number of stretches in a measured window.
 const MAX_STRETCHES: f64 = 400.0;

@@ -283,7 +283,7 @@ fn test_request(lab: &mut Lab<'_>, asker: &Asker<'_>, addr: &Address, load: &Loa
     let fail = |why| LabError::Preflight { target: target.clone(), why };
     let answer = asker.ask(ServerQuestion::Answers, addr, load);
     let why = answer.error.unwrap_or_else(|| "no answer came".into());
-    // S-Clients are meant for overloaded servers, so a full accept queue is not an error.
+    // S-Clients (Banga and Druschel, 1997) are meant for overloaded servers, so a full accept queue is not an error.
     if answer.accepts_nothing {
         lab.note(format!("the test request failed, S-Clients go on without it: {why}"));
         return Ok(0.0);

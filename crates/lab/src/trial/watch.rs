@@ -6,7 +6,7 @@ use run::{Run, Side, Tick, TickDetail, Trial};
 /// State of a trial under load, for the live view.
 #[derive(Clone, Debug, Default)]
 pub struct LiveProgress {
-    /// Sums over all agents' newest ticks.
+    /// Sums over all agents' newest ticks (progress reports).
     pub tick: Tick,
     /// Failures by kind and response times since the start of the load.
     pub detail: TickDetail,

@@ -25,8 +25,8 @@ pub(super) struct Masters {
 }
 
 impl Masters {
-    /// Opens a master connection to each host with the given ssh arguments. Returns the control sockets in the order of
-    /// the hosts.
+    /// Opens a master connection for each entry of `hosts`, which has the host's name and the ssh arguments. Returns
+    /// the control sockets in the order of the entries.
     pub(super) fn connect(hosts: &[(String, Vec<String>)]) -> Result<(Self, Vec<PathBuf>), LabError> {
         let mut masters = Self { dir: folder()?, children: Vec::new() };
         let sockets: Vec<PathBuf> = (0..hosts.len()).map(|n| masters.dir.join(n.to_string())).collect();

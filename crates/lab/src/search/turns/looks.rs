@@ -1,5 +1,5 @@
 //! Interim judgements of a comparison ("looks"), based on the windows so far. If a look gives a result, the comparison
-//! ends early.
+//! needs no more windows to decide.
 
 use run::{ComparisonOutcome, Run};
 

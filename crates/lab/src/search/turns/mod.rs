@@ -64,7 +64,8 @@ pub struct TurnsTaken {
     pub ended_after_s: f64,
 }
 
-/// Loads two servers in turns, or at the same time with a `duet`, until `stop` returns true.
+/// Loads two servers in turns, or at the same time with a `duet`, until the comparison is complete or `stop` returns
+/// true.
 pub fn take_turns(
     mut sides: [&mut dyn Conductor; 2],
     plan: &TurnsPlan,
