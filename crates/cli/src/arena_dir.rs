@@ -31,8 +31,7 @@ impl ArenaDir {
         LockedDir::existing(path).map(Self)
     }
 
-    /// Reads the state of an earlier comparison from its folder. Fails if another version of the format wrote the
-    /// state.
+    /// Reads the state of an earlier comparison from its folder. Fails if the state has another version of the format.
     pub(crate) fn read(path: &Path) -> anyhow::Result<ArenaState> {
         let file = path.join(STATE);
         let text = run::read_text(&file, MAX_RUN_BYTES, "name the folder of a comparison")?;

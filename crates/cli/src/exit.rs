@@ -7,9 +7,9 @@ use std::process::ExitCode;
 pub(crate) enum Exit {
     /// The command succeeded.
     Done,
-    /// An objective was missed, a comparison found a change for the worse, or nothing completed.
+    /// An objective was missed, a comparison found a change for the worse, or no request completed.
     Failed,
-    /// The data of a comparison is too little to decide.
+    /// A comparison had too little data for a decision.
     Undecided,
     /// The user ended the command early. The measurements made before are stored.
     Interrupted,

@@ -1,6 +1,6 @@
-//! The directory in which a run is stored. Unless `--force` is given, no earlier run is lost: it is moved to a sibling
-//! directory that is named by its time. A directory with files of other programs is refused. Without `--out`, each run
-//! has its own directory in `loadline-runs/`.
+//! The directory in which a run is stored. Unless `--force` is given, no earlier run is lost: an earlier run is moved
+//! to a sibling directory whose name has the time of that run. A directory with files of other programs is refused.
+//! Without `--out`, each run has its own directory in `loadline-runs/`.
 
 use std::fs;
 use std::io::Read as _;
@@ -100,8 +100,8 @@ impl Kept {
 }
 
 impl Kept {
-    /// Makes the link point to an interrupted run. Returns the directory with its measurements, or `None` if it has
-    /// none.
+    /// Makes the link point to an interrupted run. Returns the directory with the run's measurements, or `None` if the
+    /// run has none.
     pub(crate) fn cut_short(&self) -> Option<String> {
         if !self.dir.join("run.json").exists() {
             return None;

@@ -1,8 +1,8 @@
-//! Drives one plan against an address, and prints the result. It shows the generator without the conductor (the process
-//! that otherwise controls the generators).
+//! Drives one plan against an address, and prints the result. The example shows how the generator runs without the
+//! conductor (the process that otherwise controls the generators).
 //!
-//! Usage: `drive ADDR SECONDS PLAN.toml`. The plan may also be given as TOML text. The example starts each phase at the
-//! time at which a conductor would start it.
+//! Usage: `drive ADDR SECONDS PLAN.toml`. The third argument may also be the plan itself, as TOML text. The example
+//! starts each phase at the time at which a conductor would start it.
 
 use std::sync::mpsc::channel;
 use std::time::Duration;

@@ -72,8 +72,8 @@ pub(crate) struct AddressTurns {
 }
 
 impl AddressTurns {
-    /// Returns the order for one thread, which begins with the address number `first` (modulo `count`). Different
-    /// threads and agents thus begin with different addresses.
+    /// Returns the order for one thread. The order begins with address number `first` (modulo `count`), so that threads
+    /// and agents with different `first` begin with different addresses.
     pub(crate) fn new(count: usize, first: usize) -> Self {
         let count = u16::try_from(count).unwrap_or(u16::MAX);
         Self { next: (first % usize::from(count.max(1))) as u16, count }

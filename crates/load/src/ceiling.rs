@@ -1,5 +1,5 @@
-//! Measures the maximum rate of the generator itself. The same generator threads and protocol run with the null driver,
-//! which uses no network.
+//! Measures the maximum rate of the generator itself. The generator threads and the protocol run as in a load, but with
+//! the null driver, which uses no network.
 
 use std::sync::mpsc::channel;
 use std::time::Duration;
@@ -22,7 +22,8 @@ pub struct Ceiling {
 const MEASURE: Duration = Duration::from_millis(200);
 const WARM_UP: Duration = Duration::from_millis(50);
 
-/// Measures the maximum rate with the protocol and the number of threads of a plan. This takes a quarter of a second.
+/// Measures the maximum rate of the generator, with the plan's protocol and number of threads. The measurement takes
+/// about a quarter of a second.
 pub fn ceiling(plan: &LoadPlan) -> Result<Ceiling, LoadError> {
     let mut plan = LoadPlan { io: Io::Null, drain_s: 0.0, sources: Vec::new(), ..plan.clone() };
     plan.new_connections = false;

@@ -1,16 +1,17 @@
 //! Counts of response times for each class of requests, with the precision of a [`Hist`]. Recording a time touches few
 //! cache lines.
 //!
-//! The counts of dozens of classes need a megabyte, which does not stay in the CPU's caches at a hundred thousand
-//! requests per second. Each time is therefore first written to a log. When the log is full, all times in it are
-//! counted at once. The CPU can then fetch many counts from memory in parallel.
+//! The counts of dozens of classes need megabytes, which do not stay in the CPU's caches at a hundred thousand requests
+//! per second. Each time is therefore first written to a log. When the log is full, all times in it are counted at
+//! once. The CPU can then fetch many counts from memory in parallel.
 
 use run::Hist;
 
-/// Number of times in the log. It is large enough that cache misses overlap, and small enough that counting takes
-/// little time at once.
+/// Maximum number of times in the log. It is large enough that cache misses overlap, and small enough that counting a
+/// full log takes little time.
 const LOG_LEN: usize = 128;
-/// Number of buckets per power of two. The range below the first power of two has twice as many.
+/// Number of buckets between a power of two and the next one. Below twice this number, each nanosecond has its own
+/// bucket.
 const BUCKETS_PER_OCTAVE: usize = 1 << OCTAVE_BITS;
 const OCTAVE_BITS: u32 = 10;
 /// Number of buckets of a class. The last bucket counts times above the range of a [`Hist`].
@@ -32,7 +33,8 @@ fn time_of(bucket: usize) -> u64 {
     }
 }
 
-/// Rounds a time down, by at most a thousandth of it. This limits the number of different times that are stored.
+/// Limits a time to the range of a [`Hist`], and rounds it down by at most a thousandth. The rounding limits the number
+/// of different times that are stored.
 pub(crate) fn rounded(ns: u64) -> u64 {
     time_of(bucket(ns.clamp(1, Hist::HIGHEST_NS)))
 }
@@ -47,7 +49,7 @@ pub(crate) struct ClassTimes {
     /// Class and response time of each request that is not yet counted.
     log: Box<[(u32, u64)]>,
     logged: usize,
-    /// True if any time has been counted since the last clear.
+    /// True if any time has been counted since the last call of [`Self::clear`].
     used: bool,
 }
 

@@ -5,7 +5,7 @@ use run::{ClassPart, ClassTally, UnansweredTimes};
 
 use crate::class_times::{ClassTimes, rounded};
 
-/// Counts and times of all classes. Data that each request needs is close together in memory.
+/// Counts and times of all classes. Data that every request changes is close together in memory.
 #[derive(Debug)]
 pub(crate) struct Classes {
     counts: Box<[ClassTally]>,

@@ -3,8 +3,8 @@
 //! never ends.
 //!
 //! The client watches every connection, and counts each connection that the server closes as lost. A connection that
-//! counts as held and not as lost was therefore open during the whole time. The client uses one thread. If one process
-//! has too few descriptors for a load, the conductor divides the connections among several processes.
+//! counts as held and not as lost was therefore open until the end of the load. The client uses one thread. If one
+//! process has too few descriptors for a load, the conductor divides the connections among several processes.
 
 use std::net::{IpAddr, SocketAddr};
 use std::os::fd::OwnedFd;
@@ -221,8 +221,8 @@ mod tests {
     use std::net::{TcpListener, TcpStream};
     use std::sync::mpsc::channel;
 
-    /// Holds the connections of a plan. `server` gets the connections that the server accepted, and returns those that
-    /// stay open. Returns the counts.
+    /// Holds the connections of a plan. `server` takes the accepted connections, and returns those that stay open.
+    /// Returns the counts.
     fn held(plan: ColdPlan, server: impl FnOnce(Vec<TcpStream>) -> Vec<TcpStream>) -> ColdPart {
         let listener = TcpListener::bind("127.0.0.1:0").unwrap();
         let addr = listener.local_addr().unwrap();

@@ -1,5 +1,5 @@
 //! Interface of a driver: the engine submits operations, and then waits for completions until a deadline. The engine is
-//! compiled once for each driver, so operations on sockets are not called dynamically.
+//! compiled once for each driver, so operations on sockets need no dynamic dispatch.
 //!
 //! A driver owns descriptors, buffers and generation numbers. It knows nothing of requests, protocols or rates. After a
 //! connection is closed, the driver reports no more completions of this connection.
@@ -137,7 +137,7 @@ pub trait Ops {
         false
     }
 
-    /// Passes an established connection to the handling process after its request was sent, and closes it in this
+    /// Passes an established connection to the handling process after a request was sent on it, and closes it in this
     /// process. If this fails, the connection is unchanged.
     fn hand_over(&mut self, _conn: u32, _start: Start) -> Result<(), Errno> {
         Err(Errno::NOSYS)

@@ -24,7 +24,7 @@ pub enum LoadError {
     /// The driver can only run a whole plan, and no parts of it in threads.
     #[error("the driver {0} has no network to make this load on; use --io epoll")]
     NoShards(&'static str),
-    /// A system call failed that the generator needs.
+    /// A system call that the generator needs has failed.
     #[error("{what} failed: {errno}; {advice}")]
     System {
         /// Action for which the system call was needed.

@@ -253,7 +253,8 @@ fn partners(common: &LoadContext, client: &dyn AnyClient) -> Result<Vec<Partner>
     Ok(partners)
 }
 
-/// Returns the parameters of the driver. To find the size of a request, a session writes one request of each kind.
+/// Returns the parameters of the driver. To find the size of the longest request, a session writes each request of the
+/// set once.
 fn setup(common: &LoadContext, task: &crate::core::Task, client: &dyn AnyClient) -> Setup {
     let trace = if common.plan.traceparent > 0.0 { Trace::new(1) } else { Trace::NONE };
     let written = written(client, trace);

@@ -35,7 +35,8 @@ pub(crate) struct Order {
 }
 
 /// Command to all shards, in a cache line of its own. The first word has the phase, the stop flag, and the time at
-/// which the phase starts. The second word has the rate factor: the bits of a float, XORed with the bits of 1.
+/// which the phase starts. The second word has the rate factor: the bits of a float, XORed with the bits of 1.0. A
+/// second word of 0 therefore stands for an unchanged rate.
 #[derive(Debug, Default)]
 #[repr(align(128))]
 pub(crate) struct Orders(AtomicU64, AtomicU64);
@@ -198,7 +199,7 @@ pub(crate) fn run<D: Driver>(
 }
 
 /// Runs one shard to its end, and returns its result. If `slots` is true, counts are published more often. In every
-/// pass, `order` is called with the driver's time and the current phase. It is a trait object because, with a type
+/// pass, `order` is called with the driver's time and the current phase. `order` is a trait object because, with a type
 /// parameter, the loop would be compiled once per caller.
 pub(crate) fn run_with<D: Driver>(
     driver: &mut D,

@@ -30,7 +30,7 @@ fn held(peer: SocketAddr) -> bool {
     let port = format!(":{:04X}", peer.port());
     table.lines().any(|line| {
         let fields: Vec<&str> = line.split_whitespace().collect();
-        // The states are FIN_WAIT1 and FIN_WAIT2, because the acknowledgement of the client's FIN may be late.
+        // Both FIN_WAIT1 and FIN_WAIT2 are accepted, because the acknowledgement of the client's FIN may be late.
         fields.len() > 9 && fields[1].ends_with(&port) && ["04", "05"].contains(&fields[3]) && fields[9] != "0"
     })
 }

@@ -75,7 +75,7 @@ fn the_offered_rate_is_d_over_t_whatever_the_server_does() {
         // A generator that gets no CPU is late. It never sends a burst to make up for the lost time.
         let least = 0.8 * (expected - 100.0 / 0.05 * kept_s);
         assert!(m.attempted as f64 > least, "{io:?}, kept from its processor {kept_s} s: {m:?}");
-        // Requests that were due before the window, but were sent within it, count in the window.
+        // Connects that were due before the window, but started within it, count in the window.
         assert!(m.attempted as f64 <= 1.02 * expected + 1.0 + 100.0 / 0.05 * kept_s, "{io:?}, {kept_s} s: {m:?}");
         assert_eq!(part.total.connected, 0, "{io:?}");
         assert!(part.total.errors.0.keys().all(|&k| k == ErrorKind::ConnectTimeout), "{io:?} {:?}", part.total);

@@ -57,12 +57,12 @@ const DEFAULTS: &[Row] = &[
     ("load", "sends_per_connection", |_| "until the end".into()),
 ];
 
-/// Returns the default of the largest allowed share of failed requests, in percent.
+/// Returns the default limit on the share of failed requests, in percent.
 fn errors() -> String {
     format!("{}%", 100.0 * Objective::default().errors)
 }
 
-/// Returns the command line parser with the default value of every flag added to its help.
+/// Returns a copy of a command. Its help shows the default value of each flag that has one.
 pub(crate) fn shown(command: Command) -> Command {
     let names: Vec<String> = command.get_subcommands().map(|c| c.get_name().to_string()).collect();
     names.into_iter().fold(command, |command, name| {

@@ -82,7 +82,7 @@ impl HostArgs {
     }
 
     /// Applies the given flags to the plan. Client hosts from the command line replace all client hosts of the plan
-    /// file. A server host replaces its server host.
+    /// file. A server host from the command line replaces that of the plan file.
     pub(crate) fn apply(&self, plan: &mut Plan) -> anyhow::Result<()> {
         if !self.client_hosts.is_empty() {
             plan.hosts.retain(|host| host.role != Role::Client);

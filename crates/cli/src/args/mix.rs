@@ -258,8 +258,8 @@ pub(crate) fn enough_rows(plan: &Plan) -> anyhow::Result<()> {
             "--data-order unique needs `load --rate R`: the number of requests of another load is unknown"
         ),
     };
-    // Random arrivals may exceed the mean number (here by five standard deviations), and the test request needs a row,
-    // too.
+    // The number of random arrivals may exceed its mean, so five standard deviations are added. The test request needs
+    // a row, too.
     let needs = rate * (plan.load.duration_s + plan.load.warmup_s + SPARE_S);
     let (rows, needs) = (plan.load.secrets.rows(), (needs + 5.0 * needs.sqrt()).ceil() as usize + 1);
     ensure!(

@@ -90,7 +90,7 @@ mod tests {
         parse(words).map(|_| ()).map_err(|error| error.to_string())
     }
 
-    /// Without this replacement, clap's usage line lists only the flags in the error, as if the command had no other
+    /// Without [`with_whole_usage`], the usage line lists only the flags in the error, as if the command had no other
     /// flags.
     #[test]
     fn usage_lines_are_those_of_the_help() {

@@ -66,7 +66,7 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<Exit> {
     Ok(status(&result))
 }
 
-/// Returns the exit status of a comparison. Without an interrupt, it is a failure if no server got a rank.
+/// Returns the exit status of a comparison. Without an interrupt, the status is a failure if no server got a rank.
 fn status(result: &ArenaResult) -> Exit {
     match result.interrupted {
         true => Exit::Interrupted,

@@ -99,8 +99,8 @@ impl Args {
     }
 }
 
-/// Compares two runs or two live servers, and prints the result. The exit status shows whether the new one is worse
-/// than the old one.
+/// Compares two runs or two live servers, and prints the result. The exit status shows whether the new run or server is
+/// worse than the old one.
 pub(crate) fn run(args: &Args) -> anyhow::Result<Exit> {
     let of_requests = args.mix.given() || args.tls.any();
     let live = args.both().iter().filter(|one| UrlParts::parse(one).scheme.is_some()).count();
@@ -275,8 +275,8 @@ fn judged(
     judge::compare_at(old, new, threshold, looks).map_err(anyhow::Error::msg)
 }
 
-/// Returns the baseline to compare with. Returns `None` if the new run becomes the baseline: if there is none of this
-/// name, or if `replace` is set.
+/// Returns the baseline to compare with. Returns `None` if the new run becomes the baseline, because no baseline has
+/// this name or because `replace` is set.
 fn baseline(name: &str, new: &[PathBuf], replace: bool) -> anyhow::Result<Option<PathBuf>> {
     let path = Path::new(name);
     let is_path = path.components().count() > 1 || path.join("run.json").is_file();

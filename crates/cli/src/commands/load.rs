@@ -146,7 +146,8 @@ fn speed(text: &str) -> Result<f64, String> {
     number.ok_or_else(|| format!("{text:?} is not a speed; write 1, 10 or 0.5"))
 }
 
-/// Turns the load into an open loop with the recorded times, and sets its mean rate and its duration.
+/// If the plan has recorded times, turns the load into an open loop with these times, and sets its mean rate and its
+/// duration.
 fn replayed(plan: &mut Plan) {
     let Some((span_s, n)) = plan.load.recorded().map(|times| (times.span_s(), times.gaps_us.len())) else { return };
     // The window ends one mean gap after the last request. The number of requests divided by the window's length is

@@ -17,7 +17,7 @@ pub(crate) struct Args {
     connections: u32,
 }
 
-/// Measures these limits and costs, and prints them.
+/// Measures the limits of this machine and the cost of loadline itself, and prints them.
 pub(crate) fn run(args: &Args) -> anyhow::Result<Exit> {
     let descriptors = sys::limits::raise_descriptors().unwrap_or_else(|_| sys::limits::descriptors().0);
     let mut text = format!("files per process  {descriptors}\n");

@@ -103,7 +103,7 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<Exit> {
     Ok(status(&result))
 }
 
-/// Returns the exit status. Without an interrupt, it is a failure if no setting meets the objective and all
+/// Returns the exit status. Without an interrupt, the status is a failure if no setting meets the objective and all
 /// expectations.
 fn status(result: &SizeResult) -> Exit {
     match result.interrupted {

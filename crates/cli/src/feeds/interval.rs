@@ -2,7 +2,7 @@
 
 use crate::live::{Model, Shared, SideNow, Totals};
 
-/// Reads the state of a running measurement from time to time.
+/// Reader of the state of a running measurement.
 #[derive(Debug)]
 pub(crate) struct Looks {
     shared: Shared,

@@ -8,11 +8,11 @@ use run::{Side, Window};
 pub(crate) struct CpuKinds {
     pub(crate) user: f64,
     pub(crate) system: f64,
-    /// Share of hardware and software interrupts.
+    /// Share of time in hardware and software interrupts.
     pub(crate) interrupts: f64,
     /// Share that the hypervisor gave to other virtual machines (steal).
     pub(crate) stolen: f64,
-    /// Share of waiting for a disk. It is a part of the idle time.
+    /// Share of time in which the CPUs waited for a disk. This time is also a part of the idle time.
     pub(crate) waiting: f64,
 }
 

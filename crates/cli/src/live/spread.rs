@@ -8,7 +8,7 @@ use run::CoarseHist;
 const RANGES: i32 = 6;
 /// Maximum number of ranges, including the one for slower responses.
 pub(super) const MAX_RANGES: usize = RANGES as usize + 1;
-/// Share of the values that the scale must show completely, and factor above this scale from which a value counts as an
+/// Share of the values that count as usual, and factor by which a value must exceed the usual values to count as an
 /// outlier.
 const USUAL: f64 = 0.95;
 const OUTLIER: f64 = 3.0;

@@ -5,7 +5,7 @@ use fastrand::Rng;
 
 use super::row::{ArrivalSpec, Gaps, Parameter, Unit, exponential};
 
-/// Row of this arrival process in the table.
+/// Row of this arrival process in [`ARRIVALS`](super::ARRIVALS).
 pub(super) const SPEC: ArrivalSpec = ArrivalSpec {
     name: "bursty",
     help: "Poisson arrivals with peaks: PEAK times the mean rate for SHARE of each PERIOD",
@@ -61,8 +61,8 @@ impl Bursty {
 }
 
 impl Gaps for Bursty {
-    /// Returns the gap after which the integral of the rate reaches an exponentially distributed random number. The
-    /// integral is exact, because the rate is constant within each part of a period.
+    /// Returns the gap after which the integral of the rate since the last arrival reaches an exponentially distributed
+    /// random number. The integral is exact, because the rate is constant within each part of a period.
     fn gap_ns(&mut self, at_ns: f64, rng: &mut Rng) -> f64 {
         let mut work = exponential(rng);
         let (mut at, mut place) = (at_ns, at_ns.rem_euclid(self.period_ns));
@@ -87,8 +87,8 @@ mod tests {
 
     #[test]
     fn the_peak_has_its_share_of_the_arrivals() {
-        // The paper has a case with a peak of 6 times the mean rate for 5 % of the time. In this case, 30 % of all
-        // arrivals are in the peak.
+        // Banga and Druschel have a case with a peak of 6 times the mean rate for 5 % of the time. In this case, 30 %
+        // of all arrivals are in the peak.
         let mut rng = Rng::with_seed(5);
         let mut p = Bursty::new(1e-6, &mut rng, 6.0, 0.05, 1.0);
         let (mut at, mut inside, mut all) = (0.0, 0u32, 0u32);

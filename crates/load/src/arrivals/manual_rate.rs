@@ -6,17 +6,17 @@ use std::collections::VecDeque;
 /// A change of the rate. From this moment on, the arrival process runs `factor` times as fast as planned.
 #[derive(Clone, Copy, Debug)]
 struct RateChange {
-    /// Moment of the change, once in the time of the arrival process and once on the clock, in nanoseconds since the
-    /// start.
+    /// Time of the change, nanoseconds since the start: on the time scale of the arrival process (`even_ns`), and on
+    /// the clock (`at_ns`).
     even_ns: f64,
     at_ns: f64,
     factor: f64,
 }
 
-/// All changes of the rate that still matter.
+/// Rate changes that may still affect due times.
 #[derive(Clone, Debug)]
 pub(super) struct ManualRate {
-    /// The change that is in force at the current position in time, and all later changes.
+    /// The change that applies at the most recently converted due time, and all later changes.
     now: RateChange,
     ahead: VecDeque<RateChange>,
 }
@@ -36,8 +36,8 @@ impl ManualRate {
         self.ahead.push_back(RateChange { even_ns, at_ns, factor });
     }
 
-    /// Converts a due time from the time of the arrival process (`even_ns`) to the clock, nanoseconds since the start.
-    /// From call to call, `even_ns` must not decrease.
+    /// Converts the due time `even_ns` from the time scale of the arrival process to that of the clock. Both are in
+    /// nanoseconds since the start. From call to call, `even_ns` must not decrease.
     #[inline]
     pub(super) fn due_ns(&mut self, even_ns: f64) -> u64 {
         while let Some(next) = self.ahead.front().filter(|next| even_ns > next.even_ns) {

@@ -1,9 +1,9 @@
 //! Due times of the requests of an open loop. Each arrival process has its own file and a row in [`ARRIVALS`].
 //!
-//! An arrival process is a sequence of gaps, which depends only on a seed. Two copies with the same seed yield the same
-//! times. A generator thread therefore needs no list of the requests that are due but not yet sent. One copy of the
-//! process counts the due requests. A second copy, which runs behind the first, yields the due time of the next request
-//! to send.
+//! An arrival process is a sequence of gaps, which depends only on its parameters and a seed. Two copies of a process
+//! therefore yield the same times. A generator thread therefore needs no list of the requests that are due but not yet
+//! sent. One copy of the process counts the due requests. A second copy, which runs behind the first, yields the due
+//! time of the next request to send.
 
 mod bursty;
 mod constant;
@@ -22,8 +22,8 @@ pub(crate) use row::exponential;
 pub use row::{ArrivalSpec, Parameter, Unit};
 use schedule::Schedule;
 
-/// Builds the table, and maps each variant of [`run::Arrival`] to its arrival process. The compiler checks that no
-/// variant is missing.
+/// Builds the table [`ARRIVALS`], and maps each variant of [`run::Arrival`] to its arrival process. The compiler checks
+/// that no variant is missing.
 macro_rules! arrivals {
     ($($module:ident::$Process:ident { $($parameter:ident),* }),+ $(,)?) => {
         /// All arrival processes that a plan can name.
@@ -102,8 +102,8 @@ pub struct Arrivals {
 }
 
 impl Arrivals {
-    /// Creates the due times of shard number `shard` of `shards`. All shards together have `rate` requests per second.
-    /// For equal gaps, `phase` (0 to 1) is the position of the shard's first arrival within a gap
+    /// Creates the sequence of due times for shard number `shard` of `shards`. All shards together have `rate` requests
+    /// per second. For equal gaps, `phase` (0 to 1) is the position of the shard's first arrival within a gap
     /// ([`run::LoadPlan::share_phase`]).
     pub fn new(arrival: &Arrival, rate: f64, (shard, shards): (u32, u32), phase: f64, seed: u64) -> Self {
         let shards = shards.max(1);
@@ -113,7 +113,7 @@ impl Arrivals {
         Self { at_ns: process.begin_ns(phase), process, rng, schedule: None, manual_rate: None }
     }
 
-    /// Applies the plan's stages or its recorded times, if it has any.
+    /// Applies the plan's stages or its recorded times, if the plan has any.
     #[must_use]
     pub fn with_schedule(self, plan: &LoadPlan, rate: f64, shard: (u32, u32)) -> Self {
         match plan.recorded() {
@@ -137,12 +137,12 @@ impl Arrivals {
         self.schedule.as_ref().and_then(Schedule::recorded_end_ns)
     }
 
-    /// Returns true if the due times are recorded. In that case, there is a last request.
+    /// Returns true if the due times are replayed from a recording, which has a last request.
     pub(crate) fn is_recorded(&self) -> bool {
         matches!(self.schedule, Some(Schedule::Recorded { .. }))
     }
 
-    /// Returns the ratio of the planned peak rate to the mean rate.
+    /// Returns the ratio of the peak rate to the mean rate over the plan's stages or recorded times; 1 without them.
     pub fn peak(&self) -> f64 {
         self.schedule.as_ref().map_or(1.0, Schedule::peak)
     }
@@ -159,8 +159,8 @@ impl Arrivals {
     }
 
     /// From `now_ns` (nanoseconds since the start) on, runs the arrival process `factor` times as fast as planned.
-    /// Copies of the process stay identical if the same call is made on each. Returns false if stages or recorded times
-    /// set the rate, which cannot be changed then.
+    /// Copies of the process stay identical if the same call is made on each. If stages or recorded times set the rate,
+    /// changes nothing and returns false.
     pub fn change_rate(&mut self, now_ns: u64, factor: f64) -> bool {
         if self.schedule.is_some() {
             return false;
@@ -169,8 +169,8 @@ impl Arrivals {
         true
     }
 
-    /// Returns the most recent due time again. If the rate has changed since it was computed, returns the corrected
-    /// time.
+    /// Returns the most recent due time again. If the rate has changed since this time was computed, returns the
+    /// corrected time.
     pub fn latest_ns(&mut self) -> u64 {
         self.manual_rate.as_mut().map_or(self.at_ns as u64, |manual_rate| manual_rate.due_ns(self.at_ns))
     }

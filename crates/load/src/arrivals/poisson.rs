@@ -1,10 +1,11 @@
-//! Poisson arrivals: exponentially distributed gaps, as many independent users together cause.
+//! Poisson arrivals: exponentially distributed gaps, like those between the requests of many independent users
+//! together.
 
 use fastrand::Rng;
 
 use super::row::{ArrivalSpec, Gaps, exponential};
 
-/// Row of this arrival process in the table.
+/// Row of this arrival process in [`ARRIVALS`](super::ARRIVALS).
 pub(super) const SPEC: ArrivalSpec =
     ArrivalSpec { name: "poisson", help: "exponential gaps, as independent users make", parameters: &[] };
 

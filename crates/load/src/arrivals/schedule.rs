@@ -1,9 +1,9 @@
 //! Schedules, which set the rate of arrivals over time: a rate that changes in stages, or recorded times.
 //!
-//! An arrival process of constant rate counts requests, and a schedule converts this count to times. For a rate `r(t)`,
-//! request `n` of the process is due when the integral of `r` from 0 to `t` reaches `n`. Whatever the rate, the
-//! arrivals therefore keep their kind (constant, Poisson or self-similar). (Cinlar, *Introduction to Stochastic
-//! Processes*, 1975, section 4.7.)
+//! An arrival process of constant rate yields times, and the rate multiplied by such a time is a number of requests
+//! `n`. A schedule with the rate `r(t)` makes the request due when the integral of `r` from 0 to `t` reaches `n`. The
+//! arrivals therefore keep their kind (constant, Poisson or self-similar), whatever the rate. (Cinlar, *Introduction to
+//! Stochastic Processes*, 1975, section 4.7.)
 
 use std::sync::Arc;
 
@@ -21,7 +21,7 @@ pub(super) struct Segment {
     begin_ns: f64,
     /// Number of requests that are due before this segment.
     before: f64,
-    /// Rate at the start of the segment, requests per nanosecond, and its change per nanosecond (`slope`).
+    /// Rate at the start of the segment (requests per nanosecond), and change of the rate per nanosecond (`slope`).
     rate: f64,
     slope: f64,
 }
@@ -31,8 +31,7 @@ pub(super) struct Segment {
 pub(super) enum Schedule {
     /// Stages as segments, index of the current segment, and mean rate of all shards in requests per nanosecond.
     Stages { segments: Arc<[Segment]>, on: usize, rate_ns: f64 },
-    /// Recorded times in nanoseconds, index of this shard's next time, and number of indexes from one time of this
-    /// shard to its next.
+    /// Recorded times in nanoseconds, index of the next time for this shard, and distance to the index after that.
     Recorded { at_ns: Arc<[u64]>, next: usize, step: usize },
 }
 
@@ -54,7 +53,7 @@ impl Schedule {
         Self::Stages { segments: segments.into(), on: 0, rate_ns: rate / 1e9 }
     }
 
-    /// Creates the schedule for recorded times. Of the times, shard `shard` of `shards` uses every `shards`-th.
+    /// Creates the schedule for recorded times. Shard `shard` of `shards` uses every `shards`-th time.
     pub(super) fn recorded(times: &RecordedTimes, (shard, shards): (u32, u32)) -> Self {
         let mut at_us = 0;
         let each = times.gaps_us.iter().map(|gap| {
@@ -65,7 +64,7 @@ impl Schedule {
     }
 
     /// Converts the time `even_ns`, at which the arrival process of constant rate places a request, to the time at
-    /// which the request is due. Both are in nanoseconds since the start. Recorded times ignore `even_ns`.
+    /// which the request is due. Both are in nanoseconds since the start. With recorded times, `even_ns` has no effect.
     #[inline]
     pub(super) fn due_ns(&mut self, even_ns: f64) -> u64 {
         match self {
@@ -95,7 +94,8 @@ impl Schedule {
         }
     }
 
-    /// Returns the end of the recorded times, nanoseconds since the start. It is one mean gap after the last time.
+    /// Returns the end of the recorded times, nanoseconds since the start. The end is one mean gap after the last
+    /// recorded time.
     pub(super) fn recorded_end_ns(&self) -> Option<u64> {
         let Self::Recorded { at_ns, .. } = self else { return None };
         let last = *at_ns.last().filter(|last| **last < NEVER_NS)?;

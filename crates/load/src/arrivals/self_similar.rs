@@ -7,7 +7,7 @@ use fastrand::Rng;
 
 use super::row::{ArrivalSpec, Gaps, Parameter, Unit, exponential};
 
-/// Row of this arrival process in the table.
+/// Row of this arrival process in [`ARRIVALS`](super::ARRIVALS).
 pub(super) const SPEC: ArrivalSpec = ArrivalSpec {
     name: "self-similar",
     help: "many on-off sources with Pareto periods, which make bursts on every time scale",
@@ -26,7 +26,8 @@ const SOURCES: usize = 32;
 /// Mean length of an on or off period, in mean gaps between arrivals of all sources together. Because a period has many
 /// arrivals, bursts are longer than single gaps.
 const MEAN_PERIOD_GAPS: f64 = 200.0;
-/// Maximum length of a period, as a multiple of the shortest one. It keeps a single source from dominating a run.
+/// Maximum length of a period, as a multiple of the shortest one. The limit keeps a single source from dominating a
+/// run.
 const MAX_PERIOD: f64 = 1000.0;
 
 /// On-off sources with heavy-tailed periods.
@@ -94,8 +95,9 @@ impl Gaps for SelfSimilar {
 mod tests {
     use super::*;
 
-    /// Merges each `m` small windows into one, and returns the variance of the counts in these windows, divided by m.
-    /// For Poisson arrivals, the result does not depend on m. For self-similar arrivals, it grows like m^(2H-1).
+    /// Merges every `m` successive windows into one. Returns the variance of the counts in the merged windows, divided
+    /// by m. For Poisson arrivals, the result does not depend on m. For self-similar arrivals, the result grows like
+    /// m^(2H-1).
     fn scaled_variance(counts: &[f64], m: usize) -> f64 {
         let sums: Vec<f64> = counts.chunks_exact(m).map(|c| c.iter().sum()).collect();
         let mean = sums.iter().sum::<f64>() / sums.len() as f64;

@@ -3,8 +3,8 @@
 
 use fastrand::Rng;
 
-/// A line of the table. If the line is drawn, the result is its own index if 32 random bits are below `keep`, and
-/// otherwise `other`.
+/// A line of the table. When the line is drawn, the result is the line's own index if 32 further random bits are below
+/// `keep`. Otherwise, the result is `other`.
 #[derive(Clone, Copy, Debug)]
 struct Line {
     keep: u32,
@@ -37,7 +37,7 @@ impl Alias {
         Self(lines.into_iter().map(|(keep, other)| Line { keep, other }).collect())
     }
 
-    /// Draws a random index. Its probability is proportional to its weight.
+    /// Draws a random index. The probability of an index is proportional to its weight.
     #[inline]
     pub(super) fn draw(&self, rng: &mut Rng) -> u16 {
         let bits = rng.u64(..);

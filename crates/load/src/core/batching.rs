@@ -1,6 +1,6 @@
-//! In a closed loop without pauses, the generator collects several answers before it handles them, which saves system
-//! calls. A collected answer delays only the next request of its client. Meanwhile, the server works on requests of
-//! other clients.
+//! In a closed loop without think time, the generator collects several answers before it handles them, which saves
+//! system calls. A collected answer delays only the next request of its client. Meanwhile, the server works on requests
+//! of other clients.
 
 use super::{Core, Mode};
 use crate::driver::Batch;
@@ -12,7 +12,7 @@ const MIN_IN_FLIGHT_TO_BATCH: u64 = 8;
 const MAX_BATCH_US: u64 = 200;
 
 impl Core {
-    /// Returns the current limits for collecting answers, which are 0 unless answers are collected.
+    /// Returns the current limits for collecting answers. They are 0 if answers are not collected.
     #[inline]
     pub(crate) fn batch(&self) -> Batch {
         self.batch

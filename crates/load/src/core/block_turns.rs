@@ -1,4 +1,4 @@
-//! Times at which a block of connections sends on each of its connections.
+//! Times at which a block of connections sends on each of its connections. For blocks, see [`super::blocks`].
 
 use run::{Blocks, LoadPlan};
 
@@ -9,7 +9,7 @@ pub(crate) struct BlockTurns {
     /// Interval between two sends of a block, nanoseconds; 0 for no limit.
     pub(super) pause_ns: u64,
     pub(super) connect_ns: u64,
-    /// Number of messages per connection.
+    /// Number of messages per connection; `u32::MAX` for no limit.
     pub(super) messages: u32,
     /// True if the client first ends its own side of a connection, and closes when the server has ended the other side
     /// (Jones and Deshpande, 2000).
@@ -17,7 +17,7 @@ pub(crate) struct BlockTurns {
 }
 
 impl BlockTurns {
-    /// Returns the parameters of a plan's blocks, or `None` if it has none.
+    /// Returns the parameters of a plan's blocks, or `None` if the plan has no blocks.
     pub(crate) fn from_plan(plan: &LoadPlan) -> Option<Self> {
         let blocks: &Blocks = plan.blocks.as_ref()?;
         let bytes = plan.protocol.echoed_bytes().unwrap_or(0);

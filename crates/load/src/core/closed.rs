@@ -11,8 +11,8 @@ use super::{Core, Mode, State};
 use crate::driver::Ops;
 
 impl Core {
-    /// Connects all clients at once, or at a limited rate. If clients have a think time, their connects are spread over
-    /// one think time. The spacing of their requests is thus steady from the start.
+    /// Connects all clients at once, or at a limited rate. Without a limit, the connects of clients with a think time
+    /// are spread over one think time. The spacing of their requests is thus steady from the start.
     pub(super) fn closed_start<O: Ops>(&mut self, ops: &mut O) {
         if let Some(turns) = self.task.blocks {
             return self.blocks_start(ops, turns);
@@ -70,7 +70,8 @@ impl Core {
         }
     }
 
-    /// Schedules the first request of a connection: a pause after the time at which the last connect is due.
+    /// Schedules the first request of a connection. It follows one pause after the time at which the last connect is
+    /// due, or one pause after `now` if `now` is later.
     fn speak_first(&mut self, now: u64, conn: u32) {
         let opening_ns = f64::from(self.task.connections()) * self.task.connect_gap_ns;
         let all_due_ns = self.task.origin_ns.saturating_add(opening_ns as u64);
@@ -114,8 +115,8 @@ impl Core {
         }
     }
 
-    /// Replaces a connection that ended. The connect follows at `due_ns`, or after a think time if the clients have
-    /// one. It follows at once if requests must be sent again.
+    /// Replaces a connection that ended. If `due_ns` is given, the connect follows at this time. Otherwise, it follows
+    /// at once if requests must be sent again, and after the think time if not.
     pub(super) fn closed_replace<O: Ops>(&mut self, ops: &mut O, conn: u32, due_ns: Option<u64>) {
         let pause = match due_ns {
             Some(due) => due.saturating_sub(ops.now()),

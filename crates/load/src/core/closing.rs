@@ -3,8 +3,8 @@
 //! Meanwhile, its client connects under another number, so no client waits for the end of an old connection.
 //!
 //! Some servers leave the close to the client. One of their workers stays occupied until the client closes. The
-//! generator recognizes such a server when a FIN is late for the first time. From then on, it closes connections
-//! itself. About once a second, it waits for a FIN to see whether the server closes again.
+//! generator recognizes such a server when a FIN is late for the first time. From then on, the generator closes
+//! connections itself. About once a second, it waits for one FIN, to see whether the server now closes.
 
 use super::fin_wait::Closer;
 use super::{Core, Mode, State};

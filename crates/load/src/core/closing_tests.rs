@@ -12,14 +12,15 @@ fn up(fixture: &mut Fixture) -> Vec<Vec<u8>> {
     fixture.sent().into_iter().filter(|bytes| !matches!(bytes[..], [b'H' | b'F'])).collect()
 }
 
-/// Answers the request on the current connection, and announces the connection's end. Returns the connection's number.
+/// Lets the server answer the request on the current connection, and announce the connection's end. Returns the
+/// connection's number.
 fn answer_last(fixture: &mut Fixture) -> u32 {
     let conn = fixture.wire.current;
     fixture.hear(b"A\0C");
     conn
 }
 
-/// Creates a client with a think time of 10 ms, whose second request was sent at 15 ms.
+/// Creates a client that has a think time of 10 ms, and that sent its second request at 15 ms.
 fn thought(weights: &[f64]) -> Fixture {
     let mut fixture = Fixture::ready(1, 10.0, weights);
     fixture.at_ms(5);
@@ -34,8 +35,8 @@ fn close_current(fixture: &mut Fixture) {
     fixture.closed(fixture.wire.current);
 }
 
-/// The server answers the request, and closes the connection during the client's think time. This shows that the server
-/// closes idle connections.
+/// Lets the server answer the request, and close the connection during the client's think time. This shows the client
+/// that the server closes idle connections.
 fn idle_connection_is_closed(fixture: &mut Fixture) {
     fixture.hear(b"A\0");
     close_current(fixture);

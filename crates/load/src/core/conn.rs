@@ -25,14 +25,14 @@ pub(super) enum State {
 /// State of a connection number, and of the connection that uses it now.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Conn {
-    /// Time at which the timer has an effect. The heap of timers may have an older entry with an earlier time, at which
-    /// nothing happens.
+    /// Time at which the timer has an effect. The heap of timers may have an earlier entry for the connection, which at
+    /// most sets the timer again.
     pub(super) deadline_ns: u64,
     /// Time when the connect started. During a handshake, the time when the connection was established. In an open
     /// loop, the time of the last send.
     pub(super) began_ns: u64,
-    /// Start of the first request as planned, for requests that begin with a connect. With an arrival process
-    /// (S-Clients), it is the due time; in a closed loop, it is the start of the connect.
+    /// Planned start of the first request, for requests that begin with a connect. With an arrival process (S-Clients),
+    /// this is the due time; in a closed loop, it is the start of the connect.
     pub(super) intended_ns: u64,
     /// Time of the last answer, or else the time when the connection became ready for requests.
     pub(super) quiet_ns: u64,
@@ -56,7 +56,7 @@ pub(super) struct Conn {
     pub(super) pending: bool,
     /// True once any byte was received on this connection.
     pub(super) heard: bool,
-    /// True while the pool of the open loop lists this connection as free for further requests.
+    /// True while the pool of the open loop lists this connection as busy, with room for further requests.
     pub(super) listed: bool,
 }
 

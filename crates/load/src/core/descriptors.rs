@@ -1,4 +1,4 @@
-//! The D descriptors of S-Clients (the D sockets that are kept connecting), and the optional arrival process that their
+//! The D descriptors of S-Clients (D sockets that connect again and again), and the optional arrival process that their
 //! connects follow.
 
 use super::due_clock::DueClock;
@@ -8,8 +8,8 @@ use super::task::Think;
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Spread {
     pub(super) timeout_ns: u64,
-    /// Position of this shard's first connect within a gap, from 0 to below 1. It differs between all shards of all
-    /// processes, so that their connects do not coincide.
+    /// Position of this shard's first connect within a gap, from 0 to below 1. Each shard of each process has a
+    /// different position, so that their connects do not coincide.
     pub(super) phase: f64,
 }
 

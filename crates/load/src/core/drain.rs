@@ -9,13 +9,13 @@ use crate::core::InFlightRequest;
 use crate::driver::Ops;
 use crate::record::Record;
 
-/// Time to wait for surplus answers, in mean response times. If a server delays its second answers, every other answer
-/// is late by this delay, so the delay is about two mean response times.
+/// Time to wait for surplus answers, in mean response times. If a server delays its second answers, the client measures
+/// this delay as the response time of every other request. The delay is then about two mean response times.
 const LISTEN_RESPONSES: f64 = 3.0;
 /// Shortest and longest time to wait for surplus answers, nanoseconds. A server without TCP_NODELAY holds the second
 /// answer back until the client acknowledges the first. A client that sends nothing more acknowledges after 40 ms, so
-/// the shortest time is longer. Each step of a search waits, so the longest time limits how much time a search on an
-/// overloaded server loses.
+/// the shortest time is longer than 40 ms. Each step of a search waits, so the longest time limits how much time a
+/// search on an overloaded server loses.
 const LISTEN_NS: (u64, u64) = (60_000_000, 250_000_000);
 
 impl Core {
@@ -45,13 +45,13 @@ impl Core {
         self.draining && (self.is_done() && now_ns >= self.listen_end_ns() || now_ns >= self.drain_end_ns)
     }
 
-    /// Returns the time at which the drain ends, or ends at the latest while requests are still unanswered.
+    /// Returns the time at which the drain ends. While requests are unanswered, returns the latest possible end.
     pub(crate) fn drain_end_ns(&self) -> u64 {
         if self.draining && self.is_done() { self.listen_end_ns().min(self.drain_end_ns) } else { self.drain_end_ns }
     }
 
-    /// Returns the end of the recorded times if all recorded requests have been started. The window then ends at this
-    /// time, so that a late command of the conductor does not lower the rate.
+    /// Returns the end of the recorded times if all recorded requests that are due have been started. The window then
+    /// ends at this time, so that a late command of the conductor does not lower the rate.
     pub(super) fn recorded_end_ns(&self) -> Option<u64> {
         match &self.mode {
             Mode::Open(pool) if pool.dues().recorded_waiting() == 0 => pool.dues().recorded_end_ns(),

@@ -11,7 +11,7 @@ pub(super) struct DueClock {
     behind: Arrivals,
     origin_ns: u64,
     waiting: u64,
-    /// Planned rate per second. `rate` is the current rate.
+    /// Planned number of requests per second. `rate` is the current number.
     planned: f64,
     rate: f64,
     /// True once the user has changed the rate.
@@ -33,7 +33,7 @@ impl DueClock {
     }
 
     /// From `now_ns` on, sets the rate to `factor` times the planned rate. Requests that are due earlier keep their
-    /// times. Returns false if stages or recorded times set the rate, which cannot be changed then.
+    /// times. If stages or recorded times set the rate, changes nothing and returns false.
     pub(super) fn change_rate(&mut self, now_ns: u64, factor: f64) -> bool {
         let at_ns = now_ns.saturating_sub(self.origin_ns);
         let changed = self.due.change_rate(at_ns, factor) && self.behind.change_rate(at_ns, factor);
@@ -64,7 +64,7 @@ impl DueClock {
         Some(self.origin_ns + self.due.recorded_end_ns()?)
     }
 
-    /// Returns true if the due times are recorded. In that case, there is a last request.
+    /// Returns true if the due times are replayed from a recording, which has a last request.
     pub(super) fn is_recorded(&self) -> bool {
         self.due.is_recorded()
     }

@@ -29,8 +29,9 @@ fn rate(part: &LoadPart) -> f64 {
     part.measured.completed as f64 / part.measured_s
 }
 
-/// Workers that need 1 ms per request complete 1000 requests per second each, whichever side closes. The simulated
-/// server works on all requests of a pipeline at the same time, so the case with a pipeline has only one worker.
+/// Workers that need 1 ms per request complete nearly 1000 requests per second each, whichever side closes. The
+/// simulated server works on all requests of a pipeline at the same time, so the case with a pipeline has only one
+/// worker.
 #[test]
 fn no_wait_for_a_fin_enters_the_rate() {
     for (pipeline, workers) in [(1, 4), (8, 1)] {
@@ -64,7 +65,7 @@ fn an_open_loop_keeps_its_rate_and_its_number_of_connections() {
     }
 }
 
-/// After every 100th answer on a connection, the server reads nothing more from this connection.
+/// After the 100th answer on a connection, the server reads nothing more from this connection.
 #[test]
 fn requests_behind_an_announced_close_are_sent_again() {
     let part = run(&plan(4, 16, 0.0), &SimServer { closes_after: 100, ..server() });
@@ -141,8 +142,8 @@ fn requests_that_meet_an_unannounced_close_are_sent_again() {
     }
 }
 
-/// In an earlier version, the first request was due before the window began but was answered within it. More requests
-/// were thus completed than offered.
+/// In an earlier version, the first request was due before the window began but was answered within the window. More
+/// requests were thus completed than offered.
 #[test]
 fn the_window_of_recorded_times_has_all_their_requests() {
     let times = run::RecordedTimes { gaps_us: vec![0, 50_000, 100_000], items: Vec::new(), speed: 1.0 };

@@ -30,7 +30,8 @@ pub(super) enum Closer {
     /// No wait for a FIN has ended so far, so it is not known which side closes.
     Unknown,
     Server,
-    /// The client closes first. From the time `trial_ns` on, it waits for one FIN as a trial.
+    /// The client closes first. The first connection whose end is announced after the time `trial_ns` waits for its FIN
+    /// as a trial.
     Client {
         trial_ns: u64,
     },

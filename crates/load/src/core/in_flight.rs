@@ -41,8 +41,8 @@ pub(super) struct Requeued {
     pub(super) sent: bool,
 }
 
-/// Memory for one request. A used slot is linked to the slots of the requests that were started before and after it. A
-/// free slot is linked to the next free slot by `newer`.
+/// Memory for one request. A used slot is linked to the slots of the requests that were started directly before and
+/// after its own request. A free slot is linked to the next free slot by `newer`.
 #[derive(Clone, Copy, Default)]
 struct Slot {
     begun: InFlightRequest,
@@ -111,8 +111,8 @@ impl InFlight {
         Some(id)
     }
 
-    /// Handles a part of an answer that is not yet complete. Stores the time of its first byte if none is stored.
-    /// Returns the request if its first byte is new, or if events of the answer arrived.
+    /// Handles a part of an answer that is not yet complete. Stores the time of the answer's first byte if none is
+    /// stored. Returns the request if this part has the first byte, or if events of the answer arrived.
     pub(super) fn answer_goes_on(&mut self, conn: u32, which: Which, now: u64, events: u32) -> Option<InFlightRequest> {
         let id = self.id_in_flight(conn, which)?;
         let begun = &mut self.slot_mut(conn, id).begun;
@@ -150,7 +150,7 @@ impl InFlight {
             NO_SLOT => self.lists[conn as usize].newest = older,
             newer => self.slot_mut(conn, newer).older = older,
         }
-        // In a free slot, `older` is the slot's own ID. In a used slot, it never is.
+        // In a free slot, `older` is the slot's own ID. In a used slot, `older` is never the slot's own ID.
         let free = self.lists[conn as usize].free;
         (self.slot_mut(conn, id).newer, self.slot_mut(conn, id).older) = (free, id);
         self.lists[conn as usize].free = id;

@@ -1,10 +1,10 @@
 //! The connection engine manages connections, requests and their times. Each call passes the operations of a driver, so
 //! the same engine works with every driver and with the simulator. The engine is compiled once per driver. It calls the
-//! sessions of a protocol dynamically, which takes some nanoseconds per request. If it were compiled once per protocol
-//! as well, every build would take a minute longer.
+//! protocol's sessions through dynamic dispatch, which takes some nanoseconds per request. If it were compiled once per
+//! protocol as well, every build would take a minute longer.
 //!
 //! Three kinds of load use the engine: [`closed`], [`open`] and [`sclients`] decide when a request or a connect starts.
-//! What follows the start is the same for all three: see [`requests`] and [`connections`].
+//! All later steps are the same for all three: see [`requests`] and [`connections`].
 
 mod alias;
 mod batching;
@@ -52,8 +52,8 @@ pub(crate) use in_flight::InFlightRequest;
 use mode::{Mode, has_due_times};
 pub(crate) use task::{Paced, Shape, Task, Think};
 
-/// Maximum number of timers that are handled in one pass of the loop. A generator that is late may have thousands of
-/// timers to handle, but must still read commands and answers.
+/// Maximum number of timers that are handled in one pass of the event loop. A generator that is late may have thousands
+/// of timers to handle, but must still read commands and answers.
 const MAX_TIMERS_PER_PASS: usize = 256;
 
 /// The connection engine of one shard (generator thread).
@@ -188,14 +188,14 @@ impl Core {
         }
     }
 
-    /// Begins a pass of the loop.
+    /// Begins a pass of the event loop.
     pub(crate) fn pass(&mut self, now_ns: u64) {
         if let Some(held) = &mut self.record.held_up {
             held.pass(now_ns, &self.record.counts);
         }
     }
 
-    /// Records that the loop sleeps until `until_ns`, or until the next event.
+    /// Records that the event loop sleeps until `until_ns`, or until the next event.
     pub(crate) fn sleeps(&mut self, until_ns: u64) {
         if let Some(held) = &mut self.record.held_up {
             held.sleeps(until_ns);

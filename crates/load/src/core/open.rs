@@ -8,8 +8,8 @@ use super::{Core, Mode, State};
 use crate::driver::Ops;
 
 /// Maximum number of connections that a pool may be opening at the same time. After a pause of a few milliseconds,
-/// hundreds of requests wait. Opening a connection for each would take longer than the pause, and would thus cause the
-/// next pause.
+/// hundreds of requests wait. Opening a connection for each of them would take longer than the pause, and would thus
+/// cause the next pause.
 const MAX_OPENING: usize = 128;
 
 impl Core {
@@ -20,8 +20,8 @@ impl Core {
         }
     }
 
-    /// Starts due requests. Requests that are due by the same time and fit on one connection are sent together, as in a
-    /// closed loop with the same pipeline.
+    /// Starts due requests. Due requests that fit on one connection are sent together, as in a closed loop with the
+    /// same pipeline.
     pub(super) fn open_due<O: Ops>(&mut self, ops: &mut O) {
         let now = ops.now();
         let mut started = 0;
@@ -108,8 +108,8 @@ impl Core {
         if full {
             return false;
         }
-        // With one connection per request, each request needs a new connection. Otherwise, answers also free
-        // connections, so the growth of the pool is limited.
+        // With one connection per request, each request needs a new connection. If connections are reused, answers also
+        // free connections, so the growth of the pool is limited.
         if !own && (pool.opening as usize >= MAX_OPENING || !pool.demand.allows(used)) {
             self.record.counts.connects_held_back += 1;
             return false;

@@ -16,8 +16,8 @@ const MIN_WINDOW_NS: u64 = 20_000_000;
 
 /// Estimate of the number of connections that one pool needs.
 pub(super) struct PoolDemand {
-    /// Planned mean rate, requests per nanosecond. It is a lower bound of the rate, because a short window may have few
-    /// arrivals by chance.
+    /// Planned mean rate, requests per nanosecond. The estimate uses at least this rate, because a short window may
+    /// have few arrivals by chance.
     planned: f64,
     /// Number of requests that may be in flight on one connection.
     depth: f64,
@@ -26,7 +26,7 @@ pub(super) struct PoolDemand {
     answers: u64,
     took_ns: u64,
     allowed: u64,
-    /// Largest number of connections beyond the need in any window so far.
+    /// Largest number of unneeded connections at the end of any window so far.
     largest_unneeded: u64,
 }
 
@@ -63,8 +63,8 @@ impl PoolDemand {
     }
 
     /// Records an answer that came `took_ns` after its request was sent, while the pool has `open` connections. A
-    /// window ends after its minimum length, and after as many answers as there are connections. Returns by how much
-    /// the largest number of unneeded connections has grown.
+    /// window ends when its minimum length has passed and as many answers have come as there are connections. Returns
+    /// by how much the largest number of unneeded connections has grown.
     pub(super) fn answered(&mut self, now_ns: u64, took_ns: u64, open: u64) -> u64 {
         self.answers += 1;
         self.took_ns += took_ns;

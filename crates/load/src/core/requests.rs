@@ -94,8 +94,8 @@ impl Core {
         c.made += 1;
         c.unsent += u32::from(counts);
         c.state = State::Busy;
-        // Adds up the time until now with the old number of requests in flight. Otherwise, the time since the last
-        // event, such as a connect, would count for the new request, too.
+        // Counts the time until now for the old number of requests in flight. Otherwise, the time since the last event,
+        // such as a connect, would count for the new request, too.
         self.record.advance(now, self.in_flight);
         self.in_flight += 1;
         self.sessions.session(conn as usize).begin(Request { id, item: begun.item, trace: begun.trace });
@@ -141,15 +141,15 @@ impl Core {
         }
     }
 
-    /// Handles a send that is complete. In the protocol discard, a request is complete when it is sent. The next
+    /// Handles a send that is complete. In the protocol `discard`, a request is complete when it is sent. The next
     /// request then starts in the next pass. If the next request started here, this function would call itself again
     /// and again while the socket accepts all data.
     #[inline]
     fn flushed<O: Ops>(&mut self, ops: &mut O, conn: u32) {
         let (progress, ended) = self.record_completions(ops.now(), conn, |session, sink| {
             session.flushed(&mut |done| {
-                // A request of this protocol lasts as long as its send. The time of this pass was read before the send,
-                // so the clock is read again.
+                // A request of the protocol `discard` lasts as long as its send. The time of this pass was read before
+                // the send, so the clock is read again.
                 sink.now = ops.refresh();
                 sink.done(done);
             })
@@ -266,7 +266,7 @@ impl Core {
         };
         // Errors are ignored, because the connection is lost in any case. One pass may read two packets of the server,
         // the second with the fault. An answer to the first packet may then still wait to be sent. In that case, the
-        // driver queues these bytes after it.
+        // driver queues the last bytes after that answer.
         let _ = if c.pending { ops.send_last(conn, call) } else { ops.send(conn, call).is_ok() };
         self.record.counts.bytes_sent += bytes as u64;
         if c.state == State::Handshaking {

@@ -1,16 +1,17 @@
 //! Requests that are sent again on another connection, because the server did not process them. There are three kinds:
 //!
-//! - Requests that were behind the last one that the server processed when it closed their connection. In HTTP/2, they
-//!   are those after the last stream of a GOAWAY. In HTTP/1, they were pipelined behind an answer that announced the
-//!   close, or on a connection that closed between two answers (RFC 9112, section 9.3.2).
+//! - Requests that were behind the last one that the server processed when it closed their connection. In HTTP/2, their
+//!   streams come after the last stream that a GOAWAY frame names. In HTTP/1, they were pipelined behind an answer that
+//!   announced the close, or on a connection that closed between two answers (RFC 9112, section 9.3.2).
 //! - Requests of a keep-alive race, which were sent on a connection while the server was closing it. Servers close a
-//!   connection after an idle time, or after some number of answers. Only idempotent requests (RFC 9110, section 9.2.2)
-//!   are sent again, and those answered with 408, which the server has not read.
+//!   connection after an idle time, or after some number of answers. Such a request is sent again only if it is
+//!   idempotent (RFC 9110, section 9.2.2), or if it was answered with status 408. This status shows that the server has
+//!   not read the request.
 //! - Commands that a node of a Redis cluster redirected to another node.
 //!
 //! Requests to be sent again leave on the next connection that has room, the oldest first. They leave before any new
-//! request, even during the drain. Each keeps its intended start, so its response time includes the delay. It counts as
-//! sent only once.
+//! request, even during the drain. Each keeps its intended start, so its response time includes the delay. Each request
+//! counts as sent only once.
 
 use proto::{Done, Fault, Outcome, Which};
 use run::ErrorKind;
@@ -21,9 +22,9 @@ use crate::driver::{Ops, Start};
 
 /// Maximum number of times that one request is sent again after keep-alive races, as in curl (`CONN_MAX_RETRIES`).
 const MAX_RESENDS: u8 = 5;
-/// Maximum number of possible keep-alive races for each connection that the server closed without a request. If the
-/// think time equals the keep-alive timeout, HAProxy had 1.8 races per closed idle connection, and nginx up to 0.7.
-/// With other think times, races are much rarer.
+/// Maximum number of possible keep-alive races for each connection that the server closed without a request. With a
+/// think time equal to the keep-alive timeout, we measured 1.8 races per closed idle connection with HAProxy, and up to
+/// 0.7 with nginx. With other think times, races are much rarer.
 const MAX_RACES_PER_IDLE_END: u64 = 4;
 /// Number of possible keep-alive races that are accepted even if the server has closed no connection without a request.
 const FREE_RACES: u64 = 8;
@@ -40,8 +41,8 @@ pub(super) fn is_redirected(done: &Done) -> bool {
     matches!(done.outcome, Outcome::Failed(Fault::Moved | Fault::Asked))
 }
 
-/// Returns the request to send again if the server closed the connection without reading the request. `idle_ns` is the
-/// time for which the connection had been idle. `is_first` is true for the first request after this time.
+/// Returns the request, to be sent again, if the server closed the connection without reading it. `idle_ns` is the time
+/// for which the connection had been idle. `is_first` is true for the first request after this time.
 pub(super) fn gave_up_idle(
     request: &InFlightRequest,
     done: &Done,
@@ -122,7 +123,7 @@ impl Core {
     }
 
     /// Returns true if a connection may have ended in a keep-alive race, although this cannot be known. Examples are a
-    /// reset, and a close by a server behind a proxy that had already received the requests.
+    /// reset, and a close by a server behind a proxy if the proxy had already received the requests.
     ///
     /// A server that fails requests by closing their connections causes the same counts. But keep-alive races happen by
     /// chance. A server that has them also closes connections that are idle, after the same idle time, or before it

@@ -58,7 +58,7 @@ impl Core {
         }
     }
 
-    /// Handles a connect that failed before T. Its descriptor is not used again until T has passed.
+    /// Handles a connect that failed before T had passed. Its descriptor is not used again until T has passed.
     pub(super) fn sclients_failed<O: Ops>(&mut self, ops: &O, conn: u32) {
         if self.sclients_given_up(conn) {
             return;
@@ -74,7 +74,8 @@ impl Core {
         self.wait(ops, conn, (began + timeout).saturating_sub(ops.now()));
     }
 
-    /// Handles a connect that has succeeded. Its connection leaves the D descriptors, so another connect starts.
+    /// Handles a connect that has succeeded. Its connection leaves the D descriptors. Another connect takes its place,
+    /// unless the connects follow an arrival process.
     pub(super) fn sclients_up<O: Ops>(&mut self, ops: &mut O) {
         if !self.draining && !self.sclients_arrived() {
             self.sclients_replace(ops);
@@ -95,8 +96,8 @@ impl Core {
     }
 
     /// In two-process S-Clients, passes a connection on to the handling process after its request was sent. The
-    /// handling process counts the answer. If it is behind, this process keeps the connection, so that no connection is
-    /// lost.
+    /// handling process counts the answer. If the handling process is behind, this process keeps the connection, so
+    /// that no connection is lost.
     pub(super) fn sclients_hand_over<O: Ops>(&mut self, ops: &mut O, conn: u32) {
         let c = self.conns[conn as usize];
         if c.state != State::Busy || c.pending || c.unsent > 0 || c.heard {
@@ -118,7 +119,7 @@ impl Core {
         self.sclients_freed(ops, conn);
     }
 
-    /// Takes over a connection from the other process, which has sent its request.
+    /// Takes over a connection on which the other process has sent a request.
     pub(super) fn adopted<O: Ops>(&mut self, ops: &mut O, conn: u32, start: Start) {
         let session = self.sessions.session(conn as usize);
         session.reset();
@@ -127,8 +128,8 @@ impl Core {
         self.open += 1;
         self.record.advance(ops.now(), self.in_flight);
         self.begin(start.sent_ns, conn, start.intended_ns);
-        // The session must go into the state in which it has sent the request, although the other process sent it. The
-        // bytes are discarded.
+        // The session must be in the state after the send of the request, although the other process sent it. The bytes
+        // that the session writes are therefore discarded.
         let session = self.sessions.session(conn as usize);
         let mut sent = [0; 1024];
         while session.wants_transmit() && session.transmit(&mut sent) > 0 {}

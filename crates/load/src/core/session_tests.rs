@@ -114,8 +114,8 @@ fn one_request_may_fail_alone_and_a_strange_name_is_nothing() {
     assert_eq!(total.errors.0, [(ErrorKind::ShortResponse, 1)].into());
 }
 
-/// The server answers one of three requests, and ends the connection. Returns the state in which the next connection is
-/// ready for requests.
+/// Lets the server answer one of three requests, leave the others unprocessed, and end the connection. Returns the
+/// fixture when the next connection is ready for requests.
 fn left(drains: bool) -> Fixture {
     let mut fixture = Fixture::ready(3, 0.0, &[1.0]);
     assert_eq!(fixture.sent(), [b"R\0\0R\x01\0R\x02\0".to_vec()]);
@@ -161,7 +161,7 @@ fn the_drain_repeats_unprocessed_requests_and_sends_no_others() {
     assert_eq!((t.unprocessed, t.completed, t.sent, t.unanswered), (2, 3, 3, 0));
 }
 
-/// A thread without a CPU notices a new phase late. The events that wait by then belong to the new phase.
+/// A thread that gets no CPU notices a new phase late. Events that wait at that moment belong to the new phase.
 #[test]
 fn entering_a_phase_does_not_move_its_recorded_edge() {
     let mut fixture = Fixture::ready(1, 0.0, &[1.0]);

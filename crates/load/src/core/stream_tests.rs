@@ -18,7 +18,7 @@ fn opened(end: &str) -> Fixture {
     fixture
 }
 
-/// The client receives chunks with these texts at these times.
+/// Lets the client receive chunks with these texts at these times.
 fn hear(fixture: &mut Fixture, chunks: &[(u64, &str)]) {
     for (at_ms, text) in chunks {
         fixture.at_ms(*at_ms);
@@ -78,7 +78,7 @@ fn a_stream_that_ends_early_is_broken() {
     assert_eq!((part.streams.unwrap().broken, part.total.errors.0[&ErrorKind::WrongBody]), (1, 1));
 }
 
-/// The timeout is 10 s. If events did not restart it, it would end the stream.
+/// The timeout is 10 s. If events did not restart the timeout, it would end the stream.
 #[test]
 fn the_timeout_of_a_stream_is_the_wait_for_its_next_event() {
     let mut fixture = opened("");

@@ -17,7 +17,7 @@ pub(crate) struct Task {
     pub(crate) new_connections: bool,
     /// Time between the connects of a closed loop, nanoseconds; 0 to connect all clients at once.
     pub(crate) connect_gap_ns: f64,
-    /// Times of the blocks of connections in a closed loop, if it has blocks.
+    /// Send times of the blocks of connections in a closed loop; `None` without blocks.
     pub(crate) blocks: Option<BlockTurns>,
     pub(crate) timeout_ns: u64,
     pub(crate) connect_timeout_ns: u64,
@@ -32,7 +32,8 @@ pub(crate) struct Task {
     pub(crate) slots: bool,
     /// Response times in each slot of an experiment; used by open loops.
     pub(crate) slot_times: crate::slot_times::SlotTimes,
-    /// Longest time between two events of a stream, seconds. `None` if the answers are not streams.
+    /// Gap between two events of a stream above which the stream counts as stalled, seconds. `None` if the answers are
+    /// not streams.
     pub(crate) stall_s: Option<f64>,
     /// Counts in each tenth of a second of the window.
     pub(crate) tenths: crate::tenths::TenthCounter,
@@ -47,7 +48,7 @@ pub(crate) struct Task {
 /// The shard's part of the intensity.
 #[derive(Clone, Debug)]
 pub(crate) enum Shape {
-    /// Closed loop: number of clients, requests in flight per client, and pause.
+    /// Closed loop: number of clients, requests in flight per client, and think time.
     Closed { connections: u32, pipeline: u32, think: Think },
     /// Open loop: due times, mean rate per second, maximum number of connections, and requests in flight per
     /// connection.
@@ -66,7 +67,7 @@ pub(crate) struct Paced {
     pub(crate) rate: f64,
 }
 
-/// Distribution of the pauses of clients.
+/// Distribution of the clients' think times.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Think {
     pub(super) mean_ns: f64,
@@ -99,8 +100,8 @@ impl Think {
 }
 
 impl Task {
-    /// Returns the number of connection numbers: the maximum number of connections in use, plus those for connections
-    /// that wait for a FIN.
+    /// Returns the number of connection numbers: the maximum number of connections in use, plus the additional numbers
+    /// for connections that wait for a FIN.
     pub(crate) fn capacity(&self) -> u32 {
         match self.connections() {
             0 => 0,

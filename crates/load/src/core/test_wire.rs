@@ -69,8 +69,8 @@ pub(super) struct Fixture {
 }
 
 impl Fixture {
-    /// Creates a closed loop with one client and up to `pipeline` requests in flight, and connects it. The window has
-    /// begun.
+    /// Creates a closed loop with one client and up to `pipeline` requests in flight, and connects the client. The
+    /// window has begun.
     pub(super) fn new(pipeline: u32, think_ms: f64, weights: &[f64]) -> Self {
         let think = ThinkTime { mean_ms: think_ms, exponential: false };
         let mut fixture = Self::with(Intensity::Closed { connections: 1, pipeline, think }, weights);

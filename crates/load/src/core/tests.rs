@@ -86,8 +86,8 @@ fn a_stall_shows_in_the_open_loop_at_its_full_length() {
     assert_eq!(part.total.due, 1000);
     assert!((response.quantile_us(0.90) / 1e6 - 1.1).abs() < 0.15, "{}", response.quantile_us(0.90));
     assert!((response.summary().max / 1e6 - 2.0).abs() < 0.02);
-    // With only one connection to the same server, answers are equally late, mostly because requests wait before they
-    // are sent.
+    // With only one connection to the same server, answers are as late as before, mostly because requests wait before
+    // they are sent.
     let one = Intensity::Open { rate: 100.0, arrival: Arrival::Constant, max_connections: 1, pipeline: 1 };
     let (part, _) = simulate(&plan(one, 10.0), &server).unwrap();
     assert!((part.histograms["response"].quantile_us(0.90) / 1e6 - 1.1).abs() < 0.15);
@@ -221,7 +221,8 @@ fn sclients(descriptors: u32, timeout_ms: f64) -> Intensity {
     Intensity::SClients { descriptors, connect_timeout_ms: timeout_ms, think: ThinkTime::default(), pace: None }
 }
 
-/// A server that accepts no connections, so each descriptor of S-Clients connects for the whole timeout T.
+/// A server that never answers. It accepts one connection, and a second one fills its accept queue. Each further
+/// connect therefore lasts for the whole timeout T.
 fn full_listener() -> SimServer {
     SimServer {
         accept_at_once: false,

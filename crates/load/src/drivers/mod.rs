@@ -1,4 +1,4 @@
-//! Client drivers. Each driver has a file and a row in [`DRIVERS`], which a macro connects.
+//! Client drivers. Each driver has its own file and a row in [`DRIVERS`].
 
 mod choose;
 pub(crate) mod epoll;
@@ -17,7 +17,8 @@ pub(crate) use self::setup::Setup;
 pub(crate) use self::shard::{Never, Shard};
 use crate::LoadError;
 
-/// Builds the table, and maps each row to its driver. The driver is chosen once per generator thread, before the loop.
+/// Builds the table [`DRIVERS`], and maps each row to its driver. The driver is chosen once per generator thread,
+/// before the loop.
 macro_rules! drivers {
     (by_shards: $($module:ident),+; by_themselves: $($other:ident),+ $(,)?) => {
         /// All client drivers. `auto` tries those that it may choose, in the order of the table.

@@ -1,5 +1,5 @@
 //! The null driver, which uses no network. Every connect succeeds. Every send is answered in the next pass, always with
-//! the same bytes. What remains is the work of the generator itself. The clock is real.
+//! the same bytes. A load with this driver therefore shows only the work of the generator itself. The clock is real.
 
 use std::collections::VecDeque;
 
@@ -11,7 +11,7 @@ use super::shard::Shard;
 use crate::driver::{Batch, Completion, Driver, Ops, Sent};
 use crate::{LoadError, ceiling};
 
-/// Row of this driver in the table.
+/// Row of this driver in [`DRIVERS`](super::DRIVERS).
 pub(super) const SPEC: DriverSpec = DriverSpec {
     io: Io::Null,
     name: "null",

@@ -14,8 +14,8 @@ use crate::shard::{MAX_WAIT_NS, Orders};
 const TICK_INTERVAL: Duration = Duration::from_millis(100);
 /// Interval between progress reports at the beginning of the warm-up, for at most [`FINE_TICKS_S`].
 const FINE_TICK_INTERVAL: Duration = Duration::from_millis(5);
-/// Time from the start of a warm-up during which ticks are more frequent, seconds. After this time, six rates over
-/// steps of 0.1 s are known, so more frequent ticks are no longer needed.
+/// Time from the start of a warm-up during which ticks are more frequent, seconds. After this time, six rates, each
+/// over 0.1 s, are known, so more frequent ticks are no longer needed.
 pub const FINE_TICKS_S: f64 = 0.6;
 /// Interval between ticks that have details.
 const DETAIL_INTERVAL: Duration = Duration::from_millis(200);
@@ -124,7 +124,8 @@ pub(super) fn tick(common: &LoadContext, phase: Phase) -> Tick {
     tick
 }
 
-/// Waits until the slots have ended, which may be after the load has ended. Returns earlier if the load is stopped.
+/// Waits until the thread that watches the slots (short periods of an experiment) has ended, which may be after the end
+/// of the load. Returns earlier if the load is stopped.
 pub(super) fn wait_for_slots<T>(slots: &std::thread::JoinHandle<T>, orders: &Orders, control: &Receiver<AgentCommand>) {
     while !slots.is_finished() {
         let heard = control.recv_timeout(COMMAND_WAIT);

@@ -31,7 +31,8 @@ pub(crate) fn start(
     let (end, theirs) = pass::pair().map_err(|errno| failed(errno.into()))?;
     let (stream, back) = UnixStream::pair().map_err(failed)?;
     let setup = Setup { capacity: task.capacity(), ..setup.clone() };
-    // The new process must not keep copies of other shards' ends, because their socketpairs would then never close.
+    // The new process must not keep copies of the establishing process's ends of socketpairs. Otherwise, these
+    // socketpairs would never close.
     let mut not_there: Vec<_> = others.iter().flat_map(|p| [p.end.as_fd(), p.stream.as_fd()]).collect();
     not_there.extend([end.as_fd(), stream.as_fd()]);
     let child = pass::fork(&not_there, || u8::from(handle(client, task, &setup, theirs, back).is_err()));

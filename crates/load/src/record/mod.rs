@@ -188,7 +188,8 @@ impl Record {
         self.has_details = true;
     }
 
-    /// Records events that arrived of an incomplete answer. Returns true if there were any and the answers are streams.
+    /// Records events of an answer that is not yet complete. Returns true if there were any events and the answers are
+    /// streams.
     pub(crate) fn events(&mut self, now_ns: u64, conn: u32, request: &InFlightRequest, events: u32) -> bool {
         let streams = self.streams.as_mut().filter(|_| events > 0);
         streams.map(|streams| streams.events(now_ns, conn, request, events)).is_some()
@@ -337,8 +338,8 @@ impl Record {
         self.counts.closed_by_server + self.unread_closes
     }
 
-    /// Returns true if keep-alive races are certain. They are if the server closed a connection without a request, or
-    /// ended all connections at the same moment, as in a restart.
+    /// Returns true if keep-alive races are certain. They are certain if the server closed a connection without a
+    /// request, or ended all connections at the same moment, as in a restart.
     fn races_are_sure(&self) -> bool {
         self.closes_without_request() > 0 || self.server_ends.most().is_some_and(|ends| ends.is_restart())
     }

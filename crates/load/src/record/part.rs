@@ -43,8 +43,8 @@ impl Record {
         let told = |counts: Counts| if is_sure { counts } else { counts.early_races_are_failures() };
         let measured = if measured_any { end.counts.since(&begin.counts) } else { Counts::default() };
         let measured_s = end.at_ns.saturating_sub(begin.at_ns) as f64 / 1e9;
-        // The ages of requests at the start of the window (`carried_in`) mean nothing without their ages at its end
-        // (`under_way`). Without the latter, both histograms are left out.
+        // The ages of requests at the start of the window (`carried_in`) mean nothing without their ages at the
+        // window's end (`under_way`). Without the latter, both histograms are left out.
         let has_ages = !self.under_way.is_empty();
         self.take_back_hung();
         let service = self.service.unwrap_or_else(|| self.response.clone());
@@ -92,7 +92,7 @@ impl Record {
     }
 }
 
-/// Returns the histograms with their names. Those in `rare` are left out if they are empty.
+/// Returns the histograms with their names. Empty histograms in `rare` are left out.
 fn by_name(
     always: impl Iterator<Item = (&'static str, Hist)>,
     rare: impl Iterator<Item = (&'static str, Hist)>,

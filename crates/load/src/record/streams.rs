@@ -109,8 +109,8 @@ impl StreamRecord {
         (self.counts, [("first_event", self.first_event), ("gap", self.gap)])
     }
 
-    /// Records the time since the last event of a stream whose next event has not come. It counts only if it is already
-    /// longer than the allowed gap, because the full length of the gap is unknown.
+    /// Records the time since the last event of a stream whose next event has not come. This time counts only if it is
+    /// already longer than the allowed gap, because the full length of the gap is unknown.
     fn waits(&mut self, slot: usize, now_ns: u64) {
         let last_ns = self.progress[slot].last_ns;
         let gap_ns = now_ns.saturating_sub(last_ns);

@@ -124,7 +124,7 @@ fn serve(stream: &TcpStream, behaviour: Behaviour, counted: &ServerCounts) -> st
     }
 }
 
-/// Reads the head of one request. Returns whether the client asked the server to close, or `None` at the end of the
+/// Reads the head of one request. Returns true if the client asked the server to close, and `None` at the end of the
 /// connection.
 fn read_request(reader: &mut BufReader<TcpStream>) -> std::io::Result<Option<bool>> {
     let (mut line, mut close, mut any) = (String::new(), false, false);

@@ -26,7 +26,7 @@ use super::shard::{Shard, failed};
 use crate::LoadError;
 use crate::driver::{Batch, Completion, Driver, Op, Ops, Sent};
 
-/// Row of this driver in the table.
+/// Row of this driver in [`DRIVERS`](super::DRIVERS).
 pub(super) const SPEC: DriverSpec = DriverSpec {
     io: Io::Epoll,
     name: "epoll",
@@ -103,12 +103,13 @@ impl EpollDriver {
         Ok(Self { ops, events, buffer: vec![0; BUFFER_BYTES].into_boxed_slice() })
     }
 
-    /// Makes this process the establishing one. It passes its connections to the process at the other end of `end`.
+    /// Makes this process the establishing process, which passes its connections to the process at the other end of
+    /// `end`.
     pub(crate) fn hand_over_to(&mut self, end: OwnedFd) {
         self.ops.partner = Some(Partner::establishing(end));
     }
 
-    /// Makes this process the handling one. Returns the cell that holds the latest message about a phase from the
+    /// Makes this process the handling process. Returns the cell that holds the latest message about a phase from the
     /// establishing process.
     pub(crate) fn adopt_from(&mut self, end: OwnedFd) -> Result<Rc<Cell<PartnerMessage>>, Errno> {
         self.ops.epoll.add(&end, PARTNER_TOKEN, Interest::IN | Interest::RDHUP | Interest::ET)?;

@@ -40,7 +40,7 @@ pub(super) struct Slot {
     rest: Option<Box<Unsent>>,
 }
 
-/// Bytes that were not sent because a write would have blocked, and the index of the first of them.
+/// Bytes that were not sent because a write would have blocked, and the index of the first byte that is still unsent.
 #[derive(Debug, Default)]
 struct Unsent {
     bytes: Vec<u8>,
@@ -205,7 +205,8 @@ impl Ops for EpollOps {
             return Err(Errno::NOSYS);
         };
         partner.pass_on(fd, start)?;
-        // The socket stays open in the other process. Closing this copy would therefore not remove its registration.
+        // The socket stays open in the other process. Closing this copy would therefore not remove its registration in
+        // epoll.
         let _ = self.epoll.delete(fd);
         self.close(conn);
         Ok(())

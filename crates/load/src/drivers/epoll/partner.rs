@@ -22,7 +22,7 @@ pub(crate) struct Partner {
     pub(super) message: Rc<Cell<PartnerMessage>>,
 }
 
-/// Latest message about a phase from the establishing process. `gone` is true if this process has ended.
+/// Latest message about a phase from the establishing process. `gone` is true if the establishing process has ended.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct PartnerMessage {
     pub(crate) phase: Phase,
@@ -79,8 +79,8 @@ impl Partner {
         if self.handles {
             return;
         }
-        // Such messages are rare and must arrive. While the handling process is behind, sending is therefore tried
-        // again.
+        // Messages about phases are rare and must arrive. While the handling process is behind, sending is therefore
+        // tried again.
         while pass::send(&self.end, &message(PHASE_MESSAGE, phase as u8, [at_ns, 0]), None) == Err(Errno::AGAIN) {
             clock::sleep_until_ns(clock::monotonic_ns() + 100_000);
         }

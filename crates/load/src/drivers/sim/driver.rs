@@ -68,15 +68,16 @@ pub(super) enum Event {
     /// Second answer to a request.
     AnsweredAgain(Conn),
     Restart,
-    /// The idle time of a connection is over. The number is that of the requests on the connection when the idle time
-    /// began.
+    /// The idle time of a connection is over. The number is the number of requests that had arrived on the connection
+    /// when the idle time began.
     IdleEnd(Conn, u32),
     Refused(Conn),
     Closed(Conn),
 }
 
 impl SimDriver {
-    /// Creates a driver with the simulated server `server`. It answers every `request_bytes` sent bytes with `answer`.
+    /// Creates a driver with the simulated server `server`. The server answers every `request_bytes` sent bytes with
+    /// `answer`.
     pub(crate) fn new(capacity: u32, server: &SimServer, request_bytes: usize, answer: &[u8]) -> Self {
         let n = capacity as usize;
         let ops = SimOps {
@@ -311,7 +312,8 @@ impl Ops for SimOps {
         self.served[conn as usize].unread_bytes
     }
 
-    /// A worker that waits for a request on this connection notices the close, and takes the next connection.
+    /// Closes a connection. A worker that waits for a request on this connection notices the close, and takes the next
+    /// connection.
     fn close(&mut self, conn: u32) {
         if std::mem::take(&mut self.held[conn as usize]) {
             self.idle += 1;

@@ -58,7 +58,7 @@ pub(crate) fn as_load(plan: &LoadPlan, report: &mut dyn FnMut(AgentReport)) -> R
     Ok(part)
 }
 
-/// Row of this driver in the table.
+/// Row of this driver in [`DRIVERS`](super::DRIVERS).
 pub(super) const SPEC: DriverSpec = DriverSpec {
     io: Io::Sim,
     name: "sim",

@@ -26,7 +26,7 @@ pub struct SimServer {
     pub service: Service,
     /// Mean service time, nanoseconds.
     pub service_ns: u64,
-    /// Number of requests that the server handles at the same time.
+    /// Maximum number of requests that the server handles at the same time.
     pub workers: u32,
     /// True for a server with an event loop: it accepts every connection at once, and handles requests in the order of
     /// their arrival. If false, a worker accepts one connection, answers one request and closes the connection.

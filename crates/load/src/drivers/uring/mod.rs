@@ -21,8 +21,8 @@ use super::shard::{Shard, failed};
 use crate::LoadError;
 use crate::driver::{Batch, Completion, Driver, Op, Ops as _};
 
-/// Row of this driver in the table. Sockets are in the ring's own table. They can therefore not be passed to another
-/// process, or used for another connect.
+/// Row of this driver in [`DRIVERS`](super::DRIVERS). Sockets are in the ring's own table. They can therefore not be
+/// passed to another process, or used for another connect.
 pub(super) const SPEC: DriverSpec = DriverSpec {
     io: Io::Uring,
     name: "uring",

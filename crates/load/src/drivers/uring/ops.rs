@@ -177,8 +177,8 @@ impl Ops for UringOps {
         Ok(sent)
     }
 
-    /// Both sends are passed to the kernel in one call, in order. If the socket's buffer is full at the first send, it
-    /// has no space for the second send either, so the order is kept.
+    /// The earlier send and this send are passed to the kernel in one call, in order. If the socket's buffer is full at
+    /// the earlier send, it has no space for this send either, so the order is kept.
     fn send_last(&mut self, conn: u32, fill: impl FnOnce(&mut [u8]) -> usize) -> bool {
         let slot = &mut self.slots[conn as usize];
         let at = slot.at as usize;
@@ -212,9 +212,9 @@ impl Ops for UringOps {
             return;
         }
         let nothing = user(NOTHING, conn, 0);
-        // An operation that is running would keep the socket open, so it is cancelled. The kernel finds it directly by
-        // its number. If it were cancelled by its file, the kernel would search all operations. An error here means
-        // that the ring is broken, which the next wait reports.
+        // An operation that is running would keep the socket open, so it is cancelled. The kernel finds the operation
+        // directly by its number (`user_data`). If the operation were cancelled by its file, the kernel would search
+        // all operations. An error here means that the ring is broken, which the next wait reports.
         let running = [(was.state == State::Connecting, CONNECT), (was.receiving, RECEIVE), (was.sending, SEND)];
         for (_, kind) in running.into_iter().filter(|&(runs, _)| runs) {
             self.ending += 1;
