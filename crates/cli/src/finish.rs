@@ -44,8 +44,8 @@ impl Ends {
     }
 }
 
-/// Maximum number of lines of a report that has no short answer. It fits on a screen of 45 lines, with one line before
-/// it and two lines after it.
+/// Maximum number of printed lines for a run that has no short answer, including the lines that are already on the
+/// screen. The report fits on a screen of 45 lines, with one line before it and two lines after it.
 const LINES: usize = 42;
 
 /// Prints and writes all results. The verdict is printed before the files are written, so a full disk cannot prevent

@@ -26,8 +26,8 @@ enum Planted {
     Without(&'static str),
 }
 
-/// Returns true if the verdict is as expected. For a planted cause, its sentence must begin with the finding that names
-/// this cause.
+/// Returns true if the verdict is as expected. For a planted cause, the verdict's sentence must begin with the finding
+/// that names this cause.
 fn is_named(run: &Value, planted: &Planted) -> bool {
     let sentence = run["findings"]["bottleneck"]["sentence"].as_str().unwrap_or_default();
     let list = |name: &str| run["findings"][name].as_array().cloned().unwrap_or_default();

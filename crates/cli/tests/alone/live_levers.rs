@@ -18,7 +18,7 @@ fn effect(run: &Value, lever: &str) -> [f64; 3] {
 }
 
 /// Every 50 ms, the server accepts four connections, and then answers at once. A client that keeps its connection waits
-/// for this only once.
+/// for an accept only once.
 #[test]
 fn a_slow_accept_is_proven_by_keeping_connections() {
     let (_alone, binary) = alone_with_release!("proof of accept-queue");

@@ -26,8 +26,8 @@ fn a_quota_of_a_fifth_of_a_cpu_is_named() {
     assert_eq!(bottleneck(&run), "server-cpu-quota", "{}", verdict(&run));
 }
 
-/// Disk work for each request: accesses to a file of 128 MiB without the page cache. The fields are pieces of Python
-/// code. The response has no body.
+/// Disk work for each request: accesses to a file of 128 MiB without the page cache. `open` and `each` are Python code.
+/// The response has no body.
 struct DiskWork {
     /// Size of each access in bytes, and Python flags with which the file is opened.
     piece: u32,
@@ -94,8 +94,8 @@ def memory():
     return lies
 "#;
 
-/// Maximum share of a CPU that the disk work may take by itself. The rest of the server's work needs about the same CPU
-/// time. If the disk work took more, CPU and disk would become full at about the same load.
+/// Maximum share of a CPU that the disk work may take by itself. The rest of the server's work needs about as much CPU
+/// time as the disk work. If the disk work took more, CPU and disk would become full at about the same load.
 const CHEAP_FOR_A_PROCESSOR: f64 = 0.45;
 
 impl DiskWork {

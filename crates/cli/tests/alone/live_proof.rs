@@ -110,8 +110,8 @@ fn with_an_open_loop_the_server_s_share_of_the_response_time_is_found() {
         ["low", "value", "high"].map(|name| num(&one[name]))
     };
     let (server, client) = (of("server-cpu"), of("client-cpu"));
-    // One in 20 intervals of 95 % confidence misses the true value. If they are made wider by half, only one in 300
-    // does.
+    // One in 20 intervals of 95 % confidence misses the true value. If the intervals are made wider by half, only one
+    // in 300 misses it.
     let [low, high] = [server[0], server[2]].map(|end| end + 0.5 * (end - server[1]));
     assert!(low <= 1.0 && high >= 1.0 && server[1] > 0.5, "{server:?}: {}", proof["why"]);
     assert!(client[1] < 0.25 && client[2] < server[1].min(0.5), "{client:?} beside {server:?}: {}", proof["why"]);
@@ -151,8 +151,8 @@ fn immediate_acknowledgement_proves_a_delayed_one() {
 
 /// Starts a server that computes, in a control group whose quota is a fifth of a CPU.
 fn with_a_quota(test: &str, binary: &Path) -> Option<(ControlGroup, Running)> {
-    // A period of the quota lasts 50 ms. A slot of the experiment contains eight periods, so half a period more or less
-    // changes the CPU time in a slot little.
+    // A period of the quota lasts 50 ms. A slot (short part) of the experiment contains eight periods, so half a period
+    // more or less changes the CPU time in a slot little.
     let one = [("cpu.cfs_period_us", "50000"), ("cpu.cfs_quota_us", "10000")];
     let group = ControlGroup::make(test, "cpu", &one, &[("cpu.max", "10000 50000")])?;
     let port = free_port();

@@ -1,5 +1,5 @@
-//! Tests of the first answer, which loadline requests before a load. If it is a failure, no load follows. An answer
-//! that counts as a failure is shown. If it is a redirect, the message says so.
+//! Tests of the first answer, which loadline requests before a load. If the answer counts as a failure, loadline shows
+//! it, and no load follows. If the answer is a redirect, the message says so.
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 

@@ -1,4 +1,4 @@
-//! Tests of server models that divide connections into groups, one thread each. The server runs out of file
+//! Tests of server models that divide connections into groups, with one thread per group. The server runs out of file
 //! descriptors, so that its next group cannot start or cannot serve. The connections of this group must be reset and
 //! reported, and never be left hanging. The other groups must continue.
 
@@ -12,8 +12,9 @@ use std::time::{Duration, Instant};
 use testkit::{Running, binary, free_port, has};
 
 /// Model, option, connections per group, and number of descriptors that are left for the next group, not counting the
-/// connection's own. In the first case, these descriptors suffice for nothing. In the second case, they suffice for the
-/// group's waker. In the third case, they suffice for its waker and its ring, but not for all events.
+/// descriptor of the connection itself. In the first case, these descriptors suffice for nothing. In the second case,
+/// they suffice for the group's waker. In the third case, they suffice for its waker and its ring, but not for all
+/// events.
 const CASES: [(&str, &str, usize, u64); 3] =
     [("event-groups", "fair=0", 63, 0), ("uring-groups", "literal=0", 62, 1), ("uring-groups", "literal=1", 62, 10)];
 const PATIENCE: Duration = Duration::from_secs(20);

@@ -80,7 +80,7 @@ fn servers_with_another_protocol_are_named() {
 #[test]
 fn floods_are_refused_with_a_sentence() {
     let settings = frame(4, 0, 0, &[]);
-    // The block puts a field of 4 KiB into the header table, and then refers to this field many times.
+    // The header block puts a field of 4 KiB into the header table of HPACK, and then refers to this field many times.
     let large = [&[0x40, 1, b'x', 0x7f, 0xa1, 0x1e][..], &[b'v'; 4000]].concat();
     let bomb = frame(1, 4, 1, &[&[0x88], &large[..], &[0xbe; 12_000]].concat());
     let cases = [

@@ -103,8 +103,8 @@ fn empty_responses_count_as_responses() {
     assert!(total(&run, "completed") > 0 && run["trials"][0]["errors"] == serde_json::json!({}), "{run:#}");
 }
 
-/// Checks that the title of an aborted run names the cause, and not only a note. The verdict on the time before the
-/// abort must be uncertain.
+/// Checks that the title of an aborted run names the cause. It does not suffice that a note names the cause. The
+/// verdict on the time before the abort must be uncertain.
 fn headline_says_it(output: &Output, run: &Value) {
     let stdout = String::from_utf8_lossy(&output.stdout).to_lowercase();
     // The title is the first block that is not a note about progress. A long title has several lines.
@@ -269,8 +269,8 @@ fn a_low_descriptor_limit_is_named_and_connections_are_divided() {
         server.addr
     );
     let run = testkit::json_of(Command::new("sh").args(["-c", &(command + " \"$@\""), "sh"]));
-    // A process here has descriptors for 26 connections besides its own, so four agents hold the hundred connections.
-    // The connection of the test request is the 101st.
+    // A process here has descriptors for 26 connections besides its own descriptors, so four agents hold the hundred
+    // connections. The connection of the test request is the 101st.
     assert_eq!(run["trials"][0]["connected"], 101, "{:#}", run["trials"][0]["errors"]);
     // If the machine stalls, incidents of the kind "silence" may be reported, too. Only these are allowed.
     let of_a_server = |incident: &Value| incident["kind"] != "silence";

@@ -1,7 +1,7 @@
 //! Runs the commands in the code blocks of all pages of docs/, and in the blocks and the table of README.md. As a
-//! reader would, it runs them page by page, in their order on the page, in an empty folder. Servers that a page assumes
-//! to be running are started first. Ports are replaced by free ones, and times by shorter ones. `EXCEPTIONS` lists the
-//! commands that are not run, with the reason.
+//! reader would, the test runs the commands page by page, in their order on the page, in an empty folder. Servers that
+//! a page assumes to be running are started first. Ports are replaced by free ones, and times by shorter ones.
+//! `EXCEPTIONS` lists the commands that are not run, with the reason.
 
 use std::path::{Path, PathBuf};
 use std::process::Command;

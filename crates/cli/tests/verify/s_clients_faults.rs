@@ -88,7 +88,7 @@ fn a_restarted_server_is_named() {
     let mut again = None;
     let run = disturbed(|server| {
         server.signal("KILL");
-        // The server is away for long enough to be noticed.
+        // The server is down for long enough to be noticed.
         std::thread::sleep(Duration::from_millis(400));
         eventually(|| TcpStream::connect(server.addr).is_err().then_some(()));
         let mut command = Command::new(binary!());
@@ -115,7 +115,8 @@ fn descriptors_are_divided_over_as_few_processes_as_possible() {
     let server = serve(binary!(), 0, &SLOW);
     let url = format!("http://{}/", server.addr);
     let run = json_of(&mut limited(200, &load(binary!(), &url, "300", &[])));
-    // A process here has 136 descriptors besides its own. A fifth of them is for established connections.
+    // Each generator process here has 136 descriptors besides its own descriptors. A fifth of the 136 is for
+    // established connections.
     let notes = run["trials"][0]["notes"].to_string();
     assert!(notes.contains("300 S-Client descriptors are spread over 3 processes, 3 x 100"), "{notes}");
     honest(&run, 3000.0);

@@ -50,7 +50,7 @@ fn planted_schedules_are_measured_within_a_millisecond() {
     panic!("planted 200 ms and 20 ms: {told:?}");
 }
 
-/// By default, nginx sends HTTP/1.0 to the server, and buffers its answers.
+/// By default, nginx sends HTTP/1.0 to the server, and buffers the server's answers.
 #[test]
 fn a_proxy_that_collects_the_events_is_named() {
     let _alone = alone();
@@ -112,7 +112,8 @@ fn gaps_that_grow_with_the_load_are_told() {
     let find =
         ["find", &url, "--stream", "sse", "--users", "256", "--gap", "p99<150ms", "--budget", "40s", "--prove", "off"];
     let run = json(binary!(), &find);
-    // With n streams, a round of events takes n × 4 ms. With 37 streams, a gap therefore reaches the limit of 150 ms.
+    // With n streams, one event on each stream takes n × 4 ms together. With 37 streams, a gap therefore reaches the
+    // limit of 150 ms.
     let users = &run["findings"]["users"];
     let (held, failed) = (num(&users["held"]), num(&users["failed"]));
     // Other programs on the CPU may delay events, so fewer streams may meet the limit.

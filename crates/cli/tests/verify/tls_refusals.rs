@@ -11,8 +11,8 @@ use std::process::{Command, Stdio};
 
 use testkit::{ChildProcess, Watched, alone, binary, free_port, has, json, total, watched};
 
-/// Maximum memory of a loadline process, KiB. If each of 16 connections stored a certificate chain of 1 MiB twice (in
-/// pieces and as a whole), the process would need a little less.
+/// Maximum memory of a loadline process, KiB. Even 16 connections that each stored a certificate chain of 1 MiB twice
+/// (in pieces and as a whole) would need a little less.
 const MAX_MEMORY_KIB: u64 = 64 * 1024;
 
 const MAKE: &str =

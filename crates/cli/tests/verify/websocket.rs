@@ -58,8 +58,8 @@ impl Server {
         Some(Self { _held: held, addr, dir })
     }
 
-    /// Waits until the server has counted `expected` messages. Returns the number of all messages, and that of text
-    /// messages.
+    /// Waits until the server has counted `expected` messages. Returns the number of all messages, and the number of
+    /// text messages.
     fn counted(&self, expected: u64) -> (u64, u64) {
         let read = || std::fs::read_to_string(self.dir.path().join("count")).unwrap_or_default();
         let pair = || {

@@ -1,5 +1,5 @@
-//! Tests levers that change the server or its limits. They run on the server's host, which also undoes their changes.
-//! Facts that only the server's host knows are read there, too.
+//! Tests levers (temporary changes by an experiment) that change the server or its limits. These levers run on the
+//! server's host, which also undoes their changes. Facts that only the server's host knows are read there, too.
 
 use std::process::Stdio;
 use std::sync::MutexGuard;

@@ -18,8 +18,8 @@ pub(super) fn folder() -> PathBuf {
     dir
 }
 
-/// Returns the path of `name` in this folder. If it does not exist, makes it with a command. Skips the test if the
-/// command is missing or fails, for example without a network.
+/// Returns the path of `name` in the folder of the packages. Makes it with a command unless this has succeeded before.
+/// Returns `None` and skips the test if the command is missing or fails, for example without a network.
 fn made(test: &str, name: &str, tool: &str, command: impl FnOnce(&mut Command, &Path)) -> Option<PathBuf> {
     let path = folder().join(name);
     let marker = folder().join(format!("{}.made", name.replace('/', "-")));
@@ -59,7 +59,7 @@ pub(super) fn node(test: &str) -> Option<PathBuf> {
     Some(made.join("node_modules"))
 }
 
-/// Downloads Tomcat and compiles its servlet.
+/// Downloads Tomcat, and compiles the servlet of the test.
 pub(super) fn tomcat(test: &str) -> Option<PathBuf> {
     for jar in ["embed:tomcat-embed-core", ":tomcat-annotations-api"] {
         let artifact =
