@@ -76,7 +76,7 @@ fn three_columns(rows: &[Row]) -> String {
     format!("| id | | |\n|---|---|---|\n{}", lines.collect::<String>())
 }
 
-/// Returns a section for each distinct page. Its heading lists the IDs of all rows that share the page.
+/// Returns a section for each distinct page. The heading of a section lists the IDs of all rows that share the page.
 fn sections(rows: &[Row]) -> String {
     let mut by_page: Vec<(&str, Vec<String>)> = Vec::new();
     for row in rows.iter().filter(|r| !r.page.is_empty()) {

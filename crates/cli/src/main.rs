@@ -1,7 +1,7 @@
 //! The `loadline` command: finds how much load a network server can take, what limits it, and why.
 
-// The macros of the standard library that print are forbidden. They panic if the program that reads the output has
-// closed the pipe.
+// The printing macros of the standard library are forbidden, because they panic if the program that reads the output
+// has closed the pipe.
 #![cfg_attr(not(test), deny(clippy::print_stderr, clippy::print_stdout))]
 
 mod arena_dir;

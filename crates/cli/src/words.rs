@@ -1,6 +1,6 @@
 //! Collects the texts that loadline shows in one file: docs/reference/words.txt. The file has every kind of sentence
-//! from the planted runs (runs with a known limit), and complete screens of some planted runs. It also has errors for
-//! wrong command lines, and the help of each command.
+//! from the planted runs (runs with a known limit), and complete screens of some planted runs. The file also has errors
+//! for wrong command lines, and the help of each command.
 
 use std::fmt::Write as _;
 

@@ -7,8 +7,8 @@
 
 use run::Hist;
 
-/// Maximum number of times in the log. It is large enough that cache misses overlap, and small enough that counting a
-/// full log takes little time.
+/// Maximum number of times in the log. The log is large enough that cache misses overlap, and small enough that
+/// counting a full log takes little time.
 const LOG_LEN: usize = 128;
 /// Number of buckets between a power of two and the next one. Below twice this number, each nanosecond has its own
 /// bucket.

@@ -1,6 +1,6 @@
 //! The client that adds idle connections ("cold" connections), as in the paper of Banga, Mogul and Druschel (USENIX
-//! 1999). It opens connections at a given rate. Then it keeps them idle, or slowly sends single bytes of a request that
-//! never ends.
+//! 1999). The client opens connections at a given rate. Then the client keeps the connections idle, or slowly sends
+//! single bytes of a request that never ends.
 //!
 //! The client watches every connection, and counts each connection that the server closes as lost. A connection that
 //! counts as held and not as lost was therefore open until the end of the load. The client uses one thread. If one
@@ -21,7 +21,7 @@ use crate::{LoadError, share};
 const COMMAND_POLL_NS: u64 = 20_000_000;
 /// Timeout after which a connect counts as failed.
 const CONNECT_TIMEOUT_NS: u64 = 10_000_000_000;
-/// Beginning of a request whose head never ends. It is sent byte by byte.
+/// Beginning of a request whose head never ends. The bytes are sent one by one.
 const ENDLESS_REQUEST: &[u8] = b"GET / HTTP/1.1\r\nHost: cold\r\nX: ";
 
 struct ColdConnection {
@@ -42,8 +42,8 @@ struct ColdClient<'a> {
     refused: Option<Errno>,
 }
 
-/// Opens the connections, and sends `Ready` to the conductor when each of them is established or has failed. Holds the
-/// connections until the conductor ends or sends `Stop`. Then returns the counts.
+/// Opens the connections, and sends `Ready` to the conductor when each connection is established or has failed. Holds
+/// the connections until the conductor ends or sends `Stop`. Then returns the counts.
 pub fn hold(
     plan: &ColdPlan,
     addr: &Address,

@@ -5,8 +5,8 @@ use run::{ErrorKind, STATUS_CLASSES, Tally};
 use crate::early_races::EarlyRaces;
 use crate::status_counts::StatusCounts;
 
-/// Counts of a shard. They grow during the whole load. The counts of the measured window are the difference of two
-/// copies.
+/// Counts of a shard. The counts grow during the whole load. The counts of the measured window are the difference of
+/// two copies.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Counts {
     pub(crate) attempted: u64,

@@ -1,8 +1,8 @@
 //! Interface of a driver: the engine submits operations, and then waits for completions until a deadline. The engine is
 //! compiled once for each driver, so operations on sockets need no dynamic dispatch.
 //!
-//! A driver owns descriptors, buffers and generation numbers. It knows nothing of requests, protocols or rates. After a
-//! connection is closed, the driver reports no more completions of this connection.
+//! A driver owns descriptors, buffers and generation numbers. A driver knows nothing of requests, protocols or rates.
+//! After a connection is closed, the driver reports no more completions of this connection.
 
 use sys::Errno;
 
@@ -30,7 +30,7 @@ pub enum Completion<'a> {
         /// Due time and send time of the request.
         start: Start,
     },
-    /// Bytes arrived. They are in the driver's buffer.
+    /// Bytes arrived, and are now in the driver's buffer.
     Received {
         /// Connection on which the bytes arrived.
         conn: u32,

@@ -4,7 +4,7 @@
 //! A server with a short keep-alive timeout closes idle connections, and only rarely closes one just when a request is
 //! sent. If a server closes no connection without a request in the whole trial, early races are failures.
 
-/// Counts of the early races of a shard (generator thread). All of them also count as keep-alive races.
+/// Counts of the early races of a shard (generator thread). All early races also count as keep-alive races.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct EarlyRaces {
     pub(crate) connections: u64,

@@ -21,7 +21,7 @@ pub enum LoadError {
         /// Error of the kernel.
         errno: Errno,
     },
-    /// The driver can only run a whole plan, and no parts of it in threads.
+    /// The driver can only run a whole plan, and not the parts of a plan in threads.
     #[error("the driver {0} has no network to make this load on; use --io epoll")]
     NoShards(&'static str),
     /// A system call that the generator needs has failed.

@@ -36,8 +36,8 @@ pub enum Start {
 /// when the `control` channel closes.
 ///
 /// The load starts with the warm-up, which lasts until a command starts the next phase. The load sends `Ready` once,
-/// when all memory is allocated and before it waits for its start. It sends `Tick` ten times a second, and every other
-/// tick has details. At the beginning of the warm-up, ticks are more frequent. Returns the result of the load.
+/// when all memory is allocated and before it waits for its start. The load sends `Tick` ten times a second, and every
+/// other tick has details. At the beginning of the warm-up, ticks are more frequent. Returns the result of the load.
 pub fn run(
     plan: &LoadPlan,
     addr: impl Into<Address>,

@@ -10,8 +10,8 @@ use crate::core::{Core, Task};
 use crate::driver::{Driver, Ops as _};
 use crate::status_counts::PublishedStatusCounts;
 
-/// Maximum time for which the loop waits, nanoseconds. It limits the delay before a new phase is noticed. Only an idle
-/// generator waits for the whole time.
+/// Maximum time for which the loop waits, nanoseconds. This maximum limits the delay before a new phase is noticed.
+/// Only an idle generator waits for the whole time.
 pub(crate) const MAX_WAIT_NS: u64 = 2_000_000;
 /// Interval at which a shard (generator thread) publishes its counts, nanoseconds.
 const PUBLISH_INTERVAL_NS: u64 = 5_000_000;
@@ -92,7 +92,7 @@ impl Orders {
 /// Size of the counts that another process sends, bytes: six counts of eight bytes each.
 pub(crate) const LIVE_BYTES: usize = 48;
 
-/// Counts that one shard publishes. They are in cache lines to which no other shard writes.
+/// Counts that one shard publishes. These counts are in cache lines to which no other shard writes.
 #[derive(Debug, Default)]
 #[repr(align(128))]
 pub(crate) struct LiveCounts {

@@ -30,8 +30,8 @@ impl SlotTimes {
         self.counts.get_mut(at).into_iter().for_each(|n| *n = n.saturating_add(1));
     }
 
-    /// Counts a failed request that was due `due_ns` after the start of the load. It counts in the last bucket, which
-    /// has no upper end.
+    /// Counts a failed request that was due `due_ns` after the start of the load. The request counts in the last
+    /// bucket, which has no upper end.
     pub(crate) fn count_unanswered(&mut self, due_ns: u64) {
         self.count(due_ns, u64::MAX);
     }

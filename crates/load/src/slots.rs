@@ -1,10 +1,10 @@
 //! Rates of completed requests in each slot (short period) of an experiment. A separate thread reads the published
 //! counts, so the main loop needs no code for slots.
 //!
-//! If few requests complete in a slot, a whole number of them is too coarse. At five requests per second, for example,
-//! a slot of half a second has 2 or 3 completed requests. In such slots, fractions of requests are counted. The work on
-//! a request is assumed to be evenly spread over the time since the previous request completed. A slot gets the part of
-//! this work that falls within it.
+//! If few requests complete in a slot, a whole number of requests is too coarse. At five requests per second, for
+//! example, a slot of half a second has 2 or 3 completed requests. In such slots, fractions of requests are counted.
+//! The work on a request is assumed to be evenly spread over the time since the previous request completed. A slot gets
+//! the part of this work that falls within it.
 
 use run::SlotPlan;
 use sys::clock;
@@ -15,14 +15,14 @@ const MAX_FRACTIONAL: u64 = 50;
 /// Minimum length of the measured part of a slot for which the times of completed requests are recorded, nanoseconds.
 /// Slots are shorter only if the server completes many requests, and whole numbers are then accurate enough.
 const MIN_TIMED_NS: u64 = 100_000_000;
-/// Interval between two reads of the count while times are recorded, nanoseconds. It is a hundredth of the shortest
-/// slot with recorded times.
+/// Interval between two reads of the count while times are recorded, nanoseconds. The interval is a hundredth of the
+/// shortest slot with recorded times.
 const LOOK_INTERVAL_NS: u64 = 1_000_000;
 /// Maximum time to sleep between two checks whether the load has ended, nanoseconds. A load that the user ends thus
 /// does not wait for the end of a slot.
 const CHECK_INTERVAL_NS: u64 = 50_000_000;
-/// Maximum gap between completed requests of one group, as a share of the mean gap. Workers that run in step complete
-/// several requests at nearly the same time, and then none for a while.
+/// Maximum gap between completed requests of one group, as a share of the mean gap. Workers that run synchronously
+/// complete several requests at nearly the same time, and then none for a while.
 const TOGETHER: f64 = 0.25;
 
 /// Number of completed requests, as read at some time.

@@ -64,8 +64,8 @@ impl ThreadStalls {
     }
 }
 
-/// Returns the maximum time that the counted work should take, nanoseconds. It is several times the usual time, so that
-/// a slow machine does not count as stalled.
+/// Returns the maximum time that the counted work should take, nanoseconds. This time is several times the usual time,
+/// so that a slow machine does not count as stalled.
 fn max_work_ns(counts: &Counts) -> u64 {
     let (requests, bytes) = (counts.completed + counts.due, counts.bytes_received + counts.bytes_sent);
     50_000 * requests + 1_000_000 * counts.attempted + bytes

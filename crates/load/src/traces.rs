@@ -7,7 +7,7 @@ use fastrand::Rng;
 use proto::Trace;
 use run::{MAX_TRACES, TracedRequest};
 
-/// Difference between the numbers of two consecutive traces. It is odd, so no number comes twice.
+/// Difference between the numbers of two consecutive traces. The difference is odd, so no number comes twice.
 const STEP: u64 = 0x9e37_79b9_7f4a_7c15;
 
 /// Choice of the requests that carry a trace context.
@@ -32,7 +32,7 @@ impl TraceChoice {
             return Trace::NONE;
         }
         self.number = self.number.wrapping_add(STEP);
-        // The number 0 means no trace context. It comes once in 2^64 numbers, which does no harm.
+        // The number 0 means no trace context. This number comes once in 2^64 numbers, which does no harm.
         Trace::new(self.number)
     }
 }

@@ -72,7 +72,7 @@ fn the_offered_rate_is_d_over_t_whatever_the_server_does() {
         plan.drain_s = 0.05;
         let (part, kept_s) = kept_from_its_processor(|| drive(&plan, addr, 400));
         let (m, expected) = (&part.measured, 100.0 / 0.05 * part.measured_s);
-        // A generator that gets no CPU is late. It never sends a burst to make up for the lost time.
+        // A generator that gets no CPU is late. Such a generator never sends a burst to make up for the lost time.
         let least = 0.8 * (expected - 100.0 / 0.05 * kept_s);
         assert!(m.attempted as f64 > least, "{io:?}, kept from its processor {kept_s} s: {m:?}");
         // Connects that were due before the window, but started within it, count in the window.

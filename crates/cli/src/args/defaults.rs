@@ -1,4 +1,4 @@
-//! Default values of flags, for the help texts. They are read from the default plan, so the help cannot become
+//! Default values of flags, for the help texts. These values are read from the default plan, so the help cannot become
 //! outdated.
 
 use clap::{Arg, Command};

@@ -1,4 +1,4 @@
-//! Flags that belong to protocols. They are built from the flags in the rows of `PROTOCOLS`.
+//! Flags that belong to protocols, built from the flags in the rows of `PROTOCOLS`.
 
 use clap::{Arg, ArgAction, ArgMatches, Args, Command, FromArgMatches, value_parser};
 use proto::{Flag, FlagValue, PROTOCOLS, ProtocolSpec};

@@ -1,4 +1,4 @@
-//! `loadline list`: prints all tables, or one of them. It also writes the generated pages of docs/.
+//! `loadline list`: prints all tables or one table, or writes the generated pages of docs/.
 
 use std::path::PathBuf;
 

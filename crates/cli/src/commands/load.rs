@@ -123,7 +123,7 @@ fn plan(args: &Args) -> anyhow::Result<Plan> {
 }
 
 /// Limits the rate at which the connections of a closed loop open. The warm-up becomes longer by the time that opening
-/// the connections takes, because the request rate cannot be steady before all of them are open.
+/// the connections takes, because the request rate cannot be steady before all connections are open.
 fn one_after_the_other(plan: &mut Plan, connect_rate: Option<f64>) {
     let (Some(rate), Intensity::Closed { connections, .. }) = (connect_rate, &plan.load.intensity) else { return };
     let opening_s = f64::from(*connections) / rate.max(1e-3);

@@ -1,5 +1,5 @@
-//! `loadline prove`: tests the verdict about the bottleneck by an experiment. It uses every lever that it can: a lever
-//! is a temporary change, such as taking CPU time from the server.
+//! `loadline prove`: tests the verdict about the bottleneck by an experiment. The experiment uses every lever that is
+//! possible. A lever is a temporary change, such as taking CPU time from the server.
 
 use std::path::PathBuf;
 

@@ -18,7 +18,7 @@ impl Axis {
         Self { low: 0.0, high: round_up(scale(values)), is_log: false }
     }
 
-    /// Makes a logarithmic axis between two powers of ten. It contains the limit and all values above 0.
+    /// Makes a logarithmic axis between two powers of ten. The axis contains the limit and all values above 0.
     pub(super) fn log(values: &[f64], limit: Option<f64>) -> Self {
         let known = || values.iter().copied().chain(limit).filter(|v| v.is_finite() && *v > 0.0);
         let (low, high) = (known().fold(f64::INFINITY, f64::min), known().fold(0.0, f64::max));

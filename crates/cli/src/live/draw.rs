@@ -77,8 +77,8 @@ impl Parts {
             model.notes.back().map_or_else(Line::default, |note| Line::from(format!("{:<LABEL$}{note}", "note")));
         let notes: Vec<Line<'static>> = std::iter::once(note.dim()).take(room.min(1)).collect();
         room -= notes.len();
-        // The list of steps grows during a run. It always gets the same number of lines, so that the height of the
-        // charts does not change.
+        // The list of steps grows during a run. The list always gets the same number of lines, so that the height of
+        // the charts does not change.
         let most_steps = room.min(3 + room / 3);
         let steps = filled(steps(model, most_steps), most_steps);
         room -= most_steps;

@@ -2,7 +2,7 @@
 
 use ratatui_core::text::{Line, Span};
 
-/// Width of the labels at the left edge, in columns. All bars and texts begin to the right of them.
+/// Width of the labels at the left edge, in columns. All bars and texts begin to the right of the labels.
 pub(super) const LABEL: usize = 11;
 
 /// Cuts a line to a width. A cut line ends with an ellipsis.

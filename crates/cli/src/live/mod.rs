@@ -151,7 +151,8 @@ impl Painter {
             }
             match self.taken.key(LOOK) {
                 Some(b'q' | b'Q') => self.flags.quit.store(true, Ordering::Relaxed),
-                // The keys of + and - also work with the other state of the shift key: as = and _.
+                // On many keyboards, = and _ are on the keys of + and -, and differ only by the shift key. They
+                // therefore work, too.
                 Some(b'+' | b'=') if self.by_hand => self.flags.step(1),
                 Some(b'-' | b'_') if self.by_hand => self.flags.step(-1),
                 Some(b'?' | b'h') => self.explains = !self.explains,

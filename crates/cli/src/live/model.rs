@@ -187,7 +187,7 @@ impl Model {
         keep(&mut self.steps, line);
     }
 
-    /// Returns the counts of the whole run so far, without those of the trial that measures only the generator.
+    /// Returns the counts of the whole run so far, without the counts of the trial that measures only the generator.
     pub(crate) fn totals(&self) -> Totals {
         let (tick, detail) = (&self.now.tick, self.now.detail.clone());
         let mut sum = self.past.clone();

@@ -39,7 +39,8 @@ pub(super) fn title(model: &Model, width: u16) -> Line<'static> {
     Line::from(vec![Span::from(format!("{name:<room$}  ")).bold(), Span::from(time)])
 }
 
-/// Draws the capacity and the suspected bottleneck according to the trials so far. Each takes a fixed number of lines.
+/// Draws the capacity and the suspected bottleneck according to the trials so far. The capacity and the bottleneck each
+/// take a fixed number of lines.
 pub(super) fn so_far(model: &Model, width: u16, lines_each: usize) -> Vec<Line<'static>> {
     let parts = if model.searches { &["so far", "suspect"][..] } else { &[] };
     let width = usize::from(width).saturating_sub(LABEL);

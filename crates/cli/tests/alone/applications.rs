@@ -1,6 +1,6 @@
 //! Tests with web applications in Python, Go, JavaScript and Java, each with one known limit. `find` must name this
-//! limit or report that it does not know the limit. It must not call any other limit sure or proven. The sources are in
-//! `applications/`.
+//! limit or report that it does not know the limit. `find` must not call any other limit sure or proven. The sources
+//! are in `applications/`.
 
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};

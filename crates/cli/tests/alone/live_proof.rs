@@ -74,8 +74,9 @@ fn slowing_a_generator_that_parses_answers_proves_it() {
     proven(&run, "client-cpu");
 }
 
-/// The user gives the ID of nginx's first process. Its workers belong to the server, too. An earlier version slowed
-/// only the first process, which never computes. It then concluded that the server's CPU was not the limit.
+/// The user gives the ID of nginx's first process. nginx's worker processes belong to the server, too. An earlier
+/// version slowed only the first process, which never computes. The earlier version then concluded that the server's
+/// CPU was not the limit.
 #[test]
 fn the_workers_of_a_process_given_by_number_are_slowed() {
     let (_alone, binary) = alone_with_release!("proof by --server-pid");

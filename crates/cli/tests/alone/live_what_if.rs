@@ -30,7 +30,7 @@ fn completed(run: &Value) -> f64 {
     seconds[seconds.len() / 2]
 }
 
-/// Returns the measured throughput of the changed server. Its load has more clients than are needed to fill the server.
+/// Returns the measured throughput of the changed server. The load has more clients than are needed to fill the server.
 fn came(binary: &Path, server: &Running) -> f64 {
     let url = format!("http://{}/", server.addr);
     let run = json(binary, &["load", &url, "--cpus", "0", "--connections", "16", "--duration", "8s"]);

@@ -1,4 +1,4 @@
-//! Tests of experiments that read records from a server, and of `loadline probe`. They check the exact sizes of
+//! Tests of experiments that read records from a server, and of `loadline probe`. The tests check the exact sizes of
 //! messages, the bytes on the medium, and the experiments' own checks.
 #![allow(clippy::unwrap_used, clippy::panic)] // The lint allows unwrap in tests, but not in helpers of tests.
 

@@ -79,7 +79,7 @@ impl Runner {
     }
 
     /// Returns the command that runs a shell. In a container, the shell has only these environment variables. Outside
-    /// of a container, it also has those of the test.
+    /// of a container, the shell also has the environment variables of the test.
     fn shell(&self, variables: &[(String, String)]) -> Command {
         let root = self.dir.path();
         let Some(podman) = &self.podman else {

@@ -175,8 +175,8 @@ fn a_stopped_server_does_not_make_loadline_hang() {
     assert!(!run["trials"].as_array().unwrap().is_empty());
 }
 
-/// Returns true if a process is a generator whose load has begun. Its load has begun if it has used at least 50 ms of
-/// CPU time.
+/// Returns true if a process is a generator whose load has begun. The load counts as begun if the process has used at
+/// least 50 ms of CPU time.
 fn makes_load(pid: u32) -> bool {
     let line = std::fs::read(format!("/proc/{pid}/cmdline")).unwrap_or_default();
     let stat = std::fs::read_to_string(format!("/proc/{pid}/stat")).unwrap_or_default();

@@ -161,8 +161,8 @@ fn h2spec_finds_no_errors_in_our_server() {
     spec_of_server(&peers, "epoll", true);
 }
 
-/// h2spec is the server, and starts loadline once for each of its cases. It answers the first connection, on which
-/// loadline sends its test request, correctly. It tests its case on the connections of the load. The load lasts one
+/// h2spec is the server, and starts loadline once for each of its cases. On the first connection, loadline sends its
+/// test request, and h2spec answers correctly. h2spec runs its case on the connections of the load. The load lasts one
 /// second. With a shorter load on a stalling machine, loadline could rightly close the connection before a case is
 /// complete.
 #[test]

@@ -12,8 +12,8 @@ use testkit::{
     login_sequence, program, refused, skip, total,
 };
 
-/// Source of a node server that speaks HTTP/2 without TLS (prior knowledge). It writes its count of requests to a file
-/// every 20 ms.
+/// Source of a node server that speaks HTTP/2 without TLS (prior knowledge). The server writes its count of requests to
+/// a file every 20 ms.
 const NODE: &str = r#"
 const http2 = require("node:http2"), fs = require("node:fs"), dir = process.argv[1];
 let asked = 0;
@@ -153,7 +153,7 @@ fn a_sequence_sends_captured_tokens_and_cookies() {
     assert_eq!((&trial["errors"], total(&run, "unexpected_status")), (&value!({}), 0), "{trial}");
     assert_logged_in(&run, 3);
 
-    // If a JSON pointer finds nothing, loadline reports this before any load. It refuses to send a sequence with
+    // If a JSON pointer finds nothing, loadline reports this before any load. loadline refuses to send a sequence with
     // several requests in flight, because each request needs the answer to the previous one.
     let wrong = file("wrong.toml", &toml.replace("/auth/token", "/auth/tokn"));
     for (mix, more, says) in [

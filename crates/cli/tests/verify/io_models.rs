@@ -1,12 +1,12 @@
-//! Test of entry 3 of `lab io-models` with more connections than one process can have: 24,000 at the same time, in
-//! several server processes.
+//! Test of the third series of trials (`entries=[3]`) of `lab io-models`, with more connections than one process can
+//! have: 24,000 at the same time, in several server processes.
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
 use testkit::{alone, binary, has_testbed, json, skip};
 
-/// Number of connections. Each needs a descriptor in a server process and one in a client process. `NEEDS_KIB` is the
-/// memory for both ends of all connections.
+/// Number of connections. Each connection needs a descriptor in a server process and one in a client process.
+/// `NEEDS_KIB` is the memory for both ends of all connections.
 const CONNECTIONS: u64 = 24_000;
 const NEEDS_KIB: u64 = 1_500_000;
 

@@ -12,8 +12,8 @@ use testkit::{
     signal,
 };
 
-/// Starts `prove`. Its children are the generator and the levers' processes, such as CPU thieves (which take CPU time
-/// from others).
+/// Starts `prove`. The children of this process are the generator and the levers' processes, such as CPU thieves (which
+/// take CPU time from others).
 fn proving(url: &str, more: &[&str]) -> ChildProcess {
     let mut command = Command::new(binary!());
     command.args(["prove", url, "--connections", "4", "--at-rest", "0"]).args(more);
@@ -112,8 +112,8 @@ fn with_words(words: &str) -> Vec<u32> {
     pids.filter(|pid| has(pid) && lives(*pid)).collect()
 }
 
-/// The server runs in a session of its own, below two nested agents. It must end if the conductor and one of these
-/// agents are killed. If the conductor and both agents are killed, the next command ends the server.
+/// The server runs in a session of its own, below two nested agents. The server must end if the conductor and one of
+/// these agents are killed. If the conductor and both agents are killed, the next command ends the server.
 #[test]
 fn no_server_in_the_background_is_left_by_kills_at_any_moment() {
     let program = binary!().display().to_string();

@@ -64,7 +64,7 @@ fn time(read: impl FnOnce() -> Run) -> Duration {
     Duration::from_nanos(thread_cpu_ns() - begin_ns)
 }
 
-/// Returns the ratio of the CPU times of `many` and `few`, and both times as text. Each is the shortest of three
+/// Returns the ratio of the CPU times of `many` and `few`, and both times as text. Each time is the shortest of three
 /// measurements, which alternate so that slow phases of the machine affect both.
 fn ratio(few: impl Fn() -> Duration, many: impl Fn() -> Duration) -> (f64, String) {
     let [(a, b), (c, d), (e, f)] = [(); 3].map(|()| (few(), many()));

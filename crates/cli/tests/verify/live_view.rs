@@ -1,5 +1,5 @@
-//! Tests of the full-screen view in a real terminal (tmux). They check what the view shows at each size, and that the
-//! terminal is restored, no matter how the run ends.
+//! Tests of the full-screen view in a real terminal (tmux). The tests check what the view shows at each size, and that
+//! the terminal is restored, no matter how the run ends.
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 

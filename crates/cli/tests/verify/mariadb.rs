@@ -36,7 +36,8 @@ def query(c, text):
 connect()
 "#;
 
-/// Python code that follows the driver: eight sessions that each insert one row after the other and commit each.
+/// Python code that follows the driver: eight sessions that each insert rows without a pause, and commit after each
+/// row.
 const COMMITS: &str = r#"
 def commit():
     c = connect()

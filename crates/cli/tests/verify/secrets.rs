@@ -1,5 +1,5 @@
-//! Tests that planted secrets reach the server and nothing else. They must not appear on the terminal, in the run's
-//! directory, in an output form, in an error, in the live view, or in the metrics.
+//! Tests that planted secrets reach the server and nothing else. The secrets must not appear on the terminal, in the
+//! run's directory, in an output form, in an error, in the live view, or in the metrics.
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 

@@ -28,8 +28,8 @@ fn signs(run: &Value) -> Vec<(String, String)> {
     run["findings"]["streams"].as_array().into_iter().flatten().map(of).collect()
 }
 
-/// The times of the events are known. p50 and p99 of the measured times may differ from them by 1 ms. Other programs
-/// may delay a load, so it suffices if the times of one of four loads are right.
+/// The times of the events are known. p50 and p99 of the measured times may differ from the known times by 1 ms. Other
+/// programs may delay a load, so it suffices if the times of one of four loads are right.
 #[test]
 fn planted_schedules_are_measured_within_a_millisecond() {
     let _alone = alone();

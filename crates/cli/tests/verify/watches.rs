@@ -10,7 +10,7 @@ use std::time::{Duration, Instant};
 use serde_json::Value;
 use testkit::{ChildProcess, Running, binary, eventually, free_port, has, loadline, nginx, num, serve, signal, skip};
 
-/// Starts an external load (a load that loadline does not generate). It ends when the returned value is dropped.
+/// Starts an external load (a load that loadline does not generate). The load ends when the returned value is dropped.
 fn external_load(server: &Running) -> ChildProcess {
     let code = "import sys, socket
 s = socket.create_connection((sys.argv[1], int(sys.argv[2])))

@@ -9,8 +9,8 @@ use std::sync::Arc;
 
 use run::{RecordedTimes, Stage};
 
-/// Due time that means "never", nanoseconds. It is after the end of any load, but small enough that the addition of a
-/// start time cannot overflow.
+/// Due time that means "never", nanoseconds. This time is after the end of any load, but small enough that the addition
+/// of a start time cannot overflow.
 const NEVER_NS: u64 = u64::MAX / 4;
 /// Length of the windows in which recorded requests are counted to find the peak of their rate, nanoseconds.
 const PEAK_WINDOW_NS: u64 = 100_000_000;

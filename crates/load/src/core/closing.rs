@@ -2,7 +2,7 @@
 //! connection at once, and then have it in TIME_WAIT. The connection keeps its number until the server's FIN arrives.
 //! Meanwhile, its client connects under another number, so no client waits for the end of an old connection.
 //!
-//! Some servers leave the close to the client. One of their workers stays occupied until the client closes. The
+//! Some servers leave the close to the client. A worker of such a server stays occupied until the client closes. The
 //! generator recognizes such a server when a FIN is late for the first time. From then on, the generator closes
 //! connections itself. About once a second, it waits for one FIN, to see whether the server now closes.
 

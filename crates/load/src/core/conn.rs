@@ -36,8 +36,8 @@ pub(super) struct Conn {
     pub(super) intended_ns: u64,
     /// Time of the last answer, or else the time when the connection became ready for requests.
     pub(super) quiet_ns: u64,
-    /// Time for which the connection had been idle when the requests in flight began. It is 0 if the connection had not
-    /// been idle, or if an answer has arrived since.
+    /// Time for which the connection had been idle when the requests in flight began. The time is 0 if the connection
+    /// had not been idle, or if an answer has arrived since.
     pub(super) idle_ns: u64,
     pub(super) in_flight: u32,
     /// Number of bytes sent since the connection last had no request in flight.

@@ -264,7 +264,7 @@ impl Core {
         self.record.keep_reason(ops.now(), told_kind, || session.close_words());
         let counts = &mut self.record.counts;
         counts.fail(ErrorKind::CutResponse, cut);
-        // On an established connection, each request in flight fails. There may be none.
+        // On an established connection, each request in flight fails. There may be no request in flight.
         let failed = u64::from(if established { c.in_flight } else { 1 });
         counts.fail(kind, failed - cut);
         counts.phantom += u64::from(kind == ErrorKind::ResponseTimeout && !c.heard);
@@ -328,7 +328,7 @@ impl Core {
         }
     }
 
-    /// Schedules a new connect after a failure. Its delay prevents a storm of connects if the failure is permanent. A
+    /// Schedules a new connect after a failure. The delay prevents a storm of connects if the failure is permanent. A
     /// client with a think time also waits until `due_ns`.
     fn retry_later<O: Ops>(&mut self, ops: &mut O, conn: u32, established: bool, due_ns: Option<u64>) {
         let c = &mut self.conns[conn as usize];

@@ -69,8 +69,8 @@ impl DueClock {
         self.due.is_recorded()
     }
 
-    /// Returns the number of recorded requests that are due but not started. These also start during the drain, so that
-    /// every recorded request is sent.
+    /// Returns the number of recorded requests that are due but not started. These requests also start during the
+    /// drain, so that every recorded request is sent.
     pub(super) fn recorded_waiting(&self) -> u64 {
         if self.is_recorded() { self.waiting } else { 0 }
     }

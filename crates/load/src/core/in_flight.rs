@@ -20,8 +20,8 @@ pub(crate) struct InFlightRequest {
     pub(crate) address: u16,
     /// Index of the request in the plan's set of requests.
     pub(crate) item: u16,
-    /// Time at which the first byte of the answer arrived. It is 0 before that, and for an answer that arrives in one
-    /// piece.
+    /// Time at which the first byte of the answer arrived. The value is 0 until then, and for an answer that arrives in
+    /// one piece.
     pub(crate) first_byte_ns: u64,
     /// Trace context of the request.
     pub(crate) trace: Trace,

@@ -48,7 +48,7 @@ impl Mix {
         Self { next, classes: classes.into(), count }
     }
 
-    /// Replaces the order by that of a recording, unless `items` is empty.
+    /// Replaces the order by the order of a recording, unless `items` is empty.
     pub(super) fn recorded(self, items: &[u16]) -> Self {
         if items.is_empty() { self } else { Self { next: Selection::Recorded(items.into(), 0), ..self } }
     }

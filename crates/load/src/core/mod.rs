@@ -1,7 +1,7 @@
 //! The connection engine manages connections, requests and their times. Each call passes the operations of a driver, so
-//! the same engine works with every driver and with the simulator. The engine is compiled once per driver. It calls the
-//! protocol's sessions through dynamic dispatch, which takes some nanoseconds per request. If it were compiled once per
-//! protocol as well, every build would take a minute longer.
+//! the same engine works with every driver and with the simulator. The engine is compiled once per driver. The engine
+//! calls the protocol's sessions through dynamic dispatch, which takes some nanoseconds per request. If it were
+//! compiled once per protocol as well, every build would take a minute longer.
 //!
 //! Three kinds of load use the engine: [`closed`], [`open`] and [`sclients`] decide when a request or a connect starts.
 //! All later steps are the same for all three: see [`requests`] and [`connections`].
@@ -110,8 +110,8 @@ impl Core {
         let service = has_due_times(&task.intensity) || task.new_connections;
         let keeps = RecordOptions { service, handshake, classes: mix.classes(), addresses: task.turns.count() };
         let one_connection = task.new_connections || task.blocks.is_some();
-        // Requests of a sequence may need values that earlier requests on the same connection captured. They are
-        // therefore not sent again on a new connection.
+        // Requests of a sequence may need values that earlier requests on the same connection captured. Such requests
+        // are therefore not sent again on a new connection.
         let is_sequence = client.mix().order == RequestOrder::Sequence;
         let takes_over = !one_connection && !is_sequence && matches!(mode, Mode::Closed { .. } | Mode::Open(_));
         let items = client.mix().weights.len().min(usize::from(u16::MAX)) as u16;

@@ -1,4 +1,4 @@
-//! Kinds of load. They differ in when requests and connects start.
+//! Kinds of load, which differ in when requests and connects start.
 
 use super::descriptors::{Descriptors, Spread};
 use super::due_clock::DueClock;

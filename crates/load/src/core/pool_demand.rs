@@ -1,12 +1,12 @@
 //! Estimates the number of connections that the pool of an open loop needs: the recent arrival rate times the recent
-//! response time (Little's law). Both are observed in short windows, one after the other. If the server pauses, many
+//! response time (Little's law). Both quantities are observed in consecutive short windows. If the server pauses, many
 //! requests wait. A new connection for each of them would be a storm of connects that the generator itself causes.
 //! After the pause, the existing connections can carry all waiting requests.
 
 /// Number of connections that a pool may always have, because response times are unknown at first.
 pub(super) const MIN_ALLOWED: u64 = 128;
-/// Ratio of the allowed number of connections to the average number needed. It is above 1 because arrivals and response
-/// times vary.
+/// Ratio of the allowed number of connections to the average number needed. The ratio is above 1 because arrivals and
+/// response times vary.
 const MARGIN: f64 = 2.0;
 /// Maximum factor by which the allowed number of connections grows from window to window. After a single pause of the
 /// server, late answers affect one or two windows. A slow server affects all windows.

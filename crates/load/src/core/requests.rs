@@ -252,8 +252,8 @@ impl Core {
         self.lost(ops, conn, kind_of(fault));
     }
 
-    /// Sends as many of the session's last bytes as fit. They tell the server why the connection ends (a GOAWAY, or a
-    /// TLS alert).
+    /// Sends as many of the session's last bytes as fit. These bytes tell the server why the connection ends (a GOAWAY,
+    /// or a TLS alert).
     pub(super) fn farewell<O: Ops>(&mut self, ops: &mut O, conn: u32) {
         let (session, c) = (self.sessions.session(conn as usize), self.conns[conn as usize]);
         if !session.wants_transmit() {

@@ -5,13 +5,13 @@
 //!   announced the close, or on a connection that closed between two answers (RFC 9112, section 9.3.2).
 //! - Requests of a keep-alive race, which were sent on a connection while the server was closing it. Servers close a
 //!   connection after an idle time, or after some number of answers. Such a request is sent again only if it is
-//!   idempotent (RFC 9110, section 9.2.2), or if it was answered with status 408. This status shows that the server has
-//!   not read the request.
+//!   idempotent (RFC 9110, section 9.2.2), or if the server has shown that it did not read the request, for example by
+//!   status 408.
 //! - Commands that a node of a Redis cluster redirected to another node.
 //!
-//! Requests to be sent again leave on the next connection that has room, the oldest first. They leave before any new
-//! request, even during the drain. Each keeps its intended start, so its response time includes the delay. Each request
-//! counts as sent only once.
+//! Requests to be sent again leave on the next connection that has room, the oldest first. These requests leave before
+//! any new request, even during the drain. Each of them keeps its intended start, so its response time includes the
+//! delay, and counts as sent only once.
 
 use proto::{Done, Fault, Outcome, Which};
 use run::ErrorKind;

@@ -74,8 +74,8 @@ impl Core {
         self.wait(ops, conn, (began + timeout).saturating_sub(ops.now()));
     }
 
-    /// Handles a connect that has succeeded. Its connection leaves the D descriptors. Another connect takes its place,
-    /// unless the connects follow an arrival process.
+    /// Handles a connect that has succeeded. The new connection leaves the D descriptors. Another connect takes its
+    /// place, unless the connects follow an arrival process.
     pub(super) fn sclients_up<O: Ops>(&mut self, ops: &mut O) {
         if !self.draining && !self.sclients_arrived() {
             self.sclients_replace(ops);
@@ -128,8 +128,8 @@ impl Core {
         self.open += 1;
         self.record.advance(ops.now(), self.in_flight);
         self.begin(start.sent_ns, conn, start.intended_ns);
-        // The session must be in the state after the send of the request, although the other process sent it. The bytes
-        // that the session writes are therefore discarded.
+        // Puts the session into the state that it has after it sent the request, although the other process sent the
+        // request. The bytes that the session writes are therefore discarded.
         let session = self.sessions.session(conn as usize);
         let mut sent = [0; 1024];
         while session.wants_transmit() && session.transmit(&mut sent) > 0 {}

@@ -1,5 +1,5 @@
-//! A small protocol for tests, with features of TLS, HTTP/2 and request sets. It has a handshake, answers in any order,
-//! single requests that fail, and pings at any time.
+//! A small protocol for tests, with features of TLS, HTTP/2 and request sets. The protocol has a handshake, answers in
+//! any order, single requests that fail, and pings at any time.
 
 use proto::{Done, Fault, Outcome, Progress, Request, Requester, Which};
 

@@ -178,7 +178,7 @@ fn an_open_loop_pipelines_once_its_pool_is_full() {
 #[test]
 fn a_pipelined_pool_opens_connections_first() {
     let server = SimServer { service: Service::Constant, service_ns: 10_000_000, workers: 100, ..SimServer::default() };
-    // At 500 requests per second of 10 ms each, 5 requests are in flight. Each has its own connection.
+    // At 500 requests per second of 10 ms each, 5 requests are in flight. Each request has its own connection.
     let open = Intensity::Open { rate: 500.0, arrival: Arrival::Constant, max_connections: 8, pipeline: 4 };
     let (part, seen) = simulate(&plan(open, 5.0), &server).unwrap();
     assert!((5..=8).contains(&seen.syns_ns.len()), "{}", seen.syns_ns.len());
@@ -221,8 +221,8 @@ fn sclients(descriptors: u32, timeout_ms: f64) -> Intensity {
     Intensity::SClients { descriptors, connect_timeout_ms: timeout_ms, think: ThinkTime::default(), pace: None }
 }
 
-/// A server that never answers. It accepts one connection, and a second one fills its accept queue. Each further
-/// connect therefore lasts for the whole timeout T.
+/// A server that never answers. The server accepts one connection, and a second connection fills its accept queue. Each
+/// further connect therefore lasts for the whole timeout T.
 fn full_listener() -> SimServer {
     SimServer {
         accept_at_once: false,
@@ -242,7 +242,8 @@ fn overloaded(descriptors: u32, timeout_ms: f64, seconds: f64) -> (LoadPart, Sim
 #[test]
 fn s_clients_offer_d_over_t_to_the_arrival() {
     // There are 50 descriptors, and T is 500 ms. The first two connects succeed: the worker has one connection, and the
-    // accept queue the other. Each is at once replaced by another connect. Further connects come exactly every 10 ms.
+    // accept queue the other. Each of these connects is replaced by another connect at once. Further connects come
+    // exactly every 10 ms.
     let (part, seen) = overloaded(50, 500.0, 10.0);
     assert_eq!(part.total.connected, 2);
     assert_eq!(part.total.attempted, 1000 + 2);
@@ -317,8 +318,8 @@ fn paced_s_clients_connect_when_the_arrival_process_says_so() {
     let (part, seen) = simulate(&plan, &full_listener()).unwrap();
     assert_eq!((part.total.due, part.total.attempted, part.offered), (500, 500, 500.0));
     assert!(seen.syns_ns.iter().all(|at| at % 20_000_000 == 0) && seen.syns_ns.len() == 500);
-    // Two of the 500 connects succeed. The others fail, except those of the last 500 ms, which are in progress at the
-    // end.
+    // Two of the 500 connects succeed. The others fail, except the connects of the last 500 ms, which are in progress
+    // at the end.
     assert_eq!(part.total.errors.0[&ErrorKind::ConnectTimeout], 500 - 2 - 25);
     let (part, seen) = simulate(&LoadPlan { phase: 0.25, ..plan }, &full_listener()).unwrap();
     assert_eq!(part.total.due, 500);
@@ -371,7 +372,7 @@ fn the_first_connects_of_several_processes_interleave() {
 }
 
 /// If a generator is far behind, all of its descriptors are due at the same time. One pass of the loop must not handle
-/// them all.
+/// all of these connects.
 #[test]
 fn descriptors_due_at_once_take_turns() {
     use crate::driver::{Batch, Driver as _};

@@ -7,7 +7,7 @@ use sys::peer::Peer;
 /// Parameters with which a driver is created.
 #[derive(Clone, Debug)]
 pub(crate) struct Setup {
-    /// Number of connections. They are numbered from 0.
+    /// Number of connection numbers, which begin at 0.
     pub(crate) capacity: u32,
     /// Maximum number of descriptors that this shard (generator thread) may have open.
     pub(crate) descriptors: u32,
@@ -20,7 +20,8 @@ pub(crate) struct Setup {
     /// Maximum number of writes, and of bytes, that a connection sends before an answer comes. `None` if a request is
     /// sent in several writes.
     pub(crate) burst: Option<(usize, usize)>,
-    /// True to set TCP_NODELAY. This is needed if a connection sends again before its earlier bytes are acknowledged.
+    /// True to set TCP_NODELAY. TCP_NODELAY is needed if a connection sends again before its earlier bytes are
+    /// acknowledged.
     pub(crate) nodelay: bool,
     /// True to acknowledge received data at once, without delay. Only the epoll driver supports this.
     pub(crate) quick_ack: bool,

@@ -2,7 +2,7 @@
 
 use run::Hist;
 
-/// Ages of hung requests. They are already recorded as ages at the two ends of the window.
+/// Ages of hung requests. These ages are also in the histograms for the two ends of the window.
 #[derive(Debug, Default)]
 pub(super) struct HungAges {
     /// Ages at the end of the window.

@@ -61,12 +61,12 @@ pub(crate) struct Record {
     pub(crate) measuring: bool,
     /// Number of response times in each bucket since the start of the load, for the live view.
     pub(crate) coarse: Box<[u64; CoarseHist::BUCKETS]>,
-    /// Time until the last byte of the answer. In an open loop, it starts when the request is due. In a closed loop, it
-    /// starts with the connect if each request has its own connection, and otherwise with the send.
+    /// Time until the last byte of the answer. In an open loop, this time starts when the request is due. In a closed
+    /// loop, it starts with the connect if each request has its own connection, and otherwise with the send.
     pub(crate) response: Hist,
     /// Time from the send of a request to the last byte of its answer. `None` if it would equal `response`.
     pub(crate) service: Option<Hist>,
-    /// Time until the first byte of the answer. It starts at the same moment as the time in `response`.
+    /// Time until the first byte of the answer. This time starts at the same moment as the time in `response`.
     first_byte: Hist,
     pub(crate) blocked: Hist,
     pub(crate) start_error: Hist,
@@ -200,8 +200,8 @@ impl Record {
         self.slot_times = times;
     }
 
-    /// Returns the time at which a phase really started. The phase was ordered for `at_ns`, and noticed at `now_ns`. It
-    /// started at the ordered time, or at the time of the last count if that is later.
+    /// Returns the time at which a phase really started. The phase was ordered for `at_ns`, and noticed at `now_ns`.
+    /// The phase started at the ordered time, or at the time of the last count if that is later.
     pub(crate) fn edge_ns(&self, at_ns: u64, now_ns: u64) -> u64 {
         at_ns.max(self.seen_ns).min(now_ns)
     }

@@ -59,8 +59,8 @@ impl Record {
     }
 
     /// At the end of the drain, records a request that was in flight during the whole window and is still unanswered.
-    /// It counts as a failure within the window. If only its ages at the two ends of the window were recorded, no
-    /// percentile below its age at the start would include it.
+    /// The request counts as a failure within the window. If only its ages at the two ends of the window were recorded,
+    /// no percentile below its age at the start would include it.
     pub(crate) fn hung(&mut self, intended_ns: u64) {
         let Some(ages) = ages_at_edges(self.edges_ns(), intended_ns) else { return };
         self.unanswered.record_ns(ages.end);

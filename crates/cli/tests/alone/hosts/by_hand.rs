@@ -1,5 +1,5 @@
-//! Compares two searches on the same hosts. In one search, loadline starts its processes on these hosts. In the other,
-//! a user starts the search by hand in the network namespace of one of the hosts.
+//! Compares two searches on the same hosts. In one search, loadline starts its processes on these hosts. In the other
+//! search, a user starts the search by hand in the network namespace of one of the hosts.
 
 use std::process::{Output, Stdio};
 

@@ -11,9 +11,9 @@ use testkit::{
     ChildProcess, ControlGroup, SshHosts, binary, eventually, eventually_within, kill, num, program, signal,
 };
 
-/// Budget of the experiment. It suffices for the five levers that can be switched in slots (short periods). Other
-/// levers need turns: longer loads that alternate without and with the lever. For such a lever, only 5 s remain, too
-/// little for its turns, so it is skipped.
+/// Budget of the experiment. The budget suffices for the five levers that can be switched in slots (short periods).
+/// Other levers need turns: longer loads that alternate without and with the lever. For such a lever, only 5 s remain,
+/// too little for its turns, so it is skipped.
 const BUDGET: &str = "50s";
 /// Longest time until the first lever makes a change.
 const PULLED_WITHIN: Duration = Duration::from_secs(60);
@@ -107,8 +107,8 @@ fn changes_by_a_lever_on_another_host_are_undone_after_a_kill() {
     let Some(stage) = QuotaServer::set("after_a_kill_on_another_host") else { return };
     let before = stage.group.cpu_quota();
     let flags = ["--budget", BUDGET, "--intrusive"];
-    // First, the conductor (the process that controls the experiment) is killed. Its agents (its processes on the
-    // hosts) notice the end of their input, and undo their changes.
+    // First, the conductor (the process that controls the experiment) is killed. The conductor's agents (processes on
+    // the hosts) notice the end of their input, and undo their changes.
     stage.prove(&flags, |stage| {
         stage.await_other_quota(&before);
         kill(&[conductor(&stage.hosts)]);

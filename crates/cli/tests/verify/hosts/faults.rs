@@ -15,7 +15,7 @@ use crate::hosts::nginx_hosts::{Nginx, args, incidents, names, names_of_loads, n
 fn disturbed(hosts: &SshHosts, nginx: &Nginx, disturbance: impl FnOnce(&SshHosts)) -> (Value, String) {
     let engine = hosts.engine();
     let load = args("load", &nginx.url, &engine, &["--connections", "4", "--duration", "60s", "--warmup", "200ms"]);
-    // The log also contains earlier loads. Agents of earlier loads must not be mistaken for those of this load.
+    // The log also contains earlier loads. Agents of earlier loads must not be mistaken for agents of this load.
     let before = nginx.logged(0);
     ["a", "b"].iter().for_each(|host| hosts.await_no_agents(host));
     let (run, output) = hosts.run("conductor", &load, |hosts| {
@@ -40,7 +40,7 @@ fn a_lost_host_is_named_and_leaves_no_process_behind() {
         assert_eq!(run["interrupted"], true);
     };
 
-    // First fault: the generator on host b is killed. It is the agent that was started last.
+    // First fault: the generator on host b is killed. The generator is the agent that was started last.
     let (run, _) = disturbed(&hosts, &nginx, |hosts| kill(&[*hosts.agents("b").last().unwrap()]));
     half_is_missing(&run, "ended");
 
@@ -51,7 +51,7 @@ fn a_lost_host_is_named_and_leaves_no_process_behind() {
 }
 
 /// S-Clients continue if other hosts are lost, so the run is still going on when the hosts return. On b and c, the test
-/// stops the processes; to d and e, it cuts the links. This lasts 10 s for b and d, and 40 s for c and e. The test
+/// stops the processes; to d and e, it cuts the links. The faults last 10 s for b and d, and 40 s for c and e. The test
 /// needs little CPU time and measures no speed, so other tests may run at the same time.
 #[test]
 fn hosts_that_stop_for_10_s_or_40_s_are_lost_and_the_others_continue() {
@@ -130,8 +130,8 @@ fn a_conductor_that_stops_for_10_s_leaves_no_load_and_reports_lost_hosts() {
     assert!(nginx.logged(total(&run, "completed")) >= total(&run, "completed"), "{text}");
 }
 
-/// A test cannot stop a whole host, so it stops the observer's process. Both look the same to the meter that measures
-/// pauses in the observer.
+/// A test cannot stop a whole host, so it stops the observer's process. A stopped host and a stopped observer look the
+/// same to the meter that measures pauses in the observer.
 #[test]
 fn a_stall_of_the_server_s_host_is_seen_there() {
     let Some((hosts, nginx, _alone)) = nginx_hosts("a_server_s_host_that_stands_still", "switch:1G") else { return };
@@ -184,8 +184,8 @@ fn nodes_that_slurm_loses_are_named() {
     let load: Vec<&str> =
         load.into_iter().chain(["--warmup", "300ms", "--connections", "4", "--duration", "60s"]).collect();
 
-    // Kills slurmd on node n1, which started the steps there; they continue without it. Then kills slurmstepd on node
-    // n2, without which the steps there end.
+    // Kills slurmd on node n1. slurmd has started the steps on n1, but these steps continue without it. Then kills
+    // slurmstepd on node n2, without which the steps on n2 end.
     let slurmd = slurm.daemon("n1");
     let (run, output) = slurm.run(2, &load, |hosts| {
         ["n1", "n2"].iter().for_each(|node| drop(hosts.await_agents(node, 2)));
@@ -211,8 +211,8 @@ fn nodes_that_slurm_loses_are_named() {
     ["n1", "n2"].iter().for_each(|node| slurm.hosts.await_no_agents(node));
 }
 
-/// No process reads this agent's output, so the agent may be unable to send even its hello. It must still end when its
-/// conductor has ended.
+/// No process reads this agent's output, so the agent may be unable to send even its hello. The agent must still end
+/// when its conductor has ended.
 #[test]
 fn an_agent_behind_a_full_pipe_ends() {
     const PIPE: usize = 64 << 10;

@@ -225,7 +225,7 @@ fn nodes_of_a_slurm_allocation_load_one_server_and_one_that_is_lost_is_named() {
     names[2..].iter().for_each(|node| slurm.hosts.await_no_agents(node));
 }
 
-/// Like an empty container, this host has only the program and its libraries. It has no shell and no /proc.
+/// Like an empty container, this host has only the program and its libraries. The host has no shell and no /proc.
 #[test]
 fn a_host_without_a_shell_needs_only_the_program_s_path() {
     let test = "a_place_without_a_shell";
@@ -255,7 +255,8 @@ fn a_host_without_a_shell_needs_only_the_program_s_path() {
     let output = load(&["--agent-path", "/loadline"]);
     let run: Value = serde_json::from_slice(&output.stdout).unwrap_or_else(|e| panic!("{e}: {}", said(&output)));
     assert!(total(&run, "completed") > 0 && names_of_loads(&run) == [host]);
-    // The file to be sent exists only on the conductor's host. It must reach the other host together with the task.
+    // The file to be sent exists only on the conductor's host. The file must reach the other host together with the
+    // task.
     let mut serve = Command::new(binary!());
     serve.args(["serve", "echo"]);
     let (file, echo) = (tempfile::NamedTempFile::new().unwrap(), testkit::served(serve));

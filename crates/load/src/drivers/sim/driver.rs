@@ -1,6 +1,6 @@
-//! Driver of the simulator. It has no network, a virtual clock, and a queueing model in place of a server. A simulation
-//! takes only the time for its events, and the same seed yields the same run. Results can be compared with formulas
-//! (M/M/1, M/D/1, D/T).
+//! Driver of the simulator. The simulator has no network, a virtual clock, and a queueing model in place of a server. A
+//! simulation takes only the time for its events, and the same seed yields the same run. Results can be compared with
+//! formulas (M/M/1, M/D/1, D/T).
 
 use std::cmp::Reverse;
 use std::collections::{BinaryHeap, VecDeque};
@@ -26,7 +26,7 @@ pub(crate) struct SimDriver {
     answer: Box<[u8]>,
 }
 
-/// Operations of this driver. They contain the simulated server, and advance it.
+/// Operations of this driver, and the simulated server, which they advance.
 #[derive(Debug)]
 pub(crate) struct SimOps {
     pub(super) now_ns: u64,
@@ -88,7 +88,7 @@ impl SimDriver {
             connecting: vec![false; n],
             part: vec![0; n],
             request_bytes: request_bytes.max(1),
-            // The seed differs from that of the generator. Otherwise, service times would be correlated with arrivals.
+            // The seed differs from the generator's seed. Otherwise, service times would be correlated with arrivals.
             rng: Rng::with_seed(server.seed.wrapping_mul(0xa076_1d64_78bd_642f) ^ 0x5e7e),
             idle: server.workers.max(1),
             queue: VecDeque::new(),

@@ -46,8 +46,8 @@ pub struct SimServer {
     pub closes_after: u32,
     /// True if the last answer does not announce that the server closes.
     pub closes_silently: bool,
-    /// True if the server leaves the close to the client after it has announced the end. Its worker waits until the
-    /// client closes.
+    /// True if the server leaves the close to the client after it has announced the end. The worker of the connection
+    /// waits until the client closes.
     pub leaves_close: bool,
     /// Idle time after which the server closes a connection, nanoseconds; 0 to keep idle connections.
     pub keep_alive_ns: u64,
@@ -81,7 +81,7 @@ impl Default for SimServer {
     }
 }
 
-/// Observations of the simulated server. They complement the generator's result.
+/// Observations of the simulated server, which complement the generator's result.
 #[derive(Clone, Debug, Default)]
 pub struct SimObservations {
     /// Arrival time of each SYN, nanoseconds since the start, sorted.

@@ -21,8 +21,8 @@ use super::shard::{Shard, failed};
 use crate::LoadError;
 use crate::driver::{Batch, Completion, Driver, Op, Ops as _};
 
-/// Row of this driver in [`DRIVERS`](super::DRIVERS). Sockets are in the ring's own table. They can therefore not be
-/// passed to another process, or used for another connect.
+/// Row of this driver in [`DRIVERS`](super::DRIVERS). Sockets are in the ring's own table. The sockets can therefore
+/// not be passed to another process, or used for another connect.
 pub(super) const SPEC: DriverSpec = DriverSpec {
     io: Io::Uring,
     name: "uring",
@@ -49,9 +49,9 @@ const CLOCK_EVERY: usize = 8;
 /// Maximum time to wait at the end for connections that are still closing, nanoseconds.
 const MAX_SHUTDOWN_NS: u64 = 1_000_000_000;
 /// Minimum and maximum number of receive buffers. The kernel uses the buffers in turn, and a small number of them stays
-/// in the CPU's caches. But a receive that finds no free buffer ends, and must be started again. This happens often if
-/// many answers come in one pass. The driver therefore starts with few buffers, and doubles their number whenever a
-/// receive has found none.
+/// in the CPU's caches. But a receive that finds no free buffer ends, and must be started again. Receives often end in
+/// this way if many answers come in one pass. The driver therefore starts with few buffers, and doubles their number
+/// whenever a receive has found none.
 const BUFFER_COUNTS: (u32, u32) = (16, 8192);
 const FIRST_BUFFERS: u16 = 256;
 /// Size of one receive buffer, bytes.
@@ -61,7 +61,7 @@ const BUFFER_BYTES: u32 = 16 * 1024;
 const PIECE_BYTES: usize = 16 * 1024;
 /// Maximum number of bytes that may be sent without completions. For such sends, the socket buffer must be able to take
 /// all bytes without waiting for the peer. The smallest buffer that the kernel gives to an established connection is 87
-/// kB. A small segment uses up to 2304 bytes of it.
+/// kB. A small segment uses up to 2304 bytes of this buffer.
 const MAX_UNACKED_BYTES: usize = 64 * 1024;
 const SEGMENT_BYTES: usize = 2304;
 

@@ -30,8 +30,9 @@ pub(crate) struct UringOps {
     pub(super) now_ns: u64,
     /// True if a receive has found no free buffer since buffers were last added.
     pub(super) lacks_buffers: bool,
-    // Number of cancelled operations that have not yet ended. In one wait, the kernel ends at most twenty of them,
-    // unless the wait requests more completions. Until they end, their sockets stay open and send their SYNs again.
+    // Number of cancelled operations that have not yet ended. In one wait, the kernel ends at most twenty of these
+    // operations, unless the wait requests more completions. Until they end, their sockets stay open and send their
+    // SYNs again.
     pub(super) ending: u32,
     pub(super) completions: u32,
 }

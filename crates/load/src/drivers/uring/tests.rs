@@ -1,5 +1,5 @@
 //! Tests of connections that use the same number one after the other. The kernel's resources of a connection must never
-//! be mixed up with those of the next one.
+//! be mixed up with the resources of the next connection of the same number.
 
 use std::io::{Read as _, Write as _};
 use std::net::{SocketAddr, TcpListener, TcpStream};
