@@ -1,6 +1,6 @@
-//! The directory in which a run is stored. Unless `--force` is given, no earlier run is lost: an earlier run is moved
-//! to a sibling directory whose name has the time of that run. A directory with files of other programs is refused.
-//! Without `--out`, each run has its own directory in `loadline-runs/`.
+//! The directory in which a run is stored. Without `--force`, an earlier run is not lost, but moved to a sibling
+//! directory. The name of the sibling directory has the time of the earlier run. A directory with files of other
+//! programs is refused. Without `--out`, each run has its own directory in `loadline-runs/`.
 
 use std::fs;
 use std::io::Read as _;

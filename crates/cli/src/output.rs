@@ -61,8 +61,8 @@ pub(crate) fn style() -> report::Style {
     report::Style { width: sys::terminal::width().unwrap_or(80), color: colors(), ascii: is_ascii() }
 }
 
-/// Returns true if only ASCII characters may be printed, because the locale does not use UTF-8 or the terminal is a
-/// dumb terminal or the kernel's console.
+/// Returns true if only ASCII characters may be printed. Reasons are a locale that does not use UTF-8, a dumb terminal,
+/// and the kernel's console.
 fn is_ascii() -> bool {
     let set = |name: &&str| std::env::var(name).ok().filter(|value| !value.is_empty());
     let locale = ["LC_ALL", "LC_CTYPE", "LANG"].iter().find_map(set).unwrap_or_default().to_lowercase();

@@ -4,7 +4,8 @@
 //!
 //! The client watches every connection, and counts each connection that the server closes as lost. A connection that
 //! counts as held and not as lost was therefore open until the end of the load. The client uses one thread. If one
-//! process has too few descriptors for a load, the conductor divides the connections among several processes.
+//! process has too few descriptors for a load, the conductor (the process that controls the run) divides the
+//! connections among several processes.
 
 use std::net::{IpAddr, SocketAddr};
 use std::os::fd::OwnedFd;

@@ -1,5 +1,5 @@
-//! Counts of early keep-alive races: connections that end as in a race before the server has closed any connection
-//! without a request.
+//! Counts of early keep-alive races. In an early race, a connection ends as in a keep-alive race, although the server
+//! has so far closed no connection that was idle or had only unread requests.
 //!
 //! A server with a short keep-alive timeout closes idle connections, and only rarely closes one just when a request is
 //! sent. If a server closes no connection without a request in the whole trial, early races are failures.

@@ -42,7 +42,8 @@ impl FirstFailures {
         self.failed = Some(fault);
     }
 
-    /// Returns why the last request failed by itself. Returns `None` if this was already returned.
+    /// Returns the fault with which the last request failed while its connection continued. Returns `None` if this
+    /// fault was already returned.
     #[inline]
     pub(crate) fn take_failed(&mut self) -> Option<Fault> {
         self.failed.take()

@@ -32,8 +32,8 @@ pub enum Start {
     OnCommand,
 }
 
-/// Runs the load of a plan against `addr`, until the drain ends or the conductor stops the load. The load also stops
-/// when the `control` channel closes.
+/// Runs the load of a plan against `addr`, until the drain ends or the conductor (the process that controls the run)
+/// stops the load. The load also stops when the `control` channel closes.
 ///
 /// The load starts with the warm-up, which lasts until a command starts the next phase. The load sends `Ready` once,
 /// when all memory is allocated and before it waits for its start. The load sends `Tick` ten times a second, and every

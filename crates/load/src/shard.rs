@@ -18,10 +18,12 @@ const PUBLISH_INTERVAL_NS: u64 = 5_000_000;
 /// Interval at which a shard publishes details for the live view, nanoseconds. At the same interval, it adjusts how
 /// many answers it collects.
 const DETAIL_INTERVAL_NS: u64 = 20_000_000;
-/// Interval at which a shard publishes its counts if an experiment reads them in each of its slots, nanoseconds.
+/// Interval at which a shard publishes its counts if an experiment reads them in each of its slots (short periods),
+/// nanoseconds.
 const SLOT_PUBLISH_INTERVAL_NS: u64 = 200_000;
 
-/// Command to a shard. Each shard reads it in every pass, and the conductor changes it a few times in a run.
+/// Command to a shard. Each shard (generator thread) reads the command in every pass. The thread that receives the
+/// conductor's commands changes it a few times in a run.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) struct Order {
     pub(crate) phase: Phase,

@@ -21,8 +21,8 @@ const LOOK_INTERVAL_NS: u64 = 1_000_000;
 /// Maximum time to sleep between two checks whether the load has ended, nanoseconds. A load that the user ends thus
 /// does not wait for the end of a slot.
 const CHECK_INTERVAL_NS: u64 = 50_000_000;
-/// Maximum gap between completed requests of one group, as a share of the mean gap. Workers that run synchronously
-/// complete several requests at nearly the same time, and then none for a while.
+/// Maximum gap between completed requests that count as one group, as a share of the mean gap. Workers that run
+/// synchronously complete several requests at nearly the same time, and then none for a while.
 const TOGETHER: f64 = 0.25;
 
 /// Number of completed requests, as read at some time.

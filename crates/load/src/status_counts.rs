@@ -34,7 +34,7 @@ impl StatusCounts {
     }
 }
 
-/// Counts for each status that other threads can read.
+/// Counts per status, which other threads can read.
 #[derive(Debug, Default)]
 pub(crate) struct PublishedStatusCounts([(AtomicU16, AtomicU64); MAX_STATUSES]);
 

@@ -1,5 +1,5 @@
-//! Numbers of all requests and of late requests that ended in each tenth of a second of the measured window. All memory
-//! is allocated before the load begins.
+//! Counts of ended requests and of late requests for each tenth of a second of the measured window. All memory is
+//! allocated before the load begins.
 
 use run::{LateCounts, TENTH_S, Tenths};
 
@@ -17,7 +17,7 @@ const FIXED_COUNTERS: usize = 3;
 pub(crate) struct TenthCounter {
     limits_ns: Box<[u64]>,
     /// Counts for each tenth of a second: answered requests, the sum of their response times in nanoseconds, and failed
-    /// requests. Then, for each limit, the number of answers that took longer.
+    /// requests. Then, for each limit, the number of answers that took longer than this limit.
     counts: Box<[u64]>,
     last: usize,
 }

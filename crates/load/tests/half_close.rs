@@ -15,8 +15,8 @@ use common::{closed, drive, drivers, plan};
 use loadline_load as _;
 use run::{Blocks, LoadPlan, Protocol};
 
-/// Number of connections on which the client has ended its side. `held` is the number of those for which the client
-/// still had a socket at that moment.
+/// Number of connections on which the client has ended its side. `held` is the number of connections for which the
+/// client still had a socket at that moment.
 #[derive(Default)]
 struct HalfCloseCounts {
     ended: AtomicU64,

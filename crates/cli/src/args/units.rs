@@ -51,7 +51,7 @@ pub(crate) fn share(text: &str) -> Result<f64, String> {
     value.ok_or_else(|| format!("{text:?} is not a share from 0 to 1; write 0.1% or 0.001"))
 }
 
-/// Parses a rate such as `5000`, `5k`, `1.2M` or `5000/s`, and returns it per second.
+/// Parses a rate such as `5000`, `5k`, `1.2M` or `5000/s`, and returns the number per second.
 pub(crate) fn rate(text: &str) -> Result<f64, String> {
     let bad = || format!("{text:?} is not a rate; write 5000, 5k or 1.2M (per second)");
     let (number, unit) = split(text.strip_suffix("/s").unwrap_or(text));

@@ -16,8 +16,8 @@ use super::spread::stretched;
 
 /// Minimum and maximum number of lines of a chart, including its title.
 const CHART: (usize, usize) = (3, 11);
-/// Minimum number of lines of a terminal on which the distribution of response times has one line for each range of
-/// times.
+/// Minimum height of a terminal, in lines, on which each range of response times has its own line. On a smaller
+/// terminal, the whole distribution has one line.
 const TALL: usize = 36;
 
 /// Draws the view. The last line of the view shows `keys`. `explained` has one line per key if the user asked for an

@@ -74,8 +74,8 @@ pub(super) fn name(end_us: Option<f64>) -> String {
     end_us.map_or_else(|| "slower".into(), |us| format!("to {}", quantity(us, Unit::Micros)))
 }
 
-/// Returns the value that fills a chart's whole height: the largest value, or a smaller one if only a few values are
-/// far above the others.
+/// Returns the value that fills a chart's whole height. This is the largest value, or a smaller value if only a few
+/// values are far above the others.
 pub(super) fn scale(values: &[f64]) -> f64 {
     let mut known: Vec<f64> = values.iter().copied().filter(|v| v.is_finite()).collect();
     known.sort_by(f64::total_cmp);

@@ -13,8 +13,8 @@ fn text(output: &Output) -> String {
     String::from_utf8_lossy(&output.stdout).into_owned() + &String::from_utf8_lossy(&output.stderr)
 }
 
-/// Creates two stored runs with twelve windows each. The second run has 52 % of the first run's throughput. The file of
-/// the second run is made from the file of the first run, because no live server can be slowed by an exact share.
+/// Creates two stored runs with twelve windows each. The second run has 52 % of the first run's throughput. No live
+/// server can be slowed by an exact share, so the second run's file is made from the first run's file.
 fn two_runs(dir: &Path) -> [String; 2] {
     let server = testkit::serve(Path::new(env!("CARGO_BIN_EXE_loadline")), 0, &[]);
     let (url, old) = (format!("http://{}/", server.addr), dir.join("old"));

@@ -1,6 +1,7 @@
 //! The experiment must refute a verdict that follows from wrong counters. A real experiment runs on a server whose CPU
 //! is full. Then the test exchanges the counters of the client and the server in the stored run. From these counters,
-//! `judge` names the wrong side. The measured effects of the experiment's levers must refute this verdict.
+//! `judge` names the wrong side. The measured effects of the experiment's levers (temporary changes) must refute this
+//! verdict.
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 

@@ -1,6 +1,6 @@
-//! Tests of levers that tell limits with similar symptoms apart. Taking whole CPUs away shows whether the requests are
-//! served one after the other or on all CPUs at once. Doubling the load shows whether the server is full, or the
-//! clients only wait because the server is far away.
+//! Tests of levers (temporary changes by an experiment) that tell limits with similar symptoms apart. Taking whole CPUs
+//! away shows whether the requests are served one after the other or on all CPUs at once. Doubling the load shows
+//! whether the server is full, or the clients only wait because the server is far away.
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 

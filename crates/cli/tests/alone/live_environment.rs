@@ -78,8 +78,8 @@ fn a_firewall_that_drops_connects_is_no_full_server() {
     is_not_sure_of_another(&run, &["network-loss", "server-rate-limit"]);
 }
 
-/// All levers on the generator run in the generator's control group. The quota therefore also throttles the lever's
-/// thread, which takes less CPU time from the generator than intended.
+/// All levers on the generator (temporary changes by an experiment) run in the generator's control group. The quota
+/// therefore also throttles the lever's thread, which takes less CPU time from the generator than intended.
 #[test]
 fn a_quota_of_the_generator_is_its_own_limit() {
     let (_alone, binary) = alone_with_release!("a quota of the generator");

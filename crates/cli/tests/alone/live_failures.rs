@@ -20,8 +20,8 @@ fn rates<'a>(trials: &'a Value) -> impl Iterator<Item = f64> + 'a {
 }
 
 /// Each connection has sixteen requests in flight (pipelining). Without pipelining, this server completes only a third
-/// as many requests. The sweep, the open loop and the experiment must all use pipelining, because the capacity would
-/// otherwise come from two different loads.
+/// as many requests as with pipelining. The sweep (closed loops with more and more clients), the open loop and the
+/// experiment must all use pipelining. Otherwise, the capacity would come from two different loads.
 #[test]
 fn requests_sent_ahead_are_sent_in_every_part_of_find() {
     let test = "requests sent ahead";

@@ -1,5 +1,6 @@
-//! Tests of verdicts that experiments prove on real servers. `prove` uses its levers under a steady load, and
-//! throughput must change as the verdict predicts. These tests need the release binary, because relative speeds matter.
+//! Tests of verdicts that experiments prove on real servers. `prove` uses its levers (temporary changes) under a steady
+//! load, and throughput must change as the verdict predicts. These tests need the release binary, because relative
+//! speeds matter.
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
@@ -153,7 +154,7 @@ fn immediate_acknowledgement_proves_a_delayed_one() {
 /// Starts a server that computes, in a control group whose quota is a fifth of a CPU.
 fn with_a_quota(test: &str, binary: &Path) -> Option<(ControlGroup, Running)> {
     // A period of the quota lasts 50 ms. A slot (short part) of the experiment contains eight periods, so half a period
-    // more or less changes the CPU time in a slot little.
+    // more or less changes the CPU time in a slot only slightly.
     let one = [("cpu.cfs_period_us", "50000"), ("cpu.cfs_quota_us", "10000")];
     let group = ControlGroup::make(test, "cpu", &one, &[("cpu.max", "10000 50000")])?;
     let port = free_port();
@@ -175,8 +176,8 @@ fn lowering_a_quota_proves_it_and_the_quota_is_restored() {
 }
 
 /// Each connection uses a thread and a descriptor, and the server sleeps for 40 ms per request. The lever doubles the
-/// limit on descriptors. The server then has more than twice as many connections, because some descriptors serve other
-/// purposes.
+/// limit on descriptors. The server then has more than twice as many connections as before, because some descriptors
+/// serve other purposes.
 #[test]
 fn more_descriptors_prove_their_lack_and_the_limit_is_restored() {
     let (_alone, binary) = alone_with_release!("proof of server-fds");

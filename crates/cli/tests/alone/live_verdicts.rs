@@ -36,7 +36,7 @@ fn four_workers_that_sleep_20_ms_have_a_capacity_of_200_per_second() {
     let url = format!("http://{}/", server.addr);
     let run = json(&binary, &["find", &url, "--budget", "20s", "--cpus", "0"]);
     assert_eq!(bottleneck(&run), "server-concurrency", "{}", verdict(&run));
-    // No lever acts on sleeping workers, so nothing is proven.
+    // No lever (temporary change by an experiment) acts on sleeping workers, so nothing is proven.
     assert_ne!(run["findings"]["proof"]["outcome"], "proven", "{}", verdict(&run));
     let rate = num(&run["findings"]["capacity"]["rate"]);
     // The expected throughput is four times that of one connection. This throughput is not computed from the requested

@@ -147,7 +147,7 @@ fn a_delay(binary: &Path) -> Option<Predicted> {
     Predicted::new("0 to 20 ms of delay", answer, completed(&after))
 }
 
-/// The two workers share caches and a memory bus. The model ignores that each becomes slower by this sharing.
+/// The two workers share caches and a memory bus. The model ignores that this sharing makes each worker slower.
 fn a_second_worker_of_nginx(binary: &Path) -> Option<Predicted> {
     let dear = "gzip on; gzip_comp_level 9; gzip_min_length 1; gzip_types *;";
     let with = |workers: u32| {

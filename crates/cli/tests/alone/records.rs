@@ -1,5 +1,5 @@
 //! Tests of experiments that read records from a server, and of `loadline probe`. The tests check the exact sizes of
-//! messages, the bytes on the medium, and the experiments' own checks.
+//! messages, the bytes on the medium (emulated network), and the experiments' own checks.
 #![allow(clippy::unwrap_used, clippy::panic)] // The lint allows unwrap in tests, but not in helpers of tests.
 
 use std::process::{Command, Stdio};
@@ -11,8 +11,8 @@ fn loadline(arguments: &[&str]) -> std::process::Output {
     Command::new(binary!()).args(arguments).output().unwrap()
 }
 
-/// Runs an experiment and returns its run.json. Returns `None` if this machine cannot make a testbed, or if other
-/// programs disturbed the experiment.
+/// Runs an experiment and returns its run.json. Returns `None` if this machine cannot make a testbed (hosts in network
+/// namespaces), or if other programs disturbed the experiment.
 fn lab(test: &str, arguments: &[&str]) -> Option<Value> {
     let dir = tempfile::tempdir().unwrap();
     let out = dir.path().join("run");

@@ -1,5 +1,6 @@
-//! Two levers prove that a medium is full: one slows the medium, the other makes requests longer. After the experiment,
-//! the medium has its full speed again, even if loadline was killed.
+//! Two levers (temporary changes by an experiment) prove that a medium (emulated network) is full: one slows the
+//! medium, the other makes requests longer. After the experiment, the medium has its full speed again, even if loadline
+//! was killed.
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 

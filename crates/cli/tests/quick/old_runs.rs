@@ -64,7 +64,8 @@ fn old_runs_are_drawn_in_every_form() {
             assert!(form.name != "text" || widest <= Some(80), "{name}: {widest:?} columns\n{text}");
             // Output forms for people must show the verdict, and output forms for programs must show the counts.
             let words: Vec<String> = match form.name {
-                // An experiment has a verdict in each row, instead of one verdict for the whole run.
+                // The report of an experiment has a verdict in each row of its table, instead of one verdict for the
+                // whole run.
                 "text" | "markdown" | "html" if name == "io-models.json" => vec!["not-saturated".to_string()],
                 "text" | "markdown" | "html" => vec![run.findings.bottleneck.id.clone()],
                 "hdr" => Vec::new(),

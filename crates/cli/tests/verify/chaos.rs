@@ -14,15 +14,16 @@ use testkit::{ChildProcess, ControlGroup, Running, binary, children, eventually,
 
 /// Minimum number of processes that are killed.
 const KILLS: usize = 100;
-/// Minimum number of experiments that are killed as a whole. In half of these cases, only the conductor is killed; in
-/// the others, its agents are killed, too.
+/// Minimum number of experiments that are killed as a whole. In half of these cases, only the conductor (the process
+/// that controls the experiment) is killed. In the others, its agents (processes that generate load and change the
+/// server) are killed, too.
 const KILLED_EXPERIMENTS: usize = 20;
 /// Longest time from Ctrl-C until loadline has ended its experiment and exited.
 const MAX_END_TIME: Duration = Duration::from_secs(2);
 /// Number of times that the time from Ctrl-C to the exit is measured. The shortest of these times counts, because other
 /// programs may delay loadline.
 const END_ATTEMPTS: usize = 3;
-/// Number of times that a lever which slows a link is killed.
+/// Number of times that the process of a lever that slows a link is killed.
 const LINK_KILLS: usize = 12;
 /// Minimum share of rounds in which a lever's change was in effect at the moment of the kill. With a smaller share, the
 /// test would show little.

@@ -37,7 +37,7 @@ fn a_leak_is_named_with_its_rate() {
     }
 }
 
-/// The same test with a longer load, which `make soak` runs.
+/// Like [`a_leak_is_named_with_its_rate`], but with a load of 60 s. `make soak` runs this test.
 #[test]
 #[ignore = "a minute; part of make soak"]
 fn a_leak_is_named_in_a_minute() {

@@ -269,8 +269,8 @@ fn a_low_descriptor_limit_is_named_and_connections_are_divided() {
         server.addr
     );
     let run = testkit::json_of(Command::new("sh").args(["-c", &(command + " \"$@\""), "sh"]));
-    // A process here has descriptors for 26 connections besides its own descriptors, so four agents hold the hundred
-    // connections. The connection of the test request is the 101st.
+    // A process here has descriptors for 26 connections besides its own descriptors, so four agents (generator
+    // processes) hold the hundred connections. The connection of the test request is the 101st.
     assert_eq!(run["trials"][0]["connected"], 101, "{:#}", run["trials"][0]["errors"]);
     // If the machine stalls, incidents of the kind "silence" may be reported, too. Only these are allowed.
     let of_a_server = |incident: &Value| incident["kind"] != "silence";

@@ -1,5 +1,5 @@
-//! Test of the third series of trials (`entries=[3]`) of `lab io-models`, with more connections than one process can
-//! have: 24,000 at the same time, in several server processes.
+//! Test of the third series of trials (`entries=[3]`) of `lab io-models`. Several server processes hold 24,000
+//! connections at the same time, which is more than one process can have.
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 

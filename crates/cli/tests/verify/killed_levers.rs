@@ -12,8 +12,8 @@ use testkit::{
     signal,
 };
 
-/// Starts `prove`. The children of this process are the generator and the levers' processes, such as CPU thieves (which
-/// take CPU time from others).
+/// Starts `prove`. The children of this process are the generator and the processes of the levers (temporary changes),
+/// such as CPU thieves (which take CPU time from others).
 fn proving(url: &str, more: &[&str]) -> ChildProcess {
     let mut command = Command::new(binary!());
     command.args(["prove", url, "--connections", "4", "--at-rest", "0"]).args(more);
@@ -42,7 +42,8 @@ fn none_left(pids: &[u32]) {
     eventually(|| pids.iter().all(|pid| !lives(*pid)).then_some(()));
 }
 
-/// Kills `times` conductors while their CPU thieves are active, each at a slightly later moment.
+/// Kills `times` conductors (processes that control an experiment) while their CPU thieves are active, each at a
+/// slightly later moment than the conductor before.
 fn kill(times: u32) {
     let _alone = alone();
     let server = serve(binary!(), 1, &[]);

@@ -203,7 +203,7 @@ fn a_load_by_other_hosts_is_shown_and_its_rate_changed_by_hand() {
     }
     let server = serve(binary!(), 0, &[]);
     let (via, own) = (tempfile::NamedTempFile::new().unwrap().into_temp_path(), binary!().display());
-    // All hosts are this machine, because the engine ignores the host's name.
+    // All hosts are this machine, because the command of `--via` ignores the host's name.
     std::fs::write(&via, "shift\nexec sh -c \"$*\"\n").unwrap();
     let hosts = format!("--client-hosts a,b --agent-path {own} --via 'sh {} {{host}}'", via.display());
     let load = format!("{own} load http://{}/ --rate 100 --duration 60s --at-rest 0.2s {hosts}", server.addr);

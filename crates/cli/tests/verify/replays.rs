@@ -270,7 +270,7 @@ fn requests_come_at_the_times_of_a_file() {
     }
     let two = load(&["--threads", "2"]);
     assert_eq!(num(&two["trials"][0]["due"]), 61.0, "each thread has its share");
-    // All hosts are this machine, because the engine ignores the host's name.
+    // All hosts are this machine, because the command of `--via` ignores the host's name.
     let via = dir.path().join("via");
     std::fs::write(&via, "#!/bin/sh\nshift\nexec sh -c \"$*\"\n").unwrap();
     assert!(Command::new("chmod").arg("+x").arg(&via).status().unwrap().success());

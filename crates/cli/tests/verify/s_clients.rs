@@ -1,5 +1,5 @@
-//! Tests of S-Clients with real servers, as a user starts S-Clients: in one process, in two processes, and with an
-//! arrival process.
+//! Tests of S-Clients (clients that connect again and again, whatever the server does) with real servers. The tests
+//! start S-Clients as a user does: in one process, in two processes, and with an arrival process.
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
@@ -84,8 +84,8 @@ fn logged(dir: &TempDir, ok: &str, expected: u64) -> u64 {
     count()
 }
 
-/// Runs S-Clients against a real server. Checks that requests complete, and that the server's log has as many. In the
-/// log, `ok` is the text for status 200.
+/// Runs S-Clients against a real server. Checks that requests complete, and that the server's log has as many answers.
+/// In the log, `ok` is the text for status 200.
 fn on(name: &str, server: Option<Running>, ok: &str) {
     let Some(server) = server else { return skip(name, "it is not installed") };
     let run = json_of(&mut load(binary!(), &format!("http://{}/file", server.addr), "20", &[]));

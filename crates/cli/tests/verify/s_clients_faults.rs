@@ -1,5 +1,5 @@
-//! Tests of faults during a load of S-Clients. The result must name each fault, the offered and the sent rate must stay
-//! constant, and the run must be saved.
+//! Tests of faults during a load of S-Clients (clients that connect again and again, whatever the server does). The
+//! result must name each fault, the offered and the sent rate must stay constant, and the run must be saved.
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 

@@ -1,5 +1,5 @@
-//! Tests that planted secrets reach the server and nothing else. The secrets must not appear on the terminal, in the
-//! run's directory, in an output form, in an error, in the live view, or in the metrics.
+//! Tests that secrets which the test plants reach the server and nothing else. The secrets must not appear on the
+//! terminal, in the run's directory, in an output form, in an error, in the live view, or in the metrics.
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
@@ -159,8 +159,8 @@ fn secrets_of_a_watched_server_are_not_stored() {
     }
 }
 
-/// Any user can list processes. During a load, the command lines and environments of loadline's agents must contain no
-/// secret.
+/// Any user can list processes. During a load, the command lines and environments of loadline's agents (child
+/// processes) must contain no secret.
 #[test]
 fn an_agent_has_no_secret_in_its_command_line_or_environment() {
     let (dir, (addr, _)) = (tempfile::tempdir().unwrap(), echoing("200 OK"));

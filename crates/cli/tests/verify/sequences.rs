@@ -118,7 +118,7 @@ fn placeholders_are_filled_without_repeats_and_zipf_has_its_skew() {
     assert!(said.contains("12000 rows of data are too few"), "{said}");
 }
 
-/// All hosts are this machine, because the engine ignores the host's name.
+/// All hosts are this machine, because the command of `--via` ignores the host's name.
 #[test]
 fn rows_of_data_are_divided_over_hosts_agents_and_threads_without_repeats() {
     let _alone = alone();
@@ -148,6 +148,7 @@ fn rows_of_data_are_divided_over_hosts_agents_and_threads_without_repeats() {
     let (once, all) = (text.lines().collect::<BTreeSet<_>>(), text.lines().count());
     assert!(completed > 100 && all >= completed, "{completed} of {all}");
     assert_eq!(once.len(), all, "each row once");
-    // Each of the four agents used one of the first four rows, because rows are assigned to the agents in turn.
+    // Each of the four agents (generator processes) used one of the first four rows, because rows are assigned to the
+    // agents in turn.
     assert!((0..4).all(|row| once.contains(format!("r{row}").as_str())), "{once:?}");
 }

@@ -5,8 +5,8 @@
 use super::{Core, Mode};
 use crate::driver::Batch;
 
-/// Minimum number of requests in flight for which answers are collected. If there are fewer, each answer is handled
-/// when it arrives.
+/// Minimum number of requests in flight for which answers are collected. If fewer requests are in flight, each answer
+/// is handled when it arrives.
 const MIN_IN_FLIGHT_TO_BATCH: u64 = 8;
 /// Maximum time by which the collecting may delay an answer, microseconds.
 const MAX_BATCH_US: u64 = 200;

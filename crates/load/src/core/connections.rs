@@ -289,7 +289,7 @@ impl Core {
     }
 
     /// Returns true if the connection ended in the middle of a response. The response to the oldest request is then
-    /// incomplete, and later requests have none.
+    /// incomplete, and later requests have no response.
     fn is_cut(&mut self, conn: u32, kind: ErrorKind) -> bool {
         matches!(kind, ErrorKind::Reset | ErrorKind::ShortResponse)
             && self.conns[conn as usize].in_flight > 0

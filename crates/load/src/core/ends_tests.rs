@@ -132,8 +132,8 @@ fn requests_that_meet_an_unannounced_close_are_sent_again() {
             assert!(t.resent > 2 * t.keep_alive_races, "those behind the first, too: {t:?}");
         } else if method == "GET" {
             assert_eq!((t.resent, t.error_count(), t.sent), (t.keep_alive_races, 0, t.completed), "{t:?}");
-            // A request that is sent again takes longer by one and a half round trips. Half a round trip passes until
-            // the client sees the close, and the connect takes a whole one.
+            // A request that is sent again takes one and a half round trips longer than other requests. Half a round
+            // trip passes until the client sees the close, and the connect takes a whole one.
             let response = part.histograms["response"].summary();
             assert!(response.max > response.p50 + 90.0, "{response:?}");
         } else {

@@ -1,4 +1,4 @@
-//! Phases of a trial (warm-up, window, drain), which the conductor commands.
+//! Phases of a trial (warm-up, window, drain), which the conductor (the process that controls the run) commands.
 
 use run::Phase;
 

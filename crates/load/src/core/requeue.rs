@@ -5,8 +5,8 @@
 //!   announced the close, or on a connection that closed between two answers (RFC 9112, section 9.3.2).
 //! - Requests of a keep-alive race, which were sent on a connection while the server was closing it. Servers close a
 //!   connection after an idle time, or after some number of answers. Such a request is sent again only if it is
-//!   idempotent (RFC 9110, section 9.2.2), or if the server has shown that it did not read the request, for example by
-//!   status 408.
+//!   idempotent (RFC 9110, section 9.2.2), or if the server has shown that it was not read. An example is an answer
+//!   with status 408.
 //! - Commands that a node of a Redis cluster redirected to another node.
 //!
 //! Requests to be sent again leave on the next connection that has room, the oldest first. These requests leave before
@@ -22,11 +22,12 @@ use crate::driver::{Ops, Start};
 
 /// Maximum number of times that one request is sent again after keep-alive races, as in curl (`CONN_MAX_RETRIES`).
 const MAX_RESENDS: u8 = 5;
-/// Maximum number of possible keep-alive races for each connection that the server closed without a request. With a
-/// think time equal to the keep-alive timeout, we measured 1.8 races per closed idle connection with HAProxy, and up to
-/// 0.7 with nginx. With other think times, races are much rarer.
+/// Maximum number of possible keep-alive races for each connection that the server closed while it was idle, or without
+/// reading its requests. With a think time equal to the keep-alive timeout, we measured 1.8 races per closed idle
+/// connection with HAProxy, and up to 0.7 with nginx. With other think times, races are much rarer.
 const MAX_RACES_PER_IDLE_END: u64 = 4;
-/// Number of possible keep-alive races that are accepted even if the server has closed no connection without a request.
+/// Number of possible keep-alive races that are accepted even if the server has closed no such connection as in
+/// [`MAX_RACES_PER_IDLE_END`].
 const FREE_RACES: u64 = 8;
 /// Status of the answer with which a server may close an idle connection (RFC 9110, section 15.5.9).
 const REQUEST_TIMEOUT: u16 = 408;

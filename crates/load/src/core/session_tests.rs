@@ -1,5 +1,5 @@
-//! Tests of the engine with a protocol that has a handshake and pings, answers in any order, and single requests that
-//! fail.
+//! Tests of the connection engine with a protocol that has a handshake and pings, answers in any order, and single
+//! requests that fail.
 
 use run::{ErrorKind, Intensity, Phase, ThinkTime};
 

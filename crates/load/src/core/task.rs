@@ -55,8 +55,8 @@ pub(crate) enum Shape {
     Open { arrivals: Arrivals, rate: f64, max_connections: u32, pipeline: u32 },
     /// The handling process of two-process S-Clients. The other process establishes the connections.
     Handling { connections: u32, paced: bool },
-    /// S-Clients: number of descriptors D, connect timeout T, and maximum number of established connections besides D.
-    /// `phase` is the position of the first connects within a gap.
+    /// S-Clients ([`super::sclients`]): number of descriptors D, connect timeout T, and maximum number of established
+    /// connections besides D. `phase` is the position of the first connects within a gap.
     SClients { descriptors: u32, timeout_ns: u64, think: Think, established: u32, phase: f64, pace: Option<Paced> },
 }
 

@@ -1,4 +1,4 @@
-//! Connections in memory, on which tests of the engine write bytes directly.
+//! Connections in memory, on which tests of the connection engine write bytes directly.
 
 use run::{Intensity, LoadPart, LoadPlan, Phase, ThinkTime};
 use sys::Errno;
@@ -15,7 +15,7 @@ pub(super) struct MemoryWire {
     pub(super) send_ns: u64,
     unseen_ns: u64,
     pub(super) writes: Vec<Vec<u8>>,
-    /// True if the driver does not report at once, but later, that a send is complete.
+    /// True if the driver reports later, and not at once, that a send is complete.
     pub(super) acked: bool,
     /// Number of sent bytes that the server has not received by the time it closes.
     pub(super) unreceived: usize,

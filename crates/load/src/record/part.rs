@@ -14,8 +14,8 @@ pub(crate) enum Offered {
     Rate(f64),
     /// The number of requests that were due.
     Due,
-    /// The number of connects that were started, but at least `at_least` per second. If fewer were started, the
-    /// generator itself was too slow.
+    /// The number of connects that were started, but at least `at_least` per second. If fewer connects were started,
+    /// the generator itself was too slow.
     Attempts { at_least: f64 },
     /// The number of requests that were sent.
     Sent,

@@ -1,4 +1,4 @@
-//! Requests that were not answered within the window: those that failed, and those that were in flight at the start or
+//! Requests that were not answered within the window. Some of them failed, and others were in flight at the start or
 //! the end of the window.
 
 use std::ops::Range;

@@ -52,7 +52,7 @@ fn serve(hosts: &SshHosts) -> (ChildProcess, String) {
 fn agrees(by_hand: &Found, elsewhere: &Found) {
     assert_eq!(by_hand.server, "localhost");
     assert_eq!(elsewhere.server, "server", "evidence is of the server's own host");
-    // Other programs lower the capacity, but hardly change the server's CPU time per request.
+    // Other programs may lower the capacity, but hardly change the server's CPU time per request.
     for run in [by_hand, elsewhere] {
         assert!((0.95 * WORK_US..2.0 * WORK_US).contains(&run.cpu_us), "{} us a request\n{}", run.cpu_us, run.text);
         assert!(run.rate <= 1e3 / SLEEP_MS, "{}", run.text);
@@ -72,7 +72,7 @@ struct Found {
     verdict: String,
     /// Capacity, requests per second.
     rate: f64,
-    /// CPU time of the server's processes per request, in the decisive trial, microseconds.
+    /// CPU time of the server's processes per request, in the trial that decided the verdict, microseconds.
     cpu_us: f64,
     /// Name of the host from which the counters of the server's side come.
     server: String,

@@ -19,7 +19,7 @@ fn disturbed(hosts: &SshHosts, nginx: &Nginx, disturbance: impl FnOnce(&SshHosts
     let before = nginx.logged(0);
     ["a", "b"].iter().for_each(|host| hosts.await_no_agents(host));
     let (run, output) = hosts.run("conductor", &load, |hosts| {
-        // Two agents run on each host: an observer and a generator.
+        // Two agents (processes of loadline) run on each host: an observer, which reads counters, and a generator.
         ["a", "b"].iter().for_each(|host| drop(hosts.await_agents(host, 2)));
         nginx.logged(before + 100);
         disturbance(hosts);
@@ -103,8 +103,8 @@ fn hosts_that_stop_for_10_s_or_40_s_are_lost_and_the_others_continue() {
     clients.iter().chain(&["server"]).for_each(|host| hosts.await_no_agents(host));
 }
 
-/// Time for which the conductor is stopped. After 5 s without a message, the conductor and an agent each consider the
-/// other lost.
+/// Time for which the conductor (the process that controls the run) is stopped. After 5 s without a message, the
+/// conductor and an agent (process on another host) each consider the other lost.
 const STALL: Duration = Duration::from_secs(10);
 
 /// The rate is low, so other tests may run at the same time.

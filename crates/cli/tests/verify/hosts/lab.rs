@@ -1,5 +1,5 @@
 //! Tests of experiments on given hosts: the experiment's server runs on one host, and its clients run on the others.
-//! Values that only a testbed can count must be missing.
+//! Values that only a testbed (emulated hosts and network) can count must be missing.
 
 use serde_json::Value;
 use testkit::{SshHosts, binary, num};

@@ -22,7 +22,8 @@ fn idle_connections_are_held_by_all_hosts_of_clients() {
     let engine = hosts.engine();
     let more = ["--connections", "2", "--duration", "3s", "--warmup", "300ms", "--cold", "101"];
     let (run, output) = hosts.run("conductor", &args("load", &nginx.url, &engine, &more), |hosts| {
-        // Three agents run on each host: an observer, one that holds the idle connections, and a generator.
+        // Three agents (processes of loadline) run on each host: an observer, which reads counters, an agent that holds
+        // the idle connections, and a generator.
         ["a", "b"].iter().for_each(|host| drop(hosts.await_agents(host, 3)));
     });
     let (text, trial) = (said(&output), &run["trials"][0]);
@@ -32,7 +33,8 @@ fn idle_connections_are_held_by_all_hosts_of_clients() {
     ["a", "b", "server"].iter().for_each(|host| hosts.await_no_agents(host));
 }
 
-/// The client host sends the test request. The conductor itself cannot reach the server.
+/// The client host sends the test request. The conductor (the process that controls the run) cannot reach the server
+/// itself.
 #[test]
 fn the_machine_that_conducts_need_not_reach_the_server() {
     let Some((hosts, nginx, _alone)) = nginx_hosts("a_conductor_without_a_route", "switch:1G") else { return };
@@ -100,7 +102,8 @@ fn a_host_takes_more_agents_than_one_connection_has_sessions() {
     let more = ["--agents-per-host", "12", "--connections", "48", "--duration", "3s", "--warmup", "300ms"];
     let mut connections = Vec::new();
     let (run, output) = hosts.run("conductor", &args("load", &nginx.url, &engine, &more), |hosts| {
-        // An observer on each host is the thirteenth agent.
+        // On each host, an observer is the thirteenth agent. (Agents are processes of loadline, and an observer reads
+        // counters.)
         ["a", "b"].iter().for_each(|host| drop(hosts.await_agents(host, 13)));
         connections = ["a", "b", "server"].map(|host| hosts.sessions(host).len()).to_vec();
     });

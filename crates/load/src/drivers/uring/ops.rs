@@ -87,8 +87,8 @@ impl UringOps {
     /// Submits the operations socket, options, bind and connect. Only the connect is reported, or the first operation
     /// that fails. The operations need not be linked: all except the connect complete in order while they are
     /// submitted. If they were linked, each would be a separate task, and the kernel runs only twenty tasks per wait.
-    /// If one fails, the later ones fail, too, but their reports are ignored because their generation is outdated by
-    /// then.
+    /// If an operation fails, the later operations fail, too. Their reports are ignored, because their generation is
+    /// outdated by then.
     fn open(&mut self, conn: u32, generation: u32) -> Result<(), Errno> {
         let (file, open) = (File::Fixed(conn), user(OPEN, conn, generation));
         let quiet = OpFlags::SKIP_SUCCESS;
