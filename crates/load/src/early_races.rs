@@ -1,8 +1,8 @@
-//! Counts of early keep-alive races. In an early race, a connection ends as in a keep-alive race, although the server
-//! has so far closed no connection that was idle or had only unread requests.
+//! Counts of early keep-alive races. In an early race, a connection ends as in a keep-alive race, but the server has
+//! not yet closed any connection that was idle or had only unread requests.
 //!
-//! A server with a short keep-alive timeout closes idle connections, and only rarely closes one just when a request is
-//! sent. If a server closes no connection without a request in the whole trial, early races are failures.
+//! A server with a short keep-alive timeout closes many idle connections, and only rarely closes a connection just when
+//! a request is sent. If a server closes no such connection in the whole trial, early races count as failures.
 
 /// Counts of the early races of a shard (generator thread). All early races also count as keep-alive races.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]

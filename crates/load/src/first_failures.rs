@@ -21,7 +21,7 @@ pub(crate) struct FirstFailures {
     kept: Vec<FirstFailure>,
     /// Status of the last refused request, if a reason for this status is not yet stored.
     new_status: Option<u16>,
-    /// Reason why the last request failed by itself, on a connection that continued.
+    /// Fault of the last request that failed while its connection continued.
     failed: Option<Fault>,
     /// Statuses for which `kept` has a failure.
     statuses: Vec<u16>,
@@ -36,8 +36,8 @@ impl FirstFailures {
         self.new_status = is_new.then_some(status);
     }
 
-    /// Records a request that failed by itself: its stream was reset, its body was wrong, or the server did not process
-    /// it.
+    /// Records a request that failed while its connection continued: its stream was reset, its body was wrong, or the
+    /// server did not process it.
     pub(crate) fn failed(&mut self, fault: Fault) {
         self.failed = Some(fault);
     }

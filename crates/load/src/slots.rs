@@ -9,8 +9,8 @@
 use run::SlotPlan;
 use sys::clock;
 
-/// Maximum number of completed requests in a slot for which fractions are counted. If there are more, one request
-/// changes the rate by less than 2 %.
+/// Maximum number of completed requests in a slot for which fractions are counted. If more requests complete, one
+/// request changes the rate by less than 2 %.
 const MAX_FRACTIONAL: u64 = 50;
 /// Minimum length of the measured part of a slot for which the times of completed requests are recorded, nanoseconds.
 /// Slots are shorter only if the server completes many requests, and whole numbers are then accurate enough.
@@ -32,8 +32,8 @@ struct Completions {
     count: u64,
 }
 
-/// Measured part of a slot: the counts of completed requests at its start and its end. `was_seen` is false if most of
-/// the slot was missed.
+/// Measured part of a slot: the counts of completed requests at its start and its end. `was_seen` is false if the
+/// thread woke up so late that it missed most of the slot.
 struct SeenSlot {
     begin: Completions,
     end: Completions,

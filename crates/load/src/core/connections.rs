@@ -186,7 +186,7 @@ impl Core {
         }
     }
 
-    /// Records an unanswered request for a failed connect, if requests begin with their connect.
+    /// Records an unanswered request for a failed connect, if requests begin with a connect.
     fn connect_lost(&mut self, now: u64, conn: u32) {
         if self.begins_with_connect() {
             self.record.never_answered(now, self.conns[conn as usize].intended_ns);

@@ -133,7 +133,7 @@ fn requests_that_meet_an_unannounced_close_are_sent_again() {
         } else if method == "GET" {
             assert_eq!((t.resent, t.error_count(), t.sent), (t.keep_alive_races, 0, t.completed), "{t:?}");
             // A request that is sent again takes one and a half round trips longer than other requests. Half a round
-            // trip passes until the client sees the close, and the connect takes a whole one.
+            // trip passes until the client sees the close, and the connect takes a whole round trip.
             let response = part.histograms["response"].summary();
             assert!(response.max > response.p50 + 90.0, "{response:?}");
         } else {

@@ -23,8 +23,8 @@ enum Selection {
     /// Indexes of requests in the order of a recording, and the position of the next one. After the last one, the first
     /// follows.
     Recorded(Box<[u16]>, usize),
-    /// Requests in random order. Each round has all requests in a new order. The number counts those used in the
-    /// current round.
+    /// Requests in random order. Each round has all requests in a new order. The number is the number of requests used
+    /// in the current round.
     Shuffle(Box<[u16]>, usize),
 }
 

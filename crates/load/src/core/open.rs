@@ -76,7 +76,8 @@ impl Core {
         }
     }
 
-    /// Returns the busy connection with room for another request that was listed first, or `None`.
+    /// Finds busy connections with room for another request, and returns the connection that was listed first. Returns
+    /// `None` if there is no such connection.
     fn next_with_room(&mut self) -> Option<u32> {
         loop {
             let conn = self.pool()?.with_room.pop_front()?;

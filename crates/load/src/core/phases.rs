@@ -10,7 +10,7 @@ impl Core {
     /// Connections are not changed, because the caller may be handling an event of a connection.
     ///
     /// A thread that was not scheduled on a CPU reads the command late. The thread did nothing in the meantime, so the
-    /// ordered time counts. Agents that compete for a CPU thus have the same window.
+    /// ordered time counts. Agents (generator processes) that compete for a CPU thus have the same window.
     pub(crate) fn edge(&mut self, phase: Phase, at_ns: u64, now: u64) {
         let mut edge_ns = self.record.edge_ns(at_ns, now);
         if phase == Phase::Drain && self.in_flight == 0 {

@@ -26,8 +26,7 @@ const MAX_RESENDS: u8 = 5;
 /// reading its requests. With a think time equal to the keep-alive timeout, we measured 1.8 races per closed idle
 /// connection with HAProxy, and up to 0.7 with nginx. With other think times, races are much rarer.
 const MAX_RACES_PER_IDLE_END: u64 = 4;
-/// Number of possible keep-alive races that are accepted even if the server has closed no such connection as in
-/// [`MAX_RACES_PER_IDLE_END`].
+/// Number of possible keep-alive races that are accepted in any case. [`MAX_RACES_PER_IDLE_END`] allows further races.
 const FREE_RACES: u64 = 8;
 /// Status of the answer with which a server may close an idle connection (RFC 9110, section 15.5.9).
 const REQUEST_TIMEOUT: u16 = 408;

@@ -128,8 +128,8 @@ impl Core {
         self.open += 1;
         self.record.advance(ops.now(), self.in_flight);
         self.begin(start.sent_ns, conn, start.intended_ns);
-        // Puts the session into the state that it has after it sent the request, although the other process sent the
-        // request. The bytes that the session writes are therefore discarded.
+        // Puts the session into the state in which it waits for the answer. The other process has already sent the
+        // request, so the bytes that the session writes are discarded.
         let session = self.sessions.session(conn as usize);
         let mut sent = [0; 1024];
         while session.wants_transmit() && session.transmit(&mut sent) > 0 {}

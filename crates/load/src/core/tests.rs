@@ -48,14 +48,15 @@ fn m_d_1_waits_half_as_long() {
 
 #[test]
 fn a_closed_loop_obeys_its_bounds() {
-    // N = 4 clients pause for Z = 9 ms, and the service time is 1 ms. Because nothing queues in the steady state, R = 1
-    // ms. The throughput is X = N / (R + Z).
+    // N = 4 clients pause for Z = 9 ms, and the service time is 1 ms. Because nothing queues in the steady state, the
+    // response time is R = 1 ms. The throughput is X = N / (R + Z).
     let server = SimServer { service: Service::Constant, ..SimServer::default() };
     let think = ThinkTime { mean_ms: 9.0, exponential: false };
     let closed = Intensity::Closed { connections: 4, pipeline: 1, think };
     let (part, _) = simulate(&plan(closed, 10.0), &server).unwrap();
     assert!((part.measured.completed as f64 - 4000.0).abs() <= 8.0, "{}", part.measured.completed);
-    // Without pauses, the server is always busy: it completes 1000 requests per second, and R = N S.
+    // Without pauses, the server is always busy: it completes 1000 requests per second, and the response time is R = N
+    // S.
     let closed = Intensity::Closed { connections: 8, pipeline: 1, think: ThinkTime::default() };
     let (part, _) = simulate(&plan(closed, 10.0), &server).unwrap();
     assert!((part.measured.completed as f64 - 10_000.0).abs() <= 8.0, "{}", part.measured.completed);

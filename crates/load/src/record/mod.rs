@@ -274,7 +274,7 @@ impl Record {
     }
 
     /// Stores the server's words about the last refusal if its status is new. Stores the reason of the last request
-    /// that failed by itself if its kind is new.
+    /// that failed while its connection continued, if this kind of failure is new.
     #[inline]
     pub(crate) fn keep_words(&mut self, now_ns: u64, session: &dyn Requester) {
         if let Some(status) = self.first_failures.take_new_status() {
@@ -338,8 +338,8 @@ impl Record {
         self.counts.closed_by_server + self.unread_closes
     }
 
-    /// Returns true if keep-alive races are certain. They are certain if the server closed a connection without a
-    /// request, or ended all connections at the same moment, as in a restart.
+    /// Returns true if keep-alive races are certain. They are certain if the server closed a connection that was idle
+    /// or had only unread requests, or ended all connections at the same moment, as in a restart.
     fn races_are_sure(&self) -> bool {
         self.closes_without_request() > 0 || self.server_ends.most().is_some_and(|ends| ends.is_restart())
     }

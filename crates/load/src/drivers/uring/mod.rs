@@ -189,7 +189,7 @@ fn on_completion(
         return;
     }
     let current = ops.slots.get(conn as usize).is_some_and(|s| s.generation & 0xff_ffff == generation);
-    // A send that reports only its failure is not counted among the operations whose cancelling is awaited.
+    // A send that reports only its failure does not count as a cancelled operation whose end is awaited.
     let cancelled = !matches!(kind, NOTHING | OPEN | UNRECEIVED) && (kind != SEND || ops.acked);
     if !current && !cqe.more && cancelled {
         ops.ending = ops.ending.saturating_sub(1);
