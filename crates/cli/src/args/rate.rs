@@ -106,7 +106,7 @@ fn spike(text: &str) -> Result<Vec<Stage>, String> {
 
 impl Rate {
     /// Returns the stages of a load and its length in seconds. If `duration_s` is given, repeating stages are repeated
-    /// to cover it. Otherwise, the load lasts for one pass through all stages.
+    /// until they last that long. Otherwise, the load lasts for one pass through all stages.
     pub(crate) fn over(&self, duration_s: Option<f64>) -> (Vec<Stage>, f64) {
         let once = seconds(&self.stages);
         let duration_s = duration_s.unwrap_or(once);

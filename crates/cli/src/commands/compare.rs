@@ -364,7 +364,7 @@ impl lab::Watch for Interrupts {
     }
 }
 
-/// Returns the plan for server `at` (0: old, 1: new), and adds messages about its requests to `lines`.
+/// Returns the plan for server `at` (0: old, 1: new), and adds messages about the server's requests to `lines`.
 fn plan(args: &Args, at: usize, lines: &mut Vec<String>) -> anyhow::Result<Plan> {
     let mut plan = Plan { command: "compare".into(), ..Plan::default() };
     plan.target.url = args.both()[at].clone();

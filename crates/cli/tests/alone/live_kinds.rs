@@ -119,7 +119,7 @@ fn handshakes_belong_to_the_response_time_of_both_loops() {
     let median = |trial: &Value| num(&trial["latency_us"]["p50"]);
     let alone = trials("sweep").map(median).fold(f64::INFINITY, f64::min);
     let offered = trials("search").map(median).fold(f64::INFINITY, f64::min);
-    // The search begins near the capacity, where requests queue. Their median response time may be up to ten times the
+    // The search begins near the capacity, where requests queue. The median response time may be up to ten times the
     // unloaded median, because ten times the unloaded median is the default limit.
     assert!((0.5..10.0).contains(&(offered / alone)), "open loop {offered} us, closed loop {alone} us");
     let knee = &run["findings"]["knee"]["concurrency"];

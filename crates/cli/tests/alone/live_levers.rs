@@ -1,6 +1,7 @@
 //! Tests of levers (temporary changes by an experiment) that change the load: keeping connections open, and more
 //! generator threads. In each test, a real server has the limit that the lever reveals. (The lever `window` needs a
-//! long line, and is tested in `live_window.rs`.) These tests need the release binary, because relative speeds matter.
+//! long round-trip time, and is tested in `live_window.rs`.) These tests need the release binary, because relative
+//! speeds matter.
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 

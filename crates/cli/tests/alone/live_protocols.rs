@@ -77,9 +77,9 @@ Server(sys.argv[1], Handler).serve_forever()
     find("unix", &format!("unix://{}:/", socket.display()), &[]);
 }
 
-/// The server handles one request at a time, each within 2.5 ms of wall clock time. If a busy machine delays the
-/// server, the server catches up afterwards, so its mean rate is exact. The server allows four streams per connection.
-/// With eight requests per connection, four must therefore wait.
+/// The server handles one request at a time, each in 2.5 ms of wall clock time. If a busy machine delays the server,
+/// the server catches up afterwards, so its mean rate is exact. The server allows four streams per connection. With
+/// eight requests per connection, four must therefore wait.
 #[test]
 fn a_limit_of_streams_is_evidence_of_the_verdict() {
     const SERVER: &str = r#"

@@ -1,13 +1,13 @@
-//! Tests with a long line between client and server, and small socket buffers at one of its ends. `find` must name the
-//! buffer as the limit, because only one TCP window can be sent per round trip. The hosts are network namespaces of a
-//! testbed, so root is not needed. These tests need the release binary.
+//! Tests with a long round-trip time between client and server, and small socket buffers at one of the two. `find` must
+//! name the buffer as the limit, because only one TCP window can be sent per round trip. The hosts are network
+//! namespaces of a testbed, so root is not needed. These tests need the release binary.
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
 use serde_json::Value;
 use testkit::{TwoHosts, binary, bottleneck, num, release_binary, verdict};
 
-/// Medium with a delay that is far longer than any delay of a busy machine. This delay therefore determines the
+/// Medium (emulated network). Its delay is far longer than any delay of a busy machine, and therefore determines the
 /// round-trip time.
 const MEDIUM: &str = "wan:delay=15ms";
 

@@ -10,8 +10,8 @@ use testkit::{Running, alone, binary, free_port, json, loadline, logged_by_nginx
 /// Size of the page, bytes.
 const PAGE: u64 = 50_000;
 
-/// nginx with HTTP/2 on a port without TLS, and on a port with TLS. Each line of its log has the protocol, the status
-/// and the number of the connection.
+/// nginx with HTTP/2 on a port without TLS, and on a port with TLS. Each line of nginx's log has the protocol, the
+/// status and the number of the connection.
 struct Server {
     nginx: Running,
     plain: u16,

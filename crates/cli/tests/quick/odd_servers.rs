@@ -10,13 +10,13 @@ use std::time::{Duration, Instant};
 use serde_json::Value;
 use testkit::{binary, json, loadline};
 
-/// Time that the server waits before each answer. It keeps the number of requests low.
+/// Time that the server waits before each answer. This time keeps the number of requests low.
 const ANSWER_TIME: Duration = Duration::from_millis(2);
 
 const OK: &str = "HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok";
 
-/// Starts a server. `answer` gets the number of a request (from 1) and the time since the first request. It returns the
-/// bytes of the answer, and true if the connection closes after them.
+/// Starts a server. `answer` gets the number of a request (from 1) and the time since the first request. `answer`
+/// returns the bytes of the answer, and true if the connection closes after them.
 fn start(
     is_request: fn(&str) -> bool,
     answer: impl Fn(u64, Duration) -> (String, bool) + Send + Sync + 'static,

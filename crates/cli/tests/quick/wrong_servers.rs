@@ -9,7 +9,8 @@ use std::process::Command;
 
 use testkit::{Running, binary, loadline, served};
 
-/// Maximum number of bytes that a malicious server sends on one connection. It is far beyond every limit of loadline.
+/// Maximum number of bytes that a malicious server sends on one connection. This number is far beyond every limit of
+/// loadline.
 const FLOOD: usize = 64 << 20;
 
 fn serve(args: &[&str]) -> Running {
@@ -26,8 +27,8 @@ fn said(url: &str, more: &[&str]) -> String {
     text
 }
 
-/// Starts a malicious server. On each connection, it reads once and sends `greeting` (unless empty), reads again and
-/// sends `begin`, then sends `again` endlessly.
+/// Starts a malicious server. On each connection, the server reads once and sends `greeting` (unless empty), reads
+/// again and sends `begin`, then sends `again` endlessly.
 fn flood(greeting: Vec<u8>, begin: Vec<u8>, again: Vec<u8>) -> SocketAddr {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let addr = listener.local_addr().unwrap();

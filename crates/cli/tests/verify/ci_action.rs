@@ -70,7 +70,8 @@ impl Runner {
     fn new() -> Self {
         let dir = tempfile::tempdir().unwrap();
         ["temp", "bin", "work"].iter().for_each(|name| std::fs::create_dir(dir.path().join(name)).unwrap());
-        // A script in place of `gh` (GitHub's command line tool). It stores its arguments and the comment in files.
+        // A script in place of `gh` (GitHub's command line tool). The script stores its arguments and the comment in
+        // files.
         let gh = dir.path().join("bin/gh");
         let text = "#!/bin/sh\necho \"$@\" >\"$RUNNER_TEMP/gh\"\ncat \"$5\" >\"$RUNNER_TEMP/comment\"\n";
         std::fs::write(&gh, text).unwrap();

@@ -1,5 +1,5 @@
-//! Tests with a row lock in a live PostgreSQL server. loadline must name the lock. Without `--behind`, it learns about
-//! the lock from the titles of the server's processes; with `--behind`, from the server's sessions.
+//! Tests with a row lock in a live PostgreSQL server. loadline must name the lock. Without `--behind`, loadline learns
+//! about the lock from the titles of the server's processes; with `--behind`, from the server's sessions.
 
 use std::net::SocketAddr;
 use std::path::Path;

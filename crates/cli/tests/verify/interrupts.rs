@@ -14,9 +14,9 @@ use testkit::{binary, eventually, serve, signal};
 /// Moment at which a command is interrupted.
 #[derive(Clone, Copy, Debug)]
 enum Moment {
-    /// This many milliseconds after the start of the command.
+    /// Time since the start of the command, milliseconds.
     After(u64),
-    /// This many milliseconds after the first trial was stored.
+    /// Time since the first trial was stored, milliseconds.
     Kept(u64),
 }
 

@@ -185,7 +185,7 @@ fn pages() -> Vec<PathBuf> {
 }
 
 /// Returns a script that runs these commands. After a command that starts a server, the script waits until the server
-/// listens. The script's exit status is that of the first command that failed.
+/// listens. The script's exit status is the status of the first command that failed.
 fn script(commands: &[String]) -> String {
     let mut script = String::from("trap 'kill $(jobs -p)' EXIT\n");
     for command in commands {

@@ -114,8 +114,9 @@ fn changes_by_a_lever_on_another_host_are_undone_after_a_kill() {
         kill(&[conductor(&stage.hosts)]);
     });
     stage.is_as_it_was(&before);
-    // Second, the processes of the levers are killed, so they cannot undo their changes. The observer, which was
-    // started before them, survives. The next command that contacts the host must undo the changes.
+    // Second, the processes of the levers are killed, so they cannot undo their changes. The observer (the agent that
+    // reads the counters) was started earlier and survives. The next command that contacts the host must undo the
+    // changes.
     let (run, text) = stage.prove(&flags, |stage| {
         stage.await_other_quota(&before);
         kill(&stage.hosts.agents("server")[1..]);

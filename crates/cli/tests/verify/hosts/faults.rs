@@ -234,8 +234,8 @@ fn an_agent_behind_a_full_pipe_ends() {
     });
 }
 
-/// Starts an agent whose standard output already contains `full` bytes and is not read. Sends it a task if `tasked` is
-/// true. Checks that the agent ends when its input ends.
+/// Starts an agent whose standard output already contains `full` bytes and is not read. Sends the agent a task if
+/// `tasked` is true. Checks that the agent ends when its input ends.
 fn ends_behind_a_full_pipe(task: &str, full: usize, tasked: bool) {
     let (reads, mut writes) = std::io::pipe().unwrap();
     writes.write_all(&vec![b'x'; full]).unwrap();

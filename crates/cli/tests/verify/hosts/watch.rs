@@ -7,7 +7,7 @@ use testkit::{ChildProcess, binary, eventually, kill, num};
 
 use crate::hosts::nginx_hosts::{incidents, names, nginx_hosts, said};
 
-/// Returns the arguments of `watch` for the host `server`, without those that say which process is the server.
+/// Returns the arguments of `watch` for the host `server`, without the arguments that say which process is the server.
 fn watch<'a>(engine: &'a str, more: &[&'a str]) -> Vec<&'a str> {
     let own = binary!().to_str().unwrap();
     [&["watch", "--server-host", "server", "--via", engine, "--agent-path", own, "--interval", "100ms"], more].concat()
@@ -33,7 +33,7 @@ fn a_server_on_another_host_is_watched_until_its_observer_is_lost() {
     assert!(num(&server["counters"]["process.cpu"]) > 0.0, "{:#}", server["counters"]);
     assert!(server["processes"].to_string().contains("nginx:") && samples(&run) > 10, "{}", server["processes"]);
 
-    // This watch has no time limit. The test ends it by killing the observer.
+    // This watch has no time limit. The test ends the watch by killing the observer.
     let pid = hosts.processes("server", |line| line.starts_with(b"nginx: master"))[0].to_string();
     let kept = hosts.path("out/run.json");
     std::fs::remove_dir_all(hosts.path("out")).unwrap();
