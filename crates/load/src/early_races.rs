@@ -1,5 +1,5 @@
-//! Counts of early keep-alive races. In an early race, a connection ends as in a keep-alive race, but the server has
-//! not yet closed any connection that was idle or had only unread requests.
+//! Counts of early keep-alive races. In an early race, a connection ends as in a keep-alive race. Until then, however,
+//! the server has closed no connection that was idle or had only unread requests.
 //!
 //! A server with a short keep-alive timeout closes many idle connections, and only rarely closes a connection just when
 //! a request is sent. If a server closes no such connection in the whole trial, early races count as failures.

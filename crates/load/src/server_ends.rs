@@ -26,8 +26,8 @@ struct Moment {
 }
 
 impl ServerEnds {
-    /// Adds one of `open` connections. It ended at `at_ns`, nanoseconds since the start of the load, after it had been
-    /// idle for `idle_ns`.
+    /// Adds one of `open` connections. The connection ended at `at_ns`, nanoseconds since the start of the load, after
+    /// an idle time of `idle_ns`.
     pub(crate) fn add(&mut self, at_ns: u64, idle_ns: u64, open: u64) {
         self.all += 1;
         let current = &mut self.current;

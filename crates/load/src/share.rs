@@ -109,8 +109,8 @@ pub(crate) fn handling_task(plan: &LoadPlan, shard: u32, origin_ns: u64, limit: 
     Task { intensity: Shape::Handling { connections, paced }, spares: 0, ..task(plan, shard, origin_ns, limit) }
 }
 
-/// Checks the plan, and completes it: with one connection per request, the client asks the server to close each
-/// connection, if the protocol can do this.
+/// Checks the plan, and completes it. With one connection per request, the client asks the server to close each
+/// connection, if the protocol allows this.
 pub(crate) fn prepared(plan: &LoadPlan) -> Result<LoadPlan, LoadError> {
     plan.check()?;
     let arrival = match &plan.intensity {

@@ -1,5 +1,5 @@
-//! Tests of S-Clients (clients that connect again and again, whatever the server does) on this machine. They check the
-//! offered rate with a listener that accepts no connections, and compare two processes with one.
+//! Tests of S-Clients (clients that connect again and again, whatever the server does) on this machine. The tests check
+//! the offered rate with a listener whose accept queue is full, and compare two processes with one.
 
 #![allow(clippy::unwrap_used, reason = "test code")]
 

@@ -10,7 +10,8 @@ use run::{DataOrder, Intensity, Plan, Protocol, RecordedTimes, RequestOrder, Req
 use super::headers::from_environment;
 use crate::output;
 
-/// Flags of a request set. They are boxed because commands hold their arguments by value, which would become large.
+/// Flags of a request set. The flags are boxed, because commands hold their arguments by value, which would become
+/// large.
 #[derive(Args, Clone, Debug, Default)]
 pub(crate) struct MixArgs {
     #[command(flatten)]

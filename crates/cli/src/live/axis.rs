@@ -1,4 +1,4 @@
-//! The vertical axis of a chart. It is linear from 0, or logarithmic, and has labels and a line for the limit.
+//! The vertical axis of a chart. The axis is linear from 0, or logarithmic, and has labels and a line for the limit.
 
 use report::{Unit, quantity};
 

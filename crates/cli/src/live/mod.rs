@@ -151,8 +151,8 @@ impl Painter {
             }
             match self.taken.key(LOOK) {
                 Some(b'q' | b'Q') => self.flags.quit.store(true, Ordering::Relaxed),
-                // On many keyboards, = and _ are on the keys of + and -, and differ only by the shift key. They
-                // therefore work, too.
+                // On many keyboards, = and _ are on the keys of + and -, and differ only by the shift key. These two
+                // keys therefore work, too.
                 Some(b'+' | b'=') if self.by_hand => self.flags.step(1),
                 Some(b'-' | b'_') if self.by_hand => self.flags.step(-1),
                 Some(b'?' | b'h') => self.explains = !self.explains,

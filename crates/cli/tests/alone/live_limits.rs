@@ -32,8 +32,8 @@ struct DiskWork {
     /// Size of each access in bytes, and Python flags with which the file is opened.
     piece: u32,
     open: &'static str,
-    /// Python code of one access. It may use `FILE`, `self.memory` (a buffer for one access) and `at` (the position in
-    /// the file).
+    /// Python code of one access. The code may use `FILE`, `self.memory` (a buffer for one access) and `at` (the
+    /// position in the file).
     each: &'static str,
 }
 

@@ -153,8 +153,8 @@ fn immediate_acknowledgement_proves_a_delayed_one() {
 
 /// Starts a server that computes, in a control group whose quota is a fifth of a CPU.
 fn with_a_quota(test: &str, binary: &Path) -> Option<(ControlGroup, Running)> {
-    // A period of the quota lasts 50 ms. A slot (short part) of the experiment contains eight periods, so half a period
-    // more or less changes the CPU time in a slot only slightly.
+    // A period of the quota lasts 50 ms. A slot (short part) of the experiment contains eight periods. Half a period
+    // more or less therefore changes the CPU time in a slot only slightly.
     let one = [("cpu.cfs_period_us", "50000"), ("cpu.cfs_quota_us", "10000")];
     let group = ControlGroup::make(test, "cpu", &one, &[("cpu.max", "10000 50000")])?;
     let port = free_port();

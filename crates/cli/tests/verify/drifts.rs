@@ -5,7 +5,8 @@
 use serde_json::Value;
 use testkit::{binary, json, num, one_loop, script_server, skip};
 
-/// Python code of a leaking server. It keeps 5,000 bytes for each request, and a file for each fiftieth request.
+/// Python code of a leaking server. The server keeps 5,000 bytes for each request, and a file for each fiftieth
+/// request.
 const LEAKS: &str = "
 kept.append(os.urandom(5000))
 if requests % 50 == 0: kept.append(os.open('/dev/null', os.O_RDONLY))

@@ -103,8 +103,8 @@ fn empty_responses_count_as_responses() {
     assert!(total(&run, "completed") > 0 && run["trials"][0]["errors"] == serde_json::json!({}), "{run:#}");
 }
 
-/// Checks that the title of an aborted run names the cause. It does not suffice that a note names the cause. The
-/// verdict on the time before the abort must be uncertain.
+/// Checks that the title of an aborted run names the cause. A note that names the cause does not suffice. The verdict
+/// on the time before the abort must be uncertain.
 fn headline_says_it(output: &Output, run: &Value) {
     let stdout = String::from_utf8_lossy(&output.stdout).to_lowercase();
     // The title is the first block that is not a note about progress. A long title has several lines.

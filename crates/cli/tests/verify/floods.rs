@@ -53,7 +53,7 @@ fn h2(begin: Vec<u8>, flood: Vec<u8>) -> Hostile {
 }
 
 fn all() -> Vec<(&'static str, Hostile)> {
-    // A header of 4,000 bytes is put into the header table. The rest of the block refers to it 12,000 times.
+    // A header of 4,000 bytes is put into the header table. The rest of the block refers to this header 12,000 times.
     let long = [&[0x88, 0x40, 0x01, b'x', 0x7f, 0xa1, 0x1e][..], &[b'v'; 4000]].concat();
     let bomb = frame(1, 4, 1, &[&long[..], &[0xbe; 12_000]].concat());
     let redis = Hostile {

@@ -12,8 +12,8 @@ use testkit::{
     signal,
 };
 
-/// Starts `prove`. The children of this process are the generator and the processes of the levers (temporary changes),
-/// such as CPU thieves (which take CPU time from others).
+/// Starts `prove`. The children of this process are the generator and the processes of the levers (temporary changes).
+/// One example is a CPU thief, which takes CPU time from others.
 fn proving(url: &str, more: &[&str]) -> ChildProcess {
     let mut command = Command::new(binary!());
     command.args(["prove", url, "--connections", "4", "--at-rest", "0"]).args(more);

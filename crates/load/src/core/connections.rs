@@ -264,7 +264,7 @@ impl Core {
         self.record.keep_reason(ops.now(), told_kind, || session.close_words());
         let counts = &mut self.record.counts;
         counts.fail(ErrorKind::CutResponse, cut);
-        // On an established connection, each request in flight fails. There may be no request in flight.
+        // On an established connection, each request in flight fails. The connection may have no request in flight.
         let failed = u64::from(if established { c.in_flight } else { 1 });
         counts.fail(kind, failed - cut);
         counts.phantom += u64::from(kind == ErrorKind::ResponseTimeout && !c.heard);

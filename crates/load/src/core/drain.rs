@@ -40,7 +40,7 @@ impl Core {
     }
 
     /// Returns true if the drain is over. The drain is over when all requests are answered and the wait for surplus
-    /// answers has ended. It is over at the latest when its maximum time has passed.
+    /// answers has ended. The drain ends at the latest when its maximum time has passed.
     pub(crate) fn drained(&self, now_ns: u64) -> bool {
         self.draining && (self.is_done() && now_ns >= self.listen_end_ns() || now_ns >= self.drain_end_ns)
     }

@@ -338,8 +338,9 @@ impl Record {
         self.counts.closed_by_server + self.unread_closes
     }
 
-    /// Returns true if keep-alive races are certain. They are certain if the server closed a connection that was idle
-    /// or had only unread requests, or ended all connections at the same moment, as in a restart.
+    /// Returns true if keep-alive races are certain. One sign is that the server closed a connection that was idle or
+    /// had only unread requests. The other sign is that the server ended all connections at the same moment, as in a
+    /// restart.
     fn races_are_sure(&self) -> bool {
         self.closes_without_request() > 0 || self.server_ends.most().is_some_and(|ends| ends.is_restart())
     }

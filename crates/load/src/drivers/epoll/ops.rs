@@ -135,7 +135,7 @@ impl Ops for EpollOps {
         let fd = self.open()?;
         self.target.connect(&fd)?;
         // The socket is registered after the connect. Over loopback, the connection is established at once. In this
-        // order, the first wait reports this without an additional wake-up.
+        // order, the first wait reports the connection without an additional wake-up.
         self.register(conn, fd, true)
     }
 

@@ -37,7 +37,8 @@ pub struct SimServer {
     pub backlog: u32,
     /// Round-trip time between client and server, nanoseconds.
     pub rtt_ns: u64,
-    /// Start and end of each stall of the server, nanoseconds since the start. They are sorted and do not overlap.
+    /// Start and end of each stall of the server, nanoseconds since the start. The stalls are sorted and do not
+    /// overlap.
     pub stalls_ns: Vec<(u64, u64)>,
     /// Rate limit, if there is one. A request without a token is refused at once with status 429 (HTTP/1 only).
     pub limit: Option<TokenBucket>,
