@@ -59,8 +59,8 @@ fn the_dose_in_the_report_is_the_dose_that_was_given() {
     let levers = proof["trials"].as_array().unwrap().iter().flat_map(|trial| trial["levers"].as_array().unwrap());
     let given: Vec<f64> = levers.filter(|lever| lever["lever"] == "server-cpu").map(|l| num(&l["taken"])).collect();
     let said = said.unwrap_or_else(|| panic!("no share of CPU taken away in {why:?}: {}", verdict(&run)));
-    // `said` is the share in the report. This share is computed from the CPU's speed with the lever (a process that
-    // takes CPU time) on, relative to the speed with the lever off. Even a lever that is off takes a little CPU time,
+    // `said` is the share in the report. This share is computed from the CPU's speed while the lever (a process that
+    // takes CPU time) is on, relative to the speed without the lever. Even a lever that is off takes a little CPU time,
     // so `said` differs slightly from the share that the lever was given.
     assert!(given.iter().any(|share| (100.0 * share - said).abs() < 2.0), "{said} % of {given:?}: {why}");
 }

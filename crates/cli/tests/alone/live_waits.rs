@@ -1,5 +1,5 @@
-//! Tests that `loadline waits` names a lock and a computing thread that the test adds to real servers, and names no
-//! lock in servers without one.
+//! Tests of `loadline waits` with real servers. The command must name a lock and a computing thread that the test adds,
+//! and name no lock in servers without one.
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 

@@ -1,5 +1,6 @@
 //! Tests that secrets which the test plants reach the server and nothing else. The secrets must not appear on the
-//! terminal, in the run's directory, in an output form, in an error, in the live view, or in the metrics.
+//! terminal, in the live view, in an error, or in the metrics. The run's directory and the output forms must not
+//! contain them either.
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 

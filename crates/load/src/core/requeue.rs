@@ -4,9 +4,9 @@
 //!   streams come after the last stream that a GOAWAY frame names. In HTTP/1, they were pipelined behind an answer that
 //!   announced the close, or on a connection that closed between two answers (RFC 9112, section 9.3.2).
 //! - Requests of a keep-alive race, which were sent on a connection while the server was closing it. Servers close a
-//!   connection after an idle time, or after some number of answers. Such a request is sent again only if it is
-//!   idempotent (RFC 9110, section 9.2.2), or if the server has shown that it was not read. An example is an answer
-//!   with status 408.
+//!   connection after an idle time, or after some number of answers. Such a request is sent again in only two cases: it
+//!   is idempotent (RFC 9110, section 9.2.2), or the server has shown that the request was not read. An example is an
+//!   answer with status 408.
 //! - Commands that a node of a Redis cluster redirected to another node.
 //!
 //! Requests to be sent again leave on the next connection that has room, the oldest first. These requests leave before
