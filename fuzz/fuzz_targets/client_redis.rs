@@ -1,5 +1,5 @@
-//! Feeds a client of redis:// with random bytes instead of a server's. The client must not panic. Wherever the bytes
-//! are split into reads, the outcome must be the same: a fault, or the same results.
+//! Feeds random bytes, instead of a server's bytes, to a client of redis://. The client must not panic. The outcome (a
+//! fault, or the results) must not depend on where the bytes are split into reads.
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;

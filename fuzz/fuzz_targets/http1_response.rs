@@ -1,5 +1,5 @@
-//! Reads random bytes as HTTP/1.1 responses. The client must not panic. Wherever the bytes are split into reads, the
-//! outcome must be the same: a fault, or the same results.
+//! Reads random bytes as HTTP/1.1 responses. The client must not panic. The outcome (a fault, or the results) must not
+//! depend on where the bytes are split into reads.
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;

@@ -1,5 +1,5 @@
-//! Feeds the server of `serve redis` with random bytes instead of a client's. The server must not panic. Wherever the
-//! bytes are split into reads, the outcome must be the same: a fault, or the same results.
+//! Feeds random bytes, instead of a client's bytes, to the server of `serve redis`. The server must not panic. The
+//! outcome (a fault, or the results) must not depend on where the bytes are split into reads.
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;

@@ -61,8 +61,8 @@ fn list(value: Value) -> Vec<Value> {
     text.split(',').map(entry).collect()
 }
 
-/// Returns true if a value has the same type as the parameter's default. Numbers must fit into 32 bits. Only parameters
-/// whose default is negative may be negative.
+/// Returns true if a value has the same type as the parameter's default. Numbers may be at most 2^32 - 1. Only
+/// parameters whose default is negative may be negative.
 fn fits(default: &Value, value: &Value) -> bool {
     match (default, value) {
         (Value::Array(defaults), Value::Array(values)) => {

@@ -1,6 +1,7 @@
-//! Experiments that reproduce published measurements, as rows of a table. Each experiment has a plan that users can
-//! read and change (`experiments/NAME.toml`), and a function that runs its trials, fits curves and checks claims. In
-//! comments, "the paper" is the publication that the experiment reproduces. The experiment's `mod.rs` names it.
+//! Experiments, most of which reproduce published measurements. Each experiment is a row of [`EXPERIMENTS`]. It has a
+//! plan that users can read and change (`experiments/NAME.toml`), and a function that runs its trials, fits curves and
+//! checks claims. In comments, "the paper" is the publication that the experiment reproduces. The first comment in the
+//! experiment's `mod.rs` names this publication.
 
 mod connections;
 mod event;

@@ -148,7 +148,8 @@ fn apart(cell: &ArenaCell, before: &[&ArenaCell]) -> Option<String> {
     (!others.is_empty()).then(|| format!("{} differs from {} of its group", cell.entry, list(&others)))
 }
 
-/// Returns the path of the cell's search report, relative to the page; empty if the cell has none.
+/// Returns the path of the cell's search report, relative to the page; empty if the cell has no report, or if the path
+/// has unusual characters.
 fn report_of(cell: &ArenaCell) -> String {
     let plain = |run: &&String| run.chars().all(|c| c.is_ascii_alphanumeric() || "-_.+/".contains(c));
     cell.run.as_ref().filter(plain).map_or(String::new(), |run| format!("{run}/report.html"))

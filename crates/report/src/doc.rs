@@ -33,7 +33,7 @@ pub struct Section {
     pub blocks: Vec<Block>,
 }
 
-/// Importance of a section: the readers who need it.
+/// Importance of a section, given by the readers who need the section.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Weight {
     /// Needed by all readers, before everything else. If a document has such a section, the brief form shows only it.
@@ -41,10 +41,10 @@ pub enum Weight {
     /// Needed by all readers, after the answer section. The brief form shows these sections only if the document has no
     /// answer section.
     First,
-    /// Needed by all readers of a complete report. The brief form does not show it.
+    /// Needed by readers who want more than the brief form. The brief form does not show this section.
     #[default]
     Main,
-    /// Needed by readers of the full report. Not shown in the terminal.
+    /// Needed by readers who want all results. The terminal does not show this section.
     Full,
     /// Needed by readers who check details. The HTML page hides this section until the reader opens it, and the
     /// terminal does not show it.
@@ -133,7 +133,7 @@ pub struct List {
     pub title: String,
     /// Entries of the list.
     pub items: Vec<Item>,
-    /// Number of entries that a short report shows. It only counts the other entries.
+    /// Number of entries that a short report shows. Of the other entries, it only states the number.
     pub brief: usize,
 }
 

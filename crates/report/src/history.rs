@@ -17,7 +17,7 @@ const MAX_DRAWN: usize = 1000;
 const MAX_ROWS: usize = 200;
 /// Maximum length of a label in a table or chart, characters.
 const MAX_LABEL: usize = 24;
-/// Share of the range of the values by which the vertical axis extends beyond them, at each end.
+/// Margin of the vertical axis above and below the values, as a share of the range of the values.
 const AXIS_MARGIN: f64 = 0.1;
 /// Number of characters of the date in a time such as `2026-11-22T03:09:53Z`, and of the date with hours and minutes.
 const TIME_LENGTHS: [usize; 2] = [10, 16];

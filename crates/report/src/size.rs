@@ -87,7 +87,8 @@ pub fn capacity_words(step: &SizeStep) -> Option<String> {
     step.capacity.map(|capacity| format!("{least}{}", quantity(capacity.rate, Unit::PerSecond)))
 }
 
-/// Returns a sentence that names a budget (`--budget`) with which no search should end too early; `None` if none did.
+/// Returns a sentence that names a budget (`--budget`) with which no search should end too early; `None` if no search
+/// did.
 fn too_short(result: &SizeResult) -> Option<String> {
     let early = result.steps.iter().filter(|step| step.needed_s.is_some()).count();
     let budget_s = result.needed_budget_s?.ceil();

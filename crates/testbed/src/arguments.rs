@@ -1,5 +1,5 @@
-//! Parses the text that describes a medium (a simulated network), and its units. The forms are `NAME`, `NAME:VALUE` and
-//! `NAME:key=value,key=value`.
+//! Parses the text that describes a medium (a simulated network), including numbers with units. The forms are `NAME`,
+//! `NAME:VALUE` and `NAME:key=value,key=value`.
 
 use std::collections::BTreeMap;
 

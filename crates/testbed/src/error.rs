@@ -13,7 +13,7 @@ pub enum TestbedError {
         /// Reason why the text is invalid.
         why: String,
     },
-    /// The description ([`Spec`](crate::Spec)) is of a testbed that cannot be built.
+    /// No testbed can be built from the description ([`Spec`](crate::Spec)).
     #[error("the testbed cannot be built: {0}")]
     Spec(String),
     /// The caller may not create network namespaces.
@@ -62,7 +62,7 @@ pub enum TestbedError {
     },
 }
 
-/// Result of this crate.
+/// Result type of this crate's functions.
 pub type Result<T, E = TestbedError> = std::result::Result<T, E>;
 
 pub(crate) fn setup(what: impl Into<String>, advice: &'static str) -> impl FnOnce(io::Error) -> TestbedError {

@@ -29,7 +29,7 @@ pub(crate) struct Host {
 pub(crate) struct Net {
     pub(crate) hosts: Vec<Host>,
     /// The medium's namespace, with the process that keeps it alive. Fields are dropped in the order of their
-    /// declaration, so the hosts are dropped before it.
+    /// declaration, so the hosts are dropped before this namespace.
     pub(crate) middle: Holder,
 }
 

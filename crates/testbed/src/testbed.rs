@@ -38,7 +38,7 @@ impl Spec {
 }
 
 /// Hosts (network namespaces) that are joined by a medium. The hosts, and all programs started in them, end when this
-/// value is dropped, or when its process ends for any reason.
+/// value is dropped, or when the process that built it ends for any reason.
 pub struct Testbed {
     /// Medium that joins the hosts. It is the first field, so it is dropped first. A forwarder then releases the hosts'
     /// interfaces before the hosts end.

@@ -89,7 +89,8 @@ fn batch(program: &'static str, netns: &Netns, commands: &str) -> Result<()> {
     Err(TestbedError::Setup { what: explain(program, commands, &words), message: words.trim().into(), advice: ADVICE })
 }
 
-/// Returns a text that names the command that failed. The program's error output (`words`) contains its line number.
+/// Returns a text that names the command that failed. The program's error output (`words`) contains the command's line
+/// number.
 fn explain(program: &str, commands: &str, words: &str) -> String {
     let line = words.split("-:").nth(1).and_then(|rest| rest.split_whitespace().next()?.parse::<usize>().ok());
     let failed = line.and_then(|n| commands.lines().nth(n.checked_sub(1)?)).unwrap_or("(unnamed line)");

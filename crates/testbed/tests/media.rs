@@ -1,5 +1,5 @@
-//! Checks the throughput of the media with iperf3. It must equal the medium's rate minus the protocol overhead, with
-//! one client and with five, in one direction and in both.
+//! Checks the throughput of the media with iperf3. The throughput must equal the medium's rate minus the protocol
+//! overhead, with one client and with five, in one direction and in both.
 #![allow(clippy::unwrap_used, clippy::panic)]
 
 mod common;

@@ -83,7 +83,8 @@ fn a_switch_is_slowed() {
 
 #[test]
 fn a_long_line_is_slowed() {
-    // Frames that wait while the rate changes keep their times. The queue is short, so only few frames wait.
+    // Frames that are already queued when the rate changes are still sent at the old rate. The queue is short, so only
+    // few frames are affected.
     slows("a_long_line_is_slowed", "wan:rate=10M,delay=1ms,queue=20000");
 }
 

@@ -123,7 +123,7 @@ impl Container {
         command
     }
 
-    /// Returns a value of `--via` that works even if these environment variables are not set.
+    /// Returns a value of `--via` that works even if the environment variables of [`Container::within`] are not set.
     pub fn via_alone(&self) -> String {
         let set: String = self.environment.iter().map(|(name, file)| format!("{name}={} ", file.display())).collect();
         match set.is_empty() {

@@ -10,7 +10,7 @@ pub fn in_namespaces() -> Command {
     command
 }
 
-/// Returns the reason why this machine does not allow such namespaces; `None` if it allows them.
+/// Returns the reason why this machine does not allow new user, mount and PID namespaces; `None` if it allows them.
 pub fn no_namespaces() -> Option<String> {
     match in_namespaces().arg("true").output() {
         Ok(output) if output.status.success() => None,

@@ -41,8 +41,8 @@ impl Display for SetupError {
 
 impl std::error::Error for SetupError {}
 
-/// Returns the value. Skips the test and returns `None` if the machine lacks a requirement, and fails the test if the
-/// setup failed.
+/// Returns the value of `made`. Skips the test and returns `None` if the machine lacks a requirement, and fails the
+/// test if the setup failed.
 #[track_caller]
 pub fn or_skip<T>(test: &str, made: Result<T, SetupError>) -> Option<T> {
     match made {

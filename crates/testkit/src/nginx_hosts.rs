@@ -111,7 +111,7 @@ pub fn names_of_loads(run: &Value) -> Vec<String> {
     names(&run["trials"][0]["host_loads"], "host")
 }
 
-/// Returns the process ID of the loadline process that controls the agents. This test has started it.
+/// Returns the ID of the loadline process that controls the agents. It is a child of the test's process.
 ///
 /// Panics if there is no such process.
 pub fn conductor(hosts: &SshHosts) -> u32 {

@@ -218,7 +218,8 @@ while True:
     )
 }
 
-/// Starts a script as [`script_server`] does, with the Python `python` and with arguments.
+/// Starts a server written in Python, with the interpreter at `python` and with these arguments. The script must print
+/// its listening address as its first line.
 pub fn python_server(python: &std::path::Path, code: &str, args: &[&str]) -> (ChildProcess, SocketAddr) {
     let mut server = ChildProcess::start(Command::new(python).args(["-c", code]).args(args).stdout(Stdio::piped()));
     let addr = first_line(&mut server.0);

@@ -53,7 +53,8 @@ impl Slurm {
         Ok(made)
     }
 
-    /// Waits until `nodes` nodes are idle. After a job has ended, its nodes stay allocated until Slurm notices its end.
+    /// Waits until `nodes` nodes are idle. After a job has ended, its nodes stay allocated until Slurm notices the end
+    /// of the job.
     #[track_caller]
     pub fn await_idle(&self, nodes: usize) {
         self.idle(nodes).unwrap();

@@ -6,7 +6,8 @@ use lab::{LabError, Point};
 use load::{SimServer, simulate};
 use run::{Cost, FigureUnit, LoadPlan, Objective, Plan, Protocol, Reading, Run, Side, Steady, TENTH_S, Trial, Window};
 
-/// Default duration of a trial's other parts than warm-up and window (starting agents, and a short drain), seconds.
+/// Default time that a trial takes in addition to its warm-up and its window (for starting agents, and for a short
+/// drain), seconds.
 const AROUND_A_TRIAL_S: f64 = 0.08;
 /// Period for which pauses are generated, as a multiple of the search's budget. No search takes longer than this
 /// period.
@@ -14,8 +15,8 @@ const BUDGETS: f64 = 3.0;
 
 /// Share of the CPUs that other programs use on a quiet machine.
 const USUAL_SHARE: f64 = 0.03;
-/// Standard deviation of the share of the CPUs as measured over a tenth of a second. The kernel counts CPU time in
-/// ticks, so short measurements vary.
+/// Standard deviation of the measured share of the CPUs, if it is measured over a tenth of a second. The kernel counts
+/// CPU time in ticks, so short measurements vary.
 const TICKS_SD: f64 = 0.03;
 
 /// Random pauses of the whole machine, as on a shared host. They start at the times of a Poisson process, and their
@@ -48,7 +49,7 @@ impl Pauses {
 pub struct Drift {
     /// Standard deviation of the logarithm of the speed.
     pub sd: f64,
-    /// Correlation time, seconds. Two speeds at this distance in time have a correlation of 1/e.
+    /// Correlation time, seconds. The logarithms of two speeds at this distance in time have a correlation of 1/e.
     pub forgets_s: f64,
 }
 
@@ -90,10 +91,10 @@ pub struct VirtualServer {
     /// Standard deviation of the random error in the logarithm of the measured CPU time per request. Changes of the
     /// machine's speed are not part of this error. `None` if no CPU time is measured.
     cpu_noise: Option<f64>,
-    /// Time that the search gets in addition at the end of the sweep, seconds.
+    /// Additional time that the search gets at the end of the sweep, seconds.
     unused_s: f64,
     without_proof: bool,
-    /// Duration of each trial's other parts than warm-up and window, seconds.
+    /// Time that each trial takes in addition to its warm-up and its window, seconds.
     around_s: f64,
     /// Response time of the test request, seconds; `None` if the test request takes the model's service time.
     first_s: Option<f64>,
@@ -198,8 +199,8 @@ impl VirtualServer {
         self
     }
 
-    /// Sets the duration of each trial's other parts than warm-up and window, seconds. On a busy machine, these parts
-    /// take long, because agents start slowly.
+    /// Sets the time that each trial takes in addition to its warm-up and its window, seconds. On a busy machine, this
+    /// time is long, because agents start slowly.
     #[must_use]
     pub fn starting_agents_in(mut self, seconds: f64) -> Self {
         self.around_s = seconds;
@@ -219,7 +220,7 @@ impl VirtualServer {
     }
 
     /// Adds measurements of the server's CPU time per request. Each measurement equals the service time, multiplied by
-    /// a random error. `noise` is the standard deviation of the error's logarithm.
+    /// a random factor. `noise` is the standard deviation of the factor's logarithm.
     #[must_use]
     pub fn with_cpu_time(mut self, noise: f64) -> Self {
         self.cpu_noise = Some(noise);

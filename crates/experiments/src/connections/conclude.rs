@@ -9,8 +9,7 @@ use crate::values::{CONNECTIONS, HELD, KERNEL_MEMORY_PER_CONNECTION_BYTES, MEMOR
 
 /// Maximum user memory per connection that each side (generator or server) may use, bytes.
 const USER_BYTES: f64 = 200.0;
-/// Minimum rate of answered messages in the measured window. It is a share of the rate at which messages should be
-/// sent.
+/// Minimum rate of answered messages in the measured window, as a share of the rate at which messages should be sent.
 const ANSWERED: f64 = 0.95;
 
 pub(super) fn conclude(run: &mut Run, parameters: &Parameters) {
@@ -81,8 +80,8 @@ fn words(trial: &Trial) -> String {
     )
 }
 
-/// Returns a sentence that compares the latencies and costs of the messages with few connections and with all
-/// connections.
+/// Returns a sentence that compares the trials with few and with all connections: the response times, and the server's
+/// CPU time per message.
 fn beside(run: &Run) -> Option<String> {
     let (few, all) = (run.trials.first()?, run.trials.last()?);
     let cpu = |t: &Trial| t.server.as_ref()?.costs.get("process_cpu_us")?.per_request.value();

@@ -7,7 +7,7 @@ use std::net::{IpAddr, Ipv4Addr};
 /// half of the ephemeral range (14,000 of 28,000 ports by default). If no port of that half is free, each connect
 /// searches all used ports, which takes long.
 const CONNECTIONS_PER_SOURCE: u32 = 10_000;
-/// First loopback address of the servers, and first source address of the generators.
+/// First loopback address of the servers (`SERVERS`), and first source address of the generators (`SOURCES`).
 const SERVERS: u32 = 0x7f4e_0001;
 const SOURCES: u32 = 0x7f50_0001;
 

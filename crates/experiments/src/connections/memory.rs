@@ -1,5 +1,5 @@
-//! Memory per connection. The difference in memory between two trials with equally many processes is divided by their
-//! difference in connections. The memory that processes use without connections cancels out.
+//! Memory per connection. The difference in memory between two trials with the same number of processes is divided by
+//! their difference in connections. The memory that processes use without connections cancels out.
 
 use run::{Side, Trial, Window};
 
@@ -9,8 +9,8 @@ use crate::values::{CONNECTIONS, KERNEL_MEMORY_PER_CONNECTION_BYTES, MEMORY_PER_
 /// Size of a page of socket memory, bytes.
 const PAGE_BYTES: f64 = 4096.0;
 
-/// Adds the memory per connection to the results of `trial`. `few` is the trial with few connections, with which it is
-/// compared.
+/// Adds the memory per connection to the results of `trial`. `few` is the trial with few connections, with which
+/// `trial` is compared.
 pub(super) fn put(mut trial: Trial, few: &Trial) -> Trial {
     let more = f64::from(trial.key.get(CONNECTIONS).unwrap_or(0)) - f64::from(few.key.get(CONNECTIONS).unwrap_or(0));
     let each = |of: &dyn Fn(&Trial) -> Option<f64>| {
@@ -33,7 +33,7 @@ fn resident(side: &Side, window: Window) -> Option<f64> {
     side.recording.sum("process.rss", window, own).value()
 }
 
-/// Returns the memory of this machine's kernel that connections use, bytes: slab and socket buffers.
+/// Returns the total size of the slab and the socket buffers in this machine's kernel, bytes. Connections use both.
 fn kernel(trial: &Trial) -> Option<f64> {
     let recording = &trial.server.as_ref()?.recording;
     let of = |id: &str| recording.sum(id, trial.measured.window, |_| true).value();

@@ -12,8 +12,8 @@ const SPARE: u64 = 300;
 const MIN_PROCESSES: u32 = 2;
 /// Maximum number of processes per side.
 const MAX_PROCESSES: u32 = 128;
-/// Memory that one connection uses, bytes. Both of its ends in the kernel use 10,300 bytes, and both processes 300
-/// (measured).
+/// Memory that one connection uses, bytes. Measured: 10,300 bytes for its two ends in the kernel, and 300 bytes in the
+/// two processes together.
 const CONNECTION_BYTES: f64 = 11_000.0;
 /// Memory that a process uses without connections, bytes.
 const PROCESS_BYTES: f64 = 8e6;
@@ -51,7 +51,8 @@ fn free_files() -> Option<f64> {
 }
 
 /// Returns the number of processes per side. If `asked` is 0, this number is chosen so that no process exceeds its
-/// descriptor limit. Returns an error if `asked` is too small or too large.
+/// descriptor limit. Returns an error if `asked` is too small or too large, or if the connections need more than
+/// [`MAX_PROCESSES`] processes per side.
 pub(super) fn processes(connections: u32, asked: u32, descriptors: u64) -> Result<u32, LabError> {
     let each = u32::try_from(descriptors.saturating_sub(SPARE)).unwrap_or(u32::MAX).max(1);
     let needed = connections.div_ceil(each).max(MIN_PROCESSES);
@@ -80,8 +81,8 @@ fn refused(connections: u32, why: String) -> LabError {
     LabError::set_up(format!("holding {connections} connections"), why)
 }
 
-/// Returns an error if this machine lacks resources for so many connections. The error states how to proceed, mostly
-/// with the number of connections that is possible.
+/// Returns an error if this machine lacks resources for so many connections. The error says what to do, usually how
+/// many connections are possible.
 pub(super) fn check(connections: u32, processes: u32, has: &Resources) -> Result<(), LabError> {
     let (n, fixed) = (f64::from(connections), 2.0 * f64::from(processes) * PROCESS_BYTES);
     let (wanted, files) = (n * CONNECTION_BYTES + fixed, 2.0 * n + 2.0 * f64::from(processes) * OWN as f64);

@@ -44,7 +44,7 @@ pub(super) fn conduct(
     let key = Key::default().with(CONNECTIONS, connections).with(PROCESSES, u32::try_from(pairs.len()).ok());
     let label = format!("{connections} connections");
     // The experiment has two trials, with few and with all connections. They count as fixed loads and not as steps of a
-    // sweep, because both request the same rate of messages.
+    // sweep, because both send messages at the same rate.
     let point = Point { label, kind: TrialKind::Fixed, key, within_us: None };
     let mut trial = lab.conduct(&observation, &loads, &point)?;
     if let Some(opened) = trial.measured.opened {
@@ -85,8 +85,8 @@ fn observation(stage: &Stage, servers: &Servers) -> Observation {
     Observation::new(addr, Some(watched)).with_client("localhost", stage.netns_pid()).reading(SOURCES)
 }
 
-/// Returns the load plan of one generator. Each connection waits for random times, so all connections are equally
-/// likely to send the next message.
+/// Returns the load plan of one generator. Each connection waits for a random time before each message, so all
+/// connections are equally likely to send the next message.
 fn plan(parameters: &Parameters, connections: u32, pair: &Pair, i: u64) -> LoadPlan {
     let all = f64::from(connections);
     let rate = parameters.number("rate", 10_000.0).clamp(1.0, 1e6);

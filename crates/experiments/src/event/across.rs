@@ -1,6 +1,6 @@
-//! Trials with more cold (idle) connections than one process may have descriptors. Several proxy processes share the
-//! cold connections. The hot load (active connections) uses the proxies one after the other. Each proxy times its own
-//! calls, and reports the times with its counts.
+//! Trials with so many cold (idle) connections that one process has too few descriptors for them. Several proxy
+//! processes share the cold connections. The hot load (active connections) uses the proxies one after the other. Each
+//! proxy times its own calls, and reports the times with its counts.
 
 use std::time::Duration;
 
@@ -107,8 +107,7 @@ fn each(
         };
         let key = Key { cold: Some(cold), ..on(name) }.with(PROCESSES, u32::try_from(number).ok());
         let mut one = trial((&format!("{name} processes"), &format!("{cold} cold, proxy {}", at + 1)), &timing, key);
-        // A proxy in another process reports no figures of its calls other than the median, so the other figures are
-        // removed.
+        // A proxy in another process reports only the median time of its calls, so the other statistics are removed.
         for name in [CALL_US, P99_US, TRIMMED_US, REJECTED] {
             one.results.put(name, None);
         }

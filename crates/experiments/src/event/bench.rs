@@ -19,14 +19,14 @@ pub(super) struct Timing {
     pub(super) mean_us: f64,
     pub(super) median_us: f64,
     pub(super) p99_us: f64,
-    /// Mean without the fastest and the slowest twentieth of the calls, microseconds. The checks use this mean.
+    /// Mean without the fastest and the slowest twentieth of the calls, microseconds. Most checks use this mean.
     pub(super) trimmed_us: f64,
     /// Mean number of events per call.
     pub(super) returned: f64,
     /// Number of calls that found no events, so that they would have blocked. All other figures leave out these calls.
     pub(super) rejected: usize,
-    /// Time per event, microseconds. It includes the arrival of the data, the event's share of the call, and reading
-    /// the data.
+    /// Time per event, microseconds. It includes the arrival of the data, the event's share of the call's time, and
+    /// reading the data.
     pub(super) whole_us: f64,
 }
 
@@ -72,8 +72,8 @@ pub(super) fn timed(caller: &mut impl Caller, most: usize) -> (u64, usize) {
     (tsc::counts().wrapping_sub(start), count)
 }
 
-/// Times calls. Before each call, every connection without unread data gets `pieces` pieces of data. The call returns
-/// one event for all pieces of a connection.
+/// Times calls. Before each call, every connection without unread data gets `pieces` pieces of data. One event stands
+/// for all pieces of a connection.
 pub(super) fn calls(
     caller: &mut impl Caller,
     hot: &mut Hot,
@@ -107,8 +107,8 @@ pub(super) fn calls(
     Timing { whole_us, ..Timing::of(counts, events, rejected, clock) }
 }
 
-/// Times two callers that have declared interest in the same connections. Each group of events is returned first to one
-/// caller and then to the other. The callers alternate in being first.
+/// Times two event interfaces that watch the same connections. Each set of events is fetched through one interface and
+/// then through the other. The two interfaces alternate in being first.
 pub(super) fn side_by_side(
     (one, other): (&mut impl Caller, &mut impl Caller),
     hot: &mut Hot,

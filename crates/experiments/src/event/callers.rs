@@ -1,4 +1,4 @@
-//! The two callers that are compared: the event library and the plain system call. Both have interest in the same
+//! The two event interfaces that are compared: the event library, and the plain epoll system call. Both watch the same
 //! connections.
 
 use std::os::fd::{AsRawFd, OwnedFd, RawFd};
@@ -18,7 +18,7 @@ pub(super) trait Caller {
     fn call(&mut self, most: usize) -> usize;
     /// Returns the descriptor of event number `at` of the last call.
     fn fd(&self, at: usize) -> RawFd;
-    /// Tells the caller that all data of a descriptor has been read.
+    /// Tells the interface that all data of a descriptor has been read.
     fn served(&mut self, _fd: RawFd) {}
 }
 
@@ -44,8 +44,8 @@ impl Library {
         Ok(Self { queue, events: vec![Event::default(); room], tells: true })
     }
 
-    /// Stops telling the library when all data of a descriptor has been read. The interface in the paper has no such
-    /// call.
+    /// Returns this caller changed so that it no longer tells the library when all data of a descriptor has been read.
+    /// The interface in the paper has no such call.
     pub(super) fn untold(self) -> Self {
         Self { tells: false, ..self }
     }
@@ -81,7 +81,7 @@ impl Caller for Library {
     }
 }
 
-/// Makes the epoll system call directly, with interest in the same connections.
+/// Calls epoll directly. It watches the same connections as [`Library`].
 pub(super) struct Bare {
     epoll: Epoll,
     slots: Slots,

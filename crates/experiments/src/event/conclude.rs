@@ -52,8 +52,8 @@ fn cold(trial: &Trial) -> Option<f64> {
     trial.key.cold.filter(|_| trial.key.get(PROCESSES).is_none()).map(f64::from)
 }
 
-/// Fits the line "cost of a call = a + b × number of returned events", from the trials with the most clients. Checks
-/// that a line fits well.
+/// Fits the line "cost of a call = a + b × number of returned events", from the saturated trials with the most clients.
+/// Checks that a line fits well.
 fn line_of_a_call(run: &mut Run, name: &str) {
     let own = |t: &&Trial| on(t, name) && t.results.get(SATURATED) == Some(true);
     let Some(most) = run.trials.iter().filter(own).filter_map(|t| t.key.clients).max() else { return };
@@ -148,7 +148,7 @@ fn share(run: &mut Run) {
     run.findings.checks.push(Check::new(name, library / bare.max(1e-9) - 1.0, AtMost, 0.05));
 }
 
-/// Checks the cost of io_uring against that of epoll, if each call returns 64 events.
+/// Checks the cost of an event with io_uring against the cost with epoll, if each call returns 64 events.
 fn full_array(run: &mut Run) {
     let cost = |name: &str, of: ValueName<f64>| middle(run, |t| on(t, name) && t.key.get(FULL).is_some(), of);
     let over = |name: &str, of: ValueName<f64>| Some(cost(name, of)? / cost("epoll", of)?.max(1e-9));

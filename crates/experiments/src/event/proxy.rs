@@ -69,7 +69,7 @@ fn backend(
 }
 
 /// Measures the proxy with each number of cold connections in `levels`. Further cold connections are opened before each
-/// trial, and all stay open until the last trial.
+/// trial, and all stay open until the last trial ends.
 fn sweep(
     lab: &mut Lab<'_>,
     observation: &Observation,

@@ -15,7 +15,7 @@ use lab::{Lab, LabError};
 /// Numbers of arrivals per event that are compared.
 const ARRIVALS_TRIED: [usize; 4] = [1, 2, 4, 8];
 /// Number of connections, and maximum number of events per call. Each call can return the events of all connections.
-/// All its events therefore have the same number of arrivals.
+/// All events of a call therefore have the same number of arrivals.
 const EVENTS: usize = 10;
 /// Number of calls for warming up, which are not counted.
 const WARM: usize = 100;

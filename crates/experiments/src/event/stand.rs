@@ -163,7 +163,7 @@ fn accept(listener: &OwnedFd, wanted: usize, open_done: &AtomicBool) -> Vec<Owne
     list
 }
 
-/// Creates a trial from a timing. `line` is the name of the chart line to which the point belongs. `rest` is the part
+/// Creates a trial from a timing. `line` is the name of the chart line to which the trial belongs. `rest` is the part
 /// of the label that distinguishes the trials of one line.
 pub(super) fn trial((line, rest): (&str, &str), timing: &Timing, key: Key) -> Trial {
     let results = Results { summary: Some(summary(timing.mean_us, timing.calls)), ..Results::default() }

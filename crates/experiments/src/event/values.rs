@@ -4,7 +4,7 @@ use run::ValueName;
 
 /// Maximum number of events that a timed call may return.
 pub(crate) const ARRAY_MAX: ValueName<u32> = ValueName::new("array_max");
-/// Maximum number of events that a timed call may return, in trials in which each call returns this number.
+/// Maximum number of events that a timed call may return. Set only in trials in which each call returns this number.
 pub(crate) const FULL: ValueName<u32> = ValueName::new("full");
 /// Number of arrivals (pieces of data) per event.
 pub(crate) const ARRIVALS: ValueName<u32> = ValueName::new("arrivals");
@@ -32,8 +32,8 @@ pub(crate) const REJECTED: ValueName<f64> = ValueName::new("rejected");
 pub(crate) const REJECTED_ROUNDS: ValueName<f64> = ValueName::new("rejected_rounds");
 /// True if there was a round in which no call would have blocked.
 pub(crate) const SATURATED: ValueName<bool> = ValueName::new("saturated");
-/// Time per event, microseconds. It includes the arrival of the data, the event's share of the call, and reading the
-/// data.
+/// Time per event, microseconds. It includes the arrival of the data, the event's share of the call's time, and reading
+/// the data.
 pub(crate) const WHOLE_US: ValueName<f64> = ValueName::new("whole_us");
 /// Time of a call divided by the number of events that it returned, microseconds.
 pub(crate) const EVENT_US: ValueName<f64> = ValueName::new("event_us");

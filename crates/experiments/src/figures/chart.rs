@@ -43,7 +43,7 @@ pub(crate) struct Quantity {
 pub(crate) enum Lines {
     /// One line over all trials, with this name.
     One(&'static str),
-    /// One line for each `line` in the keys of the trials.
+    /// One line for each line name that the trials have (`trial.key.line`).
     ByKey,
     /// One line for each of these values, as (name, value). The chart's `y` then only describes the axis.
     Values(&'static [(&'static str, Of)]),
@@ -77,7 +77,7 @@ pub(crate) const fn chart(
 }
 
 impl ChartSpec {
-    /// Adds the published points in a CSV text.
+    /// Adds the published points from a CSV text.
     pub(crate) const fn published(self, csv: &'static str) -> Self {
         Self { published: csv, ..self }
     }

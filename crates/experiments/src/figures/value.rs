@@ -79,7 +79,7 @@ fn side(trial: &Trial, who: Who) -> Option<&Side> {
     }
 }
 
-/// Returns a statistic if it is known exactly; `None` for a lower bound.
+/// Returns a statistic if it is known exactly; `None` for a lower bound, and if there are no samples.
 fn of_summary(s: &Summary, figure: SummaryFigure) -> Option<f64> {
     s.figure(figure).exact().filter(|_| s.count > 0)
 }

@@ -35,8 +35,8 @@ fn all_ran(rows: &[&Trial], parameters: &Parameters) -> Check {
     Check::new("rows that ran", ran as f64, AtLeast, models as f64)
 }
 
-/// Checks that the server created as many threads as the model's rule says for its number of connections. Both numbers
-/// are from a time when connections neither come nor go.
+/// Checks that the server created as many threads as the model's rule requires for the number of connections. Both
+/// numbers are from a time when connections neither come nor go.
 fn threads(rows: &[&Trial]) -> Vec<Check> {
     let one = |t: &&Trial| {
         let r = &t.results;
@@ -51,9 +51,9 @@ fn threads(rows: &[&Trial]) -> Vec<Check> {
 /// connections, and transferred no bytes. In loadline, the I/O model `select-array` also accepts only one connection
 /// per wait. Its share of accepted connections is therefore checked in both entries. In entry 2, the throughput of
 /// `select-array` is also checked, because few connections are ready at a time. In entry 1, the trial ends before as
-/// many connections are accepted as in the paper, so this throughput would mean nothing. Instead, the throughput of the
-/// variant that accepts all connections is compared with select's, if both hold at least as many connections as the
-/// paper's server.
+/// many connections are accepted as in the paper, so the throughput of `select-array` would mean nothing there.
+/// Instead, the throughput of the variant that accepts all connections is compared with select's, if both hold at least
+/// as many connections as the paper's server.
 fn collapse(rows: &[&Trial]) -> Vec<Check> {
     let as_many = |t: &&Trial| t.results.get(HELD).is_some_and(|held| held >= COLLAPSED[0].1);
     let asked = |t: &&Trial| t.key.get(CONNECTIONS).is_some_and(|n| f64::from(n) >= COLLAPSED[0].1);
@@ -80,8 +80,8 @@ fn idle_memory(rows: &[&Trial]) -> Option<Check> {
     Some(Check::new(name, bytes, AtMost, IDLE_BYTES))
 }
 
-/// Checks the CPU time per message of `uring` against the lowest of the paper's other models. Only models that took
-/// part in the alternating trials of entry 1 are compared.
+/// Checks the CPU time per message of `uring` against the lowest CPU time of the paper's other models. Only models that
+/// took part in the alternating trials of entry 1 are compared.
 fn least_processor(rows: &[&Trial]) -> Option<Check> {
     let us = |model: &str| row(rows, model, 1)?.results.get(CPU_US_IN_TURNS);
     let others = SIX.iter().filter(|m| **m != PORT).filter_map(|m| us(m));

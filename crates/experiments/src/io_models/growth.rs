@@ -20,8 +20,8 @@ const SOURCES: [&str; 4] = ["process", "sockstat", "slab", "memory"];
 /// Number of latest samples that are kept (`SAMPLES`), and time between two samples (`EVERY`).
 const SAMPLES: usize = 5;
 const EVERY: Duration = Duration::from_millis(40);
-/// Maximum number of samples before the memory must have settled. Memory that the previous trial used is freed within a
-/// second or two.
+/// Maximum number of samples. After them, the load starts even if the memory has not settled. Memory that the previous
+/// trial used is freed within a second or two.
 const MAX_SAMPLES: usize = 50;
 /// Maximum difference between the kept samples with which the memory counts as settled, bytes.
 const MAX_SETTLED_CHANGE_BYTES: f64 = 262_144.0;
@@ -62,7 +62,7 @@ pub(super) struct Before {
     looks: Vec<Recording>,
 }
 
-/// Samples the memory of the machine and of the servers until it has settled.
+/// Samples the memory of the machine and of the servers until it has settled, at most [`MAX_SAMPLES`] times.
 pub(super) fn look(pids: &[u32]) -> Before {
     let mut looks: Vec<Recording> = Vec::new();
     for _ in 0..MAX_SAMPLES {
@@ -104,8 +104,8 @@ enum Growth {
     BelowNoise(f64),
 }
 
-/// Computes a growth from the memory during the load (`now`) and the mean and spread of the samples before. If the
-/// memory has shrunk, the noise must be at least as large as the decrease.
+/// Computes a growth from the memory during the load (`now`) and the mean and spread of the samples before the load. If
+/// the memory has shrunk, the noise must be at least as large as the decrease.
 fn growth(now: f64, before: f64, spread: f64) -> Growth {
     let (grown, noise) = (now - before, spread.max(before - now));
     if grown > noise || grown == 0.0 { Growth::Bytes(grown) } else { Growth::BelowNoise(noise) }

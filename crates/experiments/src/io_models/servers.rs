@@ -19,16 +19,16 @@ pub(super) const COUNTED: &str = "Server";
 /// Maximum time to wait for a server's counts. A busy server reports them late.
 const PATIENCE: Duration = Duration::from_secs(2);
 
-/// Number of server processes, and the server process of each block.
+/// Number of server processes, and the index of the server process that each block of connections uses.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct Layout {
     pub(super) processes: usize,
     pub(super) server_of: Vec<usize>,
 }
 
-/// Assigns each block to the server process that has the fewest connections so far. If `processes` is 0, there are just
-/// enough processes that none exceeds its descriptor limit. The I/O models with groups need up to two more descriptors
-/// for every 62 connections.
+/// Assigns each block to the server process that has the fewest connections so far. If `processes` is 0, there are as
+/// many processes as the descriptor limit requires, but at most one per block. The I/O models with groups need up to
+/// two more descriptors for every 62 connections.
 pub(super) fn layout(blocks: &[u32], processes: u32, descriptors: u64) -> Layout {
     let room = (descriptors.saturating_sub(SPARE) * 62 / 64).max(1);
     let all: u64 = blocks.iter().map(|n| u64::from(*n)).sum();

@@ -18,7 +18,7 @@ const CLIENTS: usize = 3;
 pub(super) enum Stage {
     /// Server and clients on this machine.
     ThisMachine(Box<ThisMachine>),
-    /// Hosts of the plan. The number is that of load generators on the client hosts.
+    /// Hosts of the plan. The field is the number of load generators on the client hosts.
     OtherHosts(u32),
 }
 

@@ -1,6 +1,6 @@
-//! Alternating trials of the completion port and of the other I/O models with the lowest cost per message. Trials that
-//! are minutes apart cannot be compared. Meanwhile, the machine's speed may change by more than the models differ in
-//! their cost.
+//! Alternating trials of the completion port (model `uring`) and of the other I/O models with the lowest cost per
+//! message. Trials that are minutes apart cannot be compared, because the machine's speed may change by more than the
+//! models' costs differ.
 
 use std::collections::BTreeMap;
 

@@ -30,9 +30,9 @@ pub(crate) const KERNEL_STACKS_BYTES_NOISE: ValueName<f64> = ValueName::new("ker
 pub(crate) const KERNEL_PAGE_TABLES_BYTES: ValueName<f64> = ValueName::new("kernel_page_tables_bytes");
 /// Limit of the noise in the growth of the server's page tables, bytes; absent if the growth exceeds it.
 pub(crate) const KERNEL_PAGE_TABLES_BYTES_NOISE: ValueName<f64> = ValueName::new("kernel_page_tables_bytes_noise");
-/// Rate at which the server received bytes, by its own count, per second.
+/// Bytes per second that the server received, by its own count.
 pub(crate) const SERVER_RECEIVES_BYTES_PER_S: ValueName<f64> = ValueName::new("server_receives_bytes_per_s");
-/// Rate at which the server sent bytes, by its own count, per second.
+/// Bytes per second that the server sent, by its own count.
 pub(crate) const SERVER_SENDS_BYTES_PER_S: ValueName<f64> = ValueName::new("server_sends_bytes_per_s");
-/// Median over alternating trials of the server's CPU time per message, microseconds.
+/// Median of the server's CPU time per message over alternating trials, microseconds.
 pub(crate) const CPU_US_IN_TURNS: ValueName<f64> = ValueName::new("cpu_us_in_turns");

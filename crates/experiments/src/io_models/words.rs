@@ -5,7 +5,8 @@ use run::Trial;
 use super::rows::{SIX, cost, row};
 use crate::values::{BYTES_PER_S, CONNECTIONS, ENTRY, HELD, MODEL};
 
-/// Lowest throughput, as a share of the median, with which all models count as handling the offered load.
+/// Minimum throughput of the slowest model, as a share of the median throughput, for the conclusion that all models
+/// handle the offered load.
 const SAME: f64 = 0.9;
 
 /// Returns a sentence about each entry (load), and remarks on select with arrays.

@@ -131,8 +131,8 @@ fn conclude(trials: &[Trial], bed: &TestBed, verdict: &str) -> (Vec<Check>, Vec<
 mod tests {
     use super::*;
 
-    /// The published series must meet conditions (a) and (b) of the study that published it. The conditions are those
-    /// in the experiment's text.
+    /// The published series must meet conditions (a) and (b) of the study that published it. The experiment's text
+    /// describes the conditions.
     #[test]
     fn the_published_rates_show_their_asymptote() {
         let trial = |n: f64, x: f64| {

@@ -44,7 +44,7 @@ pub(super) fn growth_words(trials: &[Trial], steps: &[Step]) -> String {
     format!("2. Reads/s: {}. Response time N/X: {}.{last}", x.join(", "), r.join(", "))
 }
 
-/// Lowest CPU utilisation with which clients may be waiting for the server's CPU.
+/// Minimum CPU utilisation of the server at which clients may be waiting for its CPU.
 const SERVER_BUSY: f64 = 0.8;
 
 /// Derives from the server's CPU time per read where reads are delayed. `a_read` and `r_us` are the CPU time per read

@@ -9,15 +9,15 @@ use super::values::{
 };
 use crate::values::{BYTES_PER_S, WIRE_USE};
 
-/// Utilisation of the simulated network's wire in the measured window. If there are several wires, it is the busiest
-/// one.
+/// Use of the simulated network's wire in the measured window. If there are several wires, only the busiest one is
+/// described.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(crate) struct Wire {
     /// Name of the simulated wire.
     pub(super) name: String,
-    /// Rate of carried bytes, which includes Ethernet's framing, per second.
+    /// Bytes per second that the wire carried, including Ethernet's framing.
     pub(super) bytes_per_s: f64,
-    /// Rate of carried frames, per second.
+    /// Frames per second that the wire carried.
     pub(super) frames_per_s: f64,
     /// Share of the wire's rate that was used, 0 to 1.
     pub(crate) use_: f64,
@@ -111,10 +111,10 @@ pub(super) fn processor_us(side: Option<&Side>) -> Option<f64> {
     host.into_iter().chain(process).reduce(f64::max)
 }
 
-/// Returns the CPU utilisation of a side that the experiment causes: by the side's processes, and by all interrupts.
-/// CPU time of other programs is left out, because a dedicated host would not run them. Most kernels also charge
-/// interrupts to the process that they interrupt. Interrupts therefore add at most the time in which the CPUs were not
-/// idle.
+/// Returns the part of a side's CPU utilisation that the experiment causes: by the side's processes, and by all
+/// interrupts. CPU time of other programs is left out, because a dedicated host would not run them. Most kernels also
+/// charge interrupts to the process that they interrupt. Interrupts therefore add at most the time in which the CPUs
+/// were not idle.
 pub(super) fn busy(side: Option<&Side>, trial: &Trial) -> Option<f64> {
     let side = side?;
     let times = side.recording.cpu_times("total", trial.measured.window)?;

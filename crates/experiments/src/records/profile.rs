@@ -104,7 +104,8 @@ fn checks(trials: &[Trial], bed: &TestBed, verdict: &str) -> Vec<Check> {
     if bed.exchange_ms <= 0.0 {
         let most = trials.iter().map(|t| known(t.results.get(WIRE_USE))).fold(f64::NAN, f64::max);
         checks.extend(wire_and_verdict(most, verdict));
-        // The published shape of the curve depends on a fixed time per exchange. Without it, there is nothing to check.
+        // The published shape of the curve depends on a fixed time per exchange. Without such a time, the shape is not
+        // checked.
         return checks;
     }
     checks.extend(shape(trials));

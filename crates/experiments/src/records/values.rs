@@ -4,9 +4,9 @@ use run::ValueName;
 
 /// Rate of message bytes (records with their headers, and requests) in both directions, per second.
 pub(crate) const MESSAGE_BYTES_PER_S: ValueName<f64> = ValueName::new("message_bytes_per_s");
-/// Number of bytes that a client sends per read.
+/// Mean number of bytes that a client sends to request one record.
 pub(crate) const MESSAGE_OUT_BYTES: ValueName<f64> = ValueName::new("message_out_bytes");
-/// Number of bytes that a client receives per read.
+/// Mean number of bytes that a client receives for one record.
 pub(crate) const MESSAGE_IN_BYTES: ValueName<f64> = ValueName::new("message_in_bytes");
 /// Number of clients divided by throughput (N/X), microseconds.
 pub(crate) const RESPONSE_N_OVER_X_US: ValueName<f64> = ValueName::new("response_n_over_x_us");
@@ -24,9 +24,11 @@ pub(crate) const FRAMES_PER_READ: ValueName<f64> = ValueName::new("frames_per_re
 pub(crate) const BYTES_PER_FRAME: ValueName<f64> = ValueName::new("bytes_per_frame");
 /// Time for which a read uses the wire, microseconds.
 pub(crate) const WIRE_US_PER_READ: ValueName<f64> = ValueName::new("wire_us_per_read");
-/// CPU time of the server's host per read, without the host's load at rest, microseconds.
+/// CPU time per read on the server's host, microseconds. It is the larger of the host's CPU time (without its load at
+/// rest) and the CPU time of the host's processes.
 pub(crate) const SERVER_PROCESSOR_US: ValueName<f64> = ValueName::new("server_processor_us");
-/// CPU time of the client's host per read, without the host's load at rest, microseconds.
+/// CPU time per read on the client's host, microseconds. It is the larger of the host's CPU time (without its load at
+/// rest) and the CPU time of the host's processes.
 pub(crate) const CLIENT_PROCESSOR_US: ValueName<f64> = ValueName::new("client_processor_us");
 /// Fixed time that the server adds per read, microseconds.
 pub(crate) const FIXED_US_PER_READ: ValueName<f64> = ValueName::new("fixed_us_per_read");

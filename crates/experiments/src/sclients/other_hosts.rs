@@ -15,7 +15,7 @@ const MISSING: &str = "SYNs are counted by the generators and by the kernel of t
 /// Note about the unchanged network settings.
 const SETTINGS: &str = "the network settings of the server's host (syncookies, backlogs) are left as they are";
 
-/// Hosts of a plan, with the server running on its host.
+/// Hosts of a plan. The server runs on the plan's server host.
 pub(super) struct OtherHosts(HostsSetup);
 
 impl OtherHosts {
@@ -44,8 +44,9 @@ impl OtherHosts {
     }
 }
 
-/// Stores both counts of connection requests in the whole trial. The recording of the server's host covers the whole
-/// trial: it begins before the load and ends after the drain.
+/// Stores two counts of the connection requests in the whole trial: by the generators, and by the kernel of the
+/// server's host. The recording of the server's host covers the whole trial: it begins before the load and ends after
+/// the drain.
 fn put_counts(trial: &mut Trial) {
     trial.results.put(SYNS_GENERATOR, syns_sent(trial));
     let grown = |id| trial.server.as_ref()?.recording.sum(id, Window::ALL, |_| true).value();

@@ -137,7 +137,8 @@ fn flat(run: &Run) -> (f64, f64) {
     (mean, rates.iter().map(|rate| (rate / mean - 1.0).abs()).fold(0.0, f64::max))
 }
 
-/// Fits a line to the S-Clients' rate by their number of descriptors. Returns checks of the line.
+/// Fits a line to the S-Clients' rate as a function of their number of descriptors, for rates up to [`PAST_CAPACITY`]
+/// times the capacity. Returns checks of the line.
 fn line(run: &mut Run, capacity: f64, timeout_ms: f64) -> Vec<Check> {
     let sent = run.trials.iter().filter_map(|t| Some((f64::from(t.key.get(DESCRIPTORS)?), t.rates.sent_rate)));
     let points: Vec<(f64, f64)> =
@@ -179,8 +180,8 @@ fn simple_clients(mean: f64, spread: f64) -> String {
 }
 
 /// Returns the largest relative difference between the three counts of SYNs (by the generator, the kernel and the
-/// filter) in a trial. Returns `None` for a trial with simple clients. For such clients, the kernel sends an unanswered
-/// SYN again after a second, and the generator does not count this second SYN.
+/// filter) in a trial. Returns `None` for a trial with simple clients, and if a count is missing. For such clients, the
+/// kernel sends an unanswered SYN again after a second, and the generator does not count this second SYN.
 fn counts_apart(trial: &Trial) -> Option<f64> {
     trial.key.get(DESCRIPTORS)?;
     let of = &trial.results;

@@ -74,7 +74,8 @@ impl TestSetup {
     }
 
     /// Runs one trial, with its load divided among all client hosts. Stores the counts of connection requests in the
-    /// trial's results. If other programs disturbed the trial, it is repeated once.
+    /// trial's results. If other programs disturbed the trial, it is repeated once, unless [`MAX_REPEATS`] trials have
+    /// already been repeated.
     pub(crate) fn trial(
         &mut self,
         lab: &mut Lab<'_>,

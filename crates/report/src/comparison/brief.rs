@@ -37,8 +37,8 @@ fn deciding(comparison: &Comparison) -> Option<Table> {
     (!only.comparisons.is_empty()).then(|| Table { notes, ..table(&only) })
 }
 
-/// Returns the weaknesses of the comparison, the most serious first: the death of the old server, different conditions,
-/// and notes.
+/// Returns the weaknesses of the comparison, the most serious first: the early end of the old server's process,
+/// different conditions, and notes.
 fn warnings(comparison: &Comparison) -> Warnings {
     let died = comparison.deaths.iter().filter(|death| !death.new).map(|death| capital(&describe(death)));
     let differs = comparison.differences.iter().map(|difference| format!("Differs: {difference}"));

@@ -157,7 +157,7 @@ fn needed_s(c: &ComparedFigure, comparison: &Comparison) -> Option<f64> {
     c.more.filter(|_| by_time).map(|more| more * comparison.measured_s)
 }
 
-/// Shortest length of a measurement that is written in hours, seconds.
+/// Minimum length of a measurement that is written in hours instead of minutes, seconds.
 const HOURS_S: f64 = 2.0 * 3600.0;
 
 /// Formats the length of a measurement in seconds, minutes or hours, rounded up to a whole number.
@@ -251,7 +251,8 @@ fn change(c: &ComparedFigure) -> String {
     }
 }
 
-/// Formats a difference between two shares in percentage points, with about two significant digits.
+/// Formats a difference between two shares in percentage points. A difference of at least 1 point has one decimal, and
+/// a smaller one has two significant digits.
 fn points(share: f64) -> String {
     let points = 100.0 * share;
     let digits = if points.abs() >= 1.0 || points == 0.0 { 1 } else { 1 - points.abs().log10().floor() as i32 };
@@ -284,7 +285,7 @@ fn intervals(comparison: &Comparison) -> Option<Block> {
     })
 }
 
-/// Returns the charts of both sides: throughput by number of clients, and all percentiles of the response time.
+/// Returns the charts of both servers: throughput by number of clients, and all percentiles of the response time.
 fn curves(comparison: &Comparison) -> Vec<Block> {
     let both = |points: &[CurvePoint]| {
         let of = |side: fn(&CurvePoint) -> f64| points.iter().map(|p| (p.at, side(p))).collect();
@@ -331,7 +332,7 @@ fn table(comparison: &Comparison) -> Table {
     table
 }
 
-/// Index of the column with the data that would decide an undecided figure.
+/// Index of the column that says how much more data would decide an undecided figure.
 const NEEDS: usize = 5;
 
 /// Returns the columns of the table. A terminal of 80 columns has no space for the last two.
@@ -389,7 +390,7 @@ fn value(c: &ComparedFigure, side: usize) -> String {
 }
 
 /// Returns a sentence with the number of requests that had no response at the end. The share of failed requests does
-/// not count them.
+/// not include these requests.
 fn still_open(c: &ComparedFigure) -> Option<String> {
     let side = |at: usize| format!("{} of the {} server", count(c.open[at]), ["old", "new"][at]);
     let sides: Vec<String> = [0, 1].into_iter().filter(|at| c.open[*at] > 0).map(side).collect();

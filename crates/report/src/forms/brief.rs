@@ -66,8 +66,8 @@ fn cut_to_few(doc: &mut Doc) -> bool {
     cut_last(doc, FEW_LINES)
 }
 
-/// Limits the last summary line or warning that may still be longer than `most` terminal lines. All lines before it
-/// stay complete. Returns false if there is no such line.
+/// Limits one summary line or warning to `most` terminal lines: the last one that may still be longer. The lines before
+/// it do not change. Returns false if there is no such line.
 fn cut_last(doc: &mut Doc, most: usize) -> bool {
     let mut limits: Vec<&mut Option<usize>> = Vec::new();
     for block in blocks(doc) {

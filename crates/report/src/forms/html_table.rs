@@ -13,8 +13,9 @@ const PAGE: usize = 176;
 /// Gap between two columns, and width at which a column of words wraps, in characters.
 const GAP: usize = 3;
 const WORDS: usize = 24;
-/// Maximum number of columns of a table that becomes cards: of a table with sentences, and of a table without.
+/// Maximum number of columns at which a table with sentences is shown as cards on a phone.
 const STACKED: usize = 5;
+/// Maximum number of columns at which a table without sentences is shown as cards on a phone.
 const STACKED_FIGURES: usize = 7;
 
 /// Layout of a table on screens that are too narrow for it.

@@ -243,7 +243,8 @@ impl Exposition {
             let labels = format!("{labels},quantile=\"{q}\"");
             match s.figure(figure).exact() {
                 Some(us) => self.sample(name, &labels, us / 1e6),
-                // An unanswered request counts as longer than any time, so a quantile that falls on it is infinite.
+                // An unanswered request counts as longer than any time, so a quantile that falls on an unanswered
+                // request is infinite.
                 None => drop(writeln!(self.0, "{name}{{{labels}}} +Inf")),
             }
         }
@@ -264,7 +265,7 @@ fn text_labels(pairs: &[(&str, &str)]) -> String {
 }
 
 fn escape(text: &str) -> String {
-    // Line ends have their own escape in OpenMetrics, so they must be kept here.
+    // Line ends have their own escape in OpenMetrics, so they must not be replaced here.
     let lines: Vec<_> = text.split('\n').map(run::visible).collect();
     lines.join("\n").replace('\\', "\\\\").replace('"', "\\\"").replace('\n', "\\n")
 }

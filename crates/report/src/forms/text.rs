@@ -45,7 +45,8 @@ impl Page {
     }
 
     fn section(&mut self, section: &Section) {
-        // The brief form has no empty lines between its sections, except before the answer section.
+        // If the brief form shows an answer section, it has no empty lines between its sections, except before the
+        // answer section.
         if !self.lines.is_empty() && (self.weight > Weight::Answer || section.id == "answer") {
             self.lines.push(String::new());
         }

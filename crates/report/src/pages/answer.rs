@@ -19,8 +19,8 @@ pub(super) fn sections(run: &Run) -> Vec<Section> {
     vec![Section::new("answer", "", Weight::Answer, blocks)]
 }
 
-/// Returns the end of the summary, which a page shows below its main chart: stages of the load, the next command, and
-/// warnings.
+/// Returns the end of the summary, which the HTML page shows below the main chart: stages of the load, the next
+/// command, and warnings.
 pub(super) fn end(run: &Run) -> Vec<Section> {
     let mut blocks = if is_of_search(run) { Vec::new() } else { load::end_of_answer(run) };
     blocks.extend(warned::warnings(run).filter(|_| has_answer(run)));

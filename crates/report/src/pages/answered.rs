@@ -1,5 +1,5 @@
-//! Functions that tell which kind of answer (summary of the result) a run has, if any, and that return its parts. All
-//! pages use these functions, so they agree about the contents of the answer.
+//! Functions that tell which kind of answer (summary of the result) a run has, if any, and that return parts of this
+//! answer. All pages use these functions, so they agree about the contents of the answer.
 
 use run::{Capacity, LoadState, Outcome, Run, Trial, TrialKind};
 

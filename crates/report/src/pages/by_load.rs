@@ -1,7 +1,7 @@
 //! Main chart of a search: response time against load, with the objective and the interval of the capacity.
 //!
-//! Each window is a dot. The lines are the best-fitting curves that never fall, because the response time should not
-//! fall when the load grows. A line from dot to dot would mostly show noise.
+//! Each trial of the search is a dot. The lines are the best-fitting curves that never fall, because the response time
+//! should not fall when the load grows. A line from dot to dot would mostly show noise.
 
 use run::{Capacity, Run, SummaryFigure, Trial, TrialKind};
 
@@ -11,9 +11,9 @@ use crate::plot::{Axis, Band, Hue, Look, Mark, Plot, Scale, Series, Spot, rising
 use crate::{Block, Section, Unit, Weight};
 use run::number::number;
 
-/// Minimum number of windows with which a chart is drawn.
+/// Minimum number of trials with which a chart is drawn.
 const MIN_WINDOWS: usize = 2;
-/// Free space at each side of the windows, as a share of the range of their loads.
+/// Free space at each side of the trials' dots, as a share of the range of the trials' loads.
 const MARGIN: f64 = 0.06;
 
 pub(super) fn sections(run: &Run) -> Vec<Section> {
@@ -24,8 +24,8 @@ pub(super) fn sections(run: &Run) -> Vec<Section> {
     chart.map(|plot| Section::new("by-load", "", Weight::Full, vec![Block::Plot(Box::new(plot))])).into_iter().collect()
 }
 
-/// Returns the chart by offered rate. It leaves out windows of deliberate overload, because all other windows would
-/// then be drawn too close together.
+/// Returns the chart by offered rate. It leaves out trials of deliberate overload. With them, all other trials would be
+/// drawn too close together.
 fn open_loop(run: &Run) -> Option<Plot> {
     let windows = pick::of(run, &[TrialKind::Search]);
     let points = Windows::new(&windows, |t| t.rates.offered_rate)?;
@@ -71,7 +71,7 @@ fn closed_loop(run: &Run) -> Option<Plot> {
     })
 }
 
-/// Percentiles of the windows, each with the window's load, in ascending order of the load.
+/// Percentiles of the response times of trials, each with the trial's load, in ascending order of the load.
 struct Windows {
     p50: Vec<(f64, f64)>,
     p99: Vec<(f64, f64)>,
@@ -79,7 +79,7 @@ struct Windows {
 }
 
 impl Windows {
-    /// Collects the windows that have response times; `None` if there are fewer than [`MIN_WINDOWS`].
+    /// Collects the trials that have response times; `None` if there are fewer than [`MIN_WINDOWS`].
     fn new(trials: &[&Trial], load: impl Fn(&Trial) -> f64) -> Option<Self> {
         let mut timed: Vec<(f64, &Trial)> = trials.iter().map(|t| (load(t), *t)).collect();
         timed.retain(|(load, t)| load.is_finite() && *load > 0.0 && t.latency_us.count > 0);
@@ -105,7 +105,7 @@ impl Windows {
         Axis { from: Some((low - free).max(0.0)), to: Some(high + free), ..axis }
     }
 
-    /// Returns words about the windows whose 99th percentile is only a lower bound. Such a percentile has no dot.
+    /// Returns words about the trials whose 99th percentile is only a lower bound. Such a percentile has no dot.
     fn bounded(&self) -> String {
         let loads: Vec<String> = self.p99.iter().filter(|(_, us)| us.is_nan()).map(|(load, _)| number(*load)).collect();
         if loads.is_empty() { String::new() } else { format!("; at {}, p99 is only a lower bound", loads.join(", ")) }

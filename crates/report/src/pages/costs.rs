@@ -51,8 +51,8 @@ const HOST: &[Part] = &[
     ("cpu_softirq_us", "softirq", Hue::Third),
     ("cpu_irq_us", "irq", Hue::Fourth),
 ];
-/// Parts of the CPU time of a side's processes. The kernel counts these parts in clock ticks, so only their sum is
-/// known exactly.
+/// Parts of the CPU time of a side's processes. The kernel counts these parts in clock ticks, so they are inexact. Only
+/// their sum is known exactly ([`PROCESS_SUM`]).
 const PROCESS: &[Part] = &[("process_user_us", "user", Hue::Main), ("process_system_us", "system", Hue::Second)];
 /// CPU time of a side's processes, which is known exactly.
 const PROCESS_SUM: Part = ("process_cpu_us", "user and system", Hue::Quiet);
@@ -114,7 +114,7 @@ type Names = BTreeMap<String, &'static str>;
 fn table(shown: &[&Trial], names: &Names, first: bool) -> Table {
     let mut columns = vec![Col::words("cost", 0)];
     let mut sources: Vec<&Side> = Vec::new();
-    // The saturated trial comes first, because the verdict is about it.
+    // The decisive trial comes first, because the verdict is about it.
     for (i, trial) in shown.iter().rev().enumerate() {
         for (name, side) in sides(trial).into_iter().filter(|(_, s)| !s.costs.is_empty()) {
             let rank = if i == 0 { 0 } else { 5 };

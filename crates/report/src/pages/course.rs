@@ -74,7 +74,8 @@ pub(super) fn table(course: &CourseFinding) -> Table {
     let rows: Vec<Vec<Cell>> = course.parts.iter().map(row).collect();
     let brief = (rows.len() > SHOWN).then_some(SHOWN);
     let mut table = Table { columns, rows, brief, ..Table::default() };
-    // Parts that are shorter than a second lack these figures, so a column may have no values at all.
+    // Parts that are shorter than a second have no share of failures and no p99, so these columns may have no values at
+    // all.
     let is_any = |has: fn(&CoursePart) -> bool| course.parts.iter().any(has);
     let columns = [(4, is_any(|part| part.failed_share.is_some())), (3, is_any(|part| p99(part).is_some()))];
     for (column, is_shown) in columns {
@@ -124,7 +125,8 @@ mod tests {
         assert_eq!((text(None, true).as_deref(), text(None, false)), (Some("unknown"), None));
     }
 
-    /// The table says that the part from 660/s to 800/s met the objective.
+    /// The part from 660/s to 800/s met the objective, and the next part did not. The highest good rate is therefore at
+    /// least 660/s.
     #[test]
     fn the_held_rate_of_a_ramp_is_a_lower_bound() {
         let breach = run::Breach { kind: run::BreachKind::P99, value: None, limit: None, at_least: false };

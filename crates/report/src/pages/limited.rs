@@ -20,7 +20,7 @@ pub(super) fn limited_by(run: &Run) -> Option<AnswerLine> {
     is_judged(run).then(|| AnswerLine::new("Limited by", value, sentence).toned(tone).leading("verdict"))
 }
 
-/// Returns true if the line "Limited by" of a search already contains this observation.
+/// Returns true if the line "Limited by" of a search already contains `observation`.
 pub(super) fn is_stated(run: &Run, observation: &str) -> bool {
     let text = observation.strip_prefix("sampled threads: ").unwrap_or(observation);
     is_of_search(run) && is_judged(run) && !text.is_empty() && run.findings.bottleneck.sentence.contains(text)

@@ -91,8 +91,8 @@ fn row(run: &Run, (trial, outcome): (&Trial, Outcome), busiest: Option<&Device>)
     ]
 }
 
-/// Returns the cell of the 99th percentile. The cell is marked if the percentile exceeds its limit. Its hint gives the
-/// probability that the trial meets the objective.
+/// Returns the cell of the 99th percentile. The cell is marked if the percentile exceeds its limit, or if too many
+/// requests were never answered. The cell's hint gives the probability that the trial meets the objective.
 fn late(outcome: Outcome, cell: Cell) -> Cell {
     let broken = outcome.breach.is_some_and(|b| matches!(b.kind, BreachKind::P99 | BreachKind::Unanswered));
     let cell = if broken { cell.toned(Tone::Warn) } else { cell };
@@ -105,7 +105,8 @@ fn late(outcome: Outcome, cell: Cell) -> Cell {
     }
 }
 
-/// Returns the cell with the share of failed requests, as the objective counts them. Its hint lists the failures.
+/// Returns the cell with the share of failed requests, as the objective counts them. The cell's hint lists the
+/// failures.
 fn errors(trial: &Trial, outcome: Outcome) -> Cell {
     let hint = failures(&trial.tally);
     match outcome.failed_share {

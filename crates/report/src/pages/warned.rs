@@ -10,7 +10,7 @@ use crate::{Block, Note, Section, Tone, Warnings, Weight};
 /// Number of warnings that the summary shows. The section about trust shows the other warnings.
 pub(super) const FIRST_WARNINGS: usize = 2;
 
-/// Returns the section of a run without a summary. In a run with a summary, the summary contains these blocks.
+/// Returns the section with these facts, if the run has no summary. Otherwise, the summary contains the facts.
 pub(super) fn sections(run: &Run) -> Vec<Section> {
     let blocks: Vec<Block> = alerts(run).into_iter().chain(warnings(run)).collect();
     if blocks.is_empty() || answered::has_answer(run) {

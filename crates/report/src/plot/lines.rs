@@ -282,7 +282,7 @@ fn path(series: &Series, area: &Area) -> String {
     out
 }
 
-/// Returns the places of lines and points, which labels must not cover.
+/// Returns the positions of lines and points, which labels must not cover.
 fn taken(plot: &Plot, frame: Frame, area: &Area) -> Taken {
     let mut taken = Taken::new([area.left, area.top - 12.0, frame.width, area.bottom]);
     for series in &plot.series {

@@ -74,8 +74,8 @@ pub enum Look {
     /// Measured points joined by a line.
     #[default]
     LineDots,
-    /// Measured points as squares, joined by a line of long dashes. From the seventh line on, colours repeat, so lines
-    /// have this style instead.
+    /// Measured points as squares, joined by a line of long dashes. From the seventh line on, colours repeat, so the
+    /// seventh to the twelfth line have this style.
     LineSquares,
     /// Line without marks at its points, for many samples.
     Line,

@@ -160,7 +160,7 @@ fn a_row_fits_into_80_columns_and_a_change_has_one_unit() {
 }
 
 /// The title must name the conclusion and the figures on which it is based. A huge change must be written as a factor.
-/// If a server died, the title must begin with this.
+/// If the new server's process ended early, the title must begin with this fact.
 #[test]
 fn the_title_names_the_conclusion_and_the_figures_behind_it() {
     let with = |outcome, verdict, comparisons, open: &[&str]| Comparison {

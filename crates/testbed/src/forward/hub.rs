@@ -49,7 +49,7 @@ impl Hub {
     }
 
     /// Returns the station that sends next at time `at_ns`. The stations are asked in order, beginning after the
-    /// station that sent last. The first one with a waiting frame sends next.
+    /// station that sent last. The first station with a waiting frame sends next.
     fn next_station(&self, at_ns: u64) -> Option<usize> {
         let count = self.stations.len();
         let order = (1..=count).map(|step| (self.turn + step) % count);

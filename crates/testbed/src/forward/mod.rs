@@ -43,8 +43,8 @@ pub(crate) trait Relay: Send {
         None
     }
 
-    /// Changes the medium's rate, bits per second. Frames for which `settle` or `offer` has returned an arrival time
-    /// keep it.
+    /// Changes the medium's rate, bits per second. Frames for which `settle` or `offer` has already returned an arrival
+    /// time keep this time.
     fn set_rate(&mut self, bits_per_s: u64);
 
     /// Returns the counts since the medium was created. `queue_bytes` is the size of the queue at `now_ns`.

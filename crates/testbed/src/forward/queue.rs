@@ -1,5 +1,5 @@
-//! Model of a queue of limited size, and of the sender that sends its bytes at a fixed rate. The model stores the times
-//! and sizes of frames, not their contents.
+//! Model of a queue of limited size, and of the sender that sends the queue's bytes at a fixed rate. The model stores
+//! the times and sizes of frames, not their contents.
 
 use std::collections::VecDeque;
 
@@ -22,7 +22,8 @@ impl Serialiser {
         Self { bits_per_s, limit_bytes, free_ns: 0, waiting: VecDeque::new(), queued: 0, busy_ns: 0 }
     }
 
-    /// Changes the rate for frames that are appended from now on. Frames in the queue keep their times.
+    /// Changes the rate for frames that are appended from now on. Frames that are already queued are still sent at the
+    /// old rate.
     pub(crate) fn set_rate(&mut self, bits_per_s: u64) {
         self.bits_per_s = bits_per_s;
     }

@@ -11,9 +11,9 @@ use crate::error::{Result, setup};
 use crate::forward::Counts;
 
 /// Maximum delay of the kernel's timer with which the wire still reaches its full rate, microseconds. After a pause,
-/// the wire sends the traffic of this time without delay. With `htb`, this time may be shorter than the time for one
-/// frame: `htb` first sends a whole frame, and then waits until it has enough tokens again. The alternative `tbf` would
-/// need enough tokens for a whole frame in advance.
+/// the wire may send as much traffic without delay as it otherwise carries in this time. With `htb`, this time may be
+/// shorter than the time for one frame: `htb` first sends a whole frame, and then waits until it has enough tokens
+/// again. The alternative `tbf` would need enough tokens for a whole frame in advance.
 pub(super) const MAX_LATENESS_US: u64 = 400;
 /// Maximum size of a frame on the wire, bytes. Each class sends this many bytes per turn.
 pub(super) const MAX_FRAME_BYTES: u32 = 1538;
@@ -59,8 +59,8 @@ struct RatePeriod {
 }
 
 impl RatePeriod {
-    /// Returns the total busy time of the wire when its total is `bytes`, nanoseconds. `bytes` must be reached within
-    /// this period.
+    /// Returns the total busy time of the wire at the moment when it has sent `bytes` bytes in total, nanoseconds. This
+    /// moment must be within the period.
     fn busy_ns(&self, bytes: u64) -> u64 {
         let since = u128::from(bytes.saturating_sub(self.bytes)) * 8_000_000_000 / u128::from(self.bits_per_s);
         self.busy_ns + since as u64

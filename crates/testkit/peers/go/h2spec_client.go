@@ -35,8 +35,8 @@ const (
 // its last argument. h2spec's own loop is not used, because it needs many consecutive ports, and because it ends as
 // soon as a program takes three seconds.
 //
-// The first argument is a number of connections. In each case, so many connections get normal answers, and the next
-// connection gets the test case.
+// The first argument is a number of connections. In each case, this number of connections gets normal answers, and the
+// next connection gets the test case.
 func specOfClient(arguments []string) {
 	right, err := strconv.Atoi(arguments[0])
 	if err != nil {

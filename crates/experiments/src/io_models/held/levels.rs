@@ -36,8 +36,9 @@ pub(super) struct Looks {
 }
 
 impl Looks {
-    /// Summarizes all samples of a process and its listening socket. If a gauge is missing in a sample, the gauge's
-    /// previous value is used.
+    /// Summarizes all samples of a process and its listening socket. Samples without the number of accepted connections
+    /// are left out. If another gauge is missing in a sample, the gauge's previous value is used. A sample that also
+    /// has no previous value of a gauge is left out, except that an unknown number of descriptors counts as 0.
     pub(super) fn of(recording: &Recording, pid: u32, listener: &str) -> Self {
         let of_pid = |instance: &str| Instance::read(instance) == Some(Instance { pid, tid: None });
         let process = |id| recording.columns_of(id).find(|c| of_pid(&c.instance));
@@ -84,7 +85,8 @@ impl Looks {
         }
         let quiet = now.accepted > 0.0 && (now.waiting == 0.0 || t_s - self.same_since_s >= STALLED_S);
         // Of all quiet samples, the one with the most connections is kept. At the end of the trial, connections are
-        // closed before their threads end, so later samples would not match.
+        // closed before their threads end, so the numbers of threads and of connections in later samples would not
+        // match.
         if quiet && self.still.is_none_or(|s| now.accepted >= s.accepted) {
             self.still = Some(now);
         }

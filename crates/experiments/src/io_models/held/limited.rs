@@ -7,9 +7,9 @@ use run::{Bottleneck, LimitedBy, Run, Trial};
 use super::ended::Ended;
 use crate::values::BYTES_PER_S;
 
-/// Minimum share of the offered load with which the server counts as handling all of it. This value is below 1, because
-/// the measured window begins and ends between two messages. If the handled share is larger than 1 divided by this
-/// value, the server is working off a backlog. Something must then have limited the server earlier.
+/// Minimum share of the offered load that the server must handle to count as handling all of it. This value is below 1,
+/// because the number of messages in the measured window varies a little. If the handled share is larger than 1 divided
+/// by this value, the server is working off a backlog. Something must then have limited the server earlier.
 const SERVED: f64 = 0.95;
 /// Minimum confidence of a verdict that is not marked as a guess.
 const SURE: f64 = 0.6;

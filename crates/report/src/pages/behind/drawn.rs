@@ -1,5 +1,5 @@
-//! Drawing of the chain of upstream services. It shows the first few services, and each full service with the path to
-//! it.
+//! Drawing of the chain of upstream services. It shows the first few services, and each service with a full resource,
+//! together with the services on the path to it.
 
 use super::stop::Stop;
 use crate::plot::{Chain, Link};
@@ -46,8 +46,8 @@ fn kept(stops: &[Stop]) -> Vec<usize> {
         }
     }
     let mut order: Vec<usize> = (0..stops.len()).collect();
-    // If there are too many services, the client, the server, and the services on a path to a full one are drawn first.
-    // Within both groups, services with a lower index come first.
+    // If there are too many services, the client, the server, and the services on a path to a service with a full
+    // resource are drawn first. Within both groups, services with a lower index come first.
     order.sort_by_key(|at| (*at > 1 && !leads[*at], *at));
     order.truncate(MAX_BOXES);
     order.sort_unstable();
