@@ -1,4 +1,4 @@
-//! `lab NAME --repeat N`: repeats a whole experiment, and joins the repeats to one run. Each repeat draws conclusions
+//! `lab NAME --repeat N`: repeats a whole experiment, and joins the repeats into one run. Each repeat draws conclusions
 //! from its own trials. A check passes only if it passed in every repeat.
 
 use run::{Check, Relation, Run};

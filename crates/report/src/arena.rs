@@ -7,7 +7,7 @@ use crate::plot::{Axis, Hue, Look, Plot, Scale, Series};
 use crate::{Block, Cell, Col, Doc, Item, List, Note, ReportError, Section, Style, Table, Tone, Unit, Weight};
 use run::number::{number, prose::counted, quantity};
 
-/// Maximum number of servers of the best group that the title names.
+/// Maximum number of servers that the title names. All of them are in the best group.
 const MAX_NAMED: usize = 3;
 
 /// Renders a comparison of many servers. `form` is `text`, `markdown`, `html` or `json`.

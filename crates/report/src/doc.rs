@@ -109,7 +109,7 @@ pub struct KeyFigure {
     pub tone: Tone,
 }
 
-/// A line of evidence, with its value and the limit of the value if both are known.
+/// A line of evidence. It may have a value, and a limit of this value.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct EvidenceLine {
     /// Text of the line.
@@ -159,8 +159,8 @@ pub struct Table {
     pub rows: Vec<Vec<Cell>>,
     /// Sentences below the table, such as the reasons for absent values.
     pub notes: Vec<String>,
-    /// Number of rows shown in a terminal. The terminal only counts the other rows. 0 hides the table in the terminal,
-    /// and `None` shows all rows.
+    /// Number of rows shown in a terminal. Of the other rows, the terminal only states the number. 0 hides the table in
+    /// the terminal, and `None` shows all rows.
     pub brief: Option<usize>,
     /// True if readers may sort the table by any column. Only the HTML form can sort tables.
     pub sortable: bool,

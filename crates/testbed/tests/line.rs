@@ -147,8 +147,9 @@ fn datagrams_arrive_at_the_rate_of_the_line() {
         came.push((u32::from_be_bytes(buffer[..4].try_into().unwrap()), begin.elapsed().as_secs_f64()));
     }
     // Late reading can make the line seem slower, but not faster. The test takes one datagram from the second quarter
-    // of the datagrams, and one from the last quarter. Each of the two arrived earliest, compared with the time planned
-    // for its number. Their distance therefore shows the true rate.
+    // of the datagrams, and one from the last quarter. In its quarter, each of the two arrived earliest, compared with
+    // the time planned for its number. The difference of their numbers, divided by the difference of their arrival
+    // times, therefore gives the true rate.
     let datagram_s = (1400.0 + 66.0) * 8.0 / 20e6;
     let lateness = |(n, at): &(u32, f64)| at - f64::from(*n) * datagram_s;
     let timely = |from: u32, to: u32| {

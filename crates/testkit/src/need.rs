@@ -103,8 +103,8 @@ pub fn two_processors(test: &str) -> bool {
     there
 }
 
-/// Returns true unless loadline's error output `said` shows that this machine cannot create a testbed. In that case,
-/// skips the test and returns false.
+/// Returns true unless loadline's error output `said` shows that this machine cannot create a testbed. If the output
+/// shows this, skips the test and returns false.
 #[track_caller]
 pub fn has_testbed(test: &str, said: &str) -> bool {
     or_skip(test, testbed(said)).is_some()

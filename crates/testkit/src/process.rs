@@ -100,7 +100,7 @@ pub fn kill(pids: &[u32]) {
 pub(crate) fn started(pid: u32) -> u64 {
     let stat = std::fs::read_to_string(format!("/proc/{pid}/stat")).unwrap_or_default();
     // The start time is field 22 of the line. Field 2 is a name in parentheses that may contain any character, so the
-    // fields are counted from its end.
+    // fields are counted from the end of field 2.
     stat.rsplit(')').next().and_then(|rest| rest.split_whitespace().nth(19)?.parse().ok()).unwrap_or(0)
 }
 

@@ -229,7 +229,7 @@ impl SshHosts {
         &self.binary
     }
 
-    /// Runs a command whose last part is loadline, as [`SshHosts::run`] does.
+    /// Runs a command that ends with the path of loadline, in the same way as [`SshHosts::run`].
     pub fn run_as(&self, mut command: Command, args: &[&str], during: impl FnOnce(&Self)) -> (Value, Output) {
         let out = self.path("out");
         command.args(args).arg("--out").arg(&out).arg("--force");

@@ -15,8 +15,8 @@ const BUDGETS: f64 = 3.0;
 
 /// Share of the CPUs that other programs use on a quiet machine.
 const USUAL_SHARE: f64 = 0.03;
-/// Standard deviation of the measured share of the CPUs, if it is measured over a tenth of a second. The kernel counts
-/// CPU time in ticks, so short measurements vary.
+/// Standard deviation of the error with which the share of the CPUs that other programs use is measured over a tenth of
+/// a second. The kernel counts CPU time in ticks, so short measurements vary.
 const TICKS_SD: f64 = 0.03;
 
 /// Random pauses of the whole machine, as on a shared host. They start at the times of a Poisson process, and their
@@ -287,7 +287,7 @@ impl VirtualServer {
         if !self.neighbours.is_empty() {
             trial.measured.others = others;
         }
-        // A real observer detects pauses of about 2 ms or more. The observer here detects all of them.
+        // Pauses of 2 ms or more count as detected, because a real observer detects them.
         trial.measured.pauses =
             pauses.into_iter().filter(|p| p.length_s() >= 0.002 && p.begin_s < window.end_s).collect();
         trial.steady =

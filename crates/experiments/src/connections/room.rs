@@ -19,8 +19,8 @@ const CONNECTION_BYTES: f64 = 11_000.0;
 const PROCESS_BYTES: f64 = 8e6;
 /// Maximum share of the available memory that the experiment may use.
 const MAX_MEMORY_SHARE: f64 = 0.9;
-/// Number of descriptors that this program needs for each process that it controls (`PIPES`), and number that every
-/// process needs for itself (`OWN`).
+/// Number of descriptors that this program needs for each process that it controls (`PIPES`), and number of descriptors
+/// that every process needs for its own purposes (`OWN`).
 const PIPES: u64 = 3;
 const OWN: u64 = 128;
 

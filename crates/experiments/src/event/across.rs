@@ -1,6 +1,6 @@
 //! Trials with so many cold (idle) connections that one process has too few descriptors for them. Several proxy
 //! processes share the cold connections. The hot load (active connections) uses the proxies one after the other. Each
-//! proxy times its own calls, and reports the times with its counts.
+//! proxy times its own calls of the event API, and reports the median time together with its counters.
 
 use std::time::Duration;
 
@@ -25,7 +25,7 @@ const PACE: f64 = 20_000.0;
 /// Maximum time to wait until a proxy listens, or until it reports its counts.
 const PATIENCE: Duration = Duration::from_secs(10);
 
-/// Measures each backend whose cost should not depend on the number of cold connections.
+/// Measures each backend whose cost per call should not depend on the number of cold connections.
 pub(super) fn processes(bench: &Bench, lab: &mut Lab<'_>, parameters: &Parameters) -> Result<(), LabError> {
     let total = parameters.count("across", 0);
     if total == 0 {

@@ -8,8 +8,8 @@ use super::callers::Caller;
 use super::hot::Hot;
 
 /// Share of the fastest calls, and of the slowest calls, that the trimmed mean leaves out. The slowest calls include
-/// those that the scheduler interrupted. The median is not used, because the resolution of the counter is too low for
-/// it when calls are short.
+/// those that the scheduler interrupted. Most checks use the trimmed mean instead of the median. When calls are short,
+/// the resolution of the counter is too low for a median.
 const TRIM: f64 = 0.05;
 
 /// Statistics of the times of many calls. The time for reading the clock is subtracted.
@@ -72,8 +72,8 @@ pub(super) fn timed(caller: &mut impl Caller, most: usize) -> (u64, usize) {
     (tsc::counts().wrapping_sub(start), count)
 }
 
-/// Times calls. Before each call, every connection without unread data gets `pieces` pieces of data. One event stands
-/// for all pieces of a connection.
+/// Times calls of one event interface. Before each call, every connection without unread data gets `pieces` pieces of
+/// data. One event stands for all pieces of a connection.
 pub(super) fn calls(
     caller: &mut impl Caller,
     hot: &mut Hot,

@@ -1,4 +1,4 @@
-//! Fits, checks and conclusions of `lab event-api`. They depend only on the run's trials.
+//! Fitted curves, checks and conclusions of `lab event-api`. They depend only on the run's trials.
 
 use run::Relation::{AtLeast, AtMost};
 use run::{Check, Run, Trial, ValueName};
@@ -9,7 +9,7 @@ use super::values::{
 };
 use crate::values::PROCESSES;
 
-/// Backends on which the cost of a call must not grow with cold connections.
+/// Backends on which the cost of a call must not grow with the number of cold connections.
 const FLAT: [&str; 2] = ["epoll", "uring"];
 /// Variants of io_uring. Each variant has a name, words for its work when it delivers events, and a limit. The limit is
 /// the maximum cost of an event, as a share of epoll's cost (`None` for no check).
@@ -18,7 +18,7 @@ const RINGS: [(&str, &str, Option<f64>); 3] = [
     ("uring untold", "looks again at every event", None),
     ("uring unchecked", "never looks again", None),
 ];
-/// Backends on which the cost of a call must grow with cold connections.
+/// Backends on which the cost of a call must grow with the number of cold connections.
 const STEEP: [&str; 2] = ["poll", "select"];
 
 pub(super) fn conclude(run: &mut Run) {
@@ -106,8 +106,9 @@ fn fit_name(name: &str) -> String {
     format!("{name}, a call against cold connections")
 }
 
-/// Fits a line of the cost of a call over the number of cold connections. Returns the growth over the whole range as a
-/// share of the base cost, then the base cost, and the largest number of connections.
+/// Fits a line to the cost of a call, as a function of the number of cold connections. Returns the growth over the
+/// whole range as a share of the base cost, the base cost itself, and the largest number of connections. The base cost
+/// is the cost with the fewest cold connections.
 fn growth(run: &mut Run, name: &str) -> Option<(f64, f64, f64)> {
     let found = points(run, |t| on(t, name).then_some((cold(t)?, t.results.get(TRIMMED_US)?)));
     let fit = judge::fit::line_fit(&found, "cold", "call_us")?;

@@ -26,8 +26,8 @@ pub(super) struct Declares {
     pub(super) bare_delete: Timing,
 }
 
-/// Calls `each` for all descriptors, and then once without a descriptor (to submit changes). Returns the cycles per
-/// descriptor. The clock is read only before and after all calls.
+/// Calls `each` for all descriptors, and then once without a descriptor (to submit changes). Returns the CPU cycles per
+/// descriptor, plus the cycles for reading the clock once. The clock is read only before and after all calls.
 fn batch(fds: &[RawFd], clock: &Calibration, mut each: impl FnMut(Option<RawFd>)) -> u64 {
     let start = tsc::counts();
     fds.iter().for_each(|&fd| each(Some(fd)));

@@ -56,8 +56,8 @@ impl Hot {
         self.ours.iter().map(AsRawFd::as_raw_fd)
     }
 
-    /// Sends `pieces` pieces of data to every connection that has no unread data. If there are decoys, the decoy gets
-    /// the rest of its pieces.
+    /// Sends `pieces` pieces of data to every connection that has no unread data. If there are decoys, the connection's
+    /// decoy gets the remaining pieces.
     pub(super) fn trigger(&mut self, pieces: usize) {
         for (at, ready) in self.ready.iter_mut().enumerate() {
             if !std::mem::replace(ready, true) {

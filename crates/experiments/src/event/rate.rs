@@ -22,7 +22,8 @@ const WARM: usize = 100;
 /// Time for all numbers of arrivals together, as a multiple of the time for one point of the experiment's sweeps.
 const SECONDS_SHARE: u32 = 6;
 
-/// Measures the cost of a call by arrivals per event, for every backend that checks events at delivery.
+/// Measures the cost of a call as a function of the number of arrivals per event, for every backend that checks events
+/// at delivery.
 pub(super) fn rate(bench: &Bench, lab: &mut Lab<'_>) -> Result<(), LabError> {
     let amount = Amount { at_most: bench.amount.at_most * SECONDS_SHARE, ..bench.amount };
     for Contender { name, options, .. } in bench.plain() {

@@ -116,7 +116,7 @@ fn generator(lab: &Lab<'_>, places: &CpuSplit, addr: SocketAddr, intensity: Inte
     Ok(group)
 }
 
-/// A proxy that times its calls, and its cold connections.
+/// A proxy that times its calls of the event API, together with the cold connections to this proxy.
 pub(super) struct Relay {
     server: Server,
     timer: CallTimer,

@@ -1,4 +1,5 @@
-//! Decides how many calls are timed at each point of a sweep through the proxy, and which rounds are valid.
+//! Decides, for a sweep whose load goes through the proxy, how many calls are timed at each point, and which rounds are
+//! valid.
 
 use std::time::{Duration, Instant};
 
@@ -14,9 +15,9 @@ const SOURCE_ARRAY: usize = 10;
 /// may lack calls because rounds were rejected or slow.
 const MORE_ROUNDS: u32 = 2;
 
-/// Timed calls of several rounds at one point. If a call of a round would have blocked, the proxy was not saturated,
-/// and the round is rejected. If all rounds are rejected, their calls are used anyway, and the point is marked as not
-/// saturated.
+/// Timed calls of several rounds at one point of a sweep. If a call of a round would have blocked, the proxy was not
+/// saturated, and the round is rejected. If all rounds are rejected, their calls are used anyway, and the point is
+/// marked as not saturated.
 #[derive(Default)]
 pub(super) struct Rounds {
     good: Vec<(u64, u32)>,
@@ -53,7 +54,7 @@ impl Rounds {
     }
 }
 
-/// Parameters of a sweep through the proxy.
+/// Parameters of a sweep whose load goes through the proxy.
 pub(super) struct Sweep {
     arrays: Vec<usize>,
     pub(super) clients: Vec<u32>,

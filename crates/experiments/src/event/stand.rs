@@ -134,7 +134,7 @@ impl Bench {
         let cpus = &self.cpus.server;
         std::thread::scope(|scope| {
             let body = || {
-                // If this fails, the thread shares its CPU with other threads, which is acceptable.
+                // If the kernel refuses, the thread may share its CPU with other threads, which is acceptable.
                 let _ = sys::limits::confine_to_cpus(cpus);
                 work(self)
             };

@@ -21,8 +21,8 @@ use lab::{Lab, LabError};
 /// Size of the paper's small file, bytes.
 const SMALL_BYTES: u64 = 1024;
 
-/// Measures figure 6: the cost of a call by the maximum number of events per call. It is measured for several numbers
-/// of clients, which fetch a large file.
+/// Measures figure 6: the cost of a call as a function of the maximum number of events per call. The cost is measured
+/// for several numbers of clients, which fetch a large file.
 pub(super) fn arrays(bench: &Bench, lab: &mut Lab<'_>, parameters: &Parameters, cold: u32) -> Result<(), LabError> {
     let (sweep, web) =
         (Sweep::of(parameters, bench.amount.calls), Web::start(lab, &bench.cpus, parameters, LARGE_BYTES)?);

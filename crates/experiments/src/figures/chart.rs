@@ -21,7 +21,7 @@ pub(crate) struct ChartSpec {
     pub(crate) only: fn(&Trial) -> bool,
     /// Published points as CSV (`series,x,y`); empty if there are none.
     pub(crate) published: &'static str,
-    /// Published values that have no x: y, and a name. Each value is drawn as a horizontal line.
+    /// Published values that have no x, as (y, name). Each value is drawn as a horizontal line.
     pub(crate) levels: &'static [(f64, &'static str)],
 }
 

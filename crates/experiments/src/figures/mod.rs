@@ -1,5 +1,6 @@
-//! Tables and charts of experiments. Each experiment's folder contains their specifications. This module builds the
-//! data of tables and charts from a specification and the trials. Reports draw them from this data.
+//! Tables and charts of experiments. Each experiment's folder contains the specifications of its tables and charts.
+//! This module builds the data of tables and charts from a specification and the trials. Reports draw the tables and
+//! charts from this data.
 
 mod chart;
 mod column;

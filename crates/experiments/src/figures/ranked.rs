@@ -8,7 +8,8 @@ use super::value::{Of, value};
 
 /// Specification of a ranking, which becomes one table for each group of trials.
 pub(crate) struct Ranking {
-    /// Value by which trials are grouped, and the caption of the table for each of its values.
+    /// Value by which trials are grouped (`group`), and the caption of each group's table (`captions`), as (value,
+    /// caption).
     pub(crate) group: Of,
     pub(crate) captions: &'static [(f64, &'static str)],
     /// Values by which rows are ordered. If two trials have equal values, the next value in this list decides.

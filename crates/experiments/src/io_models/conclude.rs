@@ -10,8 +10,8 @@ use super::words;
 use crate::Parameters;
 use crate::values::{BYTES_PER_S, CONNECTIONS, ENTRY, HELD, MEMORY_PER_CONNECTION_BYTES};
 
-/// Entries of the paper's table in which its non-blocking server transferred no bytes any more. Each row has the number
-/// of the entry, and the numbers of accepted and of attempted connections.
+/// Entries of the paper's table in which the paper's non-blocking server transferred no bytes any more. Each row has
+/// the number of the entry, and the numbers of accepted and of attempted connections.
 const COLLAPSED: [(u32, f64, f64); 2] = [(1, 4011.0, 7000.0), (2, 5779.0, 12_000.0)];
 /// Maximum throughput that counts as a collapse, as a share of select's throughput.
 const LEFT: f64 = 0.34;
@@ -49,7 +49,7 @@ fn threads(rows: &[&Trial]) -> Vec<Check> {
 
 /// Checks the collapse of select with arrays in entries 1 and 2. The paper's server accepted only a part of the
 /// connections, and transferred no bytes. In loadline, the I/O model `select-array` also accepts only one connection
-/// per wait. Its share of accepted connections is therefore checked in both entries. In entry 2, the throughput of
+/// per wait. The share of accepted connections is therefore checked in both entries. In entry 2, the throughput of
 /// `select-array` is also checked, because few connections are ready at a time. In entry 1, the trial ends before as
 /// many connections are accepted as in the paper, so the throughput of `select-array` would mean nothing there.
 /// Instead, the throughput of the variant that accepts all connections is compared with select's, if both hold at least

@@ -14,7 +14,8 @@ use crate::Parameters;
 use crate::records;
 use crate::values::{CONNECTIONS, ENTRY, MODEL, WIRE_USE};
 
-/// Runs one entry for one I/O model, with a new server. If this fails, returns a trial that contains only the reason.
+/// Runs one entry for one I/O model, with a new server. If the trial fails, returns a trial that contains only the
+/// reason.
 pub(super) fn one(
     lab: &mut Lab<'_>,
     stage: &Stage,

@@ -86,7 +86,7 @@ impl Servers {
         self.addrs.get(at).or(self.addrs.first()).copied().unwrap_or(any)
     }
 
-    /// Returns access to the servers' own counts.
+    /// Returns an object that reads the servers' own counts.
     pub(super) fn counters(&self) -> ServerCounters {
         ServerCounters::new(&self.group, COUNTED)
     }

@@ -26,7 +26,8 @@ pub(super) struct NamespaceHosts {
 }
 
 impl NamespaceHosts {
-    /// Builds the hosts, and starts the server. `plan` returns the server's plan for a fixed time per exchange.
+    /// Builds the hosts, and starts the server. `plan` is a function that takes the fixed time per exchange, and
+    /// returns the server's plan.
     pub(super) fn build(
         lab: &mut Lab<'_>,
         parameters: &Parameters,
@@ -100,7 +101,7 @@ fn is_sources(bed: &Testbed) -> bool {
 
 /// Sets the congestion control algorithm of all hosts, before any of them opens a socket. BBR, the default on some
 /// machines, adjusts its rate to an estimate of the path's rate. With one record at a time, its estimate stays too low.
-/// Reads of 56 KiB over a switch had half of the throughput that they have with reno.
+/// With BBR, reads of 56 KiB over a switch had half of the throughput that they have with reno.
 fn congestion(lab: &mut Lab<'_>, bed: &Testbed, asked: &str) -> Result<(), LabError> {
     if asked == "host" {
         lab.note("TCP uses this machine's own congestion control");

@@ -104,7 +104,7 @@ fn row(level: &Level, trial: &Trial) -> Option<Vec<Option<String>>> {
     })
 }
 
-/// Formats a number below 10 with three decimals, and any other with one. The published 60 and 2108 then stay
+/// Formats a number below 10 with three decimals, and any other with one. The published values 60 and 2108 then stay
 /// recognisable.
 fn exact(v: f64) -> String {
     let text = if v < 10.0 { format!("{v:.3}") } else { format!("{v:.1}") };

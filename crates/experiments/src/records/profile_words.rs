@@ -167,8 +167,9 @@ fn host_words(name: &str, side: Option<&Side>) -> String {
     format!("the {name}: {gap}; {soft}")
 }
 
-/// Explains why the sum of the parts is larger than the measured time. A medium that the kernel simulates sends faster
-/// after it was idle. The time that this saves is not parallel work.
+/// Explains why the sum of a read's parts (CPU times, wire time and fixed time) is larger than the measured time of the
+/// read. A medium that the kernel simulates sends faster after it was idle. The time that the medium saves in this way
+/// is not parallel work.
 fn overlap(more_us: f64, catches_up_us: f64) -> String {
     let sum = format!("The sum is {} more than was measured", duration(more_us));
     let overlap = "parts of the read overlap, the wire carries one packet while the hosts work on another";
@@ -185,7 +186,7 @@ fn overlap(more_us: f64, catches_up_us: f64) -> String {
     }
 }
 
-/// Compares the sum of the parts with the measured time.
+/// Compares the sum of a read's parts (CPU times, wire time and fixed time) with the measured time of the read.
 fn parts(t: &Trial, bed: &TestBed) -> String {
     let measured = t.latency_us.mean;
     let sum = known(t.results.get(MODEL_US_PER_READ));

@@ -14,8 +14,8 @@ pub(super) fn syns_sent(trial: &Trial) -> f64 {
 
 /// Stores the number of connections that the server's kernel opened, and the number of SYNs that the kernel received.
 /// The number of SYNs is the sum of `opens` and `drops`. If the kernel has answered SYNs with cookies, the number of
-/// SYNs is not stored. The kernel counts such a SYN only when the client's acknowledgement arrives, so the sum would be
-/// too small.
+/// SYNs is not stored. The kernel counts a SYN that it answered with a cookie only when the client's acknowledgement
+/// arrives, so the sum would be too small.
 pub(super) fn put_kernel(trial: &mut Trial, opens: Option<f64>, drops: Option<f64>, cookies: Option<f64>) {
     trial.results.put(OPENS_KERNEL, opens);
     match cookies.filter(|n| *n > 0.0) {

@@ -180,8 +180,8 @@ fn simple_clients(mean: f64, spread: f64) -> String {
 }
 
 /// Returns the largest relative difference between the three counts of SYNs (by the generator, the kernel and the
-/// filter) in a trial. Returns `None` for a trial with simple clients, and if a count is missing. For such clients, the
-/// kernel sends an unanswered SYN again after a second, and the generator does not count this second SYN.
+/// filter) in a trial. Returns `None` for a trial with simple clients, and if a count is missing. For simple clients,
+/// the kernel sends an unanswered SYN again after a second, and the generator does not count this second SYN.
 fn counts_apart(trial: &Trial) -> Option<f64> {
     trial.key.get(DESCRIPTORS)?;
     let of = &trial.results;

@@ -94,7 +94,7 @@ impl TestSetup {
     }
 
     /// Repeats a disturbed trial, and returns the attempt that was disturbed less. `taken` is the number of CPUs that
-    /// other programs used in the first attempt, and `online` is the number of CPUs.
+    /// other programs used in the first attempt, and `online` is the number of CPUs of the machine.
     fn again(
         &mut self,
         lab: &mut Lab<'_>,

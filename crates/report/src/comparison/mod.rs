@@ -60,8 +60,8 @@ fn in_turns(turns: &WindowOrder, decided_after_s: Option<f64>) -> Block {
     Note::block(Tone::Plain, text)
 }
 
-/// Returns a sentence with the smallest change that the comparison would have detected. If known, it also gives the
-/// amount of data with which a change of 1 % is detected.
+/// Returns a sentence with the smallest change that the comparison would have detected. If known, the sentence also
+/// gives the amount of data with which a change of 1 % is detected.
 fn smallest_change(comparison: &Comparison) -> Option<String> {
     let (change, figure) = (comparison.smallest_change?, comparison.smallest_change_of.as_ref()?);
     let change = if change >= 1.0 {
@@ -150,8 +150,8 @@ fn advice(comparison: &Comparison) -> String {
     }
 }
 
-/// Returns the length of a measurement that would decide a figure, seconds. Returns `None` if a longer measurement does
-/// not decide it, or if the length is unknown.
+/// Returns the length of a measurement that would decide a figure, seconds. Returns `None` if a longer measurement
+/// would not decide it, or if the length is unknown.
 fn needed_s(c: &ComparedFigure, comparison: &Comparison) -> Option<f64> {
     let by_time = c.resolution.is_none() && c.more_of != Some(NeededData::Runs) && comparison.measured_s > 0.0;
     c.more.filter(|_| by_time).map(|more| more * comparison.measured_s)
@@ -379,8 +379,8 @@ fn remark(c: &ComparedFigure) -> Option<String> {
     Some(format!("{}: {}", name_of(c), c.said.as_ref()?))
 }
 
-/// Formats the value of a figure on side 0 (old) or 1 (new). A share is formatted in percent. If some requests had no
-/// response when the measurement ended, the share is marked as a lower bound.
+/// Formats the value of a figure of the old server (`side` 0) or the new server (`side` 1). A share is formatted in
+/// percent. If some requests had no response when the measurement ended, the share is marked as a lower bound.
 fn value(c: &ComparedFigure, side: usize) -> String {
     let value = [c.old, c.new][side];
     if c.difference.is_none() {
@@ -389,8 +389,8 @@ fn value(c: &ComparedFigure, side: usize) -> String {
     format!("{}{}", if c.open[side] > 0 { "≥" } else { "" }, quantity(value, Unit::Share))
 }
 
-/// Returns a sentence with the number of requests that had no response at the end. The share of failed requests does
-/// not include these requests.
+/// Returns a sentence with the number of requests that had no response when the measurement ended. The share of failed
+/// requests does not include these requests.
 fn still_open(c: &ComparedFigure) -> Option<String> {
     let side = |at: usize| format!("{} of the {} server", count(c.open[at]), ["old", "new"][at]);
     let sides: Vec<String> = [0, 1].into_iter().filter(|at| c.open[*at] > 0).map(side).collect();

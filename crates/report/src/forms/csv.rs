@@ -72,7 +72,7 @@ fn class_figures(trial: &Trial, class: &str) -> Vec<String> {
 
 type Column = (&'static str, fn(usize, &Trial) -> String);
 
-/// First columns, which describe the trial. The columns of its figures follow.
+/// First columns, which describe the trial. The columns of the trial's figures follow.
 const COLUMNS: &[Column] = &[
     ("trial", |i, _| (i + 1).to_string()),
     ("label", |_, t| clean(&t.label)),
@@ -99,7 +99,7 @@ const PARTS: &[Part] = &[
 type Bound = (&'static str, fn(&Summary) -> String);
 
 /// Columns about requests that were never answered: their number, and the names of the figures that are only lower
-/// bounds because of them.
+/// bounds because of such requests.
 const BOUNDS: &[Bound] = &[
     ("unanswered", |s| s.unanswered.to_string()),
     ("at_least", |s| s.at_least.iter().map(SummaryFigure::name).collect::<Vec<_>>().join(" ")),

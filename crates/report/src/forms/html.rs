@@ -60,7 +60,7 @@ struct Figure<'a> {
     title: &'a str,
     caption: &'a str,
     wide: bool,
-    /// Charts as (screen, SVG): one for the page and one for a phone, or one for both.
+    /// Charts as (screen, SVG): one for a wide page and one for a phone, or one chart for both.
     charts: Vec<(&'static str, String)>,
 }
 

@@ -104,7 +104,8 @@ impl Page {
         for (i, told) in lines.iter().enumerate() {
             let name = gutter(if i == 0 { &line.name } else { "" });
             let (strong, plain) = told.split_at(told.char_indices().nth(bold).map_or(told.len(), |(at, _)| at));
-            // The space at which the line was broken also belongs to the value's text.
+            // If the value continues on the next line, the space at which the line was broken counts as one of the
+            // value's characters.
             bold = bold.saturating_sub(told.chars().count() + 1);
             self.lines.push(format!("{}{}{plain}", self.paint(&name, "2"), self.paint(strong, tone)));
         }
@@ -199,8 +200,8 @@ impl Page {
         }
     }
 
-    /// Prints one line per box, indented by its distance from the first box. A box whose resource is full is
-    /// highlighted.
+    /// Prints one line per box, indented by its depth (the number of arrows from the first box). A box whose resource
+    /// is full is highlighted.
     fn chain(&mut self, chain: &Chain) {
         self.wrapped("", "", &chain.title, "2");
         for (i, step) in chain.order() {

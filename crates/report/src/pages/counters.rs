@@ -1,5 +1,5 @@
-//! Charts of counters over time at saturation, because means hide details. A table shows all counters in the measured
-//! window.
+//! Charts of counters over time in the trial that the verdict describes, because means hide details. A table shows all
+//! counters in the measured window of this trial.
 
 use std::collections::BTreeSet;
 

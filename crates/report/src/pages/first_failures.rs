@@ -8,8 +8,9 @@ use crate::Unit;
 /// Maximum number of failure reasons in the summary line "Errors".
 const MAX_SHOWN: usize = 2;
 
-/// Returns a sentence for each of the first failures that has a reason, such as `first 503 at 412 ms: "no backend"`. A
-/// kind of failure that is not counted, because all its requests were sent again, is left out.
+/// Returns a sentence for each of the first failures that has a reason, at most [`MAX_SHOWN`] sentences. An example is
+/// `first 503 at 412 ms: "no backend"`. A kind of failure that is not counted, because all its requests were sent
+/// again, is left out.
 pub(super) fn sentences(trial: &Trial) -> Vec<String> {
     let is_counted = |kind: &FailureKind| match kind {
         FailureKind::Error(kind) => trial.tally.errors.0.contains_key(kind),

@@ -64,7 +64,7 @@ fn curves(shown: &[(&'static str, &Trial)]) -> Plot {
 
 /// Returns the points of the curve, as (share of requests, response time). With n requests, the curve ends at the share
 /// 1 - 0.5/n, because a share of 1 has no place on the axis. If some requests were never answered, all shares are
-/// scaled down accordingly.
+/// multiplied by the share of requests that were answered.
 fn curve(hist: &Hist, unanswered: f64) -> Vec<(f64, f64)> {
     let most = 1.0 - 0.5 / hist.len().max(1) as f64;
     hist.curve_us().into_iter().map(|(q, us)| (q.min(most) * (1.0 - unanswered), us)).collect()

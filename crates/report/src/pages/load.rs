@@ -26,8 +26,8 @@ pub(super) fn answer(run: &Run) -> Option<Vec<Block>> {
     let rate = changed.map_or_else(|| completed(run, trial, outcome), course::line);
     let lines =
         [Some(rate), Some(errors(trial, outcome)), cpus::line(run, trial), objective(run, outcome), acts(trial)];
-    // The advice is left out if the cause is unknown although the server was observed and requests succeeded. The
-    // command at the end of the summary (`end_of_answer`) then takes its place.
+    // The advice is left out if the cause is unknown although the server was observed, requests succeeded, and the
+    // limit on errors was met. The command at the end of the summary (`end_of_answer`) then takes the advice's place.
     let is_advised = is_known(run) || trial.server.is_none() || outcome.good_rate.is_none_or(|rate| rate <= 0.0);
     let is_advised = is_advised || outcome.breach.is_some_and(|breach| breach.kind == BreachKind::Errors);
     let verdict = [limited::limited_by(run), limited::advice(run).filter(|_| is_advised)];
@@ -58,8 +58,8 @@ fn target(run: &Run) -> String {
     }
 }
 
-/// Returns the headline of a load that the user chose; `None` for a search. A broken limit comes first, then the rates
-/// that met the objective (if the rate changed), or the percentiles and the completed rate.
+/// Returns the headline of a load that the user chose; `None` for a search. An exceeded limit comes first, then the
+/// rates that met the objective (if the rate changed), or the percentiles and the completed rate.
 pub(super) fn title(run: &Run) -> Option<String> {
     let all: Vec<(&Trial, Outcome)> = of_load(run).filter(|_| asked(run)).collect();
     let (trial, first) = all.first()?;
@@ -148,7 +148,7 @@ fn completed(run: &Run, trial: &Trial, outcome: Outcome) -> AnswerLine {
     AnswerLine::new("Completed", format!("{} {}", number(rates.completed_rate), rate::unit(run)), detail)
 }
 
-/// Returns the line with percentiles of the response time. It also says from which moment response times count.
+/// Returns the line with percentiles of the response time. The line also says from which moment response times count.
 fn latency(trial: &Trial, new_connections: bool) -> AnswerLine {
     let response = &trial.latency_us;
     if response.count == 0 {

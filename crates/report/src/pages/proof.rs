@@ -85,8 +85,8 @@ fn effects(proof: &Proof) -> Option<Block> {
     (!rows.is_empty()).then(|| Block::Table(Table { columns, rows, ..Table::default() }))
 }
 
-/// Returns the table that compares the load with and without a lever (a way to slow a resource). For throughput, it
-/// lists the levers that took turns with the plain load; at an offered rate, it lists all levers.
+/// Returns the table that compares the load with and without a lever (a way to slow a resource). For throughput, the
+/// table lists the levers that took turns with the plain load. At an offered rate, it lists all levers.
 fn in_turns(proof: &Proof) -> Option<Block> {
     let row = |e: &Effect| {
         vec![

@@ -1,4 +1,4 @@
-//! Chart of each device's utilisation at saturation, with one bar per device.
+//! Chart of the utilisation of devices in the trial that the verdict describes, with one bar per device.
 
 use run::{LoadState, Run};
 

@@ -7,7 +7,7 @@ use super::answered;
 use crate::words::capital;
 use crate::{Block, Note, Section, Tone, Warnings, Weight};
 
-/// Number of warnings that the summary shows. The section about trust shows the other warnings.
+/// Maximum number of warnings that the summary shows. The section about trust shows the other warnings.
 pub(super) const FIRST_WARNINGS: usize = 2;
 
 /// Returns the section with these facts, if the run has no summary. Otherwise, the summary contains the facts.

@@ -25,8 +25,8 @@ pub(super) fn body(bars: &Bars, frame: Frame) -> (f64, String) {
     let right = widest(&mut sums.iter().map(String::as_str)) + 12.0;
     let room = (frame.width - left - right).max(20.0);
     let longest = bars.rows.iter().map(super::BarRow::sum).fold(0.0, f64::max);
-    // `bars.full` is the value of a full bar, a limit. Larger values extend the scale, so that their bars stay within
-    // the frame.
+    // `bars.full` is a limit: the value of a bar of full length. Larger values extend the scale, so that their bars
+    // stay within the frame.
     let full = bars.full.filter(|f| *f > 0.0).map_or(longest, |f| f.max(longest));
     if let Some(limit) = bars.full.filter(|f| *f > 0.0 && full > 0.0) {
         let x = left + room * limit / full;

@@ -18,9 +18,9 @@ const SMALL_TOP: f64 = 6.0;
 /// Maximum number of points of a line that is drawn with a mark at each point. A line with more points is drawn without
 /// marks.
 const MAX_DOTS: usize = 80;
-/// Maximum number of points of a line without dots that show their values when the pointer is over them.
+/// Maximum number of points that show their values when the pointer is over them, for a line without dots.
 const MAX_HOVER_VALUES: usize = 48;
-/// Maximum number of points of a series without a line that show their values when the pointer is over them. A series
+/// Maximum number of points that show their values when the pointer is over them, for a series without a line. A series
 /// with more points is drawn as one path, without values.
 const MAX_POINTS: usize = 400;
 

@@ -43,8 +43,8 @@ impl Scale {
 }
 
 impl View {
-    /// Returns the view of an axis over the values of its data. `round` is the number of ticks that fit. With `round`,
-    /// a linear range is extended to a tick. Without `round`, it ends where the data ends.
+    /// Returns the view of an axis whose range covers the values of the data. `round` is the number of ticks that fit.
+    /// With `round`, a linear range is extended to a tick. Without `round`, the range ends where the data ends.
     pub(super) fn new(
         axis: &Axis,
         values: impl Iterator<Item = f64>,

@@ -2,7 +2,7 @@
 
 /// Number of bytes that Ethernet adds to a frame: preamble 8, check sequence 4, gap between frames 12.
 pub(crate) const FRAMING_BYTES: usize = 24;
-/// Minimum number of bytes that a frame takes on the wire: a frame of 60, and the 24 that Ethernet adds.
+/// Minimum number of bytes that a frame takes on the wire: a frame of 60 bytes, and the 24 bytes that Ethernet adds.
 pub(crate) const MINIMUM_BYTES: usize = 84;
 
 /// Returns the number of bytes that a frame takes on the wire, including the bytes that Ethernet adds.

@@ -24,7 +24,8 @@ pub(crate) fn bed(test: &str, spec: &Spec) -> Option<Testbed> {
     }
 }
 
-/// Starts an iperf3 server on a host, which serves one client. Records the lines about intervals that it prints.
+/// Starts an iperf3 server on a host, which serves one client. Records the lines about intervals that the server
+/// prints.
 pub(crate) fn iperf_server(bed: &Testbed, host: &str, port: u16) -> Meter {
     let mut command = bed.command(host, "iperf3").unwrap();
     command.args(["-s", "-1", "-p", &port.to_string()]);

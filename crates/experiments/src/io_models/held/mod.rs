@@ -41,7 +41,8 @@ impl HeldResources {
         Self { each: servers.iter().map(looks).collect(), limits: servers.iter().map(limit).collect() }
     }
 
-    /// Stores the values in a trial's results. If fewer connections were held than attempted, returns the reason.
+    /// Stores the numbers of processes, threads and held connections, and the memory per connection, in a trial's
+    /// results. If fewer connections were held than attempted, returns the reason.
     pub(super) fn put(&self, trial: &mut Trial) -> Option<Ended> {
         let (rest, most) = (self.sum(|one| one.rest), self.sum(|one| one.most));
         trial.key.put(PROCESSES, u32::try_from(self.each.len()).ok());

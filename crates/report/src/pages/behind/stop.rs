@@ -42,8 +42,8 @@ pub(super) fn stops(run: &Run) -> Vec<Stop> {
     stops
 }
 
-/// Levers (ways to slow a resource in the experiment) that slow only the client, or only the server. The largest share
-/// of throughput that one of them explains is shown for this service.
+/// Levers (ways to slow a resource in the experiment) that slow only the client, or only the server. Of the shares of
+/// throughput that these levers explain, the largest is shown for the client or the server.
 const CLIENT: &[&str] = &["client-cpu"];
 const SERVER: &[&str] = &["server-cpu", "quota", "worker"];
 

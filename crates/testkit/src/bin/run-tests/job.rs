@@ -61,7 +61,7 @@ impl Job {
     }
 
     /// Runs the test, and returns its exit status and its output. The output goes to a file. A pipe would stay open as
-    /// long as any process that the test left behind.
+    /// long as any process runs that the test left behind.
     fn end(&self) -> io::Result<(ExitStatus, String)> {
         let mut output = tempfile::tempfile()?;
         let status = Command::new("timeout")

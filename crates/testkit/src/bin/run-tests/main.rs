@@ -21,7 +21,7 @@ use std::time::{Duration, Instant};
 
 use job::{Job, Outcome};
 
-/// Tests that run side by side on each CPU.
+/// Number of tests that run at the same time, per CPU.
 const TESTS_PER_CPU: usize = 2;
 
 fn main() -> ExitCode {
