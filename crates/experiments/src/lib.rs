@@ -115,7 +115,7 @@ pub fn run(
         if whole.interrupted {
             break;
         }
-        // Until the last repeat, the stored run is marked as interrupted, in case this process is killed.
+        // While a further repeat runs, the stored run is marked as interrupted, in case this process is killed.
         whole.interrupted = true;
         save(&whole, dir.as_ref());
         let part = once((experiment, &parameters), plan.clone(), repeat, None, watch)?;

@@ -50,8 +50,8 @@ pub fn error(run: &Value, kind: &str) -> u64 {
     run["trials"][0]["errors"][kind].as_u64().unwrap_or(0)
 }
 
-/// Returns a command that runs a shell script in its own network namespace. In the script, `"$1"` is the binary. Skips
-/// the test if network namespaces are not allowed.
+/// Returns a command that runs a shell script in its own network namespace, where the loopback interface is up and
+/// syncookies are off. In the script, `"$1"` is the binary. Skips the test if network namespaces are not allowed.
 #[track_caller]
 pub fn in_a_namespace(test: &str, binary: &Path, script: &str) -> Option<Command> {
     if !has(test, "unshare") || !has(test, "ip") {

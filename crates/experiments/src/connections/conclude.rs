@@ -80,8 +80,8 @@ fn words(trial: &Trial) -> String {
     )
 }
 
-/// Returns a sentence that compares the trials with few and with all connections: the response times, and the server's
-/// CPU time per message.
+/// Returns a sentence with the response times in the trial with few connections, and with the server's CPU time per
+/// message in both trials.
 fn beside(run: &Run) -> Option<String> {
     let (few, all) = (run.trials.first()?, run.trials.last()?);
     let cpu = |t: &Trial| t.server.as_ref()?.costs.get("process_cpu_us")?.per_request.value();

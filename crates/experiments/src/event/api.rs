@@ -55,8 +55,8 @@ pub(super) fn run(lab: &mut Lab<'_>, parameters: &Parameters) -> Result<(), LabE
     Ok(())
 }
 
-/// Times calls, and declarations of interest, on every backend, for one number of cold connections. Repeats this in
-/// several rounds.
+/// Times calls, and declarations of interest, for one number of cold connections, on every backend (without the
+/// variants `untold`). Repeats this in several rounds.
 fn cold_point(bench: &Bench, lab: &mut Lab<'_>, cold: u32, rounds: u32) -> Result<(), LabError> {
     // For a level-triggered backend, one round is enough, because its cost grows up to a thousandfold with the number
     // of cold connections. For the other backends, several rounds are needed to show that their cost does not grow.

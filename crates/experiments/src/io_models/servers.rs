@@ -26,9 +26,9 @@ pub(super) struct Layout {
     pub(super) server_of: Vec<usize>,
 }
 
-/// Assigns each block to the server process that has the fewest connections so far. If `processes` is 0, there are as
-/// many processes as the descriptor limit requires, but at most one per block. The I/O models with groups need up to
-/// two more descriptors for every 62 connections.
+/// Assigns each block to the server process that has the fewest connections so far. There is at most one process per
+/// block. If `processes` is 0, there are as many processes as the descriptor limit requires. The I/O models with groups
+/// need up to two more descriptors for every 62 connections.
 pub(super) fn layout(blocks: &[u32], processes: u32, descriptors: u64) -> Layout {
     let room = (descriptors.saturating_sub(SPARE) * 62 / 64).max(1);
     let all: u64 = blocks.iter().map(|n| u64::from(*n)).sum();

@@ -28,7 +28,7 @@ pub(super) fn words(trials: &[Trial], bed: &TestBed, verdict: &str) -> Vec<Strin
     words
 }
 
-/// Names the device that a read uses for the longest time, and the verdict.
+/// Names the device that a read uses for the longest time, in the first and in the last trial. Also names the verdict.
 fn largest(trials: &[Trial], verdict: &str) -> String {
     let of = |t: &Trial| {
         let r = &t.results;

@@ -104,7 +104,8 @@ pub(super) fn times(trial: &Trial) -> Option<Plot> {
     })
 }
 
-/// Returns the chart of the share of failed requests over time; `None` if no request failed.
+/// Returns the chart of the share of failed requests over time; `None` if no request failed, or if there are fewer than
+/// three points.
 fn failures(trial: &Trial) -> Option<Plot> {
     let points: Vec<(f64, f64)> = over_window(trial, Moment::failed_share).collect();
     let any = points.len() > 2 && points.iter().any(|(_, share)| *share > 0.0);

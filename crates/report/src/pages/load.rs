@@ -97,8 +97,8 @@ fn range(values: impl Iterator<Item = f64> + Clone, write: impl Fn(f64) -> Strin
     if least == most { least } else { format!("{least} to {most}") }
 }
 
-/// Returns words about the exceeded limit, with which a headline begins. If the rate changes, another sentence gives
-/// the highest rate at which the server kept up.
+/// Returns words about the exceeded limit, with which a headline begins; `None` for a limit on times. If the rate
+/// changes, another sentence gives the highest rate at which the server kept up.
 fn broken(breach: &Breach, trial: &Trial, changed: bool) -> Option<String> {
     let value = breach.value.map(|value| quantity(value, Unit::Share))?;
     match breach.kind {

@@ -1,5 +1,5 @@
 //! Facts that readers must know before they trust the figures: results of the user's expectations, an interruption of
-//! the run, and warnings.
+//! the run, a certificate that was not verified, and warnings.
 
 use run::Run;
 
@@ -19,7 +19,8 @@ pub(super) fn sections(run: &Run) -> Vec<Section> {
     vec![Section::new("warnings", "", Weight::First, blocks)]
 }
 
-/// Returns the results of the user's expectations, and notes about a run that is not complete.
+/// Returns the results of the user's expectations, and notes about a run that is not complete and about a certificate
+/// that was not verified.
 pub(super) fn alerts(run: &Run) -> Vec<Block> {
     let mut blocks = Vec::new();
     if run.trials.is_empty() {

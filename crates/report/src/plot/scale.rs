@@ -101,7 +101,8 @@ impl View {
     }
 }
 
-/// Extends a range, so that the outermost points do not lie on the frame.
+/// Extends the range of an axis. With `round`, a linear range is extended to ticks. A logarithmic range gets a margin,
+/// so that the outermost points do not lie on the frame.
 fn widen(axis: &Axis, low: f64, high: f64, round: Option<usize>) -> (f64, f64) {
     let (low, high) = match axis.scale {
         Scale::Linear if round.is_none() && high > 0.0 => (if axis.from.is_none() { low.min(0.0) } else { low }, high),
