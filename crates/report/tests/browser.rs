@@ -1,5 +1,5 @@
-//! Opens the HTML report of a run in a real browser (headless Chromium). The page must load and have its charts. It
-//! must not be wider than the window, neither on a phone nor on a desktop.
+//! Opens HTML reports in a real browser (headless Chromium). Each page must load and have its charts. It must not be
+//! wider than the window, neither on a phone nor on a desktop.
 
 #![allow(clippy::unwrap_used, clippy::panic)]
 

@@ -1,5 +1,5 @@
-//! The judge makes each decision once. Checks that every trial, rate and share that a page names comes from the judge's
-//! findings.
+//! The judge makes each decision once. Checks that every trial, rate and share that the main sections of a report name
+//! comes from the judge's findings.
 
 #![allow(clippy::unwrap_used)]
 
@@ -114,7 +114,8 @@ fn shares(run: &Run) -> BTreeSet<String> {
     known
 }
 
-/// Returns true if all requests failed in some tenth of a second or in some whole trial.
+/// Returns true if almost all requests failed in some tenth of a second, or if no request succeeded in some trial's
+/// measured window.
 fn has_failed_stretch(run: &Run) -> bool {
     run.trials.iter().any(|trial| {
         let measured = &trial.measured;

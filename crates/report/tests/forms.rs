@@ -172,8 +172,8 @@ fn the_death_of_a_server_is_the_title_of_every_form() {
     let wide = Style { width: 300, color: false, ascii: false };
     let plain = "The server's process <b>x</b>:7 ended (killed by SIGKILL) at 3.0 s";
     let text = render("text", &run, &wide).unwrap();
-    // The cause may be stated only once, in the title. The text must not say "Interrupted", because no user interrupted
-    // the run.
+    // In the brief text, the cause may be stated only once, in the title. The full text must not say "Interrupted",
+    // because no user interrupted the run.
     let told_once = |text: &str| text.matches("killed by SIGKILL").count() == 1;
     assert!(text.starts_with(plain) && text.contains("Ended early") && !text.contains("Interrupted"), "{text}");
     let screen = brief(&run, &wide, 42);
@@ -202,7 +202,7 @@ fn a_narrow_terminal_gets_no_line_beyond_its_width() {
     }
 }
 
-/// The HTML page draws the chain of upstream services, and other forms show it as indented lines.
+/// The HTML page draws the chain of upstream services. The text and Markdown forms show the chain as indented lines.
 #[test]
 fn upstreams_are_shown_in_every_form_for_people() {
     let run = common::behind();

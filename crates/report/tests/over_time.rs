@@ -1,5 +1,5 @@
-//! Tests of the report on a load whose rate changes, and on a request mix. They check the charts over time with both
-//! sides, and the table of classes.
+//! Tests of the report on a load whose rate changes, and on a request mix. They check the charts over time, which show
+//! client and server, and the table of classes.
 
 #![allow(clippy::unwrap_used)]
 
@@ -12,7 +12,8 @@ fn section(run: &Run, id: &str) -> Section {
     document(run).sections.into_iter().find(|section| section.id == id).unwrap()
 }
 
-/// Returns a trial whose rate rises, with response times at four moments. Client and server have hosts of their own.
+/// Returns a run with one trial, whose rate rises. The trial has response times at four moments. Client and server are
+/// on different hosts.
 fn ramp() -> Run {
     let mut run = common::load();
     run.plan.load.stages = vec![Stage { seconds: 4.0, from: 0.0, to: 4000.0 }];
@@ -83,7 +84,7 @@ fn the_row_of_a_ramp_shows_its_lowest_and_highest_rate() {
     assert!(offered == "1,000 to 3,000" && completed.contains(" to ") && goodput == "–", "{offered} {completed}");
 }
 
-/// Returns a mix of a fast class and a slow class. A tenth of the slow class's requests fail.
+/// Returns a run with a request mix: a fast class and a slow class. A tenth of the slow class's requests fail.
 fn mix() -> Run {
     let mut run = common::load();
     let class = |name: &str, completed: u64, failed: u64, us: u64| {

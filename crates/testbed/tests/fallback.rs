@@ -14,7 +14,7 @@ use testkit::skip;
 const ROLE: &str = "LOADLINE_TESTBED_TEST_ROLE";
 
 /// Shell script that mounts the program in its first argument over `tc`, and then runs the command in its other
-/// arguments.
+/// arguments. If `tc` is not installed or the mount fails, the script ends with status 77.
 const HIDDEN: &str = r#"fake="$1"; shift
 for dir in /usr/sbin /sbin /usr/bin /bin; do
     if [ -e "$dir/tc" ]; then mount --bind "$fake" "$(readlink -f "$dir/tc")" || exit 77; exec "$@"; fi

@@ -68,7 +68,7 @@ fn each_direction_has_the_requested_delay() {
     near("least round trip, ms", trips.into_iter().fold(f64::MAX, f64::min), 40.0);
 }
 
-/// Sends datagrams with the numbers from 0 to `count`, at most [`MAX_UNDER_WAY`] ahead of the receiver. Returns the
+/// Sends `count` datagrams, which are numbered from 0, at most [`MAX_UNDER_WAY`] ahead of the receiver. Returns the
 /// numbers in the order in which they arrived. If `loses` is true, the line loses datagrams but does not reorder them.
 /// In this case, each arrival shows that all earlier datagrams have arrived or are lost.
 fn numbered(count: u32, loses: bool, server: &UdpSocket, client: &UdpSocket) -> Vec<u32> {

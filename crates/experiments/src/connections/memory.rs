@@ -1,5 +1,6 @@
-//! Memory per connection. The difference in memory between two trials with the same number of processes is divided by
-//! their difference in connections. The memory that processes use without connections cancels out.
+//! Memory per connection. The trial with all connections is compared with a trial that has few connections, but as many
+//! processes. The additional memory is divided by the number of additional connections. The memory that processes use
+//! without connections cancels out.
 
 use run::{Side, Trial, Window};
 

@@ -81,8 +81,8 @@ fn refused(connections: u32, why: String) -> LabError {
     LabError::set_up(format!("holding {connections} connections"), why)
 }
 
-/// Returns an error if this machine lacks resources for so many connections. The error says what to do, usually how
-/// many connections are possible.
+/// Returns an error if this machine lacks resources for `connections` connections. The error says what to do, usually
+/// how many connections are possible.
 pub(super) fn check(connections: u32, processes: u32, has: &Resources) -> Result<(), LabError> {
     let (n, fixed) = (f64::from(connections), 2.0 * f64::from(processes) * PROCESS_BYTES);
     let (wanted, files) = (n * CONNECTION_BYTES + fixed, 2.0 * n + 2.0 * f64::from(processes) * OWN as f64);

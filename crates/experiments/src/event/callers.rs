@@ -44,8 +44,8 @@ impl Library {
         Ok(Self { queue, events: vec![Event::default(); room], tells: true })
     }
 
-    /// Returns this caller changed so that it no longer tells the library when all data of a descriptor has been read.
-    /// The interface in the paper has no such call.
+    /// Changes this caller so that it no longer tells the library when all data of a descriptor has been read, and
+    /// returns it. The interface in the paper has no such call.
     pub(super) fn untold(self) -> Self {
         Self { tells: false, ..self }
     }

@@ -49,8 +49,8 @@ fn document(comparison: &Comparison) -> Doc {
     }
 }
 
-/// Returns a note about the random order of the measured windows: the seed of the order, the number of pairs of
-/// windows, and the time of the decision.
+/// Returns a note about the random order of the measured windows. It names the seed of the order, the number of pairs
+/// of windows, and the time after which the comparison was decided.
 fn in_turns(turns: &WindowOrder, decided_after_s: Option<f64>) -> Block {
     let pairs = turns.new_first.len();
     let plural = if pairs == 1 { "" } else { "s" };

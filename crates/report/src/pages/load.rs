@@ -244,8 +244,8 @@ mod tests {
 
     use super::*;
 
-    /// The number of failures counts the whole load, but the share counts only the measured window, so the text must
-    /// name both bases.
+    /// The number of failures counts the whole load, but the share counts only the measured window. The text must name
+    /// the part of the load for both.
     #[test]
     fn the_share_of_errors_and_their_number_name_their_bases() {
         let mut trial = Trial::default();

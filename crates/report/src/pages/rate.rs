@@ -4,7 +4,7 @@ use run::number::number;
 use run::{Capacity, Run};
 
 /// Largest width of the 95 % interval, as a share of the rate, with which three digits are shown. With a wider
-/// interval, the third digit would be noise, since it changes the rate by at most 1 %.
+/// interval, the third digit would be noise, because one unit of this digit is at most 1 % of the rate.
 const MAX_WIDTH_OF_THREE_DIGITS: f64 = 0.1;
 
 /// Returns the unit of rates in a run, such as `requests/s`.

@@ -84,7 +84,7 @@ impl View {
         self.at(value).filter(|p| (from - 0.5..=to + 0.5).contains(p))
     }
 
-    /// Returns the ticks of the axis. `most` is about the maximum number of ticks.
+    /// Returns the ticks of the axis. `most` is the approximate maximum number of ticks.
     pub(super) fn ticks(&self, axis: &Axis, most: usize) -> Vec<Tick> {
         let values = match self.scale {
             Scale::Linear => linear(self.low, self.high, step(axis, (self.high - self.low) / most.max(1) as f64), most),

@@ -56,8 +56,9 @@ fn slower() -> Comparison {
     }
 }
 
-/// Failures, a missing capacity, and undecided figures are described in words. The text must not show them as changes
-/// of speed.
+/// A missing capacity is described in words, and a difference between two shares of failures in percentage points. An
+/// undecided figure says how many more runs would decide it. The text must not show a change that is not a finite
+/// number.
 #[test]
 fn failures_a_missing_capacity_and_undecided_figures_are_described() {
     let said = Some("the new server held the objective at no tried rate (p99 was 30 ms)".to_string());

@@ -100,8 +100,8 @@ fn class(i: usize, completed: u64) -> ClassPart {
     ClassPart { name: format!("class {i}"), total: measured, measured, response, ..ClassPart::default() }
 }
 
-/// Generates the counts of a window. Some answers have an unexpected status, some requests fail, and some are never
-/// answered.
+/// Generates the counts of a window. Some answers may have an unexpected status, and some requests may fail or may
+/// never be answered.
 pub fn counts() -> impl Strategy<Value = Tally> {
     let few = || prop_oneof![3 => Just(0u64), 1 => 0u64..50];
     (0u64..2000, few(), few(), few()).prop_map(|(completed, refused, resets, unanswered)| Tally {

@@ -1,4 +1,4 @@
-//! A series of forty runs, built by hand. The CPU time per request grows by 5 % at run 33.
+//! A series of forty runs, built by hand. The CPU time per request grows by 5 % at run 33, counted from 0.
 
 use run::{
     FigureUnit, History, HistoryChange, HistoryFigure, HistoryRun, HistorySeries, HistoryValue, SkippedRun, SmallSeries,

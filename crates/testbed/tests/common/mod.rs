@@ -141,8 +141,8 @@ pub(crate) fn this_test(name: &str, env: &[(&str, &str)], uid: Option<u32>) -> C
     child
 }
 
-/// Runs a test of this program again as a user without rights. Does nothing if the current user is not root, because
-/// the test has in this case already run without root rights.
+/// Runs a test of this program again as a user without rights. If the current user is not root, the test already runs
+/// without root rights, so this function only prints a message.
 pub(crate) fn again_without_root(test: &str, measured: &str) {
     if !is_root() {
         return println!("{measured} runs without root here anyway");
