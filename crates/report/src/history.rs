@@ -47,7 +47,8 @@ fn document(history: &History, list_runs: bool) -> Doc {
     Doc { title: title(history), subtitle: subtitle(history), sections, ..Doc::default() }
 }
 
-/// Returns the title: the new changes for the worse, and since when they exist.
+/// Returns the title: the new changes for the worse, and since when they exist. If there are none, or if there are too
+/// few runs, the title says so.
 fn title(history: &History) -> String {
     let failing: Vec<&HistoryChange> = history.changes.iter().filter(|change| change.fails).collect();
     if history.series.is_empty() {
@@ -191,7 +192,7 @@ fn row(change: &HistoryChange) -> Vec<Cell> {
     ]
 }
 
-/// Returns a table with the first value, the last value and the number of changes of each figure.
+/// Returns a table with the number of runs, the first value, the last value and the number of changes of each figure.
 fn levels(series: &HistorySeries, changes: &[&HistoryChange]) -> Table {
     let row = |figure: &HistoryFigure| {
         let known: Vec<f64> = figure.values.iter().flatten().map(|value| value.value).collect();

@@ -54,7 +54,8 @@ pub fn so_far(run: &run::Run) -> Vec<AnswerLine> {
     pages::so_far(run)
 }
 
-/// Renders what the server's sampled threads did, for a terminal. `headline` is the first line.
+/// Renders what the server's sampled threads did, for a terminal. Also renders the activity of its databases, and the
+/// sampled stacks. `headline` is the first line.
 pub fn render_waits(run: &run::Run, headline: &str, style: &Style) -> String {
     let blocks = run.sampled_waits().map(pages::wait_blocks).unwrap_or_default();
     let further = run.findings.waits.iter().skip(1).map(|f| Note::block(Tone::Plain, format!("{}.", f.sentence)));

@@ -87,8 +87,8 @@ pub fn capacity_words(step: &SizeStep) -> Option<String> {
     step.capacity.map(|capacity| format!("{least}{}", quantity(capacity.rate, Unit::PerSecond)))
 }
 
-/// Returns a sentence that names a budget (`--budget`) with which no search should end too early; `None` if no search
-/// did.
+/// Returns a sentence that names a budget (`--budget`) that should give every search enough time. Returns `None` if
+/// every search had enough time.
 fn too_short(result: &SizeResult) -> Option<String> {
     let early = result.steps.iter().filter(|step| step.needed_s.is_some()).count();
     let budget_s = result.needed_budget_s?.ceil();
@@ -99,7 +99,8 @@ fn too_short(result: &SizeResult) -> Option<String> {
     ))
 }
 
-/// Returns a sentence that names the settings that may be cheaper than the chosen one; `None` if there are none.
+/// Returns a sentence that names the settings that may be cheaper than the chosen one (or the cheapest of all, if none
+/// was chosen). Returns `None` if there are no such settings.
 fn may_be_cheaper(result: &SizeResult) -> Option<String> {
     let steps = result.may_be_cheaper.iter().filter_map(|at| result.steps.get(*at));
     let settings: Vec<String> = steps.map(|step| setting_words(&step.setting)).collect();

@@ -64,7 +64,8 @@ pub(crate) fn rate(text: &str) -> Option<u64> {
     (1000.0..=1e12).contains(&bits).then_some(bits as u64)
 }
 
-/// Parses a time, such as `50ms`, `0.2s` or `10us`. Returns nanoseconds. A number without a unit means milliseconds.
+/// Parses a time, such as `50ms`, `0.2s` or `10us`. Returns nanoseconds, up to 60 s. A number without a unit means
+/// milliseconds.
 pub(crate) fn time_ns(text: &str) -> Option<u64> {
     let (digits, factor) = [("us", 1e3), ("ms", 1e6), ("s", 1e9)]
         .iter()

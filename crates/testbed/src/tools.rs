@@ -26,8 +26,8 @@ pub(crate) fn tc(netns: &Netns, commands: &str) -> Result<()> {
     batch("tc", netns, commands)
 }
 
-/// Waits until all interfaces that are set to "up" can carry frames. The kernel activates a link a moment after the
-/// command, and drops frames until then.
+/// Waits until all interfaces that are set to "up" can carry frames. Returns an error after [`LINKS_UP_WITHIN`]. The
+/// kernel activates a link a moment after the command, and drops frames until then.
 pub(crate) fn wait_for_links(netns: &Netns) -> Result<()> {
     let begin = Instant::now();
     loop {

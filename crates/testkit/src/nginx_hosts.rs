@@ -17,7 +17,7 @@ pub struct Nginx {
 }
 
 impl Nginx {
-    /// Starts nginx with one worker. Returns `None` if nginx is not installed.
+    /// Starts nginx with one worker. Skips the test and returns `None` if nginx is not installed.
     pub fn start(test: &str, hosts: &SshHosts) -> Option<Self> {
         if !has(test, "nginx") {
             return None;

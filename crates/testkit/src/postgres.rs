@@ -91,7 +91,7 @@ impl Postgres {
         format!("postgres://postgres@127.0.0.1:{}/postgres", self.port)
     }
 
-    /// Runs SQL statements, and returns the rows that they print.
+    /// Runs SQL statements, and returns the rows that they print. Fails the test if a statement fails.
     pub fn psql(&self, statements: &str) -> String {
         let output = self.run(statements);
         assert!(output.status.success(), "{statements}: {}", String::from_utf8_lossy(&output.stderr));

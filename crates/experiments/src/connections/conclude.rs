@@ -52,7 +52,8 @@ fn failed(trial: &Trial) -> f64 {
     (trial.tally.error_count() + trial.tally.closed_by_server) as f64
 }
 
-/// Formats a response time in whole microseconds. If only a lower bound is known, the text says `at least`.
+/// Formats a response time in whole microseconds. If only a lower bound is known, the text says `at least`. If nothing
+/// is known, the text says so.
 fn whole_us(trial: &Trial, figure: SummaryFigure) -> String {
     match trial.latency_us.figure(figure) {
         TimeFigure::Exact(us) => format!("{us:.0} us"),

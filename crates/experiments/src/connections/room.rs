@@ -50,9 +50,10 @@ fn free_files() -> Option<f64> {
     Some(numbers.get(2)? - numbers.first()?)
 }
 
-/// Returns the number of processes per side. If `asked` is 0, this number is chosen so that no process exceeds its
-/// descriptor limit. Returns an error if `asked` is too small or too large, or if the connections need more than
-/// [`MAX_PROCESSES`] processes per side.
+/// Returns the number of processes per side, at most one per connection. If `asked` is 0, this is the smallest number
+/// with which no process exceeds its descriptor limit, but at least [`MIN_PROCESSES`]. Returns an error if a larger
+/// number than `asked` is needed. Also returns an error if more than [`MAX_PROCESSES`] processes are needed or asked
+/// for.
 pub(super) fn processes(connections: u32, asked: u32, descriptors: u64) -> Result<u32, LabError> {
     let each = u32::try_from(descriptors.saturating_sub(SPARE)).unwrap_or(u32::MAX).max(1);
     let needed = connections.div_ceil(each).max(MIN_PROCESSES);

@@ -25,7 +25,8 @@ const PACE: f64 = 20_000.0;
 /// Maximum time to wait until a proxy listens, or until it reports its counts.
 const PATIENCE: Duration = Duration::from_secs(10);
 
-/// Measures each backend whose cost per call should not depend on the number of cold connections.
+/// Measures each backend whose cost per call should not depend on the number of cold connections. Does nothing if the
+/// parameter `across` is 0.
 pub(super) fn processes(bench: &Bench, lab: &mut Lab<'_>, parameters: &Parameters) -> Result<(), LabError> {
     let total = parameters.count("across", 0);
     if total == 0 {

@@ -108,7 +108,7 @@ pub(super) fn calls(
 }
 
 /// Times two event interfaces that watch the same connections. Each set of events is fetched through one interface and
-/// then through the other. The two interfaces alternate in being first.
+/// then through the other. The two interfaces alternate in being first. The first calls are not counted.
 pub(super) fn side_by_side(
     (one, other): (&mut impl Caller, &mut impl Caller),
     hot: &mut Hot,

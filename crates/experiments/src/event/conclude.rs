@@ -69,7 +69,7 @@ fn line_of_a_call(run: &mut Run, name: &str) {
 }
 
 /// Fits the cost of a call against the number of cold connections. Checks that the cost does not grow (`flat`), or that
-/// it grows.
+/// it grows. Adds a sentence about the growth.
 fn slope(run: &mut Run, name: &str, flat: bool) {
     let Some((growth, base, most)) = growth(run, name) else { return };
     let fit = run.findings.fits.get(&fit_name(name));
@@ -194,7 +194,8 @@ fn hot_rate(run: &mut Run) {
     }
 }
 
-/// Checks the times of declaring and revoking interest against figure 7 of the paper.
+/// Checks that declaring interest takes at least as long as revoking it, as in figure 7 of the paper. Adds a sentence
+/// that compares both times with those of the plain epoll system calls.
 fn declaring(run: &mut Run) {
     let cost = |of: ValueName<f64>| middle(run, |t| on(t, "epoll") && t.key.get(SMALL_FILE) == Some(true), of);
     if let (Some(declare), Some(revoke)) = (cost(SMALL_DECLARE_US), cost(SMALL_REVOKE_US)) {

@@ -111,8 +111,8 @@ fn growth(now: f64, before: f64, spread: f64) -> Growth {
     if grown > noise || grown == 0.0 { Growth::Bytes(grown) } else { Growth::BelowNoise(noise) }
 }
 
-/// Adds the growth of each part, and the rate of context switches, to a trial's results. Unknown values are left out.
-/// Limits of the noise are stored under separate names.
+/// Adds the growth of each part, and the rate of context switches, to a trial's results. If the growth of one part is
+/// unknown, no growth is stored. Limits of the noise are stored under separate names.
 pub(super) fn put(trial: &mut Trial, before: &Before) {
     let window = trial.measured.window;
     let Some(server) = &trial.server else { return };

@@ -18,7 +18,8 @@ fn rule(model: &str, held: f64) -> Option<f64> {
 }
 
 /// Stores the expected and the observed number of threads, summed over all processes. Stores nothing if the I/O model
-/// has no rule. `still` contains the gauges of each process at a time when nothing changed.
+/// has no rule. `still` contains the gauges of each process at a time when nothing changed. If there was no such time
+/// (`None`), a note says so.
 pub(super) fn put(trial: &mut Trial, model: &str, still: Option<Vec<Levels>>) {
     if rule(model, 0.0).is_none() {
         return;

@@ -70,8 +70,8 @@ fn exchanges(record: f64) -> f64 {
     if record <= 4096.0 || record >= 12288.0 { 1.0 } else { (record / 4096.0).ceil() }
 }
 
-/// Computes the simple model, and stores it in the trial's results. In this model, a read uses all devices one after
-/// the other, without overlap.
+/// Computes the simple model, and stores the model and its parts in the trial's results. In this model, a read uses all
+/// devices one after the other, without overlap. Also stores the server's throughput as a share of the wire's rate.
 fn model(trial: &mut Trial, bed: &TestBed) {
     let record = record_bytes(trial);
     let parts =

@@ -120,8 +120,8 @@ impl NamespaceHosts {
         shares.filter_map(|(plan, host)| Some(load(plan?, host as &dyn lab::Host))).collect()
     }
 
-    /// Waits until the server has no open, waiting or half-open connections from the previous trial. Otherwise, the
-    /// counts of the next trial would include these connections.
+    /// Waits, at most for [`SETTLES_WITHIN`], until the server has no open, waiting or half-open connections from the
+    /// previous trial. Otherwise, the counts of the next trial would include these connections.
     fn settle(&mut self) {
         let end = Instant::now() + SETTLES_WITHIN;
         while Instant::now() < end {

@@ -39,8 +39,9 @@ pub(crate) fn run(lab: &mut Lab<'_>, parameters: &Parameters) -> Result<(), LabE
     Ok(())
 }
 
-/// Runs trials with more and more descriptors, until the generator cannot send at the rate that the descriptors allow.
-/// Returns what limited the generator; `None` if it was always fast enough.
+/// Runs trials with more and more descriptors. Stops when the generator cannot send at the rate that the descriptors
+/// allow, or at the maximum number of descriptors. Returns what limited the generator; `None` if it was always fast
+/// enough.
 fn s_clients(
     lab: &mut Lab<'_>,
     setup: &mut TestSetup,

@@ -77,14 +77,15 @@ fn smallest_change(comparison: &Comparison) -> Option<String> {
     Some(format!("Smallest change that this comparison shows in 19 of 20 cases: {change} of {figure}{needs}."))
 }
 
-/// Returns the conclusion, with the figure that decided it.
+/// Returns the conclusion, with the figure that decided it. If there is no such figure, returns the longer [`title`].
 fn sentence(comparison: &Comparison) -> String {
     let decided = comparison.decided_by.as_ref().filter(|_| !comparison.deaths.iter().any(|death| death.new));
     let figure = decided.and_then(|name| comparison.comparisons.iter().find(|c| c.figure == *name));
     figure.map_or_else(|| title(comparison), |figure| format!("{}: {}", head(comparison), clause(figure)))
 }
 
-/// Returns the conclusion, with all figures on which it is based.
+/// Returns the conclusion, with all figures on which it is based. If the new server's process ended early, the
+/// conclusion names this end instead.
 fn title(comparison: &Comparison) -> String {
     if let Some(death) = comparison.deaths.iter().find(|death| death.new) {
         return format!("Regression: {}", describe(death));
@@ -348,7 +349,8 @@ fn columns() -> [Col; 7] {
     ]
 }
 
-/// Returns the notes below the table: advice for the undecided figures, and remarks on single figures.
+/// Returns the notes below the table: the risk of a wrong result, advice for the undecided figures, and remarks on
+/// single figures.
 fn notes(comparison: &Comparison) -> Vec<String> {
     let open = |of: NeededData| {
         let needs = |c: &ComparedFigure| c.more.is_some() && c.resolution.is_none();

@@ -200,8 +200,8 @@ impl Page {
         }
     }
 
-    /// Prints one line per box, indented by its depth (the number of arrows from the first box). A box whose resource
-    /// is full is highlighted.
+    /// Prints the title, and then each box on a line, indented by its depth (the number of arrows from the first box).
+    /// A box whose resource is full is highlighted.
     fn chain(&mut self, chain: &Chain) {
         self.wrapped("", "", &chain.title, "2");
         for (i, step) in chain.order() {

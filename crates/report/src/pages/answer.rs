@@ -74,7 +74,8 @@ fn beyond(run: &Run, c: &Capacity) -> Option<AnswerLine> {
     (!parts.is_empty()).then(|| if is_bound { line } else { line.optional() })
 }
 
-/// Says which loads a search did not try, and which budget (`--budget`) would suffice to try them.
+/// Says which loads a search did not try, and which budget (`--budget`) would suffice to try them. If every request
+/// failed while higher loads were tried, says this instead.
 fn ended_early(run: &Run, c: &Capacity) -> String {
     let budget = c.needed_s.map_or("a longer --budget".into(), |s| format!("--budget {:.0}s", s.ceil()));
     match (run.findings.failure, c.failed_at) {

@@ -60,7 +60,8 @@ const CHOSEN: &[(&str, &str, &str)] = &[
     ("pressure.cpu_some", "some thread waits for a CPU", "share of the time"),
 ];
 
-/// Returns the chart of the completed rate over time. If the offered rate changed, the chart shows it, too.
+/// Returns the chart of the completed rate over time. If the offered rate changed, the chart shows it, too. Returns
+/// `None` for fewer than three points.
 pub(super) fn completed(run: &Run, trial: &Trial) -> Option<Plot> {
     let (stages, by_hand) = (&run.plan.load.stages, &trial.by_hand);
     let changes = !stages.is_empty() || !by_hand.is_empty();
@@ -89,7 +90,7 @@ pub(super) fn completed(run: &Run, trial: &Trial) -> Option<Plot> {
     })
 }
 
-/// Returns the chart of percentiles of the response time over the measured window.
+/// Returns the chart of percentiles of the response time over the measured window; `None` for fewer than three points.
 pub(super) fn times(trial: &Trial) -> Option<Plot> {
     let line = |name: &str, hue, of: fn(&Moment) -> Option<f64>| {
         Series::new(name, Look::Line, hue, over_window(trial, of).map(|(at_s, us)| (at_s, us / 1e6)).collect())

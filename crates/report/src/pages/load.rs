@@ -58,8 +58,9 @@ fn target(run: &Run) -> String {
     }
 }
 
-/// Returns the headline of a load that the user chose; `None` for a search. An exceeded limit comes first, then the
-/// rates that met the objective (if the rate changed), or the percentiles and the completed rate.
+/// Returns the headline of a load that the user chose; `None` for a search. If no answer was good, the headline says
+/// only this. Otherwise, an exceeded limit comes first. Then come the rates that met the objective (if the rate
+/// changed), or the percentiles and the completed rate.
 pub(super) fn title(run: &Run) -> Option<String> {
     let all: Vec<(&Trial, Outcome)> = of_load(run).filter(|_| asked(run)).collect();
     let (trial, first) = all.first()?;

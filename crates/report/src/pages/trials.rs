@@ -91,8 +91,9 @@ fn row(run: &Run, (trial, outcome): (&Trial, Outcome), busiest: Option<&Device>)
     ]
 }
 
-/// Returns the cell of the 99th percentile. The cell is marked if the percentile exceeds its limit, or if too many
-/// requests were never answered. The cell's hint gives the probability that the trial meets the objective.
+/// Returns the cell of the 99th percentile. The cell is marked if the percentile exceeds its limit, or if so many
+/// requests were never answered that the trial failed the objective. The cell's hint gives the probability that the
+/// trial meets the objective.
 fn late(outcome: Outcome, cell: Cell) -> Cell {
     let broken = outcome.breach.is_some_and(|b| matches!(b.kind, BreachKind::P99 | BreachKind::Unanswered));
     let cell = if broken { cell.toned(Tone::Warn) } else { cell };

@@ -95,7 +95,7 @@ impl<'a> Node<'a> {
         &mut self.callees[at]
     }
 
-    /// Removes outer functions that are common to all stacks of a process, such as `main`.
+    /// Removes outer functions that are common to almost all stacks of a process, such as `main`.
     fn skip_shared(&mut self) {
         while let [only] = &mut self.callees[..]
             && only.weight > SHARED_PART * self.weight

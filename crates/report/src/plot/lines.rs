@@ -90,8 +90,8 @@ fn end_margin(named: &[&Series], frame: Frame) -> f64 {
     (widest + 16.0).min(frame.width * 0.3).max(18.0)
 }
 
-/// Draws the name of the vertical axis, and the legend for the series in `key`. Returns the vertical position of the
-/// frame's top.
+/// Draws the name of the vertical axis (not in a small chart), and the legend for the series in `key`. Returns the
+/// vertical position of the frame's top.
 fn header(plot: &Plot, frame: Frame, key: &[&Series], out: &mut String) -> f64 {
     let (mut x, mut y) = (0.0, 12.0);
     if !frame.small {
@@ -351,8 +351,8 @@ fn text_at(label: &str, at: Place, hue: &str, out: &mut String) {
     );
 }
 
-/// Draws the name of each line at its last visible point. The name is beside the frame if the line reaches the frame's
-/// right edge, and otherwise inside the frame, next to this point.
+/// Draws the name of each line at its last visible point. The name is beside the frame if the line ends near the
+/// frame's right edge, and otherwise inside the frame, next to this point.
 fn end_labels(named: &[&Series], area: &Area, frame: Frame, taken: &mut Taken, out: &mut String) {
     let mut edge: Vec<(&Series, f64)> = Vec::new();
     for series in named {

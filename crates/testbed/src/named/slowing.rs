@@ -2,7 +2,7 @@
 //! alive) lasts.
 //!
 //! The keeper restores the medium's full rate when the connection ends for any reason, or when the client sends nothing
-//! for too long. A medium therefore does not stay slow after its client has ended.
+//! for [`MAX_SILENCE`]. A medium therefore does not stay slow after its client has ended.
 
 use std::io::{BufRead as _, BufReader, Read as _, Write as _};
 use std::net::Shutdown;
@@ -40,7 +40,7 @@ impl SlowingServer {
     }
 
     /// Executes a request, and all later requests of its connection, in a new thread. Meanwhile, the keeper can serve
-    /// other connections.
+    /// other connections. If another client already controls the medium's rate, refuses the request.
     pub(super) fn hold(&self, mut stream: UnixStream, word: String) {
         if self.held.swap(true, Ordering::AcqRel) {
             // The client may have gone, so an error is ignored.

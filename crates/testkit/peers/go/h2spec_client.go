@@ -154,8 +154,8 @@ func answer(settings *config.Config, conn *spec.Conn) {
 	})
 }
 
-// Connection that reports a reset (ECONNRESET) as its end. h2spec accepts both, but does not recognise the error that
-// current versions of Go return for a reset.
+// Connection that reports a reset (ECONNRESET) as its end (EOF). h2spec accepts both, but does not recognise the error
+// that current versions of Go return for a reset.
 type resets struct{ net.Conn }
 
 func (conn resets) Read(into []byte) (int, error) {

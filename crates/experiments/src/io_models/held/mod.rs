@@ -72,8 +72,8 @@ impl HeldResources {
 }
 
 /// Stores the number of held connections, and the server's memory per connection, in a trial's results. `grown` is the
-/// growth of the server's resident memory, bytes. If fewer connections were held than attempted, returns the reason
-/// that `ended` gives.
+/// growth of the server's resident memory, bytes. If fewer connections were held than attempted, adds a note, and
+/// returns the reason that `ended` gives.
 fn put(trial: &mut Trial, held: f64, grown: Option<f64>, ended: impl FnOnce(&Trial) -> Ended) -> Option<Ended> {
     let attempted = f64::from(trial.key.get(CONNECTIONS).unwrap_or(0));
     let results = &mut trial.results;
@@ -84,9 +84,9 @@ fn put(trial: &mut Trial, held: f64, grown: Option<f64>, ended: impl FnOnce(&Tri
     Some(ended)
 }
 
-/// Stores the number of held connections and the memory per connection, for a server on another host. The values come
-/// from the server's own counts. If fewer connections were held than attempted, returns the reason. Returns `None` if
-/// the server reported no counts.
+/// Stores the numbers of threads and of held connections, and the memory per connection, for a server on another host.
+/// The values come from the server's own counts. If fewer connections were held than attempted, returns the reason.
+/// Returns `None` if the server reported no counts.
 pub(super) fn put_counted(trial: &mut Trial) -> Option<Ended> {
     trial.key.put(PROCESSES, 1);
     let recording = &trial.server.as_ref()?.recording;

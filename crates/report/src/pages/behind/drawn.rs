@@ -46,8 +46,8 @@ fn kept(stops: &[Stop]) -> Vec<usize> {
         }
     }
     let mut order: Vec<usize> = (0..stops.len()).collect();
-    // If there are too many services, the client, the server, and the services on a path to a service with a full
-    // resource are drawn first. Within both groups, services with a lower index come first.
+    // If there are more than [`MAX_BOXES`] services, the client, the server, and the services on a path to a service
+    // with a full resource are drawn first. Within both groups, services with a lower index come first.
     order.sort_by_key(|at| (*at > 1 && !leads[*at], *at));
     order.truncate(MAX_BOXES);
     order.sort_unstable();

@@ -95,8 +95,9 @@ fn stop(run: &Run, load: &UpstreamLoad) -> Stop {
     }
 }
 
-/// Returns the name and utilisation of an upstream's busiest device. If one of its devices is full, returns this
-/// device.
+/// Returns the name and utilisation of an upstream's busiest device: its CPUs or a thread. If the upstream's quota is
+/// full, returns how often the quota ran out instead. If all its CPUs are full, returns the CPUs. If a lock limits the
+/// upstream, returns its CPU time.
 fn busy(load: &UpstreamLoad) -> Option<(String, f64)> {
     let cpus = load.cpu_used.zip(load.cpu_allowed).filter(|(_, allowed)| *allowed > 0.0);
     let cpus = cpus.map(|(used, allowed)| ("CPUs".to_string(), used / allowed));
