@@ -60,7 +60,7 @@ fn target(run: &Run) -> String {
 
 /// Returns the headline of a load that the user chose; `None` for a search. If no answer was good, the headline says
 /// only this. Otherwise, an exceeded limit comes first. Then come the rates that met the objective (if the rate
-/// changed), or the percentiles and the completed rate.
+/// changed), or the percentiles and the rate of good answers.
 pub(super) fn title(run: &Run) -> Option<String> {
     let all: Vec<(&Trial, Outcome)> = of_load(run).filter(|_| asked(run)).collect();
     let (trial, first) = all.first()?;
