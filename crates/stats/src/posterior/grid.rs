@@ -7,7 +7,9 @@ use super::speed::{Kernel, SCATTERS as SPEEDS, exp, smoothed};
 use super::weights::Posterior;
 
 /// Number of capacities in the grid.
-const RATES: usize = 160;
+pub(super) const RATES: usize = 100;
+/// Number of capacities in the first grid, which only finds the range of the second one.
+pub(super) const COARSE_RATES: usize = 60;
 /// Number of steepnesses in the grid.
 const STEEPS: usize = 30;
 /// Minimum and maximum steepness.
@@ -41,11 +43,11 @@ struct Axes {
 
 impl Axes {
     /// Creates the axes: capacities whose logarithms lie in the given range, and all steepnesses.
-    fn new((from, to): (f64, f64)) -> Self {
-        let step = (to - from) / (RATES - 1) as f64;
+    fn new((from, to): (f64, f64), count: usize) -> Self {
+        let step = (to - from) / (count - 1) as f64;
         let ratio = (STEEPNESS_RANGE.1 / STEEPNESS_RANGE.0).ln() / (STEEPS - 1) as f64;
         Self {
-            rates: (0..RATES).map(|i| (from + step * i as f64).exp()).collect(),
+            rates: (0..count).map(|i| (from + step * i as f64).exp()).collect(),
             steeps: (0..STEEPS).map(|j| STEEPNESS_RANGE.0 * (ratio * j as f64).exp()).collect(),
             step,
         }
@@ -80,8 +82,8 @@ pub(super) struct Grid {
 
 impl Grid {
     /// Creates a grid with capacities whose logarithms lie in `span`.
-    pub(super) fn new(windows: &[WindowObservation], constraint: &Constraint, span: (f64, f64)) -> Self {
-        let axes = Axes::new(span);
+    pub(super) fn new(windows: &[WindowObservation], constraint: &Constraint, span: (f64, f64), rates: usize) -> Self {
+        let axes = Axes::new(span, rates);
         let lines = axes.lines(constraint);
         let weigh = |row: &Vec<CapacityModel>| {
             windows.iter().map(|w| row.iter().map(|line| of_a_draw(constraint, w, line)).collect()).collect()
@@ -105,7 +107,7 @@ impl Grid {
         let whole: f64 = by_speed.iter().map(mass).sum();
         let speeds = SPEEDS.iter().zip(&by_speed).map(|((speeds, _), rows)| speeds * mass(rows) / whole).sum();
         let cell = |i: usize, j: usize| by_speed.iter().map(|rows| rows[j][i]).sum::<f64>();
-        let cells = (0..RATES).flat_map(|i| (0..STEEPS).map(move |j| (i, j)));
+        let cells = (0..self.axes.rates.len()).flat_map(|i| (0..STEEPS).map(move |j| (i, j)));
         let cells = cells.map(|(i, j)| (self.axes.rates[i], self.axes.steeps[j], cell(i, j))).collect();
         Posterior { cells, steeps: STEEPS, step: self.axes.step, speeds }
     }

@@ -35,7 +35,7 @@ pub use estimate::CapacityEstimate;
 pub use transient::Span;
 
 use dispersion::{PRIOR_DISPERSION, dispersions};
-use grid::{Grid, scatter};
+use grid::{COARSE_RATES, Grid, RATES, scatter};
 use slow::widened;
 
 /// Weight of the prior dispersion, as a number of windows.
@@ -52,7 +52,7 @@ pub fn estimate(windows: &[WindowObservation], constraint: &Constraint) -> Optio
     let rates = || windows.iter().map(|w| w.rate).chain(constraint.full);
     let (least, most) = (rates().reduce(f64::min)?, rates().reduce(f64::max)?);
     let whole = ((least * 0.3).ln(), (most * 1.6).ln());
-    let grid = Grid::new(&windows, constraint, whole);
+    let grid = Grid::new(&windows, constraint, whole, COARSE_RATES);
     let mut dispersion = PRIOR_DISPERSION.0;
     let mut found: Option<CapacityEstimate> = None;
     for _ in 0..2 {
@@ -65,6 +65,6 @@ pub fn estimate(windows: &[WindowObservation], constraint: &Constraint) -> Optio
         found = Some(now);
     }
     let dispersions = dispersions(&windows, constraint, found, dispersion);
-    let near = Grid::new(&windows, constraint, grid.posterior(&dispersions).span());
+    let near = Grid::new(&windows, constraint, grid.posterior(&dispersions).span(), RATES);
     near.posterior(&dispersions).estimate().map(|found| widened(found, constraint))
 }
