@@ -1,6 +1,6 @@
-//! Tests with web applications in Python, Go, JavaScript and Java, each with one known limit. `find` must name this
-//! limit or report that it does not know the limit. `find` must not call any other limit sure or proven. The sources
-//! are in `applications/`.
+//! Tests with web applications in Python and Go, each with one known limit. `find` must name this limit or report that
+//! it does not know the limit. `find` must not call any other limit sure or proven. The sources are in `applications/`.
+//! Applications that other tests start are not repeated here: see `inside` and `live_count`.
 
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
@@ -23,16 +23,12 @@ struct Application {
     right: &'static [&'static str],
     /// True if the application uses the CPU for only one request at a time.
     serial: bool,
-    /// Further flags for `find`.
-    flags: &'static [&'static str],
 }
 
 #[derive(Clone, Copy)]
 enum Language {
     Python,
     Go,
-    JavaScript,
-    Java,
 }
 
 impl Language {
@@ -40,23 +36,18 @@ impl Language {
         match self {
             Self::Python => "python3",
             Self::Go => "go",
-            Self::JavaScript => "node",
-            Self::Java => "java",
         }
     }
 
     /// Returns the command that starts the application. Builds the application first if the language needs a build.
     fn command(self, installed: &Path, build_dir: &Path) -> Command {
         let source = |name: &str| Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/alone/applications").join(name);
-        let run = |name: &str| {
-            let mut command = Command::new(installed);
-            command.arg(source(name));
-            command
-        };
         match self {
-            Self::Python => run("app.py"),
-            Self::JavaScript => run("app.js"),
-            Self::Java => run("App.java"),
+            Self::Python => {
+                let mut command = Command::new(installed);
+                command.arg(source("app.py"));
+                command
+            }
             Self::Go => Command::new(built(installed, &source("app.go"), build_dir)),
         }
     }
@@ -82,8 +73,7 @@ fn check(test: &str, binary: &Path, application: &Application) -> Option<Value> 
     let mut server = ChildProcess::start(command.arg(application.limit).stdin(Stdio::piped()).stdout(Stdio::piped()));
     let url = format!("http://127.0.0.1:{}/", first_line(&mut server.0));
     let others = OtherPrograms::watch();
-    let args = [&["find", &url, "--budget", "30s"], application.flags].concat();
-    let run = json(binary, &args);
+    let run = json(binary, &["find", &url, "--budget", "20s"]);
     let found = &run["findings"]["bottleneck"];
     let is_right = application.right.contains(&bottleneck(&run));
     let outcome = run["findings"]["proof"]["outcome"].as_str().unwrap_or("none");
@@ -100,7 +90,7 @@ fn check(test: &str, binary: &Path, application: &Application) -> Option<Value> 
 
 /// Defines one test per application.
 macro_rules! applications {
-    ($($test:ident: $language:ident $limit:literal, [$($right:literal),+], serial $serial:literal, [$($flag:literal),*];)+) => {$(
+    ($($test:ident: $language:ident $limit:literal, [$($right:literal),+], serial $serial:literal;)+) => {$(
         #[test]
         fn $test() {
             let (_alone, binary) = alone_with_release!(stringify!($test));
@@ -109,7 +99,6 @@ macro_rules! applications {
                 limit: $limit,
                 right: &[$($right),+],
                 serial: $serial,
-                flags: &[$($flag),*],
             };
             check(stringify!($test), &binary, &application);
         }
@@ -117,13 +106,9 @@ macro_rules! applications {
 }
 
 applications! {
-    threads_that_share_the_lock_of_cpython_are_serial: Python "gil", ["server-concurrency"], serial true, [];
-    a_mutex_around_arithmetic_is_serial: Go "mutex", ["server-concurrency"], serial true, [];
-    a_dispatcher_that_moves_between_threads_is_serial: Go "dispatcher", ["server-concurrency", "server-single-thread"], serial true, [];
-    parallel_arithmetic_needs_more_cpus: Go "parallel", ["server-cpu"], serial false, [];
-    five_children_handle_five_requests_at_a_time: Python "children", ["server-concurrency"], serial false, [];
-    six_threads_that_wait_are_a_pool: Java "pool", ["server-concurrency", "unknown"], serial false, [];
-    eight_connections_over_a_long_distance_fill_nothing: Go "far", ["not-saturated"], serial false, ["--connections", "8"];
-    rare_slow_answers_are_not_a_limit: Go "rare", ["server-cpu", "client-cpu", "not-saturated", "unknown"], serial false, [];
-    hashing_on_the_only_thread_is_that_thread: JavaScript "hash", ["server-single-thread"], serial false, [];
+    threads_that_share_the_lock_of_cpython_are_serial: Python "gil", ["server-concurrency"], serial true;
+    a_mutex_around_arithmetic_is_serial: Go "mutex", ["server-concurrency"], serial true;
+    a_dispatcher_that_moves_between_threads_is_serial: Go "dispatcher", ["server-concurrency", "server-single-thread"], serial true;
+    parallel_arithmetic_needs_more_cpus: Go "parallel", ["server-cpu"], serial false;
+    rare_slow_answers_are_not_a_limit: Go "rare", ["server-cpu", "client-cpu", "not-saturated", "unknown"], serial false;
 }

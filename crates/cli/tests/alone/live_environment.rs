@@ -52,7 +52,7 @@ fn a_shaped_link_with_a_burst_is_no_rate_limit_of_the_server() {
     let shape = "dev=$(ip -o -4 address show to 10.77.0.0/16 | awk '{print $2; exit}') && \
         tc qdisc replace dev \"$dev\" root tbf rate 10mbit burst 1mb latency 400ms";
     hosts.shell("server", shape);
-    let run = hosts.run("find", &["--body-bytes", "8kB"], &["--budget", "25s"]);
+    let run = hosts.run("find", &["--body-bytes", "8kB"], &["--budget", "20s"]);
     is_right(&run, &["network-medium"]);
 }
 
@@ -69,7 +69,7 @@ fn a_firewall_that_drops_connects_is_no_full_server() {
     let limit = "iptables -A INPUT -p tcp --syn -m limit --limit 40/second --limit-burst 40 -j ACCEPT && \
         iptables -A INPUT -p tcp --syn -j DROP";
     hosts.shell("server", limit);
-    let run = hosts.run("find", &[], &["--new-connections", "--budget", "25s"]);
+    let run = hosts.run("find", &[], &["--new-connections", "--budget", "20s"]);
     assert!(
         run["trials"].as_array().unwrap().iter().any(|trial| num(&trial["completed_rate"]) > 0.0),
         "{}",

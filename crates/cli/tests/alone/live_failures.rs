@@ -34,7 +34,7 @@ fn requests_sent_ahead_are_sent_in_every_part_of_find() {
     let server = Running::start(command, port, dir);
     let url = format!("redis://{}", server.addr);
     let others = OtherPrograms::watch();
-    let run = json(&binary, &["find", &url, "--pipeline", "16", "--budget", "25s"]);
+    let run = json(&binary, &["find", &url, "--pipeline", "16", "--budget", "20s"]);
     let highest = rates(&run["trials"]).fold(0.0, f64::max);
     let capacity = num(&run["findings"]["capacity"]["rate"]);
     if others.stayed_away(test) {
@@ -56,7 +56,7 @@ fn a_proxy_that_answers_502_is_no_full_cpu() {
     let Some(proxy) = nginx(1, "proxy_pass http://app;", &limited) else {
         return skip("a proxy that answers 502", "nginx is not installed");
     };
-    let run = json(&binary, &["find", &format!("http://{}/", proxy.addr), "--budget", "25s"]);
+    let run = json(&binary, &["find", &format!("http://{}/", proxy.addr), "--budget", "20s"]);
     let found = &run["findings"]["bottleneck"];
     let cpu = ["server-cpu", "server-single-thread", "client-cpu", "server-cpu-quota"].contains(&bottleneck(&run));
     assert!(!cpu, "{}", verdict(&run));
@@ -97,7 +97,7 @@ fn cpus_that_three_processes_fill_together_are_the_limit() {
     let Some(proxy) = nginx_workers((2, "0,1"), location, &kept) else {
         return skip("CPUs full in sum", "nginx is not installed");
     };
-    let run = json_of(Command::new(&binary).args(["find", &format!("http://{}/", proxy.addr), "--budget", "25s"]));
+    let run = json_of(Command::new(&binary).args(["find", &format!("http://{}/", proxy.addr), "--budget", "20s"]));
     // The upstream may also be named as the limit, because its CPUs are full.
     let behind = &run["findings"]["bottleneck"]["waits_for"];
     let is_upstream = behind["address"] == upstream.addr.to_string() && behind["limit"] == "cpu";

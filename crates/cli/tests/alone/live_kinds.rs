@@ -70,7 +70,7 @@ fn streams_are_used_in_every_part_of_find() {
     let (_alone, binary) = alone_with_release!("streams in every part");
     let server = serve_with(&binary, &["h2"]);
     let url = format!("http://{}/", server.addr);
-    let run = json(&binary, &["find", &url, "--http2", "--streams", "8", "--budget", "25s"]);
+    let run = json(&binary, &["find", &url, "--http2", "--streams", "8", "--budget", "20s"]);
     for kind in ["sweep", "search", "proof"] {
         let trials = run["trials"].as_array().unwrap().iter().filter(|trial| trial["kind"] == kind);
         let streams: Vec<&Value> = trials.map(|trial| &trial["intensity"]["pipeline"]).collect();
@@ -108,7 +108,7 @@ fn handshakes_belong_to_the_response_time_of_both_loops() {
     let server = serve_with(&binary, &["http", "--tls"]);
     let url = format!("https://localhost:{}/", server.addr.port());
     let others = OtherPrograms::watch();
-    let run = json(&binary, &["find", &url, "--insecure", "--new-connections", "--budget", "25s"]);
+    let run = json(&binary, &["find", &url, "--insecure", "--new-connections", "--budget", "20s"]);
     if !others.stayed_away(test) {
         return;
     }

@@ -26,7 +26,7 @@ fn a_slow_accept_is_proven_by_keeping_connections() {
     let slow = ["--model", "epoll", "--backlog", "4", "--option", "accept_every_ms=50", "--option", "accept_batch=4"];
     let server = serve(&binary, 1, &slow);
     let url = format!("http://{}/", server.addr);
-    let args = ["prove", &url, "--cpus", "0", "--new-connections", "--connections", "16", "--budget", "32s"];
+    let args = ["prove", &url, "--cpus", "0", "--new-connections", "--connections", "16", "--budget", "24s"];
     let run = json(&binary, &args);
     let proof = &run["findings"]["proof"];
     assert_eq!(

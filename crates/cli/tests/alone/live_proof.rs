@@ -100,7 +100,7 @@ fn with_an_open_loop_the_server_s_share_of_the_response_time_is_found() {
     let (_alone, binary) = alone_with_release!("proof at an offered rate");
     let server = serve(&binary, 1, &["--option", "work_us=1000"]);
     let Some(run) =
-        prove(&binary, &format!("http://{}/", server.addr), &["--rate", "500", "--p50", "50ms", "--budget", "40s"])
+        prove(&binary, &format!("http://{}/", server.addr), &["--rate", "500", "--p50", "50ms", "--budget", "30s"])
     else {
         return;
     };
@@ -170,7 +170,7 @@ fn lowering_a_quota_proves_it_and_the_quota_is_restored() {
     let Some((group, server)) = with_a_quota("proof of server-cpu-quota", &binary) else { return };
     let before = group.cpu_quota();
     let url = format!("http://{}/", server.addr);
-    let Some(run) = prove(&binary, &url, &["--connections", "16", "--budget", "60s", "--intrusive"]) else { return };
+    let Some(run) = prove(&binary, &url, &["--connections", "16", "--budget", "40s", "--intrusive"]) else { return };
     proven(&run, "server-cpu-quota");
     assert_eq!(group.cpu_quota(), before, "the quota is what it was");
 }
@@ -185,7 +185,7 @@ fn more_descriptors_prove_their_lack_and_the_limit_is_restored() {
     let limit = || std::fs::read_to_string(format!("/proc/{}/limits", server.pid())).unwrap();
     let before = limit();
     let url = format!("http://{}/", server.addr);
-    let Some(run) = prove(&binary, &url, &["--connections", "100", "--budget", "45s", "--intrusive"]) else { return };
+    let Some(run) = prove(&binary, &url, &["--connections", "100", "--budget", "30s", "--intrusive"]) else { return };
     proven(&run, "server-fds");
     let ratio = num(&effect(&run, "descriptors")["ratio"]);
     assert!((1.7..=3.0).contains(&ratio), "twice the descriptors gave {ratio} times as much");
@@ -242,7 +242,7 @@ fn a_quota_of_an_upstream_is_named_and_proven() {
     };
     let before = group.cpu_quota();
     let url = format!("http://{}/", server.addr);
-    let Some(run) = prove(&binary, &url, &["--connections", "16", "--budget", "60s", "--intrusive"]) else { return };
+    let Some(run) = prove(&binary, &url, &["--connections", "16", "--budget", "40s", "--intrusive"]) else { return };
     let (said, waits_for) = (verdict(&run), &run["findings"]["bottleneck"]["waits_for"]);
     proven(&run, "server-concurrency");
     assert_eq!((&waits_for["address"], &waits_for["limit"]), (&app.addr.to_string().into(), &"quota".into()), "{said}");

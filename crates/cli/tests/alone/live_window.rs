@@ -12,7 +12,7 @@ use testkit::{TwoHosts, binary, bottleneck, num, release_binary, verdict};
 const MEDIUM: &str = "wan:delay=15ms";
 
 fn find(way: &TwoHosts, body: u32) -> Value {
-    let flags = ["--budget", "16s", "--connections", "8", "--prove", "off"];
+    let flags = ["--budget", "10s", "--connections", "8", "--prove", "off"];
     way.run("find", &["--body-bytes", &body.to_string()], &flags)
 }
 
@@ -38,7 +38,7 @@ fn a_small_buffer_at_either_end_of_a_long_line_is_named_as_the_window() {
     // With half of the window, at most about half of the throughput is possible. The kernel may shrink the window by
     // more than the experiment requests. The effect then differs from the prediction, so the experiment supports the
     // verdict without proving it.
-    let run = way.run("prove", &["--body-bytes", "131072"], &["--connections", "8", "--budget", "48s"]);
+    let run = way.run("prove", &["--body-bytes", "131072"], &["--connections", "8", "--budget", "32s"]);
     let proof = &run["findings"]["proof"];
     let ratio = num(&proof["measured"]["ratio"]);
     let outcome = if ratio > 0.4 { "proven" } else { "supported" };

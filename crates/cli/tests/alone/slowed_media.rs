@@ -44,7 +44,7 @@ fn slowed(test: &str, medium: &str, connections: &str, budget: &str) -> Option<V
 /// throughput.
 #[test]
 fn a_full_shared_wire_is_proven_by_longer_requests() {
-    let Some(run) = slowed("a_full_shared_wire_is_proven", "ethernet10", "1", "50s") else { return };
+    let Some(run) = slowed("a_full_shared_wire_is_proven", "ethernet10", "1", "36s") else { return };
     let proof = &run["findings"]["proof"];
     let longer = proof["effects"].as_array().unwrap().iter().find(|effect| effect["lever"] == "request-bytes");
     let Some(longer) = longer else { panic!("requests were not padded: {proof:#}") };
@@ -55,7 +55,7 @@ fn a_full_shared_wire_is_proven_by_longer_requests() {
 
 #[test]
 fn a_full_switch_is_proven() {
-    let _ = slowed("a_full_switch_is_proven", "switch:20M", "8", "40s");
+    let _ = slowed("a_full_switch_is_proven", "switch:20M", "8", "30s");
 }
 
 #[test]

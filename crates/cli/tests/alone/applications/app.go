@@ -25,25 +25,12 @@ func work(rounds int) byte {
 
 func main() {
 	limit := os.Args[1]
-	places := make(chan struct{}, 5)
 	queue := make(chan chan byte, 1000)
 	if limit == "dispatcher" {
 		// One goroutine does all the work, one request at a time. This goroutine moves between threads.
 		go func() {
 			for answer := range queue {
 				answer <- work(6000)
-			}
-		}()
-	}
-	if limit == "spin" {
-		// One goroutine polls without a pause, so a CPU is always busy.
-		go func() {
-			for {
-				select {
-				case answer := <-queue:
-					answer <- work(6000)
-				default:
-				}
 			}
 		}()
 	}
@@ -55,33 +42,14 @@ func main() {
 			lock.Unlock()
 		case "parallel":
 			work(6000)
-		case "pool":
-			places <- struct{}{}
-			time.Sleep(15 * time.Millisecond)
-			<-places
 		case "rare":
 			if rand.Intn(100) == 0 {
 				time.Sleep(500 * time.Millisecond)
 			}
-		case "far":
-			time.Sleep(40 * time.Millisecond)
-		case "locked-sleep":
-			lock.Lock()
-			time.Sleep(4 * time.Millisecond)
-			lock.Unlock()
-		case "dispatcher", "spin":
+		case "dispatcher":
 			answer := make(chan byte, 1)
 			queue <- answer
 			<-answer
-		case "refuses":
-			select {
-			case places <- struct{}{}:
-				time.Sleep(10 * time.Millisecond)
-				<-places
-			default:
-				http.Error(w, "too busy", 503)
-				return
-			}
 		}
 		io.WriteString(w, "done\n")
 	})

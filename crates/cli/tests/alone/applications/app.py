@@ -1,15 +1,10 @@
 """Web server of one known limit. Argument: the limit. Prints its port, then serves until its input ends."""
-import ctypes
-import hashlib
-import os
-import signal
 import sys
 import threading
 import time
-from http.server import BaseHTTPRequestHandler, HTTPServer, ThreadingHTTPServer
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
 LIMIT = sys.argv[1]
-DATA = b"x" * 2000
 
 
 def arithmetic(ms):
@@ -23,12 +18,6 @@ def arithmetic(ms):
 def answer():
     if LIMIT == "gil":
         arithmetic(3)
-    elif LIMIT == "children":
-        time.sleep(0.02)
-    elif LIMIT == "two-steps":
-        # Most of the time is outside the lock, but two milliseconds under it are enough to fill it.
-        time.sleep(0.01)
-        arithmetic(2)
     return b"done\n"
 
 
@@ -52,25 +41,7 @@ class Threads(ThreadingHTTPServer):
     daemon_threads = True
 
 
-if LIMIT == "children":
-    # A master with five children that each handle one connection at a time.
-    HTTPServer.request_queue_size = 128
-    server = HTTPServer(("127.0.0.1", 0), Handler)
-    Handler.protocol_version = "HTTP/1.0"
-    children = []
-    for _ in range(5):
-        pid = os.fork()
-        if pid == 0:
-            # Ends with the master, even if that is killed (PR_SET_PDEATHSIG).
-            ctypes.CDLL(None).prctl(1, signal.SIGTERM)
-            server.serve_forever()
-        children.append(pid)
-    print(server.server_port, flush=True)
-    sys.stdin.read()
-    for pid in children:
-        os.kill(pid, 15)
-else:
-    server = Threads(("127.0.0.1", 0), Handler)
-    print(server.server_port, flush=True)
-    threading.Thread(target=server.serve_forever, daemon=True).start()
-    sys.stdin.read()
+server = Threads(("127.0.0.1", 0), Handler)
+print(server.server_port, flush=True)
+threading.Thread(target=server.serve_forever, daemon=True).start()
+sys.stdin.read()

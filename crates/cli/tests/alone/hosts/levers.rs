@@ -14,7 +14,7 @@ use testkit::{
 /// Budget of the experiment. The budget suffices for the five levers that can be switched in slots (short periods).
 /// Other levers need turns: longer loads that alternate without and with the lever. For such a lever, only 5 s remain,
 /// too little for its turns, so it is skipped.
-const BUDGET: &str = "50s";
+const BUDGET: &str = "36s";
 /// Longest time until the first lever makes a change.
 const PULLED_WITHIN: Duration = Duration::from_secs(60);
 
