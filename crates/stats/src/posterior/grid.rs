@@ -190,9 +190,9 @@ fn log_sum_normals(densities: [(f64, f64); 2], off: f64) -> f64 {
     densities.map(density).iter().sum::<f64>().max(1e-12).ln()
 }
 
-/// Returns the variance of the windows divided by the variance that the prior predicts, averaged with the prior factor
-/// 1. `scaled` is the factor that the dispersions already contain. `thought` is the weight of the prior, as a number of
-/// windows.
+/// Returns the variance of the windows divided by the variance that the prior predicts, averaged with the prior factor,
+/// which is 1. `scaled` is the factor that the dispersions already contain. `thought` is the weight of the prior, as a
+/// number of windows.
 pub(super) fn scatter(
     (windows, dispersions): (&[WindowObservation], &[f64]),
     constraint: &Constraint,
