@@ -4,7 +4,7 @@
 use run::ENDED_PROCESSES;
 
 use super::process_member::{CPU, Columns, INSTRUCTIONS, IO, Member, STAT};
-use super::thread::SUMS;
+use super::thread::{SUMS, ThreadRoom};
 use crate::column_writer::Slots;
 use crate::source::Round;
 
@@ -132,7 +132,9 @@ impl EndedProcesses {
 
     /// Closes the columns of a process and keeps them for reuse.
     fn free(&mut self, mut member: Member, round: &mut Round<'_>) {
-        member.threads.release(&mut 0);
+        // The process has ended, so its threads have returned their room already.
+        let mut none_left = ThreadRoom::WHOLE;
+        member.threads.release(&mut none_left);
         member.threads.close_least_busy(round.writer, &mut self.spare_threads, 0);
         member.slots.all().iter().for_each(|(slots, ids)| round.writer.close(*slots, ids));
         self.spare.push(member.slots);

@@ -6,7 +6,7 @@
 
 use super::ended_processes::EndedProcesses;
 use super::process_member::{CPU, FDS, INSTRUCTIONS, IO, LIMIT, Member, PSS, STAT, STATUS};
-use super::thread;
+use super::thread::{self, ThreadRoom};
 use crate::Scope;
 use crate::source::{Round, Source};
 use crate::tree::Tree;
@@ -14,28 +14,25 @@ use crate::tree::Tree;
 /// Maximum number of followed processes. For each further process, the recording contains only the reason why its
 /// counters are absent.
 const MAX_PROCESSES: usize = 256;
-/// Maximum number of threads whose files in /proc (`schedstat`, `status`) stay open between samples, over all
-/// processes.
-const MAX_OPEN_THREADS: usize = 256;
 
 struct Processes {
     edition: u64,
     members: Vec<Member>,
-    room: usize,
+    room: ThreadRoom,
     ended: EndedProcesses,
     buffer: Vec<u8>,
 }
 
 pub(super) fn open(_: &Scope, _: &Tree) -> Box<dyn Source> {
     let ended = EndedProcesses::default();
-    Box::new(Processes { edition: 0, members: Vec::new(), room: MAX_OPEN_THREADS, ended, buffer: Vec::new() })
+    Box::new(Processes { edition: 0, members: Vec::new(), room: ThreadRoom::WHOLE, ended, buffer: Vec::new() })
 }
 
 impl Source for Processes {
     fn sample(&mut self, round: &mut Round<'_>) {
         if self.edition != round.process_set.edition() {
             self.edition = round.process_set.edition();
-            self.room = MAX_OPEN_THREADS;
+            self.room = ThreadRoom::WHOLE;
             self.ended.begin(std::mem::take(&mut self.members), round);
         }
         let mut wanted = round.process_set.take_wanted();

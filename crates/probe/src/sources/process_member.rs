@@ -4,7 +4,7 @@ use std::fs::File;
 use std::io;
 use std::path::{Path, PathBuf};
 
-use super::thread::{self, ReadContext, Status, Threads};
+use super::thread::{self, ReadContext, Status, ThreadRoom, Threads};
 use crate::column_writer::{ColumnWriter, Slots};
 use crate::process_tree;
 use crate::reread_file::{reread, why};
@@ -137,7 +137,7 @@ impl Member {
     pub(super) fn sample(
         &mut self,
         round: &mut Round<'_>,
-        room: &mut usize,
+        room: &mut ThreadRoom,
         spare: &mut Vec<Slots>,
         buffer: &mut Vec<u8>,
     ) {

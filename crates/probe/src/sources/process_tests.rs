@@ -106,7 +106,7 @@ fn a_process_that_ends_keeps_its_last_values() {
 }
 
 #[test]
-fn many_threads_are_summed_at_edges_and_only_some_have_rows() {
+fn many_threads_are_read_at_edges_and_only_some_between_them() {
     let tree = Tree::new(&[]).with_processes(&[12]);
     add(&tree, 12, "srv", 101);
     for tid in 100..200 {
@@ -115,11 +115,28 @@ fn many_threads_are_summed_at_edges_and_only_some_have_rows() {
     let mut probe = tree.probe("process");
     probe.sample(0.0);
     probe.sample_series(1.0);
+    // The busiest thread is one of those that are read at edges only.
+    add_thread(&tree, 12, 199, "srv", "R (running)", 901_000);
+    probe.sample(2.0);
     let r = probe.take();
     let sums = &r.column("process.voluntary_switches", "srv:12").unwrap().values;
-    assert_eq!(*sums, [Some(404.0), None]);
-    assert_eq!(r.columns_of("thread.cpu").count(), 64);
-    assert!(r.absent.iter().any(|a| a.reason == "64 of its 101 threads have rows of their own"), "{:?}", r.absent);
+    assert_eq!(*sums, [Some(404.0), None, Some(404.0)]);
+    assert_eq!(r.columns_of("thread.cpu").count(), 101);
+    assert_eq!(r.columns_of("thread.cpu").filter(|column| column.values[1].is_some()).count(), 64);
+    assert_eq!(r.column("thread.cpu", "srv:12/199").unwrap().values, [Some(1.0), None, Some(901.0)]);
+    assert!(!r.absent.iter().any(|a| a.reason.ends_with("rows of their own")), "{:?}", r.absent);
+}
+
+#[test]
+fn hundreds_of_threads_have_rows_and_others_a_reason() {
+    let tree = Tree::new(&[]).with_processes(&[12]);
+    add(&tree, 12, "srv", 301);
+    for tid in 100..400 {
+        add_thread(&tree, 12, tid, "srv", "S (sleeping)", 1000);
+    }
+    let r = tree.sample("process").0;
+    assert_eq!(r.columns_of("thread.cpu").count(), 256);
+    assert!(r.absent.iter().any(|a| a.reason == "256 of its 301 threads have rows of their own"), "{:?}", r.absent);
 }
 
 #[test]

@@ -2,9 +2,9 @@
 //! Documentation/scheduler/sched-stats.rst.
 //!
 //! The last counts of ended threads stay in the sums, so a sum of counts only grows. At most [`MAX_OPEN_THREADS`]
-//! threads per process keep their files open, and only these have columns of their own. At most [`MAX_ROWS`] threads of
-//! a process have such columns, including ended ones. New threads reuse the columns of the least busy ended threads.
-//! Threads without open files are read only at phase edges. A process with more than [`MAX_UNOPENED_THREADS`] threads
+//! threads per process keep their files open. Threads without open files are read only at phase edges, so their columns
+//! have values only there. At most [`MAX_ROWS`] threads of a process have columns, including ended ones. New threads
+//! reuse the columns of the least busy ended threads. A process with more than [`MAX_UNOPENED_THREADS`] threads
 //! has no sums, because reading all of them would take more than a tenth of a second.
 
 use std::fs::File;
@@ -116,6 +116,25 @@ struct Thread {
     alive: bool,
 }
 
+/// Space that is left for threads of all processes.
+pub(super) struct ThreadRoom {
+    /// Number of further threads whose files may stay open between samples.
+    files: usize,
+    /// Number of further threads without open files that may have columns.
+    edge_rows: usize,
+}
+
+impl ThreadRoom {
+    pub(super) const WHOLE: Self = Self { files: 256, edge_rows: 1024 };
+
+    /// Takes the columns of one thread without open files. Returns false if none are left.
+    fn take_edge_row(&mut self) -> bool {
+        let is_left = self.edge_rows > 0;
+        self.edge_rows -= usize::from(is_left);
+        is_left
+    }
+}
+
 /// The threads of one process.
 #[derive(Debug, Default)]
 pub(super) struct Threads {
@@ -139,8 +158,7 @@ pub(super) struct ReadContext<'a> {
     /// Status of the first thread, which was read already.
     pub(super) leader: Status,
     pub(super) full: bool,
-    /// Number of further threads whose files may stay open, over all processes.
-    pub(super) room: &'a mut usize,
+    pub(super) room: &'a mut ThreadRoom,
     /// Columns that new threads can reuse.
     pub(super) spare: &'a mut Vec<Slots>,
     pub(super) buffer: &'a mut Vec<u8>,
@@ -165,7 +183,8 @@ impl Threads {
                 None => None,
             };
             whole &= told.is_some();
-            if told.is_some() && thread.files.is_some() && (thread.slots.is_some() || self.rows < MAX_ROWS) {
+            let mut has_room = |rows| rows < MAX_ROWS && (thread.files.is_some() || context.room.take_edge_row());
+            if told.is_some() && (thread.slots.is_some() || has_room(self.rows)) {
                 self.rows += usize::from(thread.slots.is_none());
                 thread.write(writer, context);
             }
@@ -175,8 +194,8 @@ impl Threads {
     }
 
     /// Closes the files of all threads of an ended process. The threads keep their columns for now.
-    pub(super) fn release(&mut self, room: &mut usize) {
-        *room += self.list.iter().filter(|t| t.files.is_some()).count();
+    pub(super) fn release(&mut self, room: &mut ThreadRoom) {
+        room.files += self.list.iter().filter(|t| t.files.is_some()).count();
         self.ended.extend(self.list.drain(..).filter_map(|t| t.slots));
     }
 
@@ -227,7 +246,7 @@ impl Threads {
         }
         for thread in self.list.iter().filter(|t| !t.alive) {
             self.retired.add(thread.last);
-            *context.room += usize::from(thread.files.is_some());
+            context.room.files += usize::from(thread.files.is_some());
             self.ended.extend(thread.slots);
         }
         self.list.retain(|t| t.alive);
@@ -237,13 +256,13 @@ impl Threads {
     fn keep_files(&mut self, context: &mut ReadContext<'_>) {
         let mut kept = self.list.iter().filter(|t| t.files.is_some()).count();
         for thread in self.list.iter_mut().filter(|t| t.files.is_none()) {
-            if kept >= MAX_OPEN_THREADS || *context.room == 0 {
+            if kept >= MAX_OPEN_THREADS || context.room.files == 0 {
                 return;
             }
             thread.files = open(context.task, thread.tid);
             if thread.files.is_some() {
                 kept += 1;
-                *context.room -= 1;
+                context.room.files -= 1;
             }
         }
     }
