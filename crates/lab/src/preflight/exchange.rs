@@ -41,6 +41,8 @@ pub(super) struct Exchange {
     pub(super) answer_bytes: u64,
     /// True if a request was begun. Any handshake is then complete.
     pub(super) request_begun: bool,
+    /// Number of bytes that were received when the request began.
+    pub(super) handshake_bytes: u64,
     pub(super) handshakes: u64,
     /// Status of the answer, and the session's comment on it.
     pub(super) status: u16,
@@ -67,13 +69,19 @@ impl Exchange {
         }
     }
 
+    /// Returns true if a handshake was completed, and no byte of an answer came. Over TLS, the server may have sent
+    /// session tickets.
+    pub(super) fn is_silent_after_handshake(&self) -> bool {
+        self.request_begun && (self.bytes == self.handshake_bytes || self.answer.0.is_empty())
+    }
+
     fn talk(&mut self, session: &mut dyn Requester) -> Result<bool, ExchangeError> {
         let mut buffer = vec![0; 64 * 1024];
         let (mut begun, mut outcome) = (false, None);
         loop {
             if !begun && session.ready() {
                 session.begin(Request::default());
-                (begun, self.request_begun) = (true, true);
+                (begun, self.request_begun, self.handshake_bytes) = (true, true, self.bytes);
             }
             self.send(session, &mut buffer)?;
             let n = self.read(&mut buffer)?;

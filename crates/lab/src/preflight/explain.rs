@@ -20,6 +20,8 @@ pub(super) fn explain_connect(addr: &Address, error: &std::io::Error, timeout_s:
         ErrorKind::TimedOut | ErrorKind::WouldBlock => format!(
             "no connection to {addr} within {timeout_s} s; the server or a firewall drops connects, or its accept queue is full"
         ),
+        // With IPv6, this error may also mean that this host has no IPv6 address.
+        ErrorKind::AddrNotAvailable if addr.inet().is_some_and(|addr| addr.is_ipv4()) => sys::exhausted::no_ports(),
         _ => format!("connecting to {addr} failed: {error}; check address and route"),
     }
 }
@@ -38,6 +40,10 @@ pub(super) fn explain_exchange(
         ExchangeError::Silent if in_handshake => format!(
             "it accepted the connection and answered no TLS handshake for {after}; does it speak TLS on this port \
              ({plain}:// is the plain scheme), and is it alive?{wait_advice}"
+        ),
+        ExchangeError::Endless if exchange.is_silent_after_handshake() => format!(
+            "it completed the handshake and answered nothing for {after}; does it speak {protocol}, and is it alive?\
+             {wait_advice}"
         ),
         ExchangeError::Silent => format!(
             "it accepted the connection and said nothing for {after}; does it speak {protocol}, and is it alive?\

@@ -49,6 +49,7 @@ fn exchanged(addr: &Address, plan: &LoadPlan, wait_advice: &str) -> Result<(Exch
         bytes_sent: 0,
         answer_bytes: 0,
         request_begun: false,
+        handshake_bytes: 0,
         handshakes: 0,
         status: 0,
         said: None,
@@ -211,6 +212,29 @@ mod tests {
             let error = against(answer, close, patience_s).unwrap_err();
             assert!(error.contains(words), "{:?}: {error}", String::from_utf8_lossy(&answer[..answer.len().min(20)]));
         }
+    }
+
+    /// The bytes of a handshake are no beginning of an answer. This PostgreSQL server accepts the login, and then
+    /// answers no statement.
+    #[test]
+    fn a_server_that_is_silent_after_the_handshake_is_named() {
+        let (user, database, password) = ("u".into(), String::new(), String::new());
+        let protocol = run::Protocol::Postgres { user, database, password, prepared: false, local: false };
+        let plan = LoadPlan { protocol, ..LoadPlan::default() };
+        let login = b"R\0\0\0\x08\0\0\0\0Z\0\0\0\x05I";
+        let error = plan_against(&plan, login, false, 0.3).unwrap_err();
+        assert!(error.contains("completed the handshake and answered nothing for 0.3 s"), "{error}");
+    }
+
+    #[test]
+    fn a_connect_without_a_local_port_is_explained() {
+        let error = std::io::Error::from(ErrorKind::AddrNotAvailable);
+        let told = |addr: &str| {
+            let addr: std::net::SocketAddr = addr.parse().unwrap();
+            explain::explain_connect(&addr.into(), &error, 1.0)
+        };
+        assert!(told("127.0.0.1:80").starts_with("local ports ran out"), "{}", told("127.0.0.1:80"));
+        assert!(told("[::1]:80").contains("check address and route"), "{}", told("[::1]:80"));
     }
 
     /// In an earlier version, the error asked whether the server speaks HTTP/2, although the server had pushed a

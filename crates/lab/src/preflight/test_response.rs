@@ -2,6 +2,9 @@
 
 use run::{Tally, TestResponse};
 
+/// Words of servers (nginx, Go, Apache) that got plain HTTP on a port for TLS.
+const WANTS_TLS: [&str; 3] = ["HTTPS port", "HTTPS server", "SSL-enabled server port"];
+
 /// Describes an answer that counts as a failure, with advice. Returns `None` for other answers.
 pub(crate) fn refusal(response: &TestResponse) -> Option<String> {
     if let Some(said) = response.said.as_ref().filter(|_| response.unexpected) {
@@ -10,6 +13,9 @@ pub(crate) fn refusal(response: &TestResponse) -> Option<String> {
     let status = response.status_line.as_ref().filter(|_| response.unexpected)?;
     let code = status.split_whitespace().nth(1).unwrap_or("CODE");
     let body = if response.body.is_empty() { "no body".into() } else { format!("the body {:?}", response.body) };
+    if code == "400" && WANTS_TLS.iter().any(|words| response.body.contains(words)) {
+        return Some(format!("it was answered {status:?} with {body}; write the target with https://"));
+    }
     let advice = match code {
         // The request is right, but the server cannot serve it now (RFC 9110, section 15.6; RFC 6585).
         "429" | "500" | "502" | "503" | "504" => "look at the server's log and try again",
@@ -56,6 +62,10 @@ mod tests {
         let busy = refused("HTTP/1.1 503 Service Unavailable");
         assert!(busy.contains("server's log") && busy.contains("--expect-status 503") && !busy.contains("--method"));
         assert!(refused("HTTP/1.1 405 Method Not Allowed").contains("--method"));
+        let body = "Client sent an HTTP request to an HTTPS server.".to_owned();
+        let status_line = Some("HTTP/1.0 400 Bad Request".to_owned());
+        let plain = refusal(&TestResponse { unexpected: true, status_line, body, ..TestResponse::default() }).unwrap();
+        assert!(plain.ends_with("; write the target with https://"), "{plain}");
         assert!(!refused("HTTP/1.1 999 Odd").contains("--expect-status"), "it cannot be expected");
     }
 }

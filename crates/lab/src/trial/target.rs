@@ -85,8 +85,11 @@ pub(crate) fn parse(target: &str, asked: &Protocol) -> Result<ParsedTarget, LabE
     if authority.contains('@') {
         return Err(fail(format!("it contains a user name; give credentials with {}", credentials_flag(row))));
     }
-    if authority.is_empty() {
+    if authority.is_empty() || authority.strip_prefix(':').is_some_and(|port| !port.contains(':')) {
         return Err(fail("it has no host; write http://HOST:PORT/PATH".into()));
+    }
+    if is_scheme(authority) && target.starts_with(&format!("{authority}//")) {
+        return Err(fail(format!("write {authority}:// instead of {authority}//")));
     }
     let (host, port) = host_and_port(authority).map_err(&fail)?;
     let port = port.or(written.port);
@@ -131,9 +134,12 @@ fn unknown(scheme: &str) -> String {
 /// `None` for other texts.
 fn scheme_without_slashes(authority: &str) -> Option<&str> {
     let (scheme, rest) = authority.split_once(':')?;
-    let is_known = PROTOCOLS.iter().flat_map(|row| row.schemes).any(|known| known.name == scheme);
     let is_port = !rest.is_empty() && rest.bytes().all(|byte| byte.is_ascii_digit());
-    (is_known && !is_port).then_some(scheme)
+    (is_scheme(scheme) && !is_port).then_some(scheme)
+}
+
+fn is_scheme(name: &str) -> bool {
+    PROTOCOLS.iter().flat_map(|row| row.schemes).any(|known| known.name == name)
 }
 
 fn host_and_port(authority: &str) -> Result<(&str, Option<u16>), String> {
@@ -301,6 +307,9 @@ mod tests {
             ("echo://127.0.0.1:1?a=b", "has no paths"),
             ("echo+unix:///s:/x", "has no paths"),
             ("http:///x", "has no host"),
+            (":8080", "has no host"),
+            ("http://:8080/x", "has no host"),
+            ("http//127.0.0.1:8080/", "http:// instead of http//"),
             ("unix://:/x", "has no socket"),
             ("unix:///s:/a b", "%20"),
             ("ftp+unix:///s", "supported are http://"),
