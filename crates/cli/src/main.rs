@@ -49,6 +49,7 @@ fn usage(error: &clap::Error) -> ! {
     // The standard library's error does not say which numbers are accepted.
     let mut text = shown
         .replace("invalid digit found in string", "write a whole number in digits, such as 10000")
+        .replace("is not in 0..=4294967295", "is not a whole number from 0 to 4294967295")
         .replace("invalid float literal", "write a number, such as 10 or 0.5");
     let mut secrets = run::Secrets::default();
     for word in std::env::args_os().skip(1) {

@@ -106,12 +106,19 @@ fn spike(text: &str) -> Result<Vec<Stage>, String> {
 
 impl Rate {
     /// Returns the stages of a load and its length in seconds. If `duration_s` is given, repeating stages are repeated
-    /// until they last that long. Otherwise, the load lasts for one pass through all stages.
-    pub(crate) fn over(&self, duration_s: Option<f64>) -> (Vec<Stage>, f64) {
+    /// until they last that long. Otherwise, the load lasts for one pass through all stages. Fails if `duration_s` would cut off
+    /// stages that do not repeat.
+    pub(crate) fn over(&self, duration_s: Option<f64>) -> Result<(Vec<Stage>, f64), String> {
         let once = seconds(&self.stages);
         let duration_s = duration_s.unwrap_or(once);
+        if !self.repeats && duration_s < once {
+            return Err(format!(
+                "--duration {duration_s} s is shorter than the stages of --rate, which take {once} s: leave it out, or \
+                 shorten the stages"
+            ));
+        }
         let times = if self.repeats { (duration_s / once).ceil().clamp(1.0, 10_000.0) as usize } else { 1 };
-        (std::iter::repeat_n(&self.stages, times).flatten().copied().collect(), duration_s)
+        Ok((std::iter::repeat_n(&self.stages, times).flatten().copied().collect(), duration_s))
     }
 }
 
@@ -133,9 +140,11 @@ mod tests {
             assert!((read.mean - mean).abs() < 1e-6 * mean, "{text}: {}", read.mean);
             assert!((seconds(&read.stages) - length).abs() < 1e-9, "{text}");
         }
-        let (stages, length) = rate("spike:1..10/10s,1s").unwrap().over(Some(25.0));
+        let (stages, length) = rate("spike:1..10/10s,1s").unwrap().over(Some(25.0)).unwrap();
         assert_eq!((stages.len(), length), (6, 25.0));
-        assert_eq!(rate("1..10/10s").unwrap().over(Some(25.0)).0.len(), 1);
+        assert_eq!(rate("1..10/10s").unwrap().over(Some(25.0)).unwrap().0.len(), 1);
+        let cut = rate("100,200,400/1s").unwrap().over(Some(1.0)).unwrap_err();
+        assert!(cut.contains("which take 3 s"), "{cut}");
     }
 
     #[test]

@@ -186,7 +186,7 @@ fn set_intensity(args: &Args, plan: &mut Plan) -> anyhow::Result<()> {
             if !rate.stages.is_empty() {
                 // The first stage begins with the load. During a warm-up, the beginning of this stage would not be
                 // measured, so the load has no warm-up.
-                let (stages, length_s) = rate.over(args.duration);
+                let (stages, length_s) = rate.over(args.duration).map_err(anyhow::Error::msg)?;
                 (plan.load.stages, plan.load.duration_s, plan.load.warmup_s) = (stages, length_s, 0.0);
             }
         }
