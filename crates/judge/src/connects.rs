@@ -1,6 +1,6 @@
 //! Outcomes of the TCP connects of a run in which no request completed.
 
-use run::{ErrorKind, Run, Tally};
+use run::{ErrorKind, IncidentKind, Run, Tally};
 
 use crate::number::figure;
 
@@ -81,6 +81,9 @@ pub(crate) fn advice(run: &Run) -> Vec<String> {
     let connects = Connects::of(run);
     match connects.established {
         _ if connects.attempted == 0 => Vec::new(),
+        _ if run.ended_by().is_some_and(|(_, incident)| incident.kind == IncidentKind::ServerEnded) => {
+            vec!["Read the server's log: it tells why the server ended.".into()]
+        }
         0 => vec![
             "Look for a limit on new connections between here and the server (a firewall, a limit of SYN packets, a full \
              accept queue)."
@@ -105,7 +108,7 @@ fn answers_are_wrong(run: &Run) -> bool {
 
 #[cfg(test)]
 mod tests {
-    use run::{ErrorKind, Run};
+    use run::{ErrorKind, IncidentKind, Run};
 
     use crate::planted::PlantedRun;
 
@@ -150,6 +153,19 @@ mod tests {
         });
         let advice = run.findings.bottleneck.advice.join(" ");
         assert!(advice.contains("Correct the server's answers") && !advice.contains("--timeout"), "{advice}");
+    }
+
+    #[test]
+    fn a_server_that_ended_needs_no_more_time() {
+        let mut run = nothing(|tally| tally.connected = 24);
+        let text = "the server ended at 0.0 s".to_owned();
+        run.trials[0].incidents.push(run::Incident {
+            kind: IncidentKind::ServerEnded,
+            begin_s: 0.0,
+            end_s: None,
+            text,
+        });
+        assert_eq!(super::advice(&run), ["Read the server's log: it tells why the server ended."]);
     }
 
     #[test]

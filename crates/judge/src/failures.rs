@@ -3,7 +3,7 @@
 
 use std::collections::BTreeMap;
 
-use run::{FailureKind, Run, SilentCloses, Trial};
+use run::{ErrorKind, FailureKind, Protocol, Run, SilentCloses, Trial};
 
 use crate::Facts;
 use crate::course::offered;
@@ -75,7 +75,6 @@ impl<'a> Failures<'a> {
     /// Returns advice on the next step. The statuses 502 and 504 come from a gateway and point to the server behind it
     /// (RFC 9110, 15.6.3 and 15.6.5).
     pub(crate) fn advice(&self) -> &'static str {
-        let closes = self.trial.silent_closes();
         let has = |wanted: &[&str]| self.trial.measured.tally.refusals().any(|(status, _)| wanted.contains(&status));
         if self.stretch.as_ref().is_some_and(|stretch| stretch.is_limited) {
             "Send fewer requests (--rate), or raise the server's limit: it allows only some requests in a time, and then refuses \
@@ -83,15 +82,33 @@ impl<'a> Failures<'a> {
         } else if self.stretch.is_some() {
             "Read the server's log at that time: it tells why every request failed. A token or session may have expired, or the \
              server was not ready. Then measure again."
-        } else if let Some(SilentCloses::AfterAnswers(_)) = closes {
-            "Let the server announce the end of a connection (`Connection: close`), or measure with --new-connections: it closes \
-             each connection after some answers without a word, and the next request on it fails."
+        } else if let Some(advice) = self.silent_close_advice() {
+            advice
         } else if has(&["502", "504"]) {
             "Read the server's error log: it got no answer from its upstream. It may lack free ports, file descriptors or \
              connections to that upstream; connections that stay open need fewer ports."
         } else {
             "Read the server's error log: it tells why these requests failed."
         }
+    }
+
+    /// Returns the next step if the server closes each connection after some answers and gives no reason.
+    fn silent_close_advice(&self) -> Option<&'static str> {
+        let has_reason = |first: &run::FirstFailure| {
+            first.kind == FailureKind::Error(ErrorKind::ShortResponse) && !first.reason.is_empty()
+        };
+        let is_silent = matches!(self.trial.silent_closes()?, SilentCloses::AfterAnswers(_))
+            && !self.trial.first_failures.iter().any(has_reason);
+        is_silent.then_some(match self.run.plan.load.protocol {
+            Protocol::Http1(_) => {
+                "Let the server announce the end of a connection (`Connection: close`), or measure with --new-connections: it \
+                 closes each connection after some answers without a word, and the next request on it fails."
+            }
+            _ => {
+                "Measure with --new-connections: the server closes each connection after some answers without a word, and the \
+                 next request on it fails."
+            }
+        })
     }
 
     /// Returns true if only one load was measured. It is then unknown whether the failed share depends on the load.

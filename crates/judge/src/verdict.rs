@@ -183,7 +183,7 @@ fn no_good_answer(facts: &Facts<'_>) -> &'static str {
     } else if facts.run.plan.load.protocol.http().is_some() {
         "Send one request by hand (curl -v URL), and correct the path, the method or the credentials."
     } else {
-        "Send one request by hand, and correct the request or the credentials: the server's first error is in the report."
+        "Send one request by hand, and correct the request or the credentials: the first line has the server's error."
     }
 }
 

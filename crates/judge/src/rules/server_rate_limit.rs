@@ -139,8 +139,13 @@ fn room(facts: &Facts<'_>, limited: &[&Trial]) -> Option<f64> {
 
 /// Lists the numbers of refusals by status: ` (429: 120, 503: 3)`.
 fn by_status(trial: &Trial) -> String {
-    let each: Vec<String> =
-        trial.measured.tally.refusals().map(|(status, n)| format!("{status}: {}", figure(n as f64))).collect();
+    by_status_if(trial, |_| true)
+}
+
+/// Returns the number of refusals by status, for statuses that `keep` accepts.
+fn by_status_if(trial: &Trial, keep: fn(&str) -> bool) -> String {
+    let kept = trial.measured.tally.refusals().filter(|(status, _)| keep(status));
+    let each: Vec<String> = kept.map(|(status, n)| format!("{status}: {}", figure(n as f64))).collect();
     if each.is_empty() { String::new() } else { format!(" ({})", each.join(", ")) }
 }
 
@@ -175,7 +180,12 @@ fn bind(worst: &Trial, confidence: f64, (limit, trials): (f64, usize), pool: Opt
             "the server refuses what exceeds {}, or {pool}: its limit is one of requests per second, or of requests at a time",
             rate(limit)
         ),
-        None => format!("the server limits the rate on purpose: it serves {} and refuses the rest", rate(limit)),
+        None => {
+            // Older runs have only classes such as 5xx, which may be those of the limit.
+            let others = by_status_if(worst, |status| !run::is_overload(status) && !status.ends_with("xx"));
+            let others = if others.is_empty() { others } else { format!("; other answers failed{others}") };
+            format!("the server limits the rate on purpose: it serves {} and refuses the rest{others}", rate(limit))
+        }
     };
     Verdict::Binds { confidence, sentence, evidence }
 }
@@ -240,6 +250,7 @@ mod tests {
             run.findings.bottleneck
         };
         let limited = verdict("429");
+        assert!(limited.sentence.ends_with("refuses the rest"), "{limited:#?}");
         assert!(limited.id == "server-rate-limit" && limited.evidence[0].text.contains("(429: "), "{limited:#?}");
         for status in ["401", "404", "500", "503"] {
             assert_eq!(verdict(status).id, "unknown", "{status}");
@@ -247,6 +258,24 @@ mod tests {
         let failing = verdict("503");
         assert!(failing.sentence.contains("of the requests failed (503: "), "{failing:#?}");
         assert!(failing.missing.iter().any(|missing| missing.contains("one load cannot tell a limit")), "{failing:#?}");
+    }
+
+    /// Half of the refusals of this server come from its rate limit; the others have another cause.
+    #[test]
+    fn refusals_of_another_kind_are_not_those_of_a_limit() {
+        let mut run = refuses_beyond_500().run();
+        for trial in &mut run.trials {
+            let tally = &mut trial.measured.tally;
+            let half = tally.unexpected_status / 2;
+            tally.unexpected_statuses = [("429", tally.unexpected_status - half), ("401", half)]
+                .into_iter()
+                .filter(|(_, n)| *n > 0)
+                .map(|(status, n)| (status.into(), n))
+                .collect();
+        }
+        crate::judge(&mut run);
+        let b = &run.findings.bottleneck;
+        assert!(b.id == "server-rate-limit" && b.sentence.contains("; other answers failed (401: "), "{b:#?}");
     }
 
     /// Seen with memcached, which accepts at most 1,024 connections. 32 clients got 151,000 good answers per second.

@@ -123,8 +123,8 @@ pub(super) fn assumptions(run: &Run, now: &Model, then: &Model, change: &Change,
         said.push("server and generator share CPUs before and after the change".into());
     }
     if let Some(cpu) = now.server_cpu.filter(|cpu| change.server_cpus.is_some() && cpu.threads.is_finite()) {
-        let threads = figure(cpu.threads.round().max(1.0));
-        said.push(format!("the server goes on working with {threads} threads (--workers changes that)"));
+        let threads = counted(cpu.threads.round().max(1.0), "thread");
+        said.push(format!("the server goes on working with {threads} (--workers changes that)"));
     }
     said.extend(far(now, then));
     said

@@ -36,12 +36,15 @@ impl Seen {
 
     /// Returns the sentence about the model's error.
     pub(super) fn sentence(&self) -> String {
+        let (modelled, completed) = (rate(self.modelled), rate(self.completed));
+        // A model with one free parameter fits exactly, except for rounding.
+        let apart = if modelled == completed { 0.0 } else { (self.modelled / self.completed - 1.0).abs() };
         format!(
             "with the {} of the run the model gives {}, and {} were completed ({} apart)",
             counted(f64::from(self.users), "client"),
-            rate(self.modelled),
-            rate(self.completed),
-            percent((self.modelled / self.completed - 1.0).abs())
+            modelled,
+            completed,
+            percent(apart)
         )
     }
 }

@@ -22,6 +22,13 @@ pub(super) fn sentences(trial: &Trial) -> Vec<String> {
     known.into_iter().take(MAX_SHOWN).map(sentence).collect()
 }
 
+/// Returns the server's words about the first answer that was not good.
+pub(super) fn first_words(trial: &Trial) -> Option<&str> {
+    let words = |first: &FirstFailure| matches!(first.kind, FailureKind::Status(_)) && !first.reason.is_empty();
+    let earliest = |a: &&FirstFailure, b: &&FirstFailure| a.at_s.total_cmp(&b.at_s);
+    trial.first_failures.iter().filter(|first| words(first)).min_by(earliest).map(|first| first.reason.as_str())
+}
+
 fn sentence(first: &FirstFailure) -> String {
     let at = quantity(first.at_s * 1e6, Unit::Micros);
     match &first.kind {
@@ -53,6 +60,7 @@ mod tests {
             tally: run::Tally { errors: run::Errors([(ErrorKind::ShortResponse, 1)].into()), ..run::Tally::default() },
             ..Trial::default()
         };
+        assert_eq!(first_words(&trial), Some("\"-LOADING\""));
         assert_eq!(
             sentences(&trial),
             ["first error answer at 500 ms: \"-LOADING\"", "first 503 at 2 s: \"no backend\""]

@@ -25,7 +25,7 @@ pub(super) fn answer(run: &Run) -> Option<Vec<Block>> {
     blocks.extend(spread::histogram(trial).map(Block::Bars));
     let rate = changed.map_or_else(|| completed(run, trial, outcome), course::line);
     let lines =
-        [Some(rate), Some(errors(trial, outcome)), cpus::line(run, trial), objective(run, outcome), acts(trial)];
+        [Some(rate), Some(errors(trial, outcome)), cpus::line(run, trial), objective(run, outcome), acts(run, trial)];
     // The advice is left out if the cause is unknown although the server was observed, requests succeeded, and the
     // limit on errors was met. The command at the end of the summary (`end_of_answer`) then takes the advice's place.
     let is_advised = is_known(run) || trial.server.is_none() || outcome.good_rate.is_none_or(|rate| rate <= 0.0);
@@ -65,8 +65,9 @@ pub(super) fn title(run: &Run) -> Option<String> {
     let all: Vec<(&Trial, Outcome)> = of_load(run).filter(|_| asked(run)).collect();
     let (trial, first) = all.first()?;
     if all.iter().all(|(_, outcome)| outcome.good_rate.is_none_or(|rate| rate <= 0.0)) {
-        let status = statuses::main(&trial.tally).map_or(String::new(), |status| format!(": {status}"));
-        return Some(format!("No answer was good{status}"));
+        let words = first_failures::first_words(trial).map(str::to_owned);
+        let why: Vec<String> = statuses::main(&trial.tally).into_iter().chain(words).collect();
+        return Some(format!("No answer was good{}{}", if why.is_empty() { "" } else { ": " }, why.join(", ")));
     }
     let times = |figure| {
         let lowest = all.iter().map(|(trial, _)| trial.latency_us.figure(figure).lowest().unwrap_or(0.0));
@@ -115,7 +116,7 @@ fn broken(breach: &Breach, trial: &Trial, changed: bool) -> Option<String> {
 }
 
 /// Returns the line with the limits on times that the user set, and whether all of them are met. An exceeded limit on
-/// errors is always named, because it decides the exit status.
+/// failed, unanswered or late requests is always named, because it decides the exit status.
 fn objective(run: &Run, outcome: Outcome) -> Option<AnswerLine> {
     let asked = &run.plan.objective;
     let limits = [("p50", asked.p50_us), ("mean", asked.mean_us), ("p99", asked.p99_us), ("p99.9", asked.p99_9_us)];
@@ -125,9 +126,14 @@ fn objective(run: &Run, outcome: Outcome) -> Option<AnswerLine> {
         let limit = move |(figure, us)| format!("{} at most {}", time.figure_name(figure), quantity(us, Unit::Micros));
         limits.each().map(limit).collect::<Vec<_>>()
     });
-    let failed = outcome.breach.is_some_and(|breach| breach.kind == BreachKind::Errors);
-    let errors = failed.then(|| format!("errors at most {} (--errors)", quantity(asked.errors, Unit::Share)));
-    let named: Vec<String> = times.chain(others).chain(errors).collect();
+    let share = |limit| quantity(limit, Unit::Share);
+    let untimed = outcome.breach.and_then(|breach| match breach.kind {
+        BreachKind::Errors => Some(format!("errors at most {} (--errors)", share(asked.errors))),
+        BreachKind::Behind => Some(format!("at least {} of the offered load completed", share(breach.limit?))),
+        BreachKind::Unanswered => Some(format!("at most {} of the requests unanswered", share(breach.limit?))),
+        _ => None,
+    });
+    let named: Vec<String> = times.chain(others).chain(untimed).collect();
     let (value, tone) = if outcome.held { ("met:", Tone::Good) } else { ("not met:", Tone::Bad) };
     (!named.is_empty()).then(|| AnswerLine::new("Objective", value, named.join(", ")).toned(tone))
 }
@@ -200,8 +206,8 @@ fn counts(trial: &Trial) -> KeyFigure {
 }
 
 /// Returns the line about what the server did without a request, such as closing connections.
-fn acts(trial: &Trial) -> Option<AnswerLine> {
-    let told = server_acts::sentences(trial).join("; ");
+fn acts(run: &Run, trial: &Trial) -> Option<AnswerLine> {
+    let told = server_acts::sentences(&run.plan.load.protocol, trial).join("; ");
     (!told.is_empty()).then(|| AnswerLine::new("Note", "", told))
 }
 
@@ -301,5 +307,8 @@ mod tests {
         let breach = Breach { kind: BreachKind::Errors, value: Some(0.03), limit: Some(0.001), at_least: false };
         let figure = objective(&run, Outcome { breach: Some(breach), ..Outcome::default() }).unwrap();
         assert_eq!((figure.value.as_str(), figure.detail.as_str()), ("not met:", "errors at most 0.1 % (--errors)"));
+        let breach = Breach { kind: BreachKind::Behind, value: Some(0.8999), limit: Some(0.9), at_least: false };
+        let figure = objective(&run, Outcome { breach: Some(breach), ..Outcome::default() }).unwrap();
+        assert_eq!(figure.detail, "at least 90 % of the offered load completed");
     }
 }

@@ -2,13 +2,13 @@
 //! request asked for.
 
 use run::number::{count, number, prose::counted, prose::percent, quantity};
-use run::{EndsTogether, ErrorKind, FailureKind, Intensity, SilentCloses, Tally, Trial};
+use run::{EndsTogether, ErrorKind, FailureKind, Intensity, Protocol, SilentCloses, Tally, Trial};
 
 use crate::Unit;
 
 /// Returns one sentence for each kind of event that the server caused without a request. Further sentences are about
 /// requests that the server redirected or left unprocessed.
-pub(super) fn sentences(trial: &Trial) -> Vec<String> {
+pub(super) fn sentences(protocol: &Protocol, trial: &Trial) -> Vec<String> {
     let tally = &trial.tally;
     let unprocessed = (tally.unprocessed > 0).then(|| {
         let why = reason(trial, ErrorKind::StreamRefused).map_or_else(String::new, |why| format!(" ({why})"));
@@ -18,7 +18,7 @@ pub(super) fn sentences(trial: &Trial) -> Vec<String> {
         )
     });
     let together = trial.ended_together.as_ref().map(|ends| together(ends, refused(tally)));
-    let races = (tally.keep_alive_races > 0).then(|| races(trial));
+    let races = (tally.keep_alive_races > 0).then(|| races(protocol, trial));
     let left = (tally.closes_left_to_client > 0).then(|| {
         format!(
             "the server left the close to loadline on {} (it announced their end, or answered before it had the whole \
@@ -35,7 +35,7 @@ pub(super) fn sentences(trial: &Trial) -> Vec<String> {
         together,
         races,
         idle_closes(trial),
-        unannounced(trial),
+        unannounced(protocol, trial),
         left,
         unasked,
     ];
@@ -71,11 +71,18 @@ fn redirects(tally: &Tally) -> Option<String> {
     })
 }
 
+/// Shorter idle times are those of a server that closes a connection right after an answer, whatever its timeout.
+const MIN_IDLE_TIMEOUT_S: f64 = 0.001;
+
 /// Describes a server that closed idle connections. Returns `None` if it closed any connection just when a request was
 /// sent, because another sentence describes this.
 fn idle_closes(trial: &Trial) -> Option<String> {
     let closed = Some(trial.tally.closed_by_server).filter(|n| *n > 0 && trial.tally.keep_alive_races == 0)?;
     let idle = trial.closes_idle_after_s.filter(|_| trial.ended_together.is_none())?;
+    if idle < MIN_IDLE_TIMEOUT_S {
+        let connections = counted(closed as f64, "connection");
+        return Some(format!("the server closed {connections} right after an answer, without announcing it"));
+    }
     Some(format!(
         "the server closed {}{}, the first of them after {} without a request",
         counted(closed as f64, "idle connection"),
@@ -108,11 +115,13 @@ fn together(ends: &EndsTogether, refused: u64) -> String {
     )
 }
 
-/// Describes a server that closes connections without announcing it.
-fn unannounced(trial: &Trial) -> Option<String> {
+/// Describes a server that closes connections without announcing it. Returns `None` if it gave a reason, because
+/// another line has the server's words.
+fn unannounced(protocol: &Protocol, trial: &Trial) -> Option<String> {
     Some(match trial.silent_closes()? {
         // In the next two cases, the sentence about keep-alive races already mentions these closes.
         SilentCloses::AtRandom(_) if trial.tally.resent > 0 => return None,
+        SilentCloses::AfterAnswers(_) if reason(trial, ErrorKind::ShortResponse).is_some() => return None,
         SilentCloses::AfterAnswers(_) if trial.tally.keep_alive_races > 0 => return None,
         SilentCloses::AtRandom(share) => format!(
             "the server closes connections instead of an answer, after no fixed number of answers: about {} of all \
@@ -121,22 +130,28 @@ fn unannounced(trial: &Trial) -> Option<String> {
         ),
         SilentCloses::AfterAnswers(answers) => {
             format!(
-                "the server closes each connection after {} without announcing it, and the next request on it fails: {ANNOUNCE}",
-                some(answers)
+                "the server closes each connection after {} without announcing it, and the next request on it fails: {}",
+                some(answers),
+                advice(protocol)
             )
         }
     })
 }
 
-/// Advice if the server closes connections without announcing it.
-const ANNOUNCE: &str = "send `Connection: close` from the server, or measure with --new-connections";
+/// Returns advice about a server that closes connections without announcing it. Only HTTP/1 can announce this.
+fn advice(protocol: &Protocol) -> &'static str {
+    match protocol {
+        Protocol::Http1(_) => "send `Connection: close` from the server, or measure with --new-connections",
+        _ => "measure with --new-connections",
+    }
+}
 
 /// Returns words for a number of answers.
 fn some(answers: f64) -> String {
     if answers < 1.5 { "each answer".into() } else { format!("about {} answers", number(answers)) }
 }
 
-fn races(trial: &Trial) -> String {
+fn races(protocol: &Protocol, trial: &Trial) -> String {
     let tally = &trial.tally;
     let again = match tally.resent {
         0 => "no request was sent again, as none is known to be idempotent".into(),
@@ -144,7 +159,7 @@ fn races(trial: &Trial) -> String {
     };
     let why = match refused(tally) {
         _ if trial.ended_together.is_some() => "most of them at that moment".into(),
-        0 => without_announcement(trial),
+        0 => without_announcement(protocol, trial),
         n => format!("it also refused {}, so it went away", counted(n as f64, "connect")),
     };
     let is_timeout = trial.closes_idle_after_s.is_some() && closes_after_answers(trial).is_none();
@@ -170,11 +185,11 @@ fn closes_after_answers(trial: &Trial) -> Option<f64> {
 }
 
 /// Explains why the server closes connections on which a request may just have been sent.
-fn without_announcement(trial: &Trial) -> String {
+fn without_announcement(protocol: &Protocol, trial: &Trial) -> String {
     let pause = if thinks(trial) { "the think time" } else { "the time between two requests of a connection" };
     match (closes_after_answers(trial), trial.closes_idle_after_s) {
         (Some(answers), _) => {
-            format!("it closes each connection after {} without announcing it ({ANNOUNCE})", some(answers))
+            format!("it closes each connection after {} without announcing it ({})", some(answers), advice(protocol))
         }
         (_, None) => "it closes connections that are in use without announcing it".into(),
         (_, Some(s)) => {
@@ -185,9 +200,48 @@ fn without_announcement(trial: &Trial) -> String {
 
 #[cfg(test)]
 mod tests {
-    use run::{Errors, Tally, ThinkTime};
+    use run::{Errors, LoadPlan, Tally, ThinkTime};
 
     use super::*;
+
+    /// Returns the sentences about a load over HTTP/1.
+    fn sentences(trial: &Trial) -> Vec<String> {
+        super::sentences(&LoadPlan::default().protocol, trial)
+    }
+
+    /// An echo server has no message that announces a close.
+    #[test]
+    fn other_protocols_get_no_advice_about_http() {
+        let tally = Tally { connected: 727, completed: 7234, keep_alive_races: 723, resent: 723, ..Tally::default() };
+        let echo = Protocol::Echo { message_bytes: 1 };
+        let said = super::sentences(&echo, &Trial { tally, ..Trial::default() });
+        assert!(said[0].contains("without announcing it (measure with --new-connections)"), "{said:?}");
+    }
+
+    /// A WebSocket server that closes with a code and a reason announces its close.
+    #[test]
+    fn a_close_with_a_reason_is_announced() {
+        let first = |reason: &str| run::FirstFailure {
+            kind: FailureKind::Error(ErrorKind::ShortResponse),
+            at_s: 0.1,
+            reason: reason.into(),
+        };
+        let closes = |reason| {
+            let errors = Errors([(ErrorKind::ShortResponse, 723)].into());
+            let tally = Tally { connected: 727, completed: 3615, errors, ..Tally::default() };
+            sentences(&Trial { tally, first_failures: vec![first(reason)], ..Trial::default() })
+        };
+        assert!(closes("")[0].contains("without announcing it"), "{:?}", closes(""));
+        assert!(closes("the server closed the connection with code 1011").is_empty());
+    }
+
+    /// Clients that pause after each answer are idle when the server closes their connections after ten answers.
+    #[test]
+    fn a_close_right_after_an_answer_is_no_timeout() {
+        let tally = Tally { completed: 129, connected: 17, closed_by_server: 12, ..Tally::default() };
+        let said = sentences(&Trial { tally, closes_idle_after_s: Some(0.0), ..Trial::default() });
+        assert_eq!(said, ["the server closed 12 connections right after an answer, without announcing it"]);
+    }
 
     /// The server closes each connection after one or seven answers, without sending `Connection: close`.
     #[test]

@@ -4,7 +4,7 @@ use run::{BreachKind, Device, Outcome, Run, SummaryFigure, Tally, Trial, TrialKi
 
 use super::{course, figures, pick, times};
 use crate::{Block, Cell, Col, Section, Table, Tone, Unit, Weight};
-use run::number::{count, number, quantity};
+use run::number::{count, number, prose::counted, quantity};
 
 pub(super) fn sections(run: &Run) -> Vec<Section> {
     // Trials that time a library, and trials that only watch a server, have no requests. For trials that time a
@@ -121,10 +121,11 @@ fn errors(trial: &Trial, outcome: Outcome) -> Cell {
 
 /// Lists the failures of a whole trial by kind.
 pub(super) fn failures(tally: &Tally) -> String {
-    let kinds = tally.errors.0.iter().map(|(kind, n)| (*n, kind.words()));
-    let extra = [(tally.unanswered, "unanswered"), (tally.phantom, "of connections without any answer")];
-    let all = kinds.chain(extra).filter(|(n, _)| *n > 0).map(|(n, what)| format!("{} {what}", count(n)));
-    super::statuses::each(tally).into_iter().chain(all).collect::<Vec<_>>().join(", ")
+    let kinds = tally.errors.0.iter().map(|(kind, n)| (*n, kind.words())).chain([(tally.unanswered, "unanswered")]);
+    let all = kinds.filter(|(n, _)| *n > 0).map(|(n, what)| format!("{} {what}", count(n)));
+    let mute =
+        (tally.phantom > 0).then(|| format!("{} without any answer", counted(tally.phantom as f64, "connection")));
+    super::statuses::each(tally).into_iter().chain(all).chain(mute).collect::<Vec<_>>().join(", ")
 }
 
 fn of_device(busiest: Option<&Device>) -> Cell {
