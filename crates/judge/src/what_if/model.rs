@@ -188,13 +188,16 @@ impl Model {
     }
 
     /// Returns all resources, including the server's workers. Of the CPUs and the threads, returns only the one that is
-    /// full first.
+    /// full first. If that is the threads, the CPU time of a generator on the same CPUs is a delay.
     pub(super) fn parts(&self) -> Vec<Part> {
         let cpu: Vec<Part> = self.server_cpu.iter().flat_map(ServerCpu::resources).map(|p| self.used_part(p)).collect();
         let computes = |part: &&Part| [CPUS, THREADS].contains(&part.id);
         let first = cpu.iter().filter(computes).min_by(|a, b| a.limit().total_cmp(&b.limit())).cloned();
         let quota = cpu.iter().filter(|part| part.id == QUOTA).cloned();
-        first.into_iter().chain(quota).chain(self.others().map(|part| self.used_part(part))).collect()
+        let beside_s = self.server_cpu.map_or(0.0, |cpu| cpu.beside_s);
+        let threads = first.as_ref().filter(|part| part.id == THREADS);
+        let beside = threads.and_then(|_| part("", "the generator".into(), beside_s, f64::INFINITY));
+        first.into_iter().chain(beside).chain(quota).chain(self.others().map(|part| self.used_part(part))).collect()
     }
 
     /// Returns the resources other than the server's CPU.

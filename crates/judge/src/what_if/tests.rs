@@ -86,6 +86,19 @@ fn capped(quota: f64, users: u32, think_s: f64) -> Model {
     }
 }
 
+/// The generator and the server's only thread share two CPUs. With cheap requests the CPUs are full first, with dear
+/// ones the thread.
+#[test]
+fn dearer_requests_never_raise_the_rate() {
+    let rate = |factor: f64| {
+        let (work_s, beside_s) = (2.8e-6 * factor, 3.2e-6);
+        let cpu = ServerCpu { work_s, beside_s, cpus: 2.0, threads: 1.0, quota: f64::INFINITY };
+        solve(&Model { server_cpu: Some(cpu), elsewhere_s: 18e-6, ..capped(f64::INFINITY, 4, 0.0) }).0
+    };
+    let rates: Vec<f64> = (0..60).map(|step| rate(0.5 + 0.05 * f64::from(step))).collect();
+    assert!(rates.windows(2).all(|pair| pair[1] < pair[0]), "{rates:?}");
+}
+
 /// A quota stops a server for a part of each period. Until then, the quota slows no request.
 #[test]
 fn a_quota_caps_the_rate_and_slows_nothing_below_it() {
