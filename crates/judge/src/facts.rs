@@ -134,6 +134,18 @@ impl<'a> Facts<'a> {
         }
     }
 
+    /// Returns true if the run is a search for the capacity. A search that ended early needs more time, and any other
+    /// run needs a search.
+    pub(crate) fn is_search(&self) -> bool {
+        self.run.plan.command == "find"
+    }
+
+    /// Returns what a rule lacks if the run has too few load levels.
+    pub(crate) fn lacks_levels(&self) -> String {
+        let remedy = if self.is_search() { "give more --budget" } else { "run `loadline find`" };
+        format!("more load levels: a single one cannot show a limit ({remedy})")
+    }
+
     /// Returns the trials of the sweep and the search, and the decisive trial.
     pub(crate) fn loaded(&self) -> impl Iterator<Item = &'a Trial> {
         loaded(&self.sweep, &self.search, self.decisive)

@@ -44,9 +44,7 @@ fn judge(facts: &Facts<'_>) -> Verdict {
     };
     if !kept {
         return match &trial.intensity {
-            Intensity::Closed { .. } => Verdict::CannotSay(vec![
-                "more load levels: a single one cannot show a limit (run `loadline find`)".into(),
-            ]),
+            Intensity::Closed { .. } => Verdict::CannotSay(vec![facts.lacks_levels()]),
             _ => Verdict::RuledOut(format!(
                 "{} of the offered {} completed",
                 rate(trial.rates.completed_rate),

@@ -104,9 +104,7 @@ fn flat(facts: &Facts<'_>) -> Result<Option<String>, Verdict> {
         // rate.
         Plateau::NoResult if waits::queue_inside(&facts.waits).is_some() => Ok(None),
         Plateau::Grows => Err(Verdict::RuledOut("throughput still grew with more clients".into())),
-        Plateau::NoResult => {
-            Err(cannot_say("more load levels: a single one cannot show a limit (run `loadline find`)"))
-        }
+        Plateau::NoResult => Err(cannot_say(facts.lacks_levels())),
     }
 }
 

@@ -147,6 +147,7 @@ fn one_load(facts: &Facts<'_>, busy: f64) -> String {
     };
     match facts.decisive.is_some_and(|trial| changes_rate(facts.run, trial)) {
         true => format!("{used}, and the counters do not show what limits the server"),
+        false if facts.is_search() => format!("{used}, and the budget ended before any load reached a limit"),
         false => format!("{used}, and one load level cannot show the limit"),
     }
 }
@@ -162,6 +163,7 @@ mod tests {
         let planted = PlantedRun::new(200.0, 1e9).steps(&[2]).rates(&[]);
         let planted = planted.per_s(Who::Client, "cpu.user", "total", move |_| busy * 4e6);
         let mut run = planted.change(|t, _| (t.kind, t.rates.concurrency) = (run::TrialKind::Fixed, 9.0)).run();
+        run.plan.command = "load".into();
         run.plan.load.stages = stages.to_vec();
         crate::judge(&mut run);
         assert_eq!(run.findings.bottleneck.id, "unknown");
@@ -174,6 +176,12 @@ mod tests {
         let idle = one_load(0.1, &[]);
         assert_eq!(idle.findings.bottleneck.sentence, "nothing was full, and one load level cannot show the limit");
         assert!(warns(&idle));
+        let mut search = idle.clone();
+        search.plan.command = "find".into();
+        crate::judge(&mut search);
+        let b = &search.findings.bottleneck;
+        assert_eq!(b.sentence, "nothing was full, and the budget ended before any load reached a limit");
+        assert!(!format!("{b:?}").contains("loadline find"), "{b:#?}");
         let full = one_load(1.0, &[]).findings.bottleneck.sentence;
         assert!(full.starts_with("the busiest measured CPUs were 100"), "{full}");
         let ramp = one_load(0.1, &[run::Stage { seconds: 5.0, from: 1.0, to: 9.0 }]);
