@@ -91,7 +91,7 @@ fn with_prediction(mut step: SizeStep, first: Option<&Run>, notes: &mut Vec<Stri
     match first.map(|run| judge::size::predicted(run, &step.setting)) {
         Some(Ok(predicted)) => step.predicted = Some(predicted),
         Some(Err(why)) => {
-            let note = format!("no prediction from the first setting: {why}");
+            let note = format!("no prediction from the first setting with a capacity: {why}");
             if !notes.contains(&note) {
                 notes.push(note);
             }
