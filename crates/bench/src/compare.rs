@@ -1,5 +1,5 @@
-//! Measures loadline and a peer (another program) in alternating rounds, and computes medians over the rounds. All
-//! comparisons of this program work in this way.
+//! Measures loadline and a peer (usually another program) in turn, for several rounds. The result of a row is the ratio
+//! of the medians over the rounds.
 
 use anyhow::Result;
 
@@ -22,8 +22,8 @@ impl Compared {
         if self.peer.is_empty() { median(&self.ours) } else { median(&self.ours) / median(&self.peer) }
     }
 
-    /// Returns the smallest and the largest ratio over all rounds. Without a peer, returns loadline's smallest and
-    /// largest figure.
+    /// Returns the smallest and the largest ratio of a single round: loadline's figure divided by the peer's. Without a
+    /// peer, returns loadline's smallest and largest figure.
     pub(crate) fn spread(&self) -> (f64, f64) {
         let ratios: Vec<f64> = match self.peer.is_empty() {
             true => self.ours.clone(),
@@ -40,7 +40,7 @@ pub(crate) fn median(values: &[f64]) -> f64 {
 }
 
 /// Measures loadline and the peer in turn. The order alternates, so that a drift of the machine's speed favours neither
-/// program. The first round only warms caches and is discarded.
+/// program. An additional first round only warms caches and is discarded.
 pub(crate) fn interleave(
     rounds: usize,
     unit: &'static str,

@@ -1,5 +1,5 @@
 //! Simulates a network distance: runs a program, and delays its standard input and output. With `--via "… delayed
-//! {host}"`, the name of a host is the delay, so the hosts are called `0`, `20` and so on.
+//! {host}"`, the name of a host is the delay in milliseconds, so the hosts are called `0`, `20` and so on.
 
 use std::io::{Read, Write};
 use std::process::{Command, ExitCode, Stdio};

@@ -109,7 +109,7 @@ pub(crate) fn nginx_of_many(addresses: u8) -> Result<Server> {
 
 fn nginx_with(cpu: u32, workers: &str, addrs: &[&str]) -> Result<Server> {
     // On a shared listening socket, a worker that has no free connection left resets new connections, although other
-    // workers could accept them.
+    // workers could accept them. `reuseport` gives each worker its own listening socket.
     let own = if addrs.len() > 1 { " reuseport" } else { "" };
     let (nginx, port, dir) = (find("nginx")?, free_port()?, TempDir::new()?);
     std::fs::write(dir.path().join("file"), vec![b'x'; FILE_BYTES])?;

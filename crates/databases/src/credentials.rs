@@ -7,7 +7,7 @@ use run::{Behind, DatabaseKind};
 /// Maximum number of bytes that are read from the password file.
 const MAX_FILE_BYTES: u64 = 1 << 20;
 
-/// Returns the user name for a login to PostgreSQL, for a database whose address names no user.
+/// Returns the user name for a login to PostgreSQL if the database's address names no user.
 pub fn default_user() -> String {
     std::env::var("PGUSER").or_else(|_| std::env::var("USER")).unwrap_or_else(|_| "postgres".into())
 }

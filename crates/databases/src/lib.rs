@@ -3,7 +3,7 @@
 //!
 //! A sampler reads the sessions of PostgreSQL up to 20 times per second and those of MariaDB up to ten times per
 //! second. For Redis, the sampler compares the counts of commands at the beginning and at the end of a trial. This
-//! crate removes the values from statements before anything is stored.
+//! crate removes the values from SQL statements before anything is stored.
 
 mod connection;
 mod credentials;

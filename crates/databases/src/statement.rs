@@ -1,5 +1,5 @@
-//! Statements without their values: each literal becomes `?`, comments are removed, and lists of values are shortened.
-//! In this file, a string is a literal in quotes.
+//! SQL statements without their values: each literal becomes `?`, comments are removed, and lists of values are
+//! shortened. In this file, a string is a literal in quotes.
 
 /// Maximum length of a stored statement, characters.
 pub(crate) const MAX_STATEMENT_CHARS: usize = 160;
@@ -69,8 +69,8 @@ struct Words<'a> {
 }
 
 impl<'a> Words<'a> {
-    /// Reads the next word. Returns false at the end of the statement, or if the rest of the statement must not be
-    /// read.
+    /// Reads the next word. Returns false at the end of the statement, or if the rest of the statement must be dropped
+    /// because it may contain values.
     fn next(&mut self) -> bool {
         let rest = self.rest.trim_start();
         self.spaced |= rest.len() < self.rest.len();
@@ -201,7 +201,7 @@ impl<'a> Words<'a> {
     }
 
     /// Reads a name, or a string with a prefix such as E'…' or U&'…'. Returns false if the rest of the statement must
-    /// not be read.
+    /// be dropped because it may contain values.
     fn name(&mut self) -> bool {
         let word = self.take(is_name);
         let is_prefix = |letters: &str| letters.split(' ').any(|letter| word.eq_ignore_ascii_case(letter));

@@ -220,8 +220,8 @@ mod tests {
         let mut random = fastrand::Rng::with_seed(7);
         let mut lengths: Vec<[f64; 2]> = Vec::new();
         for _ in 0..300 {
-            // Locks are held for 9 ms, one after another, with equal or exponentially distributed durations. Their ages
-            // are taken at 200 random moments.
+            // Locks are held one after another, each for 9 ms or for exponentially distributed durations with a mean of
+            // 9 ms. The ages of the locks are taken at 200 random moments.
             let mut found = [0.0; 2];
             for (kind, found) in found.iter_mut().enumerate() {
                 let ages = (0..200).map(|_| match kind {

@@ -5,8 +5,8 @@ use crate::{DatabaseProfile, Run, StackProfile, Trial, WaitProfile};
 impl Run {
     /// Returns the trial whose samples tell the most about what requests wait for. This trial has many rounds (samples
     /// of all threads at one time) and many requests in flight. The measure is ln(1 + rounds) × ln(requests in flight).
-    /// For example, a pool of 5 connections had a short queue in a trial with 121 rounds and 8 requests in flight. It
-    /// had a long queue in a trial with 30 rounds and 64 requests in flight.
+    /// For example, a trial with 121 rounds and 8 requests in flight showed only a short queue for a pool of 5
+    /// connections. A trial with 30 rounds and 64 requests in flight showed a long queue, and has the greater measure.
     pub fn sampled_trial(&self) -> Option<usize> {
         self.trials_by_samples().first().copied()
     }

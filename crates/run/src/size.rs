@@ -29,7 +29,7 @@ pub struct SizeSetting {
 }
 
 impl SizeSetting {
-    /// Returns the CPUs that the setting pays for; absent if the setting has no CPU limit.
+    /// Returns the number of CPUs that the setting pays for; absent if the setting has no CPU limit.
     pub fn paid_cpus(&self) -> Option<f64> {
         let cpus = self.cpus.map(f64::from);
         match (self.quota, cpus) {

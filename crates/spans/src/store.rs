@@ -22,13 +22,15 @@ const SPREAD: u64 = 0x9e37_79b9_7f4a_7c15;
 #[derive(Debug, Default)]
 pub(crate) struct Store {
     spans: Vec<Span>,
-    /// Pairs of a service's name and a span's name, and the index of each pair.
+    /// Pairs of a service's name and a span's name.
     names: Vec<(String, String)>,
+    /// Index of each pair in `names`.
     known: HashMap<(String, String), u16>,
     /// Number of times that half of the traces were dropped.
     halvings: u32,
-    /// Latest start of a span, nanoseconds since 1970, and the time when the last span arrived.
+    /// Latest start of a received span, nanoseconds since 1970.
     pub(crate) newest_ns: u64,
+    /// Time when the last span arrived; `None` before the first one.
     pub(crate) arrived: Option<Instant>,
 }
 

@@ -18,7 +18,8 @@ const SERVERS: usize = 10;
 /// take the other two minutes.
 const BUDGET: &str = "8m";
 
-/// Result of the comparison. Because a comparison takes minutes, one comparison serves all rows and rounds.
+/// Duration of the comparison in seconds, and its result as JSON. All rows and rounds share one comparison, because it
+/// takes minutes.
 static ARENA: Shared<(f64, Value)> = Shared::new();
 
 /// Measures the duration of the whole command in seconds.
@@ -70,7 +71,7 @@ fn ranks(result: &Value) -> (usize, String) {
     (ranked, cells(result).iter().map(words).collect::<Vec<_>>().join(", "))
 }
 
-/// Describes the difference between two starts of the first server.
+/// Describes the difference that the comparison found between two starts of the same server under the first load.
 fn noise(result: &Value) -> String {
     let noise = &result["noise"][0];
     let percent = |end: &str| 100.0 * (noise["ratio"][end].as_f64().unwrap_or(f64::NAN) - 1.0);

@@ -10,11 +10,12 @@ use crate::compare::{Compared, interleave};
 use crate::cpu;
 use crate::programs::{self, CLIENT_CPU};
 
-/// Number of descriptors and range of source addresses. The goal of this row is the result of a minimal loop in C with
-/// this number and range.
+/// Number of descriptors. The goal of the row `connects` is what a minimal loop in C reaches with [`DESCRIPTORS`]
+/// descriptors and with the source addresses [`SOURCES`].
 const DESCRIPTORS: &str = "10000";
+/// Range of source addresses.
 const SOURCES: &str = "127.0.0.2-127.0.0.65";
-/// Rates that httperf tries in turn. The highest rate that httperf reaches counts.
+/// Rates that httperf tries in turn, connections per second. The highest rate that httperf reaches counts.
 const HTTPERF_RATES: [u32; 3] = [5_000, 20_000, 60_000];
 
 /// Measures connection attempts per second.

@@ -25,8 +25,9 @@ const COLD: [u32; 4] = [0, 1000, 10_000, 100_000];
 /// Minimum number of connections at which a point is measured only in the first round, because its measurement takes a
 /// minute.
 const MEASURED_ONCE_FROM: u32 = 100_000;
-/// Indexes in [`HOT`] of the points between which growth is computed: 64 and 12,000 connections.
+/// Index of 64 connections in [`HOT`]: the point from which growth is computed.
 const GROWTH_FROM: usize = 1;
+/// Index of 12,000 connections in [`HOT`]: the point up to which growth is computed.
 const GROWTH_TO: usize = 4;
 /// Maximum number of connections of one wrk process. For more connections, several wrk processes run, each with a
 /// different address of the server.
@@ -35,8 +36,10 @@ const ADDRESSES: u8 = 8;
 /// Assumed number of connections that are opened per second. Each run is prolonged by the time that opening takes at
 /// this rate.
 const CONNECTS_PER_S: u32 = 10_000;
-/// Number of cold connections that are opened per second, and the additional time that opening may take.
+/// Number of cold connections that are opened per second.
 const COLD_RATE: u32 = 10_000;
+/// Additional time that opening the cold connections may take, and maximum time until the sockets of a previous run are
+/// closed.
 const COLD_TIMEOUT: Duration = Duration::from_secs(90);
 
 /// CPU microseconds per request of loadline, of wrk, and of the server under loadline's load.

@@ -1,7 +1,7 @@
 //! Load generators and observers on other hosts. The figures are the time offset between two hosts' measured windows,
 //! the additional time for twelve agents, and an observer's CPU cost per sample. All hosts are this machine. Each host
-//! is reached through an engine, which is the program in `--via`. One engine only starts loadline. The other engine
-//! also delays loadline's input and output, like a network distance.
+//! is reached through an engine, which is the program in `--via`. One engine starts loadline and does nothing else.
+//! Another engine also delays loadline's input and output, like a network distance.
 
 use anyhow::{Context, Result, ensure};
 use serde_json::Value;
@@ -10,7 +10,7 @@ use super::generator::{first_trial, json, number};
 use crate::compare::Compared;
 use crate::programs::{self, Server};
 
-/// An engine for `--via` that only starts the program.
+/// An engine for `--via` that starts the program and does nothing else.
 pub(super) const LOCAL_ENGINE: &str = "env LOADLINE_HOST={host}";
 /// Number of agents whose start is timed.
 pub(super) const AGENTS: &str = "12";

@@ -36,7 +36,7 @@ fn timed(rounds: usize, mut run: impl FnMut() -> Result<Value>) -> Result<Compar
     Ok(compared)
 }
 
-/// Measures an engine that only starts the program.
+/// Measures an engine that starts the program and does nothing else.
 pub(crate) fn local(rounds: usize) -> Result<Compared> {
     ready(rounds, LOCAL_ENGINE, "h")
 }

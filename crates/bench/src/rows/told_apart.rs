@@ -10,9 +10,9 @@ use crate::programs::{self, Server};
 
 /// CPU time that the old server burns per request in addition to its normal work, microseconds.
 const BURNS_US: u32 = 400;
-/// Numbers of comparisons per round: of two equal servers, and of two different servers. Five rounds compare equal
-/// servers twenty times.
+/// Number of comparisons of two equal servers per round. Five rounds make twenty such comparisons.
 const SAME_PER_ROUND: usize = 4;
+/// Number of comparisons of two different servers per round.
 const DIFFERENT_PER_ROUND: usize = 2;
 
 /// Measures the percentage of comparisons of equal servers in which the verdict is "faster" or "slower".

@@ -1,5 +1,5 @@
-//! A client that runs statements in MariaDB's text protocol. It uses no library, because the smallest one,
-//! mysql_common, adds 50 crates.
+//! A client that runs statements in MariaDB's text protocol. No library is used for the protocol, because the smallest
+//! one, mysql_common, adds 50 crates.
 
 use std::io::{Read as _, Write as _};
 
@@ -14,14 +14,16 @@ use crate::statement::bounded;
 
 /// Maximum length of a packet, bytes.
 const MAX_PACKET_BYTES: usize = 1 << 20;
-/// Maximum number of rows of an answer that are kept.
+/// Maximum number of rows that are kept from one answer.
 const MAX_ROWS: usize = 4096;
 /// First byte of the packet that runs a statement.
 const QUERY: u8 = 3;
 
-/// First bytes that mark the kinds of packets.
+/// First byte of a packet that reports success.
 const OK: u8 = 0;
+/// First byte of a packet that ends a list of columns or rows.
 const END: u8 = 0xfe;
+/// First byte of a packet that reports an error.
 const ERROR: u8 = 0xff;
 
 /// Columns of a row as text; `None` for NULL.

@@ -53,7 +53,8 @@ fn each<T>(
     Ok(())
 }
 
-/// Returns the line of the n-th table of a kind, as the beginning of a message; empty if the table is not found.
+/// Returns the beginning of a message, such as `line 7, `: the line of the table that has index `at` among the tables
+/// of this kind. Empty if there is none.
 fn line(text: &str, kind: &str, at: usize) -> String {
     let header = format!("[[{kind}]]");
     let lines = text.lines().enumerate().filter(|(_, line)| line.replace(' ', "").starts_with(&header));

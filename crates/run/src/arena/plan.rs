@@ -34,7 +34,7 @@ pub struct ArenaEntry {
     /// TCP port on which the server listens; absent with `url`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub port: Option<u16>,
-    /// TCP port for profiles with `https`; absent if `port` also speaks TLS.
+    /// TCP port for profiles with `https`. If absent, these profiles use `port`, too.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub tls_port: Option<u16>,
     /// Container image that podman or docker starts.
@@ -73,7 +73,7 @@ pub struct ArenaProfile {
     /// File with a set of requests, instead of `path`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub requests: Option<String>,
-    /// Maximum number of connections of the capacity search.
+    /// Maximum number of connections that the capacity search may open.
     pub connections: u32,
     /// True to open a new connection for each request.
     pub new_connections: bool,
@@ -98,8 +98,8 @@ pub struct ArenaProfile {
     /// Required length of the body in bytes; absent to require the length of the first server's body.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub expect_bytes: Option<u64>,
-    /// Text that must be in the first 200 characters of the body. With this text, the body need not equal that of the
-    /// first server.
+    /// Text that must be in the first 200 characters of the body. If this text is given, the body need not equal the
+    /// first server's body.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub expect_text: Option<String>,
 }

@@ -59,8 +59,8 @@ pub struct ArenaCell {
     pub entry: String,
     /// Name of the load profile.
     pub profile: String,
-    /// Number of the group of servers that cannot be told apart by their CPU time per request, from 1 (the best).
-    /// Absent if the result was refused.
+    /// Number of the server's group, from 1 (the best). A group consists of servers that cannot be told apart by their
+    /// CPU time per request; [`ArenaCell::differs_from`] lists exceptions. Absent if the result was refused.
     pub group: Option<u32>,
     /// Reason why this server gets no group under this load, in one sentence; absent if it gets one.
     pub refused: Option<String>,

@@ -101,7 +101,7 @@ pub struct ArenaSearch {
     pub answer: Option<ArenaAnswer>,
     /// Capacity; absent if the server met the objective at no rate.
     pub capacity: Option<ArenaCapacity>,
-    /// Source of the capacity if it comes from a closed loop; absent otherwise.
+    /// Source of a capacity that comes from a closed loop; absent for any other capacity.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub closed_loop: Option<ClosedLoopSource>,
     /// Bottleneck at the capacity, one ID of [`crate::BOTTLENECKS`].

@@ -93,7 +93,7 @@ pub struct Evidence {
     pub counter: String,
     /// Value of the counter or cost.
     pub value: Option<f64>,
-    /// Unit of value and limit.
+    /// Unit of `value` and `limit`.
     pub unit: FigureUnit,
     /// Side, host and counter instance, for example `server 127.0.0.1 nginx:1234`.
     #[serde(rename = "where")]

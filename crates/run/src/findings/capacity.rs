@@ -43,7 +43,7 @@ pub struct Capacity {
     /// Upper end of the capacity's 95 % interval, requests per second.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub high: Option<f64>,
-    /// Number of measured windows of the search that the capacity was computed from.
+    /// Number of the search's measured windows from which the capacity was computed.
     #[serde(skip_serializing_if = "no_windows")]
     pub windows: usize,
     /// Coefficient of variation of the capacities of the repeats; absent without repeats. With repeats, the interval of
@@ -106,8 +106,8 @@ fn no_windows(n: &usize) -> bool {
     *n == 0
 }
 
-/// Time left out of the estimate, in which something disturbed the measurement. Such times are pauses of a generator's
-/// host, and times in which other programs or other virtual machines took an unusual share of the CPUs.
+/// Time left out of the estimate because of disturbances. Disturbances are pauses of a generator's host, and an unusual
+/// share of CPU time taken by other programs or other virtual machines.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(default)]

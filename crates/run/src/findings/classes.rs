@@ -116,8 +116,8 @@ pub struct ClassFinding {
     /// Names of the percentiles that are lower bounds, because too many requests of the class were not answered.
     #[serde(skip_serializing_if = "LowerBounds::is_empty")]
     pub at_least: LowerBounds,
-    /// Index of the trial with the lowest load at which this class, judged by itself, did not meet the objective. At no
-    /// higher load did the class meet the objective.
+    /// Index of the trial with the lowest load at which this class, judged by itself, did not meet the objective. The
+    /// class did not meet the objective at any higher load, either.
     pub failing: Option<usize>,
     /// Limit that the class broke in the trial `failing`.
     pub breach: Option<Breach>,

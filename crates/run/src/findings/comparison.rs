@@ -38,8 +38,8 @@ pub struct Comparison {
     /// Length of the longest run of both sides, seconds; 0 if it is not known.
     #[serde(with = "Figure")]
     pub measured_s: f64,
-    /// Smallest relative change of a required figure that this comparison would detect in 19 of 20 cases; absent with
-    /// too little data.
+    /// Smallest relative change of a required figure ([`FigureRole::Required`]) that this comparison would detect in 19
+    /// of 20 cases; absent with too little data.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub smallest_change: Option<f64>,
     /// Name of the figure to which `smallest_change` belongs.
@@ -61,7 +61,8 @@ pub struct Comparison {
     /// Servers that died under the load; the old side comes first. A new server that dies is a regression.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub deaths: Vec<SideDeath>,
-    /// Required figures that may be worse by more than the threshold. These figures leave the comparison undecided.
+    /// Names of required figures that may have become worse by more than the threshold, so that the comparison stays
+    /// undecided.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub open: Vec<String>,
     /// Overall result of all figures.
@@ -180,9 +181,10 @@ pub struct ComparedFigure {
     /// New value divided by the old one.
     #[serde(with = "Figure")]
     pub ratio: f64,
-    /// Lower end of the interval of the ratio; absent with too few windows. Among all deciding figures together, all
-    /// intervals that exclude 1 contain the true ratios with 95 % certainty. The same is true of all listed figures
-    /// together. Each end of an interval that includes 1 is correct with 95 % certainty.
+    /// Lower end of the interval of the ratio; absent with too few windows. Intervals that exclude 1 are corrected for
+    /// the number of figures (Bonferroni). With 95 % certainty, all such intervals of the deciding figures contain the
+    /// true ratios. The listed figures are corrected separately, in the same way. In an interval that includes 1, each
+    /// end by itself is correct with 95 % certainty.
     pub low: Option<f64>,
     /// Upper end of the interval of the ratio.
     pub high: Option<f64>,

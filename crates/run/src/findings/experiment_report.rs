@@ -20,8 +20,8 @@ pub struct ExperimentReport {
     /// Measured times that are compared if two runs of this experiment are compared.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub compared: Vec<ComparedTime>,
-    /// True if the trials have different servers, each with a verdict in its table row. One common verdict for all of
-    /// them would mean nothing.
+    /// True if the trials have different servers, each with a verdict in its table row. A common verdict for all trials
+    /// would mean nothing.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub judged_by_trial: bool,
 }

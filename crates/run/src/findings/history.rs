@@ -65,8 +65,8 @@ pub struct HistoryChange {
     pub new: bool,
     /// True if later changes brought the figure back to its earlier level.
     pub undone: bool,
-    /// True if the change decides the exit status: the change is new, for the worse, not undone, and large enough. The
-    /// minimum is the threshold; for a share, it is a fixed difference.
+    /// True if the change decides the exit status: the change is new, for the worse, not undone, and large enough. A
+    /// change is large enough if it reaches `threshold`, or for a share, a fixed difference.
     pub fails: bool,
 }
 

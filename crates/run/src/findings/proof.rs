@@ -1,5 +1,5 @@
 //! Results of an experiment on the server: measurements in slots (periods of equal length), and conclusions from these
-//! measurements.
+//! measurements. In the experiment, levers change the amount or the speed of resources.
 
 use serde::{Deserialize, Serialize};
 
@@ -81,8 +81,8 @@ pub struct Proof {
     /// Predicted effects of further levers that test the verdict, each recorded before the lever was used.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub predictions: Vec<Effect>,
-    /// For response times: predicted contribution of the lever in `prediction` to the growth of the response time, as a
-    /// share from 0 to 1. The growth is the one that would follow if every resource became slower by the same factor.
+    /// Predicted share of the lever in `prediction` in the growth of the response time, 0 to 1, if every resource
+    /// became slower by the same factor. Absent for throughput.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub predicted_share: Option<f64>,
     /// Measured effect of the lever in `prediction`.
@@ -92,8 +92,8 @@ pub struct Proof {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub runner_up: Option<RunnerUp>,
     /// Effect of each resource's speed. For throughput, the effect is the relative change of throughput divided by the
-    /// relative change of speed. For response times, the effect is this resource's share of the total growth if every
-    /// resource became slower by the same factor.
+    /// relative change of speed. For response times, the effect is this resource's share of the growth of the response
+    /// time if every resource became slower by the same factor.
     pub elasticities: Vec<Elasticity>,
     /// 1 minus the sum of the elasticities: the part that no lever explains.
     pub remainder: Option<Estimate>,
@@ -154,8 +154,8 @@ pub struct Steadiness {
     /// Throughput at the end of the slots divided by throughput at their start. Both values come from a straight line,
     /// fitted to the throughput of the slots after the effects of the levers are subtracted.
     pub drift: Estimate,
-    /// Throughput after all levers were off divided by throughput before the levers, with its interval. Absent if the
-    /// last slots had a lever on.
+    /// Throughput after all levers were switched off, divided by throughput before the first lever was switched on,
+    /// with its interval. Absent if the last slots had a lever on.
     pub back: Option<Estimate>,
     /// True if throughput returned to its earlier level, within the noise. If false, the effects of the levers prove
     /// nothing.
@@ -210,8 +210,8 @@ pub struct Effect {
     /// Share of the resource that the lever removes, 0 to 1; below 0 if the lever adds some.
     #[serde(with = "Figure")]
     pub dose: f64,
-    /// Value with the lever on, divided by the value with the lever off. The value is the quantity that the field `of`
-    /// of [`Proof`] names, by default throughput.
+    /// Value with the lever on, divided by the value with the lever off. The value is of the quantity that
+    /// [`Proof::of`] names, by default throughput.
     #[serde(with = "Figure")]
     pub ratio: f64,
     /// Lower end of the 95 % interval of `ratio`.

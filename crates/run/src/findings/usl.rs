@@ -1,4 +1,5 @@
-//! Universal Scalability Law by N. Gunther, used by judge's fits and by the curves of report pages.
+//! Universal Scalability Law by N. Gunther. Crate `judge` uses the names of the coefficients, and report pages draw
+//! curves with [`usl_rate`].
 
 use crate::Fit;
 

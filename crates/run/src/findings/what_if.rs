@@ -31,7 +31,8 @@ pub struct Change {
     /// Think time between a response and the next request, seconds.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub think_s: Option<f64>,
-    /// Random (Poisson) arrivals per second, which do not wait for responses. The arrivals replace the users.
+    /// Rate of requests that arrive at random times (Poisson) and do not wait for responses, per second. These arrivals
+    /// replace the users.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub rate: Option<f64>,
     /// Server CPU time per request after the change, as a multiple of the time in the run: 0.8 is 20 % less.
@@ -57,7 +58,7 @@ pub struct Resource {
     /// Upper end of the 95 % interval of `limit`.
     #[serde(with = "Figure")]
     pub high: f64,
-    /// Utilization with the requested users, 0 to 1.
+    /// Utilization with the requested users or arrivals, 0 to 1.
     #[serde(with = "Figure")]
     pub utilization: f64,
     /// True if the run used less than half of this resource. `limit` is then a lower bound, because a request costs

@@ -296,7 +296,8 @@ fn check_stages(plan: &LoadPlan) -> Result<(), PlanError> {
     }
 }
 
-/// Returns true if a request depends on the response to an earlier one.
+/// Returns true if requests may depend on responses to earlier ones: if they are sent in sequence, or if they capture
+/// values.
 fn depends_on_responses(set: &RequestSet) -> bool {
     set.order == RequestOrder::Sequence || set.requests.iter().any(|request| !request.capture.is_empty())
 }

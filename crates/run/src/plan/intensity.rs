@@ -56,8 +56,8 @@ pub enum Intensity {
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub struct Pace {
-    /// Connects per second over all threads. Peaks should stay below D/T: at a higher rate, arrivals wait for a
-    /// descriptor.
+    /// Connects per second over all threads. Peaks should stay below D/T (see [`Intensity::SClients`]): at a higher
+    /// rate, arrivals wait for a descriptor.
     pub rate: f64,
     /// Distribution of the connects over time.
     #[serde(default)]
@@ -123,7 +123,8 @@ impl Default for Intensity {
 
 impl Intensity {
     /// Returns the sum of several loads of one trial: their connections, rates and descriptors are added. The first
-    /// load provides pipeline, think time, arrival process and T. `None` for no load or for loads of different kinds.
+    /// load provides pipeline, think time, arrival process and connect timeout. Returns `None` for no load or for loads
+    /// of different kinds.
     pub fn sum<'a>(loads: impl IntoIterator<Item = &'a Self>) -> Option<Self> {
         let mut loads = loads.into_iter();
         let first = loads.next()?.clone();

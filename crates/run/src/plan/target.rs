@@ -23,7 +23,7 @@ pub struct Target {
     /// Addresses of hosts and ports, which replace the resolver's answers.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub resolve: Vec<FixedAddresses>,
-    /// Choice of the addresses that are loaded, among all addresses of the server's name.
+    /// Addresses that get the load, among all addresses of the server's name: the first one or all.
     #[serde(skip_serializing_if = "is_first")]
     pub addresses: AddressChoice,
     /// Additional CPU time that the embedded server spends on each request, microseconds; 0 for none. This extra work

@@ -10,8 +10,8 @@ pub struct Instance {
     pub tid: Option<u32>,
 }
 
-/// Instance with the sum of all ended processes of a side that have no columns of their own. The sum uses the ID 0,
-/// which no process has.
+/// Name of the instance that sums up one side's ended processes, if they have no columns of their own. The name uses
+/// the ID 0, which no process has.
 pub const ENDED_PROCESSES: &str = "ended processes:0";
 
 impl Instance {
@@ -24,7 +24,7 @@ impl Instance {
     }
 }
 
-/// Returns the instance name for a counter of another host in this recording: `h2 eth0`.
+/// Returns the name of another host's instance, as it is recorded beside the instances of this host: `h2 eth0`.
 pub fn on_host(host: &str, instance: &str) -> String {
     format!("{host} {instance}").trim_end().into()
 }

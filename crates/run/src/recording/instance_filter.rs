@@ -1,4 +1,5 @@
-//! Selection of the instances that count for one side: its own processes and threads, and the total of the CPUs.
+//! Selection of the instances that count for one side. Of processes and threads, only the side's own count; of CPUs,
+//! only the total. All other instances count.
 
 use std::collections::HashSet;
 
@@ -16,7 +17,8 @@ impl Side {
         InstanceFilter::new(&self.processes)
     }
 
-    /// Returns the combined value of a counter's instances at each sample, with the time in seconds.
+    /// Returns pairs of the time of a sample, in seconds, and the combined value of a counter's instances in this
+    /// sample.
     pub fn over_time(&self, id: &str) -> Vec<(f64, f64)> {
         let (own, together) = (self.instance_filter(), counter(id).map_or(Aggregation::Sum, |spec| spec.together));
         let columns: Vec<_> = self.recording.columns_of(id).filter(|c| own.counts(id, &c.instance)).collect();

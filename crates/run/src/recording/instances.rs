@@ -1,5 +1,5 @@
-//! Index of a recording by counter or by instance. With this index, queries for all instances take linear time, even
-//! for files with many columns.
+//! Index of a recording by counter or by instance. With this index, reading all instances takes time in proportion to
+//! the number of columns. Without the index, each query would search all columns.
 
 use std::collections::{BTreeMap, HashMap};
 

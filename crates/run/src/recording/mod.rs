@@ -14,7 +14,7 @@ use serde::{Deserialize, Serialize};
 use crate::figure::Figure;
 use crate::{CounterId, Kind, Reading, Window, counter};
 
-/// Samples of one host or network namespace. The values are raw: nothing is divided here.
+/// Samples of one host or network namespace. The values are raw: they are not converted into rates here.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct Recording {

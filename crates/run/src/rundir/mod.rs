@@ -69,8 +69,9 @@ impl Run {
         !self.trials.is_empty() && self.trials.iter().all(|t| t.kind == crate::TrialKind::Watched)
     }
 
-    /// Returns the incident that ended the run, and its trial. Such an incident makes the trial useless, for example
-    /// because the server ended. If the load was external, the incident may also be the loss of the observer.
+    /// Returns the incident that ended the run, and the trial in which it happened. Such an incident makes the trial
+    /// useless, for example because the server ended. If the load was external, the incident may also be the loss of
+    /// the observer.
     pub fn ended_by(&self) -> Option<(&Trial, &crate::Incident)> {
         self.trials.iter().find_map(|t| Some((t, t.incidents.iter().find(|i| t.kind.ends_with(i.kind))?)))
     }

@@ -12,7 +12,8 @@ use crate::rundir::{FORMAT, Run, RunDirError};
 /// Maximum size of `run.json`, bytes. The size is enough for one day of samples of a busy host. A machine with 2 GB of
 /// memory can read such a run.
 pub const MAX_RUN_BYTES: u64 = 256 << 20;
-/// Maximum number of trials. All conclusions use every trial, and every table has a row for it.
+/// Maximum number of trials. The number is limited because every trial takes part in all conclusions and has a row in
+/// every table.
 pub const MAX_TRIALS: usize = 10_000;
 /// Maximum number of histograms, including those of request classes. An empty histogram takes 60 bytes of text and 270
 /// KiB of memory.

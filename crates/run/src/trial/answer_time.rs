@@ -31,7 +31,7 @@ impl AnswerTime {
         }
     }
 
-    /// Returns true for the times of events. A request without an answer has no such times.
+    /// Returns true for the times of events. A request without an answer has no times of events.
     pub const fn is_of_events(self) -> bool {
         matches!(self, Self::FirstEvent | Self::Gap)
     }

@@ -19,12 +19,12 @@ pub struct Buckets<const PART_BITS: u32>(BTreeMap<u16, u64>);
 /// Histogram for live display, with durations accurate to 12.5 %.
 pub type CoarseHist = Buckets<3>;
 
-/// Response times in one slot (period) of an experiment, with durations accurate to 1.6 %. Percentiles of a slot are
-/// more accurate, because they are interpolated.
+/// Response times in one slot (period) of an experiment, with durations accurate to 1.6 %. Percentiles are more
+/// accurate than single durations, because they are interpolated within a bucket.
 pub type SlotHist = Buckets<6>;
 
 impl<const PART_BITS: u32> From<Vec<(u16, u64)>> for Buckets<PART_BITS> {
-    /// Untrusted input may name buckets that do not exist. Their counts are dropped.
+    /// Drops the counts of buckets that do not exist, because the input is untrusted.
     fn from(pairs: Vec<(u16, u64)>) -> Self {
         Self(pairs.into_iter().filter(|(bucket, _)| usize::from(*bucket) < Self::BUCKETS).collect())
     }

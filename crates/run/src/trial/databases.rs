@@ -94,7 +94,8 @@ pub struct CommandSum {
     /// Time that the database spent in these calls, as a share of the sampled time, 0 to 1.
     #[serde(with = "Figure")]
     pub share: f64,
-    /// Longest call of this command in the database's log of slow commands, seconds; 0 if there is none.
+    /// Duration of the longest call of this command in the database's log of slow commands, seconds; 0 if there is
+    /// none.
     #[serde(with = "Figure")]
     pub longest_s: f64,
 }

@@ -8,8 +8,8 @@ use crate::figure::Figure;
 const TOGETHER_S: f64 = 0.1;
 /// Minimum number of connections for which simultaneous closes are no coincidence.
 const MIN_CONNECTIONS: u64 = 4;
-/// Maximum ratio of the shortest idle time to the longest one at which a keep-alive timeout cannot be the cause. A
-/// timeout closes connections after equal idle times; the server's timers differ by up to 10 %.
+/// Ratio of the shortest to the longest idle time, up to which a keep-alive timeout cannot be the cause of the closes.
+/// A timeout closes connections after nearly equal idle times: timers of servers are off by up to 10 %.
 const MAX_EQUAL_TIMES: f64 = 0.5;
 
 /// Connections that the server closed at one moment: the moment at which it closed the largest number of connections.
@@ -26,11 +26,11 @@ pub struct EndsTogether {
     pub open: u64,
     /// Number of all connections that the server closed during the trial.
     pub all: u64,
-    /// Shortest idle time of these connections, seconds. A connection that got its next request right after an answer
-    /// was not idle.
+    /// Shortest idle time of the connections that the server closed at that moment, seconds. A connection that got its
+    /// next request right after an answer was not idle.
     #[serde(with = "Figure")]
     pub shortest_idle_s: f64,
-    /// Longest idle time of these connections, seconds.
+    /// Longest idle time of the connections that the server closed at that moment, seconds.
     #[serde(with = "Figure")]
     pub longest_idle_s: f64,
 }

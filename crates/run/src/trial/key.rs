@@ -5,12 +5,13 @@ use serde::{Deserialize, Serialize};
 use super::values::{StoredValue, ValueName, Values, with_values};
 use crate::Intensity;
 
-/// Settings of a trial beyond the plan; absent if not applicable. Experiments add values under their own names.
+/// Settings of a trial that the plan does not contain. A setting is absent if it does not apply to the trial.
+/// Experiments add values under their own names.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(default)]
 pub struct Key {
-    /// Bytes of the record that a request reads.
+    /// Size of the record that a request reads, bytes.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub record_bytes: Option<u64>,
     /// Number of closed-loop clients, as the experiment counts them.
@@ -22,7 +23,7 @@ pub struct Key {
     /// Intensity of each load, in the order of the loads; the trial's `intensity` is their sum. Empty in older runs.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub loads: Vec<Intensity>,
-    /// Class of requests that got an additional share in this trial.
+    /// Class whose share of the requests was increased in this trial.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub class: Option<String>,
     /// Name of the chart line to which this trial adds a point.

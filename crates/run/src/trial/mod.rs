@@ -69,13 +69,13 @@ pub enum TrialKind {
     /// Short window with kept connections, or with one connection per request. Such windows alternate, to measure the
     /// cost of a handshake.
     Handshakes,
-    /// Short window in which one class of requests has an additional share, to measure the server's cost of each class.
+    /// Short window in which one class has a larger share of the requests, to measure the server's cost of each class.
     Classes,
 }
 
 impl TrialKind {
-    /// Returns true if an incident of this kind ends the trial. A trial that only observes ends together with its
-    /// observer.
+    /// Returns true if an incident of this kind ends the trial. A trial that only observes also ends if its observer is
+    /// lost.
     pub const fn ends_with(self, kind: IncidentKind) -> bool {
         kind.invalidates_trial() || matches!((self, kind), (Self::Watched, IncidentKind::ObserverLost))
     }

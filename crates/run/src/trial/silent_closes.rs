@@ -2,12 +2,12 @@
 
 use crate::{ErrorKind, Tally, Trial};
 
-/// Minimum number of connections for their mean number of answers to count as a property of the server.
+/// Minimum number of connections. The mean number of answers on fewer connections says too little about the server.
 const MIN_CONNECTIONS: u64 = 20;
 /// Minimum number of successive connections per client. If a server restarts twice, each client has only three.
 const GENERATIONS: f64 = 4.0;
-/// Minimum share of the connections that ended. In measured loads against servers that close silently, the share was
-/// above 0.99: only the last connection of each client stays open.
+/// Minimum share of all connections that must have ended, 0 to 1. In measured loads against servers that close
+/// silently, the share was above 0.99: only the last connection of each client stays open.
 const NEARLY_ALL: f64 = 0.9;
 /// Maximum scatter of the numbers of answers per lost connection, for a server that ends connections after a number of
 /// answers. The scatter is the standard deviation divided by the mean. If all connections have equal numbers of
@@ -20,7 +20,8 @@ const MAX_SPREAD: f64 = 0.5;
 pub enum SilentCloses {
     /// The server closes a connection after about this number of answers.
     AfterAnswers(f64),
-    /// The server closes a connection after any number of answers. This share of the requests, 0 to 1, gets no answer.
+    /// The server closes a connection after a random number of answers. This share of the requests, 0 to 1, gets no
+    /// answer.
     AtRandom(f64),
 }
 

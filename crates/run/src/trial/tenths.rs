@@ -34,7 +34,7 @@ pub struct LateCounts {
     pub late: Vec<u64>,
 }
 
-/// Length of one interval, seconds.
+/// Length of one interval of [`Tenths`], seconds.
 pub const TENTH_S: f64 = 0.1;
 
 impl Tenths {

@@ -38,7 +38,7 @@ impl<T> Copy for ValueName<T> {}
 pub struct Values(BTreeMap<String, Value>);
 
 impl From<BTreeMap<String, Value>> for Values {
-    /// Whole numbers are stored without a fraction, so that equal numbers have equal texts.
+    /// Stores whole numbers without a fraction, so that equal numbers have equal texts.
     fn from(values: BTreeMap<String, Value>) -> Self {
         let alike = |value: Value| if value.is_f64() { value.as_f64().map_or(value, number) } else { value };
         Self(values.into_iter().map(|(name, value)| (name, alike(value))).collect())

@@ -32,8 +32,8 @@ pub enum AgentSpec {
         /// True to add [`TickDetail`] to some ticks, for a live display.
         #[serde(default, skip_serializing_if = "std::ops::Not::not")]
         detailed: bool,
-        /// True to send every tick that the load produces, and not only ten per second. Only loads with few agents set
-        /// this flag.
+        /// True to send every [`Tick`] that the load produces, and not only ten per second. Only loads with few agents
+        /// set this flag.
         #[serde(default, skip_serializing_if = "std::ops::Not::not")]
         fine: bool,
     },
@@ -73,7 +73,7 @@ pub enum AgentSpec {
         #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
         files: BTreeMap<String, String>,
     },
-    /// Looks up the addresses of a name, as this host knows them.
+    /// Looks up the addresses of a name, as the agent's host knows them.
     LookUp {
         /// Host name to look up.
         host: String,
@@ -82,9 +82,9 @@ pub enum AgentSpec {
     },
     /// Switches a lever on and off during a load.
     Lever(LeverPlan),
-    /// Checks if a lever works on this host.
+    /// Checks if a lever works on the agent's host.
     CheckLever(LeverPlan),
-    /// Undoes the changes that lever agents left on this host when they were killed.
+    /// Undoes the changes that killed lever agents left on the agent's host.
     RestoreLevers,
     /// Holds cold connections until stopped.
     Cold {
@@ -245,7 +245,7 @@ fn grown<K: Ord + Copy>(now: &BTreeMap<K, u64>, earlier: &BTreeMap<K, u64>) -> B
     now.iter().map(|(key, n)| (*key, n.saturating_sub(before(key)))).filter(|(_, n)| *n > 0).collect()
 }
 
-/// Maximum number of histograms per agent, above the number of kinds of histograms.
+/// Maximum number of histograms per agent. An agent has fewer kinds of histograms.
 const MAX_HISTOGRAMS: usize = 16;
 /// Maximum number of slots of an experiment for which response times are stored.
 const MAX_SLOTS: usize = 1024;

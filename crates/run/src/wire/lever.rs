@@ -14,8 +14,8 @@ pub struct SlotPlan {
     pub first_s: f64,
     /// Length of a slot, seconds.
     pub slot_s: f64,
-    /// Settling time at the start of each slot that is not measured, seconds. Queues left by the previous slot drain
-    /// during this time.
+    /// Settling time at the start of each slot, seconds. This time is not measured, because queues left by the previous
+    /// slot drain during it.
     pub settle_s: f64,
     /// Number of slots.
     pub count: u32,

@@ -1,4 +1,5 @@
-//! Protocol between conductor and agents: JSON lines, without shared memory or a common clock.
+//! Protocol between the conductor (the process that the user started) and its agents: JSON lines, without shared memory
+//! or a common clock.
 //!
 //! An agent is `loadline agent`. An agent writes [`Hello`], reads one [`AgentSpec`](crate::AgentSpec) line and then
 //! [`AgentCommand`] lines from standard input, and writes [`AgentReport`] lines to standard output. A load agent then

@@ -32,7 +32,7 @@ pub struct ObserverSpec {
     pub netns_pid: Option<u32>,
     /// Listener to observe, including a sample of its connections.
     pub listen: Option<Address>,
-    /// Remote address whose connections are sampled.
+    /// Remote address; connections to it are sampled.
     pub connect: Option<Address>,
     /// Listeners whose accepted and waiting connections are counted. Counting is expensive with many connections.
     #[serde(skip_serializing_if = "Vec::is_empty")]

@@ -10,10 +10,13 @@ fn recorded(hist: &Hist) -> impl Iterator<Item = (u64, u64)> + '_ {
     hist.histogram().iter_recorded().map(|v| (v.value_iterated_to(), v.count_at_value()))
 }
 
-/// Names of the histograms of requests without a good answer, as in [`crate::LoadPart`].
+/// Name of the histogram with the times until failed requests failed, as in [`crate::LoadPart`].
 const UNANSWERED: &str = "unanswered";
+/// Name of the histogram with the ages of the requests in flight at the end of the window.
 const UNDER_WAY: &str = "under_way";
+/// Name of the histogram with the ages of the requests in flight at the start of the window.
 const CARRIED_IN: &str = "carried_in";
+/// Name of the histogram with the times until refused requests were refused (by an unexpected status).
 const REFUSED: &str = "refused";
 
 /// Returns the response times of a window from its histograms. `failed` is the tally's number of failed requests, which
@@ -46,8 +49,8 @@ pub fn summary_with_unanswered(hist: &Hist, unanswered: u64) -> Summary {
     censored_summary(hist, &UnansweredTimes::default(), unanswered)
 }
 
-/// Returns the summary of response times for three sets of requests: answered ones, the `failed` ones, and the other
-/// unanswered ones. If `others` has no time for a failure, the time until that failure is unknown.
+/// Returns the summary of response times. `failed` is the number of failed requests. `others` has the times of requests
+/// without a good answer. If `others` lacks the time of a failure, the time until this failure is unknown.
 pub fn censored_summary(answered: &Hist, others: &UnansweredTimes, failed: u64) -> Summary {
     if failed == 0 && [&others.failed, &others.under_way, &others.refused].iter().all(|times| times.is_empty()) {
         return answered.summary();

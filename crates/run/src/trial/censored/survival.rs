@@ -13,9 +13,9 @@ impl CensoredTimes {
         Survivals::of(self).percentile(q)
     }
 
-    /// Returns the mean. If any request was never answered, the result is only a lower bound: the longer of two means.
-    /// The first mean is that of the answers. The second mean is that of all requests, in which failed requests count
-    /// up to their failure.
+    /// Returns the mean. Refused answers count only if they make the mean longer. If any request was never answered,
+    /// the result is only a lower bound: the longer of two means. The first mean is that of the answers. The second
+    /// mean is that of all requests, in which failed requests count up to their failure.
     pub fn mean(&self) -> TimeFigure {
         let mean = |of: fn(&Counts) -> f64| {
             let sums = self.counts.iter().filter(|(ns, _)| **ns > 0);

@@ -16,11 +16,13 @@ use super::{DIGITS, HIGHEST_NS, Hist};
 /// Histograms of which loadline uses only the summary: the name, and the number of significant digits with which a file
 /// stores the histogram. The summaries are stored with all digits.
 const SUMMARIZED: [(&str, u8); 3] = [("service", 2), ("blocked", 1), ("start_error", 1)];
-/// Identifier at the start of an uncompressed payload, and the number of bytes before its counts.
+/// Identifier at the start of an uncompressed payload.
 const COOKIE: u32 = 0x1c84_9313;
+/// Number of bytes before the counts of an uncompressed payload.
 const HEADER_BYTES: usize = 40;
-/// Identifier at the start of a compressed payload, and the number of bytes before the compressed data.
+/// Identifier at the start of a compressed payload.
 const COMPRESSED_COOKIE: [u8; 4] = 0x1c84_9314_u32.to_be_bytes();
+/// Number of bytes before the compressed data of a compressed payload.
 const COMPRESSED_HEADER_BYTES: usize = 8;
 /// Maximum length of a payload, bytes: 34,816 counts of at most 9 bytes, and the header.
 const MAX_PAYLOAD_BYTES: u64 = 320 << 10;
