@@ -12,7 +12,7 @@ pub(crate) struct Figure<T = f64>(PhantomData<T>);
 
 /// Containers of figures: one figure, a list of figures, or figures by name.
 pub(crate) trait Figures: Serialize {
-    /// Type as which the container is read, with `None` for each `null`.
+    /// Type that is read for the container; each `null` is read as `None`.
     type Read: for<'de> Deserialize<'de>;
 
     /// Converts a value that was read; `null` becomes not-a-number.

@@ -136,9 +136,9 @@ pub struct SizeResult {
     pub interrupted: bool,
     /// Settings, in the order in which they were measured.
     pub steps: Vec<SizeStep>,
-    /// Universal Scalability Law, fitted to the capacity as a function of the resource, in multiples of the smallest
-    /// setting. Lower bounds are left out. Absent with fewer than four capacities, or if more than one resource
-    /// differs.
+    /// Universal Scalability Law, fitted to the capacity as a function of the one resource that differs, in multiples
+    /// of the smallest amount of this resource. Lower bounds are left out. Absent with fewer than four capacities, or
+    /// if more than one resource differs.
     pub usl: Option<Fit>,
     /// Index of the cheapest setting that meets all expectations.
     pub cheapest: Option<usize>,

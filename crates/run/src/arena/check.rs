@@ -4,13 +4,14 @@
 use super::plan::{ArenaEntry, ArenaPlan, ArenaProfile, ArenaResources};
 use crate::{PlanError, UrlParts, toml_message};
 
-/// Maximum length of a name, bytes. Names of servers and loads are also names of folders.
+/// Maximum length of the name of a server or a load, bytes. The names are also used for folders.
 const MAX_NAME_BYTES: usize = 40;
 /// Maximum length of a command, a path or an image, bytes.
 const MAX_TEXT_BYTES: usize = 4096;
 
-/// Names of the two kinds of tables in the arena file.
+/// Name of the tables that describe servers.
 const ENTRY: &str = "entry";
+/// Name of the tables that describe loads.
 const PROFILE: &str = "profile";
 
 impl ArenaPlan {

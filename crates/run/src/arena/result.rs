@@ -45,7 +45,7 @@ pub struct ArenaProfileResult {
     pub load: String,
     /// Rate that all turns of this load offered, requests per second; absent if there were no turns.
     pub common_rate: Option<f64>,
-    /// Number of rounds of turns, including an incomplete last round.
+    /// Number of rounds of measurements (turns), including an incomplete last round.
     pub rounds: u32,
     /// Number of groups of servers that cannot be told apart; 0 if no server is ranked.
     pub groups: u32,
@@ -81,7 +81,7 @@ pub struct ArenaCell {
     pub p99_us: Option<Estimate>,
     /// Bottleneck at the capacity, one ID of [`crate::BOTTLENECKS`].
     pub bottleneck: Option<String>,
-    /// Number of turns of this server under this load whose measurements count.
+    /// Number of measurements (turns) that count, for this server under this load.
     pub turns: u32,
     /// Names of the servers in the same group that differ measurably from this server. Both are in one group because a
     /// third server, which lies between them, differs from neither.
@@ -119,6 +119,6 @@ pub struct ArenaNoise {
     pub ratio: Option<Estimate>,
     /// True if the interval contains 1. If both starts cost the same, the interval contains 1 in 95 of 100 comparisons.
     pub tied: bool,
-    /// Number of compared pairs of turns.
+    /// Number of compared pairs of measurements (turns): one after the first start, and one after the second start.
     pub pairs: u32,
 }

@@ -97,8 +97,8 @@ pub struct Outcome {
     pub held: bool,
     /// Limit that the trial broke; absent if it broke none.
     pub breach: Option<Breach>,
-    /// Probability, 0 to 1, that the server meets the objective at this open-loop rate, judged only from this trial.
-    /// 0.5 means no evidence.
+    /// Probability, 0 to 1, that the server meets the objective at the trial's open-loop rate, judged only from this
+    /// trial. 0.5 means no evidence.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub chance_held: Option<f64>,
 }
@@ -269,7 +269,7 @@ impl Certainty {
         }
     }
 
-    /// Returns the word shown behind a verdict.
+    /// Returns the word shown after a verdict.
     pub const fn word(self) -> &'static str {
         match self {
             Self::Sure => "sure",

@@ -40,7 +40,7 @@ pub struct Interval {
     pub high: f64,
 }
 
-/// Cost per request of one resource.
+/// Cost of one resource per request.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct Cost {

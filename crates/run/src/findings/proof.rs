@@ -11,12 +11,14 @@ use crate::figure::Figure;
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(rename_all = "kebab-case")]
 pub enum ProofOutcome {
-    /// A lever acted on the bottleneck that the verdict names, and throughput changed as predicted.
+    /// A lever acted on the bottleneck that the verdict names, and throughput (or the response time) changed as
+    /// predicted.
     Proven,
     /// Levers that worked excluded all other causes, and a direct observation agrees with the verdict. No lever acts on
     /// the bottleneck itself, or no effect was predicted for the lever that does.
     Supported,
-    /// A lever had an effect, but throughput did not change as the verdict predicts; `why` says how throughput changed.
+    /// A lever had an effect, but not the effect that the verdict predicts; `why` says how the measured quantity
+    /// changed.
     Refuted,
     /// The experiment ran, but decided nothing; `why` has the reason.
     Inconclusive,
@@ -124,7 +126,7 @@ impl Proof {
         self.elasticities.iter().filter(|elasticity| elasticity.is_part())
     }
 
-    /// Returns the effect of a lever measured in alternating turns; absent if the lever was not used this way.
+    /// Returns the last entry for a lever in `effects`; `None` if the lever was not used in alternating turns.
     pub fn effect(&self, lever: &str) -> Option<&Effect> {
         self.effects.iter().rfind(|effect| effect.lever == lever)
     }
@@ -137,9 +139,9 @@ impl Proof {
 pub struct RunnerUp {
     /// ID of the bottleneck, a row of `BOTTLENECKS`.
     pub bottleneck: String,
-    /// Predicted effect of slowing this resource, recorded before the experiment.
+    /// Predicted effect of slowing the bottleneck, recorded before the experiment.
     pub prediction: Effect,
-    /// Measured effect of this resource's lever; absent if the lever was not used.
+    /// Measured effect of the lever that slows the bottleneck; absent if the lever was not used.
     pub measured: Option<Effect>,
 }
 
@@ -148,7 +150,8 @@ pub struct RunnerUp {
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(default)]
 pub struct Steadiness {
-    /// Scatter of single slots as a relative standard deviation, after the effects of the levers are subtracted.
+    /// Scatter of the throughput in single slots as a relative standard deviation, after the effects of the levers are
+    /// subtracted.
     #[serde(with = "Figure")]
     pub noise: f64,
     /// Throughput at the end of the slots divided by throughput at their start. Both values come from a straight line,

@@ -19,9 +19,9 @@ pub struct Trust {
     pub generator_limited: bool,
     /// Weaknesses of the figures, in sentences: shared CPUs, violated queueing laws, lost samples.
     pub warnings: Vec<String>,
-    /// Successful checks, in sentences.
+    /// Successful checks of the figures, in sentences.
     pub held: Vec<String>,
-    /// CPU time of the probe as a share of one CPU.
+    /// CPU time of the probe (the part of loadline that reads counters) as a share of one CPU.
     pub probe_share: Option<f64>,
     /// Share of the run's time that was spent in measured windows, 0 to 1. The rest is start, warm-up, drain and other
     /// time.

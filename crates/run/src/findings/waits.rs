@@ -31,7 +31,7 @@ pub enum WaitCause {
     Peer,
 }
 
-/// A cause for which requests wait inside a server.
+/// A cause because of which requests wait inside a server.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(default)]

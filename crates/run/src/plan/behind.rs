@@ -49,7 +49,7 @@ impl DatabaseKind {
 pub struct Password(Option<String>);
 
 impl Password {
-    /// Returns the password. Only the login may use the password.
+    /// Returns the password. Only the login, and the code that removes secrets from texts, may use the password.
     pub fn reveal(&self) -> Option<&str> {
         self.0.as_deref()
     }

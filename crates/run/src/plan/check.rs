@@ -7,7 +7,7 @@ use crate::{
     RequestSet, Stage, StreamPlan,
 };
 
-/// Maximum duration of a load or a watch: 366 days.
+/// Maximum duration of a load, or of the observation of an external load: 366 days.
 pub const MAX_DURATION_S: f64 = 366.0 * 24.0 * 3600.0;
 
 impl Plan {

@@ -18,7 +18,7 @@ pub struct HostPlan {
     pub via: String,
     /// Number of generators on the host.
     pub agents: u32,
-    /// Path of loadline on the host; absent to copy it to a folder of the user.
+    /// Path of loadline on the host; absent to copy loadline to a folder of the host's user.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub agent_path: Option<String>,
 }

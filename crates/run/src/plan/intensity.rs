@@ -187,7 +187,7 @@ impl Intensity {
     }
 }
 
-/// Arrival process of an open loop. Matches the `ARRIVALS` table of the load crate.
+/// Arrival process of an open loop. Each variant has a row in the table `ARRIVALS` of the crate `load`.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(tag = "name", rename_all = "kebab-case", deny_unknown_fields)]

@@ -62,7 +62,7 @@ pub struct Plan {
     /// Other hosts that take part; empty if everything runs on this host.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub hosts: Vec<HostPlan>,
-    /// Parameters of an experiment, described on the page of the experiment.
+    /// Parameters of an experiment, described on the experiment's page of the documentation.
     #[serde(skip_serializing_if = "BTreeMap::is_empty")]
     pub lab: BTreeMap<String, serde_json::Value>,
 }

@@ -10,7 +10,7 @@ use serde::{Deserialize, Serialize};
 pub const MAX_REQUESTS: usize = 65_535;
 /// Maximum number of classes with separate results. If a set has more classes, the rarest ones share one class.
 pub const MAX_CLASSES: usize = 64;
-/// Maximum number of requests that a run stores of a set. Of a larger set, a run stores the first requests and the
+/// Maximum number of a set's requests that a run stores. Of a larger set, a run stores only the first requests and the
 /// total number.
 const MAX_STORED_REQUESTS: usize = 200;
 /// Method of requests that are statements for a database; the body is the statement.
@@ -127,7 +127,7 @@ impl RecordedTimes {
     }
 }
 
-/// Times from a file at which requests are due.
+/// Times at which requests are due, read from a file.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields, default)]

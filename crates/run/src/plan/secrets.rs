@@ -298,8 +298,8 @@ mod tests {
         assert_eq!(plan.load.revealed().protocol, with("swordfish"));
     }
 
-    /// The token has letters that no hexadecimal digest has. With "abc", one in 200 random digests would contain the
-    /// token.
+    /// The token of this test has letters that no hexadecimal digest has, so no placeholder contains the token by
+    /// chance. With "abc", one in 200 random digests would contain the token.
     #[test]
     fn a_sealed_plan_reveals_itself_only_for_the_request() {
         let mut plan = Plan::default();

@@ -24,7 +24,7 @@ pub enum Unit {
 }
 
 impl Unit {
-    /// Returns the unit as printed behind a value; empty for plain counts and shares.
+    /// Returns the unit as printed after a value; empty for plain counts and shares.
     pub const fn symbol(self) -> &'static str {
         match self {
             Self::Count => "",
@@ -49,7 +49,7 @@ pub enum Kind {
     Gauge,
 }
 
-/// Rule that combines the instances of a counter into one value per side.
+/// Rule that combines the instances of a counter into one value for a side (client or server).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Aggregation {
     /// Sum, for growth and sizes.

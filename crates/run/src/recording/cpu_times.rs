@@ -1,5 +1,5 @@
 //! Division of a host's CPU time within a window into kinds of CPU time. Only this file decides which kinds count as
-//! work.
+//! busy time.
 
 use crate::{Recording, Window};
 

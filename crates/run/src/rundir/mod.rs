@@ -219,7 +219,7 @@ impl RunDirError {
     }
 }
 
-/// Returns the name of the resource that is full. For other errors, returns the system's error text.
+/// Describes the resource that is full, in words. For other errors, returns the system's error text.
 fn reason(error: &std::io::Error) -> String {
     match error.kind() {
         ErrorKind::StorageFull => "the disk is full".into(),

@@ -10,7 +10,7 @@ use serde::{Deserialize, Deserializer};
 use crate::rundir::{FORMAT, Run, RunDirError};
 
 /// Maximum size of `run.json`, bytes. The size is enough for one day of samples of a busy host. A machine with 2 GB of
-/// memory can read such a run.
+/// memory can read a run of this size.
 pub const MAX_RUN_BYTES: u64 = 256 << 20;
 /// Maximum number of trials. The number is limited because every trial takes part in all conclusions and has a row in
 /// every table.

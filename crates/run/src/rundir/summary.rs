@@ -44,7 +44,7 @@ pub struct TrialSummary {
     pub kind: TrialKind,
     /// Amount of load that the trial asked for.
     pub intensity: Intensity,
-    /// Completed responses with an expected status per second.
+    /// Responses per second that had an expected status and met the limit on the response time, if there is a limit.
     #[serde(with = "Figure")]
     pub goodput: f64,
     /// Response times of the trial.

@@ -13,7 +13,8 @@ const CONNECT_NS: u64 = 500_000;
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields, default)]
 pub struct Blocks {
-    /// Number of connections per block. The remaining connections form a smaller block with the same period.
+    /// Number of connections per block. Connections that do not fill a whole block form a smaller block with the same
+    /// period.
     pub block: u32,
     /// Maximum bytes per second of a whole block; 0 to send right after each response.
     pub block_rate_bytes_per_s: f64,

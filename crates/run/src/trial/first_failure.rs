@@ -5,7 +5,7 @@ use serde::{Deserialize, Serialize};
 use crate::ErrorKind;
 use crate::figure::Figure;
 
-/// Maximum number of kinds of failures with a reason.
+/// Maximum number of kinds of failures for which the first failure is kept.
 pub const MAX_FIRST_FAILURES: usize = 32;
 
 /// Kind of a failure.

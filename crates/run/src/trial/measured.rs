@@ -81,7 +81,7 @@ pub struct Measured {
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(default)]
 pub struct ConnectionOpening {
-    /// Maximum number of open connections. With several agents, this is the sum of their maxima.
+    /// Maximum number of open connections; with several agents, the sum of the agents' maxima.
     pub connections: u64,
     /// Time when the last connection opened, seconds since the load began.
     #[serde(with = "Figure")]

@@ -131,13 +131,13 @@ pub struct Trial {
     /// Time between an event of a stream and the next one. Events that arrived in one read have gaps of 0 between them.
     #[serde(skip_serializing_if = "Summary::is_empty")]
     pub gap_us: Summary,
-    /// Number of events of streams that arrived in the measured window.
+    /// Number of stream events that arrived in the measured window.
     #[serde(skip_serializing_if = "skip_empty::is_no_count")]
     pub events: u64,
     /// Mean number of open streams in the measured window. A stream is open from its request to the end of its answer.
     #[serde(with = "Figure", skip_serializing_if = "skip_empty::is_zero")]
     pub streams_open: f64,
-    /// Number of streams in the measured window with a gap that was longer than `--stall`.
+    /// Number of streams that had a gap longer than `--stall` in the measured window.
     #[serde(skip_serializing_if = "skip_empty::is_no_count")]
     pub streams_stalled: u64,
     /// Number of streams that began and ended early in the measured window. They ended with their connection, by the
@@ -214,7 +214,7 @@ pub struct Trial {
         deserialize_with = "crate::bounded::list::<{ crate::MAX_BEHIND }, _, _>"
     )]
     pub databases: Vec<crate::DatabaseProfile>,
-    /// Spans that the server sent to the receiver of the run.
+    /// Spans that the server sent to loadline during the trial.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub spans: Option<Box<crate::SpanProfile>>,
     /// Incidents of the server and the generators.

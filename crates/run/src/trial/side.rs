@@ -31,8 +31,8 @@ pub struct Side {
     /// versions have the samples here.
     #[serde(skip_serializing)]
     pub recording: Recording,
-    /// Derived values: each counter over the measured window, summed over this side's instances. For gauges, the value
-    /// is the mean. `run.json` leaves out values of 0.
+    /// Derived values: each counter over the measured window, combined over this side's instances. For gauges, the
+    /// value is the mean. `run.json` leaves out values of 0.
     #[serde(serialize_with = "crate::short::readings")]
     pub counters: BTreeMap<CounterId, Reading>,
     /// Derived values: costs per request, by ID of the `COSTS` table. `run.json` leaves out costs of 0.

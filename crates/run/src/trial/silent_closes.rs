@@ -9,9 +9,9 @@ const GENERATIONS: f64 = 4.0;
 /// Minimum share of all connections that must have ended, 0 to 1. In measured loads against servers that close
 /// silently, the share was above 0.99: only the last connection of each client stays open.
 const NEARLY_ALL: f64 = 0.9;
-/// Maximum scatter of the numbers of answers per lost connection, for a server that ends connections after a number of
-/// answers. The scatter is the standard deviation divided by the mean. If all connections have equal numbers of
-/// answers, the scatter is 0. It is 1 or more for a server that drops each request with a fixed probability, because
+/// Maximum scatter of the numbers of answers per lost connection, for a server that ends connections after a fixed
+/// number of answers. The scatter is the standard deviation divided by the mean. If all connections have equal numbers
+/// of answers, the scatter is 0. It is 1 or more for a server that drops each request with a fixed probability, because
 /// the number is then geometrically distributed.
 const MAX_SPREAD: f64 = 0.5;
 

@@ -18,12 +18,12 @@ pub struct SpanProfile {
     /// dropped.
     #[serde(with = "Figure")]
     pub kept_share: f64,
-    /// Sums by name, the largest self time first.
+    /// Figures of the spans by name, the largest total self time first.
     #[serde(deserialize_with = "crate::bounded::list::<MAX_SPAN_NAMES, _, _>")]
     pub spans: Vec<SpanSum>,
 }
 
-/// Sums over the spans that have the same service and name.
+/// Number and mean times of the spans that have the same service and name.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(default)]
@@ -50,7 +50,8 @@ impl SpanSum {
 }
 
 impl SpanProfile {
-    /// Returns the mean self time of a name per trace, microseconds; `None` without a trace.
+    /// Returns the mean self time per trace of all spans with this service and name, microseconds; `None` without a
+    /// trace.
     pub fn self_us_per_trace(&self, service: &str, name: &str) -> Option<f64> {
         let sums = self.spans.iter().filter(|sum| sum.service == service && sum.name == name);
         let total_us: f64 = sums.map(SpanSum::total_us).sum();

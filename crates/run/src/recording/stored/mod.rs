@@ -63,7 +63,7 @@ struct StoredRecording {
     /// Columns with their values.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     columns: Vec<StoredColumns>,
-    /// Indexes of absent counters in `absent`.
+    /// Indexes in [`StoredRecordings::absent`] of the counters that this side lacks.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     absent: Vec<usize>,
     /// Largest values of gauges in long recordings, where several samples share a row.

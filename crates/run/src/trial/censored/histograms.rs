@@ -10,13 +10,13 @@ fn recorded(hist: &Hist) -> impl Iterator<Item = (u64, u64)> + '_ {
     hist.histogram().iter_recorded().map(|v| (v.value_iterated_to(), v.count_at_value()))
 }
 
-/// Name of the histogram with the times until failed requests failed, as in [`crate::LoadPart`].
+/// Name of the histogram with the time until the failure of each failed request; see [`crate::LoadPart`].
 const UNANSWERED: &str = "unanswered";
 /// Name of the histogram with the ages of the requests in flight at the end of the window.
 const UNDER_WAY: &str = "under_way";
 /// Name of the histogram with the ages of the requests in flight at the start of the window.
 const CARRIED_IN: &str = "carried_in";
-/// Name of the histogram with the times until refused requests were refused (by an unexpected status).
+/// Name of the histogram with the time until each answer that had an unexpected status.
 const REFUSED: &str = "refused";
 
 /// Returns the response times of a window from its histograms. `failed` is the tally's number of failed requests, which

@@ -71,7 +71,7 @@ impl CensoredTimes {
         steps
     }
 
-    /// Returns the share of requests that take longer than each time if failed requests never end. A refused request
+    /// For each time, returns the share of requests that take longer, if failed requests never end. A refused request
     /// counts only where it makes this share greater.
     fn survival_of_answers(&self) -> Vec<(u64, f64)> {
         let failed = self.count_unanswered();
@@ -83,8 +83,8 @@ impl CensoredTimes {
         good.into_iter().zip(all).map(|((ns, good), (_, all))| (ns, good.max(all))).collect()
     }
 
-    /// Returns the share of requests that take longer than each time if failed and refused requests end when they fail.
-    /// Percentiles of this curve are lower bounds.
+    /// For each time, returns the share of requests that take longer, if failed and refused requests end when they
+    /// fail. Percentiles of this curve are lower bounds.
     fn survival_to_failure(&self) -> Vec<(u64, f64)> {
         self.survival(|c| c.answered as f64 + c.failed as f64 + c.refused as f64, 0)
     }
@@ -132,7 +132,8 @@ impl Survivals {
     }
 }
 
-/// Returns the shortest time that at most the share `longer` of the requests exceeds.
+/// Returns the shortest time for which at most the share `longer` of the requests takes longer; `None` if there is no
+/// such time.
 fn first(curve: &[(u64, f64)], longer: f64) -> Option<u64> {
     // Rounding changes a product of shares by about 1e-16 per step, so slightly larger shares count as equal.
     let wanted = longer * (1.0 + 1e-9) + 1e-11;
