@@ -21,7 +21,7 @@ pub(crate) fn open(behind: &Behind) -> io::Result<BlockingStream> {
     Ok(stream)
 }
 
-/// Connects to the first address of a host that accepts a connection.
+/// Connects to the first of a host's addresses that accepts a connection.
 fn connect(host: &str, port: u16) -> io::Result<TcpStream> {
     let mut last = io::Error::new(io::ErrorKind::NotFound, "the host name has no address");
     for addr in (host, port).to_socket_addrs()? {

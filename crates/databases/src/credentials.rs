@@ -41,7 +41,7 @@ fn read_file() -> Option<String> {
     Some(text)
 }
 
-/// Finds the first line of a password file that applies to a database, and returns the password in this line. Source:
+/// Finds the first line that applies to a database in a password file, and returns the password in this line. Source:
 /// PostgreSQL's manual, "The Password File".
 fn of_file(text: &str, behind: &Behind) -> Option<String> {
     let host = if behind.host.starts_with('/') { "localhost" } else { &behind.host };

@@ -22,7 +22,7 @@ const MAX_COMMANDS: usize = 1024;
 /// Number of calls and total time in seconds of each command.
 type Counts = BTreeMap<String, (u64, f64)>;
 
-/// Connection to Redis that takes samples.
+/// A connection to Redis over which samples are taken.
 #[derive(Debug)]
 pub(crate) struct RedisSession {
     connection: BlockingStream,

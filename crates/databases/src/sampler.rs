@@ -23,7 +23,7 @@ const REDIS_PAUSE: Duration = Duration::from_secs(1);
 /// less often.
 const MIN_PAUSE_SAMPLES: u32 = 4;
 
-/// A connection that takes samples.
+/// A connection over which samples are taken.
 #[derive(Debug)]
 enum Session {
     Postgres(PostgresSession),
@@ -162,7 +162,7 @@ struct Shared {
     profile: DatabaseProfile,
 }
 
-/// A thread that samples a database.
+/// Handle of a thread that samples a database.
 #[derive(Debug)]
 pub struct DatabaseSampler {
     shared: Arc<(Mutex<Shared>, Condvar)>,

@@ -122,7 +122,8 @@ impl Client {
 
 const PROTOCOL: DatabaseError = DatabaseError::Protocol("MariaDB");
 
-/// Returns true if a packet ends a list. A row may begin with the byte [`END`], too, but is longer.
+/// Returns true if a packet ends a list. A packet with a row may also begin with the byte [`END`], but has at least 9
+/// bytes.
 fn is_end(packet: &[u8]) -> bool {
     packet.first() == Some(&END) && packet.len() < 9
 }

@@ -33,7 +33,7 @@ const LIMITS: &str = "SET SESSION max_statement_time = 1";
 /// State of a transaction that waits for a row lock.
 const LOCK_WAIT: &str = "LOCK WAIT";
 
-/// A connection that takes samples.
+/// A connection over which samples are taken.
 #[derive(Debug)]
 pub(crate) struct MariadbSession {
     client: Client,

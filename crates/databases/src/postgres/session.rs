@@ -26,7 +26,7 @@ const WAITSTART_VERSION: u32 = 14;
 /// First major version of PostgreSQL whose view pg_stat_activity has the column `backend_type`.
 const FIRST_VERSION: u32 = 10;
 
-/// A connection that takes samples.
+/// A connection over which samples are taken.
 #[derive(Debug)]
 pub(crate) struct PostgresSession {
     client: Client,

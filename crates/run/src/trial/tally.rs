@@ -53,12 +53,11 @@ pub struct Tally {
     /// Number of connections that the server ended while requests without any byte of an answer were on them.
     #[serde(skip_serializing_if = "skip_empty::is_no_count")]
     pub lost_connections: u64,
-    /// Number of answers that the connections in `lost_connections` gave before they were lost, summed over these
-    /// connections.
+    /// Number of answers that arrived on the connections in `lost_connections`, summed over these connections.
     #[serde(skip_serializing_if = "skip_empty::is_no_count")]
     pub answers_before_loss: u64,
-    /// Sum of the squares of the numbers of answers that the connections in `lost_connections` gave. At the same mean,
-    /// a fixed number of answers per connection gives a smaller sum than a random number.
+    /// Sum of the squares of the numbers of answers per connection, over the connections in `lost_connections`. At the
+    /// same mean, a fixed number of answers per connection gives a smaller sum than a random number.
     #[serde(skip_serializing_if = "skip_empty::is_no_count")]
     pub answers_before_loss_squared: u64,
     /// Number of payload and header bytes written to sockets.

@@ -47,7 +47,7 @@ pub struct TaskGroup {
     /// Mean number of these tasks.
     #[serde(with = "Figure")]
     pub tasks: f64,
-    /// Mean number of other tasks that are inside this function or inside functions that this function called.
+    /// Mean number of other tasks that are inside `function`, or inside functions that it called.
     #[serde(skip_serializing_if = "skip_empty::is_zero", with = "Figure")]
     pub inside: f64,
     /// Most frequent activity of the tasks that `inside` counts; absent if there are no such tasks.

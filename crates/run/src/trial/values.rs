@@ -124,9 +124,9 @@ fn number(value: f64) -> Value {
 
 /// Type that a value may have.
 pub trait StoredValue: Sized {
-    /// Converts to the stored value.
+    /// Converts the value into its stored form.
     fn store(self) -> Value;
-    /// Converts from a stored value; `None` if its type differs.
+    /// Converts a stored value back; `None` if the stored value has another type.
     fn read(value: &Value) -> Option<Self>;
 }
 

@@ -17,7 +17,7 @@ pub struct Window {
 }
 
 impl Window {
-    /// The whole trial.
+    /// Window that contains all times of a trial.
     pub const ALL: Self = Self { begin_s: f64::MIN, end_s: f64::MAX };
 
     /// Converts intervals, given in nanoseconds of a clock, to seconds since an origin on this clock.

@@ -62,8 +62,8 @@ pub struct LeverPlan {
     pub on: Vec<bool>,
     /// CPUs that the lever slows; if empty, the CPUs on which the processes in `pids` may run.
     pub cpus: Vec<u32>,
-    /// Length of a turn, nanoseconds; 0 means half a millisecond. In each turn, the lever once takes its share of the
-    /// CPU.
+    /// Length of a turn, nanoseconds; 0 means half a millisecond. In each turn, the lever takes its share of the CPU
+    /// once.
     #[serde(skip_serializing_if = "skip_empty::is_no_count")]
     pub turn_ns: u64,
     /// Share of each CPU that the lever takes; 0 means a quarter.

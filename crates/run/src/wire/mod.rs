@@ -27,7 +27,7 @@ use crate::{
 /// Version of the protocol. Both ends must have the same version.
 pub const WIRE_VERSION: u32 = 11;
 
-/// Maximum length of a line in bytes, except for the lines of [`is_long_line`].
+/// Maximum length of a line in bytes, except for lines that [`is_long_line`] accepts.
 pub const MAX_LINE_BYTES: usize = 64 << 10;
 
 /// Maximum length of a line with results or a recording, bytes.
@@ -111,7 +111,7 @@ pub enum AgentCommand {
         /// Seconds between two samples.
         interval_s: f64,
     },
-    /// Request to an observer for a full sample.
+    /// Request to an observer for a sample of all counters.
     Edge {
         /// Time of the sample on the agent's monotonic clock, nanoseconds; a time in the past means now.
         at_ns: u64,
@@ -191,7 +191,8 @@ pub enum AgentReport {
     Lever(LeverPart),
     /// Final results of an agent with cold connections.
     Held(ColdPart),
-    /// Counts of a server since its start, by name as in its `Stats`, and the reasons why threads ended early.
+    /// Counts of a server since its start, with the names in the type `Stats` of the crate `serve`, and the reasons why
+    /// threads ended early.
     Counts {
         /// Counts and gauges by name.
         counts: BTreeMap<String, u64>,
