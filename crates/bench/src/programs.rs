@@ -125,7 +125,8 @@ fn nginx_with(cpu: u32, workers: &str, addrs: &[&str]) -> Result<Server> {
     );
     let file = dir.path().join("nginx.conf");
     std::fs::write(&file, config)?;
-    // If the master runs as root, its worker runs as another user and needs access to the temporary directory.
+    // If nginx's master process runs as root, its worker runs as another user and needs access to the temporary
+    // directory.
     let _ = Command::new("chmod").arg("755").arg(dir.path()).status();
     let mut command = pinned(cpu, &nginx);
     command.arg("-c").arg(&file).arg("-e").arg(dir.path().join("error")).stderr(Stdio::null());

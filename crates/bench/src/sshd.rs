@@ -1,4 +1,5 @@
-//! A private sshd on loopback with its own keys. It neither reads nor changes the machine's own ssh configuration.
+//! A private sshd on loopback with its own keys. The private sshd neither reads nor changes the machine's own ssh
+//! configuration.
 
 use std::net::SocketAddr;
 use std::process::{Command, Stdio};

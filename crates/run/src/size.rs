@@ -1,5 +1,5 @@
-//! Result of measuring one server with different resources. This module has only types. The crate `judge` computes
-//! their values, and the crate `report` prints them.
+//! Result of measuring one server with different resources. The crate `judge` fills these types, and the crate `report`
+//! prints their values.
 
 use serde::{Deserialize, Serialize};
 

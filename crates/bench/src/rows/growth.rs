@@ -33,8 +33,8 @@ const GROWTH_TO: usize = 4;
 /// different address of the server.
 const CONNECTIONS_PER_WRK: u32 = 14_000;
 const ADDRESSES: u8 = 8;
-/// Assumed number of connections that are opened per second. Each run is prolonged by the time that opening takes at
-/// this rate.
+/// Assumed number of connections that are opened per second. Each run is prolonged by the time that opening its
+/// connections takes at this rate.
 const CONNECTS_PER_S: u32 = 10_000;
 /// Number of cold connections that are opened per second.
 const COLD_RATE: u32 = 10_000;
@@ -159,7 +159,7 @@ impl HeldConnections {
 
 impl Drop for HeldConnections {
     fn drop(&mut self) {
-        // On SIGTERM, this loadline process also ends the child processes that hold the connections.
+        // On SIGTERM, the loadline process also ends its child processes, which hold the connections.
         if let Some(child) = &mut self.0 {
             let _ = Command::new("kill").arg(child.id().to_string()).status();
             let _ = child.wait();

@@ -7,7 +7,7 @@ pub(super) struct Greeting {
     pub(super) nonce: Vec<u8>,
 }
 
-/// Reader of a packet. It holds the bytes that were not read yet.
+/// Reader of a packet. Holds the bytes of the packet that were not read yet.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Reader<'a>(pub(super) &'a [u8]);
 

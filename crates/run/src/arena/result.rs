@@ -1,5 +1,5 @@
-//! Result of a comparison of many servers. This module has only types. The crate `judge` computes their values, and the
-//! crate `report` prints them.
+//! Result of a comparison of many servers. The crate `judge` fills these types, and the crate `report` prints their
+//! values.
 
 use serde::{Deserialize, Serialize};
 

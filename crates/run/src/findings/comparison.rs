@@ -1,5 +1,5 @@
-//! Results of comparing two sets of runs. This module has only types. The crate `judge` computes their values, and the
-//! crate `report` prints them.
+//! Results of comparing two sets of runs. The crate `judge` fills these types, and the crate `report` prints their
+//! values.
 
 use serde::{Deserialize, Serialize};
 

@@ -1,5 +1,5 @@
-//! Findings about a load with a changing rate: the rates at which the server kept up. This module has only types. The
-//! crate `judge` computes their values, and the crate `report` prints them.
+//! Findings about a load with a changing rate: the rates at which the server kept up. The crate `judge` fills these
+//! types, and the crate `report` prints their values.
 
 use serde::{Deserialize, Serialize};
 

@@ -1,5 +1,5 @@
-//! History of stored runs: figures in order of time, and the changes between them. This module has only types. The
-//! crate `judge` computes their values, and the crate `report` prints them.
+//! History of stored runs: figures in order of time, and the changes between them. The crate `judge` fills these types,
+//! and the crate `report` prints their values.
 
 use serde::Serialize;
 

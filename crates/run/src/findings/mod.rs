@@ -1,5 +1,4 @@
-//! Conclusions of a run. This module has only types. The crate `judge` computes their values, and the crate `report`
-//! prints them.
+//! Conclusions of a run. The crate `judge` fills these types, and the crate `report` prints their values.
 
 pub(crate) mod bottleneck;
 pub(crate) mod capacity;

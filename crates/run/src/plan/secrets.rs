@@ -243,7 +243,7 @@ mod tests {
         let mut secrets = Secrets::default();
         let placeholder = secrets.redact("abc");
         assert_eq!(unify_placeholders(&format!("a {placeholder} b {placeholder}")), "a <redacted> b <redacted>");
-        // These digits are the first ones of the SHA-256 of "abc" without a salt.
+        // The digits `ba7816bf` are the first ones of the SHA-256 of "abc" without a salt.
         assert_ne!(placeholder, "<redacted:ba7816bf>", "without a salt, a list of words would find it");
         assert_eq!(secrets.redact(&placeholder), placeholder);
         assert_eq!(Secrets::default().redact("abc"), placeholder, "equal within a run");

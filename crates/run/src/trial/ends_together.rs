@@ -36,8 +36,8 @@ pub struct EndsTogether {
 }
 
 impl EndsTogether {
-    /// Returns true if the server, or a proxy in front of it, restarted. This is so if most connections were closed at
-    /// this moment, and no keep-alive timeout explains the closes.
+    /// Returns true if the server, or a proxy in front of it, restarted. A restart closes at least half of the
+    /// connections at one moment, and no keep-alive timeout explains these closes.
     pub fn is_restart(&self) -> bool {
         let most = |all: u64| self.connections.saturating_mul(2) >= all;
         self.connections >= MIN_CONNECTIONS

@@ -11,8 +11,8 @@ const GENERATIONS: f64 = 4.0;
 const NEARLY_ALL: f64 = 0.9;
 /// Maximum scatter of the numbers of answers per lost connection, for a server that ends connections after a fixed
 /// number of answers. The scatter is the standard deviation divided by the mean. If all connections have equal numbers
-/// of answers, the scatter is 0. It is 1 or more for a server that drops each request with a fixed probability, because
-/// the number is then geometrically distributed.
+/// of answers, the scatter is 0. The scatter is 1 or more for a server that drops each request with a fixed
+/// probability, because the number of answers is then geometrically distributed.
 const MAX_SPREAD: f64 = 0.5;
 
 /// Moment at which a server closes connections without announcing it.

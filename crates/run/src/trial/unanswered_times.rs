@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
-/// Counts by time in nanoseconds. They are written as a list of pairs, because JSON keys must be strings.
+/// Counts by time in nanoseconds. The counts are written as a list of pairs, because JSON keys must be strings.
 type Times = BTreeMap<u64, u64>;
 
 /// Reads and writes [`Times`] as a list of pairs.

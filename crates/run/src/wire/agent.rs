@@ -112,8 +112,8 @@ impl AgentSpec {
 pub struct ServePlan {
     /// ID of the service, a row of `SERVICES`: `http`, `echo`, …
     pub service: String,
-    /// ID of the I/O model, a row of `MODELS`: `epoll`, `uring`, …; with `auto`, the server selects a model. It selects
-    /// an io_uring model if the kernel and the options allow it.
+    /// ID of the I/O model, a row of `MODELS`: `epoll`, `uring`, …; with `auto`, the server selects a model. The server
+    /// selects an io_uring model if the kernel and the options allow it.
     pub model: String,
     /// ID of the strategy, a row of `STRATEGIES`; empty for no strategy.
     pub strategy: String,
