@@ -36,8 +36,8 @@ pub(crate) fn optional<S: Serializer>(values: &[Option<f64>], s: S) -> Result<S:
     s.collect_seq(values.iter().map(|value| value.map(Short)))
 }
 
-/// Writes the derived figures that have a value other than 0, by name. Figures of 0 are left out, because half of the
-/// counters of a trial stay at 0. The reasons for missing figures are stored in the recording.
+/// Writes the derived figures that have a value other than 0, by name. Figures of 0 are left out to keep the file
+/// small: half of the counters of a trial stay at 0. The reasons for missing figures are stored in the recording.
 pub(crate) fn readings<K: Serialize, S: Serializer>(all: &BTreeMap<K, Reading>, s: S) -> Result<S::Ok, S::Error> {
     let other_than_0 = all.iter().filter(|(_, reading)| reading.value() != Some(0.0));
     s.collect_map(other_than_0.filter_map(|(name, reading)| Some((name, derived(reading)?))))

@@ -59,9 +59,9 @@ pub struct SizeStep {
     /// CPUs that the setting costs: the smaller of its quota and its CPUs. Without a limit, the CPUs that the server
     /// used.
     pub cost_cpus: Option<f64>,
-    /// Share of quota periods, near the capacity, in which the quota ran out.
+    /// Share of the quota periods in which the quota ran out, at a load near the capacity.
     pub throttled_periods: Option<f64>,
-    /// Time for which threads were throttled near the capacity, seconds per second.
+    /// Time for which threads were throttled at a load near the capacity, seconds per second.
     pub throttled_time: Option<f64>,
     /// Largest resident memory in any trial, bytes.
     pub rss_bytes: Option<f64>,

@@ -63,7 +63,7 @@ pub(crate) fn covers(rounds: usize) -> Result<Compared> {
     Ok(Compared { ours: vec![100.0 * holding as f64 / all.max(1) as f64], peer: Vec::new(), unit: "%", note })
 }
 
-/// Measures half the width of the 95 % interval of the largest elasticity, in a `prove` run with a budget of 12 s.
+/// Runs `prove` with a budget of 12 s. Measures half the width of the 95 % interval of the largest elasticity.
 pub(crate) fn proof(rounds: usize) -> Result<Compared> {
     let nginx = programs::nginx()?;
     let url = format!("http://{}/file", nginx.addr);

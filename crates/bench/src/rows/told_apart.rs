@@ -15,7 +15,7 @@ const SAME_PER_ROUND: usize = 4;
 /// Number of comparisons of two different servers per round.
 const DIFFERENT_PER_ROUND: usize = 2;
 
-/// Measures the percentage of comparisons of equal servers in which the verdict is "faster" or "slower".
+/// Measures the false-alarm rate in percent: comparisons of equal servers with the verdict "faster" or "slower".
 pub(crate) fn equal(rounds: usize) -> Result<Compared> {
     count_verdicts(SAME_PER_ROUND * rounds, BURNS_US, "20s", |c| ["faster", "slower"].contains(&word(&c["verdict"])))
 }

@@ -40,8 +40,7 @@ pub struct Bottleneck {
     /// from this value comes first.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub margins: Vec<Margin>,
-    /// Counts of processes, threads or connections that match the number of requests that the server handles at the
-    /// same time.
+    /// Counts of processes, threads or connections that match the server's number of concurrent requests.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub counted: Vec<Counted>,
     /// Reasons that lowered the confidence. While a run is judged, these reasons are kept apart from the sentence of

@@ -221,7 +221,7 @@ pub struct ComparedFigure {
     /// exist.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub difference: Option<Estimate>,
-    /// Number of open requests of the old side and of the new side. An open request had no response when the drain
+    /// Numbers of open requests: of the old side, then of the new side. An open request had no response when the drain
     /// after its window ended. The failed share does not count open requests, so it is a lower bound.
     #[serde(skip_serializing_if = "is_none_open")]
     pub open: [u64; 2],

@@ -46,8 +46,8 @@ pub struct CoursePart {
     /// Completed requests per second.
     #[serde(with = "Figure")]
     pub completed: f64,
-    /// Upper bound of the 99th percentile of the response time, microseconds: the largest of the 99th percentiles of
-    /// the shorter periods ([`crate::Moment`]) in this part. Absent in a short window, which has no such periods.
+    /// Upper bound of the 99th percentile of the response time, microseconds: the largest 99th percentile of any
+    /// shorter period ([`crate::Moment`]) in this part. Absent in a short window, which has no such periods.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub p99_us: Option<f64>,
     /// True if answers are missing, so that the 99th percentile of some period in this part is unknown. `p99_us` is

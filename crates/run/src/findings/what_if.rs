@@ -110,7 +110,7 @@ pub struct WhatIf {
     /// Number of users; by default the number of users in the run's decisive trial. If the question is about arrivals,
     /// this is the number of requests in flight.
     pub users: u32,
-    /// Rate before the change with the users in `users` or with the arrivals, according to the model, requests per
+    /// Rate before the change, predicted by the model for the users in `users` or for the arrivals, requests per
     /// second.
     #[serde(with = "Figure")]
     pub now: f64,
@@ -120,7 +120,7 @@ pub struct WhatIf {
     pub response_us: Estimate,
     /// Capacity after the change, requests per second.
     pub capacity: Estimate,
-    /// Bottleneck after the change; absent if these users or arrivals do not saturate any resource.
+    /// Bottleneck after the change; absent if the requested users or arrivals do not saturate any resource.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub bottleneck: Option<Resource>,
     /// All resources after the change, in the order in which they become full.
@@ -143,7 +143,8 @@ pub struct ResourceNeed {
     /// Required amount of the resource, as a multiple of the amount in the run.
     #[serde(with = "Figure")]
     pub factor: f64,
-    /// Rate reached once this resource and all resources before it in the list have grown, requests per second.
+    /// Rate reached once this resource and all resources before it in [`crate::Findings::what_if`] have grown, requests
+    /// per second.
     #[serde(with = "Figure")]
     pub reaches: f64,
 }

@@ -224,8 +224,8 @@ fn check_rate(rate: f64) -> Result<(), PlanError> {
 }
 
 impl LoadPlan {
-    /// Derives the mean rate of an open loop from the stages. Derives the duration, too, unless the file sets it. A
-    /// load with stages has no warm-up, because the stages are measured from their start.
+    /// Derives the mean rate of an open loop from the stages. Derives the duration, too, unless the plan file sets it.
+    /// A load with stages has no warm-up, because the stages are measured from their start.
     fn derive_from_stages(&mut self) {
         let sum = |of: fn(&Stage) -> f64| self.stages.iter().map(of).sum::<f64>();
         let (length_s, requests) = (sum(|stage| stage.seconds), sum(Stage::requests));

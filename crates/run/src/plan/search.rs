@@ -132,8 +132,8 @@ pub struct SearchPlan {
     /// Relative precision at which the search ends early: half the width of the capacity's 95 % interval, divided by
     /// the capacity.
     pub precision: f64,
-    /// True to search for the number of users with think times that the server can serve within the objective. The load
-    /// is then a closed loop with at most `max_connections` users.
+    /// True to search for the maximum number of users for which the server meets the objective. Each user pauses for a
+    /// think time between requests. The load is then a closed loop with at most `max_connections` users.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub users: bool,
     /// Changes that an experiment may make to test the verdict.

@@ -17,8 +17,8 @@ impl Side {
         InstanceFilter::new(&self.processes)
     }
 
-    /// Returns pairs of the time of a sample, in seconds, and the combined value of a counter's instances in this
-    /// sample.
+    /// Returns one pair per sample: the sample's time in seconds, and the combined value of the counter's instances.
+    /// Samples without a value are left out.
     pub fn over_time(&self, id: &str) -> Vec<(f64, f64)> {
         let (own, together) = (self.instance_filter(), counter(id).map_or(Aggregation::Sum, |spec| spec.together));
         let columns: Vec<_> = self.recording.columns_of(id).filter(|c| own.counts(id, &c.instance)).collect();

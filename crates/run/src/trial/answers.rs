@@ -5,7 +5,7 @@ use super::censored::answer_times;
 use crate::{AnswerTime, CensoredTimes, Hist, Summary};
 
 impl Trial {
-    /// Returns the summary of one of the times of the answers. The summary is empty if a run by an earlier version did
+    /// Returns the summary of the time `time` of the answers. The summary is empty if a run by an earlier version did
     /// not record this time.
     pub fn answer_summary(&self, time: AnswerTime) -> &Summary {
         match time {
@@ -16,7 +16,7 @@ impl Trial {
         }
     }
 
-    /// Returns the histogram of one of the times of the answers; `None` if no good answer was timed.
+    /// Returns the histogram of the time `time` of the answers; `None` if no good answer was timed.
     pub fn answer_hist(&self, time: AnswerTime) -> Option<&Hist> {
         let is_known = self.answer_summary(time).count > 0;
         time.of(&self.histograms).filter(|hist| is_known && !hist.is_empty())

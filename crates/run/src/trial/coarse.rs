@@ -39,7 +39,7 @@ impl<const PART_BITS: u32> From<Buckets<PART_BITS>> for Vec<(u16, u64)> {
 impl<const PART_BITS: u32> Buckets<PART_BITS> {
     const PARTS: u64 = 1 << PART_BITS;
 
-    /// Number of buckets. The last bucket holds all durations from 137 s. In the slots of an experiment, the last
+    /// Number of buckets. The last bucket holds all durations of 137 s or more. In the slots of an experiment, the last
     /// bucket also holds requests that were never answered.
     pub const BUCKETS: usize = 1 + 27 * Self::PARTS as usize + 1;
 

@@ -91,7 +91,7 @@ pub struct CommandSum {
     /// Calls per second.
     #[serde(with = "Figure")]
     pub calls_per_s: f64,
-    /// Time that the database spent in these calls, as a share of the sampled time, 0 to 1.
+    /// Time that the database spent in calls of this command, as a share of the sampled time, 0 to 1.
     #[serde(with = "Figure")]
     pub share: f64,
     /// Duration of the longest call of this command in the database's log of slow commands, seconds; 0 if there is

@@ -58,7 +58,7 @@ pub struct Measured {
     pub held_up: Vec<Window>,
     /// Share of a machine's CPUs, 0 to 1, that other programs, other virtual machines and interrupts took. This share
     /// was neither idle nor used by server, upstreams or generator. The list has one value for each tenth of a second,
-    /// from the begin of the load to the end of the window. Of several machines, the largest share counts. Empty if
+    /// from the start of the load to the end of the window. Of several machines, the largest share counts. Empty if
     /// unknown.
     #[serde(with = "Figure::<Vec<f64>>", skip_serializing_if = "Vec::is_empty")]
     pub others: Vec<f64>,

@@ -11,8 +11,8 @@ use crate::figure::Figure;
 pub struct Tenths {
     /// Number of requests completed in each tenth of a second.
     pub answered: Vec<u64>,
-    /// Sum of the response times of all requests completed in a tenth of a second, microseconds, for each tenth. Empty
-    /// in runs of older versions.
+    /// For each tenth of a second, sum of the response times of the requests that completed in this tenth,
+    /// microseconds. Empty in runs of older versions.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub took_us: Vec<u64>,
     /// Number of requests that failed in each tenth of a second; empty if none failed.

@@ -74,7 +74,7 @@ impl SummaryFigure {
         Self::ALL.into_iter().find(|figure| figure.label() == label)
     }
 
-    /// Returns the share of requests that take longer than a percentile; `None` for the mean.
+    /// Returns the share of requests whose response time is above this percentile; `None` for the mean.
     pub const fn share_above(self) -> Option<f64> {
         match self {
             Self::Mean => None,
@@ -86,7 +86,7 @@ impl SummaryFigure {
         }
     }
 
-    /// Returns the share of requests that take at most as long as a percentile; `None` for the mean.
+    /// Returns the share of requests whose response time is at most this percentile; `None` for the mean.
     pub fn share(self) -> Option<f64> {
         self.share_above().map(|above| 1.0 - above)
     }

@@ -28,20 +28,20 @@ mod pairs {
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(default)]
 pub struct UnansweredTimes {
-    /// Number of failed requests by time until the failure, nanoseconds.
+    /// Numbers of failed requests, by the time until the failure in nanoseconds.
     #[serde(with = "pairs", skip_serializing_if = "BTreeMap::is_empty")]
     #[cfg_attr(test, schemars(with = "Vec<(u64, u64)>"))]
     pub failed: Times,
-    /// Number of requests in flight at the end of the window by age, nanoseconds.
+    /// Numbers of requests in flight at the end of the window, by their age in nanoseconds.
     #[serde(with = "pairs", skip_serializing_if = "BTreeMap::is_empty")]
     #[cfg_attr(test, schemars(with = "Vec<(u64, u64)>"))]
     pub under_way: Times,
-    /// Number of requests in flight at the start of the window by age, nanoseconds. Each of these requests ended in the
-    /// window, or is also in `under_way`.
+    /// Numbers of requests in flight at the start of the window, by their age in nanoseconds. Each of these requests
+    /// ended in the window, or is also in `under_way`.
     #[serde(with = "pairs", skip_serializing_if = "BTreeMap::is_empty")]
     #[cfg_attr(test, schemars(with = "Vec<(u64, u64)>"))]
     pub carried_in: Times,
-    /// Number of requests whose answer had an unexpected status, by the time of that answer, nanoseconds.
+    /// Numbers of requests whose answer had an unexpected status, by the time until that answer in nanoseconds.
     #[serde(with = "pairs", skip_serializing_if = "BTreeMap::is_empty")]
     #[cfg_attr(test, schemars(with = "Vec<(u64, u64)>"))]
     pub refused: Times,

@@ -49,7 +49,7 @@ pub enum AgentSpec {
         #[serde(default, skip_serializing_if = "std::ops::Not::not")]
         far: bool,
     },
-    /// Runs a shell command that starts a server; all of its processes end with the agent.
+    /// Runs a shell command that starts a server. All processes of the command end with the agent.
     Command {
         /// Command for the shell.
         shell: String,
@@ -247,7 +247,7 @@ fn grown<K: Ord + Copy>(now: &BTreeMap<K, u64>, earlier: &BTreeMap<K, u64>) -> B
 
 /// Maximum number of histograms per agent. An agent has fewer kinds of histograms.
 const MAX_HISTOGRAMS: usize = 16;
-/// Maximum number of slots of an experiment for which response times are stored.
+/// Maximum number of an experiment's slots for which response times are stored.
 const MAX_SLOTS: usize = 1024;
 /// Maximum number of classes per agent: those of a plan, plus the class `other`.
 const MAX_CLASS_PARTS: usize = MAX_CLASSES + 1;
@@ -298,8 +298,8 @@ pub struct LoadPart {
     /// Completed, failed and late requests in each tenth of a second of the measured window, if the plan has limits.
     #[serde(skip_serializing_if = "Tenths::is_empty")]
     pub tenths: Tenths,
-    /// Pauses of this host, seconds since the load began. A thread that only sleeps measures these pauses: it notices
-    /// when it wakes up late.
+    /// Pauses of the agent's host, seconds since the load began. A thread that only sleeps measures these pauses: it
+    /// notices when it wakes up late.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub pauses: Vec<Window>,
     /// Times in which a generator thread woke up late or stalled during its work, seconds since the load began.

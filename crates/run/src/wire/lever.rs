@@ -106,7 +106,7 @@ pub struct LeverPart {
     /// share.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub ordered: Option<f64>,
-    /// Upper bound on the share of time in which any of the slowed processes needed the resource, per slot.
+    /// For each slot, upper bound on the share of time in which any of the slowed processes needed the resource.
     pub wanted: Vec<f64>,
 }
 

@@ -97,7 +97,7 @@ mod tests {
         Column { counter: CounterId::new(counter), instance: instance.into(), values: values.to_vec() }
     }
 
-    /// Returns the samples of a side whose counters began at `start`.
+    /// Returns samples of one side, in which the counters begin at `start`.
     fn recording(start: f64) -> Recording {
         let all = |values: [f64; 3]| values.map(|value| Some(start + value));
         Recording {

@@ -25,9 +25,9 @@ pub fn response_times(histograms: &BTreeMap<String, Hist>, failed: u64) -> Censo
     answer_times(histograms, AnswerTime::LastByte, failed)
 }
 
-/// Returns the distribution of one of the times of an answer, as [`response_times`] does. A request in flight at the
-/// end counts with its age, even if its first byte has arrived. Times of events need no such ages, because the
-/// generator itself also records a time that is still open at the end.
+/// Returns the distribution of the time `time` of the answers, as [`response_times`] does for the response time. A
+/// request in flight at the end counts with its age, even if its first byte has arrived. Times of events need no such
+/// ages, because the generator itself also records a time that is still open at the end.
 pub(crate) fn answer_times(histograms: &BTreeMap<String, Hist>, time: AnswerTime, failed: u64) -> CensoredTimes {
     let answered = time.of(histograms);
     if time.is_of_events() {
@@ -70,7 +70,8 @@ pub fn response_summary(histograms: &BTreeMap<String, Hist>, failed: u64) -> Sum
     answer_summary(histograms, AnswerTime::LastByte, failed)
 }
 
-/// Returns the summary of one of the times of the answers in a window, as [`response_summary`] does.
+/// Returns the summary of the time `time` of the answers in a window, as [`response_summary`] does for the response
+/// time.
 pub fn answer_summary(histograms: &BTreeMap<String, Hist>, time: AnswerTime, failed: u64) -> Summary {
     let plain = time.of(histograms).map(Hist::summary).unwrap_or_default();
     let censored = failed > 0 || [UNANSWERED, UNDER_WAY, REFUSED].iter().any(|name| histograms.contains_key(*name));

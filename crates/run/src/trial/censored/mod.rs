@@ -9,7 +9,7 @@
 //!
 //! A refused answer (an unexpected status) is no good answer. Quick refusals must not make a percentile shorter, and
 //! slow refusals must not be ignored. Each percentile is therefore computed for the good answers and for all answers,
-//! and the longer of the two counts.
+//! and the longer of these two percentiles is used.
 
 mod histograms;
 mod survival;
