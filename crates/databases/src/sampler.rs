@@ -182,8 +182,8 @@ impl DatabaseSampler {
     pub fn finish(mut self) -> DatabaseProfile {
         self.stop();
         if let Some(thread) = self.thread.take() {
-            // Joining fails only if the thread panicked because of a bug. The profile is then that of the last update,
-            // or empty.
+            // Joining fails only if the thread panicked because of a bug. The function then returns the profile of the
+            // last update, or an empty one.
             let _ = thread.join();
         }
         lock(&self.shared.0).profile.clone()

@@ -78,7 +78,7 @@ pub struct SizeStep {
     /// Expectations of the user and their results.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub expected: Vec<ExpectationResult>,
-    /// True if the server met the objective at a rate, and all expectations are met.
+    /// True if the server met the objective at some rate, and all expectations are met.
     pub meets: bool,
     /// Folder of the run, relative to the folder of the result; absent if the server did not start.
     pub run: Option<String>,

@@ -89,7 +89,7 @@ pub struct OwnLimit {
     pub offered_rate: f64,
     /// Maximum number of connections of the load. Nearly all of these connections were in use.
     pub connections: u32,
-    /// Mean time that a request occupied a connection, microseconds.
+    /// Mean time for which a request occupied a connection, microseconds.
     #[serde(with = "Figure")]
     pub response_us: f64,
 }

@@ -53,8 +53,8 @@ impl Limits {
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(default)]
 pub struct Picks {
-    /// Trial that the verdict describes. After a closed-loop sweep, it is the first step that reaches 97 % of the
-    /// highest rate of good responses. In other runs, it is usually the trial with the highest rate.
+    /// Trial that the verdict describes. After a closed-loop sweep, this trial is the first step that reaches 97 % of
+    /// the highest rate of good responses. In other runs, this is usually the trial with the highest rate.
     pub decisive: Option<usize>,
     /// Trial that shows which CPU is fully used.
     pub full: Option<usize>,
@@ -123,7 +123,7 @@ pub struct Breach {
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(rename_all = "kebab-case")]
 pub enum LoadState {
-    /// The user fixed the load, which may not saturate anything.
+    /// The user chose the load, which may be too low to saturate any resource.
     #[serde(rename = "asked")]
     Requested,
     /// More load brought no more throughput, broke the objective, or filled the resource that the verdict names.

@@ -16,8 +16,8 @@ pub struct HotFunction {
     /// Share of the function's own code in the CPU time of all sampled user code, 0 to 1.
     #[serde(with = "Figure")]
     pub share: f64,
-    /// Share of the function, together with all functions that it calls, in the CPU time of all sampled user code, 0 to
-    /// 1. Set for one function at most, and only if no function's own code explains the CPU time.
+    /// Share (0 to 1) of the function, together with all functions that it calls, in the CPU time of all sampled user
+    /// code. Set for one function at most, and only if no function's own code explains the CPU time.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub inclusive: Option<f64>,
 }

@@ -101,8 +101,8 @@ pub struct Proof {
     pub remainder: Option<Estimate>,
     /// Measurements of the experiment.
     pub trials: Vec<ProofTrial>,
-    /// Stability of throughput apart from the effects of the levers, and recovery after the levers were off. Absent if
-    /// no lever was switched on and off in slots.
+    /// Stability of throughput apart from the effects of the levers, and recovery after the levers were switched off.
+    /// Absent if no lever was switched on and off in slots.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub steadiness: Option<Steadiness>,
     /// Measurements of one load, alternately with and without a lever.

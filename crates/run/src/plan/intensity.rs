@@ -89,7 +89,8 @@ impl Stage {
         rates().reduce(f64::min).zip(rates().reduce(f64::max))
     }
 
-    /// Returns the rate at a time since the start of the first stage. After the last stage, its final rate continues.
+    /// Returns the rate at `at_s` seconds after the start of the first stage. After the last stage, its final rate
+    /// continues.
     pub fn rate_at(stages: &[Self], at_s: f64) -> f64 {
         let mut begin_s = 0.0;
         for stage in stages {

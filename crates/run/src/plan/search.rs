@@ -152,11 +152,11 @@ pub struct SearchPlan {
 pub enum Prove {
     /// Runs no experiment.
     Off,
-    /// All changes that need only the user's own rights and processes.
+    /// Makes only changes that are possible with the user's own rights and processes.
     #[default]
     Default,
-    /// All changes of `Default`, and changes to the server's own processes and limits: its quota, one of its workers,
-    /// its descriptors.
+    /// Makes all changes of `Default`, and also changes the server's own processes and limits: its quota, one of its
+    /// workers, its descriptors.
     Intrusive,
 }
 

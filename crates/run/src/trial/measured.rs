@@ -10,7 +10,7 @@ use crate::{SlotHist, Tally, Tenths, Window, WindowSkew};
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(default)]
 pub struct Measured {
-    /// Start and end of the window, on the time scale of the recordings.
+    /// Start and end of the window, on the time scale of [`crate::Recording::t_s`].
     pub window: Window,
     /// Start of the load as time of day, seconds since 1970 (UTC). With this time, the times of a trial can be compared
     /// with logs and traces of the server.

@@ -73,7 +73,7 @@ pub struct Tally {
     /// cause a storm of connects.
     #[serde(skip_serializing_if = "skip_empty::is_no_count")]
     pub connects_held_back: u64,
-    /// Number of connections in the pool of an open loop that later turned out to be unnecessary.
+    /// Number of connections in an open loop's pool that later turned out to be unnecessary.
     #[serde(skip_serializing_if = "skip_empty::is_no_count")]
     pub connects_past_need: u64,
     /// Number of requests that the server left unprocessed when it closed a connection. In HTTP/2, these requests came
@@ -82,8 +82,8 @@ pub struct Tally {
     /// them once.
     #[serde(skip_serializing_if = "skip_empty::is_no_count")]
     pub unprocessed: u64,
-    /// Number of requests on the connections in `keep_alive_races` that were sent again, with their original intended
-    /// start. `sent` counts each of them once.
+    /// Number of requests that were sent again after a close that `keep_alive_races` counts, with their original
+    /// intended start. `sent` counts each of them once.
     #[serde(skip_serializing_if = "skip_empty::is_no_count")]
     pub resent: u64,
     /// Number of commands that a node of a Redis cluster redirected permanently (MOVED), and that were sent again.

@@ -63,7 +63,7 @@ impl Hist {
     }
 
     /// Reads an HdrHistogram V2 payload in base64, compressed or not. The payload does not contain the number of
-    /// durations above one hour ([`Hist::saturated`]).
+    /// durations above one hour ([`Hist::saturated()`]).
     pub fn from_base64(text: &str) -> Result<Self, HistError> {
         let bytes = STANDARD.decode(text)?;
         let bytes = inflated(&bytes).map_err(HistError::Payload)?;
