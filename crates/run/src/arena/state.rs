@@ -120,7 +120,7 @@ pub struct ArenaSearch {
 pub struct ArenaTurn {
     /// Server and load of the turn.
     pub place: ArenaPlace,
-    /// True for the second start of the first server; comparing both starts shows the noise.
+    /// True for turns of a server that was started a second time; comparing both starts shows the noise.
     pub twin: bool,
     /// Number of the round, from 0.
     pub round: u32,

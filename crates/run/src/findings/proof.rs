@@ -11,18 +11,17 @@ use crate::figure::Figure;
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(rename_all = "kebab-case")]
 pub enum ProofOutcome {
-    /// A lever acted on the bottleneck that the verdict names, and throughput (or the response time) changed as
-    /// predicted.
+    /// The lever of the bottleneck that the verdict names changed throughput (or the response time) as predicted.
     Proven,
-    /// Levers that worked excluded all other causes, and a direct observation agrees with the verdict. No lever acts on
-    /// the bottleneck itself, or no effect was predicted for the lever that does.
+    /// The experiment agrees with the verdict, or found a cause that was unknown. The cause is not proven, because no
+    /// effect was predicted, or because no lever tests the cause directly.
     Supported,
-    /// A lever had an effect, but not the effect that the verdict predicts; `why` says how the measured quantity
-    /// changed.
+    /// The experiment contradicts the verdict: the bottleneck's lever had hardly any effect, or another cause has the
+    /// effect. `why` has the measurements.
     Refuted,
     /// The experiment ran, but decided nothing; `why` has the reason.
     Inconclusive,
-    /// No experiment tested the verdict; `why` has the reason.
+    /// No experiment tested the verdict itself; `why` has the reason.
     #[default]
     #[serde(alias = "not-tried")]
     NotTested,
@@ -157,8 +156,8 @@ pub struct Steadiness {
     /// Throughput at the end of the slots divided by throughput at their start. Both values come from a straight line,
     /// fitted to the throughput of the slots after the effects of the levers are subtracted.
     pub drift: Estimate,
-    /// Throughput after all levers were switched off, divided by throughput before the first lever was switched on,
-    /// with its interval. Absent if the last slots had a lever on.
+    /// Throughput after all levers were switched off, divided by the mean throughput before, from which the effects of
+    /// the levers are subtracted. Absent if too few slots follow the last use of a lever.
     pub back: Option<Estimate>,
     /// True if throughput returned to its earlier level, within the noise. If false, the effects of the levers prove
     /// nothing.
