@@ -16,7 +16,7 @@ pub enum Backend {
     Select,
 }
 
-/// Entry of the table of backends.
+/// Entry of [`BACKENDS`].
 #[derive(Clone, Copy, Debug)]
 #[non_exhaustive]
 pub struct BackendSpec {
@@ -26,8 +26,8 @@ pub struct BackendSpec {
     pub help: &'static str,
     /// Backend that this entry describes.
     pub backend: Backend,
-    /// True if events are delivered in the order of arrival. False if a call scans the declared descriptors in turn,
-    /// starting where the previous call stopped.
+    /// True if events are delivered in the order of arrival. False if each call scans the declared descriptors,
+    /// starting where the scan of the previous call stopped.
     pub fifo: bool,
     /// True if calls report a descriptor as long as it stays ready (level-triggered). False if they report only new
     /// arrivals (edge-triggered).

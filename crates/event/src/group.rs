@@ -173,7 +173,8 @@ impl Membership {
         for (&fd, &(mask, version)) in &declared.everyone {
             if version > self.version {
                 match mechanism.declare(fd, mask, false) {
-                    // The descriptor was closed in the meantime. Whoever closed it must call `forget`.
+                    // The descriptor was closed in the meantime. The thread that closed it must also call
+                    // [`Group::forget`].
                     Err(sys::Errno::BADF) => mechanism.forget(fd),
                     outcome => outcome?,
                 }

@@ -1,5 +1,6 @@
 //! The three kinds of events, with the names of the paper (EVENT_READ, EVENT_WRITE, EVENT_EXCEPT), and their conversion
-//! to poll(2) bits. An error or a hang-up is reported as every declared kind, so callers need not request errors.
+//! to poll(2) bits. Except with select(2), an error or a hang-up is reported as every declared kind. Therefore, callers
+//! need not request errors.
 
 use std::fmt;
 use std::ops::{BitAnd, BitOr, BitOrAssign};

@@ -8,7 +8,7 @@ use run::{Protocol, StreamPlan};
 use crate::row::{Flag, FlagValue};
 use crate::{Mix, Requester, received_files};
 
-/// Factory of client sessions for one protocol. Cloning a client is cheap, so that every thread has its own clone.
+/// Factory of client sessions for one protocol. Cloning a client is cheap, so every thread can have its own clone.
 pub trait Client: Clone + Send + 'static {
     /// Client side of one connection.
     type Session: Requester + 'static;
@@ -197,7 +197,7 @@ pub(crate) fn read(what: &'static str, path: &str) -> Result<Arc<[u8]>, ProtoErr
     read.map(Arc::from).map_err(|error| ProtoError::Unreadable { what, path: path.into(), error })
 }
 
-/// Returns the flag that sets the size of messages, for protocols whose messages have a size.
+/// Returns the flag with which the user sets the message size, for protocols that have this setting.
 pub(crate) const fn message_bytes(set: fn(&mut Protocol, u64)) -> Flag {
     let help = "echo, discard, source, ws: bytes per message";
     Flag { name: "message-bytes", short: None, requires: None, value: "SIZE", help, set: FlagValue::Bytes(set) }

@@ -51,13 +51,13 @@ impl Commands {
     }
 }
 
-/// Commands that a connection still has to send: their number, the current command, and the number of its bytes already
-/// sent.
+/// Queue of the commands that a connection still has to send.
 #[derive(Default)]
 pub(crate) struct CommandQueue {
     to_send: u32,
-    /// Index of the current command, and number of its bytes that were sent.
+    /// Index of the current command.
     current: usize,
+    /// Number of bytes of the current command that are already sent.
     sent: usize,
 }
 

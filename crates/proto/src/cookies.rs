@@ -4,8 +4,9 @@ use std::time::{SystemTime, UNIX_EPOCH};
 
 use crate::calendar::days_since_epoch;
 
-/// Maximum number of cookies per connection, and maximum size of a new cookie's name, value and path together in bytes.
+/// Maximum number of cookies per connection.
 const MAX_COOKIES: usize = 50;
+/// Maximum size of a new cookie: its name, value and path together, bytes.
 const MAX_COOKIE: usize = 4096;
 
 /// A stored cookie.
@@ -119,7 +120,7 @@ impl CookieJar {
         to.len() > begin
     }
 
-    /// Returns true if the server's host is `domain` or a subdomain of it (section 5.1.3).
+    /// Returns true if `domain` is empty, or if the server's host is `domain` or a subdomain of it (section 5.1.3).
     fn is_own_domain(&self, domain: &[u8]) -> bool {
         let domain = String::from_utf8_lossy(domain).trim_start_matches('.').to_ascii_lowercase();
         let is_address = self.host.starts_with('[') || self.host.parse::<std::net::IpAddr>().is_ok();

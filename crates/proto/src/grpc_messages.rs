@@ -5,9 +5,9 @@
 /// if the message is compressed, and four bytes with the message's length.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Messages {
-    /// Number of bytes of the current message's prefix that have arrived, and the length so far according to these
-    /// bytes.
+    /// Number of bytes of the current message's prefix that have arrived.
     prefix: u8,
+    /// Length of the current message, as far as the bytes of the prefix that have arrived tell it.
     length: u32,
     /// Number of bytes of the message that are still to come.
     left: u32,

@@ -46,7 +46,7 @@ fn unescape(token: &str) -> Option<String> {
     Some(text)
 }
 
-/// The tokens of the pointer that remain on the way to the value.
+/// Tokens of the pointer that remain to be followed to reach the value.
 struct Steps<'p>(&'p [String]);
 
 #[derive(Deserialize)]

@@ -1,7 +1,7 @@
 //! Data to be sent: repetitions of one message, or bytes in a buffer.
 
-/// Bytes that wait to be sent, and the number of bytes that were already returned for sending. New bytes are added at
-/// the end.
+/// Buffer of bytes to send, with the number of these bytes that were already returned for sending. New bytes are added
+/// at the end.
 #[derive(Default)]
 pub(crate) struct SendBuffer {
     bytes: Vec<u8>,

@@ -1,6 +1,7 @@
 //! Times at which the events of a body may be sent.
 
-/// Times of the events of a body that is a stream of events. All events have the same length.
+/// Times at which the events in the body of an answer may be sent, for answers that are streams of events. All events
+/// have the same length.
 #[derive(Clone, Debug)]
 pub struct Pace {
     /// Time of each event, in nanoseconds of `clock`, in ascending order.

@@ -3,8 +3,8 @@
 //! pending bit: a linked entry is not added again, so the list cannot overflow. At delivery, the kernel checks a file's
 //! state again.
 //!
-//! One thing differs from the paper. Declaring interest in a ready descriptor queues an event, even if the caller did
-//! not ask for the state. In the paper, only the next arrival queues an event. Source: fs/eventpoll.c.
+//! This backend differs from the paper in one point. Declaring interest in a ready descriptor queues an event, even if
+//! the caller did not ask for the state. In the paper, only the next arrival queues an event. Source: fs/eventpoll.c.
 
 use std::os::fd::RawFd;
 
@@ -107,7 +107,7 @@ impl EpollQueue {
         }
     }
 
-    /// Makes all undelivered events of a descriptor outdated.
+    /// Removes the interest in a descriptor, and makes all its undelivered events outdated.
     fn clear(&mut self, fd: RawFd) {
         if let Some(slot) = self.table.get(fd) {
             (slot.armed, slot.wanted) = (Mask::NONE, Mask::NONE);

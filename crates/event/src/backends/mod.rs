@@ -11,7 +11,7 @@ use std::os::fd::RawFd;
 
 use crate::{Backend, Event, Mask, Options};
 
-/// The mechanism of one queue, with its state.
+/// Kernel mechanism of one queue, and the state of this mechanism.
 #[derive(Debug)]
 pub(crate) enum Mechanism {
     Epoll(epoll::EpollQueue),
@@ -41,8 +41,8 @@ impl Mechanism {
         })
     }
 
-    /// Declares or changes an interest; an empty mask revokes it. `told` is true if the caller reads the current state
-    /// itself. A descriptor that is already ready then needs no event.
+    /// Declares or changes an interest; an empty mask revokes it. With `told`, the caller reads the current state
+    /// itself, so no event is needed for a descriptor that is already ready.
     #[inline]
     pub(crate) fn declare(&mut self, fd: RawFd, mask: Mask, told: bool) -> sys::Result<()> {
         each!(self, queue => queue.declare(fd, mask, told))

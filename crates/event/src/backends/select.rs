@@ -1,8 +1,8 @@
 //! select(2), for comparison: every call passes three bitmaps to the kernel, which are as wide as the highest declared
 //! descriptor needs. The call is level-triggered: it reports a descriptor again as long as the descriptor stays ready.
-//! If `out` has too little space for all ready descriptors, later calls report the others. A hang-up is reported as
-//! readable, and an error as readable and writable. Neither a hang-up nor an error is reported as an exceptional
-//! condition.
+//! If the caller's buffer has too little space for all ready descriptors, later calls report the remaining ones. A
+//! hang-up is reported as readable, and an error as readable and writable. Neither a hang-up nor an error is reported
+//! as an exceptional condition.
 
 use std::os::fd::RawFd;
 
@@ -120,7 +120,7 @@ impl SelectQueue {
         at
     }
 
-    /// Removes every declared number that is no longer an open descriptor. A single closed number makes the whole
+    /// Removes every declared number that is no longer an open descriptor. A single closed descriptor makes the whole
     /// select(2) fail.
     fn drop_closed(&mut self) -> sys::Result<()> {
         for fd in 0..=self.highest.0 {

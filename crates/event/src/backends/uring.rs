@@ -1,7 +1,8 @@
 //! io_uring, with one multishot poll per descriptor. Each completion adds a hint to a FIFO queue in user space. A
-//! pending bit per descriptor prevents a second hint for this descriptor. The hint queue and the pending bits are data
-//! structures of the paper (see `lib.rs`), in which the kernel maintains them. Declarations are collected, and the next
-//! wait submits them. A wait that finds hints, and has nothing to submit or check, needs no system call.
+//! pending bit per descriptor prevents a second hint for this descriptor while the first is queued. The hint queue and
+//! the pending bits are data structures of the paper (see `lib.rs`), in which the kernel maintains them. Declarations
+//! are collected, and the next wait submits them. A wait that finds hints, and has nothing to submit or check, needs no
+//! system call.
 //!
 //! Before delivery, one poll(2) checks the current state of the descriptors, as in the paper. A descriptor needs no
 //! check if new data arrived after the application had reported that it has read everything
@@ -32,7 +33,7 @@ pub(crate) struct UringQueue {
     pub(super) table: Table,
     /// Tokens of descriptors with possible events, oldest first. Tokens of an outdated generation are skipped.
     hints: VecDeque<u64>,
-    /// Descriptors whose polls the kernel has ended, and which must be armed again.
+    /// Descriptors whose polls the kernel has ended. These polls must be armed again.
     ended: Vec<RawFd>,
     checks: Vec<Entry>,
     lazy: bool,

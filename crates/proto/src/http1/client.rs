@@ -117,9 +117,9 @@ pub struct ClientSession {
     requests: Arc<[Request]>,
     /// Requests without an answer, in the order in which they were sent.
     outstanding: VecDeque<Asked>,
-    /// Number of unanswered requests whose bytes were all returned for sending, and number of bytes of the next request
-    /// that were already returned.
+    /// Number of unanswered requests whose bytes `transmit` has returned completely.
     given: usize,
+    /// Number of bytes of the next request that `transmit` has already returned.
     sent: usize,
     phase: Phase,
     status: u16,

@@ -42,9 +42,11 @@ pub(super) const fn bad(why: &'static str) -> Refused {
 #[derive(Default)]
 pub(super) struct Fields {
     pub(super) length: Option<u64>,
-    /// Number of transfer codings, number of `chunked` codings among them, and number of unknown codings.
+    /// Number of transfer codings.
     pub(super) codings: u32,
+    /// Number of `chunked` codings among the transfer codings.
     pub(super) chunked: u32,
+    /// Number of unknown codings among the transfer codings.
     pub(super) unknown: u32,
     /// True if the last coding is `chunked`.
     pub(super) ends_chunked: bool,

@@ -83,7 +83,8 @@ impl Page {
         &self.body
     }
 
-    /// Returns the heads for the current second.
+    /// Returns the response heads with the date of second `now_s`. Builds the heads if the stored ones have another
+    /// date.
     pub(super) fn ready(&self, now_s: u64) -> Arc<Ready> {
         let mut ready = self.ready.lock().unwrap_or_else(PoisonError::into_inner);
         if ready.second != now_s {

@@ -4,21 +4,22 @@
 use super::frame::{self, MAX_WINDOW};
 use crate::Fault;
 
-/// Receive windows of one stream and of the connection: maximum number of bytes that the peer may send before a
-/// WINDOW_UPDATE.
+/// Receive window of one stream: maximum number of bytes that the peer may send on the stream before a WINDOW_UPDATE.
 pub(super) const STREAM_WINDOW: u32 = 1 << 24;
+/// Receive window of the connection: maximum number of bytes that the peer may send on all streams together before a
+/// WINDOW_UPDATE.
 pub(super) const CONNECTION_WINDOW: u32 = 1 << 30;
 
 const BEYOND: Fault = Fault::Malformed("a window of HTTP/2 that is larger than 2^31-1");
 const OVERRUN: Fault = Fault::Malformed("the peer sends more than its window allows");
 
-/// Returns true if a fault comes from this file. Faults of flow control have their own error code (section 7).
+/// Returns true for a fault of flow control. Such faults have their own error code (section 7).
 pub(super) fn is_of_windows(fault: &Fault) -> bool {
     [BEYOND, OVERRUN].contains(fault)
 }
 
-/// Receive window: its size, and the number of bytes of it that the peer has used. The window is extended when more
-/// than half of it is used.
+/// Receive window: its size, and the number of bytes that the peer has used up. The window is extended when more than
+/// half of it is used.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Received {
     window: u32,

@@ -26,14 +26,14 @@ pub(super) const END_HEADERS: u8 = 0x4;
 pub(super) const PADDED: u8 = 0x8;
 pub(super) const PRIORITY: u8 = 0x20;
 
-/// Numbers of the settings that are used here.
+// Numbers of the settings that are used here.
 pub(super) const HEADER_TABLE_SIZE: u16 = 1;
 pub(super) const ENABLE_PUSH: u16 = 2;
 pub(super) const MAX_CONCURRENT_STREAMS: u16 = 3;
 pub(super) const INITIAL_WINDOW_SIZE: u16 = 4;
 pub(super) const MAX_FRAME_SIZE: u16 = 5;
 
-/// Numbers of the error codes that are used here.
+// Numbers of the error codes that are used here.
 pub(super) const PROTOCOL_ERROR: u32 = 1;
 pub(super) const FLOW_CONTROL_ERROR: u32 = 3;
 pub(super) const STREAM_CLOSED: u32 = 5;
@@ -43,8 +43,9 @@ pub(super) const CANCEL: u32 = 8;
 pub(super) const COMPRESSION_ERROR: u32 = 9;
 pub(super) const ENHANCE_YOUR_CALM: u32 = 11;
 
-/// Faults for frames with a wrong length.
+/// Fault for a frame that is longer than allowed.
 pub(super) const TOO_LONG: Fault = Fault::Malformed("a frame of HTTP/2 that is longer than 16 KiB, or no HTTP/2");
+/// Faults for frames whose length is wrong for their kind, by kind.
 const LENGTHS: [(u8, Fault); 6] = [
     (PRIORITY_FRAME, Fault::Malformed("a PRIORITY of HTTP/2 of another length than 5")),
     (RST_STREAM, Fault::Malformed("a RST_STREAM of HTTP/2 of another length than 4")),

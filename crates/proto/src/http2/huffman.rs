@@ -3,7 +3,7 @@
 
 use crate::Fault;
 
-/// Length of the codeword of each byte, bits. The last entry is the codeword for the end of a string.
+/// Length of the codeword of each byte, bits. The last entry is for the codeword that marks the end of a string.
 const LENGTHS: [u8; 257] = [
     13, 23, 28, 28, 28, 28, 28, 28, 28, 24, 30, 28, 28, 30, 28, 28, 28, 28, 28, 28, 28, 28, 30, 28, 28, 28, 28, 28, 28,
     28, 28, 28, 6, 10, 10, 12, 13, 6, 8, 11, 10, 10, 8, 11, 8, 6, 6, 6, 5, 5, 5, 6, 6, 6, 6, 6, 6, 6, 7, 8, 15, 6, 12,

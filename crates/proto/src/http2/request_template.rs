@@ -69,14 +69,16 @@ fn encoded(write: impl FnOnce(&mut Vec<u8>)) -> Vec<u8> {
 pub(super) struct TemplateState {
     source: Arc<Source>,
     rng: Rng,
-    /// Header block of the request that was built last, and a buffer for one header value.
+    /// Header block of the request that was built last.
     pub(super) block: Vec<u8>,
+    /// Buffer for one header value.
     value: Vec<u8>,
     /// Bodies that were not completely sent, with their stream IDs.
     bodies: Vec<(u32, Vec<u8>)>,
     spare: Vec<Vec<u8>>,
-    /// Encoded name of the cookie header, and true if cookies in answers are stored and sent.
+    /// Encoded name of the `cookie` header.
     cookie_name: Vec<u8>,
+    /// True if cookies from answers are stored and sent.
     cookies: bool,
     /// Buffer for the request's own cookies.
     cookie: Vec<u8>,
@@ -98,8 +100,8 @@ impl TemplateState {
         self.memory.clear();
     }
 
-    /// Returns the storage for values from the answer if the request captures values or cookies are stored; otherwise
-    /// `None`.
+    /// Returns the storage for values from the answer. Returns `None` if the request captures no values and no cookies
+    /// are stored.
     pub(super) fn hears(&mut self, captures: &[Capture]) -> Option<&mut Memory> {
         (self.cookies || !captures.is_empty()).then_some(&mut self.memory)
     }

@@ -14,8 +14,9 @@ pub(super) struct ServerStream {
     pub(super) number: u32,
     page: Arc<Page>,
     head_only: bool,
-    /// Length of the request's body according to its headers, and number of bytes that have arrived.
+    /// Length of the request's body according to its headers, bytes; `None` if the headers give no length.
     pub(super) length: Option<u64>,
+    /// Number of bytes of the request's body that have arrived.
     pub(super) body: u64,
     pub(super) received: Received,
     /// True once the request is complete, so that it can be answered.
@@ -87,7 +88,7 @@ impl ServerStream {
     }
 }
 
-/// Encodes the head of a page without its date, and the trailers, which only successful gRPC answers have.
+/// Encodes the head of a page without the date header, and the trailers, which only successful gRPC answers have.
 fn blocks(page: &Page) -> [Vec<u8>; 2] {
     let (status, fields, grpc) = page.parts();
     let (status, length) = (status.to_string(), page.body().len().to_string());

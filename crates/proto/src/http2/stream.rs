@@ -68,7 +68,7 @@ impl AnyStream for Stream {
 pub(super) type Streams = StreamList<Stream>;
 
 impl Streams {
-    /// Returns true if the request on stream `number` is in flight and a part of its body is unsent.
+    /// Returns true if stream `number` is open and a part of its request's body is unsent.
     pub(super) fn has_unsent(&self, number: u32) -> bool {
         self.0.iter().any(|stream| stream.number == number && !stream.is_sent())
     }

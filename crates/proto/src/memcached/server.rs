@@ -50,7 +50,7 @@ pub struct ServerSession {
     line: Vec<u8>,
     incoming: Option<IncomingValue>,
     key: Vec<u8>,
-    /// Flags of the current value, and its bytes that have arrived.
+    /// Flags of the current value, followed by those bytes of the value that have arrived.
     value: Vec<u8>,
     over: bool,
     outgoing: SendBuffer,

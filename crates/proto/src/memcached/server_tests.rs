@@ -8,7 +8,7 @@ fn said(bytes: &[u8], cut: usize) -> (String, Progress) {
     crate::testing::answer_to(ServerSession::new(Arc::default()), bytes, cut)
 }
 
-/// Commands, with the answers that memcached 1.6 gives.
+/// Commands, with the answers that memcached 1.6 gives (apart from the name in the answer to `version`).
 const TALK: &[(&str, &str)] = &[
     ("version\r\n", "VERSION loadline\r\n"),
     ("set k 5 0 4\r\na\r\nb\r\n", "STORED\r\n"),

@@ -15,9 +15,11 @@ pub(super) struct TemplateState {
     rng: Rng,
     /// True if cookies are stored and sent.
     pub(super) cookies: bool,
-    /// Bytes of the request that is being sent, and buffers for building its body and its own cookies.
+    /// Bytes of the request that is being sent.
     pub(super) filled: Vec<u8>,
+    /// Buffer for building the body of the request.
     body: Vec<u8>,
+    /// Buffer for building the cookies that the request itself sets.
     cookie: Vec<u8>,
     pub(super) memory: Memory,
 }

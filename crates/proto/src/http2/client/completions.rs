@@ -1,8 +1,8 @@
-//! Requests that ended in a piece of input, and the function to which they are reported.
+//! Reports the requests that end in a piece of input to the caller.
 
 use crate::{Done, Fault, Outcome, Progress, Which};
 
-/// Results that are collected while frames are read.
+/// Results of reading a piece of input: the progress so far, and the function that gets each completed request.
 pub(super) struct Completions<'a> {
     pub(super) progress: Progress,
     done: &'a mut dyn FnMut(Done),

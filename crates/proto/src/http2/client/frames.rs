@@ -76,8 +76,8 @@ impl ClientSession {
         self.owed()
     }
 
-    /// Checks the maximum size of unsent answers. If a server sends SETTINGS or PING without reading the answers, the
-    /// client closes the connection.
+    /// Returns an error if the unsent answers have reached their maximum size. If a server sends SETTINGS or PING
+    /// without reading the answers, the client closes the connection.
     fn owed(&self) -> Result<(), Fault> {
         match self.outgoing.waiting() {
             0..MAX_OWED => Ok(()),

@@ -115,7 +115,7 @@ impl Client for ClientPlan {
     }
 }
 
-/// Tells whether the server's header table (HPACK dynamic table) contains the headers of our requests.
+/// State of the server's header table (HPACK dynamic table): does it contain the headers of our requests?
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Table {
     /// The server's header table does not contain our headers yet.
@@ -132,9 +132,9 @@ pub struct ClientSession {
     outgoing: SendBuffer,
     input: Input,
     decoder: Decoder,
-    /// Content of the last header block, and the block itself. The block is empty if an equal block could have
-    /// different content.
+    /// Content of the last header block.
     last: ResponseHeaders,
+    /// Bytes of the last header block; empty if an equal block could have different content.
     last_block: Vec<u8>,
     header_block: HeaderBlock,
     streams: Streams,
@@ -156,8 +156,8 @@ pub struct ClientSession {
     message: Vec<u8>,
     /// The server's words in answers with an unexpected status.
     refusals: Refusals,
-    /// Description of the first stream reset by the server, or of the end of the connection, if the server gave a
-    /// reason.
+    /// Description of the first stream that the server reset, or of a GOAWAY with a reason; absent if there was
+    /// neither.
     ended_by_server: Option<String>,
     /// The first answer, for display.
     first_answer: FirstAnswer,
@@ -251,7 +251,7 @@ impl Requester for ClientSession {
     }
 
     fn explain(&self) -> Option<String> {
-        // The words of an answer other than a gRPC call are shown together with the answer itself.
+        // Only answers to gRPC calls are explained here. Other unexpected answers are shown to the user themselves.
         self.close_words().or_else(|| self.refusals.explain_call()).or_else(|| self.permission_words())
     }
 

@@ -4,7 +4,7 @@
 use crate::grpc_messages;
 use crate::refusal::Refusal;
 
-/// A connection stores the bodies of at most this many refusals at the same time. The words of further refusals are not
+/// Maximum number of refusals whose bodies a connection stores at the same time. The words of further refusals are not
 /// stored.
 const MAX_STREAMS: usize = 16;
 

@@ -9,7 +9,7 @@ use crate::http2::request::Prepared;
 use crate::http2::stream::Stream;
 use crate::{Request, Trace, trace};
 
-/// Number of unsent bytes up to which the send buffer is filled.
+/// Number of unsent bytes in the send buffer from which on no further requests and bodies are added to it.
 const FILL_BYTES: usize = 16 * 1024;
 
 impl ClientSession {

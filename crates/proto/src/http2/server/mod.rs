@@ -1,5 +1,5 @@
-//! HTTP/2 server: answers requests on many streams with pages of a [`Site`]. The streams send in turn. Bodies of
-//! requests are skipped.
+//! HTTP/2 server: answers requests on many streams with pages of a [`Site`]. The streams take turns in sending. Bodies
+//! of requests are skipped.
 //!
 //! A violation of the protocol ends the connection with a GOAWAY. If only one request is wrong, its stream is reset.
 //! Memory use is limited: at most `max_streams` answers are being sent, and none of them has a copy of its page. The
@@ -21,7 +21,7 @@ use crate::http1::{Page, Site};
 use crate::outbox::SendBuffer;
 use crate::{Fault, Progress, Session};
 
-/// Number of unsent bytes up to which the send buffer is filled.
+/// Number of unsent bytes in the send buffer from which on no further answers are added to it.
 const FILL_BYTES: usize = 16 * 1024;
 /// Default maximum number of concurrent streams of one connection.
 const MAX_STREAMS: u32 = 128;
