@@ -77,13 +77,14 @@ pub fn spec(plan: &Protocol) -> &'static ProtocolSpec {
     PROTOCOLS.iter().find(|row| row.name == plan.name()).unwrap_or(&PROTOCOLS[0])
 }
 
-/// Returns the table entry and the scheme with this name, ignoring case.
+/// Returns the scheme with this name (in upper or lower case), and the table entry of the scheme's protocol.
 pub fn by_scheme(name: &str) -> Option<(&'static ProtocolSpec, &'static Scheme)> {
     let all = PROTOCOLS.iter().flat_map(|row| row.schemes.iter().map(move |scheme| (row, scheme)));
     all.into_iter().find(|(_, scheme)| scheme.name.eq_ignore_ascii_case(name))
 }
 
-/// Returns the table entry and the scheme for a target's URL. Without a scheme in the URL, the protocol is HTTP.
+/// Returns the scheme of a target's URL, and the table entry of the scheme's protocol. Without a scheme in the URL, the
+/// protocol is HTTP.
 pub fn by_url(url: &str) -> Option<(&'static ProtocolSpec, &'static Scheme)> {
     by_scheme(run::UrlParts::parse(url).transport().0)
 }

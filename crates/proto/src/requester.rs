@@ -1,4 +1,4 @@
-//! Client session of a protocol, without I/O. Requests have IDs, so that answers may come in any order.
+//! Client session of a protocol, without I/O. Requests have IDs, so answers may come in any order.
 
 use crate::{Fault, Progress, Trace};
 

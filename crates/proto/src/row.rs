@@ -39,7 +39,8 @@ pub struct ProtocolSpec {
     pub before_tls: Option<BeforeTls>,
     /// Converts the settings for measurements without a network: no handshake, and constant answers.
     pub without_network: fn(Protocol) -> Protocol,
-    /// Returns the prepared response to a request with these bytes, for measurements without a server.
+    /// Returns the prepared response to a request with these bytes, for measurements without a server. For an empty
+    /// request, returns the first bytes that a server sends on a connection.
     pub canned: fn(&Protocol, &[u8]) -> Vec<u8>,
 }
 

@@ -19,8 +19,8 @@ pub trait Session {
     /// Returns true if [`transmit`](Session::transmit) would return bytes.
     fn wants_transmit(&self) -> bool;
 
-    /// Returns the time at which [`transmit`](Session::transmit) will have more to send without further input, in
-    /// nanoseconds of the monotonic clock. Returns `None` in sessions that send only in response to input.
+    /// Returns the time, in nanoseconds of the monotonic clock, at which [`transmit`](Session::transmit) will have more
+    /// to send without further input. Returns `None` in sessions that send only in response to input.
     fn due_ns(&self) -> Option<u64> {
         None
     }
@@ -123,7 +123,7 @@ pub struct Progress {
 }
 
 impl Progress {
-    /// The connection must be closed after everything was sent.
+    /// Progress without completed exchanges, after which the connection must be closed once everything was sent.
     pub const CLOSE: Self = Self { completed: 0, unasked: 0, close: true, linger: false };
 
     /// Adds the results of another piece.

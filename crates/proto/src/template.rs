@@ -36,8 +36,9 @@ pub(crate) enum Piece {
 /// Values for the placeholders of all requests of a load.
 #[derive(Debug)]
 pub(crate) struct Source {
-    /// Values by column and row: as plain text, and percent-encoded for a path.
+    /// Values as plain text, by column and row.
     plain: Vec<Vec<Box<[u8]>>>,
+    /// Values percent-encoded for a path, by column and row.
     in_path: Vec<Vec<Box<[u8]>>>,
     rows: u64,
     random_rows: bool,
@@ -61,9 +62,9 @@ pub(crate) struct RequestIndex {
 }
 
 impl Source {
-    /// Collects the values for a set whose requests differ from send to send: they have placeholders, or requests in
-    /// sequence store and send cookies. Returns `None` for constant requests, which are assembled only once to save
-    /// time.
+    /// Collects the values for a set whose requests can differ each time they are sent. They differ if they have
+    /// placeholders or capture values, or if they are sent in sequence, because cookies are then stored and sent.
+    /// Returns `None` for constant requests, which are assembled only once to save time.
     pub(crate) fn for_plan(plan: &Protocol, set: Option<&RequestSet>) -> Option<Arc<Self>> {
         let common = |mark: &str| plan.http().is_some_and(|http| http.headers.iter().any(|(_, v)| v.contains(mark)));
         let changes = |set: &&RequestSet| {

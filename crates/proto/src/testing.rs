@@ -3,7 +3,7 @@
 use crate::{Progress, Requester, Session};
 
 /// Lets a client and a server exchange bytes in pieces of `cut` bytes until neither has more to send. Returns the
-/// number of completed requests, and the number of bytes from and to the client.
+/// number of completed requests, the number of bytes that the client sent, and the number that it received.
 pub(crate) fn exchange(client: &mut impl Requester, server: &mut impl Session, cut: usize) -> (u32, usize, usize) {
     let (mut piece, mut completed, mut up, mut down) = (vec![0; cut], 0, 0, 0);
     loop {

@@ -66,8 +66,8 @@ fn hex(number: u128, to: &mut [u8]) {
     }
 }
 
-/// Copies bytes of a message with an inserted line to `out`. The line is inserted at position `at` of the message. The
-/// copy starts at position `from` of the result. Returns the number of copied bytes.
+/// Inserts a line into a message at position `at`, and copies the result, from its position `from` on, to `out`.
+/// Returns the number of copied bytes.
 pub(crate) fn copy_with_line(message: &[u8], (at, line): (usize, &[u8]), from: usize, out: &mut [u8]) -> usize {
     let (mut done, mut begin) = (0, 0);
     for piece in [&message[..at], line, &message[at..]] {

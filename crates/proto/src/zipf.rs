@@ -12,8 +12,9 @@ pub(crate) struct Zipf {
     low: u64,
     n: f64,
     s: f64,
-    /// Values from the paper, with H as the integral of x^-s: H(1.5) - 1, and H(n + 0.5).
+    /// The paper's value H(1.5) - 1, where H(x) is the integral of x^-s.
     begin: f64,
+    /// The paper's value H(n + 0.5).
     end: f64,
     /// Limit of k - x for accepting k without a further check. Here, x is the number drawn, and k is x rounded to a
     /// whole number.

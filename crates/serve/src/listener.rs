@@ -14,9 +14,10 @@ use crate::options::Options;
 use crate::server::Control;
 use crate::stats::Cell;
 
-/// Time between two attempts to bind a port that is in use. All attempts together take 2 s, which is enough for the
-/// kernel to free the ring of a killed io_uring server.
+/// Time between two attempts to bind a port that is in use.
 const RETRY: Duration = Duration::from_millis(5);
+/// Maximum number of further attempts to bind a port. Together they take 2 s, which is enough for the kernel to free
+/// the ring of a killed io_uring server.
 const MAX_RETRIES: u32 = 400;
 /// Maximum number of connections accepted per wake-up, so that open connections are served, too.
 const MAX_ACCEPTS_PER_WAKE: u32 = 64;
@@ -65,8 +66,7 @@ pub(crate) fn open(
     Ok((fds, addr))
 }
 
-/// Opens a socket. If the address is in use, tries again for up to [`MAX_RETRIES`] times. The error is a text for the
-/// user.
+/// Opens a socket. If the address is in use, tries again up to [`MAX_RETRIES`] times. The error is a text for the user.
 fn open_patiently(
     try_once: impl Fn() -> sys::Result<OwnedFd>,
     addr: SocketAddr,
@@ -126,7 +126,7 @@ fn open_one(addr: SocketAddr, backlog: u32, own: bool, nagle: bool) -> sys::Resu
 pub(crate) struct Acceptor {
     fd: Arc<OwnedFd>,
     pace: Option<Pace>,
-    /// Time at which the next group of connections is accepted, or at which a pause ends.
+    /// Time at which the next batch of connections is accepted, or at which a pause ends.
     due_ns: u64,
     paused: bool,
 }
@@ -154,7 +154,7 @@ impl Acceptor {
         self.pace.is_none() && !self.paused
     }
 
-    /// Returns the time at which the next group of connections is accepted, or at which a pause ends. Returns `None` if
+    /// Returns the time at which the next batch of connections is accepted, or at which a pause ends. Returns `None` if
     /// the thread should wait for the socket instead.
     pub(crate) fn due_ns(&self) -> Option<u64> {
         (!self.on_readiness()).then_some(self.due_ns)

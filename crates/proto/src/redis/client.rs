@@ -18,8 +18,9 @@ pub struct ClientPlan {
     commands: Commands,
     /// Routes of a Redis cluster; `None` if the server is not in cluster mode.
     routes: Option<Arc<Routes>>,
-    /// First bytes on a connection (AUTH, HELLO, SELECT), and the number of replies to them.
+    /// First bytes on a connection: the commands AUTH, HELLO and SELECT, as far as they are needed.
     greeting: Arc<[u8]>,
+    /// Number of replies to the commands in `greeting`.
     greeting_replies: u32,
 }
 
@@ -136,9 +137,9 @@ pub struct ClientSession {
     queue: CommandQueue,
     /// Commands of a connection to a node of a cluster; present only in a cluster, where this queue replaces `queue`.
     node: Option<Box<NodeQueue>>,
-    /// Number of bytes of the first commands (AUTH, HELLO, SELECT) that were sent, and number of replies to these
-    /// commands that are still to come.
+    /// Number of bytes of the first commands (AUTH, HELLO, SELECT) that were sent.
     greeted: usize,
+    /// Number of replies to the first commands that are still to come.
     greeting_replies: u32,
     outstanding: u32,
     /// Number of bytes so far of the current reply, if it is incomplete.

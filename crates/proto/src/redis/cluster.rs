@@ -111,8 +111,9 @@ pub(super) struct NodeQueue {
     to_send: u32,
     /// Index of the command to try next.
     next: usize,
-    /// Bytes of the current command, and the number of them that were sent.
+    /// Bytes of the current command.
     bytes: Vec<u8>,
+    /// Number of bytes of the current command that were sent.
     sent: usize,
     /// Commands without a reply. The flag is true if the reply to a preceding ASKING has not arrived.
     in_flight: VecDeque<(usize, bool)>,

@@ -9,7 +9,7 @@ const MAX_DEPTH: usize = 32;
 const EXAMINED_BYTES: usize = 200;
 /// Maximum length of a line (a simple string, an error, or a big number), bytes.
 const MAX_LINE: usize = 1 << 20;
-/// Maximum size of a string (the limit of Redis itself), bytes, and maximum number of elements in an array.
+/// Maximum size of a string in bytes (the limit of Redis itself), and also the maximum number of elements in an array.
 const MAX_LENGTH: i64 = 512 << 20;
 
 /// Kind of a complete reply.
@@ -23,11 +23,12 @@ pub(super) enum Kind {
     Push,
 }
 
-/// One level of a nested reply: the number of elements that are still to come, and a flag. The flag is true if the
-/// elements belong to an attribute, which only describes the reply after it.
+/// One level of a nested reply.
 #[derive(Clone, Copy, Debug)]
 struct Level {
+    /// Number of elements that are still to come.
     left: i64,
+    /// True if the elements belong to an attribute, which only describes the reply after it.
     attribute: bool,
 }
 

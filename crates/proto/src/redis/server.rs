@@ -26,12 +26,13 @@ const INVALID: Fault = Fault::Malformed("a command that is not RESP");
 pub struct ServerSession {
     store: Arc<Store>,
     line: Vec<u8>,
-    /// Bytes of the current command's words, and the position where each word ends.
+    /// Bytes of the current command's words.
     bytes: Vec<u8>,
+    /// Position in `bytes` at which each word ends.
     ends: Vec<usize>,
-    /// Number of words of the command that are still to come. Number of bytes of the current word and its line end that
-    /// are still to come.
+    /// Number of words of the command that are still to come.
     words: usize,
+    /// Number of bytes of the current word and its line end that are still to come.
     string: usize,
     resp3: bool,
     over: bool,

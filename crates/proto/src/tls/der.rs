@@ -4,8 +4,9 @@ use crate::calendar::days_since_epoch;
 
 /// Validity times and common name of a certificate.
 pub(super) struct Facts<'a> {
-    /// First and last moment of the certificate's validity, seconds since the epoch.
+    /// First moment of the certificate's validity, seconds since the epoch.
     pub(super) begins_s: i64,
+    /// Last moment of the certificate's validity, seconds since the epoch.
     pub(super) ends_s: i64,
     /// Common name of the certificate's subject, if there is one.
     pub(super) common_name: Option<&'a [u8]>,

@@ -11,13 +11,13 @@ use crate::Fault;
 use crate::outbox::SendBuffer;
 
 /// Maximum number of stored bytes that wait for the rest of their record or message. rustls accepts handshake messages
-/// of up to 64 KiB. The bytes of one receive call may follow such a message.
+/// of up to 64 KiB. Besides such a message, the bytes of one receive call may wait.
 const MAX_WAITING: usize = 256 * 1024;
 /// Maximum size of each buffer that is kept for the next connection, bytes.
 const KEPT_BYTES: usize = 32 * 1024;
-/// Maximum plaintext of one record (RFC 8446, section 5.1), and maximum number of bytes that encryption adds to a
-/// record.
+/// Maximum plaintext of one record, bytes (RFC 8446, section 5.1).
 const MAX_PLAINTEXT: usize = 16 * 1024;
+/// Maximum number of bytes that encryption adds to a record.
 const MAX_OVERHEAD: usize = 64;
 
 /// Fault for any TLS error. The function `explain` describes the error itself.

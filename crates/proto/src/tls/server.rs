@@ -13,7 +13,8 @@ pub struct ServerSession<S> {
     pipe: Pipe<UnbufferedServerConnection>,
     /// True once TLS has failed and an alert waits for the peer. Further input is then ignored.
     failed: bool,
-    /// True from the end of the inner session until close_notify is queued, after the session's last bytes.
+    /// True if the inner session has ended and close_notify is not queued yet. This record must follow the session's
+    /// last bytes.
     ends: bool,
 }
 

@@ -109,7 +109,7 @@ pub(super) struct AnswerFinder {
     is_too_long: bool,
     /// IDs of the messages that are not completely sent.
     unsent: VecDeque<u32>,
-    /// Requests without an answer: the ID in the message, and the ID of the request.
+    /// Requests without an answer: the ID in each request's message, and the request's own ID on the connection.
     waiting: Vec<(u32, u16)>,
     /// Number of messages of the current exchange that have arrived.
     position: u16,
@@ -117,8 +117,9 @@ pub(super) struct AnswerFinder {
     unasked: u64,
     /// Event counter of streams; absent before the first message of the first stream.
     events: Option<Box<EventCounter>>,
-    /// Number of events that were found since the last report to the caller, and number of bytes of the current stream.
+    /// Number of events that were found since the last report to the caller.
     new_events: u32,
+    /// Number of bytes of the current stream that have arrived.
     stream_bytes: u64,
 }
 

@@ -108,8 +108,9 @@ pub struct ClientSession {
     /// True after a close frame was sent.
     over: bool,
     to_send: u32,
-    /// Number of bytes of the current frame that were sent, and the mask of this frame.
+    /// Number of bytes of the current frame that were sent.
     sent: usize,
+    /// Mask of the current frame.
     mask: [u8; 4],
     masks: fastrand::Rng,
     begun: u64,

@@ -37,7 +37,7 @@ pub(super) fn delay(options: &Options<'_>, threads: u32) -> Result<Option<Delay>
 }
 
 /// Time slices of a server with a known capacity. All threads take them from one sequence, in which a new slice begins
-/// every `turn_ns`. A slice lasts `span_ns`, which is `threads` times as long, because the threads work in parallel.
+/// every `turn_ns`. A slice lasts `span_ns`, which is `threads` times `turn_ns`, because the threads work in parallel.
 struct Turns {
     turn_ns: u64,
     span_ns: u64,

@@ -3,8 +3,8 @@
 //! `work_by=clock` (default) computes until the thread's CPU clock has advanced by the given time. Time in which the
 //! thread does not run is not counted. Interrupt time that the kernel charges to the thread is counted.
 //!
-//! `work_by=loops` runs a fixed number of loops, calibrated once at the start. As with real work, a request takes
-//! longer if interrupts or other threads use the CPU.
+//! `work_by=loops` runs a fixed number of loop iterations, calibrated once at the start. As with real work, a request
+//! takes longer if interrupts or other threads use the CPU.
 
 use std::hint::black_box;
 use std::sync::Arc;
@@ -12,9 +12,9 @@ use std::sync::Arc;
 use super::delay::Delay;
 use crate::{Options, ServeError};
 
-/// Number of loops per calibration round, and number of rounds. The fastest round is used, because disturbances only
-/// make rounds slower.
+/// Number of loop iterations per calibration round.
 const LOOPS: u64 = 1_000_000;
+/// Number of calibration rounds. The fastest round is used, because disturbances only make rounds slower.
 const ROUNDS: usize = 7;
 
 pub(super) fn delay(options: &Options<'_>, _threads: u32) -> Result<Option<Delay>, ServeError> {

@@ -1,9 +1,9 @@
 //! Overlapped I/O with events, as in Windows. Every operation signals its own event when it completes: the operation is
 //! linked to a write to an eventfd.
 //!
-//! The thread waits for up to 62 events, and for a control event in slot 0. A wait reports only the signalled event
-//! with the lowest slot, and the thread then handles the operation of this event. The ring runs the operations, but its
-//! completion queue is read only after an event was signalled.
+//! The thread waits for up to 62 events, and for a control event with index 0. If several events are signalled, a wait
+//! reports only the one with the lowest index. The thread then handles the operation of this event. The ring runs the
+//! operations, but its completion queue is read only after an event was signalled.
 
 use std::os::fd::AsRawFd;
 
@@ -27,7 +27,7 @@ impl Worker {
         self.ring.signal(event, OpFlags::SKIP_SUCCESS, user_data(Operation::Ignore, 0, 0))
     }
 
-    /// Waits for events, and takes the completions of the signalled event with the lowest slot.
+    /// Waits for events, and takes the completions of the signalled event with the lowest index.
     pub(super) fn wait_events(
         &mut self,
         timeout_ns: Option<u64>,

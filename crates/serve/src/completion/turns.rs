@@ -45,8 +45,8 @@ impl Worker {
         self.advance(index)
     }
 
-    /// For the strategy high-throughput: moves a connection to the end of the waiting line, and gives its worker slot
-    /// to the next waiting connection.
+    /// For the strategy high-throughput: moves a connection to the end of the queue for worker slots, and gives the
+    /// connection's slot to the next one in the queue.
     pub(super) fn park(&mut self, index: u32) -> sys::Result<()> {
         let Some(conn) = self.conns[index as usize].as_deref_mut() else { return Ok(()) };
         self.shard.wait_in_line(index, &mut conn.state.activity);

@@ -206,8 +206,8 @@ pub(crate) fn start(
     policy: Policy,
     options: &Options<'_>,
 ) -> Result<Server, ServeError> {
-    // Of all resources, descriptors run out first if there are many connections. The soft limit is raised to the hard
-    // limit, which is the user's choice, or is set by the option `descriptors`.
+    // Of all resources, descriptors run out first if there are many connections. By default, the soft limit is raised
+    // to the hard limit, because the hard limit is the user's choice. The option `descriptors` sets another soft limit.
     let _ = match options.get("descriptors")? {
         Some(soft) => sys::limits::set_soft_descriptors(soft),
         None => sys::limits::raise_descriptors().map(drop),

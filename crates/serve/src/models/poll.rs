@@ -24,7 +24,7 @@ pub(super) fn start(launch: &Launch<'_>) -> Result<SocketAddr, ServeError> {
 pub(super) struct PollList {
     entries: Vec<Entry>,
     tokens: Vec<u32>,
-    /// True to report only the lowest ready index (event groups without `fair`).
+    /// True to report only the ready descriptor with the lowest index (model `event-groups` without `fair`).
     pub(super) lowest_only: bool,
 }
 
@@ -73,14 +73,13 @@ impl Readiness for PollList {
     }
 }
 
-/// Creates a list for a group. Unless `fair` is set, only the lowest ready index is reported, as
-/// WSAWaitForMultipleEvents does.
+/// Creates the descriptor list for one thread of the model `event-groups`. Unless `fair` is set, a wait reports only
+/// the ready descriptor with the lowest index, as WSAWaitForMultipleEvents does.
 pub(super) fn group(fair: bool) -> PollList {
     PollList { lowest_only: !fair, ..PollList::default() }
 }
 
-/// Runs the event loop of one thread of the model `event-groups`, which waits with poll(2), too. For `fair`, see
-/// [`group`].
+/// Runs the event loop of one thread of the model `event-groups`, which uses poll(2), too. For `fair`, see [`group`].
 pub(super) fn run(shard: crate::shard::ShardSetup, fair: bool) -> Result<(), ServeError> {
     Worker::new(shard, group(fair)).run()
 }

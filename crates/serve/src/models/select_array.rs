@@ -10,7 +10,7 @@
 //! connections grows. With the option `accept_all`, all waiting connections are accepted, and only the cost of the
 //! searches remains.
 //!
-//! poll(2) takes the role of the kernel's select: it scans the list of sockets. The searches run in this process.
+//! poll(2) takes the role of the kernel's select, and scans the list of sockets. The searches run in this process.
 //!
 //! Cost of a wait with n connections: n searches to build each of the three sets, and n searches of the ready entries
 //! in each set. Each search covers up to n entries. The ready connections share this cost. Under load, most connections
@@ -146,7 +146,7 @@ impl Readiness for Arrays {
         for (fd, token, want) in &self.sockets {
             let (read, write) = (self.read.is_set(*fd), self.write.is_set(*fd));
             let gone = self.except.is_set(*fd);
-            // A writable socket is reported only if its connection has output.
+            // That a socket is writable is reported only if the socket's connection has output.
             if read || gone || (write && want.write) {
                 ready.push(Ready { token: *token, read, gone });
             }

@@ -37,9 +37,9 @@ struct Pool {
     cell: Arc<Cell>,
     /// Maximum time for the head of a request, milliseconds; 0 for no limit.
     head_ms: u32,
-    /// Connections with an incomplete head, and the time of the next check of these connections; `u64::MAX` if there
-    /// are none.
+    /// Connections with an incomplete head.
     heads: Mutex<Vec<u32>>,
+    /// Time of the next check of the connections in `heads`, nanoseconds; `u64::MAX` if there are none.
     sweep_ns: AtomicU64,
 }
 

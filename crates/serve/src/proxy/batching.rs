@@ -13,21 +13,21 @@
 
 use std::time::Duration;
 
-/// Minimum number of events of a call that counts as full. No pause follows such a call.
+/// Number of events from which on a call counts as full. No pause follows such a call.
 const FULL_BATCH: usize = 8;
 /// Minimum average number of events after a pause. If pauses collect fewer events, they stop.
 const MIN_EVENTS: usize = 6;
 /// Minimum number of exchanges in progress for a pause. The upstream server works on these exchanges during the pause.
 const MIN_IN_PROGRESS: usize = 16;
-/// Pauses become longer if they collect less than 1/3 of the exchanges in progress, and shorter if they collect more
-/// than 2/3.
+/// Denominator of two limits. Pauses become longer if they collect less than 1/3 of the exchanges in progress, and
+/// shorter if they collect more than 2/3.
 const PARTS: usize = 3;
 /// Maximum length of a pause, as a multiple of the minimum length.
 const MAX_MULTIPLE: u32 = 4;
 /// Number of pauses that are judged together.
 const TRIAL: usize = 16;
-/// Number of calls without a pause after pauses have collected too few events. At low load, one call in 250 is
-/// therefore preceded by a pause.
+/// Number of calls without a pause after pauses have collected too few events. At low load, about 16 pauses ([`TRIAL`])
+/// are therefore made in 4,000 calls.
 const HOLD: u32 = 4000;
 
 /// Decides when a thread pauses, and for how long.
@@ -37,10 +37,11 @@ pub(super) struct BatchPauses {
     /// Current length of pauses, as a multiple of the minimum length.
     times: u32,
     rested: bool,
-    /// Number of pauses that were judged since the last decision, and number of events that followed them.
+    /// Number of pauses that were judged since the last decision.
     rests: usize,
+    /// Number of events that followed these pauses.
     events: usize,
-    /// Sum of the numbers of exchanges in progress at the starts of these pauses.
+    /// Sum, over these pauses, of the number of exchanges in progress when the pause started.
     in_progress: usize,
     hold: u32,
 }

@@ -79,7 +79,7 @@ pub(super) struct Pair {
     keep_client: bool,
     keep_upstream: bool,
     repeatable: bool,
-    /// True if the client may get an interim response and has not got one for this request.
+    /// True if the proxy may still send its one interim response for this request, to find out if the client has left.
     may_probe: bool,
     /// True once the final response has begun. No other status can then be sent.
     response_begun: bool,
