@@ -141,7 +141,8 @@ impl Control {
                 self.fail("a serving thread panicked".into());
             }
         }
-        // Detached threads (two per connection in the model blocking) end when their sockets are shut down.
+        // Detached threads end when their sockets are shut down. The model `blocking` has two such threads per
+        // connection.
         let deadline = Instant::now() + Duration::from_secs(10);
         while self.threads_now.load(Ordering::Relaxed) > 0 && Instant::now() < deadline {
             std::thread::sleep(Duration::from_millis(1));
@@ -236,7 +237,7 @@ impl Control {
         }
         peers.push(format!("{peer} {}", hit.words()));
         if let Some(fd) = fd.filter(|_| hit != LimitHit::SlowHead) {
-            // Without the reset, the kernel would store output that the peer does not read until a timeout.
+            // Without the reset, the kernel would keep the output, which the peer does not read, until a timeout.
             let _ = socket::set_reset_on_close(fd);
         }
     }

@@ -16,7 +16,7 @@ use run::ServePlan;
 const INSIDE: &str = "served to everybody";
 const OUTSIDE: &str = "served to nobody";
 
-/// Targets of requests that try to leave the directory. Each of these methods once succeeded with some well-known
+/// Targets of requests that try to leave the directory. Each of these tricks once succeeded with some well-known
 /// server.
 const TRICKS: &[&str] = &[
     // Targets with dots, unencoded and percent-encoded.

@@ -69,7 +69,7 @@ fn high_throughput_serves_connections_in_order_of_arrival() {
         assert!(!answers(&mut streams[2], Duration::from_millis(50)), "{model}");
         assert!(!answers(&mut streams[3], Duration::from_millis(10)), "{model}");
         // The first client completes an exchange. Its worker slot goes to the third client, which is the first one in
-        // the line.
+        // the queue.
         streams[0].write_all(b"a").unwrap();
         assert!(answers(&mut streams[0], SOON) && answers(&mut streams[2], SOON), "{model}");
         // The third client has completed its exchange, so its worker slot goes to the fourth client.

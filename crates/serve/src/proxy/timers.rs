@@ -1,5 +1,5 @@
-//! Deadlines of a thread's pairs: for silent upstream servers, for slow heads, and for clients that do not close. Also
-//! the pauses in accepting connections.
+//! Deadlines of a thread's pairs (clients with their upstream connections): for silent upstream servers, for slow
+//! heads, and for clients that do not close. This file also contains the pauses in accepting connections.
 
 use std::collections::VecDeque;
 use std::os::fd::AsRawFd;

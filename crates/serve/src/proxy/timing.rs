@@ -40,7 +40,7 @@ pub enum TimingGoal {
 
 #[derive(Debug, Default)]
 struct Asked {
-    /// Serial number of the measurement, which increases by one at each start and at each end. The number is odd while
+    /// Serial number of the measurement. The number increases by one at each start and at each end, so it is odd while
     /// a measurement is running.
     serial: AtomicU32,
     array: AtomicUsize,

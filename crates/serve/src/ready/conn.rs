@@ -2,7 +2,7 @@
 //! this type.
 //!
 //! While output waits, the connection is not read. If a peer does not read, the server therefore stores at most one
-//! piece of output (64 KiB) for it.
+//! piece of output (64 KiB) for this peer.
 
 use std::os::fd::{BorrowedFd, OwnedFd};
 

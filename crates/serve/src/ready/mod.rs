@@ -16,7 +16,8 @@ use crate::shard::{Shard, ShardSetup};
 use crate::slab::Slab;
 pub(crate) use conn::{Conn, Scratch, Turn, Want};
 
-/// A wait for a scheduled write ends early by the remaining time divided by this number.
+/// Divisor for ending a wait early. A wait for a scheduled write ends early by the remaining time divided by this
+/// number.
 const EARLY_PART: u64 = 64;
 /// Token that stands for the listening socket.
 pub(crate) const LISTENER: u32 = u32::MAX;

@@ -9,7 +9,8 @@ use crate::connection::End;
 use crate::strategies::LimitHit;
 
 impl<R: Readiness> Worker<R> {
-    /// Handles a new connection: watches its socket, puts the connection into the waiting line, or refuses it.
+    /// Handles a new connection: refuses it, or watches its socket. If no worker slot is free, the connection also
+    /// joins the queue for slots.
     pub(super) fn open(&mut self, fd: OwnedFd) {
         let waits = match self.shard.admit() {
             Ok(waits) => waits,
@@ -105,8 +106,8 @@ impl<R: Readiness> Worker<R> {
         self.again.push(token);
     }
 
-    /// For the strategy high-throughput: moves a connection to the end of the waiting line, and gives its worker slot
-    /// to the next waiting connection.
+    /// For the strategy high-throughput: moves a connection to the end of the queue for worker slots, and gives the
+    /// connection's slot to the next one in the queue.
     fn park(&mut self, token: u32) {
         let Some(conn) = self.conns.get(token) else { return };
         self.shard.wait_in_line(token, &mut conn.state.activity);
@@ -115,8 +116,8 @@ impl<R: Readiness> Worker<R> {
         self.pass_slot_on();
     }
 
-    /// For the strategy limits: if `sends` connections have waiting output, stops reading from all other connections.
-    /// Resumes reading when fewer connections have waiting output.
+    /// For the strategy limits: if at least `sends` connections have waiting output, stops reading from all other
+    /// connections. Resumes reading when fewer connections have waiting output.
     fn hold_back(&mut self) {
         let Some(limits) = self.shard.setup.policy.limits else { return };
         let over = self.blocked >= limits.sends;

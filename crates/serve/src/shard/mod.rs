@@ -144,7 +144,7 @@ impl Shard {
         }
     }
 
-    /// Puts a connection at the end of the waiting line.
+    /// Puts a connection at the end of the queue for worker slots.
     pub(crate) fn wait_in_line(&mut self, token: u32, activity: &mut Activity) {
         (activity.parked, activity.served) = (true, false);
         self.slots.wait(token);
@@ -156,8 +156,8 @@ impl Shard {
         self.slots.next()
     }
 
-    /// Returns true if a connection must go to the end of the waiting line, because it has completed a request while
-    /// other connections wait.
+    /// Returns true if a connection must go to the end of the queue for worker slots, because it has completed a
+    /// request while other connections wait.
     pub(crate) fn gives_way(&self, activity: &Activity) -> bool {
         activity.served && !activity.parked && activity.blocked_ms == 0 && self.slots.any_waits()
     }

@@ -1,5 +1,5 @@
-//! Worker slots of the strategy high-throughput in one thread. A ticket distinguishes an entry of the waiting line from
-//! an earlier entry with the same token.
+//! Worker slots of one thread, for the strategy high-throughput. A connection that waits for a slot has an entry with a
+//! ticket in the queue. The ticket distinguishes this entry from an earlier entry with the same token.
 
 use crate::connection::Activity;
 use crate::strategies::high_throughput::WaitingLine;
@@ -37,8 +37,8 @@ impl Slots {
     /// Records the end of a connection. Returns true if a worker slot is now free.
     pub(super) fn leave(&mut self, token: u32, activity: &Activity) -> bool {
         if self.active.is_some() {
-            // The ticket is also removed if the connection was waiting. Otherwise, its entry in the line would later
-            // take a worker slot.
+            // The ticket is also removed if the connection was waiting. Otherwise, the connection's entry in the queue
+            // would later take a worker slot.
             self.set_ticket(token, 0);
         }
         self.active.is_some() && !activity.parked

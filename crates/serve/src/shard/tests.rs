@@ -23,7 +23,7 @@ fn pass(shard: &mut Shard, ms: u32) {
     shard.now_ns += u64::from(ms) * 1_000_000;
 }
 
-/// Begins a connection, which gets a worker slot or waits in the line.
+/// Begins a connection, which gets a worker slot or waits in the queue.
 fn enter(shard: &mut Shard, token: u32) -> Connection {
     let waits = shard.admit().unwrap();
     let mut connection = shard.begin(waits);

@@ -1,9 +1,9 @@
 //! Strategy high-throughput: many connections may be open, but each thread serves only `active` of them (these have a
-//! worker slot). The other connections wait in a line.
+//! worker slot). The other connections wait in a queue.
 //!
 //! A connection gives up its worker slot when it ends. If other connections wait, it also gives up the slot after an
-//! exchange, or after `active_idle_ms` without data. The connection then goes to the end of the line. The option
-//! `waiting` limits the length of the line. Further connections are refused by a busy reply, a close or a reset.
+//! exchange, or after `active_idle_ms` without data. The connection then goes to the end of the queue. The option
+//! `waiting` limits the length of the queue. Further connections are refused by a busy reply, a close or a reset.
 
 use std::collections::VecDeque;
 
@@ -29,7 +29,8 @@ pub(super) fn policy(options: &Options<'_>) -> Result<Policy, ServeError> {
     Ok(Policy { active: Some(active), ..Policy::NONE })
 }
 
-/// Waiting line for the worker slots. Each entry has a ticket, by which entries of closed connections are recognized.
+/// Queue of connections that wait for worker slots. Each entry has a ticket, by which entries of closed connections are
+/// recognized.
 #[derive(Debug, Default)]
 pub(crate) struct WaitingLine {
     taken: u32,
@@ -51,7 +52,7 @@ impl WaitingLine {
         active.waiting.is_none_or(|most| (self.waiting.len() as u32) < most)
     }
 
-    /// Puts a connection at the end of the line and returns its ticket.
+    /// Puts a connection at the end of the queue and returns its ticket.
     pub(crate) fn wait(&mut self, token: u32) -> u32 {
         self.next_ticket = self.next_ticket.wrapping_add(1).max(1);
         self.waiting.push_back((token, self.next_ticket));

@@ -33,8 +33,8 @@ pub(crate) fn head_ms(options: &Options<'_>) -> Result<u32, ServeError> {
 }
 
 impl Policy {
-    /// Policy without a strategy. A turn has at most four reads of 64 KiB, and ends at the first read that returns
-    /// fewer bytes.
+    /// Policy without a strategy. In one turn, a connection is read at most four times, up to 64 KiB each time. A read
+    /// that returns fewer bytes ends the turn's reading.
     pub(crate) const NONE: Self = Self {
         read: ReadTurn { bytes: 4 * crate::connection::PIECE_BYTES, drain: false },
         lazy_buffers: false,
@@ -97,7 +97,8 @@ impl Limits {
         if blocked_ms != 0 && now_ms.saturating_sub(blocked_ms) >= self.unsent_ms {
             return Some(LimitHit::Unread);
         }
-        // The limit for silent peers does not apply while output waits, because the peer need not send anything then.
+        // The limit for silent peers does not apply while output waits, because a peer that has not got its answers
+        // need not send anything.
         (blocked_ms == 0 && now_ms.saturating_sub(heard_ms) >= self.silent_ms).then_some(LimitHit::Silent)
     }
 }

@@ -31,9 +31,10 @@ pub(crate) struct Talk {
     pub(crate) numbered: bool,
     /// Bytes of one request; empty for the source service, which sends without a request.
     pub(crate) ask: Vec<u8>,
-    /// A request of the long exchange, and the number of such requests. Together they move 16 MiB in at least one
-    /// direction. The number is 0 if another service tests the same code.
+    /// A request of the long exchange.
     pub(crate) long_ask: Vec<u8>,
+    /// Number of requests in the long exchange, which together move 16 MiB in at least one direction; 0 if another
+    /// service tests the same code.
     pub(crate) long_asks: usize,
     /// Returns true if these bytes are the complete answer to `asks` requests.
     pub(crate) right: fn(answer: &[u8], ask: &[u8], asks: usize) -> bool,

@@ -1,5 +1,6 @@
-//! Messages that two parsers could understand differently, each with the section of the RFC that forbids it. [`HIDDEN`]
-//! follows each message. A server that answers or forwards this hidden request was deceived.
+//! Malformed messages that two parsers could understand differently, each with the section of the RFC that forbids it.
+//! The request [`HIDDEN`] follows each message. A server that answers or forwards the hidden request after a malformed
+//! message was deceived.
 
 /// The hidden request, which the client did not intend to make.
 pub(crate) const HIDDEN: &str = "GET /hidden HTTP/1.1\r\nHost: x\r\n\r\n";

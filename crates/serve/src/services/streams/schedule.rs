@@ -4,11 +4,12 @@ use fastrand::Rng;
 
 use crate::{Options, ServeError};
 
-/// The gaps of [`Profile::Tokens`]: fraction of gaps that are 0, fraction of long gaps, and length of a long gap as a
-/// multiple of the mean gap. All other gaps lie between half and one and a half of the mean gap, so the mean stays the
-/// same.
+/// Fraction of the gaps of [`Profile::Tokens`] that are 0. All gaps that are neither 0 nor long lie between half and
+/// one and a half of the mean gap, so the mean stays the same.
 const TOGETHER: f64 = 0.08;
+/// Fraction of the gaps of [`Profile::Tokens`] that are long.
 const LONG: f64 = 0.02;
+/// Length of a long gap, as a multiple of the mean gap.
 const LONG_GAPS: f64 = 5.0;
 
 /// Maximum number of events of a stream.
