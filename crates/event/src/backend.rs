@@ -6,7 +6,7 @@ use crate::{EventError, Result};
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum Backend {
-    /// epoll, edge-triggered: the reference with which the other backends are compared in measurements.
+    /// Edge-triggered epoll. Measurements compare the other backends with this one.
     Epoll,
     /// io_uring multishot polls, with a queue of hints (possible events) in user space.
     Uring,

@@ -49,9 +49,9 @@ impl EventQueue {
     /// The change then appears in the returned state, as an event, or in both ways. If interest in a ready descriptor
     /// is declared again without `want_state`, an event is queued.
     ///
-    /// If `fd` is not an open descriptor, the call fails with `want_state`, and with epoll except for a lazy
-    /// revocation. The other backends check a number only if their table has no entry for it. With io_uring, a number
-    /// that was not checked and is not open causes an event that reports the failure.
+    /// If `fd` is not an open descriptor, the call fails in two cases: if `want_state` is true, and with epoll, unless
+    /// the call is a lazy revocation. The other backends check a number only if their table has no entry for it. With
+    /// io_uring, a number that was not checked and is not open causes an event that reports the failure.
     #[inline]
     pub fn declare_interest(&mut self, fd: RawFd, interest: Mask, want_state: bool) -> Result<Option<State>> {
         if fd < 0 {

@@ -1,5 +1,5 @@
-//! Commands of text protocols (memcached, Redis): reads them from the user's settings or a file, sends them one after
-//! another, and splits received bytes into lines.
+//! Commands of text protocols (memcached, Redis). This module reads them from the user's settings or a file, sends them
+//! one after another, and splits received bytes into lines.
 
 use std::sync::Arc;
 

@@ -24,7 +24,8 @@ pub struct ProtocolSpec {
     /// Makes each request longer by this many bytes, including the name of the added header. Returns false if this is
     /// impossible.
     pub pad: fn(&mut Protocol, usize) -> bool,
-    /// Takes settings from the path of a URL whose scheme does not support paths. An error refuses the URL.
+    /// Takes settings from the path of a URL, for schemes whose [`Scheme::path`] is false. In Redis, the path is the
+    /// number of the database. If this function returns an error, the URL is refused.
     pub set_path: fn(&mut Protocol, &str) -> Result<(), String>,
     /// Takes settings from the authority and the path of a URL.
     pub set_target: fn(&mut Protocol, &str, &str),
@@ -84,7 +85,7 @@ pub struct Scheme {
     pub name: &'static str,
     /// Default port; if absent, a target must have a port.
     pub port: Option<u16>,
-    /// True if a target may have a path.
+    /// True if a target may have any path. If false, [`ProtocolSpec::set_path`] accepts or refuses a path.
     pub path: bool,
     /// True if the scheme uses TLS.
     pub tls: bool,

@@ -5,7 +5,7 @@ use memchr::memmem::Finder;
 /// State of the search in one body.
 #[derive(Debug, Default)]
 pub(crate) struct Search {
-    /// The last bytes of the body so far, at most one byte fewer than the searched text has.
+    /// The last bytes of the body so far. There are fewer of them than the searched text has bytes.
     tail: Vec<u8>,
     found: bool,
 }

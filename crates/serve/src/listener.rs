@@ -41,8 +41,8 @@ impl Pace {
 /// Opens listening sockets for `shards` serving threads: one socket for all threads, or with `own` one per thread
 /// (SO_REUSEPORT).
 ///
-/// If another server still uses the port, waits for up to 2 s until the port is free, and adds a note for the user
-/// about the wait. Accepted connections inherit TCP_NODELAY from the listening socket, unless `nagle` is set.
+/// If another server still uses the port, waits for up to 2 s until the port is free. A note tells the user about the
+/// wait. Accepted connections inherit TCP_NODELAY from the listening socket, unless `nagle` is set.
 pub(crate) fn open(
     listen: &str,
     backlog: u32,

@@ -14,7 +14,7 @@ use crate::stats::{Cell, Stats};
 use crate::strategies::LimitHit;
 use crate::{ServeError, Service};
 
-/// Maximum number of stored descriptions of closed peers.
+/// Maximum number of stored addresses of peers whose connections were closed because of a limit.
 const MAX_NAMED_PEERS: usize = 16;
 /// Stack size of a serving thread, bytes. The stack is small, because buffers are on the heap.
 const STACK_BYTES: usize = 256 * 1024;

@@ -1,4 +1,4 @@
-//! Every I/O model must serve every protocol that has a stateful session to loadline's client, with small and large
+//! Every I/O model must serve loadline's client over every protocol with stateful sessions, with small and large
 //! answers.
 
 #![allow(clippy::unwrap_used)] // also for the helper functions of tests

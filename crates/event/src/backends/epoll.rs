@@ -1,10 +1,11 @@
-//! Edge-triggered epoll, whose data structures correspond one to one to those of the paper by Banga, Mogul and Druschel
+//! Edge-triggered epoll. Its data structures correspond one to one to those of the paper by Banga, Mogul and Druschel
 //! (see `lib.rs`). The kernel's ready list is the paper's HINTS queue. An entry's link in that list is the paper's
 //! pending bit: a linked entry is not added again, so the list cannot overflow. At delivery, the kernel checks a file's
-//! state again.
+//! state again, as in the paper.
 //!
 //! This backend differs from the paper in one point. Declaring interest in a ready descriptor queues an event, even if
-//! the caller did not ask for the state. In the paper, only the next arrival queues an event. Source: fs/eventpoll.c.
+//! the caller did not ask for the state (`want_state`). In the paper, only the next arrival queues an event. Source:
+//! fs/eventpoll.c.
 
 use std::os::fd::RawFd;
 

@@ -1,7 +1,7 @@
-//! select(2), for comparison: every call passes three bitmaps to the kernel, which are as wide as the highest declared
-//! descriptor needs. The call is level-triggered: it reports a descriptor again as long as the descriptor stays ready.
-//! If the caller's buffer has too little space for all ready descriptors, later calls report the remaining ones. A
-//! hang-up is reported as readable, and an error as readable and writable. Neither a hang-up nor an error is reported
+//! select(2), for comparison: every call passes three bitmaps to the kernel. Their width depends on the highest
+//! declared descriptor. The call is level-triggered: it reports a descriptor again as long as the descriptor stays
+//! ready. If the caller's buffer has too little space for all ready descriptors, later calls report the remaining ones.
+//! A hang-up is reported as readable, and an error as readable and writable. Neither a hang-up nor an error is reported
 //! as an exceptional condition.
 
 use std::os::fd::RawFd;
@@ -16,7 +16,7 @@ use crate::{Event, Mask};
 
 #[derive(Debug, Default)]
 pub(crate) struct SelectQueue {
-    /// Sets of the descriptors with declared interest in reading, writing and exceptional conditions.
+    /// Sets of descriptors with declared interest: in reading, in writing, and in exceptional conditions.
     declared: [FdSet; 3],
     /// Sets of ready descriptors that the last select(2) returned.
     found: [FdSet; 3],

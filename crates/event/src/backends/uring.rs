@@ -6,8 +6,8 @@
 //!
 //! Before delivery, one poll(2) checks the current state of the descriptors, as in the paper. A descriptor needs no
 //! check if new data arrived after the application had reported that it has read everything
-//! ([`EventQueue::drained`](crate::EventQueue::drained)). Only the application could have read this data in the
-//! meantime. Without the check ([`Options::recheck`](crate::Options)), events may be outdated.
+//! ([`EventQueue::drained`](crate::EventQueue::drained)). This data must still be unread, because only the application
+//! could have read it. Without the check ([`Options::recheck`](crate::Options)), events may be outdated.
 //!
 //! The kernel may end a multishot poll, for example because the completion queue overflowed. The poll is then armed
 //! again. Arming reports missed arrivals at once, so no event is lost. Source: io_uring/poll.c.
@@ -261,7 +261,7 @@ impl UringQueue {
 /// the meantime. The kernel's wake-up for arrived data also reports an exceptional condition, even if there is none.
 const UNCERTAIN: i16 = poll::OUT | poll::PRI;
 
-/// Stores the poll bits of a completion. Marks them as certain if they remain true until delivery.
+/// Stores the poll bits of a completion. Marks them as certain if nothing can make them untrue before delivery.
 #[inline]
 fn remember(slot: &mut Slot, found: i16) {
     let may = (slot.drained || slot.sure) && found & UNCERTAIN == 0;

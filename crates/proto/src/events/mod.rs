@@ -75,7 +75,7 @@ impl EventCounter {
     }
 
     /// Ends the body, and prepares for another body. Returns the number of events that end with the body, and false if
-    /// the body lacks the event that ends a stream.
+    /// the body lacks the event that should have ended the stream.
     pub(crate) fn end(&mut self) -> (u32, bool) {
         let mut sink = EventSink::new(self.marker.as_mut());
         if let Splitter::Lines(lines) = &mut self.splitter {

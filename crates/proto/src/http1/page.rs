@@ -9,7 +9,7 @@ use super::http_date;
 /// Maximum size, in bytes, of a body that is stored directly after its head. One copy then produces the whole response.
 const MAX_INLINE_BODY: usize = 16 * 1024;
 
-/// A body with its status and type.
+/// A response of a server: its status, header fields and body.
 pub struct Page {
     status: u16,
     fields: String,

@@ -287,8 +287,8 @@ impl ServerSession {
         }
     }
 
-    /// Handles the usual case: the request has the same head as the last request on this connection, and arrives in the
-    /// second in which the last request was answered. Returns the length of the head, or `None` in any other case.
+    /// Handles the usual case: the request repeats the head of the last request on this connection, within the second
+    /// in which that request was answered. Returns the length of the head, or `None` in any other case.
     fn repeat(&mut self, input: &[u8], progress: &mut Progress) -> Option<usize> {
         let memo = self.memo.as_ref()?;
         let (facts, used) = LAST_HEAD.with_borrow(|last| {
@@ -308,7 +308,7 @@ impl ServerSession {
     }
 
     /// Parses a head and finds its page. Returns true as the last value if later requests with this head get the same
-    /// page. An error is the status of an error answer.
+    /// page. The error is the status of the error answer.
     fn answer(&self, head: &[u8]) -> Result<(HeadFacts, Reply, bool), u16> {
         let asked = request(head).map_err(|Refused { status, .. }| status)?.ok_or(400_u16)?;
         let (framing, minor, method) = (asked.framing, asked.minor, asked.method);

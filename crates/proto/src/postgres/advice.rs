@@ -22,8 +22,8 @@ const ADVICE: &[(&[&str], &str)] = &[
     (&["57"], "somebody stopped the server or ended this connection: read its log"),
 ];
 
-/// Advice for errors of PgBouncer that contain a text. PgBouncer reports all of its own errors with one SQLSTATE code
-/// (08P01).
+/// Advice for errors of PgBouncer: a text that the error contains, and the advice. PgBouncer reports all of its own
+/// errors with one SQLSTATE code (08P01).
 const POOLER_ADVICE: &[(&str, &str)] = &[
     ("no more connections allowed", "give fewer connections, or raise max_client_conn of PgBouncer"),
     ("query_wait_timeout", "its pool was used up for too long: raise default_pool_size of PgBouncer"),

@@ -276,7 +276,7 @@ mod tests {
     }
 
     /// Passes bytes between a client and a server in pieces of `cut` bytes. Returns the number of completed requests,
-    /// and the number of bytes from and to the client.
+    /// the number of bytes that the client sent, and the number that it received.
     fn talk(record: u32, times: u32, free: i32, cut: usize) -> (u32, usize, usize) {
         let records = memory(1 << 20, free);
         let mut server = ServerSession::new(Arc::clone(&records));

@@ -1,5 +1,5 @@
-//! Builds rustls's configuration from the settings, once per process. All files are read here, and errors in them are
-//! reported here.
+//! Builds rustls's configuration from the settings, once per load or server. All files are read here, and errors in
+//! them are reported here.
 
 use std::sync::Arc;
 use std::sync::atomic::AtomicU64;

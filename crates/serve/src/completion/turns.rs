@@ -24,7 +24,7 @@ impl Worker {
         outcome
     }
 
-    /// Lets the first waiting connections send, as long as send slots are free.
+    /// Lets the first waiting connections send, until the maximum number of sends is outstanding.
     pub(super) fn next_sender(&mut self) -> sys::Result<()> {
         while !self.free_sends.is_empty() {
             let Some((index, generation)) = self.send_queue.pop_front() else { return Ok(()) };
@@ -45,8 +45,8 @@ impl Worker {
         self.advance(index)
     }
 
-    /// For the strategy high-throughput: moves a connection to the end of the queue for worker slots, and gives the
-    /// connection's slot to the next one in the queue.
+    /// Moves a connection to the end of the queue for worker slots (strategy high-throughput). The next connection in
+    /// the queue gets the slot.
     pub(super) fn park(&mut self, index: u32) -> sys::Result<()> {
         let Some(conn) = self.conns[index as usize].as_deref_mut() else { return Ok(()) };
         self.shard.wait_in_line(index, &mut conn.state.activity);

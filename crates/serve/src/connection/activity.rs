@@ -17,7 +17,7 @@ pub(crate) struct Activity {
     head_since_ms: u32,
     /// True if the connection is in the list of connections whose heads have a deadline.
     head_watched: bool,
-    /// True if the connection is neither read nor written, because it waits for a worker slot, or because too many
+    /// True if the connection is neither read nor written. Either the connection waits for a worker slot, or too many
     /// other connections have waiting output (strategy limits).
     pub(crate) parked: bool,
     /// True if the connection has completed a request since it got its worker slot.
@@ -104,7 +104,7 @@ impl Activity {
     }
 
     /// Checks the deadline of a head. The server does not read from a connection without a worker slot or with unsent
-    /// output, so the head of such a connection is never late.
+    /// output. The head of such a connection is therefore never late.
     pub(crate) fn check_head(&mut self, now_ms: u32, most_ms: u32) -> HeadState {
         let left_ms = self.head_left_ms(now_ms, most_ms).filter(|_| self.head_watched);
         let Some(left_ms) = left_ms else {

@@ -1,5 +1,5 @@
-//! I/O models. Each model has one module and one entry in [`MODELS`]. Every model serves every service, except for
-//! services that need timers (see [`WITHOUT_TIMERS`]).
+//! I/O models. Each model has one module and one entry in [`MODELS`]. Every model serves every service, with one
+//! exception: the models in [`WITHOUT_TIMERS`] cannot serve services that need timers.
 
 mod blocking;
 mod epoll;

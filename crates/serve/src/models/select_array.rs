@@ -146,7 +146,7 @@ impl Readiness for Arrays {
         for (fd, token, want) in &self.sockets {
             let (read, write) = (self.read.is_set(*fd), self.write.is_set(*fd));
             let gone = self.except.is_set(*fd);
-            // That a socket is writable is reported only if the socket's connection has output.
+            // A socket is reported as writable only if its connection has output.
             if read || gone || (write && want.write) {
                 ready.push(Ready { token: *token, read, gone });
             }

@@ -106,8 +106,8 @@ impl<R: Readiness> Worker<R> {
         self.again.push(token);
     }
 
-    /// For the strategy high-throughput: moves a connection to the end of the queue for worker slots, and gives the
-    /// connection's slot to the next one in the queue.
+    /// Moves a connection to the end of the queue for worker slots (strategy high-throughput). The next connection in
+    /// the queue gets the slot.
     fn park(&mut self, token: u32) {
         let Some(conn) = self.conns.get(token) else { return };
         self.shard.wait_in_line(token, &mut conn.state.activity);

@@ -12,8 +12,8 @@ use proto::http1::{Page, content_type};
 use crate::ServeError;
 use crate::server::lock;
 
-/// Maximum total size of all files kept in memory, bytes. If another file would exceed this size, all kept files are
-/// dropped first.
+/// Maximum total size of all files kept in memory, bytes. If another file would make the total exceed this size, all
+/// kept files are dropped first.
 const MAX_KEPT_BYTES: u64 = 1 << 30;
 /// Memory that a kept file takes in addition to its content and path, bytes. Clients can write the same path in several
 /// ways (`/a`, `//a`), and a copy of the file is stored under each of these paths.

@@ -1,5 +1,5 @@
-//! Deadlines of a thread's connections: the time limits of the strategy limits, and the deadlines for unused worker
-//! slots, for peers that do not close, and for the heads of requests.
+//! Deadlines of a thread's connections: for the limits of the strategy limits, unused worker slots, peers that do not
+//! close, and heads of requests.
 
 use std::os::fd::AsFd;
 

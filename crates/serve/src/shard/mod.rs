@@ -156,8 +156,8 @@ impl Shard {
         self.slots.next()
     }
 
-    /// Returns true if a connection must go to the end of the queue for worker slots, because it has completed a
-    /// request while other connections wait.
+    /// Returns true if a connection must go to the end of the queue for worker slots. This is the case if the
+    /// connection has completed a request while other connections wait.
     pub(crate) fn gives_way(&self, activity: &Activity) -> bool {
         activity.served && !activity.parked && activity.blocked_ms == 0 && self.slots.any_waits()
     }

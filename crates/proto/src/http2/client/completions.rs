@@ -1,4 +1,4 @@
-//! Reports the requests that end in a piece of input to the caller.
+//! Reports requests that end in a piece of input to the caller.
 
 use crate::{Done, Fault, Outcome, Progress, Which};
 

@@ -11,7 +11,7 @@ use super::schedule::Times;
 
 const CONTINUE: &[u8] = b"HTTP/1.1 100 Continue\r\n\r\n";
 const LAST_CHUNK: &[u8] = b"0\r\n\r\n";
-/// Number of unsent bytes at which no further event is written.
+/// Number of unsent bytes from which on no further event is written.
 const ENOUGH_OUTPUT_BYTES: usize = 16 * 1024;
 
 /// Part of a request to which the next byte belongs, or the answer that is being sent.

@@ -4,8 +4,8 @@ use fastrand::Rng;
 
 use crate::{Options, ServeError};
 
-/// Fraction of the gaps of [`Profile::Tokens`] that are 0. All gaps that are neither 0 nor long lie between half and
-/// one and a half of the mean gap, so the mean stays the same.
+/// Fraction of the gaps of [`Profile::Tokens`] that are 0. All gaps that are neither 0 nor long lie between 0.5 and 1.5
+/// times the mean gap, so the mean stays the same.
 const TOGETHER: f64 = 0.08;
 /// Fraction of the gaps of [`Profile::Tokens`] that are long.
 const LONG: f64 = 0.02;
