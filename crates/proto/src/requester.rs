@@ -13,8 +13,8 @@ use crate::{Fault, Progress, Trace};
 /// sent or received on the connection. After a [`Fault`], the caller sends the last bytes that
 /// [`transmit`](Requester::transmit) returns, and closes the connection.
 ///
-/// Each request that ends is reported by a call of `done` while the input is read. The session stores nothing about an
-/// ended request, so any number of requests may end in one piece of input.
+/// Each request that ends is reported by a call of `done`, before the method that got `done` returns. The session
+/// stores nothing about an ended request, so any number of requests may end in one piece of input.
 pub trait Requester {
     /// Returns true if the session also sends bytes that belong to no request: a handshake, pings, or window updates.
     /// The caller then completes every send before the next one, because the size of a request does not determine how

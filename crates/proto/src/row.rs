@@ -16,7 +16,8 @@ pub struct ProtocolSpec {
     pub defaults: fn() -> Protocol,
     /// Command-line flags that change the settings, in the order in which they are applied.
     pub flags: &'static [Flag],
-    /// Completes the settings after all flags were applied.
+    /// Adds settings that follow from others, after all flags were applied. For example, HTTP adds the Content-Type of
+    /// the body file.
     pub complete: fn(&mut Protocol),
     /// Returns true if a target of this protocol may also be used with these settings of another protocol. The user
     /// selects the other protocol by a flag.

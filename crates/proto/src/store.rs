@@ -15,7 +15,7 @@ const SHARD_COUNT: usize = 16;
 #[derive(Debug, Default)]
 pub struct Store([Mutex<Shard>; SHARD_COUNT]);
 
-/// Result of a change.
+/// Result of [`Store::change`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ChangeResult {
     /// The new value is stored.

@@ -32,11 +32,11 @@ pub struct Stats {
     pub faults: u64,
     /// Number of times that accepting paused because descriptors or memory had run out.
     pub accept_paused: u64,
-    /// Number of connections refused because the server was busy, for example by the strategy high-throughput.
+    /// Number of connections refused because the server was busy, for example by the strategy `high-throughput`.
     pub refused: u64,
-    /// Number of connections closed because the peer did not read its answers (strategy limits).
+    /// Number of connections closed because the peer did not read its answers (strategy `limits`).
     pub closed_unread: u64,
-    /// Number of connections closed because the peer was silent (strategy limits).
+    /// Number of connections closed because the peer was silent (strategy `limits`).
     pub closed_silent: u64,
     /// Number of connections closed because the head of a request took too long.
     #[serde(default)]
@@ -47,13 +47,13 @@ pub struct Stats {
     pub call_events: u64,
     /// Median duration of a thread's last 128 measured calls, nanoseconds, summed over all threads.
     pub call_median_ns: u64,
-    /// Number of records read from the page cache (service record).
+    /// Number of records read from the page cache (service `record`).
     pub cache_hits: u64,
-    /// Number of records read from the disk, wholly or in part (service record).
+    /// Number of records read from the disk, wholly or in part (service `record`).
     pub disk_reads: u64,
-    /// Number of reads above 4096 bytes that got a large buffer (service record).
+    /// Number of reads above 4096 bytes that got a large buffer (service `record`).
     pub large_reads: u64,
-    /// Number of reads above 4096 bytes that were refused, because no large buffer was free (service record).
+    /// Number of reads above 4096 bytes that were refused, because no large buffer was free (service `record`).
     pub large_refused: u64,
     /// Addresses of the last peers whose connections were closed because of a limit, each with the reason.
     pub closed_peers: Vec<String>,

@@ -24,7 +24,7 @@ pub struct Request<'a> {
     pub minor: u8,
     /// Framing of the body; `Undeclared` means that there is no body.
     pub framing: Framing,
-    /// Facts about the connection.
+    /// Facts about the connection, such as `Connection: close`.
     pub hop: Hop,
     /// True if an HTTP/1.1 client sent `Expect: 100-continue`.
     pub expects_continue: bool,
@@ -43,7 +43,7 @@ pub struct Response {
     pub minor: u8,
     /// Framing of the body. The request's method and the status determine whether there is a body at all.
     pub framing: Framing,
-    /// Facts about the connection.
+    /// Facts about the connection, such as `Connection: close`.
     pub hop: Hop,
 }
 

@@ -38,7 +38,8 @@ const MAX_BUFFER_WAIT_NS: u64 = 1_000_000;
 /// Maximum wait until the kernel has freed the ring, nanoseconds.
 const MAX_RING_CLOSE_NS: u64 = 5_000_000_000;
 
-/// Kind of a posted operation. The user data of the operation combines kind, generation and index in one number.
+/// Kind of a posted operation. The operation's user data is one number: the kind, and the generation and the index of
+/// the connection.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Operation {
     Ignore = 0,

@@ -37,9 +37,9 @@ impl Worker {
         self.signal_end(index)
     }
 
-    /// Posts receives for connections that found no free buffer before. The strategy high-connections saves memory: it
-    /// first uses buffers that other connections return. It allocates more buffers only if none was returned during one
-    /// iteration of the loop, because peers that do not read may hold all buffers.
+    /// Posts receives for connections that found no free buffer before. The strategy `high-connections` saves memory:
+    /// it first uses buffers that other connections return. It allocates more buffers only if none was returned during
+    /// one iteration of the loop, because peers that do not read may hold all buffers.
     pub(super) fn feed_starved(&mut self) -> sys::Result<()> {
         let returned = self.buffers.returned() as usize;
         if self.starved.is_empty() {

@@ -1,4 +1,4 @@
-//! Handles completed sends, connections that wait to send, and the worker slots of the strategy high-throughput.
+//! Handles completed sends, connections that wait to send, and the worker slots of the strategy `high-throughput`.
 
 use sys::uring::{Cqe, OpFlags};
 
@@ -36,7 +36,7 @@ impl Worker {
         Ok(())
     }
 
-    /// For the strategy high-throughput: gives a free worker slot to the next waiting connection.
+    /// For the strategy `high-throughput`: gives a free worker slot to the next waiting connection.
     pub(super) fn pass_slot_on(&mut self) -> sys::Result<()> {
         let Some(index) = self.shard.next_in_line() else { return Ok(()) };
         let now_ms = self.shard.now_ms();
@@ -45,7 +45,7 @@ impl Worker {
         self.advance(index)
     }
 
-    /// Moves a connection to the end of the queue for worker slots (strategy high-throughput). The next connection in
+    /// Moves a connection to the end of the queue for worker slots (strategy `high-throughput`). The next connection in
     /// the queue gets the slot.
     pub(super) fn park(&mut self, index: u32) -> sys::Result<()> {
         let Some(conn) = self.conns[index as usize].as_deref_mut() else { return Ok(()) };

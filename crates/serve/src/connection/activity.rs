@@ -18,7 +18,7 @@ pub(crate) struct Activity {
     /// True if the connection is in the list of connections whose heads have a deadline.
     head_watched: bool,
     /// True if the connection is neither read nor written. Either the connection waits for a worker slot, or too many
-    /// other connections have waiting output (strategy limits).
+    /// other connections have waiting output (strategy `limits`).
     pub(crate) parked: bool,
     /// True if the connection has completed a request since it got its worker slot.
     pub(crate) served: bool,

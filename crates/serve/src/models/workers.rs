@@ -3,7 +3,7 @@
 //!
 //! The model is the classic thread pool, which the Windows study does not have. If requests wait for something, the
 //! capacity is the number of threads divided by the service time. With `sleep_ms`, the model is the test case for the
-//! verdict server-concurrency.
+//! verdict `server-concurrency`.
 //!
 //! Cost of an event: one call each of epoll_wait, recv, send and epoll_ctl. The thread also takes the connection's
 //! lock, for which it rarely waits.

@@ -1,4 +1,5 @@
-//! Event loop of every readiness model: waits for events, and then gives each ready connection a turn.
+//! Event loop of every readiness model: waits for events, and then gives each ready connection a turn. In its turn, a
+//! connection's waiting output is written, its requests are read, and the answers are written.
 //!
 //! A model implements [`Readiness`], which watches descriptors and waits for them. This module contains the rest of the
 //! event loop.
@@ -73,7 +74,7 @@ pub(crate) struct Worker<R> {
     due: BinaryHeap<Reverse<(u64, u32)>>,
     /// True if the service's connections send at times of their own.
     is_timed: bool,
-    /// For the strategy limits: true if so many connections have waiting output that no other connection is read.
+    /// For the strategy `limits`: true if so many connections have waiting output that no other connection is read.
     held: bool,
 }
 

@@ -97,7 +97,7 @@ impl<R: Readiness> Worker<R> {
         }
     }
 
-    /// For the strategy high-throughput: gives a free worker slot to the next waiting connection.
+    /// For the strategy `high-throughput`: gives a free worker slot to the next waiting connection.
     fn pass_slot_on(&mut self) {
         let Some(token) = self.shard.next_in_line() else { return };
         let now_ms = self.shard.now_ms();
@@ -106,7 +106,7 @@ impl<R: Readiness> Worker<R> {
         self.again.push(token);
     }
 
-    /// Moves a connection to the end of the queue for worker slots (strategy high-throughput). The next connection in
+    /// Moves a connection to the end of the queue for worker slots (strategy `high-throughput`). The next connection in
     /// the queue gets the slot.
     fn park(&mut self, token: u32) {
         let Some(conn) = self.conns.get(token) else { return };
@@ -116,7 +116,7 @@ impl<R: Readiness> Worker<R> {
         self.pass_slot_on();
     }
 
-    /// For the strategy limits: if at least `sends` connections have waiting output, stops reading from all other
+    /// For the strategy `limits`: if at least `sends` connections have waiting output, stops reading from all other
     /// connections. Resumes reading when fewer connections have waiting output.
     fn hold_back(&mut self) {
         let Some(limits) = self.shard.setup.policy.limits else { return };

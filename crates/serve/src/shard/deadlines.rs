@@ -1,4 +1,4 @@
-//! Deadlines of a thread's connections: for the limits of the strategy limits, unused worker slots, peers that do not
+//! Deadlines of a thread's connections: for the limits of the strategy `limits`, unused worker slots, peers that do not
 //! close, and heads of requests.
 
 use std::os::fd::AsFd;

@@ -1,11 +1,11 @@
-//! Worker slots of one thread, for the strategy high-throughput. A connection that waits for a slot has an entry with a
-//! ticket in the queue. The ticket distinguishes this entry from an earlier entry with the same token.
+//! Worker slots of one thread, for the strategy `high-throughput`. A connection that waits for a slot has an entry with
+//! a ticket in the queue. The ticket distinguishes this entry from an earlier entry with the same token.
 
 use crate::connection::Activity;
 use crate::strategies::high_throughput::WaitingLine;
 use crate::strategies::{Active, Refuse};
 
-/// Worker slots of a thread. Without the strategy high-throughput, every connection is served.
+/// Worker slots of a thread. Without the strategy `high-throughput`, every connection is served.
 pub(super) struct Slots {
     active: Option<Active>,
     line: WaitingLine,

@@ -1,4 +1,4 @@
-//! Strategy high-connections, for many connections that are mostly idle. Idle connections hold no buffer.
+//! Strategy `high-connections`, for many connections that are mostly idle. Idle connections hold no buffer.
 //!
 //! At each wake-up, a ready connection is read until its socket would block, but at most `drain` bytes are read. A peer
 //! that never stops sending therefore delays no other peer. Completion models post a zero-byte receive, which completes

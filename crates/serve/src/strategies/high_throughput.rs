@@ -1,4 +1,4 @@
-//! Strategy high-throughput: many connections may be open, but each thread serves only `active` of them (these have a
+//! Strategy `high-throughput`: many connections may be open, but each thread serves only `active` of them (these have a
 //! worker slot). The other connections wait in a queue.
 //!
 //! A connection gives up its worker slot when it ends. If other connections wait, it also gives up the slot after an

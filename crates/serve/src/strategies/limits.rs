@@ -1,5 +1,5 @@
-//! Strategy limits: limits the amount of waiting output, and closes the connections of peers that do not read or do not
-//! send.
+//! Strategy `limits`: limits the amount of waiting output, and closes the connections of peers that do not read or do
+//! not send.
 //!
 //! If none of a peer's waiting output could be sent for `unsent_ms`, the peer's connection is closed, counted and
 //! reported. The same happens to a peer that sends nothing for `silent_ms`. In each thread, at most `sends` connections

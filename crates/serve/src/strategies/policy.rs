@@ -34,7 +34,8 @@ pub(crate) fn head_ms(options: &Options<'_>) -> Result<u32, ServeError> {
 
 impl Policy {
     /// Policy without a strategy. In one turn, a connection is read at most four times, up to 64 KiB each time. A read
-    /// that returns fewer bytes ends the turn's reading.
+    /// that returns fewer bytes ends the turn's reading (with an edge-triggered model, only until the peer has closed
+    /// its side).
     pub(crate) const NONE: Self = Self {
         read: ReadTurn { bytes: 4 * crate::connection::PIECE_BYTES, drain: false },
         lazy_buffers: false,
@@ -44,7 +45,7 @@ impl Policy {
     };
 }
 
-/// Settings of the strategy high-throughput.
+/// Settings of the strategy `high-throughput`.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Active {
     pub(crate) slots: u32,
@@ -61,7 +62,7 @@ pub(crate) enum Refuse {
     Reset,
 }
 
-/// Settings of the strategy limits.
+/// Settings of the strategy `limits`.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Limits {
     pub(crate) sends: u32,
@@ -80,7 +81,7 @@ pub(crate) enum LimitHit {
 }
 
 impl LimitHit {
-    /// Describes the behaviour of the peer.
+    /// Returns a description of what the peer does, for messages to the user.
     pub(crate) fn words(self) -> &'static str {
         match self {
             Self::Unread => "sends and does not read",

@@ -110,7 +110,7 @@ impl ClientSession {
         };
         let (bytes, events) = (std::mem::take(&mut self.bytes), self.examiner.take_events());
         done(Done { which: Which::Oldest, status: self.status, outcome, bytes, events });
-        // If a response arrives before its request was sent completely, the connection cannot be used any more.
+        // If a response is complete before its request was sent completely, the connection cannot be used any more.
         let overtook = self.given == 0;
         self.given = self.given.saturating_sub(1);
         progress.close |= !self.keep_alive || overtook;
