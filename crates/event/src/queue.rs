@@ -49,8 +49,8 @@ impl EventQueue {
     /// The change then appears in the returned state, as an event, or in both ways. If interest in a ready descriptor
     /// is declared again without `want_state`, an event is queued.
     ///
-    /// If `fd` is not an open descriptor, the call fails in two cases: if `want_state` is true, and with epoll, unless
-    /// the call is a lazy revocation. The other backends check a number only if their table has no entry for it. With
+    /// If `fd` is not an open descriptor, the call fails if `want_state` is true. With epoll, it also fails otherwise,
+    /// unless it is a lazy revocation. The other backends check a number only if their table has no entry for it. With
     /// io_uring, a number that was not checked and is not open causes an event that reports the failure.
     #[inline]
     pub fn declare_interest(&mut self, fd: RawFd, interest: Mask, want_state: bool) -> Result<Option<State>> {
@@ -107,8 +107,8 @@ impl EventQueue {
         self.mechanism.flush().map_err(EventError::wait)
     }
 
-    /// Makes this queue a member of a group, and leaves the group to which it belonged before. All present and future
-    /// interest of the group applies to this queue, too.
+    /// Makes this queue a member of a group. The queue first leaves its present group, if it has one. All present and
+    /// future interest of the group applies to this queue, too.
     pub fn join(&mut self, group: &Group) -> Result<()> {
         self.leave();
         let membership = Membership::new(group, &mut self.mechanism)

@@ -146,8 +146,8 @@ impl World {
         count
     }
 
-    /// Takes all events from the queue. Checks that each kind of event that had to be reported, and is still true, was
-    /// reported.
+    /// Takes all events from the queue. Checks that no kind of event is missing: each kind that had to be reported was
+    /// reported, unless it is no longer true.
     fn settle(&mut self) {
         for _ in 0..if self.level { 2 * SOCKETS } else { 1000 } {
             if self.take(2, Duration::ZERO) == 0 {

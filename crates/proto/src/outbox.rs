@@ -62,10 +62,12 @@ impl SendBuffer {
     }
 }
 
-/// Messages that a client still has to send: their number, and the number of bytes of the current message already sent.
+/// Queue of the messages that a client still has to send.
 #[derive(Default)]
 pub(crate) struct Outbox {
+    /// Number of messages that are not completely sent.
     to_send: u32,
+    /// Number of bytes of the current message that are already sent.
     sent: u64,
 }
 

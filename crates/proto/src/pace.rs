@@ -1,7 +1,6 @@
 //! Times at which the events of a body may be sent.
 
-/// Times at which the events in the body of an answer may be sent, for answers that are streams of events. All events
-/// have the same length.
+/// Times for sending the events of an answer that is a stream of events. All events have the same length.
 #[derive(Clone, Debug)]
 pub struct Pace {
     /// Time of each event, in nanoseconds of `clock`, in ascending order.

@@ -82,9 +82,9 @@ pub trait Requester {
     }
 
     /// Calls `begun` for each request whose answer has begun but is not complete. The same request may be reported
-    /// again with each piece of its answer. The second argument of `begun` is the number of the answer's events that
-    /// ended since the last call; 0 if answers are no streams of events. By default, only the oldest request is
-    /// reported, and only if answers arrive in order.
+    /// again with each piece of its answer. The second argument of `begun` is the number of events of the answer since
+    /// the last call; 0 if answers are no streams of events. By default, only the oldest request is reported, and only
+    /// if answers arrive in order.
     fn each_begun_answer(&mut self, begun: &mut dyn FnMut(Which, u32)) {
         if self.matches_answers_by_order() && self.is_answering() == Some(true) {
             begun(Which::Oldest, 0);

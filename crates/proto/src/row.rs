@@ -14,7 +14,7 @@ pub struct ProtocolSpec {
     pub schemes: &'static [Scheme],
     /// Returns the default settings.
     pub defaults: fn() -> Protocol,
-    /// Command-line flags that change the settings, in the order in which they are applied.
+    /// Command-line flags that change the settings. The flags are applied in the order of this list.
     pub flags: &'static [Flag],
     /// Adds settings that follow from others, after all flags were applied. For example, HTTP adds the Content-Type of
     /// the body file.

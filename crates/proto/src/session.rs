@@ -109,8 +109,8 @@ impl<S: Session + ?Sized> Session for Box<S> {
 /// Results of reading a piece of input.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Progress {
-    /// Number of exchanges that ended: requests at a server, or responses at a client, each of which is reported as a
-    /// [`Done`](crate::Done).
+    /// Number of exchanges that ended. At a server, an exchange ends with a complete request. At a client, it ends with
+    /// a response, and is also reported as a [`Done`](crate::Done).
     pub completed: u32,
     /// Number of messages that the server sent without a request. Such messages are not answers.
     pub unasked: u32,

@@ -63,8 +63,8 @@ pub(crate) struct RequestIndex {
 
 impl Source {
     /// Collects the values for a set whose requests can differ each time they are sent. They differ if they have
-    /// placeholders or capture values, or if they are sent in sequence, because cookies are then stored and sent.
-    /// Returns `None` for constant requests, which are assembled only once to save time.
+    /// placeholders or capture values. They also differ if they are sent in sequence, because a sequence stores and
+    /// sends cookies. Returns `None` for constant requests, which are assembled only once to save time.
     pub(crate) fn for_plan(plan: &Protocol, set: Option<&RequestSet>) -> Option<Arc<Self>> {
         let common = |mark: &str| plan.http().is_some_and(|http| http.headers.iter().any(|(_, v)| v.contains(mark)));
         let changes = |set: &&RequestSet| {

@@ -135,7 +135,7 @@ impl Control {
     }
 
     fn join(&self) {
-        // Threads may start other threads until they end, so the list is emptied until it stays empty.
+        // Threads may start other threads until they end. The list is therefore emptied again until it stays empty.
         while let Some(thread) = { lock(&self.threads).pop() } {
             if thread.join().is_err() {
                 self.fail("a serving thread panicked".into());

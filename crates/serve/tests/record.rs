@@ -1,4 +1,4 @@
-//! The service `record` on loopback: sizes, splitting, the origin of records, and errors instead of hangs.
+//! The service `record` on loopback: message sizes, split reads, the origin of records, and errors instead of hangs.
 
 #![allow(clippy::unwrap_used)] // also for the helper functions of tests
 

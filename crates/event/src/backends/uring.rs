@@ -1,7 +1,7 @@
 //! io_uring, with one multishot poll per descriptor. Each completion adds a hint to a FIFO queue in user space. A
 //! pending bit per descriptor prevents a second hint for this descriptor while the first is queued. The hint queue and
-//! the pending bits are data structures of the paper (see `lib.rs`), in which the kernel maintains them. Declarations
-//! are collected, and the next wait submits them. A wait that finds hints, and has nothing to submit or check, needs no
+//! the pending bits come from the paper (see `lib.rs`). In the paper, the kernel maintains them. Declarations are
+//! collected, and the next wait submits them. A wait that finds hints, and has nothing to submit or check, needs no
 //! system call.
 //!
 //! Before delivery, one poll(2) checks the current state of the descriptors, as in the paper. A descriptor needs no

@@ -17,9 +17,9 @@ const CACHED_HEADS: usize = 32;
 /// share an entry.
 const CACHED_ITEMS: usize = 256;
 
-/// The last heads that this thread parsed, and the requests to which they belong. The cache never changes a result,
-/// because equal bytes always have the same meaning. Requests with equal response heads share one stored head, so that
-/// a mix of such requests needs no more CPU cache than a single request.
+/// The last heads that this thread parsed, each for one or more requests. The cache never changes a result, because
+/// equal bytes always have the same meaning. Requests with equal response heads share one stored head, so that a mix of
+/// such requests needs no more CPU cache than a single request.
 struct HeadCache {
     head_of_item: [u8; CACHED_ITEMS],
     heads: [CachedHead; CACHED_HEADS],

@@ -42,8 +42,8 @@ pub trait Site: Send + Sync {
         None
     }
 
-    /// If answers are streams of events, returns the times at which the events of an answer that begins now may be
-    /// sent. Only HTTP/2 sends such answers.
+    /// If answers are streams of events, returns the times for sending the events of an answer that begins now. Only
+    /// HTTP/2 sends such answers.
     fn pace(&self) -> Option<Pace> {
         None
     }
@@ -63,8 +63,8 @@ struct HeadFacts {
     expects_continue: bool,
 }
 
-/// The last head of a request that this thread parsed, apart from heads that are too long and from requests that the
-/// site refused. This cache never changes a result, because equal bytes always have the same meaning.
+/// The last head of a request that this thread parsed, unless the head is too long or the site refused the request.
+/// This cache never changes a result, because equal bytes always have the same meaning.
 struct LastHead {
     bytes: [u8; CACHED_HEAD_BYTES],
     len: usize,
@@ -216,7 +216,7 @@ impl Session for ServerSession {
         Ok(progress)
     }
 
-    /// Replies that are not sent yet are still sent, because a client may close its sending side after its request.
+    /// Unsent replies are still sent, because a client may close its sending side directly after its request.
     fn peer_closed(&mut self) -> Result<Progress, Fault> {
         self.phase = Phase::Ignore;
         Ok(Progress::CLOSE)

@@ -135,8 +135,8 @@ pub(super) fn write_block(to: &mut Vec<u8>, stream: u32, flags: u8, block: &[u8]
     }
 }
 
-/// Returns the range of a payload without its padding and padding length (section 6.1); `None` if the padding is too
-/// long.
+/// Returns the range of a payload's content, without the padding and its length (section 6.1). Returns `None` if the
+/// padding is too long.
 pub(super) fn unpadded(head: &FrameHeader, payload: &[u8]) -> Option<std::ops::Range<usize>> {
     if !head.has(PADDED) {
         return Some(0..payload.len());

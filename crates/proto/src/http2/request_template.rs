@@ -155,7 +155,7 @@ impl TemplateState {
         self.bodies.iter().find(|(of, _)| *of == stream).map_or(&[], |(_, body)| body)
     }
 
-    /// Takes back the memory of all bodies, except those for whose streams `unsent` returns true.
+    /// Takes back the memory of the bodies of all streams for which `unsent` returns false.
     pub(super) fn forget(&mut self, unsent: impl Fn(u32) -> bool) {
         let mut at = 0;
         while let Some((stream, _)) = self.bodies.get(at) {

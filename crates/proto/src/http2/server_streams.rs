@@ -1,4 +1,5 @@
-//! Streams of a connection of the HTTP/2 server: each request, and the number of bytes of its answer that were sent.
+//! Streams of one HTTP/2 connection of the server. Each stream has a request, and the number of bytes sent of its
+//! answer.
 
 use std::sync::Arc;
 

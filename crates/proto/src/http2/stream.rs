@@ -84,7 +84,7 @@ impl Streams {
         Some(self.0.swap_remove(at))
     }
 
-    /// Returns the index of a stream that may send more of its request's body; `None` if there is none.
+    /// Returns the index of a stream on which more of the request's body may be sent; `None` if there is none.
     pub(super) fn next_to_send(&self, sending: &Sending) -> Option<usize> {
         if sending.window <= 0 {
             return None;

@@ -137,8 +137,8 @@ fn with_quotes(pieces: Vec<Piece>) -> Vec<(Piece, bool)> {
     each.collect()
 }
 
-/// Doubles the quotation marks of the value from position `begin` on, so that the value cannot end the quoted text
-/// around it.
+/// Doubles the quotation marks of the value from position `begin` on, so that the value cannot end the surrounding
+/// quoted text.
 fn double_quotes(out: &mut Vec<u8>, begin: usize) {
     if out[begin..].contains(&b'\'') {
         let value = out.split_off(begin);

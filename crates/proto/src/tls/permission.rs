@@ -1,4 +1,4 @@
-//! Negotiation of TLS in clear text, for protocols in which the client first asks whether it may begin TLS.
+//! Negotiation of TLS in clear text. In some protocols, the client first asks the server for permission to begin TLS.
 
 use crate::{BeforeTls, Fault};
 

@@ -10,8 +10,8 @@ use rustls::unbuffered::{ConnectionState, EncodeError, EncodeTlsData, EncryptErr
 use crate::Fault;
 use crate::outbox::SendBuffer;
 
-/// Maximum number of stored bytes that wait for the rest of their record or message. rustls accepts handshake messages
-/// of up to 64 KiB. Besides such a message, the bytes of one receive call may wait.
+/// Maximum number of stored bytes of an incomplete record or message. rustls accepts handshake messages of up to 64
+/// KiB. Besides such a message, the bytes of one receive call may wait.
 const MAX_WAITING: usize = 256 * 1024;
 /// Maximum size of each buffer that is kept for the next connection, bytes.
 const KEPT_BYTES: usize = 32 * 1024;

@@ -1,5 +1,5 @@
-//! WebSocket client: sends the same message for each request, with a new mask every time, and waits for the message
-//! that answers it.
+//! WebSocket client. For each request, the client sends the same message with a new mask, and waits for the answering
+//! message.
 
 use std::sync::Arc;
 

@@ -32,8 +32,8 @@ pub(crate) use setup::{Receive, Setup, allows_direct, probe};
 /// Maximum number of buffers in a connection's backlog. When the backlog reaches this number, the multishot receive is
 /// cancelled.
 const MAX_BACKLOG: usize = 4;
-/// Maximum time, nanoseconds, for which connections without a receive buffer wait for a buffer that another connection
-/// returns. After this time, more buffers are allocated.
+/// Maximum time, nanoseconds, for which connections without a receive buffer wait for a returned buffer. After this
+/// time, more buffers are allocated.
 const MAX_BUFFER_WAIT_NS: u64 = 1_000_000;
 /// Maximum wait until the kernel has freed the ring, nanoseconds.
 const MAX_RING_CLOSE_NS: u64 = 5_000_000_000;
@@ -127,8 +127,8 @@ impl Worker {
             if self.events.is_some() {
                 self.wait_events(timeout, &waker, &mut done)?;
             } else {
-                // Waiting for several completions needs a second timer, which costs more than the wake-ups that it
-                // saves (measured in comparison with nginx).
+                // Waiting for several completions needs a second timer. In measurements against nginx, this timer cost
+                // more than the saved wake-ups.
                 self.ring.submit_and_wait(1, timeout, 0)?;
                 self.ring.reap(&mut done);
             }

@@ -1,8 +1,8 @@
 //! Times and flags of a connection, which deadlines and strategies use.
 
-/// Maximum time for which the server still reads from a connection after it has closed the sending side, milliseconds.
+/// Maximum time for reading from a connection after the server has closed its sending side, milliseconds.
 pub(crate) const LINGER_MS: u32 = 2000;
-/// Maximum number of bytes that the server reads and drops after it has closed the sending side.
+/// Maximum number of bytes that are read and dropped after the server has closed its sending side.
 const LINGER_BYTES: u32 = 1 << 20;
 
 /// Times and flags of one connection. Times are in milliseconds of the monotonic clock.

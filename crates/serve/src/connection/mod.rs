@@ -108,7 +108,7 @@ impl Connection {
         !self.closing && !self.activity.lingering && self.session.mirrors()
     }
 
-    /// Records a request of which the I/O model sent `bytes` bytes back from its own buffer.
+    /// Records a request that the I/O model answered directly: it sent `bytes` bytes back from its own buffer.
     pub(crate) fn mirrored(&mut self, bytes: usize, now_ms: u32) {
         self.session.mirrored(bytes);
         self.activity.heard(1, false, now_ms);

@@ -3,8 +3,9 @@
 //!
 //! A client that closes may have closed the whole connection or only its sending side. In the second case, the client
 //! still expects an answer. TCP shows the difference only when the proxy sends something, because a closed socket
-//! answers with a reset. The proxy therefore sends one interim response (status 100) to an HTTP/1.1 client that is
-//! still waiting `probe_ms` after its close. Every HTTP/1.1 client must accept this response (RFC 9110, section 15.2).
+//! answers with a reset. The proxy therefore sends one interim response (status 100) to an HTTP/1.1 client whose
+//! request is not answered `probe_ms` after the close. Every HTTP/1.1 client must accept this response (RFC 9110,
+//! section 15.2).
 
 use std::os::fd::RawFd;
 

@@ -1,5 +1,5 @@
-//! Event loop of every readiness model: waits for events, and then gives each ready connection a turn. In its turn, a
-//! connection's waiting output is written, its requests are read, and the answers are written.
+//! Event loop of every readiness model: waits for events, and then gives each ready connection a turn. A turn writes
+//! the waiting output of a connection, reads requests, and writes the answers.
 //!
 //! A model implements [`Readiness`], which watches descriptors and waits for them. This module contains the rest of the
 //! event loop.

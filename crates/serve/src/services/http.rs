@@ -35,8 +35,8 @@ struct Pages {
     split: bool,
     limit: Option<RateLimit>,
     errors: Vec<(u16, Arc<Page>)>,
-    /// Times of the events of the built-in page, and the length of each event, if this page is a stream of events
-    /// (HTTP/2); otherwise `None`.
+    /// Times of the built-in page's events, and the length of each event; `None` unless the page is a stream of events
+    /// (HTTP/2).
     stream: Option<(Arc<StreamPlan>, usize)>,
 }
 

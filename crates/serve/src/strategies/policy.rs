@@ -98,8 +98,8 @@ impl Limits {
         if blocked_ms != 0 && now_ms.saturating_sub(blocked_ms) >= self.unsent_ms {
             return Some(LimitHit::Unread);
         }
-        // The limit for silent peers does not apply while output waits, because a peer that has not got its answers
-        // need not send anything.
+        // The limit for silent peers does not apply while output waits. A peer that still waits for answers need not
+        // send anything.
         (blocked_ms == 0 && now_ms.saturating_sub(heard_ms) >= self.silent_ms).then_some(LimitHit::Silent)
     }
 }

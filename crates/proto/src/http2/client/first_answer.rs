@@ -1,5 +1,5 @@
-//! The first answer of a connection, written like an HTTP/1.1 response for display: status line, target of a redirect,
-//! and the beginning of the body.
+//! The first answer of a connection, for display. The answer is written like an HTTP/1.1 response: status line, target
+//! of a redirect, and the beginning of the body.
 
 /// Maximum number of stored bytes.
 const KEPT_BYTES: usize = 1024;

@@ -1,5 +1,5 @@
-//! Sending: settings at the start, as many requests as the server accepts, and as many bytes of their bodies as the
-//! flow-control windows allow.
+//! Sends settings at the start, and then as many requests as the server accepts. The flow-control windows limit the
+//! number of sent bytes of request bodies.
 
 use super::{ClientSession, Table};
 use crate::http2::flow::{CONNECTION_WINDOW, STREAM_WINDOW};
@@ -9,7 +9,7 @@ use crate::http2::request::Prepared;
 use crate::http2::stream::Stream;
 use crate::{Request, Trace, trace};
 
-/// Number of unsent bytes in the send buffer from which on no further requests and bodies are added to it.
+/// Number of unsent bytes at which the send buffer is full: no more requests and bodies are added.
 const FILL_BYTES: usize = 16 * 1024;
 
 impl ClientSession {

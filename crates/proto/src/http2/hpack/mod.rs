@@ -1,8 +1,8 @@
 //! Header blocks of HTTP/2 (RFC 7541): a decoder with limited memory, and an encoder for requests.
 //!
 //! loadline has its own implementation, because the existing crates allocate memory for every decoded header or require
-//! an async runtime. Most responses that a load generator gets have the same header block as the response before, and
-//! loadline needs only a few of their headers.
+//! an async runtime. Of most responses, a load generator needs only a few headers. Most of their header blocks equal
+//! the block of the response before.
 
 mod encode;
 mod primitives;

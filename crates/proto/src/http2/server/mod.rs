@@ -21,7 +21,7 @@ use crate::http1::{Page, Site};
 use crate::outbox::SendBuffer;
 use crate::{Fault, Progress, Session};
 
-/// Number of unsent bytes in the send buffer from which on no further answers are added to it.
+/// Number of unsent bytes at which the send buffer is full: no more answers are added.
 const FILL_BYTES: usize = 16 * 1024;
 /// Default maximum number of concurrent streams of one connection.
 const MAX_STREAMS: u32 = 128;

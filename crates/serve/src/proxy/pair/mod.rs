@@ -79,7 +79,8 @@ pub(super) struct Pair {
     keep_client: bool,
     keep_upstream: bool,
     repeatable: bool,
-    /// True if the proxy may still send its one interim response for this request, to find out if the client has left.
+    /// True if the proxy may still send an interim response for this request. The proxy sends at most one, to find out
+    /// if the client has left.
     may_probe: bool,
     /// True once the final response has begun. No other status can then be sent.
     response_begun: bool,
