@@ -21,7 +21,7 @@ impl Commands {
         &self.encoded
     }
 
-    /// Encodes the lines of `file`, or those of `command` if there is no file. Empty lines and comments (`#`) are
+    /// Encodes the lines of `file`, or the lines of `command` if there is no file. Empty lines and comments (`#`) are
     /// skipped. `reads` are the names of commands that do not change data.
     pub(crate) fn read<B: Into<Box<[u8]>>>(
         command: &str,
@@ -99,8 +99,8 @@ pub(crate) fn copy_rest(from: &[u8], sent: &mut usize, out: &mut [u8]) -> usize 
     n
 }
 
-/// Takes all bytes of `rest` up to its first line feed, which is included; without a line feed, takes all bytes.
-/// Returns true if the line was complete.
+/// Takes the bytes of `rest` up to and including the first line feed. Without a line feed, takes all bytes. Returns
+/// true if the line was complete.
 #[inline]
 pub(crate) fn take_line<'a>(rest: &mut &'a [u8]) -> (&'a [u8], bool) {
     let end = memchr::memchr(b'\n', rest).map(|at| at + 1);

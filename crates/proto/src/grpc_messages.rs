@@ -7,7 +7,7 @@
 pub(crate) struct Messages {
     /// Number of bytes of the current message's prefix that have arrived.
     prefix: u8,
-    /// Length of the current message, as far as the bytes of the prefix that have arrived tell it.
+    /// Length of the current message; incomplete until the whole prefix has arrived.
     length: u32,
     /// Number of bytes of the message that are still to come.
     left: u32,

@@ -161,8 +161,8 @@ pub enum Fault {
     /// connection.
     #[error("the server left before it looked at the request")]
     Unprocessed,
-    /// An earlier answer announced the end of the connection, so that the server does not process this request. The
-    /// request can safely be sent again on another connection.
+    /// An earlier answer announced the end of the connection, so the server does not process this request. The request
+    /// can safely be sent again on another connection.
     #[error("the server closed the connection after an earlier request")]
     BehindClose,
     /// The server ended the connection before it processed any request. The server may refuse another connection as

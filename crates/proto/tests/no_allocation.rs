@@ -99,7 +99,7 @@ fn talk(plan: &Protocol, tls: Option<&TlsPlan>, mut server: Box<dyn Session + Se
         }
         ExchangeResult { calls: alloc::disarm(), ..talked }
     };
-    // The allocator counts only in threads whose names begin like those of the load generator.
+    // The allocator counts only in threads whose names begin like the names of the load generator's threads.
     std::thread::Builder::new().name("load-x".into()).spawn(talk).unwrap().join().unwrap()
 }
 

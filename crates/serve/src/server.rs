@@ -237,7 +237,7 @@ impl Control {
         }
         peers.push(format!("{peer} {}", hit.words()));
         if let Some(fd) = fd.filter(|_| hit != LimitHit::SlowHead) {
-            // Without the reset, the kernel would keep the output, which the peer does not read, until a timeout.
+            // Without the reset, the kernel would keep the unread output until a timeout.
             let _ = socket::set_reset_on_close(fd);
         }
     }

@@ -232,8 +232,8 @@ fn group_models_have_exactly_the_published_number_of_threads() {
     threads_are(&server, 2 * 50 + 1, 50);
 }
 
-/// Waits for the numbers of connections and threads, because a connection is counted before its threads. Additional
-/// threads would be counted a moment later.
+/// Waits until the counts of connections and threads are reached. A connection is counted before its threads.
+/// Additional threads would be counted a moment later.
 fn threads_are(server: &Server, threads: usize, connections: usize) {
     let deadline = Instant::now() + SOON;
     let all = |stats: &serve::Stats| stats.connections >= connections as u64 && stats.threads >= threads as u64;

@@ -153,8 +153,8 @@ impl Default for Chunked {
     }
 }
 
-/// Returns true for a byte of a field's text: any byte except control characters other than the tab (RFC 9110, section
-/// 5.5).
+/// Returns true for a byte that may be in the text of a field: the tab, or a byte that is no control character (RFC
+/// 9110, section 5.5).
 const fn is_text(byte: u8) -> bool {
     byte == b'\t' || (byte >= b' ' && byte != 0x7f)
 }

@@ -53,8 +53,8 @@ pub(crate) struct HeadBuffer {
 
 impl HeadBuffer {
     /// Looks for the end of the head. `Some(used)` means that the head is complete: its last `used` bytes are in
-    /// `input`, and [`HeadBuffer::head`] returns it. `None` means that all of `input` was stored, and the head is not
-    /// complete yet.
+    /// `input`, and [`HeadBuffer::head`] returns the head. `None` means that all of `input` was stored, and the head is
+    /// not complete yet.
     pub(crate) fn collect(&mut self, input: &[u8]) -> Result<Option<usize>, BadHead> {
         if self.bytes.is_empty()
             && let Some(end) = find_end(input, 0)

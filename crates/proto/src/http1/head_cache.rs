@@ -10,8 +10,8 @@ use super::head::{Framing, ResponseHead};
 /// Maximum length of a cached head, bytes.
 const CACHED_HEAD_BYTES: usize = 2048;
 
-/// Number of cached heads. A mix needs several heads, because its responses have different lengths, which are part of
-/// their heads.
+/// Number of cached heads. A mix needs several heads, because its responses have different lengths, and each head
+/// contains the length.
 const CACHED_HEADS: usize = 32;
 /// Number of entries in the table from requests to their last heads. In a mix with more requests, several requests
 /// share an entry.

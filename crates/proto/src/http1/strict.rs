@@ -95,8 +95,8 @@ fn complete(read: httparse::Result<usize>, bytes: &[u8]) -> Result<Option<usize>
         Err(httparse::Error::Version) => return Err(Refused { status: 505, why: "neither HTTP/1.0 nor HTTP/1.1" }),
         Err(_) => return Err(bad("the lines of the head")),
     };
-    // The standard permits lines that end with LF without CR (RFC 9112, section 2.2), but not all readers accept such
-    // lines. The loop does not branch on single bytes, so that the compiler can use vector instructions.
+    // The standard permits lines that end with LF alone, without CR (RFC 9112, section 2.2). Not all readers accept
+    // such lines. The loop does not branch on single bytes, so that the compiler can use vector instructions.
     let wrong = bytes[..length].windows(2).fold(false, |wrong, two| wrong | ((two[1] == b'\n') & (two[0] != b'\r')));
     if wrong || bytes.starts_with(b"\n") { Err(bad("a line that does not end with CR LF")) } else { Ok(Some(length)) }
 }

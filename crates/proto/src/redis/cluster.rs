@@ -157,8 +157,8 @@ impl NodeQueue {
     }
 
     /// Chooses the next command. Commands that were redirected to this node come first. After them, the connection
-    /// sends, in turn, commands whose slots this node owns. If there are none, the connection sends another node's
-    /// command, which the node then redirects.
+    /// sends, in turn, commands whose slots this node owns. If there are none, the connection sends a command for
+    /// another node. Its own node then redirects this command.
     fn choose(&mut self, commands: &Commands) {
         self.to_send -= 1;
         (self.sent, self.next) = (0, self.next % commands.encoded().len());

@@ -94,7 +94,7 @@ fn hex(high: u8, low: u8) -> Option<u8> {
 mod tests {
     use super::*;
 
-    /// The cases are the examples in the help of `redis-cli`, and its rules for quotation marks.
+    /// The cases follow the examples in the help of `redis-cli`, and the rules of `redis-cli` for quotation marks.
     #[test]
     fn quotation_marks_mean_what_they_mean_to_redis_cli() {
         let of = |line: &str| words(line).unwrap();

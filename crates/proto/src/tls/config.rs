@@ -66,8 +66,8 @@ fn config(plan: &TlsPlan, alpn: &str) -> Result<ClientConfig, ProtoError> {
     Ok(config)
 }
 
-/// Builds the configuration of a server from its certificate chain and key (PEM), and the protocols that ALPN may
-/// choose.
+/// Builds the configuration of a server from three parts: the certificate chain (PEM), the key (PEM), and the protocols
+/// that ALPN may select.
 pub fn server_config(chain: &[u8], key: &[u8], alpn: &[&str]) -> Result<ServerConfig, ProtoError> {
     let chain: Vec<_> = CertificateDer::pem_slice_iter(chain).filter_map(Result::ok).collect();
     let key = PrivateKeyDer::from_pem_slice(key)

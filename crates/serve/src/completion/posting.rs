@@ -38,8 +38,8 @@ impl Worker {
     }
 
     /// Posts receives for connections that found no free buffer before. The strategy `high-connections` saves memory:
-    /// it first uses buffers that other connections return. It allocates more buffers only if none was returned during
-    /// one iteration of the loop, because peers that do not read may hold all buffers.
+    /// it first uses buffers that other connections return. More buffers are allocated only if none was returned during
+    /// one iteration of the loop. Peers that do not read may hold all buffers.
     pub(super) fn feed_starved(&mut self) -> sys::Result<()> {
         let returned = self.buffers.returned() as usize;
         if self.starved.is_empty() {

@@ -1,5 +1,5 @@
-//! Pauses before waiting for events under load, so that several events are handled together. Network cards use
-//! interrupt coalescing for the same purpose.
+//! Under load, a thread of the proxy pauses before it waits for events. It then handles several events together.
+//! Network cards use interrupt coalescing for the same purpose.
 //!
 //! A thread that wakes up for every one or two events spends much of its time falling asleep and waking up. During a
 //! short pause before the next call of `get_next_event`, several events can arrive.

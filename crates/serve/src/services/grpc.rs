@@ -1,5 +1,5 @@
-//! gRPC: answers every call on every path with a message of `--body-bytes` or a stream of such messages. An option can
-//! set an error status instead.
+//! gRPC: answers every call on every path with a message of `--body-bytes` bytes, or with a stream of such messages. An
+//! option can set an error status instead.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};

@@ -232,7 +232,8 @@ impl RecordFile {
 mod tests {
     use super::*;
 
-    /// Returns the number of the file's pages in the page cache: those that a read with RWF_NOWAIT finds.
+    /// Returns the number of the file's pages that are in the page cache. A read with RWF_NOWAIT finds only these
+    /// pages.
     fn cached(file: &File) -> usize {
         let mut byte = [0];
         let quick = |n| {

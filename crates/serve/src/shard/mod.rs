@@ -52,7 +52,7 @@ pub(crate) struct ShardSetup {
     pub(crate) pace: Option<Pace>,
     pub(crate) inbox: Arc<Inbox>,
     pub(crate) cell: Arc<Cell>,
-    /// Function that is called for every connection that ends; only group models set it.
+    /// Function to call when a connection ends. Only group models have such a function.
     pub(crate) on_close: Option<Box<dyn Fn() + Send>>,
 }
 

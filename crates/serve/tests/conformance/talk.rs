@@ -33,8 +33,8 @@ pub(crate) struct Talk {
     pub(crate) ask: Vec<u8>,
     /// A request of the long exchange.
     pub(crate) long_ask: Vec<u8>,
-    /// Number of requests in the long exchange, which together move 16 MiB in at least one direction; 0 if another
-    /// service tests the same code.
+    /// Number of requests in the long exchange. Together they move 16 MiB in at least one direction. The number is 0 if
+    /// another service tests the same code.
     pub(crate) long_asks: usize,
     /// Returns true if these bytes are the complete answer to `asks` requests.
     pub(crate) right: fn(answer: &[u8], ask: &[u8], asks: usize) -> bool,
@@ -168,7 +168,7 @@ fn memcached_value(bytes: usize) -> Vec<u8> {
     [format!("set k 7 0 {bytes}\r\n").as_bytes(), &LONG_NOISE[..bytes], b"\r\nget k\r\n"].concat()
 }
 
-/// Returns true if the answers are confirmations of the stored value and the value itself with its flags.
+/// Returns true if each pair of answers confirms that the value was stored, and then contains the value with its flags.
 fn right_memcached(answer: &[u8], ask: &[u8], asks: usize) -> bool {
     let bytes = if ask.len() < 1000 { 64 } else { 1 << 20 };
     let head = format!("STORED\r\nVALUE k 7 {bytes}\r\n");
@@ -181,7 +181,7 @@ fn redis_value(bytes: usize) -> Vec<u8> {
     [head.as_bytes(), &LONG_NOISE[..bytes], b"\r\n*2\r\n$3\r\nGET\r\n$1\r\nk\r\n"].concat()
 }
 
-/// Returns true if the answers are confirmations of the stored value and the value itself.
+/// Returns true if each pair of answers confirms that the value was stored, and then contains the value.
 fn right_redis(answer: &[u8], ask: &[u8], asks: usize) -> bool {
     let bytes = if ask.len() < 1000 { 64 } else { 1 << 20 };
     let head = format!("+OK\r\n${bytes}\r\n");

@@ -45,7 +45,7 @@ impl StreamPlan {
         self.schedule.begin((self.clock)(), self.streams.fetch_add(1, Ordering::Relaxed))
     }
 
-    /// Returns the body of a whole stream, and the length of its events, which all have the same length.
+    /// Returns the body of a whole stream, and the length of each event. All events have the same length.
     pub(crate) fn body(&self) -> (Vec<u8>, usize) {
         let event = |n: u64| match self.lines {
             true => format!("{{\"event\":{n:012}}}\n"),
