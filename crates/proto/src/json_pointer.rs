@@ -46,7 +46,7 @@ fn unescape(token: &str) -> Option<String> {
     Some(text)
 }
 
-/// Tokens of the pointer that remain to be followed to reach the value.
+/// Tokens of the pointer that still have to be followed.
 struct Steps<'p>(&'p [String]);
 
 #[derive(Deserialize)]

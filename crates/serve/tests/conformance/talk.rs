@@ -82,7 +82,7 @@ impl Talk {
         ask
     }
 
-    /// Returns `asks` requests that follow after `after` earlier requests.
+    /// Returns the bytes of `asks` requests. The connection has already sent `after` requests before them.
     pub(crate) fn asks(&self, after: usize, asks: usize) -> Vec<u8> {
         (after..after + asks).flat_map(|at| self.nth(&self.ask, at).into_owned()).collect()
     }
