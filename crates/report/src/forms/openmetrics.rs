@@ -73,7 +73,11 @@ pub fn openmetrics_now(number: usize, trial: &Trial, sides: &[SideNow], only_wat
     if !only_watched {
         out.family("loadline_trial_errors", "counter", ERRORS_HELP);
         out.errors(&labels, trial);
-        out.family("loadline_trial_response_seconds", "summary", "Response time from the intended start, within 12.5 %.");
+        out.family(
+            "loadline_trial_response_seconds",
+            "summary",
+            "Response time from the intended start, within 12.5 %.",
+        );
         out.summary("loadline_trial_response_seconds", &labels, &trial.latency_us);
     }
     out.sides(&labels, sides);
