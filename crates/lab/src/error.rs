@@ -28,7 +28,7 @@ pub enum LabError {
         /// Data that came without a request, and the remedy.
         why: String,
     },
-    /// An agent did not start, or gave up.
+    /// An agent did not start, or failed.
     #[error("the agent {name:?} failed: {why}")]
     Agent {
         /// Name of the agent.

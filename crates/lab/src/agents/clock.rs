@@ -94,8 +94,8 @@ impl Clock {
         }
         let too_close = new.at_ns - last.at_ns < MIN_READING_GAP_NS;
         match self.readings.as_mut_slice() {
-            // The newest reading is always kept. It replaces the last reading if the two are too close in time, or if
-            // the last reading is too close to the one before.
+            // The newest reading is always kept. It replaces the last reading if the two are closer in time than the
+            // minimum gap, or if the last reading is that close to the one before.
             [.., last] if too_close => *last = new,
             [.., before, last] if last.at_ns - before.at_ns < MIN_READING_GAP_NS << self.thinned.min(20) => *last = new,
             _ => self.readings.push(new),
@@ -159,8 +159,8 @@ impl Clock {
     }
 
     /// Converts seconds since the zero point of the agent's times from the agent's clock to ours. The drift to subtract
-    /// depends on the result. The second call of `ours` therefore takes the drift at the time that the first call
-    /// returned.
+    /// depends on the result. The second call of `ours` therefore subtracts the drift at the time that resulted from
+    /// the first call.
     pub(super) fn ours_s(&self, theirs_s: f64) -> f64 {
         let Some((origin_ns, _)) = self.begun else { return theirs_s };
         // An agent may send any number, so the conversion saturates instead of overflowing.
@@ -169,7 +169,8 @@ impl Clock {
     }
 }
 
-/// Returns the reading of an exchange. The agent is assumed to have read its clock halfway through the exchange.
+/// Computes the clock reading that results from one exchange. The agent is assumed to have read its clock halfway
+/// through the exchange.
 fn reading(left_ns: u64, theirs_ns: u64, came_ns: u64) -> Reading {
     let took_ns = came_ns - left_ns;
     let at_ns = left_ns + took_ns / 2;

@@ -11,7 +11,7 @@ use crate::LabError;
 /// files at the start of every trial.
 const MAX_BYTES: usize = 4 << 20;
 
-/// Returns the contents of the files that a load plan names, by path, in base64.
+/// Reads the files that a load plan names, and returns their contents in base64, by path.
 pub(crate) fn read_all(load: &LoadPlan) -> Result<BTreeMap<String, String>, LabError> {
     let said = [serde_json::to_value(&load.protocol), serde_json::to_value(&load.tls)];
     let mut named = Vec::new();

@@ -34,9 +34,9 @@ pub struct AgentGroup {
     pub(super) agents: Vec<Agent>,
     pub(super) inbox: Arc<Inbox>,
     pub(super) pipe_thread: Option<PipeThread>,
-    /// Serial numbers of lost agents. Their events are ignored from now on.
+    /// Serial numbers of lost agents, whose events are ignored.
     pub(super) gone: RefCell<BTreeSet<usize>>,
-    /// Index in `agents` by serial number.
+    /// Map from an agent's serial number to its index in `agents`.
     pub(super) numbers: BTreeMap<usize, usize>,
     /// Events that arrived while clocks were compared, each with the agent's serial number. These events are delivered
     /// before new ones.

@@ -17,7 +17,7 @@ const CHECK_INTERVAL: Duration = Duration::from_millis(50);
 /// Maximum number of recorded values in one line. With 20 bytes per value, the values fill half of the longest allowed
 /// line.
 const VALUES_PER_LINE: usize = run::MAX_LONG_LINE_BYTES / 40;
-/// Longest time to wait for the requested time of a sample, nanoseconds.
+/// Maximum time to wait until the moment for which a sample was requested, nanoseconds.
 const MAX_LEAD_NS: u64 = 30_000_000_000;
 
 /// Observes one trial after another, until the agent is told to stop.

@@ -28,7 +28,7 @@ pub struct Agent {
     out: Arc<Outbox>,
     /// Line with the task; `None` once the task was sent.
     task: Option<String>,
-    /// Program to copy to the agent's host on request; `None` if the host has it or once it was sent.
+    /// Program to copy to the agent's host on request; `None` if the host has the program, or once the copy was sent.
     program: Option<Arc<[u8]>>,
     /// True if the program is copied to the agent's host on request.
     copies: bool,
@@ -154,7 +154,7 @@ impl Agent {
             ));
         }
         self.hello = Some(hello);
-        // Errors are ignored, because the output of an agent that ended at once explains why.
+        // Errors are ignored, because an agent that ended at once explains in its output why it ended.
         self.task.take().into_iter().for_each(|task| self.out.send_task(task.as_bytes()));
         Ok(())
     }
@@ -174,8 +174,8 @@ impl Agent {
         Ok(())
     }
 
-    /// Returns advice for an agent that ended before its hello and whose host gets a copy of the program; empty for
-    /// others.
+    /// Returns advice for the user, if the agent ended before its hello and its host gets a copy of the program;
+    /// otherwise empty.
     pub(super) fn hint(&self) -> &'static str {
         match self.hello.is_none() && self.copies {
             true => {
@@ -203,7 +203,7 @@ impl Agent {
         loop {
             match self.child.try_wait() {
                 Ok(Some(status)) => return status.signal(),
-                // The agent still runs. If a signal ends the agent later, loadline itself has sent that signal.
+                // The agent still runs. A signal that ends the agent later probably comes from loadline itself.
                 _ if Instant::now() >= deadline => return None,
                 _ => std::thread::sleep(Duration::from_millis(2)),
             }

@@ -19,7 +19,7 @@ const PATIENCE: Duration = Duration::from_secs(3);
 pub(crate) const ASK_EVERY: Duration = Duration::from_secs(2);
 
 impl AgentGroup {
-    /// Returns the running agents on other hosts.
+    /// Returns the numbers of the agents on other hosts, except lost agents.
     fn remote(&self) -> Vec<usize> {
         let there = |agent: &super::Agent| agent.is_remote() && !self.gone.borrow().contains(&agent.serial);
         (0..self.agents.len()).filter(|n| there(&self.agents[*n])).collect()
@@ -89,7 +89,7 @@ impl AgentGroup {
         Duration::from_nanos(self.agents.iter().map(super::Agent::round_trip_ns).max().unwrap_or(0))
     }
 
-    /// Returns the maximum error of the clock offsets of all agents at this time.
+    /// Returns the largest error that any agent's clock offset may have now.
     pub fn clock_error(&self) -> Duration {
         let now_ns = clock::monotonic_ns();
         Duration::from_nanos(self.agents.iter().map(|agent| agent.clock.error_ns(now_ns)).max().unwrap_or(0))

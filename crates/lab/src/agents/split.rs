@@ -46,8 +46,8 @@ pub(crate) fn check_descriptors(agents: usize, descriptors: u64) -> Result<Optio
 }
 
 /// Splits a plan so that no agent exceeds its descriptor limit or [`MAX_THREADS`]. There are at most 1,024 agents, and
-/// at most one per connection or S-Client descriptor; these two limits come first. Each share has its own random seed,
-/// so that no two agents have the same arrival times.
+/// at most one per connection or S-Client descriptor, even if the limits above are then exceeded. Each share has its
+/// own random seed, so that no two agents have the same arrival times.
 pub(crate) fn split(plan: &LoadPlan, descriptors: u64) -> Vec<LoadPlan> {
     let each = descriptors.saturating_sub(SPARE_DESCRIPTORS).max(1);
     let by_descriptors = u64::from(peak_descriptors(&plan.intensity)).div_ceil(each);

@@ -106,7 +106,7 @@ mod tests {
         }
     }
 
-    /// Assigns a load to each of these pairs of host and CPU. Returns the IDs of the processes that got the loads.
+    /// Assigns one load for each pair of host and CPU in `to`. Returns the IDs of the processes that got the loads.
     fn hand_out(group: &mut AgentGroup, to: &[(&'static str, u32)]) -> Vec<u32> {
         let hosts: Vec<(Shell, u32)> = to.iter().map(|(place, cpu)| (Shell(place), *cpu)).collect();
         let task = |(host, cpu): &'_ (Shell, u32)| {

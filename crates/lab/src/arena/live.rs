@@ -24,7 +24,7 @@ const MAX_WORDS_CHARS: usize = 600;
 
 /// Settings of a comparison of real servers.
 pub struct LiveArenaSetup<'a> {
-    /// Servers, loads and resources.
+    /// Servers, loads and resources of the comparison.
     pub plan: &'a ArenaPlan,
     /// Plans of the runs, one for each load of the arena file. The URL of the server is filled in later.
     pub loads: Vec<Plan>,

@@ -37,8 +37,8 @@ pub(super) fn search_s(budget_s: f64, spent_s: f64, left: usize, around_s: f64) 
     (each_s - around_s).clamp(SHORTEST_SEARCH_S, MAX_SEARCH_S)
 }
 
-/// Returns the expected overhead of the next search, seconds: `last_s`, or the mean of `last_s` and the earlier
-/// expectation `before_s` if this mean is longer. A machine that was slow once is often slow again.
+/// Returns the expected overhead of the next search, seconds. This is the larger of two values: `last_s`, and the mean
+/// of `last_s` and the earlier expectation `before_s`. A machine that was slow once is often slow again.
 pub(super) fn next_overhead_s(before_s: f64, last_s: f64) -> f64 {
     last_s.max(0.5 * (before_s + last_s)).max(0.0)
 }
