@@ -84,7 +84,7 @@ pub enum LabError {
         what: &'static str,
         /// Name that the user gave.
         name: String,
-        /// `; did you mean …?`, or empty if no known name is near.
+        /// Suggestion (`; did you mean …?`); empty if no known name is similar.
         near: String,
     },
     /// A step of an experiment's set-up failed.
@@ -98,7 +98,7 @@ pub enum LabError {
 }
 
 impl LabError {
-    /// Returns the error for an unknown name, with the nearest known one as a suggestion.
+    /// Returns the error for an unknown name, with the most similar known name as a suggestion.
     pub fn name<'a>(what: &'static str, name: &str, right: impl IntoIterator<Item = &'a str>) -> Self {
         let near = run::nearest(name, right).map_or(String::new(), |n| format!("; did you mean {n:?}?"));
         Self::Name { what, name: name.into(), near }

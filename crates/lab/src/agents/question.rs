@@ -31,7 +31,7 @@ pub(crate) fn ask_within(
     answered(host, program, (name, spec), left)
 }
 
-/// Asks one question whose answer may need `answer_time` in addition to the usual time.
+/// Asks one question. The time limit is `answer_time` longer than [`ANSWER_TIMEOUT`].
 pub(crate) fn ask_patiently(
     host: &dyn Host,
     program: &Path,

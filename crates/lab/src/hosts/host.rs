@@ -19,8 +19,8 @@ pub trait Host: Send {
     /// those of the agent.
     fn command(&self, program: &Path) -> Result<Command, LabError>;
 
-    /// Returns an identifier of machine and namespace. Two hosts with equal identifiers are one machine and one
-    /// namespace. An agent that was started through one of them may take a task for the other.
+    /// Returns an identifier of the host's machine and network namespace. Two hosts with equal identifiers are the same
+    /// machine and namespace. An agent that was started through one of them may take a task for the other.
     fn place(&self) -> String;
 
     /// Returns true if the host counts as another machine: its clock is compared with ours, and it has its own

@@ -8,10 +8,11 @@
 //! the disk only half of the time, the lever fills the other half. The disk's busy time then doubles, so this speed
 //! halves, but the throughput of the other programs stays the same.
 //!
-//! Two other measures of the speed were tried and gave wrong results. The lever's share of all bytes does not count its
-//! flushes and the gaps between its writes. On a disk of 8 GB/s, this share was a sixth, but throughput fell by more
-//! than twice that share (elasticities of 2.9 to 3.6). The duration of the lever's calls depends on their slowest
-//! parts, flush and wake-up (elasticities of 0.5 to 2.5).
+//! Two other measures of the speed were tried and gave wrong results. One measure was the lever's share of all written
+//! and read bytes. It leaves out the flushes and the gaps between the lever's writes. On a disk of 8 GB/s, this share
+//! was a sixth, but throughput fell by more than a third. This gave elasticities of 2.9 to 3.6, although an elasticity
+//! should not exceed 1. The other measure was the duration of the lever's calls. It depends on the slowest parts of a
+//! call, flush and wake-up, and gave elasticities of 0.5 to 2.5.
 
 use std::os::unix::fs::{FileExt, MetadataExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
@@ -47,8 +48,8 @@ const O_DIRECT: i32 = sys::param::O_DIRECT;
 const WRITE_BYTES: [usize; 2] = [16 << 10, 4 << 20];
 /// Maximum number of writing threads.
 const MAX_WRITERS: usize = 12;
-/// Minimum reported speed, which a slot has if other programs moved no bytes in it. The value must be positive, because
-/// its logarithm is taken.
+/// Minimum reported speed of the disk. A slot gets this value if other programs moved no bytes in it. The value must be
+/// positive, because its logarithm is taken.
 const MIN_SPEED: f64 = 0.01;
 /// Maximum number of writes between two flushes.
 const MAX_WRITES_PER_FLUSH: f64 = 1e6;
@@ -204,7 +205,7 @@ fn speeds(on: &[bool], moved: &[f64]) -> Vec<f64> {
 
 /// One writing thread.
 struct Writer<'a> {
-    /// Index of the thread. As many threads write as `dose.writers` says: those with the lowest indexes.
+    /// Index of the thread. Only the threads whose index is below `dose.writers` write.
     nth: usize,
     file: &'a std::fs::File,
     /// Number of bytes that all threads of the lever wrote.

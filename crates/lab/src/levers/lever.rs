@@ -123,7 +123,7 @@ pub struct LeverTargets {
     pub behind_cpus: Vec<u32>,
     /// Processes of the server's upstream services; empty if they are not known on this host.
     pub behind_pids: Vec<u32>,
-    /// Mean number of bytes in flight on one of the server's connections; `None` if it was not observed.
+    /// Mean number of bytes in flight per connection of the server; `None` if it was not observed.
     pub in_flight: Option<f64>,
     /// Address of the server.
     pub addr: Option<SocketAddr>,
@@ -140,8 +140,8 @@ pub struct LeverTargets {
     pub response_s: f64,
     /// Number of descriptors that a generator may have.
     pub descriptors: u64,
-    /// Socket of the testbed's keeper. The keeper is the process that holds the network between generator and server.
-    /// `None` if generator and server are not in one testbed.
+    /// Socket of the testbed's keeper. The keeper is the process that owns the emulated network between generator and
+    /// server. `None` if generator and server are not in one testbed.
     pub keeper: Option<PathBuf>,
 }
 

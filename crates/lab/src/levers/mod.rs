@@ -3,9 +3,9 @@
 //! row in [`LEVERS`].
 //!
 //! A lever that is switched on and off in slots (short parts of a load) runs in its own agent. Such a lever can
-//! therefore run on every host on which an agent can start. No lever outlives the conductor, because the agent ends
-//! when its standard input ends, and the conductor holds the other end. A lever that needs new connections or different
-//! requests compares two loads that take turns.
+//! therefore run on every host on which an agent can start. The agent's standard input is a pipe from the conductor,
+//! and the agent ends when this pipe is closed. No lever therefore outlives the conductor. A lever that needs new
+//! connections or different requests compares two loads that take turns.
 
 mod behind_cpu;
 mod behind_quota;

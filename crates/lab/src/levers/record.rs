@@ -19,8 +19,8 @@ pub(super) struct Record {
     /// Boot ID of the machine; empty in old records. Process IDs from another boot have no meaning.
     #[serde(default)]
     boot: String,
-    /// PID namespace of the process IDs; empty in old records. The namespace is stored because a container may share
-    /// the directory.
+    /// PID namespace of the process IDs; empty in old records. The namespace is stored because a container, in which
+    /// process IDs have other meanings, may share the directory.
     #[serde(default)]
     pid_namespace: String,
     /// All changes of the record.

@@ -34,9 +34,9 @@ pub(super) const ROW: Lever = Lever {
 /// CPUs was taken from a threaded Python server. The server had 76 % of its rate in the first 10 ms, 86 % after 50 ms,
 /// and 94 % from 70 ms on. The first 70 ms of a slot are not measured.
 const SLOT_S: f64 = 0.15;
-/// Number of busy processes per taken CPU. Each process has the scheduler's normal weight. A server on two CPUs has at
-/// least half of this weight, and at most all of it, on each CPU. Eight processes therefore leave the server 6 to 11 %
-/// of each taken CPU.
+/// Number of busy processes per taken CPU. Each process has the scheduler's normal weight. On each of its CPUs, a
+/// server on two CPUs has between half of this weight and the whole weight. Eight processes therefore leave the server
+/// 6 to 11 % of each taken CPU.
 const HOGS_PER_CPU: usize = 8;
 
 fn plan(targets: &LeverTargets) -> Result<LeverPlan, String> {

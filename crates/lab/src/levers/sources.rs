@@ -1,5 +1,6 @@
 //! Lever that doubles the number of source addresses of the load. A limit per source address then lets twice as many
-//! requests through. An odd number of addresses is compared with its smaller half, so the factor is then above 2.
+//! requests through. A load from an odd number of addresses is compared with a load from the smaller half of them, so
+//! the factor is then above 2.
 
 use std::net::{IpAddr, Ipv4Addr};
 

@@ -32,8 +32,8 @@ pub(super) const DOSE: f64 = 0.25;
 /// whichever of them is saturated. Very short turns would cost the process more time than the thief takes, since each
 /// turn switches threads twice (10 to 20 µs together).
 const TURN_NS: (u64, u64) = (500_000, 4_000_000);
-/// Number of turns within one response time, if the limits in [`TURN_NS`] allow it. One piece, a quarter of a turn, is
-/// then 1/32 of the response time.
+/// Number of turns within one response time, if the limits in [`TURN_NS`] allow it. With the default share, one piece
+/// (a quarter of a turn) is then 1/32 of the response time.
 const TURNS_PER_RESPONSE: f64 = 8.0;
 /// Maximum length of one piece of CPU time, nanoseconds. After a late wake-up, the piece is longer, because it makes up
 /// for missed turns.

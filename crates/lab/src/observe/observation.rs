@@ -286,7 +286,7 @@ impl Observation {
     }
 }
 
-/// Counter sources that read only a network namespace, and nothing else of the machine.
+/// Counter sources that read only the network namespace.
 const OF_NETWORK: &[&str] = &["netstat", "interface", "sockstat"];
 
 #[cfg(test)]

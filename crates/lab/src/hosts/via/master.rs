@@ -11,8 +11,8 @@ use std::time::{Duration, Instant};
 
 use crate::LabError;
 
-/// Maximum number of connections that are opened at the same time. Servers refuse many new connections at once
-/// (MaxStartups, 10 by default).
+/// Maximum number of connections that are opened at the same time. sshd starts to refuse connections when more than 10
+/// are not yet authenticated (`MaxStartups`, default 10).
 const MAX_CONCURRENT: usize = 8;
 /// Maximum time to open a connection.
 const CONNECT_TIMEOUT: Duration = Duration::from_secs(20);

@@ -52,8 +52,8 @@ impl HostMasters {
     }
 }
 
-/// Number of sessions over one master connection: the limit of ssh servers (MaxSessions, 10 by default), minus the
-/// connection's own session.
+/// Maximum number of agents over one master connection: sshd's limit on sessions per connection (`MaxSessions`, default
+/// 10), minus the session of the connection's own `cat`.
 const SESSIONS_PER_CONNECTION: u32 = 9;
 /// Number of sessions that each host needs in addition to those of the generators: for an observer, a lever, a
 /// question, and a session that is about to end.

@@ -1,6 +1,6 @@
 //! Shell script that starts an agent where loadline is not installed. The script keeps a copy of loadline in the user's
 //! cache folder, named and checked by its hash. If the cache folder has no copy, the script requests a copy on standard
-//! output and reads it from standard input. One connection is therefore enough.
+//! output and reads it from standard input. The copy therefore needs no second connection.
 
 use crate::hosts::program::Program;
 
