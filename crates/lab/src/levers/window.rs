@@ -31,9 +31,10 @@ const BUFFER_SHARE: f64 = 0.25;
 /// acknowledgements, not from the window.
 const MIN_IN_FLIGHT_BYTES: f64 = 16_384.0;
 
-/// Returns the bytes in flight on one of the server's connections while the server sends, in the trial on which the
-/// verdict relies. If the peer's receive window is smaller, returns the size of this window. `connection.unacked` is
-/// not used, because its mean includes the pauses between answers.
+/// Estimates the mean number of bytes in flight per connection while the server sends, in the trial on which the
+/// verdict relies. The estimate is the delivery rate times the round-trip time. If the peer's receive window is
+/// smaller, or is the only known value, returns the size of this window. `connection.unacked` is not used, because its
+/// mean includes the pauses between answers.
 pub(crate) fn in_flight(run: &Run) -> Option<f64> {
     let side = run.trials.get(run.findings.picks.decisive?)?.server.as_ref()?;
     let value =

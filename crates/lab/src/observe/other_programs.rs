@@ -21,7 +21,7 @@ pub(crate) fn others(sides: &[SideUse], window: Window) -> Vec<f64> {
 }
 
 /// Minimum share of a tenth of a second that the readings must cover. The observers of client and server take their
-/// last readings one after the other, so the readings may cover only a part of the window's last tenth.
+/// last readings one after the other. The readings may therefore cover only a part of the window's last tenth.
 const MIN_COVERED: f64 = 0.5;
 
 /// Returns the share of a machine's CPUs that other programs took in the tenth of a second from `begin_s` on. The
@@ -36,8 +36,7 @@ fn taken(sides: &[SideUse], machine: &str, host: &CpuUse, begin_s: f64) -> Optio
     let own_s: f64 = here().map(|side| growth(&side.t_s, &side.own_s, span)).sum::<Option<f64>>()?;
     let length_s = span.1 - span.0;
     let share = 1.0 - (growth(&host.t_s, &host.idle_s, span)? + own_s) / (host.cpus * length_s);
-    // The share is rounded to thousandths, because the kernel counts CPU time in ticks that are coarser than a
-    // thousandth of this time.
+    // The share is rounded to thousandths, because the ticks in which the kernel counts CPU time are coarser than that.
     (length_s >= MIN_COVERED * TENTH_S && share.is_finite()).then(|| (share.clamp(0.0, 1.0) * 1e3).round() / 1e3)
 }
 

@@ -24,14 +24,14 @@ const MAX_VALUES: usize = 64 << 20;
 struct Connection {
     group: AgentGroup,
     incidents: Vec<Incident>,
-    /// Number of samples requested and taken. `edges` has the time of each sample in seconds since the trial's origin,
-    /// on the agent's clock and on ours.
+    /// Number of requested samples; `taken` is the number of samples that the agent has taken. `edges` has the time of
+    /// each sample in seconds since the trial's origin, on the agent's clock and on ours.
     ordered: u64,
     taken: u64,
     edges: Vec<(f64, f64)>,
     /// Samples that have arrived, while other observations are still missing.
     rows: Recording,
-    /// Latest observations, followed by the number of requests for observations and the number of answers.
+    /// Latest complete observations; `wanted` counts the requests for observations, and `came` counts the answers.
     observed: Option<Observed>,
     wanted: u64,
     came: u64,
@@ -248,7 +248,7 @@ impl RemoteSampling {
         Incident { kind: IncidentKind::ObserverLost, begin_s: self.origin.now_s(), end_s: None, text }
     }
 
-    /// Returns the round trip to the observer; zero on this machine.
+    /// Returns the round trip to the observer; zero if the observer is on this machine.
     pub(crate) fn round_trip(&self) -> Duration {
         self.observer.lock().group.longest_round_trip()
     }

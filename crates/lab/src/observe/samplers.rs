@@ -122,8 +122,8 @@ impl Samplers {
     }
 
     /// Takes a sample of everything now. Returns the times of the first and the last sample, seconds since the trial's
-    /// origin. A window that begins at the first time of one call, and ends at the last time of a later call, has a
-    /// sample of client and server at both ends.
+    /// origin. The window from the first time of one call to the last time of a later call therefore has samples of
+    /// client and server at both ends.
     pub fn edge(&self) -> (f64, f64) {
         self.edge_at(0)
     }

@@ -23,7 +23,7 @@ pub struct ServerCounters {
 }
 
 impl ServerCounters {
-    /// Returns the source of the counters of `object` that the servers in `group` report.
+    /// Creates access to the counters whose IDs begin with `object`, as reported by the servers in `group`.
     pub fn new(group: &Arc<Mutex<AgentGroup>>, object: &'static str) -> Self {
         Self { group: Arc::downgrade(group), object }
     }

@@ -1,4 +1,4 @@
-//! One request and its answer over a blocking socket. The session code is the same as that of the load.
+//! One request and its answer over a blocking socket. The protocol code is the same as that of the load.
 
 use std::io::{ErrorKind, Read as _, Write as _};
 use std::time::{Duration, Instant};
@@ -18,7 +18,7 @@ const LISTEN_TIME: Duration = Duration::from_millis(50);
 /// Reasons why an exchange was not completed.
 pub(super) enum ExchangeError {
     Fault(Fault),
-    /// The session gave an explanation that is more specific than the error.
+    /// The protocol code gave an explanation that is more specific than the error.
     Explained(String),
     Silent,
     /// The server did not read the whole request in time.
@@ -44,8 +44,9 @@ pub(super) struct Exchange {
     /// Number of bytes that were received when the request began.
     pub(super) handshake_bytes: u64,
     pub(super) handshakes: u64,
-    /// Status of the answer, and the session's comment on it.
+    /// Status of the answer.
     pub(super) status: u16,
+    /// Advice about an unexpected answer, from [`Requester::explain`].
     pub(super) said: Option<String>,
 }
 
@@ -126,7 +127,7 @@ impl Exchange {
         }
     }
 
-    /// Waits for a message that no request asked for. The load would take such a message for an answer.
+    /// Waits for a message that no request asked for. The load would mistake such a message for an answer.
     fn listen_for_more(&mut self, session: &mut dyn Requester, buffer: &mut [u8]) -> Result<(), ExchangeError> {
         self.set_timeout(LISTEN_TIME);
         match self.stream.read(buffer) {

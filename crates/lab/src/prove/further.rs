@@ -10,11 +10,11 @@ use crate::levers::{LEVERS, Lever};
 use crate::{Lab, TargetSetup};
 
 /// Usual time for a trial with fewer CPUs, seconds. It covers 18 slots of 150 ms, the start of the load, and 1.5 s in
-/// case the earlier slots end late.
+/// case the slots of the other levers end late.
 const COUNT_S: f64 = 4.6;
 /// Shortest time for the trial with fewer CPUs, seconds.
 const MIN_COUNT_S: f64 = 3.1;
-/// Share of the experiment's time for the trial with fewer CPUs, if this is more time than [`COUNT_S`].
+/// Share of the experiment's remaining time for the trial with fewer CPUs, if this share is longer than [`COUNT_S`].
 const COUNT_SHARE: f64 = 0.2;
 /// Factor by which the planned time of the other levers' slots is multiplied. The slots may take longer than planned,
 /// because agents must start first.
@@ -117,7 +117,8 @@ mod tests {
         assert_eq!((turns_seconds(7.9, 0.5, 4.5), turns_seconds(8.1, 0.5, 4.5)), (0.0, 4.5));
     }
 
-    /// If responses take 0.13 s, the slots of the other levers need 7.3 s. An earlier version left only 5.5 s for them.
+    /// With responses of 0.13 s, the slots of all levers except `fewer CPUs` need 7.3 s (the second argument). An
+    /// earlier version left only 5.5 s for these slots.
     #[test]
     fn the_own_slots_of_a_slow_server_come_before_fewer_cpus() {
         assert_eq!(count_seconds(10.1, 7.3), 0.0);

@@ -6,8 +6,8 @@
 //! ([`turns`]). If this lever can act during a load, it is switched on and off in slots of one load ([`slots`]). The
 //! levers that every experiment uses are switched in the slots of the same load. The elasticities of all these levers
 //! add up to 1 if they cover every bottleneck. If throughput may depend on the server's CPU, whole CPUs are taken away
-//! last, in a separate trial. If throughput does not depend on that CPU, and the verdict may be that no resource is
-//! full, more load is tried last.
+//! last, in a separate trial. If throughput does not depend on that CPU, and perhaps no resource is full, a load with
+//! more connections is tried last.
 
 mod active_levers;
 mod choose;
@@ -135,10 +135,10 @@ pub(crate) fn prove_all(
     slots_and_more(lab, setup, (&[operating_point], own), |_| true, None, (most, end_s))
 }
 
-/// Slows resources while one load runs. Each lever is on in its own short slots. If throughput may depend on the
-/// server's CPUs, takes whole CPUs away afterwards, under another load with at most `most` connections. If throughput
-/// does not depend on the CPUs, uses the lever `load`, which adds connections. The experiment ends at `end_s`, in
-/// seconds since the start of the run.
+/// Slows resources while one load runs. Switches each lever on and off in short slots of this load. If throughput may
+/// depend on the server's CPUs, takes whole CPUs away afterwards, under another load with at most `most` connections.
+/// If throughput does not depend on the CPUs, uses the lever `load`, which adds connections. The experiment ends at
+/// `end_s`, in seconds since the start of the run.
 fn slots_and_more(
     lab: &mut Lab<'_>,
     setup: &TargetSetup,

@@ -254,7 +254,7 @@ mod tests {
         assert!(check_no_backlog(&[100.0, 99.0, 100.0, 101.0], &slots(20.5), &[lever("server-cpu")], 100.0).is_ok());
         let short = check_no_backlog(&[100.0; 4], &slots(20.5), &[lever(RATE)], 100.0).unwrap_err();
         assert!(short.contains("80 %"), "{short}");
-        // 94 completed requests out of 100 may be chance, but 18,800 out of 20,000 may not.
+        // If 94 of 100 requests are completed, this may be chance; 18,800 of 20,000 are too few to be chance.
         let few =
             |seconds| check_no_backlog(&[100.0, 94.0, 100.0, 94.0], &slots(seconds), &[lever("server-cpu")], 100.0);
         assert!(few(1.0).is_ok() && few(100.5).unwrap_err().contains("94 %"));

@@ -195,8 +195,8 @@ fn refuses(trial: &Trial) -> bool {
     judge::good(trial) < MIN_RATE_SHARE * trial.rates.completed_rate
 }
 
-/// Returns the largest number of connections that an experiment may use. The number is the plan's maximum, or one less
-/// than the smallest number at which the server refused too many requests.
+/// Returns the largest number of connections that an experiment may use. The number is the plan's maximum or, if
+/// smaller, one less than the smallest number at which the server refused too many requests.
 pub(super) fn most_served(run: &Run) -> u32 {
     let refused = run.trials.iter().filter(|trial| refuses(trial)).filter_map(closed_connections).min();
     let most = run.plan.search.max_connections;

@@ -65,7 +65,7 @@ pub(super) const SPARSE_LONG: Density = Density { requests: 8.0, ..SPARSE };
 pub(super) struct SlotNeeds {
     /// Shortest slot in which the effects of all levers are visible, seconds.
     pub(super) least_s: f64,
-    /// Shortest part at the start of a slot that is left out, seconds.
+    /// Minimum time to leave out at the start of each slot, seconds.
     pub(super) settle_s: f64,
     /// Minimum number of slots, including one that may be lost to a pause of the machine.
     pub(super) fewest: u32,
