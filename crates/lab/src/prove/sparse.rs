@@ -6,8 +6,8 @@
 //!   of a slot stays the same. An equally narrow interval then takes a sixth of the time. If requests are frequent, the
 //!   small dose is better, because a resource that is slowed strongly may itself become the bottleneck.
 //! - After each round, all slots so far are judged, and the experiment ends once the result is certain. Each early
-//!   judgement requires a clearer result, so all of them together are wrong no more often than a single one would be
-//!   (`judge::prove::is_known`).
+//!   judgement requires a clearer result. All judgements together are therefore wrong no more often than a single one
+//!   would be (`judge::prove::is_known`).
 
 use run::number::prose::whole_rate;
 use run::{LeverSlots, ProofTrial, SlotPlan};

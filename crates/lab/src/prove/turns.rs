@@ -26,8 +26,8 @@ const MAX_TURN_S: f64 = 2.0;
 /// Minimum and maximum number of pairs. From fewer than three pairs, their scatter could not be estimated.
 const PAIRS: (usize, usize) = (3, 8);
 
-/// Length of a turn as a multiple of the response time: with enough time, and with little time. In a shorter turn, the
-/// start of the load would take most of the time.
+/// Minimum length of a turn in response times: with enough time, and with little time. In a shorter turn, the start of
+/// the load would take most of the time.
 const RESPONSES_PER_TURN: [f64; 2] = [20.0, 8.0];
 
 /// Returns the number of pairs and the length of a turn within the given seconds; `None` if there is too little time.

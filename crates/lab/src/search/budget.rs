@@ -126,9 +126,8 @@ impl Budget {
         self.step(0.4, response_s)
     }
 
-    /// Returns the durations of the first sweep step, for a server that answered its test request within this time.
-    /// Other programs may have delayed this single answer, so this step leaves time for more steps within `left_s`
-    /// seconds.
+    /// Returns the durations of the first sweep step. `response_s` is the response time of the test request. Other
+    /// programs may have delayed this single answer, so the step leaves time for more steps within `left_s` seconds.
     pub fn first_step(&self, response_s: f64, left_s: f64) -> StepTimes {
         let (step, shortest) = (self.sweep_step(response_s), self.sweep_step(0.0));
         let least_s = shortest.measure_s.max(RESPONSES_OF_FIRST_STEP * response_s).min(step.measure_s);
@@ -199,7 +198,8 @@ mod tests {
         assert!(budget.search_until_s() > 27.0);
     }
 
-    /// In an earlier version, a server with 8 ms per request and a limit of 80 ms on the median got one window in 10 s.
+    /// In an earlier version, a server with 8 ms per request and a limit of 80 ms on the median got only one window in
+    /// 10 s.
     #[test]
     fn a_short_search_of_a_slow_server_has_several_windows() {
         let budget = Budget::new(10.0);

@@ -11,7 +11,7 @@ use crate::{LabError, Point};
 /// Minimum length of a window with its warm-up, seconds.
 const MIN_WINDOW_S: f64 = 0.16;
 /// Maximum number of classes that get a turn, those with the largest weights first. The other classes keep their
-/// shares.
+/// original proportions in every turn.
 const MAX_CLASSES: usize = 8;
 
 /// Returns the seconds of a budget for measuring the cost of each class; 0 if there is too little time or only one

@@ -20,7 +20,7 @@ pub struct InTurns {
     pub pairing: Pairing,
     /// Moments at which the result was judged, as shares of the planned windows.
     pub looks: Vec<f64>,
-    /// Time after which the result was known, seconds; without a result, the end of the comparison.
+    /// Time after which the result was known, seconds; without a result, the time at which the comparison ended.
     pub ended_after_s: f64,
     /// True if the user ended the comparison.
     pub interrupted: bool,

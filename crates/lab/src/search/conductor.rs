@@ -51,11 +51,11 @@ pub trait Conductor: Send {
     /// answer came.
     fn ask(&mut self) -> Result<bool, String>;
 
-    /// Records that a single request without load failed, just as all requests of the run's last trial failed.
+    /// Records that a single request without load failed, after all requests of the run's last trial had failed, too.
     fn refuses_at_rest(&mut self);
 
-    /// Records that this search had to wait some seconds while another server was loaded. These seconds do not count as
-    /// time of this search.
+    /// Records that this search had to wait `seconds` seconds while another server was loaded. These seconds do not
+    /// count as time of this search.
     fn wait(&mut self, seconds: f64) {
         self.leave_out(seconds);
     }

@@ -47,8 +47,8 @@ pub fn within_budget(conductor: &mut dyn Conductor, first_s: f64) -> Result<(), 
     let overhead_s = conductor.overhead_s();
     let turns_s =
         handshake_turns::reserved_s(handshakes_s, overhead_s) + class_turns::reserved_s(&load, classes_s, overhead_s);
-    // The turns that measure costs come after the search, so their time is subtracted here. The time for the end of the
-    // run is already subtracted from the time that is left.
+    // The turns that measure costs come after the search, so their time is subtracted here. The result of `left_s`
+    // already leaves out the time for the end of the run.
     let search_s = if turns_s > 0.0 { whole_s.min(conductor.left_s()) - turns_s } else { whole_s };
     let (budget, proof_s) = match plan.search.prove {
         // A search for users has no experiment. The experiment's loads have no think times, so they would differ from

@@ -16,9 +16,9 @@ const EXPECTED_WINDOWS: f64 = 6.0;
 /// Share of failed requests, 0 to 1, from which on a single request checks if the server is alive.
 const ALARMING_ERROR_SHARE: f64 = 0.5;
 
-/// Ratio of the low rate (see `Finder::low_rate`) to the highest rate. At the low rate, a request waits on average half
-/// a service time for a single worker (M/D/1), so a response takes 1.5 service times. A rate limit that delays answers
-/// lets half of the requests pass without delay if they arrive at random at the low rate.
+/// Ratio of the low rate (see `Finder::low_rate`) to the highest rate of the sweep. At the low rate, a request waits on
+/// average half a service time for a single worker (M/D/1), so a response takes 1.5 service times. A rate limit that
+/// delays answers lets half of the requests pass without delay if they arrive at random at the low rate.
 const LOW_SHARE: f64 = 0.5;
 
 /// Searches for the capacity of a server. The server answered its test request within `response_s` seconds. The results
@@ -44,7 +44,7 @@ pub struct Finder {
     search_s: f64,
     /// Smallest number of clients with which the sweep reached the highest rate.
     connections: u32,
-    /// Mean response time at that number of clients, seconds, by Little's law.
+    /// Mean response time with `connections` clients, seconds, by Little's law.
     mean_at_best_s: f64,
     /// Low rate that is offered before the search. Response times at this rate distinguish a rate limit that delays
     /// answers from a single worker. `None` if this distinction is not needed, or if the rate was already offered.

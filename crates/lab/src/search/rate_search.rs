@@ -1,6 +1,6 @@
 //! Choice of the next rate in the open-loop search. All functions of this file are pure.
 //!
-//! The search raises the rate until one fails, and lowers it until one passes. Above the highest rate of the
+//! The search raises the rate until a rate fails, or lowers it until a rate passes. Above the highest rate of the
 //! closed-loop sweep, it doubles the rate at each step. If throughput was still growing at the end of the sweep, the
 //! first rate is already twice the highest rate of the sweep. Once one rate has failed and another has passed, the
 //! search estimates the capacity from all windows. It then alternates between the estimated capacity and a higher rate,
@@ -38,7 +38,7 @@ pub struct RateSearch {
     precision: f64,
     next: f64,
     seen: usize,
-    /// Highest rate that passed, and lowest rate that failed.
+    /// Highest rate that passed; `failed` is the lowest rate that failed.
     passed: Option<f64>,
     failed: Option<f64>,
     done: bool,
@@ -97,7 +97,8 @@ impl RateSearch {
     }
 
     fn follow(&mut self, pooled: &Pooled) -> f64 {
-        // A few equal overloads may agree by chance, so all of the time is used.
+        // If all windows overloaded the server, their estimates may agree by chance, so the search uses all of its
+        // time.
         if pooled.of_overloads {
             return pooled.beyond;
         }

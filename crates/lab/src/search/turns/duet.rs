@@ -1,6 +1,6 @@
 //! Duet: both servers run at the same time on separate CPUs, and swap these CPUs after each window. A disturbance of
-//! the machine affects both servers at the same time, so the disturbance cancels out in the difference between the
-//! servers (L. Bulej and others, *Duet Benchmarking: Improving Measurement Accuracy in the Cloud*, ICPE 2020).
+//! the machine affects both servers at the same time. It therefore cancels out in the difference between the servers
+//! (L. Bulej and others, *Duet Benchmarking: Improving Measurement Accuracy in the Cloud*, ICPE 2020).
 //!
 //! Both servers still share the machine's memory, its largest cache, and its power budget. A server that uses much of
 //! these shared resources slows the other server. Swapping removes differences between the two sets of CPUs, but not
@@ -100,7 +100,7 @@ impl Placement for LivePlacement {
 }
 
 /// Fails if a thread of a server may not use all of the `needed` CPUs, or may use other CPUs than the server's first
-/// thread. Someone chose the CPUs of such a thread, so moving it would change the comparison.
+/// thread. Someone has pinned such a thread to its CPUs, so moving it would distort the comparison.
 fn not_pinned(pid: u32, needed: &[u32]) -> Result<(), String> {
     let masks: Vec<Vec<u32>> =
         threads_below(pid).into_iter().filter_map(|tid| sys::limits::cpus_of_thread(tid).ok()).collect();

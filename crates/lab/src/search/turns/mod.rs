@@ -3,7 +3,7 @@
 //! Windows come in pairs, one window per server. The order within each pair is random and balanced, so that changes of
 //! the machine affect both servers equally. The windows are judged several times (`looks`). A regression ends the
 //! comparison. If no figure became worse, the remaining time is used to search for both capacities. Windows between the
-//! steps show how much the machine affects a search. If the windows stay undecided, they use the whole budget.
+//! search steps show how much the machine affects a search. If the windows stay undecided, they use the whole budget.
 //!
 //! If both servers and both generators have separate CPUs, the windows of a pair run at the same time (`duet`).
 
@@ -25,8 +25,8 @@ use searches::{MIN_SEARCH_S, Searches};
 use windows::Windows;
 
 /// Share of the budget for the capacity searches. The values that decide the comparison come from the windows, so the
-/// windows get the larger share. With the default budget of 60 s, each search has 12 s. From 10 s on, even a slow
-/// server gets an interval.
+/// windows get the larger share. With the default budget of 60 s, each search has 12 s. A search of 10 s or more gives
+/// an interval of the capacity even for a slow server.
 const CAPACITY_SHARE: f64 = 0.4;
 /// Share of the windows that come before the first step of a search, if the whole budget is used. No search begins
 /// before the first look at the windows.
@@ -57,7 +57,8 @@ pub struct TurnsTaken {
     pub notes: Vec<String>,
     /// Way in which the windows of a pair run: one after the other, or at the same time.
     pub pairing: Pairing,
-    /// Moments at which the result was judged, as shares of the planned windows. The last one is the end.
+    /// Moments at which the result was judged, as shares of the planned windows. If no earlier judgement ended the
+    /// comparison, the last value is 1.
     pub looks: Vec<f64>,
     /// Time after which more windows could not change the result, seconds. Without an earlier decision, this is the end
     /// of the comparison.
@@ -112,7 +113,8 @@ struct Turns<'c, 'd> {
 /// Capacity searches, with windows between their steps.
 struct Beside {
     searches: Searches,
-    /// Time of windows before the searches, and time of windows between their steps, seconds.
+    /// Time for windows before the first search step, seconds; `between_s` is the time for windows between search
+    /// steps.
     before_s: f64,
     between_s: f64,
 }

@@ -15,7 +15,7 @@ pub(super) struct Searches {
     goes_on: [bool; 2],
     one_objective: bool,
     order: TurnOrder,
-    /// Time used by all steps, and budget of both searches, seconds.
+    /// Time used by all steps, seconds; `room_s` is the budget of both searches, seconds.
     pub(super) used_s: f64,
     pub(super) room_s: f64,
 }

@@ -36,7 +36,8 @@ pub(super) struct Windows<'d> {
     /// Reason why the servers can no longer be moved, so that later pairs were measured in turns.
     moves_no_more: Option<String>,
     pub(super) pairs: u64,
-    /// Time used by all pairs, time of the last pair, and time budgeted for pairs, seconds.
+    /// Time used by all pairs, seconds; `last_s` is the time of the last pair, and `room_s` the time budgeted for all
+    /// pairs.
     pub(super) used_s: f64,
     pub(super) last_s: f64,
     pub(super) room_s: f64,
