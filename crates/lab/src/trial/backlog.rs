@@ -22,7 +22,7 @@ pub(super) fn explanation(trials: &[Trial], waited_s: f64) -> Option<String> {
     })
 }
 
-/// Number of steps that make one second, in the series of completed requests.
+/// Number of steps per second in the series of completed requests.
 const INTERVALS: usize = 10;
 
 /// Returns the highest rate of any second in a trial. The mean rate of the window is not enough: requests that time out

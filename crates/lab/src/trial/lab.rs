@@ -84,7 +84,7 @@ impl<'w> Lab<'w> {
             plan,
             ..Run::default()
         };
-        // Agents inherit the raised limit. If the limit cannot be raised, the agents inherit the old limit.
+        // Agents inherit the raised descriptor limit. If the limit cannot be raised, the agents inherit the old limit.
         let descriptors = sys::limits::raise_descriptors().unwrap_or_else(|_| sys::limits::descriptors().0);
         let mut lab = Self {
             run,
@@ -313,8 +313,8 @@ impl<'w> Lab<'w> {
         self.stopped = true;
     }
 
-    /// Ends the run: judges it, saves it if possible, and returns it. After showing the result, the caller must save
-    /// the run again.
+    /// Ends the run: judges it, tries to save it, and returns it. If the run cannot be written, the user is only
+    /// warned. The caller must therefore save the run again after showing the result, and report an error then.
     pub fn finish(mut self) -> Result<Run, LabError> {
         if let Some(receiver) = self.spans.take() {
             span_times::add(&mut self.run, &receiver, self.watch);
@@ -337,7 +337,7 @@ fn connect(behind: &run::Behind) -> Result<databases::Database, LabError> {
     databases::Database::connect(behind).map_err(fail)
 }
 
-/// Writes the run with a trial that has not ended, marked as interrupted in case this process is killed.
+/// Writes the run with a trial that has not ended. The run is marked as interrupted, in case this process is killed.
 fn save_unfinished(run: &mut Run, dir: &RunDir, trial: Trial, elapsed: Duration) -> Result<(), LabError> {
     (run.elapsed_s, run.interrupted) = (elapsed.as_secs_f64(), true);
     run.trials.push(trial);

@@ -176,8 +176,8 @@ mod tests {
         assert!(without.get("handshake_us").is_none() && without.get("classes").is_none());
     }
 
-    /// The trial has four loads, as in the experiment `io-models`. If the intensity of only one load counted, the plan
-    /// would have fewer connections than requests were in flight.
+    /// The trial has four loads, as in the experiment `io-models`. If the intensity of only one load counted, the trial
+    /// would have fewer connections than requests in flight.
     #[test]
     fn a_trial_of_several_loads_has_the_intensity_of_all() {
         let block = Intensity::Closed { connections: 1000, pipeline: 1, think: Default::default() };

@@ -77,7 +77,8 @@ impl HostsSetup {
         &*self.clients
     }
 
-    /// Returns one entry per generator: the client hosts in rotation, each as often as it has agents.
+    /// Returns the client host of each load agent. The hosts take turns in this list, and each occurs as often as it
+    /// has agents.
     pub fn places(&self) -> Vec<&dyn Host> {
         agents_of(self.clients())
     }

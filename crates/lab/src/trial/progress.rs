@@ -52,8 +52,8 @@ impl Progress {
     }
 
     /// Takes a tick of an agent, which was received at `now_s`. A tick with an impossible time is dropped. The series
-    /// has a value for every tenth of a second up to the last tick, so a tick with a time in the far future would make
-    /// the series too long.
+    /// has a value for every tenth of a second up to the last tick. A tick with a time in the far future would
+    /// therefore make the series too long.
     pub(crate) fn push(&mut self, agent: usize, mut tick: Tick, now_s: f64) {
         let Some((ticks, detail)) = self.ticks.get_mut(agent).zip(self.details.get_mut(agent)) else { return };
         let since_s = ticks.last().map_or(f64::NEG_INFINITY, |last| last.t_s);

@@ -46,7 +46,7 @@ pub(crate) struct RunningTrial<'w> {
     /// Time between sending a command and the moment that the command names; `None` if all agents and observers are on
     /// this machine and act at once.
     lead: Option<Duration>,
-    /// End of the budget, at which any window ends; `None` without a budget.
+    /// End of the budget; `None` without a budget.
     budget_end: Option<Instant>,
     /// Differences between the actual and the requested times of the samples at the window's start and end, seconds.
     late_s: Vec<f64>,
@@ -151,8 +151,9 @@ impl<'w> RunningTrial<'w> {
     }
 
     /// Measures for the plan's duration, or until the trial ends early. While the server gives no answers, the window
-    /// is extended by at most [`MAX_STANDSTILL`], because its percentiles would not include the waiting requests. No
-    /// window lasts beyond the end of the budget.
+    /// is extended by at most [`MAX_STANDSTILL`], because its percentiles would not include the waiting requests. The
+    /// window also ends with the budget, but lasts at least [`MIN_WINDOW_S`]. The slots of an experiment always run to
+    /// their end.
     pub(crate) fn hold(&mut self, plan: &LoadPlan) -> TrialEnd {
         let begin_s = self.origin.now_s();
         self.progress.stretch(begin_s, plan.duration_s);

@@ -59,8 +59,8 @@ impl Lab<'_> {
         Ok(&self.run.trials[last])
     }
 
-    /// Judges the run so far and writes `run.json`. If writing fails, the user is told once, and the run continues. The
-    /// file is marked as interrupted, in case this process is killed.
+    /// Judges the run so far and writes `run.json`. If writing fails, the user is told once, and the run continues.
+    /// Until the run is finished, the file is marked as interrupted, in case this process is killed.
     pub fn save(&mut self) -> Result<(), LabError> {
         let began_s = self.elapsed_s();
         // The last repeat of an interrupted run is incomplete, so judge ignores it.

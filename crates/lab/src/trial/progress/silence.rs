@@ -14,7 +14,7 @@ const MIN_MISSED_ANSWERS: f64 = 20.0;
 
 impl Progress {
     /// Returns the longest part of the window in which no agent counted a completed request, although requests were in
-    /// flight. Ticks are a tenth of a second apart, so the real silence may be longer by up to two tenths.
+    /// flight. Ticks are a tenth of a second apart, so the real silence may be longer by up to two tenths of a second.
     pub(crate) fn longest_silence(&self, begin_s: f64, end_s: f64) -> Option<Window> {
         let mut silent = vec![Window { begin_s, end_s }];
         for ticks in &self.ticks {
@@ -174,7 +174,7 @@ mod tests {
         assert_eq!(Progress::new(1).silence(0.0, 5.0), None);
     }
 
-    /// A link failed just before a short window began, so its requests time out in the drain.
+    /// A link failed just before a short window began, so the window's requests time out in the drain.
     #[test]
     fn a_window_without_any_answer_is_silent_once_requests_ran_out_of_time() {
         let mut progress = Progress::new(1);
