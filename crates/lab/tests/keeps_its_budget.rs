@@ -19,12 +19,12 @@ struct Machine {
     clock: BudgetClock,
     now_s: f64,
     proof_s: f64,
-    /// Time per request in seconds, and the highest rate in requests per second.
+    /// Time per request, seconds; `highest_rate` is in requests per second.
     response_s: f64,
     highest_rate: f64,
     /// Share of the trials in which the server stalls.
     stalls: f64,
-    /// Mean time for starting agents, and for judging a trial, seconds.
+    /// Mean time for starting agents, seconds; `judge_s` is the mean time for judging a trial, seconds.
     start_s: f64,
     judge_s: f64,
     random: fastrand::Rng,

@@ -58,7 +58,7 @@ fn a_server_that_leaks_a_little_per_request_is_named() {
     assert!((completed / (RATE * LENGTH_S) - 1.0).abs() < 0.05, "{completed} requests in ten minutes");
     let [drift] = &run.findings.drifts[..] else { unreachable!("{:#?}", run.findings.drifts) };
     assert!(drift.of == DriftMetric::Level && drift.sentence.contains("memory grew"), "{drift:?}");
-    // With 200 requests per second, 250 B each are 180 MB per hour.
+    // At 200 requests/s, a leak of 250 bytes per request is 180 MB per hour.
     assert!((drift.per_s / (250.0 * RATE) - 1.0).abs() < 0.1, "{drift:?}");
     assert!(run.findings.trust.warnings.contains(&drift.sentence), "it is shown");
 }

@@ -13,7 +13,7 @@ const MAX_TIMES: usize = 1_000_000;
 /// Maximum time from the first to the last request, seconds: four weeks.
 const MAX_SPAN_S: f64 = 28.0 * 86_400.0;
 
-/// Line and column of an error, counted from 1 and `None` if unknown, and the error's message.
+/// Place of an error (line and column, counted from 1; `None` if unknown), and the error's message.
 type PlacedError = (Option<(usize, usize)>, String);
 
 /// Reads arrival times of requests from a file, in any order. The earliest time is the start of the load. With

@@ -38,7 +38,7 @@ pub fn read_data(path: &Path, order: DataOrder) -> Result<DataTable, ReadError> 
 
 /// Column names, and each row with its line number.
 type Rows = (Vec<String>, Vec<(usize, Vec<String>)>);
-/// Line and column of an error, counted from 1 and `None` if unknown, and the error's message.
+/// Place of an error (line and column, counted from 1; `None` if unknown), and the error's message.
 type PlacedError = (Option<(usize, usize)>, String);
 
 fn csv(text: &str) -> Result<Rows, PlacedError> {

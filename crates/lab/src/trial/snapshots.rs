@@ -39,10 +39,11 @@ impl Snapshots {
         self.states.push((now_s, known));
     }
 
-    /// Returns an upper bound of the memory in use, bytes.
+    /// Returns a rough upper bound of the memory in use, bytes.
     #[cfg(test)]
     pub(crate) fn bytes(&self) -> usize {
-        // In the tree map of a histogram, an entry takes at most twice its own size.
+        // A histogram is a `BTreeMap`. Its nodes are about half full or more, so an entry takes at most about twice its
+        // size.
         let each = size_of::<(f64, TickDetail)>() + run::CoarseHist::BUCKETS * 2 * size_of::<(u16, u64)>();
         self.states.capacity() * each
     }

@@ -10,7 +10,7 @@ use crate::Watch;
 /// Maximum time to wait for the last spans, seconds. By default, senders send their spans every 5 s (OpenTelemetry,
 /// OTEL_BSP_SCHEDULE_DELAY).
 const LAST_SPANS_S: f64 = 6.0;
-/// Length of the time at the end of the last window, nanoseconds. A span from this time shows that the sender has sent
+/// Length of the part at the end of the last window, nanoseconds. A span from this part shows that the sender has sent
 /// all spans of the window.
 const LAST_SPAN_NS: u64 = 100_000_000;
 

@@ -100,8 +100,8 @@ fn a_search_without_a_failed_rate_gives_a_lower_bound() {
     assert!(bounds > 0, "no search ended before a load failed");
 }
 
-/// A rate limit of 100/s refuses nearly every request of a closed loop within 30 us. An earlier version derived the
-/// objective from the times of refusals, and searches of 8 s ended with "no answer was good".
+/// A server with a rate limit of 100/s refuses nearly every request of a closed loop, each within 30 us. An earlier
+/// version derived the objective from the times of refusals, and searches of 8 s ended with "no answer was good".
 #[test]
 fn a_limit_that_refuses_nearly_all_of_a_closed_loop_is_found() {
     for (seed, budget_s) in (1..=SEEDS).flat_map(|seed| [(seed, 8.0), (seed, 10.0), (seed, 16.0)]) {

@@ -57,7 +57,7 @@ fn a_token_bucket_is_found() {
     bucket().holds(SEEDS, undisturbed);
 }
 
-/// The limit is so long that requests exceed it only in windows that are far beyond the capacity.
+/// The limit is so long that requests exceed it only in windows with a rate far beyond the capacity.
 #[test]
 fn a_capacity_is_found_for_a_limit_nearly_as_long_as_a_window() {
     long_limit().holds(SEEDS, undisturbed);

@@ -44,7 +44,7 @@ fn index(text: &str, line: usize, column: usize) -> usize {
     (begin + column).min(text.len())
 }
 
-/// Quotes the text around an index, beginning in the same line.
+/// Quotes the text around an index, from up to [`CONTEXT_BYTES`] bytes before the index in the same line.
 fn around(text: &str, at: usize) -> String {
     let line = text[..boundary(text, at)].rfind('\n').map_or(0, |end| end + 1);
     shown(&text[boundary(text, at.saturating_sub(CONTEXT_BYTES)).max(line)..])

@@ -98,7 +98,7 @@ struct ParsedOptions {
     remarks: Vec<&'static str>,
 }
 
-/// Value of an option, after the index of the word that contains it.
+/// Index of the word that contains an option's value, and the value.
 type Value<'a> = (usize, &'a [u8]);
 
 fn parse_command(words: &[Word], folder: &std::path::Path) -> Result<ParsedOptions, PlacedError> {
