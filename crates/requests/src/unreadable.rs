@@ -17,7 +17,7 @@ impl Unreadable {
         self.first.get_or_insert(error);
     }
 
-    /// Returns an entry that could be read. An entry that could not be read is counted, and `None` is returned.
+    /// Returns the entry if it could be read. Otherwise, counts the entry and returns `None`.
     pub(crate) fn unless_read<T>(&mut self, read: Result<T, ReadError>) -> Option<T> {
         read.map_err(|error| self.add(error)).ok()
     }

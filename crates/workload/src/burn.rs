@@ -1,5 +1,5 @@
-//! CPU work. The work consists of loops, whose number per millisecond was measured. Each loop writes a byte of a data
-//! page. If there is a code file, the loop also reads a byte of a code page.
+//! CPU work. The work consists of loop iterations, whose number per millisecond of CPU time was measured. Each
+//! iteration writes a byte of a data page. If there is a code file, each iteration also reads a byte of a code page.
 
 use std::fs::File;
 
@@ -13,7 +13,7 @@ use super::{ProcessSpec, Result, Spread, access};
 /// Speed of this machine, and overhead of this program, measured before a trial.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Calibration {
-    /// Loops per millisecond of CPU time.
+    /// Loop iterations per millisecond of CPU time.
     pub loops_per_ms: f64,
     /// Overhead of this program per access in nanoseconds.
     pub access_ns: f64,
@@ -21,11 +21,12 @@ pub struct Calibration {
     pub cycle_ns: f64,
 }
 
-/// CPU work, and the pages that its loops read and write.
+/// CPU work, and the pages that its loop iterations read and write.
 pub(super) struct Burner {
     code: Option<Map>,
     data: Map,
-    /// Byte that the loops write. The byte depends on all bytes read, so the compiler cannot remove the reads.
+    /// Byte that the loop iterations write. The byte depends on all bytes read, so the compiler cannot remove the
+    /// reads.
     sum: u8,
 }
 
@@ -39,7 +40,7 @@ impl Burner {
         Ok(Self { code, data, sum: 0 })
     }
 
-    /// Runs `n` loops.
+    /// Runs `n` loop iterations.
     #[inline]
     pub(super) fn loops(&mut self, n: u64, code_page: Spread, data_page: Spread, deviates: &mut Deviates) {
         let code_pages = self.code.as_ref().map_or(1, |code| (code.len() / PAGE_BYTES).max(1) as u64);
@@ -65,8 +66,8 @@ fn map_code(path: &str) -> Result<Option<Map>> {
     Map::file(&file, bytes, false).map(Some).map_err(|e| refused(e.into()))
 }
 
-/// Measures the number of loops per millisecond of CPU time. The fastest of several short runs counts, because
-/// disturbances only slow a run down.
+/// Measures the number of loop iterations per millisecond of CPU time. The fastest of several short runs counts,
+/// because disturbances only slow a run down.
 pub(super) fn loops_per_ms() -> Result<f64> {
     const LOOPS: u64 = 20_000;
     let mut burner = Burner::new(&ProcessSpec::default())?;
@@ -84,7 +85,7 @@ pub(super) fn loops_per_ms() -> Result<f64> {
 mod tests {
     use super::*;
 
-    /// The duration of CPU work must not depend on the distribution of its pages.
+    /// The duration of CPU work must not depend on the distribution of the page numbers.
     #[test]
     fn a_loop_over_random_pages_takes_about_as_long_as_a_calibrated_loop() {
         let process = ProcessSpec { data_pages: 2, ..ProcessSpec::default() };

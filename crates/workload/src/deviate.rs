@@ -31,8 +31,8 @@ impl Deviates {
     }
 
     /// Draws two whole numbers from two distributions, each below its bound, which must not be 0. The duration of a
-    /// call does not depend on the distributions. Each loop of CPU work draws two pages with this function, so the
-    /// loops take about equally long.
+    /// call does not depend on the distributions. Each loop iteration of CPU work draws two pages with this function,
+    /// so all iterations take about equally long.
     #[inline]
     pub(super) fn pair(&mut self, spreads: [Spread; 2], bounds: [u64; 2]) -> [u64; 2] {
         let standard = self.two();

@@ -50,9 +50,9 @@ pub struct ThreadSpec {
     pub seek_records: Spread,
     /// CPU time after each access, in milliseconds.
     pub cpu_ms: Spread,
-    /// Index of the data page that each loop of CPU work writes.
+    /// Index of the data page that a loop iteration of CPU work writes.
     pub data_page: Spread,
-    /// Index of the code page that each loop of CPU work reads.
+    /// Index of the code page that a loop iteration of CPU work reads.
     pub code_page: Spread,
     /// Path of the accessed file, or `record://ADDRESS:PORT` for a record server.
     pub file: String,

@@ -19,7 +19,7 @@ const WINDOWS: &str =
 const VARIABLE: &str = "a variable or a command of the shell is not filled in here; write its value in its place, or \
                         escape the character as \\$ or \\` to send it";
 
-/// Words of one command, or the error because of which the command cannot be read.
+/// Words of one command, or the reason why the command cannot be read.
 pub(super) type Command = Result<Vec<Word>, PlacedError>;
 
 /// Splits a text into commands, and each command into words. After a command that cannot be read, reading continues at
