@@ -19,13 +19,15 @@ struct Machine {
     clock: BudgetClock,
     now_s: f64,
     proof_s: f64,
-    /// Time per request, seconds; `highest_rate` is in requests per second.
+    /// Time per request, seconds.
     response_s: f64,
+    /// Highest rate that the server completes, requests per second.
     highest_rate: f64,
     /// Share of the trials in which the server stalls.
     stalls: f64,
-    /// Mean time for starting agents, seconds; `judge_s` is the mean time for judging a trial, seconds.
+    /// Mean time for starting agents, seconds.
     start_s: f64,
+    /// Mean time for judging a trial, seconds.
     judge_s: f64,
     random: fastrand::Rng,
 }

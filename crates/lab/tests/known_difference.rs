@@ -78,10 +78,11 @@ impl Beside {
 #[derive(Clone, Copy, Debug, Default)]
 struct Results {
     all: usize,
-    /// Number of comparisons that say "slower" or "faster" for one of the values that decide. `capacity` and `cpu`
-    /// count such comparisons for the capacity and for CPU time.
+    /// Number of comparisons that say "slower" or "faster" for one of the values that decide.
     worded: usize,
+    /// Number of comparisons that say "slower" or "faster" for the capacity.
     capacity: usize,
+    /// Number of comparisons that say "slower" or "faster" for CPU time.
     cpu: usize,
     slower: usize,
     passed: usize,
@@ -91,9 +92,9 @@ struct Results {
     undecided: usize,
     /// Number of comparisons that found the capacities of both servers.
     searched: usize,
-    /// Sum of the times after which comparisons ended, seconds. `smallest_change` is the sum of the smallest changes
-    /// that the comparisons could have detected.
+    /// Sum of the times after which comparisons ended, seconds.
     ended_after_s: f64,
+    /// Sum of the smallest changes that the comparisons could have detected.
     smallest_change: f64,
 }
 

@@ -1,4 +1,5 @@
-//! Tests of the search for the capacity in users, with a closed queue of exactly known capacity, in virtual time.
+//! Tests of the search for the capacity as a number of users, in virtual time. The simulated server is a closed queue
+//! whose capacity is known exactly.
 
 #![allow(clippy::unwrap_used, reason = "helpers of tests, too")]
 

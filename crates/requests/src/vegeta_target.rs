@@ -1,4 +1,4 @@
-//! Recognition of a line of vegeta's JSON format, for the format itself and for logs in JSON.
+//! Tells lines of vegeta's JSON format from lines of a log in JSON.
 
 /// Returns true if a line is a vegeta target, possibly an invalid one. A line of a JSON log also has keys that a target
 /// does not have.

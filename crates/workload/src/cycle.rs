@@ -15,12 +15,15 @@ use super::{Access, Result, ThreadSpec};
 pub(super) struct Recorded {
     /// Length of the measured part of the trial, nanoseconds.
     pub(super) total_ns: f64,
-    /// Number of response times. A response time is the duration of a cycle without its think time. The fields below
-    /// are the sum, the sum of squares, the minimum and the maximum of the response times, in nanoseconds.
+    /// Number of response times. A response time is the duration of a cycle without its think time.
     pub(super) count: u64,
+    /// Sum of the response times, nanoseconds.
     pub(super) sum_ns: f64,
+    /// Sum of the squares of the response times, square nanoseconds.
     pub(super) squares: f64,
+    /// Minimum response time, nanoseconds.
     pub(super) min_ns: f64,
+    /// Maximum response time, nanoseconds.
     pub(super) max_ns: f64,
 }
 

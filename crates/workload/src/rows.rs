@@ -139,9 +139,9 @@ impl Outcome {
     }
 }
 
-/// Columns of the table of results; `ASKED` has the columns of the table of parameters. Both tables contain the
-/// thread's ID (column 1).
+/// Columns of the table of results. The thread's ID (column 1) is in both tables.
 const RESULTS: [usize; 9] = [0, 1, 4, 5, 6, 7, 8, 9, 10];
+/// Columns of the table of parameters.
 const ASKED: [usize; 12] = [1, 2, 3, 11, 12, 13, 14, 15, 16, 17, 18, 19];
 
 /// Formats some columns of a table. The file name in the last column is not padded.

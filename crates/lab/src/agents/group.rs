@@ -204,8 +204,7 @@ impl AgentGroup {
         done.map_err(|why| LabError::Agent { name: self.name(number).into(), why })
     }
 
-    /// Returns the error for an agent that ended before it was ready, because it failed or because another program
-    /// killed it.
+    /// Returns the error for an agent that failed, or was killed by another program, before it was ready.
     fn early_end(&mut self, number: usize, how: String) -> LabError {
         let name = self.name(number).to_string();
         match self.agents.get_mut(number).and_then(Agent::killed_by) {

@@ -12,7 +12,7 @@ use super::ending::end_all;
 /// Name of the mark in the environment.
 const MARK: &str = "LOADLINE_SERVER_OF";
 
-/// Marks all processes that `command` starts as belonging to this agent's server.
+/// Makes all processes that `command` starts carry the mark of this agent.
 pub(super) fn mark(command: &mut Command) {
     let pid = std::process::id();
     if let (Some(space), Some(ticks)) = (pid_namespace(), probe::started_ticks(pid)) {

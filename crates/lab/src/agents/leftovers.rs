@@ -3,8 +3,8 @@
 use super::left_servers;
 use crate::levers;
 
-/// Undoes changes of killed experiments, ends servers that killed loadline processes left, and removes their control
-/// groups. Returns a sentence for the user about each of these actions.
+/// Undoes changes that killed experiments made, ends servers that killed loadline processes left, and removes the
+/// control groups of such servers. Returns a sentence for the user about each of these actions.
 pub fn put_back() -> Vec<String> {
     let mut notes = levers::put_back();
     notes.extend(left_servers::end());

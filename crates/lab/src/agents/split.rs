@@ -105,7 +105,7 @@ pub(crate) fn describe(parts: &[&LoadPlan], descriptors: u64) -> Option<String> 
 fn peak_descriptors(intensity: &Intensity) -> u32 {
     match intensity {
         Intensity::Closed { connections, .. } => *connections,
-        // The connection pool of an open loop grows only when needed, so its maximum alone is no reason for a second
+        // The connection pool of an open loop grows only when needed, so a large maximum is no reason for a second
         // process.
         Intensity::Open { .. } => 1,
         // Established connections are held in addition to the `descriptors` connecting sockets. An eighth more

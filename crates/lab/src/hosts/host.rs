@@ -60,7 +60,7 @@ pub struct Local {
 }
 
 impl Local {
-    /// Returns this machine under a name.
+    /// Returns this machine as a host with the given name.
     pub fn new(name: impl Into<String>) -> Self {
         Self { name: name.into() }
     }

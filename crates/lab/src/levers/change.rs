@@ -69,7 +69,7 @@ impl State {
 }
 
 impl Change {
-    /// Returns the change that stops a process by a signal, without making it.
+    /// Prepares the change that stops a process by a signal, but does not make the change.
     pub(super) fn stop(pid: u32) -> Result<Self, String> {
         let started = started(pid).ok_or_else(|| format!("the process {pid} has ended"))?;
         match probe::is_stopped(pid) {
@@ -78,7 +78,7 @@ impl Change {
         }
     }
 
-    /// Returns the change that moves a process and its descendants to these CPUs, without making it.
+    /// Prepares the change that moves a process and its descendants to `cpus`, but does not make the change.
     pub(crate) fn cpus(pid: u32, cpus: &[u32]) -> Result<Self, String> {
         let started = started(pid).ok_or_else(|| format!("the process {pid} has ended"))?;
         let before = sys::limits::cpus_of_thread(pid).map_err(|e| format!("reading the CPUs of process {pid}: {e}"))?;

@@ -10,9 +10,9 @@
 //! A CPU that loses a quarter of its time in short pieces runs at three quarters of its speed. The speed is measured at
 //! the slowed process: the time for which it ran, divided by the time for which it ran or waited (schedstat). This
 //! ratio also shows whether the lever on the CPUs of the other side (server or generator) slows this process. If the
-//! ratio cannot be read, the loss of speed is computed from the CPU time that the thief used. The loss is also computed
-//! in this way if the process is mostly idle because the load offers a fixed rate, or if thief and process share a CPU
-//! quota.
+//! ratio cannot be read, the loss of speed is computed from the CPU time that the thief used. In two other cases, the
+//! loss is computed in this way, too. Either the load offers a fixed rate, so the process is mostly idle, or thief and
+//! process share a CPU quota.
 
 use std::path::Path;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
@@ -59,7 +59,7 @@ pub(super) fn plan(lever: &str, cpus: &[u32], pids: &[u32], targets: &LeverTarge
     }
 }
 
-/// Returns the length of a turn, nanoseconds, for a load with this response time.
+/// Returns the length of a turn, nanoseconds, for a load whose response time is `response_s`.
 fn turn_ns(response_s: f64) -> u64 {
     ((response_s * 1e9 / TURNS_PER_RESPONSE) as u64).clamp(TURN_NS.0, TURN_NS.1)
 }
@@ -102,9 +102,9 @@ pub(super) fn steal(plan: &LeverPlan, commands: Receiver<AgentCommand>) -> Resul
     Ok(LeverPart { speed: speed.collect(), wanted, ordered: Some(theft.share()), taken })
 }
 
-/// Returns the number of CPUs that a quota gives to the slowed processes and this thief together; `None` if they are
-/// not in the same control group. A process that waits for its quota does not count as waiting for a CPU. In such a
-/// control group, schedstat therefore does not show the time that the thief takes.
+/// Returns the number of CPUs that a common quota gives to the slowed processes and this thief together; `None` without
+/// a common quota. A process that waits for its quota does not count as waiting for a CPU. In such a control group,
+/// schedstat therefore does not show the time that the thief takes.
 fn shared_quota(plan: &LeverPlan) -> Option<f64> {
     let own = probe::CpuQuota::of_process(std::process::id())?;
     let of_victim = probe::CpuQuota::of_process(*plan.pids.first()?)?;

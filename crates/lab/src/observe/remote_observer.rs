@@ -24,16 +24,19 @@ const MAX_VALUES: usize = 64 << 20;
 struct Connection {
     group: AgentGroup,
     incidents: Vec<Incident>,
-    /// Number of requested samples; `taken` is the number of samples that the agent has taken. `edges` has the time of
-    /// each sample in seconds since the trial's origin, on the agent's clock and on ours.
+    /// Number of requested samples.
     ordered: u64,
+    /// Number of requested samples that the agent has taken.
     taken: u64,
+    /// Time of each taken sample, seconds since the trial's origin, on the agent's clock and on ours.
     edges: Vec<(f64, f64)>,
     /// Samples that have arrived, while other observations are still missing.
     rows: Recording,
-    /// Latest complete observations; `wanted` counts the requests for observations, and `came` counts the answers.
+    /// Latest complete observations.
     observed: Option<Observed>,
+    /// Number of requests for observations.
     wanted: u64,
+    /// Number of complete answers to requests for observations.
     came: u64,
     /// Newest samples for the live view. `asked` is true while newer ones are requested.
     glance: Option<Observed>,

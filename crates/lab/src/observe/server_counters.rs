@@ -28,7 +28,7 @@ impl ServerCounters {
         Self { group: Arc::downgrade(group), object }
     }
 
-    /// Returns a function that requests these counters and returns them.
+    /// Returns a function that requests the counters from the servers.
     pub(crate) fn exporter(&self) -> Exporter {
         let asked = self.clone();
         Box::new(move || asked.ask())

@@ -17,7 +17,7 @@ pub(crate) fn refusal(response: &TestResponse) -> Option<String> {
         return Some(format!("it was answered {status:?} with {body}; write the target with https://"));
     }
     let advice = match code {
-        // The request is right, but the server cannot serve it now (RFC 9110, section 15.6; RFC 6585).
+        // The request is valid, but the server cannot serve it now (RFC 9110, section 15.6; RFC 6585).
         "429" | "500" | "502" | "503" | "504" => "look at the server's log and try again",
         _ => "correct the request (path, --method, --header, --body)",
     };

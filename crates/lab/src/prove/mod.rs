@@ -310,7 +310,7 @@ fn in_slots(
         }
     }
     let answer = lab.run.findings.proof.as_ref().map(|proof| proof.of).unwrap_or_default();
-    // The agents of levers need as long to start as those of generators.
+    // The agents of levers need as long to start as those of generators, so the starting time is subtracted twice.
     let seconds = end_s - lab.elapsed_s() - 2.0 * lab.clock.starting_s();
     let found = match operating_point.at_rate {
         Some(at_rate) => {

@@ -35,9 +35,9 @@ pub(crate) struct OperatingPoint {
     pipeline: u32,
     /// Pause of each client between an answer and its next request.
     think: ThinkTime,
-    /// Good answers per second with these connections; the offered rate for an open loop.
+    /// Good answers per second with `connections` connections; the offered rate for an open loop.
     pub(crate) rate: f64,
-    /// Median response time with these connections, seconds.
+    /// Median response time with `connections` connections, or at the offered rate, seconds.
     pub(crate) response_s: f64,
     /// Response time that determines the length of turns, seconds: the median, or a longer time if rare slow answers
     /// occupy the connections most of the time.
@@ -47,8 +47,8 @@ pub(crate) struct OperatingPoint {
 }
 
 impl OperatingPoint {
-    /// Returns the operating point for an earlier trial with these connections. The experiment uses the load of that
-    /// trial.
+    /// Returns the operating point of the last trial with `connections` connections, or assumed values if there was no
+    /// such trial. The experiment uses the load of that trial.
     pub(super) fn observed(run: &Run, connections: u32) -> Self {
         let seen = run.trials.iter().rfind(|t| closed_connections(t) == Some(connections));
         let (rate, response_s) = seen.map_or((1000.0, 0.001), |t| (judge::good(t), t.latency_us.p50 / 1e6));
@@ -203,9 +203,10 @@ pub(super) fn most_served(run: &Run) -> u32 {
     refused.map_or(most, |refused| most.min(refused.saturating_sub(1)).max(1))
 }
 
-/// Returns half of the median time that a connection with a request still has to wait for the answer, seconds. If 1 %
-/// of the answers are slow, most connections may wait for a slow one, although the median response is short. Half of
-/// this time is enough, because a turn lasts many response times and therefore several slow answers.
+/// Returns half of the median time that a connection with a request still has to wait for its answer at a random
+/// moment, seconds. If 1 % of the answers are slow, most connections may wait for a slow one, although the median
+/// response is short. Half of this time is enough, because a turn lasts many response times and therefore several slow
+/// answers.
 fn slow_answers_s(trial: &Trial) -> f64 {
     trial.histograms.get("response").map_or(0.0, |hist| hist.wait_of_arrivals_us(0.5) / 2e6)
 }

@@ -35,7 +35,7 @@ pub(super) struct Density {
     slots: u32,
     /// Maximum length of a slot, seconds.
     longest_s: f64,
-    /// Maximum share of a slot that is left out at its start.
+    /// Maximum share of a slot to leave out at its start.
     settle: f64,
     /// Preferred number of slots if time is short and the levers do not need more. If there is time for more slots,
     /// they become longer instead.
@@ -127,8 +127,8 @@ pub(super) fn slots_of(
     Some(SlotPlan { first_s, slot_s, settle_s, count: count as u32 })
 }
 
-/// Returns the number of slots at the end with all levers off; 0 if there are so few slots that the levers need all of
-/// them.
+/// Returns the number of slots at the end with all levers off; 0 if the levers need all slots, or if a lever has a
+/// trial of its own.
 pub(super) fn recovery_slots(count: u32, levers: &[&Lever]) -> usize {
     let fewest = judge::prove::fewest_slots(levers.len()) + RECOVERY_SLOTS;
     if count as usize >= fewest && levers.iter().all(|row| !row.is_alone()) { RECOVERY_SLOTS } else { 0 }

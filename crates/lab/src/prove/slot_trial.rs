@@ -8,7 +8,7 @@ use super::{schedule, slots, sparse, untried};
 use crate::levers::{Lever, LeverTargets};
 use crate::{Lab, LabError, TargetSetup};
 
-/// Conducts one trial under the first of the loads that fits into the time, with as many of these levers as possible.
+/// Conducts one trial under the first of the loads that fits into the time, with as many levers of `rows` as possible.
 /// The levers that every experiment uses, and `own`, come first. If the server completes too few requests for all
 /// levers, only `own` is used. A lever for which there is no time is recorded with the budget that it needs. The inner
 /// error says why there is no result.
@@ -47,7 +47,7 @@ pub(super) fn trial(
     }
 }
 
-/// Returns a sentence with the budget that the slots of all these levers need together.
+/// Returns a sentence with the budget that the slots of all levers in `rows` need together.
 fn too_short(
     lab: &Lab<'_>,
     setup: &TargetSetup,

@@ -26,11 +26,11 @@ pub struct Budget {
     overhead_s: f64,
 }
 
-/// Minimum length of a window in mean response times, if the budget allows it. The minimum warm-up is equally long,
-/// because after this time the queue no longer depends on its empty start.
+/// Minimum length of a window in response times, if the budget allows it. The minimum warm-up is equally long, because
+/// after this time the queue no longer depends on its empty start.
 const RESPONSES_PER_WINDOW: f64 = 20.0;
-/// Minimum length of the first step's warm-up and of its window, in mean response times. A step shorter than one
-/// response time would see no answer.
+/// Minimum length of the first step's warm-up and of its window, in response times of the test request. A step shorter
+/// than one response time would see no answer.
 const RESPONSES_OF_FIRST_STEP: f64 = 4.0;
 /// Minimum number of sweep steps that must fit into the time of the sweep. In one search, the test request took seven
 /// times as long as later requests. With only one step, that search began at 74/s, although the server had a capacity
@@ -121,7 +121,7 @@ impl Budget {
         self.total_s - self.search_step(0.0).whole_s()
     }
 
-    /// Returns the durations of a sweep step, for a server with this recent response time.
+    /// Returns the durations of a sweep step, for a server whose recent response time is `response_s`.
     pub fn sweep_step(&self, response_s: f64) -> StepTimes {
         self.step(0.4, response_s)
     }

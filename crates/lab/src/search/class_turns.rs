@@ -14,14 +14,13 @@ const MIN_WINDOW_S: f64 = 0.16;
 /// original proportions in every turn.
 const MAX_CLASSES: usize = 8;
 
-/// Returns the seconds of a budget for measuring the cost of each class; 0 if there is too little time or only one
-/// class.
+/// Returns the part of a budget for measuring the cost of each class, seconds; 0 if there is too little time or only
+/// one class.
 pub(crate) fn seconds(load: &LoadPlan, budget_s: f64) -> f64 {
     cost_turns::seconds(load.blocks.is_none() && raised(load, budget_s * cost_turns::BUDGET_SHARE).len() > 1, budget_s)
 }
 
-/// Returns the seconds of a budget to reserve for measuring the cost of each request class, including the overhead of
-/// the trials.
+/// Returns the seconds to reserve for measuring the cost of each request class, including the overhead of the trials.
 pub(crate) fn reserved_s(load: &LoadPlan, seconds: f64, overhead_s: f64) -> f64 {
     if seconds > 0.0 { cost_turns::reserved_s(seconds, 1 + raised(load, seconds).len(), overhead_s) } else { 0.0 }
 }

@@ -22,14 +22,14 @@ const MIN_ROUNDS: usize = 2;
 /// Number of connections: enough to keep a server busy, but so few that requests hardly wait in a queue.
 const CONNECTIONS: u32 = 4;
 
-/// Returns the seconds of a budget for measuring one kind of cost; 0 if the budget is too small, or if there is nothing
-/// to measure.
+/// Returns the part of a budget for measuring one kind of cost, seconds; 0 if the budget is too small, or if there is
+/// nothing to measure.
 pub(crate) fn seconds(to_learn: bool, budget_s: f64) -> f64 {
     if to_learn && budget_s >= MIN_BUDGET_S { budget_s * BUDGET_SHARE } else { 0.0 }
 }
 
-/// Returns the seconds of a budget to reserve for the turns of `kinds` kinds of load. The result is `seconds`, or more
-/// if starting and ending a trial takes longer than a fifth of a turn.
+/// Returns the seconds to reserve for the turns of `kinds` kinds of load. The result is `seconds`, or more if starting
+/// and ending a trial takes longer than a fifth of a turn.
 pub(crate) fn reserved_s(seconds: f64, kinds: usize, overhead_s: f64) -> f64 {
     let turns = (ROUNDS * kinds) as f64;
     seconds.max((WARM_UP_SHARE + WINDOW_SHARE) * seconds + turns * overhead_s)

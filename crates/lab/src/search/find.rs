@@ -38,7 +38,7 @@ pub fn find(plan: Plan, out: Option<&Path>, watch: &mut dyn Watch) -> Result<Run
 }
 
 /// Searches for the capacity, measures the costs of handshakes and classes, and tests the verdict (the named
-/// bottleneck), all within the plan's budget. The server answered its test request within `first_s` seconds.
+/// bottleneck), all within the plan's budget. The test request took `first_s` seconds.
 pub fn within_budget(conductor: &mut dyn Conductor, first_s: f64) -> Result<(), LabError> {
     let (plan, load) = (conductor.run().plan.clone(), conductor.load().clone());
     let (users, whole_s) = (plan.search.users, plan.search.budget_s);

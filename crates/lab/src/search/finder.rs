@@ -8,8 +8,8 @@ use super::{Budget, Conductor, RateSearch, StepTimes, Sweep, step};
 use crate::LabError;
 
 /// Minimum number of requests in a search with Poisson arrivals. With fewer requests, a Poisson count would vary by
-/// more than 1 %, which is a third of the default precision of the search (3 %). A search with fewer requests therefore
-/// uses equal gaps between arrivals, and the trial records this choice.
+/// more than 1 %, a third of the search's default precision (3 %). A search with fewer requests therefore uses equal
+/// gaps between arrivals, and the trial records this choice.
 const MIN_POISSON_REQUESTS: f64 = 10_000.0;
 /// Expected number of windows in a search. With this number, the search estimates how many requests it will send.
 const EXPECTED_WINDOWS: f64 = 6.0;
@@ -21,8 +21,8 @@ const ALARMING_ERROR_SHARE: f64 = 0.5;
 /// delays answers lets half of the requests pass without delay if they arrive at random at the low rate.
 const LOW_SHARE: f64 = 0.5;
 
-/// Searches for the capacity of a server. The server answered its test request within `response_s` seconds. The results
-/// are the trials of the conductor's run.
+/// Searches for the capacity of a server. The test request took `response_s` seconds. The results are the trials of the
+/// conductor's run.
 pub fn capacity(conductor: &mut dyn Conductor, budget: Budget, response_s: f64) -> Result<(), LabError> {
     let mut finder = Finder::new(conductor, budget, response_s);
     while finder.step(conductor)? {}

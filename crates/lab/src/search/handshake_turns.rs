@@ -20,12 +20,12 @@ enum Kind {
 
 const KINDS: [Kind; 3] = [Kind::Full, Kind::Kept, Kind::Resumed];
 
-/// Returns the seconds of a budget for measuring the cost of handshakes; 0 if there is too little time or no TLS.
+/// Returns the part of a budget for measuring the cost of handshakes, seconds; 0 if there is too little time or no TLS.
 pub(crate) fn seconds(load: &LoadPlan, budget_s: f64) -> f64 {
     cost_turns::seconds(load.tls.is_some() && !load.new_connections && load.blocks.is_none(), budget_s)
 }
 
-/// Returns the seconds of a budget to reserve for measuring the cost of handshakes.
+/// Returns the seconds to reserve for measuring the cost of handshakes, including the overhead of the trials.
 pub(crate) fn reserved_s(seconds: f64, overhead_s: f64) -> f64 {
     if seconds > 0.0 { cost_turns::reserved_s(seconds, KINDS.len(), overhead_s) } else { 0.0 }
 }

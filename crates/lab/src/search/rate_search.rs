@@ -38,8 +38,9 @@ pub struct RateSearch {
     precision: f64,
     next: f64,
     seen: usize,
-    /// Highest rate that passed; `failed` is the lowest rate that failed.
+    /// Highest rate that passed.
     passed: Option<f64>,
+    /// Lowest rate that failed.
     failed: Option<f64>,
     done: bool,
 }

@@ -5,8 +5,8 @@ use run::{Intensity, LoadPlan, Trial, TrialKind};
 use super::{Conductor, StepTimes};
 use crate::{LabError, Point};
 
-/// Returns the load plan of one step: the plan of the run with this intensity, these durations and a new random seed.
-/// Threads without a connection are removed, because they would only use CPU time.
+/// Returns the load plan of one step: the plan of the run with `intensity`, the durations in `length` and a new random
+/// seed. Threads without a connection are removed, because they would only use CPU time.
 pub(crate) fn plan(conductor: &dyn Conductor, intensity: Intensity, length: StepTimes) -> LoadPlan {
     let load = conductor.load().clone();
     let threads = match &intensity {

@@ -59,8 +59,8 @@ impl UserSearch {
     }
 }
 
-/// Searches for the capacity in users, within a budget. The server answered its test request within `response_s`
-/// seconds. The results are the trials of the conductor's run.
+/// Searches for the capacity in users, within a budget. The test request took `response_s` seconds. The results are the
+/// trials of the conductor's run.
 pub fn capacity(conductor: &mut dyn Conductor, budget: Budget, response_s: f64) -> Result<(), LabError> {
     let search = conductor.run().plan.search.clone();
     let think = think(conductor.load());

@@ -10,11 +10,11 @@ use run::{Address, AgentSpec, LoadPlan, ServerAnswer, ServerQuestion, Tally};
 use crate::agents::{ask, ask_patiently, files};
 use crate::{Host, preflight};
 
-/// Minimum and maximum time to wait for the request that checks whether a server is alive, seconds. A queue that a load
-/// left in the server takes about as long to drain as the load lasted, whatever the timeout was.
+/// Minimum and maximum time to wait for an answer, seconds, when a request checks whether a server is alive. A queue
+/// that a load left in the server takes about as long to drain as the load lasted, whatever the timeout was.
 const ALIVE_TIMEOUT_S: (f64, f64) = (3.0, 10.0);
 
-/// Returns the time to wait for the request that checks whether a server is alive after this load, seconds.
+/// Returns the time to wait for an answer, seconds, when a request checks whether the server is alive after this load.
 pub(crate) fn alive_timeout_s(plan: &LoadPlan) -> f64 {
     (plan.warmup_s + plan.duration_s).clamp(ALIVE_TIMEOUT_S.0, ALIVE_TIMEOUT_S.1)
 }

@@ -194,7 +194,7 @@ impl TargetSetup {
         Ok(Some(ObservedServer { shared, ..ObservedServer::local(server) }))
     }
 
-    /// Returns the loads of a trial that has a single load, which follows this plan.
+    /// Returns the loads of a trial with a single load, whose plan is `plan`.
     pub(crate) fn single_load(&self, plan: LoadPlan) -> [Load<'_>; 1] {
         [Load { host: self.host(), addr: self.addr.clone(), plan }]
     }

@@ -1,4 +1,4 @@
-//! Order in which alternatives take turns, such as two servers. The order within pairs is random, so that it cannot
+//! Order in which alternatives, such as two servers, take turns. The order within pairs is random, so that it cannot
 //! coincide with periodic events. The order is also balanced, so that a steady drift of the machine affects all
 //! alternatives equally.
 

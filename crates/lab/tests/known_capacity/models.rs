@@ -110,9 +110,9 @@ pub(crate) fn slow_slots() -> Known {
     known
 }
 
-/// Returns a server that handles one request at a time, 8 ms each, with a limit on the 99th percentile that is nearly
-/// as long as a window. If requests arrive at equal intervals, they wait only if they arrive faster than the server
-/// handles them.
+/// Returns a server that handles one request at a time, 8 ms each. The limit on the 99th percentile is nearly as long
+/// as a window. If requests arrive at equal intervals, they wait only if they arrive faster than the server handles
+/// them.
 pub(crate) fn long_limit() -> Known {
     Known::queue("D/D/1 of 8 ms, p99 of 1 s", server(Service::Constant, 8000, 1), 1_000_000.0, |_| 125.0)
 }

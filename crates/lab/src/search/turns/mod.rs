@@ -113,9 +113,9 @@ struct Turns<'c, 'd> {
 /// Capacity searches, with windows between their steps.
 struct Beside {
     searches: Searches,
-    /// Time for windows before the first search step, seconds; `between_s` is the time for windows between search
-    /// steps.
+    /// Time for windows before the first search step, seconds.
     before_s: f64,
+    /// Time for all windows between search steps, seconds.
     between_s: f64,
 }
 

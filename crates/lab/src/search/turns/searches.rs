@@ -15,8 +15,9 @@ pub(super) struct Searches {
     goes_on: [bool; 2],
     one_objective: bool,
     order: TurnOrder,
-    /// Time used by all steps, seconds; `room_s` is the budget of both searches, seconds.
+    /// Time used by all steps, seconds.
     pub(super) used_s: f64,
+    /// Budget of both searches together, seconds.
     pub(super) room_s: f64,
 }
 
@@ -44,7 +45,7 @@ impl Searches {
         !self.goes_on[at] || (!self.finders[at].sweeps() && self.finders[other].sweeps() && self.goes_on[other])
     }
 
-    /// Returns the share of their time that the searches have used.
+    /// Returns the used share of the searches' time, 0 to 1.
     pub(super) fn done(&self) -> f64 {
         (self.used_s / self.room_s).min(1.0)
     }

@@ -36,10 +36,11 @@ pub(super) struct Windows<'d> {
     /// Reason why the servers can no longer be moved, so that later pairs were measured in turns.
     moves_no_more: Option<String>,
     pub(super) pairs: u64,
-    /// Time used by all pairs, seconds; `last_s` is the time of the last pair, and `room_s` the time budgeted for all
-    /// pairs.
+    /// Time used by all pairs so far, seconds.
     pub(super) used_s: f64,
+    /// Time used by the last pair, seconds.
     pub(super) last_s: f64,
+    /// Time budgeted for all pairs, seconds.
     pub(super) room_s: f64,
 }
 
