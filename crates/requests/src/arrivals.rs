@@ -16,8 +16,9 @@ const MAX_SPAN_S: f64 = 28.0 * 86_400.0;
 /// Place of an error (line and column, counted from 1; `None` if unknown), and the error's message.
 type PlacedError = (Option<(usize, usize)>, String);
 
-/// Reads arrival times of requests from a file, in any order. The earliest time is the start of the load. With
-/// `column`, the file is CSV and its first line names the columns. Also returns remarks on unusual times.
+/// Reads arrival times of requests from a file. The file may have the times in any order. The earliest time is the
+/// start of the load. With `column`, the file is CSV and its first line names the columns. Also returns remarks on
+/// unusual times.
 pub fn read_arrivals(path: &Path, column: Option<&str>) -> Result<(RecordedTimes, Vec<String>), ReadError> {
     let file = path.display().to_string();
     let advice = "name a file with a time in seconds a line, or with --arrivals-column a column of a CSV file";

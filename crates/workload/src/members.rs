@@ -1,8 +1,9 @@
 //! Starts and stops the processes of a workload.
 //!
 //! Each process runs this program again, under the process's name in the workload. The process reads its part of the
-//! workload as one JSON line, reports `ready`, and waits for `go`. It reports `done` when its first thread has ended.
-//! Once one process is done, the parent closes the standard input of all processes, and each process reports its rows.
+//! workload as one JSON line, reports `ready`, and waits for `go`. The process reports `done` when its first thread has
+//! ended. Once one process is done, the parent closes the standard input of all processes, and each process reports its
+//! rows.
 
 use std::io::{BufRead as _, BufReader, Write as _};
 use std::os::unix::process::{CommandExt as _, ExitStatusExt as _};

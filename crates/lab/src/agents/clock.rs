@@ -9,7 +9,8 @@ use std::collections::VecDeque;
 
 /// Assumed maximum of the relative drift between two clocks. Quartz clocks drift by 20 to 50 parts per million.
 const MAX_DRIFT: f64 = 100e-6;
-/// Maximum number of readings to keep. After eight hours, neighbouring readings are two to four minutes apart.
+/// Maximum number of readings to keep. Even after eight hours, neighbouring readings are only two to four minutes
+/// apart.
 const MAX_READINGS: usize = 256;
 /// Minimum time between two kept readings, nanoseconds. If there are more than [`MAX_READINGS`], every second reading
 /// is dropped and this time doubles.
@@ -42,7 +43,8 @@ pub(super) struct Clock {
     /// Number of times that every second reading was dropped. Each time, the minimum time between two kept readings
     /// doubled.
     thinned: u32,
-    /// Unanswered clock questions: number, and time of sending on our clock in nanoseconds.
+    /// Unanswered clock questions: the number of each question, and the time at which it was sent, nanoseconds of our
+    /// clock.
     asked: VecDeque<(u32, u64)>,
     questions: u32,
     /// Zero point of the agent's times on our clock, and the clock offset assumed at that time, nanoseconds. `None`
@@ -159,8 +161,8 @@ impl Clock {
     }
 
     /// Converts seconds since the zero point of the agent's times from the agent's clock to ours. The drift to subtract
-    /// depends on the result. The second call of `ours` therefore subtracts the drift at the time that resulted from
-    /// the first call.
+    /// depends on the resulting time. The second call of `ours` therefore subtracts the drift at the time that resulted
+    /// from the first call.
     pub(super) fn ours_s(&self, theirs_s: f64) -> f64 {
         let Some((origin_ns, _)) = self.begun else { return theirs_s };
         // An agent may send any number, so the conversion saturates instead of overflowing.

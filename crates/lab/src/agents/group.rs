@@ -22,7 +22,8 @@ use crate::{Host, LabError};
 pub enum AgentEvent {
     /// A report that the agent sent.
     Report(AgentReport),
-    /// Answer to a ping: the ping's number, the agent's clock, and our clock when the answer arrived, nanoseconds.
+    /// Answer to a clock question: the question's number, the agent's clock, and our clock when the answer arrived,
+    /// nanoseconds.
     Pong(u32, u64, u64),
     /// The agent ended or is lost. The text says why. No further event of this agent follows.
     Gone(String),
@@ -262,17 +263,17 @@ impl Drop for AgentGroup {
 /// Report of an agent that is ready.
 #[derive(Clone, Debug, Default)]
 pub struct Ready {
-    /// Address at which a server listens.
+    /// Address at which a server listens; `None` for other agents.
     pub listening: Option<std::net::SocketAddr>,
     /// I/O driver of a generator, or I/O model of a server; empty for other agents.
     pub io: String,
     /// Notes from the agent for the user.
     pub notes: Vec<String>,
-    /// Facts that an observer found about its host.
+    /// Facts that an observer found about its host; `None` for other agents.
     pub watching: Option<run::WatchedHost>,
-    /// Result of checking whether a lever works on its host.
+    /// Result of checking whether a lever works on its host; `None` for other tasks.
     pub found: Option<run::LeverCheck>,
-    /// Answer to a question about a server.
+    /// Answer to a question about a server; `None` for other tasks.
     pub answer: Option<run::ServerAnswer>,
 }
 

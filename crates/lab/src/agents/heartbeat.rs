@@ -29,7 +29,7 @@ pub(super) struct Heartbeat {
 }
 
 impl Heartbeat {
-    /// Returns a watchdog that counts silence from now.
+    /// Returns a watchdog that measures the conductor's silence from now on.
     pub(super) fn new() -> Self {
         let heard_ns = AtomicU64::new(clock::monotonic_ns());
         Self { heard_ns, ended: AtomicBool::new(false), commands: Mutex::new(None) }

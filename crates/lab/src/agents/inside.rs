@@ -33,7 +33,7 @@ pub fn run() -> Result<(), LabError> {
     send_report(&AgentReport::Hello(hello()));
     drop(first_word);
     // Heartbeats start right after the hello, not after the task. A conductor that starts a thousand agents needs a
-    // while to send all tasks.
+    // while to send all tasks, and must not take a waiting agent for lost.
     start_thread(heartbeat::send_all).map_err(reported)?;
     let mut line = String::new();
     let fail = |why: String| LabError::Agent { name: "started".into(), why };
@@ -174,7 +174,7 @@ fn hello() -> Hello {
 }
 
 /// Reads the conductor's lines on a new thread, and returns a channel with the tasks. The agent ends when the conductor
-/// has ended. If `ends` is set, the agent also ends when the conductor is silent.
+/// has ended. If `ends` is set, the agent also ends when the conductor is silent for too long.
 fn listen(heartbeat: &Arc<Heartbeat>, ends: bool) -> Result<Receiver<Task>, String> {
     let (sender, tasks) = channel();
     let hears = Arc::clone(heartbeat);

@@ -26,7 +26,8 @@ use crate::{LabError, Local};
 const INTERVAL: Duration = Duration::from_millis(20);
 /// Maximum time to wait until the inner agent has started the command.
 const START_TIMEOUT: Duration = Duration::from_secs(10);
-/// Maximum time to wait for the server's last output.
+/// Maximum time to wait for the inner agent's answer to a request for counters, which contains the server's last
+/// output.
 const COUNT_TIMEOUT: Duration = Duration::from_millis(500);
 /// Maximum number of bytes of the server's last output that an error shows.
 const MAX_OUTPUT_BYTES: usize = 400;

@@ -32,13 +32,13 @@ pub(super) fn watch(spec: WatchSpec, commands: &Receiver<AgentCommand>) {
             Ok(AgentCommand::Stop) | Err(RecvTimeoutError::Disconnected) => return,
             Ok(AgentCommand::Follow { pids, origin_ns, interval_s }) => {
                 reported.clear();
-                // On a generator's host, the generator itself measures the pauses of its host.
+                // On a generator's host, the generator measures the pauses of its host, so the observer does not.
                 hiccups = is_server.then(HiccupMeter::start).flatten().map(|meter| (meter, origin_ns));
                 trial = observer.watch(&pids, interval_s, Origin::at_ns(origin_ns)).ok();
             }
             Ok(AgentCommand::Edge { at_ns }) => edge(trial.as_ref(), at_ns),
             Ok(AgentCommand::Latest) => {
-                // Before the first samples, the observer has no values.
+                // Before the first samples, the observer has no values, so the report is empty.
                 let newest = trial.as_ref().and_then(Watching::glance).unwrap_or_default();
                 send_report(&AgentReport::Latest(Box::new(newest)));
             }

@@ -39,7 +39,8 @@ fn end_marked(mark: &str) -> Option<String> {
     })
 }
 
-/// The agent of a server. The start time of the agent is included, because the kernel reuses process IDs.
+/// An agent that started a server, as named by a mark. The start time of the agent is included, because the kernel
+/// reuses process IDs.
 struct Agent {
     pid: u32,
     started_ticks: u64,
@@ -47,7 +48,7 @@ struct Agent {
 
 impl Agent {
     /// Returns true if the agent is still running. An ended agent may still exist as a zombie process, whose program
-    /// file cannot be read.
+    /// file cannot be read. Such an agent counts as ended.
     fn exists(&self) -> bool {
         let program = std::fs::read_link(format!("/proc/{}/exe", self.pid));
         let has_ended = program.is_err_and(|error| error.kind() == ErrorKind::NotFound);

@@ -1,5 +1,5 @@
-//! Queue of bytes to one agent. The pipe takes as many bytes as it can, and the queue keeps the remaining bytes. An
-//! agent that stops reading therefore does not block the conductor.
+//! Queue of bytes that wait to be sent to one agent. The pipe takes as many bytes as it can, and the queue keeps the
+//! remaining bytes. An agent that stops reading therefore does not block the conductor.
 
 use std::collections::VecDeque;
 use std::io::Write;
@@ -19,7 +19,7 @@ struct Queue {
     tasked: bool,
 }
 
-/// Queue of bytes to one agent.
+/// Queue of bytes that wait to be sent to one agent.
 #[derive(Debug)]
 pub(super) struct Outbox(Mutex<Queue>);
 

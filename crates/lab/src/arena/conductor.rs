@@ -7,7 +7,7 @@ use crate::LabError;
 /// Builds servers, searches for their capacities, and measures turns. The trait has two implementations: for real
 /// servers, and for simulated ones in tests.
 pub trait ArenaConductor {
-    /// Returns the seconds since this part of the comparison began, without the time of builds.
+    /// Returns the seconds since the comparison was started or resumed, without the time of builds.
     fn elapsed_s(&self) -> f64;
 
     /// Returns true if the user wants to stop. After a stop, the last result is incomplete.

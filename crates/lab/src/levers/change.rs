@@ -53,7 +53,7 @@ enum State {
     After,
     /// Another program has set the resource to this value, which is neither the old nor the new one.
     Foreign(String),
-    /// The process or the control group has ended.
+    /// The process or the control group no longer exists.
     Gone,
 }
 

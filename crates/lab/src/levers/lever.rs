@@ -134,7 +134,7 @@ pub struct LeverTargets {
     pub request_way: RequestWay,
     /// Share of a CPU's time that a lever on CPUs takes, 0 to 1; 0 means the default, a quarter.
     pub share: f64,
-    /// True if the load offers a fixed rate, so the server is mostly idle.
+    /// True if the load offers a fixed rate, so the server has idle time.
     pub at_rate: bool,
     /// Median response time of the load, seconds; 0 if unknown.
     pub response_s: f64,

@@ -181,7 +181,8 @@ impl Theft {
 
 /// Returns the share of time in which the slowed processes wanted a CPU, 0 to 1: the larger of two values. The first
 /// value is the share of all CPUs that the processes used or waited for. The second value is the mean number of running
-/// threads. Waiting times alone are not enough, because a process that waits for its quota does not wait for a CPU.
+/// threads, at most 1. Waiting times alone are not enough, because a process that waits for its quota does not wait for
+/// a CPU.
 fn wanted(times: &probe::SchedTimes, length_ns: f64, cpus: f64) -> f64 {
     let (run, wait) = (times.run_ns as f64 / length_ns.max(1.0), times.wait_ns as f64 / length_ns.max(1.0));
     ((run + wait) / cpus.max(1e-3)).max(run).min(1.0)

@@ -49,7 +49,8 @@ impl HostObserver {
 pub struct Observation {
     /// One observer for each client host; empty if another program generates the load.
     clients: Vec<HostObserver>,
-    /// Observers of additional client hosts. These observers read only network counters.
+    /// Observers of additional client hosts, which are network namespaces on the client's machine. These observers read
+    /// only network counters.
     namespace_hosts: Vec<HostObserver>,
     server: Option<HostObserver>,
     server_side: Option<ObservedServer>,
@@ -70,7 +71,7 @@ impl Observation {
         Self { clients: vec![HostObserver::Local(Observer::new(client))], ..Self::without_client(server) }
     }
 
-    /// Observes a server under external load.
+    /// Observes only a server, which is under external load.
     pub fn of_server_alone(server: ObservedServer) -> Self {
         Self::without_client(Some(server))
     }

@@ -36,7 +36,8 @@ fn taken(sides: &[SideUse], machine: &str, host: &CpuUse, begin_s: f64) -> Optio
     let own_s: f64 = here().map(|side| growth(&side.t_s, &side.own_s, span)).sum::<Option<f64>>()?;
     let length_s = span.1 - span.0;
     let share = 1.0 - (growth(&host.t_s, &host.idle_s, span)? + own_s) / (host.cpus * length_s);
-    // The share is rounded to thousandths, because the ticks in which the kernel counts CPU time are coarser than that.
+    // The share is rounded to thousandths (0.1 ms), because the ticks in which the kernel counts CPU time are longer
+    // than 0.1 ms.
     (length_s >= MIN_COVERED * TENTH_S && share.is_finite()).then(|| (share.clamp(0.0, 1.0) * 1e3).round() / 1e3)
 }
 

@@ -38,8 +38,9 @@ struct Connection {
     wanted: u64,
     /// Number of complete answers to requests for observations.
     came: u64,
-    /// Newest samples for the live view. `asked` is true while newer ones are requested.
+    /// Newest samples for the live view.
     glance: Option<Observed>,
+    /// True while newer samples for the live view are requested.
     asked: bool,
     lost: Option<String>,
     /// Time of the next clock question.

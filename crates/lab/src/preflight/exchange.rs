@@ -147,7 +147,7 @@ impl Exchange {
         Ok(())
     }
 
-    /// Writes all bytes before the deadline. Returns false if the server no longer takes any.
+    /// Writes all bytes before the deadline. Returns false if the server takes no more bytes.
     fn write(&mut self, mut bytes: &[u8]) -> Result<bool, ExchangeError> {
         while !bytes.is_empty() {
             // One write may last for the whole timeout and still take only a part of the bytes.

@@ -43,9 +43,9 @@ const TURNS_SHARE: f64 = 0.6;
 const SOURCES_SHARE: f64 = 0.5;
 /// Share of the time of [`prove_all`] for the lever that was chosen to test the verdict, if this lever needs turns.
 const OWN_LEVER_SHARE: f64 = 0.4;
-/// Share of the time of [`prove_all`] for each other lever in turns that tests the verdict.
+/// Share of the time of [`prove_all`] for each other lever that needs turns and tests the verdict.
 const RELATED_LEVER_SHARE: f64 = 0.24;
-/// Share of the time of [`prove_all`] for each lever in turns that does not test the verdict.
+/// Share of the time of [`prove_all`] for each lever that needs turns but does not test the verdict.
 const OTHER_LEVER_SHARE: f64 = 0.12;
 
 /// Tests the verdict with `connections` connections, in about `seconds` seconds. If a lever cannot be used, the run's
@@ -293,7 +293,7 @@ fn in_slots(
     targets.at_rate = operating_point.at_rate.is_some();
     targets.share = operating_point.at_rate.and_then(|at_rate| offered_rate::dose(&at_rate).ok()).unwrap_or(0.0);
     // At an offered rate, a lever that takes CPU time delays each response by one piece of the taken time. This delay
-    // does not depend on the response time.
+    // does not depend on the response time, so a response time of 0 is used, which gives the shortest pieces.
     let response_s = |operating_point: &OperatingPoint| {
         if operating_point.at_rate.is_some() { 0.0 } else { operating_point.response_s }
     };

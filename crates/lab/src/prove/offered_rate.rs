@@ -171,8 +171,8 @@ fn proof_trial(
 }
 
 /// Refuses the results if fewer than [`MIN_COMPLETED_RATIO`] of the offered requests were completed under a lever. The
-/// requests that remain in the queue would affect the levers of the following slots. The number of completed requests
-/// varies like a Poisson count, so a shortfall that may be chance is not refused.
+/// requests that remain in the queue would affect the results of the levers in the following slots. The number of
+/// completed requests varies like a Poisson count, so a shortfall that may be chance is not refused.
 fn check_no_backlog(
     completed_rate: &[f64],
     slots: &SlotPlan,

@@ -14,8 +14,8 @@ const MIN_CONNECTIONS: u32 = 8;
 const MIN_BUSY_S: f64 = 0.5e-3;
 /// Factor by which the minimum busy time is multiplied for a load that was not tried before.
 const UNTESTED_MARGIN: f64 = 1.2;
-/// Minimum and maximum factor by which an untested load may increase the number of connections. A smaller factor would
-/// hardly help.
+/// Minimum and maximum factor by which an untested load may increase the number of connections. A factor below the
+/// minimum would hardly help.
 const CONNECTION_FACTORS: (u32, u32) = (2, 8);
 /// Minimum rate of a load with more connections, as a share of the rate with the original connections. At a lower rate,
 /// the larger load is not used.

@@ -52,8 +52,8 @@ const STEP_OVERHEAD_S: f64 = 0.08;
 /// Time of an experiment in addition to its slots, seconds: questions to the hosts of levers, starting agents, and
 /// judging.
 const PROOF_OVERHEAD_S: f64 = 1.0;
-/// Factor by which an experiment's slots may last longer than the test request suggests. A server under load completes
-/// about a tenth less.
+/// Factor by which an experiment's slots may last longer than the test request suggests. Under load, a server completes
+/// about a tenth less than its test request suggests.
 const PROOF_MARGIN: f64 = 1.1;
 /// Minimum length of an experiment, seconds. If the usual share of the budget is shorter, there is no experiment.
 const MIN_PROOF_S: f64 = 4.0;
@@ -105,18 +105,18 @@ impl Budget {
         wanted_s.clamp(0.0, self.total_s / 100.0)
     }
 
-    /// Returns the time at which the closed-loop sweep must have ended, seconds since the start.
+    /// Returns the time at which the closed-loop sweep must have ended, seconds since the start of the search.
     pub fn sweep_until_s(&self) -> f64 {
         self.total_s * 0.45
     }
 
-    /// Returns the time at which the search must have ended, seconds since the start.
+    /// Returns the time at which the search must have ended, seconds since its start.
     pub fn end_s(&self) -> f64 {
         self.total_s
     }
 
-    /// Returns the time at which the last search step must have ended, seconds since the start. After the returned
-    /// time, enough time is left for the overload step.
+    /// Returns the time at which the last search step must have ended, seconds since the start of the search. After the
+    /// returned time, enough time is left for the overload step.
     pub fn search_until_s(&self) -> f64 {
         self.total_s - self.search_step(0.0).whole_s()
     }

@@ -4,8 +4,8 @@ use run::{LoadPlan, Objective, Run, Trial};
 
 use crate::{LabError, Point};
 
-/// Conducts trials one after another and keeps their results in a run. There are two implementations: agents that load
-/// a server, and a queueing model of known capacity in virtual time (`testkit::VirtualServer`).
+/// Conducts trials one after another and keeps their results in a run. In the implementation for users, agents load a
+/// server. Tests use queueing models of known capacity in virtual time, such as `testkit::VirtualServer`.
 pub trait Conductor: Send {
     /// Returns the run so far, with its plan.
     fn run(&self) -> &Run;
@@ -14,7 +14,8 @@ pub trait Conductor: Send {
     /// intensity, times and seed.
     fn load(&self) -> &LoadPlan;
 
-    /// Returns the seconds since the run began.
+    /// Returns the seconds since this search began, without the time that does not count for it (see
+    /// [`Conductor::leave_out`]).
     fn elapsed_s(&self) -> f64;
 
     /// Returns the seconds of the whole budget that are left for trials.

@@ -46,8 +46,9 @@ pub struct Finder {
     connections: u32,
     /// Mean response time with `connections` clients, seconds, by Little's law.
     mean_at_best_s: f64,
-    /// Low rate that is offered before the search. Response times at this rate distinguish a rate limit that delays
-    /// answers from a single worker. `None` if this distinction is not needed, or if the rate was already offered.
+    /// Low rate that is offered before the rate search. Response times at this rate distinguish a rate limit that
+    /// delays answers from a single worker. `None` if this distinction is not needed, or if the rate was already
+    /// offered.
     low_rate: Option<f64>,
     /// Positions of the windows of the rate search among the run's trials.
     searched: Vec<usize>,
@@ -157,8 +158,8 @@ impl Finder {
         self.connections = sweep.fewest_at_best();
         self.mean_at_best_s = f64::from(self.connections) / best;
         let limits = judge::limits(conductor.run());
-        // At the end of the sweep, clients waited for one another. The search looks for rates at which clients do not
-        // wait.
+        // At the end of the sweep, the requests of the clients waited for one another. The rate search looks for rates
+        // at which requests wait less, so the response time is limited to what the objective allows.
         let longest_s = judge::longest_mean_us(&limits).unwrap_or(f64::INFINITY) / 1e6;
         self.response_s = self.response_s.min(longest_s);
         self.budget = self.budget.extended(conductor.unused_s()?);
@@ -193,7 +194,7 @@ impl Finder {
         }
         if let Some(rate) = search.next().filter(|_| searches && !over) {
             let trial = self.offer(conductor, rate, &limits, length, TrialKind::Search)?;
-            // At a higher rate, requests would only wait for the load's own connections.
+            // At a higher rate, requests would only wait for the load's own connections, so the search ends.
             if judge::own_pool(&trial, conductor.run().last_repeat(), &limits).is_some() {
                 return Ok(Phase::Done);
             }

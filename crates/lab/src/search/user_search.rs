@@ -13,7 +13,7 @@ const FIRST_STEP_REQUESTS: f64 = 30.0;
 /// Maximum utilization of the server in the first step, if the server has a single thread.
 const MAX_FIRST_UTILIZATION: f64 = 0.2;
 /// Factor by which a step changes the number of users. As long as every step passes, the number is raised. As long as
-/// every step fails, it is lowered.
+/// every step fails, the number is lowered.
 const STEP_FACTOR: u32 = 4;
 /// Minimum difference between the numbers of passed and failed windows that confirms an end of the range.
 const MIN_LEAD: usize = 2;

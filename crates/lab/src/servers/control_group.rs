@@ -179,7 +179,7 @@ mod tests {
                 }
             }
             assert_eq!(group.join_script().matches("cgroup.procs").count(), folders.len());
-            // The test uses plain folders. A real control group has no files that must be removed first.
+            // The test uses plain folders, whose files must be removed first. A real control group has no such files.
             for folder in &group.folders {
                 fs::read_dir(folder).unwrap().flatten().for_each(|file| fs::remove_file(file.path()).unwrap());
             }

@@ -99,7 +99,7 @@ fn rates(point: &Point, intensity: &Intensity, part: &LoadPart) -> Rates {
     let per_s = |n: f64| if part.measured_s > 0.0 { n / part.measured_s } else { 0.0 };
     let measured = &part.measured;
     let s_clients = matches!(intensity, Intensity::SClients { .. });
-    // If there was no free port or descriptor, a connection attempt was never sent.
+    // If there was no free port or descriptor, a connection attempt was never sent, so it does not count as sent.
     let never_left = [ErrorKind::ClientPorts, ErrorKind::ClientFds].map(|kind| measured.errors.0.get(&kind).copied());
     let left = measured.attempted.saturating_sub(never_left.into_iter().flatten().sum());
     let sent = if s_clients { left } else { measured.sent };

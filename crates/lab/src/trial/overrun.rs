@@ -31,7 +31,7 @@ pub(crate) fn waited_s() -> Option<f64> {
     waited_of(&text)
 }
 
-/// Reads the second number of the file: nanoseconds for which the thread was ready to run but did not run.
+/// Reads the second number of `schedstat`: nanoseconds for which the thread was ready to run but did not run.
 fn waited_of(schedstat: &str) -> Option<f64> {
     let ns: u64 = schedstat.split_whitespace().nth(1)?.parse().ok()?;
     Some(ns as f64 / 1e9)

@@ -37,13 +37,13 @@ const MAX_STEPS: f64 = 6_000.0;
 /// dropped (see [`thin`]).
 const MAX_TICKS: usize = 40_000;
 
-/// Possible widths of the steps of a series that shows how a load becomes steady, seconds. The first width that gives
+/// Possible widths of a step, seconds, in the series that shows how a load becomes steady. The first width that gives
 /// enough completed requests per step is used, or otherwise [`STEP_S`].
 const FINE_STEPS_S: [f64; 4] = [0.005, 0.01, 0.02, 0.05];
 /// Minimum number of completed requests in a step. A count of 50 has a random error of a seventh.
 const MIN_REQUESTS_PER_STEP: f64 = 50.0;
 
-/// Maximum amount by which another machine's clock may be ahead, seconds.
+/// Maximum amount by which another machine's clock may be ahead of ours, seconds.
 const MAX_CLOCK_SKEW_S: f64 = 1.0;
 
 impl Progress {
@@ -87,7 +87,7 @@ impl Progress {
         ticks + self.stretches.bytes()
     }
 
-    /// Returns failures by kind and response times so far, summed over all agents.
+    /// Returns the failures of each kind and the response times so far, summed over all agents.
     pub(crate) fn detail(&self) -> TickDetail {
         let mut sum = TickDetail::default();
         self.details.iter().for_each(|detail| sum.merge(detail));
@@ -99,7 +99,7 @@ impl Progress {
         self.ticks.get(agent)?.last()
     }
 
-    /// Returns the latest time up to which every agent has reported, seconds since the start.
+    /// Returns the latest time up to which every agent has reported, seconds since the start of the load.
     pub(crate) fn known_until(&self) -> f64 {
         let last = self.ticks.iter().map(|t| t.last().map_or(0.0, |t| t.t_s));
         last.reduce(f64::min).unwrap_or(0.0)

@@ -8,7 +8,7 @@ use run::{Run, Side, Tick, TickDetail, Trial};
 pub struct LiveProgress {
     /// Sums over all agents' newest ticks (progress reports).
     pub tick: Tick,
-    /// Failures by kind and response times since the start of the load.
+    /// Failures of each kind, and response times, since the start of the load.
     pub detail: TickDetail,
     /// Newest samples of each client host that has sent any.
     pub clients: Vec<Side>,

@@ -33,8 +33,8 @@ fn a_machine_whose_speed_changes_slowly_causes_no_bias() {
     own_objective().holds(SEEDS, wandering);
 }
 
-/// The pause meter does not see one stop of 1.5 s. The stop spoils one or two windows of a slow server, but the other
-/// windows outweigh them.
+/// The server itself stops once for 1.5 s, which the meter of the machine's pauses does not see. The stop spoils one or
+/// two windows of a slow server, but the other windows outweigh them.
 #[test]
 fn one_stall_of_a_slow_server_bends_little() {
     slow_application().holds(SEEDS, undisturbed);

@@ -39,7 +39,7 @@ pub(crate) fn median() -> Known {
     known
 }
 
-/// Returns M/M/1 with a limit on the mean response time, which is 1 / (mu - lambda).
+/// Returns M/M/1 with a limit on the mean response time. This mean is 1 / (mu - lambda).
 pub(crate) fn mean() -> Known {
     let mut known = Known::queue("M/M/1, mean", server(Service::Exponential, 100, 1), 1000.0, |us| 10_000.0 - 1e6 / us);
     known.plan.objective.p99_us = None;

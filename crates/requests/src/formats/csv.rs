@@ -15,11 +15,15 @@ pub(crate) const FORMAT: FormatSpec = FormatSpec {
     read,
 };
 
-/// Accepted column names, in lower case: one list for each kind of column.
+/// Accepted names of the column with URLs or paths, in lower case.
 const URL: &[&str] = &["url", "path", "uri"];
+/// Accepted names of the column with methods, in lower case.
 const METHOD: &[&str] = &["method"];
+/// Accepted names of the column with weights, in lower case.
 const WEIGHT: &[&str] = &["weight", "count"];
+/// Accepted names of the column with the names of requests, in lower case.
 const NAME: &[&str] = &["name"];
+/// Accepted names of the column with the classes of requests, in lower case.
 const CLASS: &[&str] = &["class"];
 
 /// Separator and names of the columns.

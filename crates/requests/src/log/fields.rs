@@ -10,8 +10,10 @@ pub(super) struct Fields {
     pub(super) status: Vec<String>,
 }
 
-/// Usual names of the fields in logs of nginx, Caddy, Traefik, Envoy, the Elastic Common Schema and Google Cloud.
+/// Usual names of the field with the request line, in logs of nginx, Caddy, Traefik, Envoy, the Elastic Common Schema and
+/// Google Cloud.
 const REQUEST: &[&str] = &["request", "request_line"];
+/// Usual names of the field with the method, in the same kinds of logs.
 const METHOD: &[&str] = &[
     "request_method",
     "method",
@@ -22,6 +24,7 @@ const METHOD: &[&str] = &[
     "http.request.method",
     "httpRequest.requestMethod",
 ];
+/// Usual names of the field with the path or URL, in the same kinds of logs.
 const PATH: &[&str] = &[
     "request_uri",
     "uri",
@@ -33,8 +36,10 @@ const PATH: &[&str] = &[
     "url.original",
     "httpRequest.requestUrl",
 ];
+/// Usual names of the field with the time, in the same kinds of logs.
 const TIME: &[&str] =
     &["time", "msec", "timestamp", "@timestamp", "time_iso8601", "time_local", "ts", "start_time", "StartUTC"];
+/// Usual names of the field with the status, in the same kinds of logs.
 const STATUS: &[&str] = &[
     "status",
     "status_code",

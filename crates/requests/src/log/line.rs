@@ -94,8 +94,8 @@ pub(super) fn is_method(word: &str) -> bool {
     !word.is_empty() && word.bytes().all(|b| b.is_ascii_alphabetic() || b"-_.".contains(&b))
 }
 
-/// Finds the status in the text around the request. The status may be directly after the request, in a field named
-/// `status`, after the times of HAProxy or of an AWS load balancer, or directly before the request.
+/// Finds the status in the text around the request. The status may be in four places: directly after the request, in a
+/// field named `status`, after the times of HAProxy or of an AWS load balancer, or directly before the request.
 fn status(before: &str, behind: &str) -> Option<u16> {
     let next = fields(behind).next().and_then(code);
     let named = || fields(behind).chain(fields(before)).find_map(named_code);

@@ -1,6 +1,6 @@
-//! Master connections of ssh, over which all agents of a host are started. Each connection runs `cat` on its host. The
-//! connection ends when this process closes its end of the pipe to `cat`. No connection therefore outlives the
-//! conductor.
+//! Master connections of ssh. All agents of a host are started over its master connections. Each connection runs `cat`
+//! on its host. The connection ends when this process closes its end of the pipe to `cat`. No connection therefore
+//! outlives the conductor.
 
 use std::io::Read as _;
 use std::os::unix::fs::DirBuilderExt as _;

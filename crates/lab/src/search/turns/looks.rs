@@ -9,7 +9,7 @@ use super::windows::{MIN_WINDOWS, Windows};
 /// comparison with the whole budget finds in nine of ten cases. With these three looks, this difference is found after
 /// 76 % of the windows on average. With two looks it is found after 87 % of the windows, and with twelve after 71 %
 /// (simulated in `stats::sequential`). Each look judges all windows so far, so twelve looks take three times as much
-/// computing time.
+/// computing time as these three.
 pub(super) const SHARES: [f64; 3] = [0.25, 0.5, 0.75];
 
 /// Interim judgements ("looks") of the windows of a comparison.

@@ -9,7 +9,7 @@ const MIN_SILENCE_S: f64 = 0.5;
 /// Minimum share of refused connects among the failures in a silence. From this share on, the message says that the
 /// server no longer listened.
 const MOST_FAILURES: f64 = 0.5;
-/// Minimum number of answers that are missing in a silence, so that the gaps of a light load do not count.
+/// Minimum number of answers that must be missing in a silence, so that the gaps of a light load do not count.
 const MIN_MISSED_ANSWERS: f64 = 20.0;
 
 impl Progress {
