@@ -76,7 +76,7 @@ impl Imported {
     }
 
     /// Keeps the requests to the server of a target. If no request goes to that server, keeps the requests to the
-    /// server of the first request. Returns the server whose requests are kept.
+    /// server of the first request. Returns the server whose requests are kept; `None` if no request names a server.
     pub fn aim(&mut self, target: &str) -> Option<String> {
         let first = self.origin()?.to_owned();
         let parts = UrlParts::parse(target);

@@ -96,8 +96,8 @@ impl Clock {
         }
         let too_close = new.at_ns - last.at_ns < MIN_READING_GAP_NS;
         match self.readings.as_mut_slice() {
-            // The newest reading is always kept. It replaces the last reading if the two are closer in time than the
-            // minimum gap, or if the last reading is that close to the one before.
+            // From here on, the new reading is kept. It replaces the last reading if the two are too close in time, or
+            // if the last reading is too close to the one before it (see [`MIN_READING_GAP_NS`]).
             [.., last] if too_close => *last = new,
             [.., before, last] if last.at_ns - before.at_ns < MIN_READING_GAP_NS << self.thinned.min(20) => *last = new,
             _ => self.readings.push(new),

@@ -54,7 +54,7 @@ impl Answer {
     }
 
     /// Returns the length of an HTTP/1.1 body. `answer_bytes` is the length of the whole answer. Returns `None` if the
-    /// answer is not HTTP/1.1, or if it is chunked and longer than the kept bytes.
+    /// answer is not HTTP/1.1, or if a chunked body was not kept completely.
     pub(super) fn body_bytes(&self, answer_bytes: u64) -> Option<u64> {
         let (head, body) = self.halves();
         if !head.starts_with(b"HTTP/1.") || !head.ends_with(b"\r\n\r\n") {

@@ -199,8 +199,8 @@ fn least_seconds_for(points: &[OperatingPoint]) -> f64 {
 }
 
 /// Returns the reason why an experiment on a run's server does not fit into the given seconds. The load of the
-/// experiment is the load of the decisive trial, or a smaller one. Returns `None` if the experiment fits, or if the
-/// search has no result yet.
+/// experiment is the load of the decisive trial, or a smaller one. Returns `None` if the experiment fits, or if the run
+/// has no decisive trial with a closed loop yet.
 pub(crate) fn too_short(run: &run::Run, seconds: f64) -> Option<String> {
     let decisive = run.trials.get(run.findings.picks.decisive?)?;
     let run::Intensity::Closed { connections, .. } = decisive.intensity else { return None };
@@ -217,8 +217,9 @@ pub(crate) fn not_tried(lab: &mut Lab<'_>, why: String) {
     lab.run.findings.proof = Some(run::Proof { of: answer, why, ..run::Proof::default() });
 }
 
-/// Records the predicted effect of `own`, the lever that tests the verdict, or of the first lever in the table if no
-/// lever tests it.
+/// Records the predicted effect of the experiment. At an offered rate, this is the effect of its dose. Otherwise, it is
+/// the effect of `own`, the lever that tests the verdict, or of the first lever in the table if no lever tests the
+/// verdict.
 fn predict(lab: &mut Lab<'_>, setup: &TargetSetup, own: Option<&Lever>, operating_point: &OperatingPoint) {
     put_back(lab, setup.server_host());
     let row = own.unwrap_or(&LEVERS[0]);

@@ -14,8 +14,8 @@ const MIN_WINDOW_S: f64 = 0.16;
 /// original proportions in every turn.
 const MAX_CLASSES: usize = 8;
 
-/// Returns the part of a budget for measuring the cost of each class, seconds; 0 if there is too little time or only
-/// one class.
+/// Returns the part of a budget for measuring the cost of each class, seconds; 0 if there is too little time or fewer
+/// than two classes to measure.
 pub(crate) fn seconds(load: &LoadPlan, budget_s: f64) -> f64 {
     cost_turns::seconds(load.blocks.is_none() && raised(load, budget_s * cost_turns::BUDGET_SHARE).len() > 1, budget_s)
 }

@@ -75,8 +75,9 @@ pub fn within_budget(conductor: &mut dyn Conductor, first_s: f64) -> Result<(), 
 }
 
 impl LiveTarget<'_> {
-    /// Tests the verdict with the number of connections of the decisive trial, on which the verdict relies. This is the
-    /// smallest number that reaches the highest rate. With more connections, requests would only wait longer.
+    /// Tests the verdict with the number of connections of the decisive trial, on which the verdict relies. This is
+    /// usually the smallest number that reaches the highest rate. With more connections, requests would only wait
+    /// longer.
     pub(super) fn prove(&mut self) -> Result<(), LabError> {
         if let Some(why) = self.no_proof.take() {
             prove::not_tried(&mut self.lab, why);

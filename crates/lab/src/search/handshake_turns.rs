@@ -20,7 +20,8 @@ enum Kind {
 
 const KINDS: [Kind; 3] = [Kind::Full, Kind::Kept, Kind::Resumed];
 
-/// Returns the part of a budget for measuring the cost of handshakes, seconds; 0 if there is too little time or no TLS.
+/// Returns the part of a budget for measuring the cost of handshakes, seconds; 0 if there is too little time, no TLS,
+/// or already a new connection per request.
 pub(crate) fn seconds(load: &LoadPlan, budget_s: f64) -> f64 {
     cost_turns::seconds(load.tls.is_some() && !load.new_connections && load.blocks.is_none(), budget_s)
 }

@@ -1,6 +1,7 @@
 //! Search for the capacity as a number of users with think times. The search raises the number of users until the
-//! objective fails. It then repeatedly halves the range between the largest number that passed and the smallest that
-//! failed. The search ends when both ends of this range are confirmed, so that no single window decides.
+//! objective fails. It then repeatedly divides the range between the largest number that passed and the smallest that
+//! failed, at the geometric mean of the two. The search ends when both ends of this range are confirmed, so that no
+//! single window decides.
 
 use judge::Bracket;
 use run::{Intensity, LoadPlan, ThinkTime, TrialKind};
@@ -35,7 +36,8 @@ impl UserSearch {
         Self { first: first.clamp(1, most.max(1)), most: most.max(1), precision }
     }
 
-    /// Returns the number of users to try next; `None` if the range is narrow enough and both ends are confirmed.
+    /// Returns the number of users to try next; `None` if no number is left to try, and each end of the range is
+    /// confirmed or has [`MAX_WINDOWS`] windows.
     pub fn next(&self, seen: &Bracket) -> Option<u32> {
         let Some(fewest) = seen.fewest() else { return Some(self.first) };
         let middle = match (seen.held(), seen.failed()) {

@@ -152,8 +152,8 @@ impl<'w> RunningTrial<'w> {
 
     /// Measures for the plan's duration, or until the trial ends early. While the server gives no answers, the window
     /// is extended by at most [`MAX_STANDSTILL`], because its percentiles would not include the waiting requests. The
-    /// window also ends with the budget, but lasts at least [`MIN_WINDOW_S`]. The slots of an experiment always run to
-    /// their end.
+    /// window also ends with the budget, but lasts at least [`MIN_WINDOW_S`]. The budget does not cut the slots of an
+    /// experiment short.
     pub(crate) fn hold(&mut self, plan: &LoadPlan) -> TrialEnd {
         let begin_s = self.origin.now_s();
         self.progress.stretch(begin_s, plan.duration_s);

@@ -42,8 +42,8 @@ fn read(source: &Source<'_>) -> Result<Imported, ReadError> {
     unreadable.leave_out_of(all)
 }
 
-/// Returns a remark if every URL ends with a comma and a number, and `None` otherwise. The number may be meant as a
-/// weight.
+/// Returns a remark if there are several URLs and every one ends with a comma and a number, and `None` otherwise. The
+/// number may be meant as a weight.
 fn numbered(all: &[Found]) -> Option<String> {
     let has_number =
         |found: &Found| found.request.path.rsplit_once(',').is_some_and(|(_, end)| end.parse::<f64>().is_ok());

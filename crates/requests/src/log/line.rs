@@ -134,7 +134,7 @@ fn fields(text: &str) -> impl DoubleEndedIterator<Item = &str> {
     parts.filter(|part| !part.is_empty())
 }
 
-/// Parses a status of three digits; `None` for other texts.
+/// Parses a status from 100 to 599; `None` for other texts.
 pub(super) fn code(text: &str) -> Option<u16> {
     let digits = text.len() == 3 && text.bytes().all(|b| b.is_ascii_digit());
     text.parse().ok().filter(|code| digits && (100..600).contains(code))

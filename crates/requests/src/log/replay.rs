@@ -50,8 +50,8 @@ fn no_request(log: CollectedLog, file: &str) -> ReadError {
     ReadError { file: file.into(), place, message }
 }
 
-/// Returns the most frequent requests. Also returns, for each counted request, its index in this list; `None` for a
-/// request that is left out.
+/// Returns the most frequent requests, at most [`MAX_REQUESTS`]. Also returns, for each counted request, its index in
+/// this list; `None` for a request that is left out.
 fn most_frequent(log: &mut CollectedLog) -> (Vec<RequestPlan>, Vec<Option<u16>>) {
     let mut different: Vec<((String, String), u32)> = std::mem::take(&mut log.indexes).into_iter().collect();
     let count = |place: u32| log.counts[place as usize].0;

@@ -159,8 +159,9 @@ impl Summary {
     }
 }
 
-/// Returns the Hurst parameter H of counts per second; `None` if there are too few counts. The variance of means over m
-/// seconds falls as m^(2H-2) (Leland et al., *On the self-similar nature of Ethernet traffic*, 1994, section 3.1).
+/// Returns the Hurst parameter H of counts per second; `None` if there are too few counts, or if the counts do not
+/// vary. The variance of means over m seconds falls as m^(2H-2) (Leland et al., *On the self-similar nature of Ethernet
+/// traffic*, 1994, section 3.1).
 fn hurst(seconds: &[f64]) -> Option<f64> {
     if seconds.len() < MIN_HURST_SECONDS {
         return None;

@@ -15,8 +15,8 @@ pub(super) const MIN_EPOCH_S: f64 = 1e9;
 /// Maximum number of words of a line that are tried as a time if no time is in brackets.
 const MAX_WORDS: usize = 16;
 
-/// Finds the time in a line of text: the first time in brackets, otherwise the first word that is a time. Returns
-/// `None` if there is no time.
+/// Finds the time in a line of text: the first time in brackets, otherwise the first word, or pair of neighbouring
+/// words, that is a time. Returns `None` if there is no time.
 pub(super) fn in_text(text: &str) -> Option<f64> {
     let brackets = text.match_indices('[').filter_map(|(open, _)| {
         let inside = &text[open + 1..];

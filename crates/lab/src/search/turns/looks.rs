@@ -26,7 +26,7 @@ impl Looks {
     }
 
     /// Judges the windows if an interim judgement is due, and returns the outcome. Returns `None` if no judgement is
-    /// due.
+    /// due, or if there are too few windows for one.
     pub(super) fn look(&mut self, runs: [&Run; 2], windows: &Windows<'_>) -> Option<ComparisonOutcome> {
         let share = windows.used_s / windows.room_s;
         let last = self.taken.last().copied().unwrap_or(0.0);

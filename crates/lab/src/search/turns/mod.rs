@@ -146,7 +146,8 @@ impl Turns<'_, '_> {
         }
     }
 
-    /// Judges the windows so far, unless the whole budget is used. If no figure became worse, the searches begin.
+    /// Judges the windows so far, unless the whole budget is used. If no figure became worse and enough time is left,
+    /// the searches begin.
     fn look(&mut self) {
         if self.plan.whole_budget || self.decided.is_some() {
             return;

@@ -24,8 +24,10 @@ impl Progress {
         silent.into_iter().filter(waits).max_by(|a, b| a.length_s().total_cmp(&b.length_s()))
     }
 
-    /// Returns the longest silence of the window, if requests were due and at least [`MIN_MISSED_ANSWERS`] answers are
-    /// missing. The number of missing answers follows from the rate in the rest of the window.
+    /// Returns the longest silence of the window, if it lasts at least [`MIN_SILENCE_S`], requests were due, and at
+    /// least [`MIN_MISSED_ANSWERS`] answers are missing. Otherwise, returns a silence that fills the window so far, if
+    /// there is one (see [`Self::nothing`]). The number of missing answers follows from the rate in the rest of the
+    /// window.
     pub(crate) fn silence(&self, begin_s: f64, end_s: f64) -> Option<Incident> {
         let rates = self.rates(begin_s, end_s);
         let (at, steps) = longest_zero(&rates);

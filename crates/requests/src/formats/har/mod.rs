@@ -24,7 +24,8 @@ pub(crate) const FORMAT: FormatSpec = FormatSpec {
     read,
 };
 
-/// Returns true if the whole text is one object with the key `log`, which need not be the first key.
+/// Returns true if the whole text is one JSON object whose key `log` has an object with `entries`. The key `log` need
+/// not be the first.
 fn has_log(text: &str) -> bool {
     #[derive(Deserialize)]
     struct Probe {
