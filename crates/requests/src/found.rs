@@ -41,7 +41,7 @@ impl Found {
 pub struct Imported {
     /// Requests in the order of the file.
     pub found: Vec<Found>,
-    /// Order of the requests, if the file prescribes one.
+    /// Order of the requests; `None` if the file prescribes none.
     pub order: Option<RequestOrder>,
     /// True if placeholders `{{…}}` and variables `$env:NAME` are filled in, as in files written by hand.
     pub templates: bool,

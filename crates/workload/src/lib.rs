@@ -29,7 +29,7 @@ pub enum WorkloadError {
     Script {
         /// Name of the file.
         file: String,
-        /// Line number, if known.
+        /// Line number, counted from 1; `None` if unknown.
         line: Option<usize>,
         /// Error message with the valid values.
         message: String,

@@ -24,7 +24,7 @@ pub(super) struct Heartbeat {
     heard_ns: AtomicU64,
     /// True if the work was ended because the conductor was silent.
     ended: AtomicBool,
-    /// Channel for the commands of the current task.
+    /// Channel for the commands of the current task; `None` before the first task.
     commands: Mutex<Option<Sender<AgentCommand>>>,
 }
 

@@ -43,7 +43,7 @@ struct AgentPipes {
     heard: Instant,
     /// Events that wait for room in the inbox. While such events wait, standard output is not read.
     stuck: Vec<PipeEvent>,
-    /// Time at which standard output ended.
+    /// Time at which standard output ended; `None` before.
     ended: Option<Instant>,
     /// True once the agent's end was put into the inbox.
     over: bool,

@@ -70,7 +70,7 @@ pub struct LoadPair {
     pub on: LoadPlan,
     /// Dose: share of the tested resource that the lever takes away; negative if the lever adds some.
     pub dose: f64,
-    /// Change that an agent keeps in place during the load with the lever.
+    /// Change that an agent keeps in place during the load with the lever; `None` if the loads alone differ.
     pub change: Option<LeverPlan>,
 }
 
@@ -125,9 +125,9 @@ pub struct LeverTargets {
     pub behind_pids: Vec<u32>,
     /// Mean number of bytes in flight per connection of the server; `None` if it was not observed.
     pub in_flight: Option<f64>,
-    /// Address of the server.
+    /// Internet address of the server; `None` for a Unix socket.
     pub addr: Option<SocketAddr>,
-    /// Writable directory on the server's disk, as named on the server's host.
+    /// Writable directory on the server's disk, as named on the server's host; `None` if the user named none.
     pub dir: Option<PathBuf>,
     /// Bytes that one exchange sends over the link in the direction of the requests, or the reason why this number
     /// cannot be used.

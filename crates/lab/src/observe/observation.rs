@@ -55,7 +55,7 @@ pub struct Observation {
     server: Option<HostObserver>,
     server_side: Option<ObservedServer>,
     medium: Option<testbed::MediumGauge>,
-    /// Testbed of `loadline testbed` that connects client and server.
+    /// Testbed of `loadline testbed` that connects client and server; `None` without such a testbed.
     testbed: Option<Joining>,
     server_counters: Option<ServerCounters>,
     /// Databases behind the server, as named in the plan.

@@ -18,7 +18,7 @@ pub struct ObservedServer {
     pub pids: Vec<u32>,
     /// A process in the server's network namespace; `None` if the namespace is our own.
     pub netns_pid: Option<u32>,
-    /// Address of the server's listener.
+    /// Address of the server's listener; `None` if unknown.
     pub listen: Option<Address>,
     /// True if the server may run on the generator's CPUs.
     pub shared: bool,

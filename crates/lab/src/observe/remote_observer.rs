@@ -32,18 +32,18 @@ struct Connection {
     edges: Vec<(f64, f64)>,
     /// Samples that have arrived, while other observations are still missing.
     rows: Recording,
-    /// Latest complete observations.
+    /// Latest complete observations; `None` before the first ones.
     observed: Option<Observed>,
     /// Number of requests for observations.
     wanted: u64,
     /// Number of complete answers to requests for observations.
     came: u64,
-    /// Newest samples for the live view.
+    /// Newest samples for the live view; `None` before the first ones.
     glance: Option<Observed>,
     /// True while newer samples for the live view are requested.
     asked: bool,
     lost: Option<String>,
-    /// Time of the next clock question.
+    /// Time of the next clock question; `None` before the first trial.
     ask_at: Option<Instant>,
 }
 

@@ -89,8 +89,8 @@ pub struct Samplers {
     pub(crate) origin: Origin,
     /// True if client and server may run on the same CPUs.
     pub(crate) shared: bool,
-    /// Sampler of counters that the network medium, the testbed or the server report. These counters become part of the
-    /// server's recording.
+    /// Sampler of counters that the network medium, the testbed or the server report; `None` if there are no such
+    /// counters. These counters become part of the server's recording.
     pub(crate) reported: Option<Sampler>,
     pub(crate) server: Option<ActiveObserver>,
     pub(crate) clients: Vec<ActiveObserver>,

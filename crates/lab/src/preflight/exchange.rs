@@ -46,7 +46,7 @@ pub(super) struct Exchange {
     pub(super) handshakes: u64,
     /// Status of the answer.
     pub(super) status: u16,
-    /// Advice about an unexpected answer, from [`Requester::explain`].
+    /// Advice about an unexpected answer, from [`Requester::explain`]; `None` if there is none.
     pub(super) said: Option<String>,
 }
 

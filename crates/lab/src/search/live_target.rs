@@ -15,7 +15,7 @@ pub(crate) struct LiveTarget<'w> {
     pub(crate) began_s: f64,
     /// Seconds reserved for the experiment after the search.
     pub(crate) proof_s: f64,
-    /// Reason why there is no experiment, if the search got the experiment's time.
+    /// Reason why there is no experiment, if the search got the experiment's time; `None` otherwise.
     pub(crate) no_proof: Option<String>,
 }
 

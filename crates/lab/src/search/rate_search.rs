@@ -38,9 +38,9 @@ pub struct RateSearch {
     precision: f64,
     next: f64,
     seen: usize,
-    /// Highest rate that passed.
+    /// Highest rate that passed; `None` if no rate has passed.
     passed: Option<f64>,
-    /// Lowest rate that failed.
+    /// Lowest rate that failed; `None` if no rate has failed.
     failed: Option<f64>,
     done: bool,
 }

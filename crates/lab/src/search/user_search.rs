@@ -37,7 +37,7 @@ impl UserSearch {
     }
 
     /// Returns the number of users to try next; `None` if no number is left to try, and each end of the range is
-    /// confirmed or has [`MAX_WINDOWS`] windows.
+    /// confirmed or has the maximum number of windows.
     pub fn next(&self, seen: &Bracket) -> Option<u32> {
         let Some(fewest) = seen.fewest() else { return Some(self.first) };
         let middle = match (seen.held(), seen.failed()) {

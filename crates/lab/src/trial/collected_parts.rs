@@ -9,7 +9,7 @@ use run::{HostLoad, LoadPart, Window, WindowSkew};
 #[derive(Clone, Debug, Default)]
 struct PartState {
     came: bool,
-    /// Reason why the agent ended without sending its part.
+    /// Reason why the agent ended without sending its part; `None` if it did not.
     gone: Option<String>,
     /// Share of the whole load that the agent has, 0 to 1.
     share: f64,

@@ -48,7 +48,7 @@ pub struct Lab<'w> {
     pub(crate) clock: BudgetClock,
     /// True if the user was told that the run cannot be written.
     unsaved: bool,
-    /// Receiver of the server's spans, if the plan has one.
+    /// Receiver of the server's spans; `None` if the plan has none.
     spans: Option<spans::Receiver>,
     /// Databases that the plan names as upstream services of the server.
     pub(crate) databases: Vec<databases::Database>,

@@ -12,7 +12,7 @@ pub struct Point {
     pub kind: TrialKind,
     /// Settings that are not in the plan. The loads of the trial are added to these settings.
     pub key: Key,
-    /// Maximum response time of completed requests that count as goodput, microseconds.
+    /// Maximum response time of completed requests that count as goodput, microseconds; `None` for no limit.
     pub within_us: Option<f64>,
 }
 

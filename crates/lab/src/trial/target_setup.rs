@@ -35,7 +35,7 @@ pub struct TargetSetup {
     host: Box<dyn Host>,
     /// Host of the server, or this host if agents cannot be started on the server's host.
     server_host: Box<dyn Host>,
-    /// Embedded server, which ends when this value is dropped.
+    /// Embedded server, which ends when this value is dropped; `None` if the plan names a target.
     _server: Option<AgentGroup>,
 }
 

@@ -12,7 +12,7 @@ pub struct LiveProgress {
     pub detail: TickDetail,
     /// Newest samples of each client host that has sent any.
     pub clients: Vec<Side>,
-    /// Newest samples of the server.
+    /// Newest samples of the server; `None` if there are none yet, or if the server is not observed.
     pub server: Option<Side>,
 }
 

@@ -33,9 +33,9 @@ pub(super) struct CollectedLog {
     pub(super) counts: Vec<(u64, HashMap<u16, u64>)>,
     /// Time of each request, seconds since the epoch, and its index in `counts`.
     pub(super) times: Vec<(f64, u32)>,
-    /// First line without a time.
+    /// First line without a time; `None` if all lines have times.
     pub(super) first_timeless: Option<String>,
-    /// Server of the first request that is a full URL, as in the log of a proxy.
+    /// Server of the first request that is a full URL, as in the log of a proxy; `None` if no request is a full URL.
     pub(super) origin: Option<String>,
     pub(super) left_out: BTreeMap<String, u64>,
     pub(super) lines: u64,

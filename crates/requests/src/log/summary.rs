@@ -31,7 +31,7 @@ pub struct Summary {
     pub timeless: u64,
     /// Number of requests whose times were not kept, because the maximum number of times was reached.
     pub beyond_times: u64,
-    /// First line without a time, for a message.
+    /// First line without a time, for a message; `None` if all lines have times.
     pub first_timeless: Option<String>,
     /// Number of requests that can be replayed.
     pub requests: u64,

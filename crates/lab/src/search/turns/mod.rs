@@ -103,7 +103,7 @@ struct Turns<'c, 'd> {
     plan: TurnsPlan,
     windows: Windows<'d>,
     looks: Looks,
-    /// Result of the windows, and the time at which it was known, seconds since the first turn.
+    /// Result of the windows, and the window time after which it was known, seconds; `None` before.
     decided: Option<(ComparisonOutcome, f64)>,
     searches: Option<Beside>,
     /// Time for the whole comparison, seconds.

@@ -33,7 +33,7 @@ pub(super) struct Windows<'d> {
     order: RecordedOrder,
     /// Placement that moves the servers to their CPUs; `None` if the windows of a pair run one after the other.
     duet: Option<&'d mut dyn Placement>,
-    /// Reason why the servers can no longer be moved, so that later pairs were measured in turns.
+    /// Reason why the servers can no longer be moved, so that later pairs are measured in turns; `None` if they can.
     moves_no_more: Option<String>,
     pub(super) pairs: u64,
     /// Time used by all pairs so far, seconds.

@@ -88,7 +88,7 @@ struct ParsedOptions {
     removed: Vec<String>,
     cookies: Vec<String>,
     data: Option<Vec<u8>>,
-    /// Content and name of the file to upload.
+    /// Content and name of the file to upload; `None` without an upload.
     upload: Option<(Vec<u8>, String)>,
     get: bool,
     head: bool,
