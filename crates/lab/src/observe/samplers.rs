@@ -103,7 +103,7 @@ pub(crate) struct ObservedSides {
     pub(crate) client: Option<Side>,
     pub(crate) client_hosts: Vec<Side>,
     pub(crate) server: Option<Side>,
-    /// Times at which hosts with their own observer were paused.
+    /// Time intervals in which hosts with their own observer were paused.
     pauses: Vec<Window>,
     /// CPU times of each observer's machine.
     cpu_use: Vec<SideUse>,

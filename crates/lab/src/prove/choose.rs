@@ -63,7 +63,7 @@ pub(super) fn switchable(
     asks.map_or_else(|| Ok(LeverCheck::default()), |_| check(lab, setup, row, &plan))
 }
 
-/// Returns an error if the lever changes the server or its host, and `--prove` does not permit such a change.
+/// Returns an error if the lever needs the permission `--prove=intrusive` and the user has not given it.
 pub(super) fn allowed(lab: &Lab<'_>, row: &Lever) -> Result<(), String> {
     if row.needs == Prove::Intrusive && lab.run.plan.search.prove != Prove::Intrusive {
         return Err("it changes the server's own limits or processes; allow that with --prove=intrusive".into());

@@ -20,7 +20,7 @@ const MAX_SLOTS: u32 = 800;
 /// Shortest slot, seconds.
 const MIN_SLOT_S: f64 = 0.015;
 /// Shortest slot with a lever on another host, seconds. The clock of another host is known only within half a round
-/// trip.
+/// trip, so the limits of shorter slots would be too inexact.
 const MIN_REMOTE_SLOT_S: f64 = 0.06;
 
 /// Requirements for the slots of an experiment.

@@ -235,9 +235,9 @@ impl Finder {
     /// Returns the maximum number of connections of an open loop at a rate, and the maximum number of requests in
     /// flight on each connection.
     ///
-    /// Without a pipeline, [`connections_for`] gives the number of connections. With a pipeline, the number is that
-    /// with which the sweep reached its highest rate. With more connections, the pipelines would be shorter, which
-    /// would be a different load.
+    /// Without a pipeline, [`connections_for`] gives the number of connections. With a pipeline, the open loop has as
+    /// many connections as the sweep had at its highest rate. With more connections, the pipelines would be shorter,
+    /// which would be a different load.
     fn pool(&self, conductor: &dyn Conductor, rate: f64, limits: &Limits) -> (u32, u32) {
         let (load, most) = (conductor.load(), conductor.run().plan.search.max_connections.max(1));
         let pipeline = load.intensity.pipeline();

@@ -27,7 +27,7 @@ pub struct Sweep {
 }
 
 impl Sweep {
-    /// Returns a sweep up to `most` clients.
+    /// Returns a sweep that tries at most `most` clients.
     pub fn new(most: u32) -> Self {
         Self {
             next: 1,

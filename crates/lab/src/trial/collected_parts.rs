@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 
 use run::{HostLoad, LoadPart, Window, WindowSkew};
 
-/// State of the part of one agent.
+/// State of one agent's part.
 #[derive(Clone, Debug, Default)]
 struct PartState {
     came: bool,

@@ -265,7 +265,7 @@ fn note_other_owner(lab: &mut Lab<'_>, (pid, own): (u32, &[u32]), addr: &Address
     }
 }
 
-/// Restricts the generator to CPUs that the server does not use, if there are any and the user chose no CPUs. Returns
+/// Restricts the generator to CPUs that the server does not use, if such CPUs exist and the user chose none. Returns
 /// true if client and server still share a CPU.
 fn keep_off(lab: &mut Lab<'_>, load: &mut LoadPlan, server: &[u32]) -> bool {
     let cpus = CpuSplit::beside(&allowed(), &load.cpus, server);

@@ -158,7 +158,7 @@ fn options(word: &Word) -> Result<Vec<GivenOption<'_>>, PlacedError> {
     Ok(all)
 }
 
-/// Returns a value that must be text, such as a header. The error says that it is not UTF-8.
+/// Returns a value that must be text, such as a header. The error says that the value is not UTF-8.
 fn text<'a>((at, bytes): Value<'a>) -> Result<&'a str, PlacedError> {
     std::str::from_utf8(bytes).map_err(|_| (at, format!("{} is not UTF-8", shown(&String::from_utf8_lossy(bytes)))))
 }
