@@ -48,11 +48,11 @@ fn page(title: &str, tables: &[&str]) -> String {
     format!("{GENERATED}# {title}\n\n{}", parts.collect::<Vec<_>>().join("\n"))
 }
 
-/// Maximum length of a row's page that is shown in the third column of its table, bytes.
+/// Maximum length of a row's full text ([`Row::page`]) that is shown in the third column of the table, bytes.
 const MAX_CELL_BYTES: usize = 180;
 
-/// Returns a table as Markdown. If all rows' pages are short, they become the third column. Otherwise, each page
-/// becomes a section below the table. The table of counters is shown without pages.
+/// Returns a table as Markdown. If the full texts ([`Row::page`]) of all rows are short, they become the third column.
+/// Otherwise, each full text becomes a section below the table. The table of counters is shown without the full texts.
 pub(crate) fn markdown(table: &Table) -> String {
     let rows = (table.rows)();
     let title = format!("## {}\n\n{}.\n\n", capital(table.name), capital(table.what));
@@ -76,7 +76,8 @@ fn three_columns(rows: &[Row]) -> String {
     format!("| id | | |\n|---|---|---|\n{}", lines.collect::<String>())
 }
 
-/// Returns a section for each distinct page. The heading of a section lists the IDs of all rows that share the page.
+/// Returns a section for each distinct full text ([`Row::page`]). The heading of a section lists the IDs of all rows
+/// that share the text.
 fn sections(rows: &[Row]) -> String {
     let mut by_page: Vec<(&str, Vec<String>)> = Vec::new();
     for row in rows.iter().filter(|r| !r.page.is_empty()) {

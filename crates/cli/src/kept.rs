@@ -130,7 +130,7 @@ impl Drop for Kept {
 }
 
 /// Locks the directory of a run, so that two simultaneous runs do not mix their files. Returns `None` if the directory
-/// cannot be created or opened. An error then follows when the first file is written.
+/// cannot be created or opened. In that case, writing the first file fails with an error.
 fn lock(out: &Path) -> anyhow::Result<Option<fs::File>> {
     let Ok(dir) = fs::create_dir_all(out).and_then(|()| fs::File::open(out)) else { return Ok(None) };
     let free = sys::lock::try_exclusive(&dir).with_context(|| format!("cannot lock {}", out.display()))?;
@@ -174,7 +174,7 @@ fn move_files(from: &Path, to: &Path) -> std::io::Result<()> {
     Ok(())
 }
 
-/// Creates a directory with this name. If the name is already used, appends a number.
+/// Creates the directory `name` in `under`. If the name is already used, appends a number.
 fn fresh(under: &Path, name: &str) -> anyhow::Result<PathBuf> {
     for number in 1..1000 {
         let dir = under.join(if number == 1 { name.to_string() } else { format!("{name}-{number}") });

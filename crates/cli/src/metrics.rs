@@ -113,7 +113,7 @@ fn is_own_name(host: &str) -> bool {
     is_address || name == "localhost" || name.ends_with(".localhost") || !own.is_empty() && name == own
 }
 
-/// Returns the figures of the current trial.
+/// Returns the figures of the current trial in the OpenMetrics format.
 fn now(model: &Model) -> String {
     let (tick, detail) = (&model.now.tick, &model.now.detail);
     let moment = model.moment.as_ref();

@@ -18,8 +18,9 @@ pub struct Ceiling {
     pub cpu_us_per_request: f64,
 }
 
-/// Length of the measurement, and of the warm-up before it.
+/// Length of the measurement.
 const MEASURE: Duration = Duration::from_millis(200);
+/// Length of the warm-up before the measurement.
 const WARM_UP: Duration = Duration::from_millis(50);
 
 /// Measures the maximum rate of the generator, with the plan's protocol and number of threads. The measurement takes

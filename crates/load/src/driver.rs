@@ -9,7 +9,7 @@ use sys::Errno;
 /// Due time and send time of a request, on the driver's clock.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Start {
-    /// Due time of the request. Without an arrival process, it equals `sent_ns`.
+    /// Due time of the request. Without an arrival process, this time equals `sent_ns`.
     pub intended_ns: u64,
     /// Time at which the request was sent.
     pub sent_ns: u64,
@@ -116,8 +116,8 @@ pub trait Ops {
     fn send(&mut self, conn: u32, fill: impl FnOnce(&mut [u8]) -> usize) -> Result<Sent, Errno>;
 
     /// Sends the last bytes of a connection before it is closed, after any bytes that wait to be sent. Bytes that
-    /// cannot be sent at once are dropped. If nothing can be sent, returns false without a call of `fill`, for example
-    /// because earlier bytes wait for the peer.
+    /// cannot be sent at once are dropped. If nothing can be sent, for example because earlier bytes wait for the peer,
+    /// returns false without calling `fill`.
     fn send_last(&mut self, _conn: u32, _fill: impl FnOnce(&mut [u8]) -> usize) -> bool {
         false
     }
@@ -132,7 +132,7 @@ pub trait Ops {
     fn close(&mut self, conn: u32);
 
     /// Closes the sending side of an established connection, and continues to receive. Returns false if the driver
-    /// cannot do this.
+    /// cannot close one side only.
     fn half_close(&mut self, _conn: u32) -> bool {
         false
     }

@@ -2,7 +2,8 @@
 //! the server has closed no connection that was idle or had only unread requests.
 //!
 //! A server with a short keep-alive timeout closes many idle connections, and only rarely closes a connection just when
-//! a request is sent. If a server closes no such connection in the whole trial, early races count as failures.
+//! a request is sent. If the server closes no idle or unread connection in the whole trial, early races count as
+//! failures.
 
 /// Counts of the early races of a shard (generator thread). All early races also count as keep-alive races.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]

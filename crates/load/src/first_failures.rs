@@ -1,5 +1,5 @@
 //! The first failure of each kind in a shard (generator thread), with its reason. Later failures of the same kind need
-//! no reason, so they take no time.
+//! no reason, so recording them takes no time.
 
 use proto::Fault;
 use run::{ErrorKind, FailureKind, FirstFailure, MAX_FIRST_FAILURES};

@@ -66,7 +66,7 @@ fn make(
     if let Some(whole) = drivers::asked(plan.io).and_then(|row| row.whole) {
         return whole(&plan, report);
     }
-    // The null driver has no network, so it needs no TLS and a simpler plan.
+    // The null driver has no network, so its plan is simpler and has no TLS.
     let network = plan.io != run::Io::Null;
     let tls = plan.tls.clone().filter(|_| network);
     let plan = if network { plan } else { share::without_network(plan) };

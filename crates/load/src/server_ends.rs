@@ -2,8 +2,9 @@
 
 use run::EndsTogether;
 
-/// Maximum time between ends of connections that count as simultaneous, nanoseconds. When a server exits, its
-/// connections end within milliseconds. But its workers may exit some tens of milliseconds apart.
+/// Maximum time between the first and the last of several ends of connections that count as simultaneous, nanoseconds.
+/// When a server exits, its connections end within milliseconds. But its workers may exit some tens of milliseconds
+/// apart.
 const TOGETHER_NS: u64 = 100_000_000;
 
 /// Connections that the server ended, grouped by moment.

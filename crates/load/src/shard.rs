@@ -23,7 +23,7 @@ const DETAIL_INTERVAL_NS: u64 = 20_000_000;
 const SLOT_PUBLISH_INTERVAL_NS: u64 = 200_000;
 
 /// Command to a shard. Each shard (generator thread) reads the command in every pass. The thread that receives the
-/// conductor's commands changes it a few times in a run.
+/// conductor's commands changes this command a few times in a run.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) struct Order {
     pub(crate) phase: Phase,

@@ -1,6 +1,6 @@
 //! Response times of an open loop, for each slot (short period of an experiment) in which requests were due. A request
-//! that is due while the experiment slows a resource is affected by this, no matter when its answer arrives. All memory
-//! is allocated before the load begins.
+//! that is due while the experiment slows a resource is affected by the slowdown, no matter when its answer arrives.
+//! All memory is allocated before the load begins.
 
 use run::{SlotHist, SlotPlan};
 

@@ -20,8 +20,9 @@ pub(crate) struct ThreadStalls {
     times: Vec<(u64, u64)>,
     /// Maximum time that the work of all passes so far should have taken, nanoseconds.
     work_ns: u64,
-    /// Start of the latest pass, and time until which the loop planned to sleep after it.
+    /// Start of the latest pass, nanoseconds.
     began_ns: u64,
+    /// Time until which the loop planned to sleep after the latest pass, nanoseconds.
     until_ns: u64,
     /// Current minimum length of a stall that is recorded, nanoseconds.
     min_ns: u64,

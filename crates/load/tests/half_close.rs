@@ -41,7 +41,7 @@ fn echo(mut stream: TcpStream, seen: &HalfCloseCounts, compat: bool) {
         if n == 0 {
             let peer = stream.peer_addr().unwrap();
             // When the client closes, the server learns this before the kernel has removed the client's socket. The
-            // test waits until the kernel has removed it.
+            // test waits until the kernel has removed the socket.
             if !compat {
                 testkit::eventually(|| (!held(peer)).then_some(()));
             }

@@ -1,4 +1,4 @@
-//! Flags for blocks of connections, for echo targets.
+//! Flags for echo targets whose clients open their connections in blocks.
 
 use clap::Args;
 use run::{Blocks, Plan};
@@ -23,7 +23,7 @@ pub(crate) struct BlockArgs {
 }
 
 impl BlockArgs {
-    /// Applies the given flags to the plan. Fails if a flag is given for a target that does not use echo.
+    /// Applies the given flags to the plan. Fails if a flag is given for a target that does not use the echo protocol.
     pub(crate) fn apply(&self, plan: &mut Plan) -> anyhow::Result<()> {
         let asked =
             self.block.is_some() || self.block_rate.is_some() || self.sends_per_connection.is_some() || self.compat;

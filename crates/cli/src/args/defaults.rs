@@ -7,7 +7,8 @@ use run::{Blocks, Objective, Plan};
 /// Commands that make a plan from their flags.
 const PLANNED: &[&str] = &["find", "load", "prove"];
 
-/// Command (`""` for all commands), name of a flag, and function that formats the flag's default value.
+/// Row of [`DEFAULTS`]: command (`""` for all commands), name of a flag, and function that formats the flag's default
+/// value.
 type Row = (&'static str, &'static str, fn(&Plan) -> String);
 
 const DEFAULTS: &[Row] = &[

@@ -1,5 +1,5 @@
-//! Flags of other load generators. A flag with an equal meaning in loadline is accepted. For any other flag in these
-//! tables, the error names the right flag of loadline.
+//! Flags of other load generators. A flag that means the same as a flag of loadline is accepted. For any other flag in
+//! these tables, the error names the right flag of loadline.
 
 use clap::error::{ContextKind, ContextValue};
 use clap::{Command, Error};

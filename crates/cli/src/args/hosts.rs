@@ -68,8 +68,8 @@ impl ServerHostArgs {
 }
 
 impl HostArgs {
-    /// Returns true if a flag names another host or how to reach it. All other flags about hosts need one of these
-    /// flags.
+    /// Returns true if a flag names another host, or sets how loadline is started there (`--via`, `--agent-path`). All
+    /// other flags about hosts need one of these flags.
     pub(crate) fn given(&self) -> bool {
         let ServerHostArgs { server_host, via, agent_path, .. } = &self.server;
         !self.client_hosts.is_empty() || server_host.is_some() || via.is_some() || agent_path.is_some()
@@ -82,7 +82,7 @@ impl HostArgs {
     }
 
     /// Applies the given flags to the plan. Client hosts from the command line replace all client hosts of the plan
-    /// file. A server host from the command line replaces that of the plan file.
+    /// file. A server host from the command line replaces the server host of the plan file.
     pub(crate) fn apply(&self, plan: &mut Plan) -> anyhow::Result<()> {
         if !self.client_hosts.is_empty() {
             plan.hosts.retain(|host| host.role != Role::Client);
@@ -104,7 +104,7 @@ impl HostArgs {
             return Ok(of(&self.client_hosts, SSH));
         }
         let mut nodes = lab::via::allocation()?;
-        // The server's node of the allocation must not generate load.
+        // The node on which the server runs must not generate load.
         nodes.retain(|node| Some(node) != self.server.server_host.as_ref());
         Ok(of(&nodes, SLURM))
     }

@@ -1,4 +1,4 @@
-//! Flags of a set of requests, which a file, a log or a curl command line gives.
+//! Flags that choose the requests of a load: from a file, an access log or a curl command line.
 
 use std::path::{Path, PathBuf};
 
@@ -211,7 +211,7 @@ pub(crate) fn tell(lines: &[String]) {
 /// if the target has no path.
 fn replaced_path(url: &str) -> Option<String> {
     let parts = run::UrlParts::parse(url);
-    // The path of a Unix socket ends at the first `:/`. The path of the request begins there.
+    // In the URL of a Unix socket, the first `:/` separates the path of the socket from the path of the request.
     let path =
         if parts.transport().1 { parts.rest.find(":/").map_or("", |at| &parts.rest[at + 1..]) } else { parts.path };
     let path = path.split('#').next().unwrap_or_default();

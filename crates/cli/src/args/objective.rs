@@ -88,8 +88,8 @@ impl ObjectiveArgs {
 mod tests {
     use super::*;
 
-    /// An earlier version treated everything after the first comparison sign as a time, and named only this text in the
-    /// error.
+    /// An earlier version took everything after the first comparison sign for a time, and its error said only that this
+    /// text is no time.
     #[test]
     fn several_expectations_in_one_are_named() {
         for text in ["p99<20ms,rate>100", "p99<20ms && rate>100", "p50<1ms<2ms"] {

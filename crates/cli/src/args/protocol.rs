@@ -9,7 +9,7 @@ pub(crate) fn set_protocol(plan: &mut Plan) -> anyhow::Result<()> {
     plan.load.protocol = protocol_of(&plan.target.url, &plan.load.protocol);
     let Protocol::Postgres { user, database, password, .. } = &mut plan.load.protocol else { return Ok(()) };
     let parts = UrlParts::parse(&plan.target.url);
-    // The path of a Unix socket ends at the first `:/`. The name of the database follows.
+    // In the URL of a Unix socket, the first `:/` separates the path of the socket from the name of the database.
     let is_socket = parts.transport().1;
     let url = match is_socket {
         true => format!("postgres://localhost{}", parts.rest.find(":/").map_or("", |at| &parts.rest[at + 1..])),

@@ -105,9 +105,9 @@ fn spike(text: &str) -> Result<Vec<Stage>, String> {
 }
 
 impl Rate {
-    /// Returns the stages of a load and its length in seconds. If `duration_s` is given, repeating stages are repeated
-    /// until they last that long. Otherwise, the load lasts for one pass through all stages. Fails if `duration_s` would
-    /// cut off stages that do not repeat.
+    /// Returns the stages of a load, and the load's duration in seconds. If `duration_s` is given, stages that repeat
+    /// are repeated to fill this duration. Otherwise, the load lasts for one pass through all stages. Fails if
+    /// `duration_s` would cut off stages that do not repeat.
     pub(crate) fn over(&self, duration_s: Option<f64>) -> Result<(Vec<Stage>, f64), String> {
         let once = seconds(&self.stages);
         let duration_s = duration_s.unwrap_or(once);

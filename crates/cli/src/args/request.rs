@@ -48,7 +48,7 @@ impl RequestArgs {
         Ok(())
     }
 
-    /// Returns a given flag that this protocol does not have, with the schemes whose protocols have it.
+    /// Returns a given flag that this protocol does not have, with the schemes of the protocols that have the flag.
     fn foreign(&self, row: &ProtocolSpec) -> Option<(&'static Flag, Vec<String>)> {
         let given = |name: &str| self.0.value_source(name) == Some(clap::parser::ValueSource::CommandLine);
         let is_own = |name: &str| row.flags.iter().any(|own| own.name == name);

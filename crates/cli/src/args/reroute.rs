@@ -18,8 +18,7 @@ pub(super) struct RerouteArgs {
 }
 
 impl RerouteArgs {
-    /// Adds the given flags to the target, before those of a plan file. The flags of the command line thus take
-    /// precedence.
+    /// Puts the given flags before the entries of the plan file. The flags of the command line thus take precedence.
     pub(super) fn apply(&self, target: &mut Target) {
         target.connect_to.splice(..0, self.connect_to.iter().cloned());
         target.resolve.splice(..0, self.resolve.iter().cloned());

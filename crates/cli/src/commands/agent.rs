@@ -1,5 +1,5 @@
-//! `loadline agent`: a process on another host. The conductor (the process that controls the run) starts it, not the
-//! user.
+//! `loadline agent`: a process that loadline starts on another host. The conductor (the process that controls the run)
+//! starts this command, not the user.
 
 use crate::Exit;
 

@@ -93,7 +93,7 @@ pub(crate) struct Args {
 }
 
 impl Args {
-    /// Returns the two positional arguments that were given: runs, or addresses of servers.
+    /// Returns the positional arguments that were given, at most two: runs, or addresses of servers.
     fn both(&self) -> Vec<String> {
         self.first.iter().chain(&self.second).cloned().collect()
     }

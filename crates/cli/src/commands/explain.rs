@@ -21,7 +21,8 @@ pub(crate) fn run(args: &Args, program: &Command) -> anyhow::Result<Exit> {
     Ok(Exit::Done)
 }
 
-/// Returns the pages about all words as one name. If there are none, returns the pages about each word.
+/// Returns the pages about the name that all words form together, such as `accept queue`. If no page has this name,
+/// returns the pages about each word.
 fn all_pages(words: &[String], width: usize, program: &Command) -> anyhow::Result<String> {
     let whole = pages(&words.join(" "), width, program);
     if whole.is_ok() || words.len() < 2 {

@@ -11,7 +11,7 @@ use crate::{Exit, output};
 
 /// Maximum number of directory levels that are searched below the given directory.
 const MAX_DEPTH: usize = 8;
-/// Maximum number of runs.
+/// Maximum number of runs that are read.
 const MAX_RUNS: usize = 100_000;
 /// Maximum number of skipped files that an error names.
 const MAX_NAMED: usize = 3;
@@ -106,7 +106,7 @@ fn find_runs(directory: &Path, depth: usize, files: &mut Vec<PathBuf>, runs: &mu
     Ok(())
 }
 
-/// Adds the run in a file. If the run cannot be used, adds the reason for skipping it.
+/// Adds the run that `file` contains. If the run cannot be used, adds the reason for skipping it.
 fn add(file: &Path, runs: &mut HistoryRuns) {
     let name = file.display().to_string();
     match run::load_summary(file) {

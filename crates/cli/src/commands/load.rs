@@ -150,16 +150,16 @@ fn speed(text: &str) -> Result<f64, String> {
 /// duration.
 fn replayed(plan: &mut Plan) {
     let Some((span_s, n)) = plan.load.recorded().map(|times| (times.span_s(), times.gaps_us.len())) else { return };
-    // The window ends one mean gap after the last request. The number of requests divided by the window's length is
-    // then the mean rate of the requests.
+    // The measured time ends one mean gap after the last request. The number of requests divided by this time is then
+    // the mean rate of the requests.
     let window_s = (span_s * n as f64 / (n as f64 - 1.0).max(1.0)).max(MIN_RECORDED_S);
     let rate = n as f64 / window_s;
     plan.load.intensity = Intensity::Open { rate, arrival: Arrival::default(), max_connections: POOL, pipeline: 1 };
     (plan.load.duration_s, plan.load.warmup_s) = (window_s, 0.0);
 }
 
-/// Shortest window for recorded times, seconds. Even if all requests are sent at the same moment, their answers take
-/// time.
+/// Minimum measured time of a load with recorded times, seconds. Even if all requests are sent at the same moment,
+/// their answers take time.
 const MIN_RECORDED_S: f64 = 0.1;
 
 fn set_intensity(args: &Args, plan: &mut Plan) -> anyhow::Result<()> {

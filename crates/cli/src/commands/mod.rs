@@ -115,7 +115,8 @@ impl Command {
     }
 
     /// Returns true for commands that must not undo the changes of killed experiments at the start of the program. Some
-    /// commands undo these changes later themselves and note this in their run. An agent undoes them on request.
+    /// commands undo these changes later themselves and note this in their run. An agent undoes these changes only on
+    /// request.
     pub(crate) fn undoes_by_itself(&self) -> bool {
         let notes = matches!(self, Self::Find(_) | Self::Load(_) | Self::Prove(_) | Self::Watch(_) | Self::Lab(_));
         notes || matches!(self, Self::Agent)

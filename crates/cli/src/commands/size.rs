@@ -162,8 +162,8 @@ fn sorted<T: PartialOrd + Copy>(values: &[T]) -> Vec<T> {
     sorted
 }
 
-/// Returns every combination of a setting in `all` with an amount, which `set` puts into the setting. If there are no
-/// amounts, returns the settings unchanged.
+/// Combines each setting in `all` with each amount, which `set` puts into the setting. If there are no amounts, returns
+/// the settings unchanged.
 fn with<T: Copy>(all: &[SizeSetting], amounts: &[T], set: impl Fn(&mut SizeSetting, T)) -> Vec<SizeSetting> {
     if amounts.is_empty() {
         return all.to_vec();

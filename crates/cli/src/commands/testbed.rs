@@ -1,5 +1,5 @@
-//! `loadline testbed`: makes hosts and networks between them (media) for other programs. The hosts and networks stay
-//! alive, under a name, until they are removed.
+//! `loadline testbed`: makes virtual hosts, joined by emulated networks (media), in which other programs can run. The
+//! hosts and networks stay alive, under a name, until they are removed.
 
 use std::fmt::Write as _;
 use std::os::unix::process::CommandExt as _;

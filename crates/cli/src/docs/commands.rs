@@ -4,7 +4,7 @@ use clap::error::ErrorKind;
 
 use super::links::{pages, root};
 
-/// Errors that matter for a command within a sentence. Other errors are ignored there, because words such as NAME may
+/// Errors that count for a command within a sentence. Other errors are ignored there, because words such as NAME may
 /// stand for values.
 const WRONG_NAMES: &[ErrorKind] = &[ErrorKind::UnknownArgument, ErrorKind::InvalidSubcommand];
 

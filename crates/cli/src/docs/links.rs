@@ -1,5 +1,6 @@
-//! Checks that the targets of relative links, with their headings, and the source paths exist. The checked pages are
-//! those in docs/ and the files next to README.md. Also checks that the index of docs/ lists all pages.
+//! Checks that the files and headings named by relative links exist, and the source files named by code spans. The
+//! checked pages are those in docs/ and the files next to README.md. Also checks that the index of docs/ lists all
+//! pages.
 
 use std::path::{Path, PathBuf};
 

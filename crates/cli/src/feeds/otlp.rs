@@ -83,7 +83,7 @@ fn with_path(url: &str) -> String {
     if path.is_empty() || path == "/" { format!("{}{PATH}", url.trim_end_matches('/')) } else { url.to_owned() }
 }
 
-/// Returns the headers of each push: those of the environment variable, and the content type.
+/// Returns the headers of each push: the headers from the environment variable, and the content type.
 fn headers(variable: Option<&str>) -> Vec<(String, String)> {
     let own = variable.unwrap_or_default().split(',').filter_map(|pair| pair.split_once('='));
     let own = own.map(|(name, value)| (name.trim().to_owned(), value.trim().to_owned()));

@@ -84,7 +84,7 @@ impl Axis {
         labels
     }
 
-    /// Returns the top of the axis if the largest value, `most`, lies above it and is cut.
+    /// Returns the value at the top of the axis if `most`, the largest value, exceeds it.
     pub(super) fn cut(self, most: f64) -> Option<f64> {
         Some(self.high).filter(|high| *high < most)
     }
@@ -111,7 +111,7 @@ mod tests {
         assert_eq!((Axis::linear(&[488.0]).high, Axis::linear(&[1000.0]).high), (500.0, 1000.0));
     }
 
-    /// On this axis, a bar of 2 ms is visible beside a bar of 1.47 s. The limit has a line and a label.
+    /// On a logarithmic axis, a bar of 2 ms is visible beside a bar of 1.47 s. The limit has a line and a label.
     #[test]
     fn a_log_axis_shows_short_times_and_the_limit() {
         let (values, limit) = ([2_000.0, 1_470_000.0], Some(20_000.0));

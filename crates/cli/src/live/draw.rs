@@ -1,5 +1,5 @@
 //! Draws the full-screen view, with as many lines as the terminal has. 80 columns and 24 lines suffice for the complete
-//! view. On a smaller terminal, parts of it are missing.
+//! view. On a smaller terminal, parts of the view are missing.
 
 use ratatui_core::layout::Rect;
 use ratatui_core::style::{Color, Stylize as _};
@@ -301,7 +301,7 @@ mod tests {
         drawn(&Model::new(String::new(), String::new(), 0.0), 80, 24);
     }
 
-    /// Each part keeps its lines before the first measurement, and when a new step begins.
+    /// The number of lines of each part stays the same, also before the first measurement and when a new step begins.
     #[test]
     fn no_row_jumps_while_figures_come_and_go() {
         let mut full = model();

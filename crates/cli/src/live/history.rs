@@ -1,6 +1,6 @@
-//! The history of a run for the view: a list of moments (short periods, each with its figures). The list is at most as
-//! long as a screen can show. When the list becomes too long, pairs of neighbouring moments are merged. The history of
-//! a week thus takes no more memory than that of a minute.
+//! The history of a run for the view: a list of moments (short periods, each with its figures). When the list becomes
+//! longer than [`MAX_MOMENTS`], pairs of neighbouring moments are merged. The memory for the history of a long run is
+//! thus limited.
 
 /// Maximum number of moments in the history.
 const MAX_MOMENTS: usize = 512;
@@ -45,7 +45,7 @@ pub(crate) struct History {
     moments: Vec<Moment>,
     /// The newest moment while it is incomplete, and the number of moments that were merged into it so far.
     open: Option<(Moment, u32)>,
-    /// Number of measured moments in each stored moment; 0 means 1.
+    /// Number of measured moments that are merged into each stored moment; 0 means 1.
     each: u32,
 }
 

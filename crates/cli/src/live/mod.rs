@@ -28,7 +28,7 @@ pub(crate) use sides::Uses;
 
 /// Time between two drawings of the view.
 const DRAW_EVERY: Duration = Duration::from_millis(250);
-/// Longest time between two checks whether the run has ended.
+/// Maximum time between two checks whether the run has ended.
 const LOOK: Duration = Duration::from_millis(50);
 
 /// State of a run, which the conducting thread and the view share.
@@ -55,8 +55,9 @@ struct Flags {
     steps: AtomicI32,
 }
 
-/// Factor by which one key press raises or lowers the rate, and maximum number of steps in each direction.
+/// Factor by which one key press raises or lowers the rate.
 const STEP: f64 = 1.1;
+/// Maximum number of steps by which the user can raise or lower the planned rate.
 const MOST_STEPS: i32 = 48;
 
 impl Flags {

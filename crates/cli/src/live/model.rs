@@ -45,18 +45,20 @@ pub(crate) struct Model {
     failed: BTreeMap<ErrorKind, u64>,
     /// Responses with an unexpected status in trials that have ended, by the name of the status.
     unexpected: BTreeMap<String, u64>,
-    /// Newest samples of both sides (clients first), and true if clients and server are on one host.
+    /// Newest samples of both sides, clients first.
     pub(crate) sides: Vec<SideNow>,
+    /// True if clients and server are on one host.
     pub(crate) one_host: bool,
     /// Name and CPU utilisation of each client host. Empty if there is only one client host.
     pub(crate) client_hosts: Vec<(String, f64)>,
     /// Devices sorted by utilisation, the busiest first.
     pub(crate) busiest: Vec<Device>,
-    /// Heading of the list of steps, and one line per finished step.
+    /// Heading of the list of steps.
     pub(crate) steps_head: String,
+    /// One line per finished step; at most [`MOST_LINES`], the newest ones.
     pub(crate) steps: VecDeque<String>,
     pub(crate) notes: VecDeque<String>,
-    /// The run so far. The view's thread takes it out to judge it.
+    /// The run so far. The view's thread takes this run out of the model and judges it.
     pub(crate) unjudged: Option<Box<Run>>,
     /// True for `find`, which shows the capacity and the suspected bottleneck so far.
     pub(crate) searches: bool,

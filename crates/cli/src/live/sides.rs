@@ -48,7 +48,7 @@ pub(crate) struct Uses {
 }
 
 impl Uses {
-    /// Returns the sums of these resources and those on another host of the same side.
+    /// Returns the sum of each resource over two hosts of the same side.
     fn with(self, other: &Self) -> Self {
         let sum = |a: Option<f64>, b: Option<f64>| a.into_iter().chain(b).reduce(|a, b| a + b);
         Self {

@@ -6,11 +6,11 @@ use run::CoarseHist;
 
 /// Number of ranges into which the response times are divided.
 const RANGES: i32 = 6;
-/// Maximum number of ranges, including the one for slower responses.
+/// Maximum number of ranges: [`RANGES`], and one range for responses slower than the 99.9 % quantile.
 pub(super) const MAX_RANGES: usize = RANGES as usize + 1;
-/// Share of the values that count as usual, and factor by which a value must exceed the usual values to count as an
-/// outlier.
+/// Share of the values that count as usual.
 const USUAL: f64 = 0.95;
+/// Factor by which a value must exceed the usual values to count as an outlier.
 const OUTLIER: f64 = 3.0;
 
 /// Divides the response times into ranges. Returns the upper end of each range in microseconds, and its share of the
@@ -33,13 +33,13 @@ pub(super) fn ranges(responses: &CoarseHist) -> Vec<(Option<f64>, f64)> {
 /// Block characters of growing height, in steps of an eighth of a line.
 pub(super) const EIGHTHS: [char; 9] = [' ', '▁', '▂', '▃', '▄', '▅', '▆', '▇', '█'];
 
-/// Width of the text with the shortest and the longest response time, such as `9.99 ms to 999 ms`, in columns.
+/// Width of the text that names the times at both ends of the line, such as `9.99 ms to 999 ms`, in columns.
 const ENDS_WIDTH: usize = 18;
 
-/// Returns a histogram as one line of blocks, and the text of its two ends. Together they take at most `columns`
-/// columns. The line runs from the 0.1 % quantile to the 99.9 % quantile of the response times, and more extreme times
-/// count at its ends. The scale is logarithmic: from column to column, the times grow by the same factor. A column with
-/// any response is visible.
+/// Returns a histogram as one line of blocks, and a text that names the response times at both ends of the line. The
+/// line and the text together take at most `columns` columns. The line runs from the 0.1 % quantile to the 99.9 %
+/// quantile of the response times, and more extreme times count at its ends. The scale is logarithmic: from column to
+/// column, the times grow by the same factor. A column with any response is visible.
 pub(super) fn strip(responses: &CoarseHist, columns: usize) -> Option<(String, String)> {
     let (low_us, high_us) = (responses.quantile_us(0.001)?, responses.quantile_us(0.999)?);
     let ends = format!("{} to {}", quantity(low_us, Unit::Micros), quantity(high_us, Unit::Micros));

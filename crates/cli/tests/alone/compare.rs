@@ -268,8 +268,8 @@ fn cpus_of(pid: u32) -> String {
     status.lines().find_map(|line| line.strip_prefix("Cpus_allowed_list:")).unwrap().trim().to_owned()
 }
 
-/// With fewer than four CPUs, the measured figures mean little. Even then, both servers must run at the same time and
-/// swap their CPUs.
+/// With fewer than four CPUs, servers and generators share CPUs, so the measured figures mean little. Even then, both
+/// servers must run at the same time and swap their CPUs.
 #[test]
 fn both_servers_run_at_once_and_get_back_the_cpus_that_they_had() {
     let _alone = testkit::alone();

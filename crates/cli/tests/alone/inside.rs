@@ -1,5 +1,5 @@
 //! Tests with programs from outside this project, each with one planted (deliberately added) cause of waiting or of CPU
-//! use. The first sentence of `find` must name this cause. The programs' sources are in `inside/`. Packages are
+//! use. The first sentence of the verdict must name this cause. The programs' sources are in `inside/`. Packages are
 //! downloaded from public registries to `target/applications`.
 
 use std::process::Command;
@@ -14,7 +14,7 @@ use servers::Server;
 
 /// A planted cause, which the verdict must name.
 enum Planted {
-    /// A cause of waiting, and a part of the name of the lock, the function or the peer.
+    /// ID of a cause of waiting, and part of the name of the lock, function or peer that threads wait for.
     Wait(&'static str, &'static str),
     /// A full pool of workers: the number and the name of the child processes.
     Pool(u32, &'static str),

@@ -1,13 +1,13 @@
-//! Tests about connects to real servers. A listen queue that is too short must be named even if other programs run. A
-//! growing connection pool must not overload this queue. The tests need the release binary, because relative speeds
-//! matter.
+//! Tests about connects to real servers. The verdict must report a listen queue that is too short (`accept-queue`) as
+//! the bottleneck, even if other programs run. In another test, a growing connection pool must not overload the listen
+//! queue. The tests need the release binary, because relative speeds matter.
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
 use serde_json::Value;
 use testkit::{Hog, alone, binary, bottleneck, json, nginx, num, python, release_binary, skip, verdict};
 
-/// Runs `load --rate` for 5 s on a file of the server.
+/// Loads the server's `/file` at the given rate for 5 s.
 fn load(binary: &std::path::Path, addr: std::net::SocketAddr, rate: &str) -> Value {
     let url = format!("http://{addr}/file");
     json(binary, &["load", &url, "--rate", rate, "--duration", "5s", "--at-rest", "0"])

@@ -89,8 +89,8 @@ fn work_in_turns_needs_one_cpu_and_work_side_by_side_needs_them_all() {
 }
 
 /// The round trip to the server takes 30 ms, and there are 4 connections. No resource is full, so twice the connections
-/// complete twice the requests. The lever (more load, as an experiment) tries twice the connections, although the user
-/// allowed only 4.
+/// complete twice the requests. The lever of the experiment tries twice the connections, although the user allowed only
+/// 4.
 #[test]
 fn over_a_distance_twice_the_load_is_twice_the_throughput() {
     let (_alone, binary) = alone_with_release!("more load over a distance");

@@ -106,8 +106,8 @@ fn a_generator_behind_urgent_programs_blames_no_server() {
     is_not_sure_of_another(&run, &["client-cpu"]);
 }
 
-/// The server has one worker that needs 180 ms per request, so it completes 5.5 requests per second. An experiment must
-/// still fit into the default budget.
+/// The server has one worker that needs 180 ms per request, so it completes 5.5 requests per second. Even for such a
+/// slow server, an experiment must fit into the default budget.
 #[test]
 fn a_server_of_five_requests_a_second_gets_an_experiment() {
     let (_alone, binary) = alone_with_release!("a slow server");

@@ -1,6 +1,6 @@
 //! Tests of loads and failures that earlier versions misjudged. Examples are requests sent before earlier answers
 //! arrive, a proxy that refuses requests beyond the capacity of its upstream, and a generator without enough
-//! descriptors. Another example is CPUs that only all programs together fill.
+//! descriptors. Another example is CPUs that no program fills by itself, but all programs together fill.
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 

@@ -1,6 +1,7 @@
 //! Tests of mistakes that earlier versions made on real servers. The report named a share of CPU time that no
 //! experiment had taken. Parts of a search used a load that differed from the user's. The server was blamed for
-//! connects that another program had dropped. Of the closed loop and the open loop, one did not time the handshakes.
+//! connects that another program had dropped. Only one of the two kinds of loops (closed and open) timed the
+//! handshakes.
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 

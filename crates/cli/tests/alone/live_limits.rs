@@ -29,8 +29,9 @@ fn a_quota_of_a_fifth_of_a_cpu_is_named() {
 /// Disk work for each request: accesses to a file of 128 MiB without the page cache. `open` and `each` are Python code.
 /// The response has no body.
 struct DiskWork {
-    /// Size of each access in bytes, and Python flags with which the file is opened.
+    /// Size of each access, bytes.
     piece: u32,
+    /// Python flags with which the file is opened.
     open: &'static str,
     /// Python code of one access. The code may use `FILE`, `self.memory` (a buffer for one access) and `at` (the
     /// position in the file).
@@ -134,8 +135,8 @@ fn share_alone(work: &DiskWork, python: &Path, file: &Path) -> Result<f64, Strin
     said.trim().parse().map_err(|_| format!("no reading past the page cache (O_DIRECT): {words}"))
 }
 
-/// Creates a file on a disk that is slow enough to be the limit. The speed of the disk is measured before any load, so
-/// it does not depend on the verdict. If there is no such disk, the error says what the machine lacks.
+/// Creates a file on a disk that is slow enough to be the limit. The disk's speed is measured before any load, so the
+/// choice of the disk does not depend on the verdict. If there is no such disk, the error says what the machine lacks.
 fn slow_file(work: &DiskWork, python: &Path) -> Result<TempDir, String> {
     // The directory for temporary files may be in memory, so it is not used.
     let dir = tempfile::tempdir_in(env!("CARGO_TARGET_TMPDIR")).unwrap();

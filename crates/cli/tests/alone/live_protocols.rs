@@ -1,4 +1,4 @@
-//! Tests of `find` with each protocol and transport. As with HTTP, it must find a capacity, the server's cost per
+//! Tests of `find` with each protocol and transport. As with HTTP, `find` must report a capacity, the server's cost per
 //! request, and a verdict.
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
@@ -120,8 +120,9 @@ server.listen(Number(process.argv[1]), '127.0.0.1');
     assert!(text.contains("4 streams per connection (SETTINGS_MAX_CONCURRENT_STREAMS)"), "{verdict}");
 }
 
-/// At the end of `find`, six or nine short windows take turns. The windows use kept connections, one connection per
-/// request with full handshakes, and one connection per request with resumed handshakes.
+/// At the end of `find`, six or nine short measurements alternate between three uses of connections. The uses are kept
+/// connections, one connection per request with full handshakes, and one connection per request with resumed
+/// handshakes.
 #[test]
 fn find_tells_what_a_handshake_costs() {
     let _alone = alone();
@@ -138,8 +139,8 @@ fn find_tells_what_a_handshake_costs() {
     let (full, again) = ("a connection for each request", "a connection for each request, sessions resumed");
     assert!(of(full, "handshakes") > 0 && of(full, "handshakes_resumed") == 0, "{}", of(full, "handshakes_resumed"));
     let (made, resumed) = (of(again, "handshakes"), of(again, "handshakes_resumed"));
-    // In each window, the first handshakes on each of the four connections cannot resume a session, because no ticket
-    // has arrived yet.
+    // In each measurement, the first handshakes on each of the four connections cannot resume a session, because no
+    // ticket has arrived yet.
     assert!(made > 0 && resumed + 24 >= made, "{resumed} of {made}");
     let cost = &run["findings"]["tls_handshake_cpu_us"];
     for side in ["server", "client", "server_resumed", "client_resumed"] {

@@ -44,7 +44,7 @@ fn a_small_buffer_at_either_end_of_a_long_line_is_named_as_the_window() {
     let outcome = if ratio > 0.4 { "proven" } else { "supported" };
     assert_eq!((bottleneck(&run), &proof["outcome"]), ("tcp-window", &outcome.into()), "{}\n{proof:#}", verdict(&run));
     assert!(ratio < 0.7, "{proof:#}");
-    // The decisive effect must be the effect of the lever `window`, even if all other levers had no effect.
+    // The effect of the lever `window` must decide the verdict; missing effects of all other levers do not suffice.
     assert_eq!(proof["measured"]["lever"], "window", "{proof:#}");
 
     way.small_buffers("client1", "tcp_rmem", 4 << 20);

@@ -45,13 +45,13 @@ fn messages_of_the_profile_have_the_published_sizes() {
     for (trial, (up, down)) in trials.iter().zip([(60.0, 2108.0), (120.0, 8312.0), (60.0, 12_348.0)]) {
         let completed = number(&trial["completed"]);
         assert!(completed > 0.0, "{}", trial["label"]);
-        // The end of the trial may interrupt a read: after its first request, or between its two requests. Up to the
-        // bytes of one further read are therefore allowed.
+        // A read consists of two requests, and the end of the trial may interrupt it. Up to the bytes of one further
+        // read are therefore allowed.
         let most = completed + 1.0;
         let (sent, received) = (number(&trial["bytes_sent"]), number(&trial["bytes_received"]));
         assert!((completed * up..=most * up).contains(&sent), "{}: {sent} for {completed}", trial["label"]);
         assert!((completed * down..=most * down).contains(&received), "{}: {received} for {completed}", trial["label"]);
-        // Reads at the start and end of the window may have some of their bytes outside of the window.
+        // Reads at the start and the end of the measured time may transfer some of their bytes outside of this time.
         let on_the_wire = number(&trial["axes"]["wire_bytes_per_read"]) * completed;
         assert!(on_the_wire > (completed - 2.0) * (down + up), "{}: {on_the_wire} for {completed}", trial["label"]);
     }

@@ -14,14 +14,14 @@ const USER: u32 = 61_234;
 /// others allow an agent, but not all of its threads.
 const LIMITS: [u32; 4] = [1, 2, 4, 5];
 
-/// Runs loadline as this user, with a limit on processes.
+/// Runs loadline as [`USER`], with `limit` as the limit on processes.
 fn limited(program: &std::path::Path, limit: u32, args: &[&str]) -> Output {
     let mut command = Command::new("setpriv");
     command.args(["--reuid", &USER.to_string(), "--clear-groups", "prlimit", &format!("--nproc={limit}")]);
     command.arg(program).args(args).current_dir("/").stdin(Stdio::null()).output().unwrap()
 }
 
-/// Returns the number of processes that this user has.
+/// Returns the number of processes that [`USER`] has.
 fn processes() -> usize {
     let all = std::fs::read_dir("/proc").unwrap().flatten();
     all.filter(|entry| entry.metadata().is_ok_and(|meta| meta.is_dir() && meta.uid() == USER)).count()
@@ -36,7 +36,7 @@ fn a_user_without_processes_gets_one_sentence_and_nothing_is_left() {
     if !has(TEST, "prlimit") || !has(TEST, "setpriv") {
         return;
     }
-    // This user may have no access to the build directory, so the program is linked or copied to another directory.
+    // [`USER`] may have no access to the build directory, so the program is linked or copied to another directory.
     let dir = tempfile::tempdir().unwrap();
     std::fs::set_permissions(dir.path(), std::fs::Permissions::from_mode(0o755)).unwrap();
     let program = dir.path().join("loadline");

@@ -8,8 +8,8 @@ use std::time::Duration;
 
 use testkit::{binary, json, refused, total};
 
-/// Starts a server that sends a greeting in two pieces, and answers each line with `ok`. Returns its address, and a
-/// counter of its answers.
+/// Starts a server that sends a greeting in two pieces, and answers each line with `ok`. Returns the server's address,
+/// and a counter of the server's answers.
 fn greeting_server() -> (SocketAddr, Arc<AtomicU64>) {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let (addr, answers) = (listener.local_addr().unwrap(), Arc::new(AtomicU64::new(0)));

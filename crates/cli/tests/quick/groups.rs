@@ -39,8 +39,8 @@ fn connected(server: &Running) -> TcpStream {
     TcpStream::connect(server.addr).unwrap()
 }
 
-/// Returns the number of groups that a server has. There are two groups instead of one if the connection that tested
-/// the server's start still occupied a place in the first group.
+/// Returns the number of groups that a server has. There are two groups instead of one if the first group still had the
+/// connection that tested the server's start.
 fn groups(pid: u32) -> usize {
     let tasks = std::fs::read_dir(format!("/proc/{pid}/task")).unwrap();
     let names = tasks.filter_map(|task| std::fs::read_to_string(task.ok()?.path().join("comm")).ok());

@@ -26,8 +26,8 @@ fn run_json(day: usize, capacity: f64, label: &str) -> Value {
     })
 }
 
-/// Writes one run for each day. The run's capacity has random noise of 1 %, and is multiplied by the factor for this
-/// day.
+/// Writes one run for each day. The capacity in a run is multiplied by the factor for the day, and has random noise of
+/// 1 %.
 fn write_runs(root: &Path, days: usize, factor: impl Fn(usize) -> f64) {
     let mut random = fastrand::Rng::with_seed(11);
     for day in 0..days {

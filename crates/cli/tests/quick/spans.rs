@@ -11,7 +11,7 @@ use std::time::{Duration, SystemTime, UNIX_EPOCH};
 use serde_json::{Value, json as value};
 use testkit::{binary, free_port, json};
 
-/// Returns a span in OTLP's JSON form. Its trace is that of a request with the header `traceparent`.
+/// Returns a span in OTLP's JSON form. The span belongs to the trace that the header `traceparent` of a request names.
 fn span(traceparent: &str, number: u64, parent: &str, name: &str, (begin_ns, end_ns): (u64, u64)) -> Value {
     let trace: &str = traceparent.split('-').nth(1).unwrap();
     value!({"traceId": trace, "spanId": format!("{number:016x}"), "parentSpanId": parent, "name": name,
@@ -113,8 +113,8 @@ fn spans_of_the_server_and_metrics_of_the_load_join() {
     assert!(traces > 2, "{spans}");
     let sum = |name: &str| spans["spans"].as_array().unwrap().iter().find(|sum| sum["name"] == name).unwrap().clone();
     assert_eq!((&sum("GET /")["self_us"], &sum("SELECT")["self_us"]), (&value!(1000.0), &value!(2000.0)));
-    // Of the spans of one request, some may end before the window begins, and some after it. At most one request is
-    // affected.
+    // The measured window may begin or end between two spans of one request. At most one request is affected, because
+    // there is only one client.
     let count = sum("SELECT")["count"].as_u64().unwrap();
     assert!(sum("SELECT")["service"] == "shop" && traces - count <= 1, "{spans}");
     let last = bodies.try_iter().last().expect("figures were pushed");

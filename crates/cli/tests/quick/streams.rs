@@ -37,7 +37,8 @@ fn a_planted_schedule_is_measured_in_each_format() {
     }
 }
 
-/// Streams with the same times of events, but over HTTP/2, as a gRPC call whose server streams, and over WebSocket.
+/// Streams with the same event times as [`streams`], but over HTTP/2, as a gRPC call whose server streams, and over
+/// WebSocket.
 #[test]
 fn a_planted_schedule_is_measured_over_other_protocols() {
     for (service, scheme, format, options) in [

@@ -15,7 +15,7 @@ use testkit::{ChildProcess, ControlGroup, Running, binary, children, eventually,
 /// Minimum number of processes that are killed.
 const KILLS: usize = 100;
 /// Minimum number of experiments that are killed as a whole. In half of these cases, only the conductor (the process
-/// that controls the experiment) is killed. In the others, its agents (processes that generate load and change the
+/// that controls the experiment) is killed. In the other half, its agents (processes that generate load and change the
 /// server) are killed, too.
 const KILLED_EXPERIMENTS: usize = 20;
 /// Longest time from Ctrl-C until loadline has ended its experiment and exited.
@@ -28,7 +28,7 @@ const LINK_KILLS: usize = 12;
 /// Minimum share of rounds in which a lever's change was in effect at the moment of the kill. With a smaller share, the
 /// test would show little.
 const MIN_CHANGED_SHARE: f64 = 0.2;
-/// Descriptor limit of the server's processes. A lever raises limits of at most 2048.
+/// Descriptor limit of the server's processes. The lever on descriptors raises only limits of at most 2048.
 const DESCRIPTORS: &str = "256";
 /// Signals that end a process.
 const SIGNALS: [&str; 4] = ["TERM", "HUP", "INT", "KILL"];
@@ -197,8 +197,8 @@ fn next_command(random: &mut fastrand::Rng, victim: &Victim) {
     assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
 }
 
-/// Number of killed processes, and of rounds. `changed` counts the rounds in which a change was in effect at the moment
-/// of the kill.
+/// Numbers of killed processes, of killed experiments, and of rounds. `changed` counts the rounds in which a change was
+/// in effect at the moment of the kill.
 #[derive(Default)]
 struct Count {
     kills: usize,

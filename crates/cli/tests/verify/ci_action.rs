@@ -79,8 +79,8 @@ impl Runner {
         Self { dir, program: env!("CARGO_BIN_EXE_loadline").into(), podman: None }
     }
 
-    /// Returns the command that runs a shell. In a container, the shell has only these environment variables. Outside
-    /// of a container, the shell also has the environment variables of the test.
+    /// Returns the command that runs a shell. In a container, the shell has only the environment variables in
+    /// `variables`. Outside of a container, the shell also has the environment variables of the test.
     fn shell(&self, variables: &[(String, String)]) -> Command {
         let root = self.dir.path();
         let Some(podman) = &self.podman else {

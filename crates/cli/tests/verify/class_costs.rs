@@ -5,8 +5,8 @@
 
 use testkit::{alone_with_release, json, loadline, num, one_loop, script_server, skip};
 
-/// Python code of the server, which uses CPU time before each answer. The path decides how much. The code measures the
-/// thread's own CPU time, so other programs do not change the amount.
+/// Python code of the server, which uses CPU time before each answer. The request's path decides how much CPU time. The
+/// code measures the thread's own CPU time, so other programs do not change the amount.
 const WORK: &str = "
 until = time.thread_time() + (0.002 if asked.startswith(b'GET /dear') else 0.0004)
 while time.thread_time() < until: pass

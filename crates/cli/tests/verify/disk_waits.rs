@@ -8,7 +8,7 @@ use std::process::{Command, Stdio};
 use serde_json::Value;
 use testkit::{ChildProcess, binary, eventually, json_of, program, skip};
 
-/// Python code with four threads. Each writes and flushes the file that the argument names, again and again.
+/// Python code with four threads. Each thread writes and flushes the file that the argument names, again and again.
 const FLUSHES: &str = "
 import os, sys, threading
 file = os.open(sys.argv[1], os.O_WRONLY | os.O_CREAT)
@@ -23,7 +23,7 @@ for _ in range(4): threading.Thread(target=flush).start()
 fn a_wait_for_a_disk_names_the_file_and_the_disk() {
     let test = "a wait for a disk";
     let Some(python) = program("python3") else { return skip(test, "python3 is not installed") };
-    // The folder of the tested program is on a disk. Many folders for temporary files are not.
+    // The folder of the tested program is on a disk. Many folders for temporary files are in memory.
     let dir = tempfile::tempdir_in(binary!().parent().unwrap()).unwrap();
     let device = std::fs::metadata(dir.path()).unwrap().dev();
     let Some(disk) = sys::block_device::disk_name(Path::new("/sys"), device) else {

@@ -5,7 +5,7 @@
 use serde_json::Value;
 use testkit::{binary, json, num, one_loop, script_server, skip};
 
-/// Python code of a leaking server. The server keeps 5,000 bytes for each request, and a file for each fiftieth
+/// Python code of a leaking server. The server keeps 5,000 bytes for each request, and an open file for each fiftieth
 /// request.
 const LEAKS: &str = "
 kept.append(os.urandom(5000))
@@ -51,7 +51,7 @@ fn a_leak_is_named_in_a_minute() {
 fn both_leaks((run, counters): &(Value, Vec<String>)) {
     assert_eq!(*counters, ["process.rss", "process.fds"], "{}", run["findings"]["drifts"]);
     let drifts = &run["findings"]["drifts"];
-    // Expected growth per second: 200 × 5,000 bytes of memory, and 200 / 50 files.
+    // At 200 requests/s, memory should grow by 200 × 5,000 bytes per second, and the number of open files by 200 / 50.
     let (memory, files) = (num(&drifts[0]["per_s"]), num(&drifts[1]["per_s"]));
     assert!((0.7e6..1.6e6).contains(&memory) && (3.0..5.0).contains(&files), "{memory} {files}");
     let warnings = run["findings"]["trust"]["warnings"].to_string();

@@ -15,7 +15,8 @@ use testkit::{
     total,
 };
 
-/// Starts a server that answers every connection with these bytes. If `endless` is true, it sends them again and again.
+/// Starts a server that answers every connection with these bytes. If `endless` is true, the server sends the bytes
+/// again and again.
 fn answers(bytes: &'static [u8], endless: bool) -> SocketAddr {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let addr = listener.local_addr().unwrap();
@@ -37,7 +38,7 @@ fn errors(output: &Output) -> String {
     text
 }
 
-/// Runs loadline. Checks that it exits with status 2, and prints one error line, which contains these words.
+/// Runs loadline. Checks that loadline exits with status 2, and prints one error line, which contains these words.
 fn refused(args: &[&str], words: &str) {
     let output = loadline(binary!(), args);
     let text = errors(&output);
@@ -272,7 +273,8 @@ fn a_low_descriptor_limit_is_named_and_connections_are_divided() {
     // A process here has descriptors for 26 connections besides its own descriptors, so four agents (generator
     // processes) hold the hundred connections. The connection of the test request is the 101st.
     assert_eq!(run["trials"][0]["connected"], 101, "{:#}", run["trials"][0]["errors"]);
-    // If the machine stalls, incidents of the kind "silence" may be reported, too. Only these are allowed.
+    // If the machine stalls, incidents of the kind "silence" may be reported, too. Incidents of any other kind are not
+    // allowed.
     let of_a_server = |incident: &Value| incident["kind"] != "silence";
     let incidents = run["trials"][0]["incidents"].as_array();
     assert!(incidents.is_none_or(|all| !all.iter().any(of_a_server)), "the server lives: {run:#}");

@@ -13,7 +13,7 @@ use serde_json::Value;
 use testkit::{Watched, alone, binary, watched};
 
 /// Maximum memory of any loadline process in these tests, KiB. With a normal server, a process needs only about a third
-/// of this.
+/// of this memory.
 const MAX_MEMORY_KIB: u64 = 96 * 1024;
 /// Maximum number of bytes that a server sends on each connection. loadline may close the connection earlier.
 const FLOOD: usize = 64 << 20;

@@ -102,8 +102,8 @@ fn counts_equal_those_of_grpc_go() {
         let completed = total(&run, "completed");
         assert_eq!((server.counted(completed).0, status(&run, "OK")), (completed, completed), "{scheme}");
         assert!(completed > 5 && total(&run, "bytes_received") > completed * 80_000, "{scheme}: {completed}");
-        // Every third call fails, but the first call of a load must succeed. Calls are therefore made until the next
-        // one will succeed.
+        // Every third call fails, but the first call of a load must succeed. Loads are therefore repeated until the
+        // next call will succeed.
         while server.seen.0 % 3 == 2 {
             let run = server.load(&url, more);
             server.counted(total(&run, "completed"));

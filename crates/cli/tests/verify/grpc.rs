@@ -12,8 +12,8 @@ use testkit::{
     ChildProcess, alone, binary, eventually, json, loadline, python_server, python_with, served, status, total,
 };
 
-/// Python program of a server that answers with the message twice. Every third call of `Third` fails, and there is no
-/// method `None`. A thread writes the count of calls to a file.
+/// Python program of a server whose answers repeat the request's message. Every third call of `Third` fails, and there
+/// is no method `None`. A thread writes the count of calls to a file.
 const SERVER: &str = r#"
 import grpc, os, sys, threading, time
 from concurrent import futures
@@ -99,8 +99,8 @@ fn call_counts_equal_those_of_the_server() {
         assert_eq!((status(&run, "OK"), total(&run, "unexpected_status")), (completed, 0));
         assert!(completed > 50 && total(&run, "bytes_received") > completed * 600, "{completed}");
     }
-    // Every third call fails, but the first call of a load must succeed. Calls are therefore made until the next one
-    // will succeed.
+    // Every third call fails, but the first call of a load must succeed. Loads are therefore repeated until the next
+    // call will succeed.
     while server.seen % 3 == 2 {
         let run = server.load(&twice, &[]);
         server.counted(total(&run, "completed"));

@@ -10,7 +10,7 @@ use serde_json::Value;
 use testkit::{binary, json, loadline, program, python_server, skip, total};
 
 /// Returns the requests that the server has received, each with the number of times that it was received. A request is
-/// named by its method, path, body, and the value of a header that the page sets.
+/// identified by its method, path, body, and the value of a header that the page sets.
 fn asked(addr: SocketAddr) -> BTreeMap<String, u64> {
     let (mut stream, mut text) = (TcpStream::connect(addr).unwrap(), String::new());
     write!(stream, "GET /asked HTTP/1.1\r\nHost: {addr}\r\nConnection: close\r\n\r\n").unwrap();

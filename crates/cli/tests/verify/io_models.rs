@@ -6,8 +6,8 @@
 use testkit::{alone, binary, has_testbed, json, skip};
 
 /// Number of connections. Each connection needs a descriptor in a server process and one in a client process.
-/// `NEEDS_KIB` is the memory for both ends of all connections.
 const CONNECTIONS: u64 = 24_000;
+/// Memory for both ends of all connections, KiB.
 const NEEDS_KIB: u64 = 1_500_000;
 
 /// Returns the reason why this machine cannot run the test, or `None` if it can.

@@ -139,7 +139,7 @@ fn no_server_in_the_background_is_left_by_kills_at_any_moment() {
         kill_all(&[&[comparison.pid()][..], &agents].concat());
         if round % 3 == 2 {
             // No process of loadline is left that could end the server. The next command of loadline, whichever it is,
-            // must end it.
+            // must end the server.
             let next = Command::new(binary!()).args(["explain", "server-cpu"]).stdout(Stdio::null()).status();
             assert!(next.unwrap().success());
         }

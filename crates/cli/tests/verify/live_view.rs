@@ -7,7 +7,7 @@ use std::process::Command;
 
 use testkit::{Running, binary, children, eventually, has, num, serve};
 
-/// A terminal of a tmux server that only this test uses. A shell runs one command line in it.
+/// A terminal of a tmux server that only this test uses. A shell runs one command line in the terminal.
 struct Terminal {
     dir: tempfile::TempDir,
 }
@@ -117,8 +117,8 @@ fn plus_and_minus_change_the_rate_of_an_open_loop_and_the_run_records_it() {
     terminal.tmux(&["send-keys", "+", "+", "+", "-", "+", "+"]);
     let text = terminal.shows(&["+ - rate 293/s"]);
     assert!(text.lines().all(|line| line.chars().count() <= 80), "{text}");
-    // The view shows the rate at which requests complete. After the user raised the rate, it must be above 250 per
-    // second.
+    // The view shows the rate at which requests complete. After the user raised the rate, the shown rate must be above
+    // 250 per second.
     let completed = |text: &str| -> Option<f64> {
         let now = text.lines().find(|line| line.starts_with("now "))?;
         now.split_whitespace().nth(1)?.trim_end_matches(['/', 's', ',']).parse().ok()
@@ -167,7 +167,7 @@ fn any_signal_that_ends_loadline_restores_the_terminal() {
         let terminal = Terminal::open(80, 24, &load(&server, "--force --out out"));
         terminal.shows(&PARTS);
         let pid = terminal.pid();
-        // The third signal in a row ends loadline at once. If more are sent, they find no process.
+        // The third signal in a row ends loadline at once. Further signals find no process.
         let kills = format!("kill -{name} {pid}; ").repeat(times);
         Command::new("sh").args(["-c", &kills]).stderr(std::process::Stdio::null()).status().unwrap();
         terminal.is_as_before(status);

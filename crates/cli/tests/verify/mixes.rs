@@ -43,7 +43,7 @@ impl Server {
         path.display().to_string()
     }
 
-    /// Waits until the log has `expected` requests, and returns their numbers by method and path.
+    /// Waits until the log has `expected` requests, and returns the number of requests for each method and path.
     fn logged(&self, expected: u64) -> BTreeMap<String, u64> {
         let log = self.dir.path().join("log");
         let text = eventually(|| std::fs::read_to_string(&log).ok().filter(|t| t.lines().count() as u64 >= expected));

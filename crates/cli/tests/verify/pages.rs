@@ -137,7 +137,7 @@ fn exception(command: &str) -> Option<&'static str> {
 }
 
 /// Returns the commands of a page that the test runs, after the commands that the page assumes to have been run.
-/// Returns nothing if no command is left except those that start servers or create files.
+/// Returns nothing if all commands that are left start servers or create files.
 fn session(name: &str, page: &str) -> Vec<String> {
     let commands: Vec<String> = commands(page).into_iter().filter(|command| exception(command).is_none()).collect();
     if !commands.iter().any(|command| command.starts_with("loadline ") && !command.starts_with("loadline serve")) {
@@ -204,7 +204,7 @@ fn script(commands: &[String]) -> String {
         .fold(shorter(&script), |script, port| script.replace(&port.to_string(), &free_port().to_string()))
 }
 
-/// Runs a script in an empty folder. If it fails, returns its status, its error output and its text.
+/// Runs a script in an empty folder. If the script fails, returns the script's status, error output and text.
 fn run(script: &str) -> Result<(), String> {
     let dir = tempfile::tempdir().unwrap();
     let program = Path::new(env!("CARGO_BIN_EXE_loadline")).parent().unwrap();

@@ -1,5 +1,5 @@
 //! Test with a Redis cluster of three nodes. Each node must get the commands for its slots (the cluster's shares of the
-//! keys). If a slot moves to another node, its commands must go there.
+//! keys). If a slot moves to another node, the commands for this slot must go to that node.
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 

@@ -44,8 +44,8 @@ fn by_apache() -> Option<Logged> {
 }
 
 impl Logged {
-    /// Waits until the log has `expected` requests, and returns their numbers by method and path. Other lines of the
-    /// log do not count.
+    /// Waits until the log has `expected` requests for `/file` and `/none`. Returns the number of requests for each
+    /// method and path, counted over all lines of the log.
     fn counts(&self, expected: usize) -> BTreeMap<String, u64> {
         let asked =
             |text: &str| text.lines().filter(|line| line.contains(" /file ") || line.contains(" /none")).count();
@@ -127,7 +127,7 @@ fn a_ramp_offers_its_rate_at_each_time() {
     let run = json_of(Command::new(binary!()).args(["load", &url, "--at-rest", "0s", "--rate", "0..400/2s"]));
     let longest_ns = meter.end().iter().map(|pause| pause.ns()).max().unwrap_or(0);
     let trial = &run["trials"][0];
-    // The number of due requests is the area under the ramp, which continues at 400 per second after its end. The
+    // The number of due requests is the area under the ramp; after the ramp, the rate stays at 400 per second. The
     // length of the measured window is known, but the window begins slightly after the load.
     let length_s = num(&trial["measured"]["length_s"]);
     let area = |s: f64| 100.0 * s.min(2.0).powi(2) + 400.0 * (s - 2.0).max(0.0);
@@ -136,8 +136,9 @@ fn a_ramp_offers_its_rate_at_each_time() {
     let series: Vec<f64> = trial["measured"]["series_completed"].as_array().unwrap().iter().map(num).collect();
     let (first, second) = series.split_at(series.len() / 2);
     let sum = |part: &[f64]| part.iter().sum::<f64>();
-    // If the machine stalls in the first half, requests may be sent only in the second half. If it stalls in the second
-    // half, requests may be sent only after the end. The halves are therefore compared only without a long stall.
+    // If the machine stalls in the first half, requests may be sent only in the second half. If the machine stalls in
+    // the second half, requests may be sent only after the end. The halves are therefore compared only without a long
+    // stall.
     if longest_ns < 200_000_000 {
         assert!(sum(second) > 2.0 * sum(first), "three times as many in the second half: {series:?}");
     } else {

@@ -49,8 +49,8 @@ fn told(run: &Value, words: &str) {
     }
     let bottleneck = &run["findings"]["bottleneck"];
     assert!(num(&bottleneck["confidence"]) <= 0.3, "{bottleneck:#}");
-    // If the fault ended the run, the headline names it, and the verdict's sentence does not repeat it. Otherwise, this
-    // sentence names it.
+    // If the fault ended the run, the headline names it, and the verdict's sentence does not repeat it. Otherwise, the
+    // verdict's sentence names the fault.
     let ended = run["findings"]["failure"] == "died";
     assert_eq!(bottleneck["sentence"].as_str().is_some_and(|s| s.contains("but the server")), !ended, "{bottleneck:#}");
 }
@@ -171,7 +171,7 @@ fn a_starved_generator_is_named_and_still_offers_the_full_rate() {
     let run = json_of(&mut load(binary!(), &format!("http://{}/", server.addr), "10000", &["--cpus", "0"]));
     drop(hogs);
     // Two limits are planted: the generator gets too little CPU time, and the slow server's accept queue overflows. The
-    // verdict may name either, but must not be sure of it.
+    // verdict may name either limit, but must not be sure of it.
     let found = &run["findings"]["bottleneck"];
     let is_planted = ["client-cpu", "accept-queue"].contains(&found["id"].as_str().unwrap());
     assert!(is_planted && num(&found["confidence"]) < 0.9, "{}", verdict(&run));

@@ -13,7 +13,7 @@ use testkit::{
 };
 
 /// Source of an application with a login. POST /login gets a user name and a password, and returns a token and a
-/// cookie. GET /me needs both, and returns the user name.
+/// cookie. GET /me needs the token and the cookie, and returns the user name.
 const APP: &str = r#"
 import json, secrets, sys
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer

@@ -28,8 +28,8 @@ fn signs(run: &Value) -> Vec<(String, String)> {
     run["findings"]["streams"].as_array().into_iter().flatten().map(of).collect()
 }
 
-/// The times of the events are known. p50 and p99 of the measured times may differ from the known times by 1 ms. Other
-/// programs may delay a load, so it suffices if the times of one of four loads are right.
+/// The times of the events are known. p50 and p99 of the measured times may differ from the known times by at most 1
+/// ms. Other programs may delay a load, so it suffices if the times of one of four loads are right.
 #[test]
 fn planted_schedules_are_measured_within_a_millisecond() {
     let _alone = alone();
@@ -112,7 +112,7 @@ fn gaps_that_grow_with_the_load_are_told() {
     let find =
         ["find", &url, "--stream", "sse", "--users", "256", "--gap", "p99<150ms", "--budget", "40s", "--prove", "off"];
     let run = json(binary!(), &find);
-    // With n streams, one event on each stream takes n × 4 ms together. With 37 streams, a gap therefore reaches the
+    // The thread needs n × 4 ms to send one event on each of n streams. With 37 streams, a gap therefore reaches the
     // limit of 150 ms.
     let users = &run["findings"]["users"];
     let (held, failed) = (num(&users["held"]), num(&users["failed"]));

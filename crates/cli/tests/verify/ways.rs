@@ -20,7 +20,8 @@ fn output(command: &mut Command) -> String {
     String::from_utf8(out.stdout).unwrap()
 }
 
-/// Returns the line of README.md that begins with `words`. `~/.local` in it is replaced by the folder `prefix`.
+/// Returns the line of README.md that begins with `words`. In the returned line, the folder `prefix` replaces
+/// `~/.local`.
 fn line_of_readme(words: &str, prefix: &Path) -> String {
     let readme = std::fs::read_to_string(root().join("README.md")).unwrap();
     let line = readme.lines().map(str::trim).find(|line| line.starts_with(words)).unwrap();

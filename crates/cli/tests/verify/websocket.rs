@@ -9,8 +9,8 @@ use std::process::Command;
 use serde_json::{Value, json as value};
 use testkit::{ChildProcess, alone, binary, eventually, json, loadline, python_server, python_with, served, total};
 
-/// Source of a server that sends every message back. On each connection, it first sends a ping and waits for the pong.
-/// The server writes its counts to a file.
+/// Source of a server that sends every message back. On each connection, the server first sends a ping and waits for
+/// the pong. The server writes its counts to a file.
 const SERVER: &str = r#"
 import asyncio, os, ssl, sys, websockets
 count, sent_as = 0, {str: 0, bytes: 0}

@@ -6,9 +6,9 @@ use std::collections::VecDeque;
 /// A change of the rate. From this moment on, the arrival process runs `factor` times as fast as planned.
 #[derive(Clone, Copy, Debug)]
 struct RateChange {
-    /// Time of the change, nanoseconds since the start: on the time scale of the arrival process (`even_ns`), and on
-    /// the clock (`at_ns`).
+    /// Time of the change on the time scale of the arrival process, nanoseconds since the start.
     even_ns: f64,
+    /// Time of the change on the clock, nanoseconds since the start.
     at_ns: f64,
     factor: f64,
 }
@@ -16,8 +16,9 @@ struct RateChange {
 /// Rate changes that may still affect due times.
 #[derive(Clone, Debug)]
 pub(super) struct ManualRate {
-    /// The change that applies at the most recently converted due time, and all later changes.
+    /// The change that applies at the most recently converted due time.
     now: RateChange,
+    /// All later changes.
     ahead: VecDeque<RateChange>,
 }
 
@@ -36,8 +37,8 @@ impl ManualRate {
         self.ahead.push_back(RateChange { even_ns, at_ns, factor });
     }
 
-    /// Converts the due time `even_ns` from the time scale of the arrival process to that of the clock. Both are in
-    /// nanoseconds since the start. From call to call, `even_ns` must not decrease.
+    /// Converts the due time `even_ns` from the time scale of the arrival process to the clock's time scale. Both are
+    /// in nanoseconds since the start. From call to call, `even_ns` must not decrease.
     #[inline]
     pub(super) fn due_ns(&mut self, even_ns: f64) -> u64 {
         while let Some(next) = self.ahead.front().filter(|next| even_ns > next.even_ns) {

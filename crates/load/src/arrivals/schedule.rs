@@ -1,6 +1,6 @@
 //! Schedules, which set the rate of arrivals over time: a rate that changes in stages, or recorded times.
 //!
-//! An arrival process of constant rate yields times, and the rate multiplied by such a time is a number of requests
+//! An arrival process with a constant rate yields times, and each time multiplied by the rate is a number of requests,
 //! `n`. A schedule with the rate `r(t)` makes the request due when the integral of `r` from 0 to `t` reaches `n`. The
 //! arrivals therefore keep their kind (constant, Poisson or self-similar), whatever the rate. (Cinlar, *Introduction to
 //! Stochastic Processes*, 1975, section 4.7.)
@@ -21,12 +21,13 @@ pub(super) struct Segment {
     begin_ns: f64,
     /// Number of requests that are due before this segment.
     before: f64,
-    /// Rate at the start of the segment (requests per nanosecond), and change of the rate per nanosecond (`slope`).
+    /// Rate at the start of the segment, requests per nanosecond.
     rate: f64,
+    /// Change of the rate per nanosecond.
     slope: f64,
 }
 
-/// A schedule of arrivals. Cloning it copies no segments and no times.
+/// A schedule of arrivals. Cloning a schedule copies no segments and no times.
 #[derive(Clone, Debug)]
 pub(super) enum Schedule {
     /// Stages as segments, index of the current segment, and mean rate of all shards in requests per nanosecond.

@@ -26,7 +26,7 @@ const SOURCES: usize = 32;
 /// Mean length of an on or off period, in mean gaps between arrivals of all sources together. Because a period has many
 /// arrivals, bursts are longer than single gaps.
 const MEAN_PERIOD_GAPS: f64 = 200.0;
-/// Maximum length of a period, as a multiple of the shortest one. The limit keeps a single source from dominating a
+/// Maximum length of a period, as a multiple of the minimum length. The limit keeps a single source from dominating a
 /// run.
 const MAX_PERIOD: f64 = 1000.0;
 

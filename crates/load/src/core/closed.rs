@@ -115,8 +115,8 @@ impl Core {
         }
     }
 
-    /// Replaces a connection that ended. If `due_ns` is given, the connect follows at this time. Otherwise, it follows
-    /// at once if requests must be sent again, and after the think time if not.
+    /// Replaces a connection that ended. If `due_ns` is given, the connect follows at this time. Otherwise, the connect
+    /// follows at once if requests must be sent again, and after the think time if not.
     pub(super) fn closed_replace<O: Ops>(&mut self, ops: &mut O, conn: u32, due_ns: Option<u64>) {
         let pause = match due_ns {
             Some(due) => due.saturating_sub(ops.now()),

@@ -80,7 +80,7 @@ fn a_request_that_raced_with_a_close_is_sent_again_at_once() {
     up(&mut fixture);
     idle_connection_is_closed(&mut fixture);
     let t = fixture.part().total;
-    // The second request was sent again after the race, and then failed. The third request was answered.
+    // The second request was sent again after the keep-alive race, and then failed. The third request was answered.
     assert_eq!((t.keep_alive_races, t.resent, t.sent), (1, 1, 3));
     assert_eq!(errors(&t), [(ErrorKind::ShortResponse, 1)], "a new connection is no race");
 }

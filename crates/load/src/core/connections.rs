@@ -186,7 +186,7 @@ impl Core {
         }
     }
 
-    /// Records an unanswered request for a failed connect, if requests begin with a connect.
+    /// Records an unanswered request for a failed connect, if each request begins with a connect.
     fn connect_lost(&mut self, now: u64, conn: u32) {
         if self.begins_with_connect() {
             self.record.never_answered(now, self.conns[conn as usize].intended_ns);
@@ -230,8 +230,8 @@ impl Core {
         self.record.server_ended(now, idle_ns, self.open);
     }
 
-    /// Returns the end of the think time of a closed-loop client whose connection is idle. The think time goes on even
-    /// if the connection ends.
+    /// Returns the end of the think time in which a connection's client is. Returns `None` if the client is in no think
+    /// time of a closed loop. The think time goes on even if the connection ends.
     pub(super) fn think_end(&self, conn: u32) -> Option<u64> {
         let c = &self.conns[conn as usize];
         let thinks = matches!(self.mode, Mode::Closed { .. }) && c.state == State::Thinking && c.deadline_ns < u64::MAX;
@@ -264,7 +264,8 @@ impl Core {
         self.record.keep_reason(ops.now(), told_kind, || session.close_words());
         let counts = &mut self.record.counts;
         counts.fail(ErrorKind::CutResponse, cut);
-        // On an established connection, each request in flight fails. The connection may have no request in flight.
+        // On an established connection, each request in flight fails; there may be none. A handshake that fails counts
+        // as one failure.
         let failed = u64::from(if established { c.in_flight } else { 1 });
         counts.fail(kind, failed - cut);
         counts.phantom += u64::from(kind == ErrorKind::ResponseTimeout && !c.heard);
@@ -278,8 +279,8 @@ impl Core {
         self.retry_later(ops, conn, established, due_ns);
     }
 
-    /// Counts the answers that a connection gave before it was lost. Counts them only if requests are in flight and no
-    /// byte of their answers has arrived.
+    /// Counts the answers that a connection gave before it was lost. Counts the answers only if requests are in flight
+    /// and no byte of their answers has arrived.
     fn lost_after_answers(&mut self, conn: u32) {
         let c = &self.conns[conn as usize];
         let answers = c.made.saturating_sub(u64::from(c.in_flight));
@@ -355,8 +356,8 @@ impl Core {
         self.arm(conn, ops.now().saturating_add(ns));
     }
 
-    /// Ends all connects that are not established, and all waits before a connect. If requests still have to be sent,
-    /// connects and waits go on.
+    /// Gives up all connects in progress, and all waits before a connect. If requests still have to be sent, connects
+    /// and waits go on.
     pub(super) fn stop_connecting<O: Ops>(&mut self, ops: &mut O) {
         let stays = self.has_rest();
         for conn in 0..self.conns.len() as u32 {

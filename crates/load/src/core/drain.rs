@@ -64,8 +64,8 @@ impl Core {
         self.in_flight == 0 && !self.has_rest()
     }
 
-    /// Returns the end of the wait for surplus answers. The wait begins at the last answer, or at the start of the
-    /// drain if that is later.
+    /// Returns the end of the wait for surplus answers. The wait begins at the last answer or at the start of the
+    /// drain, whichever is later.
     fn listen_end_ns(&self) -> u64 {
         let begin_ns = self.drain_end_ns.saturating_sub(self.task.drain_ns);
         if self.open > 0 { self.answered_ns.max(begin_ns).saturating_add(self.listen_ns) } else { 0 }

@@ -11,8 +11,9 @@ pub(super) struct DueClock {
     behind: Arrivals,
     origin_ns: u64,
     waiting: u64,
-    /// Planned number of requests per second. `rate` is the current number.
+    /// Planned number of requests per second.
     planned: f64,
+    /// Current number of requests per second.
     rate: f64,
     /// True once the user has changed the rate.
     changed: bool,
@@ -32,7 +33,7 @@ impl DueClock {
         self.origin_ns = origin_ns;
     }
 
-    /// From `now_ns` on, sets the rate to `factor` times the planned rate. Requests that are due earlier keep their
+    /// From `now_ns` on, sets the rate to `factor` times the planned rate. Requests that are due earlier keep their due
     /// times. If stages or recorded times set the rate, changes nothing and returns false.
     pub(super) fn change_rate(&mut self, now_ns: u64, factor: f64) -> bool {
         let at_ns = now_ns.saturating_sub(self.origin_ns);

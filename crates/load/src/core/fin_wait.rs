@@ -75,7 +75,7 @@ impl Closing {
         }
     }
 
-    /// Removes a connection from the list. Returns false if it is not in the list.
+    /// Removes a connection from the list. Returns false if the connection is not in the list.
     pub(super) fn remove(&mut self, conn: u32) -> bool {
         let place = self.waiting.iter().position(|&waiting| waiting == conn);
         place.is_some_and(|place| self.waiting.remove(place).is_some())

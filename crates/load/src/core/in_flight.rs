@@ -127,7 +127,7 @@ impl InFlight {
         Some(*begun)
     }
 
-    /// Returns the ID of the request that `which` means, or `None` if it is not in flight.
+    /// Returns the ID of the request that `which` means, or `None` if that request is not in flight.
     fn id_in_flight(&mut self, conn: u32, which: Which) -> Option<u16> {
         let list = self.lists[conn as usize];
         let id = match which {
@@ -137,7 +137,7 @@ impl InFlight {
         (id < list.fresh && self.is_in_flight(conn, id)).then_some(id)
     }
 
-    /// Removes a request from those in flight, and returns it. Returns `None` if it is not in flight.
+    /// Removes a request from those in flight, and returns it. Returns `None` if the request is not in flight.
     #[inline]
     pub(super) fn end(&mut self, conn: u32, which: Which) -> Option<InFlightRequest> {
         let id = self.id_in_flight(conn, which)?;
@@ -190,8 +190,8 @@ mod tests {
     }
 
     proptest! {
-        /// The test compares with a plain list. IDs must be unique, the oldest request must be right, and only requests
-        /// in flight may end.
+        /// The test compares [`InFlight`] with a plain list. IDs must be unique, the oldest request must be right, and
+        /// only requests in flight may end.
         #[test]
         fn any_order_of_ends_keeps_the_order_of_begins(depth in 1_usize..9, steps in prop::collection::vec(any::<(u8, bool)>(), 0..200)) {
             let mut requests = InFlight::new(2, depth);

@@ -5,7 +5,7 @@ use run::RequestOrder;
 
 use super::alias::Alias;
 
-/// Set of requests of a plan. All memory is allocated when it is created.
+/// Set of requests of a plan. All memory is allocated when the set is created.
 pub(super) struct Mix {
     next: Selection,
     /// Class of each request. Empty if each request is a class of its own.
@@ -20,8 +20,8 @@ enum Selection {
     /// Each connection sends the requests in the order of the set, again and again. The value is the number of
     /// requests.
     Sequence(u16),
-    /// Indexes of requests in the order of a recording, and the position of the next one. After the last one, the first
-    /// follows.
+    /// Indexes of requests in the order of a recording, and the position of the next one. After the last index, the
+    /// first follows.
     Recorded(Box<[u16]>, usize),
     /// Requests in random order. Each round has all requests in a new order. The number is the number of requests used
     /// in the current round.
@@ -29,8 +29,8 @@ enum Selection {
 }
 
 impl Mix {
-    /// Creates the choice of requests. If the order is by weight, requests are drawn at random, and a request without a
-    /// positive weight is never drawn. If no weight is positive, only the first request is used.
+    /// Prepares the choice among the requests of `mix`. If the order is by weight, requests are drawn at random, and a
+    /// request without a positive weight is never drawn. If no weight is positive, only the first request is used.
     pub(super) fn new(mix: &proto::Mix) -> Self {
         let (classes, weights) = (&*mix.classes, &mix.weights[..mix.weights.len().min(usize::from(u16::MAX))]);
         let made = |weight: &f64| if weight.is_finite() { weight.max(0.0) } else { 0.0 };

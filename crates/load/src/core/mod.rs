@@ -1,6 +1,6 @@
 //! The connection engine manages connections, requests and their times. Each call passes the operations of a driver, so
 //! the same engine works with every driver and with the simulator. The engine is compiled once per driver. The engine
-//! calls the protocol's sessions through dynamic dispatch, which takes some nanoseconds per request. If it were
+//! calls the protocol's sessions through dynamic dispatch, which takes some nanoseconds per request. If the engine were
 //! compiled once per protocol as well, every build would take a minute longer.
 //!
 //! Three kinds of load use the engine: [`closed`], [`open`] and [`sclients`] decide when a request or a connect starts.

@@ -49,7 +49,7 @@ impl CompletionSink<'_> {
         }
         if is_unprocessed(done) {
             // Requests that are not yet sent are the newest on the connection, and so are those that a server leaves
-            // unprocessed. While any request is unsent, an unprocessed one therefore counts as unsent.
+            // unprocessed. While any request is unsent, an unprocessed request therefore counts as unsent.
             requeued.push_back(Requeued { begun: *request, sent: *self.unsent == 0 });
             *self.unsent = self.unsent.saturating_sub(1);
             self.record.unprocessed(done);
@@ -252,8 +252,8 @@ impl Core {
         self.lost(ops, conn, kind_of(fault));
     }
 
-    /// Sends as many of the session's last bytes as fit. These bytes tell the server why the connection ends (a GOAWAY,
-    /// or a TLS alert).
+    /// Sends as many of the session's last bytes as the socket accepts at once. These bytes tell the server why the
+    /// connection ends (a GOAWAY, or a TLS alert).
     pub(super) fn farewell<O: Ops>(&mut self, ops: &mut O, conn: u32) {
         let (session, c) = (self.sessions.session(conn as usize), self.conns[conn as usize]);
         if !session.wants_transmit() {

@@ -1,17 +1,18 @@
-//! Requests that are sent again on another connection, because the server did not process them. There are three kinds:
+//! Requests that are sent again on another connection, because the server did not process them. There are three kinds
+//! of such requests:
 //!
 //! - Requests that were behind the last one that the server processed when it closed their connection. In HTTP/2, their
 //!   streams come after the last stream that a GOAWAY frame names. In HTTP/1, they were pipelined behind an answer that
 //!   announced the close, or on a connection that closed between two answers (RFC 9112, section 9.3.2).
 //! - Requests of a keep-alive race, which were sent on a connection while the server was closing it. Servers close a
 //!   connection after an idle time, or after some number of answers. Such a request is sent again in only two cases: it
-//!   is idempotent (RFC 9110, section 9.2.2), or the server has shown that the request was not read. An example is an
-//!   answer with status 408.
+//!   is idempotent (RFC 9110, section 9.2.2), or the server has shown that the request was not read. For example, an
+//!   answer with status 408 shows this.
 //! - Commands that a node of a Redis cluster redirected to another node.
 //!
-//! Requests to be sent again leave on the next connection that has room, the oldest first. These requests leave before
-//! any new request, even during the drain. Each of them keeps its intended start, so its response time includes the
-//! delay, and counts as sent only once.
+//! Requests to be sent again are sent on the next connection that has room, the oldest first. They are sent before any
+//! new request, even during the drain. Each of them keeps its intended start, so its response time includes the delay,
+//! and counts as sent only once.
 
 use proto::{Done, Fault, Outcome, Which};
 use run::ErrorKind;
@@ -41,8 +42,10 @@ pub(super) fn is_redirected(done: &Done) -> bool {
     matches!(done.outcome, Outcome::Failed(Fault::Moved | Fault::Asked))
 }
 
-/// Returns the request, to be sent again, if the server closed the connection without reading it. `idle_ns` is the time
-/// for which the connection had been idle. `is_first` is true for the first request after this time.
+/// Returns the request for another send if the server gave up the idle connection without reading the request, for
+/// example with status 408. Returns `None` in any other case, and after [`MAX_RESENDS`] resends. `idle_ns` is the time
+/// for which the connection had been idle; 0 if it had not been idle. `is_first` is true for the first request after
+/// this time.
 pub(super) fn gave_up_idle(
     request: &InFlightRequest,
     done: &Done,

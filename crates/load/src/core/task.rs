@@ -45,7 +45,7 @@ pub(crate) struct Task {
     pub(crate) items: Box<[u16]>,
 }
 
-/// The shard's part of the intensity.
+/// The shard's part of the plan's intensity.
 #[derive(Clone, Debug)]
 pub(crate) enum Shape {
     /// Closed loop: number of clients, requests in flight per client, and think time.

@@ -2,8 +2,8 @@
 
 use super::{Core, Mode, due_clock};
 
-/// Lateness of timers for which the loop compensates, nanoseconds: its timers are set to this much before the due time.
-/// In a virtual machine, the median lateness was 33 µs, and 1 % of the wake-ups were more than 100 µs late.
+/// Lateness of timers for which the loop compensates, nanoseconds: the loop sets its timers this much earlier than the
+/// due time. In a virtual machine, the median lateness was 33 µs, and 1 % of the wake-ups were more than 100 µs late.
 const TIMER_LATENESS_NS: u64 = 90_000;
 /// Maximum share of the time that the loop may busy-wait for due times.
 const MAX_SPIN_SHARE: f64 = 0.45;

@@ -24,7 +24,7 @@ pub struct DriverSpec {
     /// descriptors, because they pass sockets to another process and use sockets for several connects.
     pub(crate) plain_descriptors: bool,
     /// Function that runs a whole plan without threads and without commands of a conductor. Only a driver with its own
-    /// clock has one.
+    /// clock has this function.
     pub(crate) whole: Option<RunWhole>,
 }
 

@@ -2,7 +2,7 @@
 
 use run::Hist;
 
-/// Ages of hung requests. These ages are also in the histograms for the two ends of the window.
+/// Ages of hung requests. These ages are also in the histograms `under_way` and `carried_in` of the record.
 #[derive(Debug, Default)]
 pub(super) struct HungAges {
     /// Ages at the end of the window.

@@ -27,8 +27,8 @@ pub(crate) use part::Offered;
 /// Options that say which optional parts are recorded.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct RecordOptions {
-    /// True to record service times, too. Requests with due times need them, because their response times include the
-    /// wait before the send.
+    /// True to record service times, too. Requests with due times need service times, because their response times
+    /// include the wait before the send.
     pub(crate) service: bool,
     /// True to record the times of handshakes.
     pub(crate) handshake: bool,
@@ -64,7 +64,7 @@ pub(crate) struct Record {
     /// Time until the last byte of the answer. In an open loop, this time starts when the request is due. In a closed
     /// loop, it starts with the connect if each request has its own connection, and otherwise with the send.
     pub(crate) response: Hist,
-    /// Time from the send of a request to the last byte of its answer. `None` if it would equal `response`.
+    /// Time from the send of a request to the last byte of its answer. `None` if this time would equal `response`.
     pub(crate) service: Option<Hist>,
     /// Time until the first byte of the answer. This time starts at the same moment as the time in `response`.
     first_byte: Hist,
@@ -82,7 +82,7 @@ pub(crate) struct Record {
     carried_in: Hist,
     /// Ages of the requests that were in flight during the whole window and never answered. `None` if there are none.
     hung: Option<Box<HungAges>>,
-    /// Times of unanswered requests, measured from their send. Recorded if `service` is.
+    /// Times of unanswered requests, measured from their send. Recorded only if `service` is recorded.
     service_unanswered: UnansweredTimes,
     /// Time from the establishment of a connection until it is ready for requests. `None` if the protocol has no
     /// handshake.
@@ -201,7 +201,7 @@ impl Record {
     }
 
     /// Returns the time at which a phase really started. The phase was ordered for `at_ns`, and noticed at `now_ns`.
-    /// The phase started at the ordered time, or at the time of the last count if that is later.
+    /// The phase started at the ordered time or at the time of the last count, whichever is later.
     pub(crate) fn edge_ns(&self, at_ns: u64, now_ns: u64) -> u64 {
         at_ns.max(self.seen_ns).min(now_ns)
     }

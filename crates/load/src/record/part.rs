@@ -44,7 +44,7 @@ impl Record {
         let measured = if measured_any { end.counts.since(&begin.counts) } else { Counts::default() };
         let measured_s = end.at_ns.saturating_sub(begin.at_ns) as f64 / 1e9;
         // The ages of requests at the start of the window (`carried_in`) mean nothing without their ages at the
-        // window's end (`under_way`). Without the latter, both histograms are left out.
+        // window's end (`under_way`). Without ages at the window's end, both histograms are left out.
         let has_ages = !self.under_way.is_empty();
         self.take_back_hung();
         let service = self.service.unwrap_or_else(|| self.response.clone());

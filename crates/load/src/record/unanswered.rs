@@ -59,8 +59,8 @@ impl Record {
     }
 
     /// At the end of the drain, records a request that was in flight during the whole window and is still unanswered.
-    /// The request counts as a failure within the window. If only its ages at the two ends of the window were recorded,
-    /// no percentile below its age at the start would include it.
+    /// The request counts as a failure within the window. If only the request's two ages were recorded, percentiles
+    /// below its age at the start would not include the request.
     pub(crate) fn hung(&mut self, intended_ns: u64) {
         let Some(ages) = ages_at_edges(self.edges_ns(), intended_ns) else { return };
         self.unanswered.record_ns(ages.end);
@@ -123,8 +123,8 @@ impl Record {
         });
     }
 
-    /// Calls `record` for the times of the request's class, with the intended start. Also calls it for the service
-    /// times, with the time of the send.
+    /// Calls `record` for the times of the request's class, with the intended start. Also calls `record` for the
+    /// service times, with the time of the send.
     fn each_time(&mut self, request: &InFlightRequest, record: impl Fn(&mut UnansweredTimes, u64)) {
         if let Some(times) = self.classes.unanswered(request.class) {
             record(times, request.start.intended_ns);

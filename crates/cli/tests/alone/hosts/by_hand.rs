@@ -1,5 +1,5 @@
-//! Compares two searches on the same hosts. In one search, loadline starts its processes on these hosts. In the other
-//! search, a user starts the search by hand in the network namespace of one of the hosts.
+//! Compares searches on the same hosts. In some of the searches, loadline starts its processes on these hosts, by ssh
+//! or through Slurm. In another search, a user starts loadline by hand in the network namespace of one of the hosts.
 
 use std::process::{Output, Stdio};
 

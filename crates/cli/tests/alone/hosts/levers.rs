@@ -1,5 +1,6 @@
 //! Tests levers (temporary changes by an experiment) that change the server or its limits. These levers run on the
-//! server's host, which also undoes their changes. Facts that only the server's host knows are read there, too.
+//! server's host, which also undoes their changes. Facts that only the server's host knows, such as the number of
+//! workers, are read there, too.
 
 use std::process::Stdio;
 use std::sync::MutexGuard;

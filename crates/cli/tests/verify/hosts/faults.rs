@@ -50,9 +50,10 @@ fn a_lost_host_is_named_and_leaves_no_process_behind() {
     ["a", "b", "server"].iter().for_each(|host| hosts.await_no_agents(host));
 }
 
-/// S-Clients continue if other hosts are lost, so the run is still going on when the hosts return. On b and c, the test
-/// stops the processes; to d and e, it cuts the links. The faults last 10 s for b and d, and 40 s for c and e. The test
-/// needs little CPU time and measures no speed, so other tests may run at the same time.
+/// S-Clients continue if other hosts are lost, so the run is still going on when the hosts return. On the hosts b and
+/// c, the test stops the processes; for the hosts d and e, the test cuts the network links. The faults last 10 s for b
+/// and d, and 40 s for c and e. The test needs little CPU time and measures no speed, so other tests may run at the
+/// same time.
 #[test]
 fn hosts_that_stop_for_10_s_or_40_s_are_lost_and_the_others_continue() {
     let (test, clients) = ("who_stands_still", ["a", "b", "c", "d", "e"]);
@@ -156,8 +157,8 @@ fn a_stall_of_the_server_s_host_is_seen_there() {
     assert!(lengths.iter().any(|s| (0.1..most).contains(s)), "{lengths:?}, it stood still for {stood:?}");
 }
 
-/// Observers on the server's host watch its processes. The run must report that the server's process ended, and not
-/// only that clients got no answers.
+/// Observers on the server's host watch the server's processes. The run must report that the server's process ended,
+/// and not only that clients got no answers.
 #[test]
 fn a_server_that_ends_on_another_host_is_named_and_ends_the_load() {
     let Some((hosts, nginx, _alone)) = nginx_hosts("a_server_that_ends_on_another_host", "switch:1G") else { return };
@@ -199,7 +200,7 @@ fn nodes_that_slurm_loses_are_named() {
     assert_eq!(names_of_loads(&run), ["n1"], "{text}");
     ["n1", "n2"].iter().for_each(|node| slurm.hosts.await_no_agents(node));
 
-    // Slurm needs slurmd on n1 to start steps when it assigns the nodes again.
+    // For the next allocation, Slurm needs slurmd on n1, which starts the steps.
     slurm.start_daemon("n1");
     slurm.await_idle(2);
     kill(&[slurm.daemon("n2")]);
@@ -211,8 +212,8 @@ fn nodes_that_slurm_loses_are_named() {
     ["n1", "n2"].iter().for_each(|node| slurm.hosts.await_no_agents(node));
 }
 
-/// No process reads this agent's output, so the agent may be unable to send even its hello. The agent must still end
-/// when its conductor has ended.
+/// No process reads this agent's output, so the agent may be unable to send even its first message (hello). The agent
+/// must still end when its conductor has ended.
 #[test]
 fn an_agent_behind_a_full_pipe_ends() {
     const PIPE: usize = 64 << 10;
@@ -225,7 +226,7 @@ fn an_agent_behind_a_full_pipe_ends() {
         detailed: true,
         fine: false,
     });
-    // The first pipe is full. The second has room for the agent's hello and a few reports of progress.
+    // The first pipe is full. The second pipe has room for the agent's hello and a few reports of progress.
     std::thread::scope(|scope| {
         for room in [0, 1000] {
             let task = task.as_ref().unwrap();

@@ -191,7 +191,7 @@ fn nodes_of_a_slurm_allocation_load_one_server_and_one_that_is_lost_is_named() {
     assert_eq!(nginx.logged(completed), completed, "{text}");
     assert_eq!(run["trials"][0]["server"]["host"], "server");
 
-    // As in the paper, S-Clients run on four machines.
+    // As in the paper on S-Clients, S-Clients run on four machines.
     let (run, output) = slurm.run(4, &with(&["--s-clients", "40", "--duration", "1s"]), |_| {});
     let text = said(&output);
     completed += total(&run, "completed");

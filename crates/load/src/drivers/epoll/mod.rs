@@ -103,8 +103,8 @@ impl EpollDriver {
         Ok(Self { ops, events, buffer: vec![0; BUFFER_BYTES].into_boxed_slice() })
     }
 
-    /// Makes this process the establishing process, which passes its connections to the process at the other end of
-    /// `end`.
+    /// Makes this process the establishing process, which passes its connections to the handling process through the
+    /// socket `end`.
     pub(crate) fn hand_over_to(&mut self, end: OwnedFd) {
         self.ops.partner = Some(Partner::establishing(end));
     }

@@ -1,5 +1,5 @@
-//! The socketpair between the two processes of two-process S-Clients. The establishing process sends its connections
-//! and the phases through it, and the handling process receives them.
+//! The socketpair between the two processes of two-process S-Clients. Through the socketpair, the establishing process
+//! sends its connections and the phases to the handling process.
 
 use std::cell::Cell;
 use std::os::fd::{AsFd as _, OwnedFd};
@@ -80,7 +80,7 @@ impl Partner {
             return;
         }
         // Messages about phases are rare and must arrive. While the handling process is behind, sending is therefore
-        // tried again.
+        // repeated until it succeeds.
         while pass::send(&self.end, &message(PHASE_MESSAGE, phase as u8, [at_ns, 0]), None) == Err(Errno::AGAIN) {
             clock::sleep_until_ns(clock::monotonic_ns() + 100_000);
         }

@@ -26,7 +26,7 @@ pub(crate) struct SimDriver {
     answer: Box<[u8]>,
 }
 
-/// Operations of this driver, and the simulated server, which they advance.
+/// Operations of this driver, and the state of the simulated server, which these operations advance.
 #[derive(Debug)]
 pub(crate) struct SimOps {
     pub(super) now_ns: u64,

@@ -32,8 +32,8 @@ pub struct SimServer {
     /// their arrival. If false, a worker accepts one connection, answers one request and closes the connection.
     /// Meanwhile, other connections wait in the accept queue.
     pub accept_at_once: bool,
-    /// Backlog of the listener. The accept queue holds one connection more than this. If the queue is full, a SYN is
-    /// dropped, and the client sends it again after a second.
+    /// Backlog of the listener. The accept queue holds one connection more than the backlog. If the queue is full, a
+    /// SYN is dropped, and the client sends it again after a second.
     pub backlog: u32,
     /// Round-trip time between client and server, nanoseconds.
     pub rtt_ns: u64,

@@ -61,8 +61,9 @@ const BUFFER_BYTES: u32 = 16 * 1024;
 const PIECE_BYTES: usize = 16 * 1024;
 /// Maximum number of bytes that may be sent without completions. For such sends, the socket buffer must be able to take
 /// all bytes without waiting for the peer. The smallest buffer that the kernel gives to an established connection is 87
-/// kB. A small segment uses up to 2304 bytes of this buffer.
+/// kB.
 const MAX_UNACKED_BYTES: usize = 64 * 1024;
+/// Maximum number of bytes of the socket buffer that a small segment uses.
 const SEGMENT_BYTES: usize = 2304;
 
 /// The io_uring driver.

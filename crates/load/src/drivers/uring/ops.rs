@@ -31,8 +31,8 @@ pub(crate) struct UringOps {
     /// True if a receive has found no free buffer since buffers were last added.
     pub(super) lacks_buffers: bool,
     // Number of cancelled operations that have not yet ended. In one wait, the kernel ends at most twenty of these
-    // operations, unless the wait requests more completions. Until they end, their sockets stay open and send their
-    // SYNs again.
+    // operations, unless the wait requests more completions. Until these operations end, their sockets stay open and
+    // send their SYNs again.
     pub(super) ending: u32,
     pub(super) completions: u32,
 }
@@ -56,8 +56,8 @@ pub(super) struct Slot {
 }
 
 /// A half-close in progress, and the operations that wait for its end. The kernel runs the half-close in a worker
-/// thread, which looks up the file by its number only when it runs. If another file had this number by then, the
-/// sending side of that file would be closed instead.
+/// thread, which looks up the file by its number only when the thread runs. If another file had this number by then,
+/// the sending side of that file would be closed instead.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct HalfClose {
     pub(super) runs: bool,
@@ -87,8 +87,8 @@ impl UringOps {
     /// Submits the operations socket, options, bind and connect. Only the connect is reported, or the first operation
     /// that fails. The operations need not be linked: all except the connect complete in order while they are
     /// submitted. If they were linked, each would be a separate task, and the kernel runs only twenty tasks per wait.
-    /// If an operation fails, the later operations fail, too. Their reports are ignored, because their generation is
-    /// outdated by then.
+    /// If an operation fails, the later operations fail, too. The reports of the later operations are ignored, because
+    /// the connection has a new generation by then.
     fn open(&mut self, conn: u32, generation: u32) -> Result<(), Errno> {
         let (file, open) = (File::Fixed(conn), user(OPEN, conn, generation));
         let quiet = OpFlags::SKIP_SUCCESS;
@@ -144,7 +144,7 @@ impl Ops for UringOps {
     }
 
     fn connect(&mut self, conn: u32) -> Result<(), Errno> {
-        // The table of registered files is full. The descriptor limit determines its size.
+        // The table of registered files is full. The descriptor limit determines the size of this table.
         if conn >= self.files {
             return Err(Errno::MFILE);
         }
