@@ -45,11 +45,11 @@ impl Ends {
 }
 
 /// Maximum number of printed lines for a run that has no short answer, including the lines that are already on the
-/// screen. The report fits on a screen of 45 lines, with one line before it and two lines after it.
+/// screen. With one line before the report and two lines after it, everything then fits on a screen of 45 lines.
 const LINES: usize = 42;
 
-/// Prints and writes all results. The verdict is printed before the files are written, so a full disk cannot prevent
-/// it.
+/// Prints and writes all results. The verdict is printed before the files are written, so the user sees the verdict
+/// even if the disk is full.
 fn finish(run: Run, ends: &Ends) -> anyhow::Result<Exit> {
     match (ends.json, ends.json_lines) {
         (true, _) => output::print(&report::render("json", &run, &output::plain())?)?,

@@ -9,8 +9,9 @@ use std::path::{Path, PathBuf};
 use anyhow::{Context as _, bail, ensure};
 use jiff::Timestamp;
 
-/// Parent directory of the runs without `--out`, and name of the link in it to the latest run.
+/// Parent directory of the runs without `--out`.
 const RUNS: &str = "loadline-runs";
+/// Name of the link in [`RUNS`] to the latest run.
 const LATEST: &str = "latest";
 /// Text near the beginning of every report. A file with this text is recognized as a report.
 const REPORT_MARK: &str = "· loadline</title>";
@@ -289,7 +290,7 @@ mod tests {
         assert_eq!(kept.cut_short().unwrap(), kept.dir().display().to_string());
         drop(kept);
         assert!(read(&latest).contains("half"));
-        // If `--out` names the link, the result is the same as for the directory that it points to.
+        // If `--out` names the link, the result is the same as for the directory to which the link points.
         let kept = Kept::named(&latest, false).unwrap();
         put(kept.dir(), "third");
         kept.settle().unwrap();

@@ -42,8 +42,8 @@ pub(crate) fn command() -> clap::Command {
     args::defaults::shown(Cli::command())
 }
 
-/// Prints an error of the command line, and exits. The error quotes parts of the command line, so secrets in it are
-/// hidden first.
+/// Prints an error of the command line, and exits. The error quotes parts of the command line, so secrets in these
+/// parts are hidden first.
 fn usage(error: &clap::Error) -> ! {
     let shown = error.render().to_string();
     // The standard library's error does not say which numbers are accepted.

@@ -49,8 +49,8 @@ pub(crate) fn sentence(error: &anyhow::Error) -> String {
     text
 }
 
-/// Returns a text of several lines with its control characters made harmless, because other programs may have written
-/// parts of it.
+/// Makes the control characters in a text of several lines harmless, because other programs may have written parts of
+/// the text.
 pub(crate) fn safe(text: &str) -> String {
     text.lines().map(run::visible).collect::<Vec<_>>().join("\n")
 }

@@ -19,7 +19,7 @@ use crate::metrics;
 /// Minimum expected length of a step for which a progress bar is shown, seconds.
 const WORTH_A_BAR_S: f64 = 2.0;
 
-/// The user's screen. The crate [`lab`] reports the progress of a run to it.
+/// The user's screen. The crate [`lab`] reports the progress of a run through this type.
 pub(crate) struct Screen {
     /// True if the lines about steps go to standard error, because standard output is for JSON.
     json: bool,
@@ -257,7 +257,7 @@ impl Watch for Screen {
     }
 
     fn alert(&mut self, sentence: &str) {
-        // Notes are wrapped at the width of the terminal. If the output is a file or a pipe, they are not wrapped.
+        // Notes are wrapped at the width of the terminal. If the output is a file or a pipe, notes are not wrapped.
         let room = sys::terminal::width().map_or(usize::MAX, |width| width.saturating_sub(6));
         for (i, line) in report::wrap(sentence, room).iter().enumerate() {
             self.line(&format!("{}{line}", if i == 0 { "note: " } else { "      " }));

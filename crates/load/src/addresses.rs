@@ -51,7 +51,7 @@ impl Addresses {
         self.requests.failed(address);
     }
 
-    /// Counts a request that ended. `response_ns` is its response time if it was measured.
+    /// Counts a request that ended. `response_ns` is the request's response time if this time was measured.
     #[inline]
     pub(crate) fn ended(&mut self, address: u16, done: &Done, response_ns: Option<u64>) {
         self.requests.ended(address, done, response_ns);

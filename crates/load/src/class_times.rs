@@ -10,8 +10,8 @@ use run::Hist;
 /// Maximum number of times in the log. The log is large enough that cache misses overlap, and small enough that
 /// counting a full log takes little time.
 const LOG_LEN: usize = 128;
-/// Number of buckets between a power of two and the next one. Below twice this number, each nanosecond has its own
-/// bucket.
+/// Number of buckets between a power of two and the next power of two. Below twice this number of nanoseconds, each
+/// nanosecond has its own bucket.
 const BUCKETS_PER_OCTAVE: usize = 1 << OCTAVE_BITS;
 const OCTAVE_BITS: u32 = 10;
 /// Number of buckets of a class. The last bucket counts times above the range of a [`Hist`].

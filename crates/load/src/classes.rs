@@ -25,7 +25,7 @@ impl Classes {
         Self { begin: counts.clone(), counts, times: ClassTimes::new(classes), unanswered, end: None }
     }
 
-    /// Returns true if no classes are recorded, because there is only one.
+    /// Returns true if no classes are recorded, because the plan has only one class.
     pub(crate) fn is_empty(&self) -> bool {
         self.counts.is_empty()
     }
@@ -54,7 +54,7 @@ impl Classes {
         self.unanswered.get_mut(usize::from(class))
     }
 
-    /// Counts a request that ended. `response_ns` is its response time if it was measured.
+    /// Counts a request that ended. `response_ns` is the request's response time if this time was measured.
     #[inline]
     pub(crate) fn ended(&mut self, class: u16, done: &Done, response_ns: Option<u64>) {
         let Some(counts) = self.counts.get_mut(usize::from(class)) else { return };

@@ -1,4 +1,5 @@
-//! Counts of a shard (generator thread) as plain numbers. At the end, they are converted once to a [`run::Tally`].
+//! Counts of a shard (generator thread) as plain numbers. At the end of the load, the counts are converted once to a
+//! [`run::Tally`].
 
 use run::{ErrorKind, STATUS_CLASSES, Tally};
 
@@ -64,8 +65,8 @@ impl Counts {
         self
     }
 
-    /// Counts a connection that the server ended while requests waited on it. Before that, the server had sent
-    /// `answers` answers on this connection.
+    /// Counts a connection that the server ended while requests on the connection waited for answers. Before that, the
+    /// server had sent `answers` answers on this connection.
     pub(crate) fn lost_after(&mut self, answers: u64) {
         self.lost_connections += 1;
         self.answers_before_loss += answers;

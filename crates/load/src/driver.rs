@@ -74,8 +74,8 @@ pub enum Op {
 pub enum Sent {
     /// The kernel has taken all bytes. More may be sent at once.
     All,
-    /// Some bytes wait in the driver. [`Completion::Writable`] follows when the kernel has taken them. Before that,
-    /// nothing more may be sent.
+    /// Some bytes wait in the driver. [`Completion::Writable`] follows when the kernel has taken these bytes. Before
+    /// that, nothing more may be sent.
     Pending,
 }
 
@@ -97,8 +97,8 @@ pub trait Ops {
     /// Reads the clock again, and returns its time.
     fn refresh(&mut self) -> u64;
 
-    /// Sets the address, by its index, for the next connect of a connection. A driver without a network ignores the
-    /// address.
+    /// Sets the index of the address to which the next connect of a connection goes. A driver without a network ignores
+    /// the address.
     fn aim(&mut self, _conn: u32, _address: u32) {}
 
     /// Opens a socket for connection `conn` and starts the connect. `conn` is an unused number below the driver's
@@ -156,11 +156,11 @@ pub trait Driver {
     /// True if a wait may end slightly after its deadline, as with real timers.
     const WAKES_LATE: bool;
 
-    /// Returns the operations. The engine uses them between two waits.
+    /// Returns the operations. The engine uses these operations between two waits.
     fn ops(&mut self) -> &mut Self::Ops;
 
     /// Waits until `until_ns` for completions, and passes each to `f`. With `batch`, the driver may wait longer to
-    /// collect more completions. A driver that cannot collect them returns after the first completion.
+    /// collect more completions. A driver that cannot collect completions returns after the first completion.
     fn wait(&mut self, until_ns: u64, batch: Batch, f: impl FnMut(&mut Self::Ops, Completion<'_>))
     -> Result<(), Errno>;
 }

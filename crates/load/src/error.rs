@@ -39,7 +39,8 @@ pub enum LoadError {
     NoThread {
         /// Action for which the thread or process was needed.
         what: &'static str,
-        /// Reason for the failure. If a limit was reached, the reason has its value and the command that raises it.
+        /// Reason for the failure. If a limit was reached, the reason contains the limit's value and the command that
+        /// raises the limit.
         why: String,
     },
     /// The plan cannot use one of the given local addresses.

@@ -1,10 +1,10 @@
-//! Connections that the server ended, and the moment at which it ended most of them.
+//! Connections that the server ended, and the moment at which the most connections ended.
 
 use run::EndsTogether;
 
 /// Maximum time between the first and the last of several ends of connections that count as simultaneous, nanoseconds.
-/// When a server exits, its connections end within milliseconds. But its workers may exit some tens of milliseconds
-/// apart.
+/// When a server exits, its connections end within milliseconds. But the workers of a server may exit some tens of
+/// milliseconds apart.
 const TOGETHER_NS: u64 = 100_000_000;
 
 /// Connections that the server ended, grouped by moment.
@@ -15,20 +15,20 @@ pub(crate) struct ServerEnds {
     largest: Moment,
 }
 
-/// Connections that ended within [`TOGETHER_NS`] of the first of them.
+/// Connections whose ends came at most [`TOGETHER_NS`] after the first of these ends.
 #[derive(Clone, Copy, Debug, Default)]
 struct Moment {
     begin_ns: u64,
     connections: u64,
-    /// Number of open connections when the first of them ended.
+    /// Number of open connections when the first of these connections ended.
     open: u64,
     /// Shortest and longest time for which one of these connections had been idle, nanoseconds.
     idle_ns: (u64, u64),
 }
 
 impl ServerEnds {
-    /// Adds one of `open` connections. The connection ended at `at_ns`, nanoseconds since the start of the load, after
-    /// an idle time of `idle_ns`.
+    /// Records that the server ended one of `open` connections. The connection ended at `at_ns`, nanoseconds since the
+    /// start of the load, after an idle time of `idle_ns`.
     pub(crate) fn add(&mut self, at_ns: u64, idle_ns: u64, open: u64) {
         self.all += 1;
         let current = &mut self.current;

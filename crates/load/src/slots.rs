@@ -1,10 +1,10 @@
 //! Rates of completed requests in each slot (short period) of an experiment. A separate thread reads the published
 //! counts, so the main loop needs no code for slots.
 //!
-//! If few requests complete in a slot, a whole number of requests is too coarse. At five requests per second, for
-//! example, a slot of half a second has 2 or 3 completed requests. In such slots, fractions of requests are counted.
-//! The work on a request is assumed to be evenly spread over the time since the previous request completed. A slot gets
-//! the part of this work that falls within it.
+//! If few requests complete in a slot, their whole number is too coarse to compute a rate. At five requests per second,
+//! for example, a slot of half a second has 2 or 3 completed requests. In such slots, fractions of requests are
+//! counted. The work on a request is assumed to be evenly spread over the time since the previous request completed. A
+//! slot gets the part of this work that falls within the slot.
 
 use run::SlotPlan;
 use sys::clock;

@@ -1,5 +1,5 @@
-//! Stalls of a generator thread: the thread woke up late, or a pass of its loop took far longer than its work should. A
-//! separate thread that only sleeps (`sys::hiccups::HiccupMeter`) notices only stalls of the whole host. The
+//! Stalls of a generator thread: the thread woke up late, or a pass of its loop took far longer than its work should
+//! take. A separate thread that only sleeps (`sys::hiccups::HiccupMeter`) notices only stalls of the whole host. The
 //! measurement in this module also notices when a single generator thread gets no CPU.
 
 use run::Window;
@@ -9,9 +9,9 @@ use crate::counts::Counts;
 /// Minimum length of a stall that is recorded, nanoseconds. Even without a stall, waking up and scheduling a thread
 /// takes some of this time.
 const MIN_STALL_NS: u64 = 2_000_000;
-/// Maximum number of stalls that are stored. Their memory is allocated before the load begins. When more stalls are
-/// found, the minimum length is doubled, and shorter stalls are dropped. Even a run of hours thus keeps its long
-/// stalls.
+/// Maximum number of stalls that are stored. The memory for these stalls is allocated before the load begins. When more
+/// stalls are found, the minimum length is doubled, and shorter stalls are dropped. Even a run of hours thus keeps its
+/// long stalls.
 const MAX_STALLS: usize = 1_000;
 
 /// Stalls of one generator thread.

@@ -35,7 +35,7 @@ impl Timers {
         }
     }
 
-    /// Returns the time of a connection's timer, or `None` if it is not set.
+    /// Returns the time of a connection's timer, or `None` if the timer is not set.
     #[inline]
     pub(crate) fn deadline_ns(&self, conn: u32) -> Option<u64> {
         match self.place[conn as usize] {

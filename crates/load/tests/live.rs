@@ -1,4 +1,5 @@
-//! Tests of every kind of load with both drivers, against a server that counts. Client and server must count the same.
+//! Tests of every kind of load with both drivers, against a server that counts. Client and server must count the same
+//! numbers of connections and requests.
 
 mod common;
 

@@ -63,7 +63,7 @@ fn errors() -> String {
     format!("{}%", 100.0 * Objective::default().errors)
 }
 
-/// Returns a copy of a command. Its help shows the default value of each flag that has one.
+/// Returns a copy of a command whose help shows the default value of each flag that has one.
 pub(crate) fn shown(command: Command) -> Command {
     let names: Vec<String> = command.get_subcommands().map(|c| c.get_name().to_string()).collect();
     names.into_iter().fold(command, |command, name| {

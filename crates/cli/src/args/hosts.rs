@@ -75,7 +75,7 @@ impl HostArgs {
         !self.client_hosts.is_empty() || server_host.is_some() || via.is_some() || agent_path.is_some()
     }
 
-    /// Returns a copy of these flags. If `name` is given, it replaces the server host in the copy.
+    /// Returns a copy of these flags. If `name` is given, this name replaces the server host in the copy.
     pub(crate) fn with_server_host(&self, name: Option<&String>) -> Self {
         let server_host = name.or(self.server.server_host.as_ref()).cloned();
         Self { server: ServerHostArgs { server_host, ..self.server.clone() }, ..self.clone() }

@@ -1,4 +1,4 @@
-//! Label of a run. `loadline history` shows it as the name of the run.
+//! Label of a run. `loadline history` shows the label as the name of the run.
 
 use std::process::{Command, Stdio};
 
@@ -24,9 +24,9 @@ pub(crate) fn label(given: Option<&String>) -> Option<String> {
     }
 }
 
-/// Returns the commit of the working directory, with `-dirty` appended if tracked files differ from it. Returns `None`
-/// outside of a repository, or without git. The option `core.fsmonitor=false` stops git from starting a program that
-/// the repository configures.
+/// Returns the commit of the working directory, with `-dirty` appended if tracked files differ from the commit. Returns
+/// `None` outside of a repository, or without git. The option `core.fsmonitor=false` stops git from starting a program
+/// that the repository configures.
 fn commit() -> Option<String> {
     let arguments = ["-c", "core.fsmonitor=false", "describe", "--always", "--dirty", "--exclude=*", COMMIT_DIGITS];
     let output = Command::new("git").args(arguments).stdin(Stdio::null()).stderr(Stdio::null()).output().ok()?;

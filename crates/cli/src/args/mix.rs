@@ -103,7 +103,8 @@ impl MixArgs {
             "--order needs a file of requests: give --requests, too"
         );
         let Some((mut imported, mut from)) = self.given.read()? else { return Ok(Vec::new()) };
-        // For a database target, the path of the URL names the database, so the requests do not replace it.
+        // For a database target, the path of the URL names the database and is still used, so there is no message about
+        // it.
         let are_statements = imported.found.iter().all(|found| found.request.method == STATEMENT_METHOD);
         let replaced = replaced_path(&plan.target.url).filter(|_| !are_statements);
         let origin = imported.aim(&plan.target.url);
@@ -125,9 +126,9 @@ impl MixArgs {
             plan.load.secrets.set_rows(std::mem::take(&mut data.rows));
             (set.data, set.templates) = (Some(data), true);
         }
-        // A file that a user wrote by hand may name environment variables. In a recording, such a placeholder is
-        // untrusted text. If the placeholder were filled in, the user's secrets could be sent to a server that the
-        // author of the recording chose.
+        // A file that a user wrote by hand may contain placeholders for environment variables (`$env:NAME`). In a
+        // recording, such a placeholder is untrusted text. If the placeholder were filled in, the user's secrets could
+        // be sent to a server that the author of the recording chose.
         if by_hand {
             fill_variables(&mut set, &mut plan.load.secrets)?;
         }
@@ -173,7 +174,7 @@ impl MixArgs {
 }
 
 impl Given {
-    /// Reads the given requests or statements, and returns them with a description of where they come from.
+    /// Reads the given requests or statements, and returns them with a description of their origin.
     fn read(&self) -> anyhow::Result<Option<(Imported, String)>> {
         let statements = Some("statements");
         let (file, form) = match (&self.requests, &self.statements) {

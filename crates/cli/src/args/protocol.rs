@@ -4,7 +4,8 @@
 use anyhow::Context as _;
 use run::{Behind, Plan, Protocol, UrlParts};
 
-/// Sets the protocol that the target's URL names, with the plan's settings for it. For PostgreSQL, sets the login, too.
+/// Sets the protocol that the target's URL names, with the plan's settings for this protocol. For PostgreSQL, sets the
+/// login, too.
 pub(crate) fn set_protocol(plan: &mut Plan) -> anyhow::Result<()> {
     plan.load.protocol = protocol_of(&plan.target.url, &plan.load.protocol);
     let Protocol::Postgres { user, database, password, .. } = &mut plan.load.protocol else { return Ok(()) };

@@ -11,7 +11,7 @@ pub(crate) struct Rate {
     pub(crate) mean: f64,
     /// Stages over time; empty for a constant rate.
     pub(crate) stages: Vec<Stage>,
-    /// True if the first stage follows again after the last one.
+    /// True if the stages repeat, so that the first stage follows the last one.
     repeats: bool,
 }
 

@@ -16,7 +16,7 @@ const SURPLUS_URLS: &[(&[&str], &str)] = &[
 ];
 
 /// Returns the tip for a command line that has a target but no command of loadline, such as `loadline bench URL`.
-/// Returns `None` for a misspelt command, because clap has its own tip for it.
+/// Returns `None` for a misspelt command, because clap has its own tip for such a command.
 pub(super) fn without_command(error: &Error, words: &[&str]) -> Option<String> {
     let similar = match error.get(ContextKind::SuggestedSubcommand) {
         Some(ContextValue::Strings(names)) => names.as_slice(),

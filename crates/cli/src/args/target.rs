@@ -53,7 +53,7 @@ pub(crate) struct TargetArgs {
 }
 
 impl TargetArgs {
-    /// Returns the plan of `--config` (or the default plan), after applying the flags about the target to it.
+    /// Returns the plan of `--config`, or the default plan, after applying the flags about the target.
     pub(crate) fn plan(&self, command: &str) -> anyhow::Result<Plan> {
         let mut plan = match &self.config {
             Some(file) => {

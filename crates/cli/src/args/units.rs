@@ -109,8 +109,8 @@ pub(crate) fn many(text: &str) -> Result<f64, String> {
     text.trim().parse::<f64>().ok().filter(|v| *v > 0.0 && *v <= 4096.0).ok_or_else(bad)
 }
 
-/// Parses IP addresses: one (`127.0.0.2`), a list (`127.0.0.2,127.0.0.7`), or a range (`127.0.0.2-127.0.0.9`, only
-/// IPv4, at most 65,536 addresses).
+/// Parses IP addresses: one (`127.0.0.2`), a list (`127.0.0.2,127.0.0.7`), or a range (`127.0.0.2-127.0.0.9`). Only
+/// IPv4 addresses can form a range, which has at most 65,536 addresses.
 pub(crate) fn addresses(text: &str) -> Result<Vec<IpAddr>, String> {
     text.split(',').map(range).collect::<Result<Vec<_>, _>>().map(|lists| lists.concat())
 }

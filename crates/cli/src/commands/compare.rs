@@ -239,7 +239,7 @@ fn of_runs(args: &Args) -> anyhow::Result<Option<Comparison>> {
     judged((&names(&old), &a), (&names(&new), &b), args.threshold, (Pairing::Kept, &[1.0])).map(Some)
 }
 
-/// Refuses a run that is named twice. Counted as two repeats, it would make the interval too narrow.
+/// Refuses a run that is named twice. Counted as two repeats, the same run would make the interval too narrow.
 fn once(side: &str, paths: &[PathBuf]) -> anyhow::Result<()> {
     let place = |path: &PathBuf| {
         let file = if path.is_dir() { path.join("run.json") } else { path.clone() };
@@ -331,7 +331,7 @@ fn live_servers(args: &Args) -> anyhow::Result<(Option<Comparison>, bool)> {
     Ok((comparison.map(with_turns), interrupted))
 }
 
-/// For each server that died and whose command loadline started, adds the command's exit status and last output to the
+/// If a server that died was started by loadline, adds the exit status and the last output of its command to the
 /// description of the death.
 fn with_last_words(mut comparison: Comparison, servers: &[Option<CommandServer>; 2]) -> Comparison {
     for death in &mut comparison.deaths {

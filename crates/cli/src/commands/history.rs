@@ -65,7 +65,7 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<Exit> {
     Ok(if history.fails { Exit::Failed } else { Exit::Done })
 }
 
-/// Returns the output form: the requested one, else the one that matches the extension of `--out`, else text.
+/// Returns the output form: the requested form, else the form that matches the extension of `--out`, else text.
 fn form(args: &Args) -> &str {
     let extension = args.out.as_deref().and_then(Path::extension).and_then(|extension| extension.to_str());
     match (args.json, &args.form, extension) {

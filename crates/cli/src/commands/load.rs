@@ -146,7 +146,7 @@ fn speed(text: &str) -> Result<f64, String> {
     number.ok_or_else(|| format!("{text:?} is not a speed; write 1, 10 or 0.5"))
 }
 
-/// If the plan has recorded times, turns the load into an open loop with these times, and sets its mean rate and its
+/// If the plan has recorded times, turns the load into an open loop with these times, and sets the loop's mean rate and
 /// duration.
 fn replayed(plan: &mut Plan) {
     let Some((span_s, n)) = plan.load.recorded().map(|times| (times.span_s(), times.gaps_us.len())) else { return };

@@ -73,7 +73,7 @@ fn write(content: &impl Serialize) -> std::io::Result<()> {
     out.write_all(line(content)?.as_bytes()).and_then(|()| out.flush())
 }
 
-/// Line about one second. Figures that are also in `run.json` have the same names and units as there.
+/// Line about one second. Figures that are also in `run.json` have the same names and units in both.
 #[derive(Debug, Serialize)]
 struct Second {
     line: &'static str,

@@ -57,8 +57,8 @@ struct Parts {
 }
 
 impl Parts {
-    /// Divides the lines of the terminal among the parts. The head, the current figures and the keys come first. The
-    /// other parts get the remaining lines in order of their importance.
+    /// Divides the lines of the terminal among the parts. The head, the current figures and the keys get their lines
+    /// first. The other parts get the remaining lines in order of their importance.
     fn of(model: &Model, width: u16, height: usize) -> Self {
         let mut room = height.saturating_sub(2 + now(model).len() + 1);
         let mut take = |mut lines: Vec<Line<'static>>| {

@@ -14,7 +14,7 @@ pub(crate) struct Moment {
     pub(crate) completed: f64,
     /// Median response time, microseconds.
     pub(crate) p50_us: f64,
-    /// 99th percentile of the response time, microseconds. For merged moments, the largest of their values.
+    /// 99th percentile of the response time, microseconds. For merged moments, the largest of their 99th percentiles.
     pub(crate) p99_us: f64,
     /// Utilisation of the server's CPUs, 0 to 1; used only by the charts of `watch`.
     pub(crate) cpu: f64,
@@ -43,7 +43,7 @@ impl Moment {
 #[derive(Clone, Debug, Default)]
 pub(crate) struct History {
     moments: Vec<Moment>,
-    /// The newest moment while it is incomplete, and the number of moments that were merged into it so far.
+    /// The newest moment while further measured moments are merged into it, and the number of moments merged so far.
     open: Option<(Moment, u32)>,
     /// Number of measured moments that are merged into each stored moment; 0 means 1.
     each: u32,

@@ -28,7 +28,7 @@ pub(crate) struct Model {
     pub(crate) watches: bool,
     /// Planned rate of an open loop, requests per second, if the user may change it during the run.
     pub(crate) rate: Option<f64>,
-    /// The current step, its start, and its expected length in seconds.
+    /// Name of the current step, its start, and its expected length in seconds.
     pub(crate) step: (String, Instant, f64),
     /// Number of trials that have ended.
     pub(crate) trials: usize,
@@ -37,7 +37,7 @@ pub(crate) struct Model {
     pub(crate) moment: Option<Moment>,
     /// Newest state of the current trial.
     pub(crate) now: LiveProgress,
-    /// Counts of all steps before the current one.
+    /// Counts of all steps before the current step.
     past: Totals,
     /// Counts at the beginning of the current moment.
     since: (Tick, TickDetail),
@@ -111,7 +111,7 @@ impl Model {
     }
 
     /// Records the progress of the current trial. Ignores the trial that measures the generator without a server,
-    /// because its high rate would flatten the charts.
+    /// because the trial's high rate would flatten the charts.
     pub(crate) fn progress(&mut self, now: LiveProgress) {
         if self.step.0 == lab::GENERATOR_ALONE {
             return;
@@ -174,7 +174,7 @@ impl Model {
         self.busiest = all.into_iter().take(MOST_LINES).collect();
     }
 
-    /// Records that a trial has ended: its line in the list of steps, and its failures.
+    /// Records an ended trial: adds `line` to the list of steps, and the trial's failures to the counts.
     pub(crate) fn trial(&mut self, trial: &Trial, line: &str) {
         self.trials += 1;
         for (kind, n) in &trial.tally.errors.0 {
@@ -201,8 +201,7 @@ impl Model {
         keep(&mut self.notes, sentence);
     }
 
-    /// Returns the responses of the whole run with an unexpected status: the name and the number of each status, the
-    /// most frequent first.
+    /// Returns the number of responses with each unexpected status in the whole run, the most frequent status first.
     pub(crate) fn unexpected(&self) -> Vec<(String, u64)> {
         let mut all = self.unexpected.clone();
         for (status, n) in &self.now.detail.unexpected_statuses {
@@ -214,7 +213,7 @@ impl Model {
         all
     }
 
-    /// Returns the failures of the whole run: each kind with its number, the most frequent first.
+    /// Returns the number of failures of each kind in the whole run, the most frequent kind first.
     pub(crate) fn errors(&self) -> Vec<(ErrorKind, u64)> {
         let mut all = self.failed.clone();
         for (kind, n) in &self.now.detail.errors.0 {
@@ -236,7 +235,7 @@ pub(crate) struct Totals {
 }
 
 impl Totals {
-    /// Adds the counts of `other` to these.
+    /// Adds the counts of `other` to the counts in this value.
     pub(crate) fn add(&mut self, other: &Self) {
         self.sent = self.sent.saturating_add(other.sent);
         self.completed = self.completed.saturating_add(other.completed);

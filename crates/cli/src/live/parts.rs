@@ -51,8 +51,8 @@ pub(super) fn so_far(model: &Model, width: u16, lines_each: usize) -> Vec<Line<'
     parts.iter().enumerate().flat_map(part).collect()
 }
 
-/// Wraps the capacity or the bottleneck into a fixed number of lines. If the text is longer, its rest is appended to
-/// the last line, which the view cuts with an ellipsis.
+/// Wraps the capacity or the bottleneck into a fixed number of lines. If the text is longer, the rest of the text is
+/// appended to the last line, which the view cuts with an ellipsis.
 fn answer(name: &str, line: &AnswerLine, width: usize, lines_each: usize) -> Vec<Line<'static>> {
     let text = format!("{} {}", run::visible(&line.value), run::visible(&line.detail));
     let mut rows = report::wrap(text.trim(), width);

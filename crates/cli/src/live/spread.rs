@@ -13,7 +13,7 @@ const USUAL: f64 = 0.95;
 /// Factor by which a value must exceed the usual values to count as an outlier.
 const OUTLIER: f64 = 3.0;
 
-/// Divides the response times into ranges. Returns the upper end of each range in microseconds, and its share of the
+/// Divides the response times into ranges. Returns, for each range, the upper end in microseconds and the share of the
 /// responses. The last range may have no upper end.
 pub(super) fn ranges(responses: &CoarseHist) -> Vec<(Option<f64>, f64)> {
     let (Some(low), Some(high)) = (responses.quantile_us(0.0), responses.quantile_us(0.999)) else { return Vec::new() };
@@ -38,8 +38,8 @@ const ENDS_WIDTH: usize = 18;
 
 /// Returns a histogram as one line of blocks, and a text that names the response times at both ends of the line. The
 /// line and the text together take at most `columns` columns. The line runs from the 0.1 % quantile to the 99.9 %
-/// quantile of the response times, and more extreme times count at its ends. The scale is logarithmic: from column to
-/// column, the times grow by the same factor. A column with any response is visible.
+/// quantile of the response times, and more extreme times count at the line's ends. The scale is logarithmic: from
+/// column to column, the times grow by the same factor. A column with any response is visible.
 pub(super) fn strip(responses: &CoarseHist, columns: usize) -> Option<(String, String)> {
     let (low_us, high_us) = (responses.quantile_us(0.001)?, responses.quantile_us(0.999)?);
     let ends = format!("{} to {}", quantity(low_us, Unit::Micros), quantity(high_us, Unit::Micros));
@@ -74,8 +74,8 @@ pub(super) fn name(end_us: Option<f64>) -> String {
     end_us.map_or_else(|| "slower".into(), |us| format!("to {}", quantity(us, Unit::Micros)))
 }
 
-/// Returns the value that fills a chart's whole height. This is the largest value, or a smaller value if only a few
-/// values are far above the others.
+/// Returns the value that fills a chart's whole height. If only a few values are far above the others, this value is
+/// smaller than the largest value.
 pub(super) fn scale(values: &[f64]) -> f64 {
     let mut known: Vec<f64> = values.iter().copied().filter(|v| v.is_finite()).collect();
     known.sort_by(f64::total_cmp);

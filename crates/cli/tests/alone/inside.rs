@@ -18,7 +18,7 @@ enum Planted {
     Wait(&'static str, &'static str),
     /// A full pool of workers: the number and the name of the child processes.
     Pool(u32, &'static str),
-    /// A function that uses the CPU. Its name contains one of these texts.
+    /// A function that uses the CPU. The function's name contains one of these texts.
     Function(&'static [&'static str]),
     /// ID of a verdict. Nothing more is expected, because the cause inside the process cannot be seen from outside.
     Verdict(&'static str),

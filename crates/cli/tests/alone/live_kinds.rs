@@ -60,9 +60,9 @@ fn the_dose_in_the_report_is_the_dose_that_was_given() {
     let levers = proof["trials"].as_array().unwrap().iter().flat_map(|trial| trial["levers"].as_array().unwrap());
     let given: Vec<f64> = levers.filter(|lever| lever["lever"] == "server-cpu").map(|l| num(&l["taken"])).collect();
     let said = said.unwrap_or_else(|| panic!("no share of CPU taken away in {why:?}: {}", verdict(&run)));
-    // `said` is the share in the report. This share is computed from the CPU's speed while the lever (a process that
-    // takes CPU time) is on, relative to the speed without the lever. Even a lever that is off takes a little CPU time,
-    // so `said` differs slightly from the share that the lever was given.
+    // `said` is the share in the report. The share follows from the CPU's speed while the lever (a process that takes
+    // CPU time) is on, relative to the speed without the lever. Even a lever that is off takes a little CPU time, so
+    // `said` differs slightly from the share that the lever was given.
     assert!(given.iter().any(|share| (100.0 * share - said).abs() < 2.0), "{said} % of {given:?}: {why}");
 }
 
@@ -100,8 +100,8 @@ fn connects_that_another_program_drops_are_not_blamed_on_the_server() {
 }
 
 /// With one connection per request, the user waits for the handshake of each connection. Both loops must time the
-/// handshake: the closed loop of the first part of `find`, and the open loop of the second part. If one loop did not
-/// time it, the unloaded response time, the knee and the default objective would not fit the user's request.
+/// handshake: the closed loop of the first part of `find`, and the open loop of the second part. If one loop left the
+/// handshake out, the unloaded response time, the knee and the default objective would not fit the user's request.
 #[test]
 fn handshakes_belong_to_the_response_time_of_both_loops() {
     let test = "handshakes timed in closed and open loop";
@@ -121,7 +121,7 @@ fn handshakes_belong_to_the_response_time_of_both_loops() {
     let alone = trials("sweep").map(median).fold(f64::INFINITY, f64::min);
     let offered = trials("search").map(median).fold(f64::INFINITY, f64::min);
     // The search begins near the capacity, where requests queue. The median response time may be up to ten times the
-    // unloaded median, because ten times the unloaded median is the default limit.
+    // unloaded median, which is the default limit.
     assert!((0.5..10.0).contains(&(offered / alone)), "open loop {offered} us, closed loop {alone} us");
     let knee = &run["findings"]["knee"]["concurrency"];
     assert!(knee.as_f64().is_none_or(|knee| knee > 0.5), "{knee}");

@@ -100,8 +100,8 @@ def memory():
 const CHEAP_FOR_A_PROCESSOR: f64 = 0.45;
 
 impl DiskWork {
-    /// Returns a Python program that does this disk work for one second, without a server. Its argument is the file.
-    /// The program prints the share of a CPU that the disk work took.
+    /// Returns a Python program that does this disk work for one second, without a server. The program's argument is
+    /// the file. The program prints the share of a CPU that the disk work took.
     fn alone(&self) -> String {
         let Self { piece, open, each } = self;
         format!(

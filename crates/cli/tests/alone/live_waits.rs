@@ -8,8 +8,8 @@ use std::process::Command;
 use serde_json::Value;
 use testkit::{ChildProcess, alone, binary, free_port, json, program, served, skip};
 
-/// A Python server. The server has either one thread per connection and one lock for all, or a pool of workers and no
-/// lock.
+/// A Python server. The server has either one thread per connection and one lock for all threads, or a pool of workers
+/// and no lock.
 const PYTHON: &str = r#"
 import concurrent.futures, http.server, socketserver, sys, threading, time
 lock, pool = threading.Lock(), concurrent.futures.ThreadPoolExecutor(16)

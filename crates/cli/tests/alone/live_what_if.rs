@@ -68,7 +68,7 @@ impl Predicted {
 }
 
 /// Each prediction must be within its tolerance. One of the intervals may miss the result, because one in twenty
-/// intervals of 95 % confidence does so by chance.
+/// intervals of 95 % confidence misses the true value by chance.
 #[test]
 fn five_changes_are_predicted_and_at_least_four_intervals_contain_the_result() {
     let (_alone, binary) = alone_with_release!("what-if, held against the changed server");

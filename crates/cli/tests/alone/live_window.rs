@@ -7,8 +7,8 @@
 use serde_json::Value;
 use testkit::{TwoHosts, binary, bottleneck, num, release_binary, verdict};
 
-/// Medium (emulated network). Its delay is far longer than any delay of a busy machine, and therefore determines the
-/// round-trip time.
+/// Medium (emulated network). The delay of this medium is far longer than any delay of a busy machine, and therefore
+/// determines the round-trip time.
 const MEDIUM: &str = "wan:delay=15ms";
 
 fn find(way: &TwoHosts, body: u32) -> Value {

@@ -1,4 +1,5 @@
-//! Tests whose result depends on a measurement. Each of them needs the machine for itself. `make verify` runs them.
+//! Tests whose result depends on a measurement. Each of these tests needs the machine for itself. `make verify` runs
+//! these tests.
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
 mod applications;

@@ -85,7 +85,7 @@ fn clients_are_added_on_every_kind_of_medium() {
     }
 }
 
-/// Starts a record server. Returns its process and its address.
+/// Starts a record server. Returns the server's process and address.
 fn record_server() -> (ChildProcess, String) {
     let mut command = Command::new(binary!());
     command.args(["serve", "record", "--listen", "127.0.0.1:0"]).stdout(Stdio::piped()).stderr(Stdio::null());

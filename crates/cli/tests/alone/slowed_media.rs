@@ -23,8 +23,7 @@ fn proven_by(lever: &str, run: &Value) {
     println!("{}", proof["why"]);
 }
 
-/// Runs `prove` on a medium that is full, checks that slowing the link proves that the medium is full, and returns the
-/// run.
+/// Runs `prove` on a full medium, checks that slowing the link proves this verdict, and returns the run.
 fn slowed(test: &str, medium: &str, connections: &str, budget: &str) -> Option<Value> {
     let _alone = alone();
     let way = TwoHosts::up(test, binary!(), medium)?;
@@ -40,8 +39,8 @@ fn slowed(test: &str, medium: &str, connections: &str, budget: &str) -> Option<V
     Some(run)
 }
 
-/// A single client uses most of the wire. Its requests share the wire with the answers, so longer requests lower the
-/// throughput.
+/// A single client uses most of the wire. The client's requests share the wire with the answers, so longer requests
+/// lower the throughput.
 #[test]
 fn a_full_shared_wire_is_proven_by_longer_requests() {
     let Some(run) = slowed("a_full_shared_wire_is_proven", "ethernet10", "1", "36s") else { return };

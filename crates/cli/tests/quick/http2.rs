@@ -43,7 +43,7 @@ impl Server {
         Some(Self { nginx: nginx?, plain, tls, dir })
     }
 
-    /// Returns the lines that the log has gained since the last call. Waits until there are `expected` lines.
+    /// Returns the lines that the log has gained since the last call. Waits until there are `expected` such lines.
     fn logged(&self, expected: u64) -> Vec<Vec<String>> {
         logged_by_nginx(&self.nginx, &self.dir.path().join("log"), expected)
     }
@@ -96,8 +96,8 @@ fn bodies_are_sent_and_a_closed_connection_is_replaced() {
     assert!(total(&run, "bytes_sent") > completed * 16_000);
 }
 
-/// The server closes a connection after 50 requests (GOAWAY). Some requests in flight on its streams are then
-/// unprocessed.
+/// The server closes a connection after 50 requests (GOAWAY). Some requests in flight on the connection's streams are
+/// then unprocessed.
 #[test]
 fn unprocessed_requests_are_repeated_on_the_next_connection() {
     let _alone = alone();

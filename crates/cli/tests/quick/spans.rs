@@ -57,8 +57,8 @@ fn traced_server(receiver: u16) -> SocketAddr {
     addr
 }
 
-/// Starts a receiver of metrics that answers each push. Returns its address, and a channel with the bodies of the
-/// pushes.
+/// Starts a receiver of metrics that answers each push. Returns the receiver's address, and a channel with the bodies
+/// of the pushes.
 fn metrics_receiver() -> (SocketAddr, Receiver<Value>) {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let (addr, (told, bodies)) = (listener.local_addr().unwrap(), channel());

@@ -79,7 +79,7 @@ impl Tls {
         format!("https://127.0.0.1:{}/", self.port)
     }
 
-    /// Returns the lines that the log has gained since the last call. Waits until there are `expected` lines.
+    /// Returns the lines that the log has gained since the last call. Waits until there are `expected` such lines.
     fn logged(&self, expected: u64) -> Vec<Vec<String>> {
         logged_by_nginx(&self.nginx, Path::new(&self.certificates.file("log")), expected)
     }

@@ -1,4 +1,4 @@
-//! Helpers for tests of `loadline arena`: they write its file of servers, and make its command.
+//! Helpers for tests of `loadline arena`: they write a file of servers, and make the command.
 
 #![allow(clippy::unwrap_used)]
 
@@ -20,7 +20,7 @@ pub(crate) fn text(output: &Output) -> String {
     String::from_utf8_lossy(&output.stdout).into_owned() + &String::from_utf8_lossy(&output.stderr)
 }
 
-/// Writes a file with these servers (name, and options of `loadline serve`). Returns the port that all of them use.
+/// Writes a file with these servers (name, and options of `loadline serve`). Returns the port that all servers use.
 pub(crate) fn write(dir: &Path, servers: &[(&str, &str)]) -> u16 {
     let port = free_port();
     let mut file = String::from("[[profile]]\nname = \"page\"\nconnections = 16\n");

@@ -18,7 +18,7 @@ pub(crate) fn said(output: &Output) -> String {
     String::from_utf8_lossy(&output.stdout).into_owned()
 }
 
-/// Creates a testbed. Returns false if this machine cannot make one.
+/// Creates a testbed. Returns false if this machine cannot make a testbed.
 pub(crate) fn up(dir: &Path, test: &str, arguments: &[&str]) -> bool {
     let output = loadline(dir, arguments);
     let words = String::from_utf8_lossy(&output.stderr).into_owned();

@@ -1,5 +1,5 @@
-//! Tests of the GitHub action in this repository (`action.yml`). Its steps run in an empty folder, as on a runner of
-//! GitHub Actions, and in an empty container.
+//! Tests of the GitHub action in this repository (`action.yml`). The action's steps run in an empty folder, as on a
+//! runner of GitHub Actions, and in an empty container.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -36,7 +36,8 @@ fn step(text: &str) -> Step {
     Step { variables, script }
 }
 
-/// Folders of this machine that contain the shell and its tools. A container can read them, but not write to them.
+/// Folders of this machine that contain the shell and its tools. A container can read these folders, but not write to
+/// them.
 const SHELL_FOLDERS: [&str; 4] = ["/usr", "/bin", "/lib", "/lib64"];
 
 /// A folder with the files that a runner of GitHub Actions has.
@@ -70,8 +71,8 @@ impl Runner {
     fn new() -> Self {
         let dir = tempfile::tempdir().unwrap();
         ["temp", "bin", "work"].iter().for_each(|name| std::fs::create_dir(dir.path().join(name)).unwrap());
-        // A script in place of `gh` (GitHub's command line tool). The script stores its arguments and the comment in
-        // files.
+        // A script in place of `gh` (GitHub's command line tool). The script stores its arguments, and the comment that
+        // it should publish, in files.
         let gh = dir.path().join("bin/gh");
         let text = "#!/bin/sh\necho \"$@\" >\"$RUNNER_TEMP/gh\"\ncat \"$5\" >\"$RUNNER_TEMP/comment\"\n";
         std::fs::write(&gh, text).unwrap();
@@ -136,7 +137,8 @@ impl Runner {
     }
 }
 
-/// Returns the arguments of a comparison. Per request, its second server uses twice the CPU time of its first server.
+/// Returns the arguments of a comparison. In this comparison, the second server uses twice the first server's CPU time
+/// per request.
 fn twice_the_cpu_time(program: &Path) -> String {
     let ports = [free_port(), free_port()];
     let serve = |port: u16, us: u32| {

@@ -346,8 +346,8 @@ fn no_root_is_needed() {
     assert!(total(&run, "completed") > 0 && run["trials"][0]["server"].is_object(), "{:#}", run["notes"]);
 }
 
-/// Tests the limits that a user sets: an objective, and expectations on the result. If one is missed, the output names
-/// it, and the exit status is 1.
+/// Tests the limits that a user sets: an objective, and expectations on the result. If one of these limits is missed,
+/// the output names the limit, and the exit status is 1.
 #[test]
 fn a_missed_objective_or_expectation_exits_with_1() {
     let server = serve(Path::new(binary!()), 0, &[]);

@@ -18,8 +18,9 @@ const MAX_MEMORY_KIB: u64 = 96 * 1024;
 /// Maximum number of bytes that a server sends on each connection. loadline may close the connection earlier.
 const FLOOD: usize = 64 << 20;
 
-/// A malicious server. The fields are the bytes that it sends first, a function that recognises a request, and the
-/// correct answer to the first request. To any other request, it sends `begin`, and then `flood` again and again.
+/// A malicious server. The fields are the bytes that the server sends first, a function that recognises a request, and
+/// the correct answer to the first request. To any other request, the server sends `begin`, and then `flood` again and
+/// again.
 struct Hostile {
     scheme: &'static str,
     hello: Vec<u8>,
@@ -114,7 +115,7 @@ fn serve(stream: &mut TcpStream, hostile: &Hostile, first: bool) -> std::io::Res
     (0..FLOOD / hostile.flood.len()).try_for_each(|_| stream.write_all(&hostile.flood))
 }
 
-/// Starts a server at a free port. The server runs until the test ends. Returns its URL.
+/// Starts a server at a free port. The server runs until the test ends. Returns the server's URL.
 fn start(hostile: Hostile) -> String {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let url = format!("{}://{}", hostile.scheme, listener.local_addr().unwrap());

@@ -109,7 +109,7 @@ fn counts_equal_the_log_of_apache() {
     }
 }
 
-/// Source of a node server with a login. POST /login returns a token in the body, a second one in a header, and a
+/// Source of a node server with a login. POST /login returns a token in the body, a second token in a header, and a
 /// cookie. GET /me must carry both tokens and the cookie.
 const LOGIN: &str = r#"
 const http2 = require("node:http2"), crypto = require("node:crypto"), known = new Map();

@@ -38,7 +38,7 @@ fn interrupt_is_in(set: &str, process: &str) -> bool {
     mask.and_then(|mask| u64::from_str_radix(mask.trim(), 16).ok()).is_some_and(|mask| mask & 0b10 != 0)
 }
 
-/// Waits until a process has a handler for SIGINT, if it was started with SIGINT ignored. A shell starts background
+/// Waits until a process has a handler for SIGINT, if these tests run with SIGINT ignored. A shell starts background
 /// processes, such as these tests, with SIGINT ignored. A SIGINT that arrives before the program installs its handler
 /// would then be lost.
 fn listens(pid: u32) {
@@ -64,7 +64,7 @@ fn interrupted(args: &[&str], url: &str, moment: Moment, out: &Path) -> Output {
     child.wait_with_output().unwrap()
 }
 
-/// Checks that the directory holds a valid run that is marked as interrupted. Returns the number of its trials.
+/// Checks that the directory holds a valid run that is marked as interrupted. Returns the number of trials in this run.
 fn leaves_a_valid_run(args: &[&str], moment: Moment, out: &Path, output: &Output) -> usize {
     let said = String::from_utf8_lossy(&output.stdout).into_owned() + &String::from_utf8_lossy(&output.stderr);
     // Until loadline has installed its handlers, SIGINT kills it. At that time, loadline has not yet started anything

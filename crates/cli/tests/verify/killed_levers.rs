@@ -1,5 +1,5 @@
-//! Tests in which loadline is killed in the middle of an experiment. Everything that it changed must be restored, and
-//! no process that it started may remain.
+//! Tests in which loadline is killed in the middle of an experiment. Everything that loadline changed must be restored,
+//! and no process that loadline started may remain.
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
@@ -13,7 +13,7 @@ use testkit::{
 };
 
 /// Starts `prove`. The children of this process are the generator and the processes of the levers (temporary changes).
-/// One example is a CPU thief, which takes CPU time from others.
+/// One example is a CPU thief, which takes CPU time from other processes.
 fn proving(url: &str, more: &[&str]) -> ChildProcess {
     let mut command = Command::new(binary!());
     command.args(["prove", url, "--connections", "4", "--at-rest", "0"]).args(more);

@@ -110,8 +110,8 @@ fn four_times_the_cases_take_no_sixteen_times_the_time() {
 fn a_too_large_file_is_refused_without_reading_it() {
     let dir = tempfile::tempdir().unwrap();
     let path = dir.path().join("run.json");
-    // The file is sparse: it has this length but uses no disk space. If loadline read it, loadline would report invalid
-    // JSON instead.
+    // The file is sparse: it has the length that is set here, but uses no disk space. If loadline read it, loadline
+    // would report invalid JSON instead.
     std::fs::File::create(&path).unwrap().set_len(MAX_RUN_BYTES + 1).unwrap();
     let error = load_run(&path).unwrap_err().to_string();
     assert!(error.contains("268435457 bytes") && error.contains("at most 268435456"), "{error}");

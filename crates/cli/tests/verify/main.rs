@@ -1,4 +1,4 @@
-//! Tests of the program under load that may run at the same time as other tests. `make verify` runs them.
+//! Tests of the program under load that may run at the same time as other tests. `make verify` runs these tests.
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
 mod arena;

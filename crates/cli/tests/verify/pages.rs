@@ -158,8 +158,8 @@ fn session(name: &str, page: &str) -> Vec<String> {
     all
 }
 
-/// Returns a script with its texts replaced for the test. If the script makes a prediction, its budgets are not
-/// shortened, because the prediction needs a complete search.
+/// Returns a script in which the texts in [`SHORTER`] are replaced for the test. If the script makes a prediction, the
+/// script's budgets are not shortened, because the prediction needs a complete search.
 fn shorter(script: &str) -> String {
     let predicts = script.contains("loadline what-if");
     let replacements = SHORTER.iter().filter(|(page, _)| !predicts || !page.starts_with("--budget"));

@@ -49,7 +49,7 @@ fn cluster() -> Option<[Running; 3]> {
     Some(nodes)
 }
 
-/// Returns the number of GET commands that a node executed, without those that it redirected.
+/// Returns the number of GET commands that a node executed, without the commands that the node redirected.
 fn gets(node: &Running) -> u64 {
     let stats = ask(node, "INFO commandstats");
     let line = stats.lines().find(|line| line.starts_with("cmdstat_get:")).unwrap_or_default();

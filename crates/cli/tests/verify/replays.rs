@@ -221,7 +221,7 @@ fn sines_spikes_and_steps_reach_the_server_on_time() {
         at_s.sort_by(f64::total_cmp);
         let all: f64 = pieces.iter().map(|(seconds, from, to)| seconds * (from + to) / 2.0).sum();
         assert!(due >= all && completed > 0.7 * all, "{rate}: {completed} of {due}, {all} in the time asked for");
-        // Requests that are due during a stall are sent after it, possibly in a later part of the period.
+        // Requests that are due during a stall are sent after the stall, possibly in a later part of the period.
         if longest_ns > 150_000_000 {
             println!("{rate}: the machine stood still for {longest_ns} ns: when its requests came is not compared");
             continue;

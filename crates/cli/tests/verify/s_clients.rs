@@ -49,8 +49,8 @@ fn both_variants_send_the_syns_that_they_count() {
         assert_eq!(passed_on, !form.is_empty(), "{:#}", trial["notes"]);
         // The connect timeout is shorter than the kernel's first retransmission. Each SYN is therefore sent and counted
         // once, unless a long stall of the machine delays the end of the attempt. If the queue is full when the last
-        // packet of a handshake arrives, the kernel counts a second drop. For such drops, half a percent more is
-        // allowed, as in `lab request-rate`.
+        // packet of a handshake arrives, the kernel counts a second drop. The kernel's count may therefore exceed the
+        // generator's count by half a percent, as in `lab request-rate`.
         let (attempted, counted) = (num(&trial["attempted"]), opens + drops);
         assert!(
             again == 0.0 || longest_ns >= 500_000_000,
@@ -63,15 +63,16 @@ fn both_variants_send_the_syns_that_they_count() {
             verdict(&run)
         );
         assert!(drops > 0.0 && num(&trial["completed"]) > 0.0, "{form} {}", verdict(&run));
-        // A connection may exist at only one end. If its handshake ends too late, it exists for the client but not for
-        // the server. If it is established just when the client's timeout ends, it exists only for the server.
+        // A connection may exist at only one end. A connection whose handshake ends too late exists for the client, but
+        // not for the server. A connection that is established just when the client's timeout ends exists only for the
+        // server.
         let apart = (num(&trial["connected"]) - opens).abs();
         assert!(apart <= 0.005 * attempted, "{form} {apart} of {attempted} {}", verdict(&run));
         honest(&run, 500.0);
     }
 }
 
-/// Waits at most 3 s until the log has `expected` answers with status 200, and returns their number.
+/// Waits at most 3 s until the log has `expected` answers with status 200, and returns the number of these answers.
 fn logged(dir: &TempDir, ok: &str, expected: u64) -> u64 {
     let count = || {
         let log = std::fs::read_to_string(dir.path().join("access")).unwrap_or_default();

@@ -152,7 +152,7 @@ fn ports_that_run_out_are_named() {
     assert_eq!(run["findings"]["bottleneck"]["id"], "client-ports", "{}", verdict(&run));
     assert!(trial["notes"].to_string().contains("local ports ran out"), "{:#}", trial["notes"]);
     honest(&run, 3000.0);
-    // Every connect counts as sent, except those for which this machine had no free port.
+    // Every connect counts as sent, except connects for which this machine had no free port.
     let measured = &trial["measured"];
     let tally = &measured["tally"];
     let never_left = num(&tally["errors"]["client_ports"]);

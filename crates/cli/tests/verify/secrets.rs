@@ -1,6 +1,6 @@
 //! Tests that secrets which the test plants reach the server and nothing else. The secrets must not appear on the
 //! terminal, in the live view, in an error, or in the metrics. The run's directory and the output forms must not
-//! contain them either.
+//! contain the secrets either.
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
@@ -23,7 +23,7 @@ fn loadline(args: &[&str], dir: &Path) -> Output {
     command.output().unwrap()
 }
 
-/// Checks that a process printed no secret and did not panic. Returns its exit status.
+/// Checks that a process printed no secret and did not panic. Returns the exit status of the process.
 fn clean(what: &str, output: &Output) -> Option<i32> {
     for (stream, bytes) in [("standard output", &output.stdout), ("standard error", &output.stderr)] {
         let text = String::from_utf8_lossy(bytes);

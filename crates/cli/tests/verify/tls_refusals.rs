@@ -74,8 +74,8 @@ fn a_server_that_requests_renegotiation_is_refused_and_answers() {
         let args =
             ["load", &url, "--insecure", "--io", io, "--connections", "2", "--duration", "300ms", "--warmup", "0s"];
         let run = json(binary!(), &args);
-        // openssl serves one connection after the other, and closes each. The end of the load may cut a request, so
-        // only completed requests are checked.
+        // openssl serves one connection after the other, and closes each connection. The end of the load may cut a
+        // request, so only completed requests are checked.
         assert!(total(&run, "completed") > 0, "{io}: {}", run["trials"][0]["errors"]);
         assert_eq!(run["trials"][0]["errors"].as_object().map(|errors| errors.len()), Some(0), "{io}");
     }
@@ -137,7 +137,8 @@ fn a_certificate_chain_of_1_mib_is_refused_and_not_kept() {
     let _alone = alone();
     let Some(dir) = folder("a certificate chain of 1 MiB") else { return };
     let certificate = std::fs::read_to_string(dir.path().join("cert")).unwrap();
-    // The file repeats one certificate. The file is in base64 (PEM), so only three quarters of its size are sent.
+    // The file repeats one certificate. The file is in base64 (PEM), so only three quarters of the file's size are
+    // sent.
     std::fs::write(dir.path().join("chain"), certificate.repeat((1 << 20) * 4 / 3 / certificate.len() + 1)).unwrap();
     for (version, io) in [("-tls1_2", "epoll"), ("-tls1_3", "auto")] {
         let (good, long) = (free_port(), free_port());
@@ -147,8 +148,8 @@ fn a_certificate_chain_of_1_mib_is_refused_and_not_kept() {
         assert!(said.contains("more than 64 KiB") && said.contains("certificate chain"), "{version}: {said}");
         let url = format!("https://localhost:{}/", first_to(good, long));
         let args = ["load", &url, "--insecure", "--connections", "16", "--io", io, "--duration", "2s"];
-        // The server is a child of this test. Reading its symbols would take more memory than all data that it sends,
-        // so no stacks are sampled.
+        // The server is a child of this test. Reading the server's symbols would take more memory than all data that it
+        // sends, so no stacks are sampled.
         let Watched { run, peak_kib, generators } =
             watched(binary!(), &[&args[..], &["--warmup", "0s", "--no-stacks"]].concat());
         let errors = run.unwrap()["trials"][0]["errors"].clone();

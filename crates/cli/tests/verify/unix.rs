@@ -24,7 +24,7 @@ fn server(test: &str) -> Option<(Running, String)> {
     Some((server?, socket))
 }
 
-/// Waits until the log has `expected` lines, and returns their number.
+/// Waits until the log has `expected` lines, and returns the number of lines.
 fn logged(server: &Running, expected: u64) -> u64 {
     let log = server.dir.path().join("access");
     let lines = || std::fs::read_to_string(&log).unwrap_or_default().lines().count() as u64;

@@ -122,8 +122,8 @@ fn metrics_are_served_during_a_run_and_slow_readers_do_not_delay_it() {
         assert!(text.contains(family), "{family} is missing: {text}");
     }
     assert!(ask("/elsewhere").starts_with("HTTP/1.1 404"));
-    // Sixty clients send nothing, and each is served for 200 ms. If the server served one client at a time, this would
-    // take 12 s.
+    // Sixty clients send nothing, and each is served for 200 ms. If the server served one client at a time, the answer
+    // would take 12 s.
     let slow: Vec<TcpStream> = (0..60).map(|_| TcpStream::connect(("127.0.0.1", port)).unwrap()).collect();
     let begin = Instant::now();
     assert!(ask("/metrics").ends_with("# EOF\n"));

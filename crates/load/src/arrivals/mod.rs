@@ -142,7 +142,8 @@ impl Arrivals {
         matches!(self.schedule, Some(Schedule::Recorded { .. }))
     }
 
-    /// Returns the ratio of the peak rate to the mean rate over the plan's stages or recorded times; 1 without them.
+    /// Returns the ratio of the peak rate to the mean rate over the plan's stages or recorded times; 1 if the plan has
+    /// neither.
     pub fn peak(&self) -> f64 {
         self.schedule.as_ref().map_or(1.0, Schedule::peak)
     }
@@ -159,8 +160,8 @@ impl Arrivals {
     }
 
     /// From `now_ns` (nanoseconds since the start) on, runs the arrival process `factor` times as fast as planned.
-    /// Copies of the process stay identical if the same call is made on each. If stages or recorded times set the rate,
-    /// changes nothing and returns false.
+    /// Copies of the process stay identical if this function is called with equal arguments on each copy. If stages or
+    /// recorded times set the rate, changes nothing and returns false.
     pub fn change_rate(&mut self, now_ns: u64, factor: f64) -> bool {
         if self.schedule.is_some() {
             return false;

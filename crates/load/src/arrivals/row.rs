@@ -24,7 +24,7 @@ pub struct Parameter {
     pub unit: Unit,
     /// Default value, as a user writes it on the command line.
     pub default: &'static str,
-    /// Function that returns true for a valid value. Only finite values are passed to it.
+    /// Function that returns true for a valid value. Only finite values are passed to this function.
     pub valid: fn(f64) -> bool,
     /// Advice that the error for an invalid value gives.
     pub advice: &'static str,
@@ -37,7 +37,7 @@ pub enum Unit {
     Number,
     /// A share: a number from 0 to 1, or a percentage.
     Share,
-    /// A time with a unit. In a plan, it is a number of seconds.
+    /// A time with a unit. In a plan, the time is a number of seconds.
     Time,
 }
 

@@ -64,8 +64,8 @@ impl Schedule {
         Self::Recorded { at_ns: each.collect(), next: shard as usize, step: shards.max(1) as usize }
     }
 
-    /// Converts the time `even_ns`, at which the arrival process of constant rate places a request, to the time at
-    /// which the request is due. Both are in nanoseconds since the start. With recorded times, `even_ns` has no effect.
+    /// Converts `even_ns`, the time of a request in the arrival process with a constant rate, to the time at which the
+    /// request is due. Both are in nanoseconds since the start. With recorded times, `even_ns` has no effect.
     #[inline]
     pub(super) fn due_ns(&mut self, even_ns: f64) -> u64 {
         match self {

@@ -70,8 +70,8 @@ impl Core {
         }
     }
 
-    /// Schedules the first request of a connection. This request follows one pause after the time at which the last
-    /// connect is due, or one pause after `now` if `now` is later.
+    /// Schedules the first request of a connection. This request follows one pause after the last connect is due or one
+    /// pause after `now`, whichever is later.
     fn speak_first(&mut self, now: u64, conn: u32) {
         let opening_ns = f64::from(self.task.connections()) * self.task.connect_gap_ns;
         let all_due_ns = self.task.origin_ns.saturating_add(opening_ns as u64);

@@ -4,7 +4,7 @@
 //!
 //! Some servers leave the close to the client. A worker of such a server stays occupied until the client closes. The
 //! generator recognizes such a server when a FIN is late for the first time. From then on, the generator closes
-//! connections itself. About once a second, it waits for one FIN, to see whether the server now closes.
+//! connections itself. About once a second, the generator waits for one FIN, to see whether the server now closes.
 
 use super::fin_wait::Closer;
 use super::{Core, Mode, State};

@@ -32,7 +32,7 @@ pub(super) struct Conn {
     /// loop, the time of the last send.
     pub(super) began_ns: u64,
     /// Planned start of the first request, for requests that begin with a connect. With an arrival process (S-Clients),
-    /// this is the due time; in a closed loop, it is the start of the connect.
+    /// the planned start is the due time. In a closed loop, it is the start of the connect.
     pub(super) intended_ns: u64,
     /// Time of the last answer, or else the time when the connection became ready for requests.
     pub(super) quiet_ns: u64,

@@ -9,7 +9,7 @@ use super::task::Think;
 pub(super) struct Spread {
     pub(super) timeout_ns: u64,
     /// Position of this shard's first connect within a gap, from 0 to below 1. Each shard of each process has a
-    /// different position, so that their connects do not coincide.
+    /// different position, so that connects of different shards do not coincide.
     pub(super) phase: f64,
 }
 

@@ -14,8 +14,8 @@ use crate::record::Record;
 const LISTEN_RESPONSES: f64 = 3.0;
 /// Shortest and longest time to wait for surplus answers, nanoseconds. A server without TCP_NODELAY holds the second
 /// answer back until the client acknowledges the first. A client that sends nothing more acknowledges after 40 ms, so
-/// the shortest time is longer than 40 ms. Each step of a search waits, so the longest time limits how much time a
-/// search on an overloaded server loses.
+/// the shortest time is longer than 40 ms. Each step of a search waits for this time, so the longest time limits how
+/// much time a search on an overloaded server loses.
 const LISTEN_NS: (u64, u64) = (60_000_000, 250_000_000);
 
 impl Core {

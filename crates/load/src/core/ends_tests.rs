@@ -116,8 +116,8 @@ fn a_keep_alive_race_is_named_and_idempotent_requests_are_sent_again() {
     assert_eq!(t.errors.0.get(&ErrorKind::KeepAliveRace), Some(&t.keep_alive_races));
 }
 
-/// The server closes each connection after 10 answers without announcing it. The client sends its next request at once,
-/// so the request arrives after the close.
+/// The server closes each connection after 10 answers, and does not announce the close. The client sends its next
+/// request at once, so the request arrives after the close.
 #[test]
 fn requests_that_meet_an_unannounced_close_are_sent_again() {
     let silent = SimServer { closes_after: 10, closes_silently: true, ..server() };

@@ -18,8 +18,8 @@ const MAX_SPARES: u32 = 256;
 /// Minimum number of additional connection numbers, because a few FINs may be late at the same time.
 const MIN_SPARES: u32 = 16;
 
-/// Returns the number of additional connection numbers for `clients` clients. There are at most `room` numbers in
-/// total.
+/// Returns the number of additional connection numbers for `clients` clients. All connection numbers together,
+/// including the numbers for clients, are at most `room`.
 pub(crate) fn spares(clients: u32, room: u32) -> u32 {
     clients.clamp(MIN_SPARES, MAX_SPARES).min(room.saturating_sub(clients))
 }

@@ -86,7 +86,8 @@ impl InFlight {
         &mut self.slots[conn as usize * self.depth + usize::from(id)]
     }
 
-    /// Adds a request to those in flight, and returns its ID on this connection. Returns `None` if all slots are used.
+    /// Adds a request to the requests in flight, and returns the request's ID on this connection. Returns `None` if all
+    /// slots are used.
     #[inline]
     pub(super) fn begin(&mut self, conn: u32, begun: InFlightRequest) -> Option<u16> {
         let mut list = self.lists[conn as usize];
@@ -116,7 +117,8 @@ impl InFlight {
     pub(super) fn answer_goes_on(&mut self, conn: u32, which: Which, now: u64, events: u32) -> Option<InFlightRequest> {
         let id = self.id_in_flight(conn, which)?;
         let begun = &mut self.slot_mut(conn, id).begun;
-        // `&` makes one branch where `&&` would make two. This function runs for each read of a long answer.
+        // Here, `&` compiles to one branch, and `&&` would compile to two. This function runs for each read of a long
+        // answer.
         if (begun.first_byte_ns != 0) & (events == 0) {
             return None;
         }
@@ -137,7 +139,8 @@ impl InFlight {
         (id < list.fresh && self.is_in_flight(conn, id)).then_some(id)
     }
 
-    /// Removes a request from those in flight, and returns it. Returns `None` if the request is not in flight.
+    /// Removes a request from the requests in flight, and returns this request. Returns `None` if the request is not in
+    /// flight.
     #[inline]
     pub(super) fn end(&mut self, conn: u32, which: Which) -> Option<InFlightRequest> {
         let id = self.id_in_flight(conn, which)?;

@@ -1,4 +1,4 @@
-//! Chooses the next request from the plan's set of requests, and its class.
+//! Chooses the next request from the plan's set of requests, and finds the class of a request.
 
 use fastrand::Rng;
 use run::RequestOrder;
@@ -20,8 +20,8 @@ enum Selection {
     /// Each connection sends the requests in the order of the set, again and again. The value is the number of
     /// requests.
     Sequence(u16),
-    /// Indexes of requests in the order of a recording, and the position of the next one. After the last index, the
-    /// first follows.
+    /// Indexes of requests in the order of a recording, and the position of the next index to use. After the last
+    /// index, the first follows.
     Recorded(Box<[u16]>, usize),
     /// Requests in random order. Each round has all requests in a new order. The number is the number of requests used
     /// in the current round.

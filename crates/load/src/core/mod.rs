@@ -116,8 +116,8 @@ impl Core {
         let takes_over = !one_connection && !is_sequence && matches!(mode, Mode::Closed { .. } | Mode::Open(_));
         let items = client.mix().weights.len().min(usize::from(u16::MAX)) as u16;
         let idempotent = (0..items).map(|item| client.is_idempotent(item)).collect();
-        // In a closed loop, all connection numbers are used from the start, except the additional ones for connections
-        // that wait for a FIN.
+        // In a closed loop, all connection numbers are used from the start, except the additional numbers for
+        // connections that wait for a FIN.
         let used = if matches!(mode, Mode::Closed { .. }) { task.connections() } else { 0 };
         let max_closing = if task.spares > 0 { task.spares as usize } else { mode.max_closing(capacity) };
         let mut record = Record::new(task.origin_ns, keeps);
@@ -230,7 +230,7 @@ impl Core {
         }
     }
 
-    /// Returns true if each request begins with a connect, which is so in a closed loop with one connection per
+    /// Returns true if each request begins with a connect, which is the case in a closed loop with one connection per
     /// request.
     pub(super) fn begins_with_connect(&self) -> bool {
         self.task.new_connections && matches!(self.mode, Mode::Closed { .. })

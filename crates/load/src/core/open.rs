@@ -41,7 +41,8 @@ impl Core {
         }
     }
 
-    /// Takes the requests that are due, but at most as many as fit on one connection. Returns their number.
+    /// Takes the requests that are due, but at most as many as fit on one connection. Returns the number of these
+    /// requests.
     #[inline]
     fn take_due(&mut self, now: u64) -> u32 {
         let depth = u32::try_from(self.depth).unwrap_or(u32::MAX).max(1);
@@ -209,7 +210,7 @@ impl Core {
         self.serve_waiting(ops, conn, true);
     }
 
-    /// Handles a connection that has ended. Its number can be used for waiting requests.
+    /// Handles a connection that has ended. The number of this connection can then be used for a waiting request.
     pub(super) fn open_freed<O: Ops>(&mut self, ops: &mut O, conn: u32) {
         self.free.push(conn);
         self.grow_or_join(ops);

@@ -66,7 +66,7 @@ impl CompletionSink<'_> {
 }
 
 impl Core {
-    /// Starts a request that is due at `intended_ns`. [`Core::flush`] sends it.
+    /// Starts a request that is due at `intended_ns`. [`Core::flush`] sends the request.
     #[inline]
     pub(super) fn begin(&mut self, now: u64, conn: u32, intended_ns: u64) {
         let item = self.mix.next(&mut self.rng, self.conns[conn as usize].made);
@@ -265,8 +265,8 @@ impl Core {
             bytes
         };
         // Errors are ignored, because the connection is lost in any case. One pass may read two packets of the server,
-        // the second with the fault. An answer to the first packet may then still wait to be sent. In that case, the
-        // driver queues the last bytes after that answer.
+        // of which the second has the fault. An answer to the first packet may then still wait to be sent. In that
+        // case, the driver queues the last bytes after that answer.
         let _ = if c.pending { ops.send_last(conn, call) } else { ops.send(conn, call).is_ok() };
         self.record.counts.bytes_sent += bytes as u64;
         if c.state == State::Handshaking {

@@ -1,18 +1,19 @@
 //! Requests that are sent again on another connection, because the server did not process them. There are three kinds
 //! of such requests:
 //!
-//! - Requests that were behind the last one that the server processed when it closed their connection. In HTTP/2, their
-//!   streams come after the last stream that a GOAWAY frame names. In HTTP/1, they were pipelined behind an answer that
-//!   announced the close, or on a connection that closed between two answers (RFC 9112, section 9.3.2).
-//! - Requests of a keep-alive race, which were sent on a connection while the server was closing it. Servers close a
+//! - Requests that came after the last request that the server processed on a connection before it closed this
+//!   connection. In HTTP/2, the streams of such requests come after the last stream that a GOAWAY frame names. In
+//!   HTTP/1, such requests were pipelined behind an answer that announced the close, or on a connection that closed
+//!   between two answers (RFC 9112, section 9.3.2).
+//! - Requests of a keep-alive race: they were sent on a connection that the server was just closing. Servers close a
 //!   connection after an idle time, or after some number of answers. Such a request is sent again in only two cases: it
 //!   is idempotent (RFC 9110, section 9.2.2), or the server has shown that the request was not read. For example, an
 //!   answer with status 408 shows this.
 //! - Commands that a node of a Redis cluster redirected to another node.
 //!
 //! Requests to be sent again are sent on the next connection that has room, the oldest first. They are sent before any
-//! new request, even during the drain. Each of them keeps its intended start, so its response time includes the delay,
-//! and counts as sent only once.
+//! new request, even during the drain. Each of these requests keeps its intended start, so its response time includes
+//! the delay. Each of them counts as sent only once.
 
 use proto::{Done, Fault, Outcome, Which};
 use run::ErrorKind;
@@ -128,9 +129,10 @@ impl Core {
     /// Returns true if a connection may have ended in a keep-alive race, although this cannot be known. Examples are a
     /// reset, and a close by a server behind a proxy if the proxy had already received the requests.
     ///
-    /// A server that fails requests by closing their connections causes the same counts. But keep-alive races happen by
-    /// chance. A server that has them also closes connections that are idle, after the same idle time, or before it
-    /// receives a request. If connections end more often than chance explains, their requests count as failed.
+    /// A server that fails requests by closing their connections would look the same. But keep-alive races happen by
+    /// chance. A server with keep-alive races also closes connections that stay idle, after the same idle time, or
+    /// whose requests it has not received. If connections end more often than chance explains, their requests count as
+    /// failed.
     fn may_be_race(&self, conn: u32, kind: ErrorKind) -> bool {
         let (c, record) = (&self.conns[conn as usize], &self.record);
         let is_possible = match c.idle_ns {

@@ -74,8 +74,8 @@ impl Core {
         self.wait(ops, conn, (began + timeout).saturating_sub(ops.now()));
     }
 
-    /// Handles a connect that has succeeded. The new connection leaves the D descriptors. Another connect takes its
-    /// place, unless the connects follow an arrival process.
+    /// Handles a connect that has succeeded. The new connection leaves the D descriptors. Another connect takes the
+    /// place of the new connection, unless the connects follow an arrival process.
     pub(super) fn sclients_up<O: Ops>(&mut self, ops: &mut O) {
         if !self.draining && !self.sclients_arrived() {
             self.sclients_replace(ops);
@@ -152,7 +152,8 @@ impl Core {
         }
     }
 
-    /// Handles an established connection that has ended. Its number becomes free.
+    /// Handles an established connection that has ended. The connection's number becomes free, or a descriptor that
+    /// could not connect so far uses the number.
     pub(super) fn sclients_freed<O: Ops>(&mut self, ops: &mut O, conn: u32) {
         match self.descriptors() {
             Some(d) if d.missing > 0 => {

@@ -26,7 +26,7 @@ fn hear(fixture: &mut Fixture, chunks: &[(u64, &str)]) {
     }
 }
 
-/// Returns the smallest and the largest time in a histogram, in milliseconds, and the number of times in it.
+/// Returns the smallest and the largest time in a histogram, in milliseconds, and the number of recorded times.
 fn times(part: &LoadPart, name: &str) -> (f64, f64, u64) {
     let hist = &part.histograms[name];
     let [least, most] = [0.0, 1.0].map(|share| (hist.quantile_us(share) / 1e3).round());
@@ -93,7 +93,7 @@ fn the_timeout_of_a_stream_is_the_wait_for_its_next_event() {
     assert!(gap.len() == 3 && near(0.0, 6.0) && near(1.0, 11.0), "{gap:?}");
 }
 
-/// The server answers one request, and leaves the next one without an answer.
+/// The server answers one request, and leaves the next request without an answer.
 #[test]
 fn a_wait_for_the_first_event_counts_if_it_is_longer_than_all_others() {
     for (end_ms, waits) in [(25, (10.0, 10.0, 1)), (80, (10.0, 60.0, 2))] {

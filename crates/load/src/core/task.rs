@@ -87,7 +87,7 @@ impl Think {
     }
 
     /// Draws the remaining time of a pause, seen from a random moment within the pause. For an exponential pause, this
-    /// time is exponentially distributed, too. For a constant pause, it is uniformly distributed.
+    /// time is exponentially distributed, too. For a constant pause, this time is uniformly distributed.
     pub(crate) fn rest(self, rng: &mut Rng) -> u64 {
         if self.exponential { self.draw(rng) } else { (rng.f64() * self.mean_ns) as u64 }
     }
@@ -100,8 +100,8 @@ impl Think {
 }
 
 impl Task {
-    /// Returns the number of connection numbers: the maximum number of connections in use, plus the additional numbers
-    /// for connections that wait for a FIN.
+    /// Returns the number of connection numbers: the maximum number in use, plus the additional numbers for connections
+    /// that wait for a FIN.
     pub(crate) fn capacity(&self) -> u32 {
         match self.connections() {
             0 => 0,

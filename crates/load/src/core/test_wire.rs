@@ -17,7 +17,7 @@ pub(super) struct MemoryWire {
     pub(super) writes: Vec<Vec<u8>>,
     /// True if the driver reports later, and not at once, that a send is complete.
     pub(super) acked: bool,
-    /// Number of sent bytes that the server has not received by the time it closes.
+    /// Number of sent bytes that the server has not received when it closes.
     pub(super) unreceived: usize,
     pub(super) connects: u32,
     pub(super) closes: u32,

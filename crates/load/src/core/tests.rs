@@ -99,7 +99,7 @@ fn a_stall_shows_in_the_open_loop_at_its_full_length() {
 #[test]
 fn a_stall_at_the_end_of_the_window_is_recorded_with_its_age() {
     // While clients of a closed loop wait for an answer, they send nothing. If a window ends 0.9 s after the start of a
-    // stall, it therefore contains no long response time.
+    // stall, the window therefore contains no long response time.
     let server = SimServer {
         service: Service::Constant,
         stalls_ns: vec![(2_100_000_000, 3_500_000_000)],
@@ -120,8 +120,8 @@ fn a_stall_at_the_end_of_the_window_is_recorded_with_its_age() {
 
 #[test]
 fn a_pause_of_a_good_server_is_no_reason_for_thousands_of_connections() {
-    // A server that could complete 125,000 requests per second gets 50,000. Once a second it stalls for 50 ms, so 2500
-    // requests wait after each stall.
+    // A server that could complete 125,000 requests per second gets 50,000. Once a second, the server stalls for 50 ms,
+    // so 2500 requests wait after each stall.
     let stalls_ns = (1..5).map(|s| (s * 1_000_000_000, s * 1_000_000_000 + 50_000_000)).collect();
     let server = SimServer { service_ns: 8_000, rtt_ns: 100_000, stalls_ns, ..SimServer::default() };
     let (part, seen) = simulate(&plan(open(50_000.0, Arrival::Poisson), 5.0), &server).unwrap();
@@ -319,8 +319,8 @@ fn paced_s_clients_connect_when_the_arrival_process_says_so() {
     let (part, seen) = simulate(&plan, &full_listener()).unwrap();
     assert_eq!((part.total.due, part.total.attempted, part.offered), (500, 500, 500.0));
     assert!(seen.syns_ns.iter().all(|at| at % 20_000_000 == 0) && seen.syns_ns.len() == 500);
-    // Two of the 500 connects succeed. The others fail, except the connects of the last 500 ms, which are in progress
-    // at the end.
+    // Two of the 500 connects succeed. The other connects fail, except the connects of the last 500 ms, which are in
+    // progress at the end.
     assert_eq!(part.total.errors.0[&ErrorKind::ConnectTimeout], 500 - 2 - 25);
     let (part, seen) = simulate(&LoadPlan { phase: 0.25, ..plan }, &full_listener()).unwrap();
     assert_eq!(part.total.due, 500);

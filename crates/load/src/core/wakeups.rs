@@ -18,8 +18,8 @@ impl Core {
         self.timers.next().min(due)
     }
 
-    /// Returns the time by which the loop should wake up before [`Core::next_ns`], because timers are late. Returns 0
-    /// if requests have no due times, if their rate is high, or during the drain.
+    /// Returns how long before [`Core::next_ns`] the loop should wake up, because timers are late. Returns 0 if
+    /// requests have no due times, if their rate is high, or during the drain.
     pub(crate) fn early_ns(&self) -> u64 {
         match self.dues().map(due_clock::DueClock::rate) {
             Some(rate) if !self.draining && rate < MAX_SPIN_RATE_PER_S => {

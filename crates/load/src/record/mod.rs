@@ -62,7 +62,7 @@ pub(crate) struct Record {
     /// Number of response times in each bucket since the start of the load, for the live view.
     pub(crate) coarse: Box<[u64; CoarseHist::BUCKETS]>,
     /// Time until the last byte of the answer. In an open loop, this time starts when the request is due. In a closed
-    /// loop, it starts with the connect if each request has its own connection, and otherwise with the send.
+    /// loop, this time starts with the connect if each request has its own connection, and otherwise with the send.
     pub(crate) response: Hist,
     /// Time from the send of a request to the last byte of its answer. `None` if this time would equal `response`.
     pub(crate) service: Option<Hist>,
@@ -80,7 +80,8 @@ pub(crate) struct Record {
     /// Age at the start of the window, for each request that was in flight at that moment. Each of these requests ended
     /// within the window, or is also in `under_way`.
     carried_in: Hist,
-    /// Ages of the requests that were in flight during the whole window and never answered. `None` if there are none.
+    /// Ages of the requests that were in flight during the whole window and never answered. `None` if there are no such
+    /// requests.
     hung: Option<Box<HungAges>>,
     /// Times of unanswered requests, measured from their send. Recorded only if `service` is recorded.
     service_unanswered: UnansweredTimes,
@@ -360,7 +361,7 @@ impl Record {
         }
     }
 
-    /// Records the end of a request as a trace, if the request has a trace context.
+    /// Adds a request that ended to the slowest traces, if the request carries a trace context.
     #[inline]
     fn trace_ended(&mut self, now_ns: u64, request: &InFlightRequest, status: Option<u16>) {
         if request.trace.is_some() {

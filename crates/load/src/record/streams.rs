@@ -47,7 +47,7 @@ impl StreamRecord {
         }
     }
 
-    /// Records events of a request that arrived in the same read.
+    /// Records the events in a request's answer that arrived in the same read.
     pub(super) fn events(&mut self, now_ns: u64, conn: u32, request: &InFlightRequest, events: u32) {
         let last_ns = std::mem::replace(&mut self.progress_mut(conn, request).last_ns, now_ns);
         if !self.measuring {
@@ -61,7 +61,7 @@ impl StreamRecord {
         }
     }
 
-    /// Records the end of a request, and the events that arrived together with it.
+    /// Records the end of a request, and the events that arrived in the same read.
     pub(super) fn ended(&mut self, now_ns: u64, conn: u32, request: &InFlightRequest, events: u32, is_complete: bool) {
         if events > 0 {
             self.events(now_ns, conn, request, events);

@@ -50,8 +50,8 @@ fn failures_count_with_their_time_and_requests_before_the_window_with_their_age(
     assert_eq!(times("under_way"), [2_000, 8_503]);
 }
 
-/// In this test, a third of all requests hang from before the window until after the drain. If they did not count as
-/// failures, the other answers would yield a wrong 99th percentile, which would look exact.
+/// In this test, a third of all requests hang from before the window until after the drain. If these requests did not
+/// count as failures, the other answers would yield a wrong 99th percentile, which would look exact.
 #[test]
 fn a_request_that_hangs_throughout_the_window_and_the_drain_is_a_failure() {
     let request =

@@ -1,5 +1,5 @@
-//! Requests that were not answered within the window. Some of them failed, and others were in flight at the start or
-//! the end of the window.
+//! Requests that were not answered within the window. Some of these requests failed, and others were in flight at the
+//! start or the end of the window.
 
 use std::ops::Range;
 
@@ -69,8 +69,8 @@ impl Record {
         hung.carried_in.record_ns(ages.start);
     }
 
-    /// Records a started request as [`Record::hung`] does. Also records it for its class, and with its time since the
-    /// send.
+    /// Records a started request as [`Record::hung`] does. Also records the request for its class, and with its time
+    /// since the send.
     pub(crate) fn request_hung(&mut self, request: &InFlightRequest) {
         self.hung(request.start.intended_ns);
         let edges_ns = self.edges_ns();
@@ -95,7 +95,7 @@ impl Record {
         self.begin.at_ns..self.end.map_or(0, |end| end.at_ns)
     }
 
-    /// Records how old an answered request was at the start of the window, if it was in flight at that time.
+    /// If an answered request was in flight at the start of the window, records how old the request was at that time.
     #[inline]
     pub(super) fn request_carried_in(&mut self, request: &InFlightRequest) {
         self.carry_in(request.start.intended_ns);

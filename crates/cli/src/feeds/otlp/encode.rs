@@ -129,7 +129,8 @@ mod tests {
         let counts: Vec<String> = serde_json::from_value(point["bucketCounts"].clone()).unwrap();
         assert_eq!(counts.len(), bounds.len() + 1);
         assert!(bounds.is_sorted_by(|a, b| a < b) && bounds.len() < 60, "{bounds:?}");
-        // The time of 1 ms lies within its bucket, and the longest time is above all bounds.
+        // The time of 1 ms lies between the bounds of the bucket that counts it, and the longest time is above all
+        // bounds.
         let at = counts.iter().position(|n| n == "5").unwrap();
         assert!(bounds[at - 1] <= 1e-3 && 1e-3 < bounds[at], "{bounds:?}");
         assert_eq!((counts.last().map(String::as_str), &point["count"]), (Some("1"), &json!("8")));

@@ -58,7 +58,7 @@ fn agrees(by_hand: &Found, elsewhere: &Found) {
         assert!(run.rate <= 1e3 / SLEEP_MS, "{}", run.text);
     }
     // The two searches run one after the other on a shared machine, so their capacities may differ. The server's sleep
-    // limits the difference, because it takes the same time in both searches.
+    // limits the difference, because the sleep takes the same time in both searches.
     let apart = by_hand.rate.max(elsewhere.rate) / by_hand.rate.min(elsewhere.rate);
     assert!(apart < 1.6, "{apart}\n{}\n{}", by_hand.text, elsewhere.text);
     for run in [by_hand, elsewhere].iter().filter(|run| run.undisturbed) {

@@ -121,8 +121,8 @@ fn changes_by_a_lever_on_another_host_are_undone_after_a_kill() {
     let (run, text) = stage.prove(&flags, |stage| {
         stage.await_other_quota(&before);
         kill(&stage.hosts.agents("server")[1..]);
-        // After the kill, no lever changes anything any more. When the conductor ends, it contacts the host once more,
-        // even if it was interrupted.
+        // After the kill, no lever changes anything any more. The conductor contacts the host once more when it ends,
+        // even after an interrupt.
         signal(conductor(&stage.hosts), "INT");
     });
     stage.is_as_it_was(&before);

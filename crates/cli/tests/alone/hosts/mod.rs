@@ -6,8 +6,8 @@ mod levers;
 use testkit::nginx_hosts::{Nginx, args, names_where, nginx_hosts, said};
 use testkit::{ControlGroup, SshHosts, binary, num, total};
 
-/// Each lever is a process (agent) on the host that has the resource which it slows. The output says why a lever was
-/// not used.
+/// Each lever is a process (agent) on the host whose resource the lever slows. The output says why a lever was not
+/// used.
 #[test]
 fn prove_on_other_hosts_runs_each_lever_on_its_own_host() {
     let Some((hosts, nginx, _alone)) = nginx_hosts("prove_on_other_hosts", binary!(), "switch:1G") else { return };
@@ -22,7 +22,8 @@ fn prove_on_other_hosts_runs_each_lever_on_its_own_host() {
     let on = |lever: &str| levers.iter().find(|l| l["lever"] == lever).map(|l| l["host"].as_str().unwrap());
     assert_eq!((on("server-cpu"), on("client-cpu")), (Some("server"), Some("a, b")), "{proof:#}");
     for lever in levers {
-        // The lever takes a quarter of the CPU from the threads that answer, so each of them gets less CPU time.
+        // The lever takes a quarter of the CPU from the threads that answer, so each of these threads gets less CPU
+        // time.
         let speeds = lever["speed"].as_array().unwrap();
         assert_eq!(speeds.len(), lever["on"].as_array().unwrap().len());
         assert!(speeds.iter().any(|speed| num(speed) < 0.99) && num(&lever["taken"]) > 0.0, "{lever}");

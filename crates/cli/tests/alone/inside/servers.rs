@@ -10,7 +10,7 @@ use testkit::{ChildProcess, Postgres, free_port, program, skip};
 
 use super::packages::{self, source};
 
-/// A running application. Its processes end when this value is dropped, in the order of `parts`.
+/// A running application. The application's processes end when this value is dropped, in the order of `parts`.
 pub(super) struct Server {
     pub(super) url: String,
     /// Further arguments for `find`.
@@ -68,8 +68,8 @@ pub(super) fn express_pool(test: &str, connections: u32) -> Option<Server> {
     Some(express(test, "pool", &[&url, &connections.to_string()])?.with(database))
 }
 
-/// Starts an Express server. All of its requests update the same row of a PostgreSQL database. If `is_sampled` is true,
-/// loadline also samples this database.
+/// Starts an Express server. All requests to this server update the same row of a PostgreSQL database. If `is_sampled`
+/// is true, loadline also samples this database.
 pub(super) fn express_row(test: &str, is_sampled: bool) -> Option<Server> {
     let database = Postgres::start(test, &[])?;
     let url = database.url();

@@ -1,5 +1,5 @@
-//! Runs a plan with a queueing model and a virtual clock. The engine, the arrivals and the sessions are those of a real
-//! load.
+//! Runs a plan with a queueing model and a virtual clock. A simulation uses the engine, the arrivals and the sessions
+//! of a real load.
 
 mod driver;
 mod ends;

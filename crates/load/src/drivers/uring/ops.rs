@@ -86,9 +86,9 @@ impl UringOps {
 
     /// Submits the operations socket, options, bind and connect. Only the connect is reported, or the first operation
     /// that fails. The operations need not be linked: all except the connect complete in order while they are
-    /// submitted. If they were linked, each would be a separate task, and the kernel runs only twenty tasks per wait.
-    /// If an operation fails, the later operations fail, too. The reports of the later operations are ignored, because
-    /// the connection has a new generation by then.
+    /// submitted. If the operations were linked, each would be a separate task, and the kernel runs only twenty tasks
+    /// per wait. If an operation fails, the later operations fail, too. The reports of the later operations are
+    /// ignored, because the connection has a new generation by then.
     fn open(&mut self, conn: u32, generation: u32) -> Result<(), Errno> {
         let (file, open) = (File::Fixed(conn), user(OPEN, conn, generation));
         let quiet = OpFlags::SKIP_SUCCESS;

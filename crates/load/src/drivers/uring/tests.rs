@@ -103,7 +103,7 @@ fn the_reason_of_a_close_is_sent_after_pending_bytes() {
     assert!(!ops.send_last(0, |_| unreachable!("there is no place behind a whole piece")));
 }
 
-/// The server answers a request, and closes either before or after it has read the next one.
+/// The server answers a request, and closes either before or after it has read the next request.
 #[test]
 fn bytes_that_the_server_never_read_are_known_at_its_close() {
     if (SPEC.usable)().is_err() {
@@ -166,8 +166,8 @@ fn buffers_that_run_out_are_added() {
     assert_eq!(driver.buffers.handed_over(), 1024);
 }
 
-/// The kernel closes the sending side in a thread of its own, which looks up the socket by its number only when it
-/// runs.
+/// The kernel closes the sending side in a thread of its own, which looks up the socket by its number only when the
+/// thread runs.
 #[test]
 fn a_half_close_never_meets_the_next_connection_of_its_number() {
     if (SPEC.usable)().is_err() {
