@@ -1,6 +1,7 @@
 //! The directory in which a run is stored. Without `--force`, an earlier run is not lost, but moved to a sibling
-//! directory. The name of the sibling directory has the time of the earlier run. A directory with files of other
-//! programs is refused. Without `--out`, each run has its own directory in `loadline-runs/`.
+//! directory. The name of the sibling directory has the time of the earlier run. A directory is refused if its
+//! `run.json` or `report.html` is not from loadline. Without `--out`, each run has its own directory in
+//! `loadline-runs/`.
 
 use std::fs;
 use std::io::Read as _;

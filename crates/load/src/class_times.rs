@@ -14,8 +14,9 @@ const LOG_LEN: usize = 128;
 /// nanosecond has its own bucket.
 const BUCKETS_PER_OCTAVE: usize = 1 << OCTAVE_BITS;
 const OCTAVE_BITS: u32 = 10;
-/// Number of buckets of a class. The last bucket counts times above the range of a [`Hist`].
+/// Number of buckets of a class.
 const BUCKETS: usize = bucket(Hist::HIGHEST_NS) + 2;
+/// Index of the bucket that counts times above the range of a [`Hist`].
 const OVERFLOW_BUCKET: usize = BUCKETS - 1;
 
 /// Returns the index of the bucket in which a [`Hist`] with three significant digits counts a time.

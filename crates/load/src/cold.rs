@@ -20,7 +20,7 @@ use crate::{LoadError, share};
 
 /// Maximum interval between two checks for commands of the conductor.
 const COMMAND_POLL_NS: u64 = 20_000_000;
-/// Timeout after which a connect counts as failed.
+/// Time after the last planned connect at which all connects that are not yet established count as failed.
 const CONNECT_TIMEOUT_NS: u64 = 10_000_000_000;
 /// Beginning of a request whose head never ends. The bytes are sent one by one.
 const ENDLESS_REQUEST: &[u8] = b"GET / HTTP/1.1\r\nHost: cold\r\nX: ";
@@ -43,8 +43,9 @@ struct ColdClient<'a> {
     refused: Option<Errno>,
 }
 
-/// Opens the connections, and sends `Ready` to the conductor when each connection is established or has failed. Holds
-/// the connections until the conductor ends or sends `Stop`. Then returns the counts.
+/// Opens the connections, and sends `Ready` to the conductor when each connection is established or has failed, or when
+/// the conductor ends this wait. Holds the connections until the conductor ends or sends `Stop`. Then returns the
+/// counts.
 pub fn hold(
     plan: &ColdPlan,
     addr: &Address,

@@ -5,6 +5,7 @@
 
 /// Value in place of a heap position, for a connection without a timer.
 const NOT_SET: u32 = u32::MAX;
+/// Maximum number of children of an entry in the heap.
 const CHILDREN: usize = 4;
 
 /// Timers of one shard (generator thread).

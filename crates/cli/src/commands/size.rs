@@ -14,6 +14,7 @@ use crate::{Exit, output};
 const SIZES: &str = "loadline-size";
 /// Default measuring time for each setting (combination of resources), seconds.
 const STEP_S: f64 = 20.0;
+/// Minimum measuring time for each setting, seconds.
 const MIN_STEP_S: f64 = 4.0;
 /// Flag with the numbers of replicas to measure.
 const REPLICAS: &str = "--replicas";

@@ -11,7 +11,7 @@ use run::{Device, ErrorKind, Run, Side, Tick, TickDetail, Trial};
 use super::history::{History, Moment};
 use super::sides::{CpuKinds, SideNow};
 
-/// Maximum number of stored lines about steps, and of stored notes.
+/// Maximum number of stored lines about steps, of stored notes, and of stored devices.
 const MOST_LINES: usize = 50;
 /// Minimum time between two states from which a rate is computed, seconds.
 const APART_S: f64 = 0.15;
@@ -156,7 +156,7 @@ impl Model {
         ))
     }
 
-    /// Records the newest samples of both sides. If a side has no new sample, its previous sample stays.
+    /// Records the newest samples of both sides. If no side has a new sample, the previous samples stay.
     pub(crate) fn see(&mut self, clients: &[Side], server: Option<&Side>) {
         let of_server = server.map(|side| SideNow::of("server", side)).filter(|now| now.cpu.is_some());
         let sides: Vec<SideNow> = SideNow::of_clients(clients).into_iter().chain(of_server).collect();

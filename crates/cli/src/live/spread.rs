@@ -43,7 +43,7 @@ const ENDS_WIDTH: usize = 18;
 pub(super) fn strip(responses: &CoarseHist, columns: usize) -> Option<(String, String)> {
     let (low_us, high_us) = (responses.quantile_us(0.001)?, responses.quantile_us(0.999)?);
     let ends = format!("{} to {}", quantity(low_us, Unit::Micros), quantity(high_us, Unit::Micros));
-    // The text has a fixed width. The length of the bar therefore does not change with the times.
+    // A fixed width is reserved for the text, so the length of the bar does not change with the times.
     let room = columns.checked_sub(1 + ENDS_WIDTH)?;
     let bucket = |us: f64| CoarseHist::bucket((us * 1e3) as u64);
     let (first, last) = (bucket(low_us), bucket(high_us).max(bucket(low_us)));

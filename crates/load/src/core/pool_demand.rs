@@ -100,7 +100,7 @@ mod tests {
                 demand.allowed
             })
             .collect();
-        // The expected number of connections is 2 × 3000 per second × 0.4 s = 2400.
+        // The allowed number of connections grows up to 2 × 3000 per second × 0.4 s = 2400.
         assert_eq!(allowed, [512, 2048, 2400, 2400]);
         let largest_unneeded: u64 = (0..1000).map(|_| demand.answered(5_000_000_000, 1_000_000, 1000)).sum();
         assert!(demand.allows(MIN_ALLOWED - 1) && !demand.allows(MIN_ALLOWED));
@@ -114,7 +114,7 @@ mod tests {
         let mut demand = PoolDemand::new(100.0, 1, 0);
         (0..2000).for_each(|_| demand.arrived());
         (0..100).for_each(|_| assert_eq!(demand.answered(1_000_000_000, 50_000_000, 100), 0));
-        // The expected number of connections is 2 × 2000 per second × 50 ms = 200, although the planned rate is 100 per
+        // The allowed number of connections is 2 × 2000 per second × 50 ms = 200, although the planned rate is 100 per
         // second.
         assert_eq!(demand.allowed, 200);
     }

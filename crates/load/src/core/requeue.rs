@@ -100,8 +100,8 @@ impl Core {
         }
     }
 
-    /// Returns true if a connection ended in a keep-alive race. In a race, the server sends neither a byte of an answer
-    /// nor a reason, and has not read the requests.
+    /// Returns true if a connection ended, or may have ended, in a keep-alive race. In a race, the server sends neither
+    /// a byte of an answer nor a reason, and has not read the requests.
     pub(super) fn is_keep_alive_race<O: Ops>(&mut self, ops: &mut O, conn: u32, kind: ErrorKind) -> bool {
         let ended = matches!(kind, ErrorKind::Reset | ErrorKind::ShortResponse);
         if !ended || self.conns[conn as usize].state != State::Busy || self.server_said_why(conn) {

@@ -43,8 +43,8 @@ pub(super) struct Slot {
     pub(super) state: State,
     pub(super) receiving: bool,
     pub(super) sending: bool,
-    // Position of the next request in the connection's send buffer. A pass thus never overwrites bytes that wait to be
-    // sent.
+    // Position of the next request in the connection's send buffer. Requests are stored one behind the other, so a pass
+    // never overwrites bytes that wait to be sent.
     pub(super) at: u32,
     /// True if something was sent after the last received bytes.
     pub(super) sent_last: bool,
