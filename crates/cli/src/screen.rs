@@ -16,7 +16,7 @@ use crate::feeds::otlp::Otlp;
 use crate::live::{Model, Shared, View};
 use crate::metrics;
 
-/// Minimum expected length of a step for which a progress bar is shown, seconds.
+/// Expected length of a run or a step above which a progress bar is shown, seconds.
 const WORTH_A_BAR_S: f64 = 2.0;
 
 /// The user's screen. The crate [`lab`] reports the progress of a run through this type.

@@ -36,8 +36,9 @@ pub enum Start {
 /// stops the load. The load also stops when the `control` channel closes.
 ///
 /// The load starts with the warm-up, which lasts until a command starts the next phase. The load sends `Ready` once,
-/// when all memory is allocated and before it waits for its start. The load sends `Tick` ten times a second, and every
-/// other tick has details. At the beginning of the warm-up, ticks are more frequent. Returns the result of the load.
+/// before it waits for its start. All memory is allocated by then, except with two-process S-Clients. The load sends
+/// `Tick` ten times a second, and every other tick has details. At the beginning of the warm-up, ticks are more
+/// frequent. Returns the result of the load.
 pub fn run(
     plan: &LoadPlan,
     addr: impl Into<Address>,
@@ -169,7 +170,8 @@ fn shards(common: &Arc<LoadContext>, client: &dyn AnyClient) -> Result<Parts, Lo
     Ok(parts)
 }
 
-/// Waits for the command with the start time, and returns this time. Returns `None` if the load is stopped first.
+/// Returns the start time. Unless the load starts at once, waits for the command that contains this time. Returns
+/// `None` if the load is stopped first.
 fn wait_for_start(start: Start, control: &Receiver<AgentCommand>) -> Option<u64> {
     let now = clock::monotonic_ns();
     if start == Start::AtOnce {
@@ -275,8 +277,8 @@ fn setup(common: &LoadContext, task: &crate::core::Task, client: &dyn AnyClient)
     }
 }
 
-/// Returns the size of the longest request, bytes. Returns `None` if a request needs several writes, or if a session
-/// sends anything besides requests.
+/// Returns the size of the longest request, bytes. Returns `None` if a request needs several writes or varies between
+/// connections, or if a session sends anything besides requests.
 fn written(client: &dyn AnyClient, trace: Trace) -> Option<usize> {
     let mut sessions = client.sessions(1);
     let session = sessions.session(0);

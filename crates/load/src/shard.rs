@@ -15,8 +15,8 @@ use crate::status_counts::PublishedStatusCounts;
 pub(crate) const MAX_WAIT_NS: u64 = 2_000_000;
 /// Interval at which a shard (generator thread) publishes its counts, nanoseconds.
 const PUBLISH_INTERVAL_NS: u64 = 5_000_000;
-/// Interval at which a shard publishes details for the live view, nanoseconds. At the same interval, the shard adjusts
-/// how many answers it collects.
+/// Interval at which a shard publishes details for the live view, nanoseconds. Unless an experiment has slots, the
+/// shard also adjusts at this interval how many answers it collects.
 const DETAIL_INTERVAL_NS: u64 = 20_000_000;
 /// Interval at which a shard publishes its counts if an experiment reads them in each of its slots (short periods),
 /// nanoseconds.

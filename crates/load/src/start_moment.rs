@@ -1,6 +1,6 @@
-//! The common start of a load's threads. All threads allocate their memory before they report ready, and only then is
-//! the start time set. If a thousand agents (generator processes) allocated their memory after the start, they would
-//! begin seconds apart.
+//! The common start of a load's threads. All threads allocate their memory before the load reports that it is ready,
+//! and only then is the start time set. If a thousand agents (generator processes) allocated their memory after the
+//! start, they would begin seconds apart.
 
 use std::sync::OnceLock;
 

@@ -39,9 +39,9 @@ impl Core {
         }
     }
 
-    /// Handles an established connection. If connects have a limited rate, the connection sends nothing until the last
-    /// connection is established or the window begins. Requests during the connect phase would delay the accepts, and
-    /// accepts during the window would delay measured requests.
+    /// Handles an established connection. If connects have a limited rate, the connection sends no new request until
+    /// the last connection is established or the window begins. Requests during the connect phase would delay the
+    /// accepts, and accepts during the window would delay measured requests.
     pub(super) fn closed_up<O: Ops>(&mut self, ops: &mut O, conn: u32) {
         if self.task.connect_gap_ns <= 0.0 || self.draining {
             return self.closed_ready(ops, conn);

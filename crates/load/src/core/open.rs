@@ -161,7 +161,7 @@ impl Core {
         }
     }
 
-    /// Starts the oldest waiting request on a connection with room. Returns false if no request waits.
+    /// Starts the oldest waiting request on a connection with room. Returns false if no waiting request may start.
     fn start_waiting(&mut self, now: u64, conn: u32, blocked: bool) -> bool {
         if self.start_requeued(now, conn) {
             return true;
