@@ -76,7 +76,8 @@ fn finish(run: Run, ends: &Ends) -> anyhow::Result<Exit> {
     Ok(status(&run))
 }
 
-/// Ends a run that succeeded or failed. For a failed run, the returned error names the directory with the measurements.
+/// Ends a run that succeeded or failed. For a failed run, the returned error names the directory with the measurements,
+/// if there are any.
 pub(crate) fn ended<E>(result: Result<Run, E>, ends: &Ends) -> anyhow::Result<Exit>
 where
     E: std::error::Error + Send + Sync + 'static,

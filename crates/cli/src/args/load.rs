@@ -108,7 +108,7 @@ impl LoadArgs {
     }
 }
 
-/// Checks that no setting of the load makes another setting useless.
+/// Checks that two processes are used only with S-Clients.
 fn check_together(load: &LoadPlan) -> anyhow::Result<()> {
     ensure!(
         !load.two_process || matches!(load.intensity, Intensity::SClients { .. }),

@@ -227,8 +227,8 @@ pub(crate) fn fill_variables(set: &mut RequestSet, secrets: &mut run::Secrets) -
     Ok(())
 }
 
-/// Sets the speed at which the recorded times of a log are replayed. Drops these times if no speed is given. Fails if
-/// the command cannot send requests at recorded times.
+/// Sets the speed at which the recorded times of a log are replayed. Drops these times if no speed is given. Fails if a
+/// speed is given without recorded times, or if a command other than `load` has a rate with stages.
 pub(crate) fn in_time(plan: &mut Plan, speed: Option<f64>) -> anyhow::Result<()> {
     ensure!(plan.command == "load" || plan.load.stages.is_empty(), "only `loadline load` takes a rate with stages");
     let Some(set) = &mut plan.load.requests else {
@@ -247,8 +247,8 @@ pub(crate) fn in_time(plan: &mut Plan, speed: Option<f64>) -> anyhow::Result<()>
     Ok(())
 }
 
-/// Checks that there are enough rows of data for all requests if each row is used at most once (`unique`). Only an open
-/// loop has a known number of requests.
+/// Checks that there are enough rows of data for all requests if each row is used at most once (`unique`). Fails for
+/// any load except the open loop of `load`, because only its number of requests is known.
 pub(crate) fn enough_rows(plan: &Plan) -> anyhow::Result<()> {
     let data = plan.load.requests.as_ref().and_then(|set| set.data.as_ref());
     if data.is_none_or(|data| data.order != DataOrder::Unique) {

@@ -42,8 +42,8 @@ impl<T: Send + 'static> Every<T> {
 }
 
 impl<T> Every<T> {
-    /// Ends the thread and returns its result. Returns `None` if the thread panicked, in which case the panic has
-    /// written a message.
+    /// Ends the thread and returns its result. Returns `None` if the thread panicked (the panic has written a message),
+    /// or if the thread was ended before.
     pub(super) fn end(&mut self) -> Option<T> {
         drop(self.end.take());
         self.thread.take().and_then(|thread| thread.join().ok())

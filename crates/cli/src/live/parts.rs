@@ -150,8 +150,8 @@ pub(super) fn now(model: &Model) -> Vec<Line<'static>> {
     ))]
 }
 
-/// Draws the CPU time by kind of each side's host (the busiest host if there are several), and the resources that each
-/// side's processes use. If both sides share a host, the CPU time of this host has one line.
+/// Draws, for each side, the CPU time of its busiest host by kind, and the resources that its processes use. If both
+/// sides share a host, the CPU time of this host has one line.
 pub(super) fn cpu(model: &Model) -> Vec<Line<'static>> {
     if model.sides.is_empty() {
         return filled(vec![Line::from(format!("{:<LABEL$}no counters yet", "CPU")).dim()], 2);

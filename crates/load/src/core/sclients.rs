@@ -58,7 +58,8 @@ impl Core {
         }
     }
 
-    /// Handles a connect that failed before T had passed. Its descriptor is not used again until T has passed.
+    /// Handles a connect that failed before T had passed. Unless the connects follow an arrival process, the descriptor
+    /// of this connect is not used again until T has passed.
     pub(super) fn sclients_failed<O: Ops>(&mut self, ops: &O, conn: u32) {
         if self.sclients_given_up(conn) {
             return;
