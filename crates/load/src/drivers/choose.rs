@@ -1,4 +1,5 @@
-//! Choice of the driver for a plan. If the chosen driver is not the requested or the preferred one, a note says so.
+//! Choice of the driver for a plan. A note says so if two-process S-Clients cannot use the requested driver, or if this
+//! host refuses a preferred driver.
 
 use run::{Intensity, LoadPlan};
 use sys::Errno;

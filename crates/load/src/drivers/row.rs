@@ -21,7 +21,7 @@ pub struct DriverSpec {
     /// True if `auto` may choose the driver. Only drivers that send requests over a network may be chosen.
     pub auto: bool,
     /// True if the driver's sockets are ordinary descriptors, or if it has no sockets. S-Clients need ordinary
-    /// descriptors, because they pass sockets to another process and use sockets for several connects.
+    /// descriptors, because they use a socket for several connects, and may pass it to another process.
     pub(crate) plain_descriptors: bool,
     /// Function that runs a whole plan without threads and without commands of a conductor. Only a driver with its own
     /// clock has this function.
