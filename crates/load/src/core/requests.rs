@@ -94,8 +94,8 @@ impl Core {
         c.made += 1;
         c.unsent += u32::from(counts);
         c.state = State::Busy;
-        // Counts the time until now for the old number of requests in flight. Otherwise, the time since the last event,
-        // such as a connect, would count for the new request, too.
+        // Adds the time until now with the previous number of requests in flight. Otherwise, the time since the last
+        // event, such as a connect, would count for the new request, too.
         self.record.advance(now, self.in_flight);
         self.in_flight += 1;
         self.sessions.session(conn as usize).begin(Request { id, item: begun.item, trace: begun.trace });

@@ -1,8 +1,8 @@
 //! Requests that are sent again on another connection, because the server did not process them. There are three kinds
 //! of such requests:
 //!
-//! - Requests that came after the last request that the server processed on a connection before it closed this
-//!   connection. In HTTP/2, the streams of such requests come after the last stream that a GOAWAY frame names. In
+//! - Requests that a server left unprocessed when it closed their connection: they came after the last request that it
+//!   processed. In HTTP/2, the streams of such requests come after the last stream that a GOAWAY frame names. In
 //!   HTTP/1, such requests were pipelined behind an answer that announced the close, or on a connection that closed
 //!   between two answers (RFC 9112, section 9.3.2).
 //! - Requests of a keep-alive race: they were sent on a connection that the server was just closing. Servers close a
@@ -43,10 +43,10 @@ pub(super) fn is_redirected(done: &Done) -> bool {
     matches!(done.outcome, Outcome::Failed(Fault::Moved | Fault::Asked))
 }
 
-/// Returns the request for another send if the server gave up the idle connection without reading the request, for
-/// example with status 408. Returns `None` in any other case, and after [`MAX_RESENDS`] resends. `idle_ns` is the time
-/// for which the connection had been idle; 0 if it had not been idle. `is_first` is true for the first request after
-/// this time.
+/// If the server gave up the idle connection without reading the request, returns the request, so that it can be sent
+/// again. An example is an answer with status 408. Returns `None` in any other case, and after [`MAX_RESENDS`] resends.
+/// `idle_ns` is the time for which the connection had been idle; 0 if it had not been idle. `is_first` is true for the
+/// first request after this time.
 pub(super) fn gave_up_idle(
     request: &InFlightRequest,
     done: &Done,
