@@ -28,15 +28,16 @@ pub struct ColumnWriter {
     t_s: Vec<f64>,
     pages: Vec<InstanceColumns>,
     absent: Vec<Absence>,
-    /// For each row, true if thinning must keep it, because it is a sample at the edge of a phase.
+    /// For each row, true if [`Self::thin`] must keep the row, because it is a sample at the edge of a phase.
     stays: Vec<bool>,
-    /// Number of rows that thinning must keep.
+    /// Number of rows that [`Self::thin`] must keep.
     edges: usize,
     /// Number of samples since the writer was created, which is also the number of the newest sample.
     sample: u64,
-    /// Number of times that the series was thinned, at most 32. The last row of the series is complete when it holds
-    /// 2^`thinned` samples. `open` is the number of samples that this row holds so far.
+    /// Number of times that the series was thinned, at most 32. A row of the series is complete when it holds
+    /// 2^`thinned` samples.
     thinned: u32,
+    /// Number of samples that the last row of the series holds so far.
     open: u64,
     /// Minimum number of rows of the series for the next merge: 5/4 of the rows that the last merge left. Without this
     /// minimum, a merge that found few rows between edges would be tried again at each sample.

@@ -46,8 +46,8 @@ pub enum FindError {
     NoPermission {
         /// Address that was searched for.
         addr: Address,
-        /// Bound address of the listener. The listener's accept queue and the host's counters can be read even without
-        /// its processes.
+        /// Bound address of the listener. The listener's accept queue and the host's counters can be read even if its
+        /// processes are unknown.
         listen: Address,
         /// A process of the listener's network namespace, if that differs from the caller's.
         netns_pid: Option<u32>,
@@ -228,8 +228,8 @@ fn holds_any(pid: u32, inodes: &[u32]) -> bool {
     sockets_of(pid).any(|found| inodes.contains(&found))
 }
 
-/// Returns true if one of these processes has a socket open, or an io_uring, which may hold sockets. A server has one
-/// of the two. Returns `None` if neither was found and the descriptors of some process cannot be read.
+/// Returns true if one of these processes has a socket open, or an io_uring, which may hold sockets. Every server has
+/// one of the two. Returns `None` if neither was found and the descriptors of some process cannot be read.
 pub fn holds_sockets(pids: &[u32]) -> Option<bool> {
     let holds = |pid: &u32| -> Option<bool> {
         let links = std::fs::read_dir(format!("/proc/{pid}/fd")).ok()?;

@@ -79,7 +79,7 @@ impl ProcessWatch {
         }
     }
 
-    /// Returns the time of the next check on the monotonic clock. Without running processes, there is no next check.
+    /// Returns the time of the next check on the monotonic clock; `u64::MAX` if all processes have ended.
     pub(crate) fn due_ns(&self) -> u64 {
         let ended = self.processes.iter().all(|p| p.state == State::Ended);
         if ended { u64::MAX } else { self.next_ns }

@@ -20,8 +20,9 @@ use crate::process_watch::ProcessWatch;
 /// Requests to the sampler's thread, and the thread's answers.
 #[derive(Debug, Default)]
 struct SamplerRequests {
-    /// Number of samples at edges that were requested (`asked`) and that were taken (`taken`) so far.
+    /// Number of samples at edges that were requested so far.
     asked: u64,
+    /// Number of requested samples at edges that were taken so far.
     taken: u64,
     /// Time of the last sample at an edge, in seconds since the origin.
     edge_s: f64,
@@ -250,7 +251,7 @@ impl SamplerThread {
         }
     }
 
-    /// Publishes the newest samples for live views.
+    /// Publishes the newest samples if a live view has asked for samples.
     fn show(&self) {
         if self.queue.lock().looked_at {
             let recording = self.probe.newest(SHOWN_ROWS, SHOWN_COUNTERS);

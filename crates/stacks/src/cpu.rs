@@ -48,10 +48,10 @@ pub struct CpuStacks {
     open: Threads,
     /// CPU time that opening the events took, nanoseconds.
     opened_in_ns: u64,
-    /// CPU time between two samples of a thread while events stay open, nanoseconds.
+    /// CPU time between two samples of a thread while events stay open, nanoseconds. A burst uses a shorter time.
     usual_period_ns: u64,
     period_ns: u64,
-    /// True if a process was added after the events were opened.
+    /// True if a process was added after the events were opened, so its threads have no events yet.
     is_incomplete: bool,
     /// CPU time that each stack represents, nanoseconds.
     stacks: HashMap<(u32, Addresses), f64>,
@@ -60,7 +60,7 @@ pub struct CpuStacks {
     /// Number of samples taken since the events were opened.
     fresh: u64,
     lost: u64,
-    /// Total time for which events were open, nanoseconds, without the present period if they are open now.
+    /// Total time for which events were open, nanoseconds. The current period is added when the events are closed.
     open_ns: u64,
 }
 

@@ -15,16 +15,18 @@ const MAX_LISTED: u64 = 1 << 20;
 /// Offset of `sched` in a goroutine's structure. Before this field come the stack's bounds, two guards and three
 /// pointers.
 const SCHED: u64 = 56;
-/// Offsets of the stack pointer and the program counter, which are fields of `sched`.
+/// Offset of the stack pointer, which is a field of `sched`.
 const SP: u64 = SCHED;
+/// Offset of the program counter, which is a field of `sched`.
 const PC: u64 = SCHED + 8;
 /// Offsets at which some version of Go keeps the goroutine's status. The goroutine's number follows 8 bytes later.
 const STATUS_OFFSETS: std::ops::RangeInclusive<u64> = 128..=192;
-/// Numbers of the first two goroutines of each program: main, and a helper of the garbage collector. These two
-/// goroutines never end. Main is the first entry of the runtime's list. The helper is one of the next seven entries,
-/// because a program with C code has entries for its threads in between.
+/// Number of the main goroutine of each program. It never ends, and is the first entry of the runtime's list.
 const MAIN_NUMBER: u64 = 1;
+/// Number of the second goroutine of each program, a helper of the garbage collector. It never ends.
 const HELPER_NUMBER: u64 = 2;
+/// Positions in the runtime's list at which the helper may be. In a program with C code, entries for its threads come
+/// before the helper.
 const HELPER_ENTRIES: std::ops::Range<u64> = 1..8;
 
 /// Mask that removes the garbage collector's bit from a status.
@@ -60,7 +62,7 @@ pub struct Goroutines {
     pub listed_per_read: u64,
 }
 
-/// Entry of the runtime's list.
+/// Entry of the runtime's list of goroutines.
 pub(crate) struct Entry {
     pub(crate) status: u32,
     pub(crate) pc: u64,

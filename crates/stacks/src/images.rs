@@ -52,7 +52,8 @@ impl Images {
         self.keep(key, || Image::read(file, path, Path::new(&root)))
     }
 
-    /// Returns the kept image of a file. If no image is kept, calls `read`, keeps its result and returns it.
+    /// Returns the kept image of a file. If no image is kept, calls `read`, keeps the result and returns it. Returns
+    /// `None` for a new file if the cache is full.
     fn keep(&self, key: (u64, u64, u64), read: impl FnOnce() -> Option<Image>) -> Option<Arc<Image>> {
         let mut images = self.0.lock().ok()?;
         if let Some(image) = images.get(&key) {

@@ -104,7 +104,8 @@ impl Process {
         }
     }
 
-    /// Returns the Python frames of thread `tid`, innermost first.
+    /// Returns the Python frames of thread `tid`, innermost first; `None` if the thread has none or the process is not
+    /// Python.
     pub fn python_stack(&mut self, tid: u32) -> Option<Vec<Frame>> {
         self.python.as_mut()?.stack(tid)
     }

@@ -1,5 +1,6 @@
 //! Symbols of a program file. An address gets the name of a symbol only if the symbol's size covers the address. The
-//! nearest symbol before an address is not enough: in a stripped program, it often belongs to another function.
+//! nearest symbol before an address is not enough: in a stripped program, the address often belongs to a function
+//! without a symbol.
 
 use object::LittleEndian;
 use object::elf::{SHN_UNDEF, STB_LOCAL, STT_FUNC, STT_GNU_IFUNC, STT_OBJECT, Sym64};

@@ -3,10 +3,10 @@
 //! others, *ICPE* 2023) and Apache Otava.
 //!
 //! Hunter's t test assumes independent, normal values. Two additions make these assumptions unnecessary. First, an
-//! isolated value far from both neighbours is moved towards them, and at least [`MIN_SEGMENT`] values lie between two
-//! changes. Second, the error of a mean takes the correlation of neighbouring values into account. The correlation is
-//! estimated from the differences of neighbours, which changes of the mean hardly affect (S. Chakar and others,
-//! *Bernoulli* 23, 2017).
+//! isolated value that is far from the values before and after it is moved towards them, and at least [`MIN_SEGMENT`]
+//! values lie between two changes. Second, the error of a mean takes the correlation of neighbouring values into
+//! account. The correlation is estimated from the differences of neighbours, which changes of the mean hardly affect
+//! (S. Chakar and others, *Bernoulli* 23, 2017).
 
 use std::ops::Range;
 
@@ -31,7 +31,7 @@ const WINDOW: usize = 200;
 /// Distance from the medians of the neighbouring values at which a value becomes an outlier, in standard deviations. In
 /// a normal distribution, only 0.3 % of the values are that far from the mean.
 const OUTLIER_SD: f64 = 3.0;
-/// Number of values on each side of a value with which the value is compared.
+/// Number of neighbours on each side of a value. Their median decides whether the value is an outlier.
 const NEIGHBOURS: usize = 3;
 /// Median of the absolute value of a standard normal variable.
 const NORMAL_MEDIAN: f64 = 0.6745;
@@ -77,8 +77,8 @@ pub struct Series {
     resolution: f64,
 }
 
-/// Returns the changes of the mean of `values`. `resolution` is the minimum standard deviation of a value. If a value
-/// or its square is not finite, there are no changes.
+/// Returns the changes of the mean of `values`. `resolution` is the minimum standard deviation of a value. Returns no
+/// changes if a value or its square is not finite.
 pub fn change_points(values: &[f64], resolution: f64) -> Vec<ChangePoint> {
     Series::new(values, resolution).change_points()
 }
@@ -149,8 +149,8 @@ impl Series {
         Part { n, mean, squares, factor: mean_variance(n, self.correlation) }
     }
 
-    /// Returns the splits whose two sides differ significantly at the level [`CANDIDATE_LEVEL`], from overlapping
-    /// windows of the series.
+    /// Searches overlapping windows of the series for splits. Returns the splits whose two sides differ significantly
+    /// at the level [`CANDIDATE_LEVEL`].
     fn candidates(&self) -> Vec<usize> {
         let (mut found, mut begin) = (Vec::new(), 0);
         loop {

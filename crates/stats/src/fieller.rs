@@ -14,7 +14,7 @@ pub struct Quotient {
     pub part_variance: f64,
     /// Variance of the denominator.
     pub whole_variance: f64,
-    /// Covariance of numerator and denominator.
+    /// Covariance of numerator and denominator, on the same scale as the variances.
     pub covariance: f64,
 }
 

@@ -173,7 +173,8 @@ mod tests {
     #[test]
     fn equal_alternatives_are_told_apart_in_at_most_five_of_a_hundred_comparisons() {
         let mut random = fastrand::Rng::with_seed(11);
-        // The costs are all equal (most pairs are equal), in three clusters, or in pairs (fewest pairs are equal).
+        // Three cases with fewer and fewer pairs of equal costs: all costs are equal, the costs form three clusters,
+        // and the costs are equal in pairs.
         let clusters = [20.0, 20.0, 20.0, 21.5, 21.5, 21.5, 21.5, 23.0, 23.0, 23.0];
         let pairs = [20.0, 20.0, 21.5, 21.5, 23.0, 23.0, 24.5, 24.5, 26.0, 26.0];
         for (costs, disturbed) in [([20.0; 10], false), (clusters, true), (pairs, false)] {

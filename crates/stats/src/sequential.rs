@@ -12,7 +12,7 @@ use crate::student::quantile;
 
 /// Number of steps of an integral; even, for Simpson's rule. More steps do not change the first four digits.
 const STEPS: u32 = 200;
-/// Number of halvings of the search for a boundary, which is then exact to eight digits.
+/// Number of halvings of the interval in the search for a boundary, which is then exact to eight digits.
 const HALVINGS: u32 = 32;
 /// Largest boundary, in standard deviations. The probability beyond this boundary is negligible.
 const MAX_DEVIATIONS: f64 = 40.0;
@@ -71,7 +71,8 @@ impl Motion {
         2.0 * self.weights.iter().map(above).sum::<f64>()
     }
 
-    /// Returns the motion at the next look, if the motion stays within the boundary at that look.
+    /// Returns the density at the next look, for only those paths of the motion that stay within the boundary at that
+    /// look.
     fn within(&self, share: f64, boundary: f64) -> Self {
         let sd = (share - self.share).sqrt();
         let step = 2.0 * boundary / f64::from(STEPS);
@@ -130,8 +131,8 @@ mod tests {
         }
     }
 
-    /// A single look at all data would find this difference in nine of ten tests. With more than four looks, the mean
-    /// amount of data hardly shrinks further.
+    /// The simulated difference is one that a single look at all data finds in nine of ten tests. With more than four
+    /// looks, the mean amount of data hardly shrinks further.
     #[test]
     fn four_looks_save_most_of_the_data_that_many_looks_save() {
         let mean_share = |looks: u32| {

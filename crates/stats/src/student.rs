@@ -154,8 +154,8 @@ mod tests {
             }
         }
         assert!(quantile(0.05, 0.5).is_infinite() && quantile(0.0, 5.0).is_infinite());
-        // In the far tails, the normal distribution underflows at 37.5 standard deviations. One degree of freedom has
-        // closed forms.
+        // The first p-value is close to the smallest that the tail of the normal distribution can represent. With one
+        // degree of freedom, there is a formula for comparison.
         let far = quantile(1e-300, f64::INFINITY);
         assert!((37.0..38.0).contains(&far), "{far}");
         for t in [1e-3, 0.7, 40.0, 1e6] {

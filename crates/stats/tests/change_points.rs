@@ -29,7 +29,7 @@ struct Noise {
     correlation: f64,
     /// Share of the values that are 5 to 15 standard deviations too large.
     outliers: f64,
-    /// Maximum share of the series without a step in which a change may be found.
+    /// Maximum allowed false-alarm rate: share of the step-free series in which loadline finds a change.
     max_alarms: f64,
 }
 
@@ -43,7 +43,7 @@ const NOISES: [Noise; 4] = [
 /// F1 score of Apache Otava 0.8.0 with Otava's defaults (window 50, p below 0.001), for each kind of noise. Printed by
 /// `otava_f1.py`.
 const OTAVA: [f64; 4] = [0.792, 0.617, 0.566, 0.535];
-/// Share of the series without a step in which Otava finds a change.
+/// False-alarm rate of Otava: share of the step-free series in which it reports a change, for each kind of noise.
 const OTAVA_ALARMS: [f64; 4] = [0.068, 0.584, 0.272, 0.328];
 
 /// A series and the indexes of its steps.

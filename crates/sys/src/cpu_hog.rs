@@ -3,14 +3,14 @@
 //!
 //! With autogroups (`/proc/sys/kernel/sched_autogroup_enabled`), all threads of one session share one weight. If two
 //! sessions use one CPU, each session therefore gets half of the CPU, whatever the number of its threads. Each child
-//! therefore leads its own session.
+//! leads its own session, so it gets half of its CPU however many threads the server has.
 
 use crate::pass::{Child, fork};
 use crate::{Errno, Result, clock, cpuclock, limits};
 
 /// Nice value that a child sets for itself. Without the privilege to raise its priority, the child keeps the nice value
-/// that it inherited. A lower value would take the CPU from the kernel's own threads (ksoftirqd handles packets at nice
-/// 0).
+/// that it inherited. A value below -5 would take the CPU from the kernel's own threads (ksoftirqd handles packets at
+/// nice 0).
 const NICE: i32 = -5;
 
 /// A child process that uses all of a CPU. The kernel kills the child when the thread that started the child ends.

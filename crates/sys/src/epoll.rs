@@ -26,7 +26,7 @@ pub struct Events {
 /// One event that epoll reports.
 #[derive(Clone, Copy, Debug)]
 pub struct Event {
-    /// Number that was passed when the descriptor was added.
+    /// Number that was passed to [`Epoll::add`] or [`Epoll::modify`] for the descriptor.
     pub token: u64,
     /// Kinds of events, as bits.
     pub flags: Interest,

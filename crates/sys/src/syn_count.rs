@@ -11,7 +11,7 @@ use std::os::fd::{AsRawFd, FromRawFd, OwnedFd};
 
 use crate::{Errno, Result, last_errno};
 
-/// Limits the count to IPv4. SOCK_DGRAM removes all headers before the IP header.
+/// Protocol number of IPv4: only IPv4 packets are counted. SOCK_DGRAM removes all headers before the IP header.
 const ETH_P_IP: u16 = 0x0800;
 /// Offset from which the filter loads the packet's direction, incoming or outgoing. On loopback, each packet appears
 /// twice, as outgoing and as incoming.

@@ -38,8 +38,9 @@ pub fn in_foreground() -> bool {
     tcgetpgrp(rustix::stdio::stdout()).is_ok_and(|group| group == rustix::process::getpgrp())
 }
 
-/// Escape sequences that enter and leave the alternate screen with a hidden cursor.
+/// Escape sequences that enter the alternate screen, hide the cursor and clear the screen.
 const ENTER_SCREEN: &[u8] = b"\x1b[?1049h\x1b[?25l\x1b[2J";
+/// Escape sequences that reset colours, show the cursor and leave the alternate screen.
 const LEAVE_SCREEN: &[u8] = b"\x1b[0m\x1b[?25h\x1b[?1049l";
 
 /// Signals that end a program if it has no handler for them. [`crate::interrupt`] handles SIGINT, SIGTERM and SIGHUP.

@@ -10,8 +10,8 @@ pub fn counts() -> u64 {
     #[cfg(target_arch = "x86_64")]
     {
         let mut processor = 0_u32;
-        // SAFETY: rdtscp exists on every x86-64 CPU that runs Linux 5.11 or newer. The instruction writes only the CPU
-        // number into the variable.
+        // SAFETY: rdtscp exists on every x86-64 CPU that runs Linux 5.11 or newer. The instruction writes only a number
+        // (on Linux, of the CPU and its node) into the variable.
         unsafe { core::arch::x86_64::__rdtscp(&raw mut processor) }
     }
     #[cfg(not(target_arch = "x86_64"))]

@@ -25,8 +25,8 @@ struct Accepted {
     peers: Peers,
 }
 
-/// Peer addresses of the connections. If the kernel's table changes during the reading, it may show a socket twice, and
-/// a set counts the socket only once.
+/// Peer addresses of the connections. If the kernel's table changes during the reading, sock_diag may report a socket
+/// twice. A set counts the socket only once.
 #[derive(Debug, Default)]
 struct Peers {
     accepted: HashSet<SocketAddr>,

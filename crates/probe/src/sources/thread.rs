@@ -29,7 +29,7 @@ pub(super) const SUMS: &[&str] = &[
 ];
 /// Maximum number of threads per process whose files stay open between samples.
 const MAX_OPEN_THREADS: usize = 64;
-/// Maximum number of threads per process with columns of their own. A server may create one thread per connection.
+/// Maximum number of threads of a process that get their own columns. A server may create one thread per connection.
 const MAX_ROWS: usize = 256;
 /// Maximum number of ended threads per process that keep their columns: enough for the threads of a pool.
 const MAX_ENDED_ROWS: usize = 32;

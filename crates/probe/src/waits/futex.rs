@@ -22,8 +22,9 @@ const FUTEX_LOCK_PI2: u64 = 13;
 const OPERATION: u64 = 0x7f;
 /// Value of a locked futex with waiters, in glibc, Rust and Go.
 const LOCKED_WITH_WAITERS: u32 = 2;
-/// Flag in the locks of musl while threads wait, and the value of a locked mutex of musl.
+/// Flag in the locks of musl while threads wait.
 const MUSL_WAITERS: u32 = 0x8000_0000;
+/// Value of a locked mutex of musl.
 const MUSL_LOCKED: u32 = 16;
 /// Mask of the thread ID in a lock with priority inheritance (FUTEX_TID_MASK).
 const PI_OWNER: u32 = 0x3fff_ffff;

@@ -10,8 +10,9 @@ use super::names::{FutexNames, Names};
 use super::round::{FutexSample, Round, ThreadSample, WaitKey};
 use super::rows::{address_text, holder_rows, largest};
 
-/// Maximum numbers of remembered futexes and of remembered threads.
+/// Maximum number of remembered futexes.
 const MAX_FUTEXES: usize = 4096;
+/// Maximum number of remembered threads.
 const MAX_THREADS: usize = 65_536;
 /// Maximum number of users of one futex. A user is a thread that waited for the futex.
 const MAX_USERS: usize = 4096;
@@ -57,8 +58,8 @@ struct FutexSum {
     /// For each thread that has the name of a user: weighted number of rounds in which the thread was active while
     /// users waited.
     active: BTreeMap<u32, f64>,
-    /// Number of times that each activity of these threads was seen. These numbers are used if the owner is never
-    /// known.
+    /// Number of times that each activity of the threads in `active` was seen. These numbers are used if the owner is
+    /// never known.
     activity: BTreeMap<(ThreadState, WaitKey), u64>,
     kinds: BTreeMap<FutexKind, u64>,
     readings: u64,

@@ -16,12 +16,14 @@ use super::thread::Thread;
 
 /// Maximum number of sampled threads per process.
 const MAX_THREADS: usize = 4096;
-/// Number of successive lists without a change after which the threads are listed less often, and the number of rounds
-/// per list from then on. Listing a process's threads takes as long as reading a few of them.
+/// Number of successive lists without a change after which the threads are listed less often. Listing a process's
+/// threads takes as long as reading a few of them.
 const STABLE_LISTS: u32 = 8;
+/// Number of rounds per list of the threads once the list no longer changes.
 const LIST_ROUNDS: u64 = 8;
-/// Maximum length of a process's title and of its name, characters.
+/// Maximum length of a process's title, characters.
 const MAX_TITLE_CHARS: usize = 160;
+/// Maximum length of a process's name, characters.
 const MAX_NAME_CHARS: usize = 32;
 
 /// A sampled process.

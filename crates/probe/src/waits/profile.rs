@@ -15,7 +15,8 @@ use super::rows::{address_text, largest};
 /// Maximum number of distinct groups of threads (process, thread name, state and object) during the sampling. Further
 /// groups are dropped, since a server may open any number of files.
 const MAX_GROUPS: usize = 4096;
-/// Maximum number of distinct process titles.
+/// Maximum number of distinct process titles per process name. A title is text that a program writes over its command
+/// line, as PostgreSQL does.
 const MAX_TITLES: usize = 1024;
 /// Maximum number of distinct names of processes. A server may name each process after its job.
 const MAX_PROCESS_NAMES: usize = 1024;

@@ -20,10 +20,11 @@ use super::thread_reader::ThreadReader;
 
 /// Maximum number of threads read in a round. With more threads, each round reads the next part of them.
 const MAX_ROUND_THREADS: usize = 512;
-/// Maximum number of processes, and of upstream addresses.
+/// Maximum number of processes.
 const MAX_PROCESSES: usize = 1024;
+/// Maximum number of upstream addresses.
 const MAX_UPSTREAMS: usize = 16;
-/// Maximum number of known sockets up to which the sockets of event loops are looked up at each reading. A look-up
+/// Number of known sockets above which the sockets of event loops are no longer looked up at each reading. A look-up
 /// takes 1 µs per known socket.
 const MAX_FRESH_SOCKETS: usize = 1024;
 
@@ -36,8 +37,9 @@ pub(super) struct Reader {
     sockets: Sockets,
     /// Name of a process that holds each socket, by inode.
     held: HashMap<u32, Arc<str>>,
-    /// Upstream addresses whose processes must still be searched, and all upstream addresses so far.
+    /// Upstream addresses whose processes must still be searched.
     new_upstreams: Vec<Arc<str>>,
+    /// All upstream addresses so far.
     upstreams: HashSet<Arc<str>>,
     /// First process that answers at each upstream address.
     answers: HashMap<Arc<str>, u32>,

@@ -31,8 +31,9 @@ const STACK_SHARE: f64 = 0.001;
 /// Minimum pause between two rounds, nanoseconds. At 100 rounds a second, a wait that lasts 1 % of the time is seen
 /// about once a second.
 const MIN_ROUND_NS: f64 = 10e6;
-/// Minimum pause between two searches for processes, and between two readings of connections, nanoseconds.
+/// Minimum pause between two searches for processes, nanoseconds.
 const MIN_SEARCH_NS: f64 = 1e9;
+/// Minimum pause between two readings of connections, nanoseconds.
 const MIN_CONNECTIONS_NS: f64 = 50e6;
 /// Minimum pause between two rounds with stacks of waiting threads, nanoseconds.
 const MIN_STACKS_NS: f64 = 50e6;
@@ -148,8 +149,9 @@ struct Work {
     /// Number of rounds with stacks so far.
     stack_rounds: u32,
     poll_due_ns: u64,
-    /// Time and CPU time of this thread at the beginning of the profile, and at its end, nanoseconds.
+    /// Time and CPU time of this thread at the beginning of the profile, nanoseconds.
     begin: (u64, u64),
+    /// Time and CPU time of this thread at the end of the profile, nanoseconds; `None` before the end.
     end: Option<(u64, u64)>,
     edges: u32,
     random: u64,

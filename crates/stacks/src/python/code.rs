@@ -8,17 +8,21 @@ use crate::frame::Frame;
 use crate::memory::{Memory, Remote};
 use crate::names::printable;
 
-/// Maximum length of a text, characters, and of a line table, bytes.
+/// Maximum length of a text, characters.
 const MAX_TEXT_CHARS: u64 = 4096;
+/// Maximum length of a line table, bytes.
 const MAX_TABLE_BYTES: u64 = 1 << 18;
 
-/// Offsets of fields in Python's strings and byte strings, equal in all versions.
+/// Offset of the length in Python's strings and byte strings, equal in all versions.
 const LENGTH: u64 = 16;
+/// Offset of the flags in Python's strings, equal in all versions.
 const TEXT_STATE: u64 = 32;
+/// Offset of the first byte in Python's byte strings, equal in all versions.
 const BYTES_START: u64 = 32;
 
-/// Flags of a Python string: all data follows the header, and all characters are ASCII.
+/// Flag of a Python string: all data follows the header.
 const COMPACT: u32 = 1 << 5;
+/// Flag of a Python string: all characters are ASCII.
 const ASCII: u32 = 1 << 6;
 
 /// A code object.

@@ -22,7 +22,7 @@ pub(super) enum ThreadIdentity {
 pub(super) enum Instruction {
     /// A pointer into the code, which begins at this offset of the code object.
     Pointer { code: u64 },
-    /// The index of the instruction. Each instruction has `bytes` bytes.
+    /// A position in the code, in units of `bytes` bytes.
     Index { bytes: u64 },
 }
 

@@ -5,11 +5,13 @@ use std::collections::HashMap;
 use super::layout::{Layout, ThreadIdentity};
 use crate::memory::{Memory, Remote};
 
-/// Maximum number of interpreters per process, and of threads per interpreter, that are read.
+/// Maximum number of interpreters per process that are read.
 const MAX_INTERPRETERS: usize = 64;
+/// Maximum number of threads per interpreter that are read.
 const MAX_THREADS: usize = 16_384;
 
-/// Number of lookups that are skipped after a lookup found no Python frames for a thread.
+/// Number of times that a thread is looked up before all threads are read again, if the interpreter does not know the
+/// thread.
 const SKIPPED_LOOKUPS: u32 = 64;
 
 /// Offset of the thread ID in glibc's `struct pthread`.

@@ -10,9 +10,10 @@ pub(super) type M3 = [V3; 3];
 pub(super) trait Problem {
     /// Returns the number of points.
     fn len(&self) -> usize;
-    /// Returns the residual of point `i` and its derivatives with respect to the three unknowns.
+    /// Returns the residual of point `i` at the unknowns `p`, and the derivatives of this residual with respect to the
+    /// unknowns.
     fn at(&self, i: usize, p: V3) -> (f64, V3);
-    /// Returns the nearest point within the bounds.
+    /// Returns `p` after moving each unknown that is outside of its bounds to the nearest bound.
     fn bound(&self, p: V3) -> V3;
 }
 

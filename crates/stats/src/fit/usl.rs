@@ -40,7 +40,8 @@ impl Usl {
         usl_rate([self.lambda, self.sigma, self.kappa], n)
     }
 
-    /// Returns the concurrency at the peak, or `None` if there is no peak below a million.
+    /// Returns the concurrency at which the throughput is highest, or `None` if there is no peak below a concurrency of
+    /// one million.
     pub fn peak(&self) -> Option<f64> {
         let n = positive(((1.0 - self.sigma) / positive(self.kappa)?).sqrt())?;
         (n < 1e6).then_some(n)
@@ -73,8 +74,8 @@ impl Problem for Points {
     }
 }
 
-/// Fits the law to `(concurrency, throughput)` points. Returns `None` for fewer than 4 usable points or if the
-/// concurrencies are too close together.
+/// Fits the law to `(concurrency, throughput)` points. Returns `None` for fewer than 4 usable points, or if the largest
+/// concurrency is less than twice the smallest.
 pub fn usl(points: &[(f64, f64)]) -> Option<Usl> {
     fitted(points, false)
 }

@@ -9,7 +9,7 @@ use crate::moments::normal_tail;
 
 /// Number of steps of the integral over all possible shares of late requests.
 const STEPS: u32 = 400;
-/// Range of the integral, in standard deviations on either side.
+/// Range of the integral on either side of its middle, in standard deviations.
 const INTEGRAL_SD: f64 = 16.0;
 
 /// Returns the probability, 0 to 1, that the server meets the constraint at a window's rate, judged by this window
@@ -29,8 +29,8 @@ pub fn chance_held(window: &WindowObservation, constraint: &Constraint) -> f64 {
     }
 }
 
-/// Returns the probability that a share is at most `allowed` after `late` of `draws` requests were late, with Jeffreys'
-/// prior.
+/// Returns the probability that the true share of late requests is at most `allowed`, after `late` of `draws` requests
+/// were late. The prior is that of Jeffreys.
 fn chance_below(late: f64, draws: f64, allowed: f64) -> f64 {
     let (a, b) = (late + 0.5, draws - late + 0.5);
     let middle = (a / b).ln();

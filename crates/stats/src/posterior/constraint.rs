@@ -3,15 +3,16 @@
 
 use super::transient::{Span, share_late};
 
-/// Counts of one window, or of its undisturbed part.
+/// Observation of one measurement window: its offered rate, its times, and its counts. If a part of the window was
+/// disturbed, the counts are those of the undisturbed part.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct WindowObservation {
     /// Offered rate in requests per second.
     pub rate: f64,
     /// Number of requests that ended in the window.
     pub answered: f64,
-    /// Number of these requests that were late or failed. With a limit on the mean response time, this field is the
-    /// number of requests times the mean divided by the limit.
+    /// Number of requests in `answered` that were late or failed. With a limit on the mean response time, this field is
+    /// instead `answered` times the mean, divided by the limit.
     pub late: f64,
     /// True if requests were sent at equal intervals. With equal intervals, the length of the queue is correlated over
     /// a shorter time than with random arrivals.
@@ -100,7 +101,7 @@ impl Constraint {
     }
 }
 
-/// A capacity and a steepness, with the values that follow from them for every window.
+/// Model with a certain capacity and steepness, and the values computed from these two that are equal for all windows.
 #[derive(Clone, Copy)]
 pub(super) struct CapacityModel {
     c: f64,
@@ -108,7 +109,7 @@ pub(super) struct CapacityModel {
     /// Rate at which all answers would be late or the mean would be infinite. For a rate limiter, this is its
     /// configured rate.
     pub(super) full: f64,
-    /// Variance of the unfinished work, in service times.
+    /// Variance of the unfinished work, in service times; `None` if the limit is not a time.
     pub(super) scatter: Option<f64>,
     allowed_ln: f64,
     limit_s: f64,
@@ -134,16 +135,17 @@ impl CapacityModel {
     }
 }
 
-/// Returns the logarithm of the share of requests that a limiter refuses at `1 + x` times its rate.
+/// Returns the logarithm of the share of requests that a rate limiter refuses if the offered rate is `1 + x` times its
+/// rate.
 fn refused_ln(x: f64, steep: f64) -> f64 {
     let y = steep * x;
-    // Computes x / (1 - exp(-y)), which is 1 / steep at 0.
+    // Computes x / (1 - exp(-y)), which is 1 / steep at x = 0.
     let lost = if y.abs() < 1e-6 { (1.0 + y / 2.0) / steep } else { x / -(-y).exp_m1() };
     (lost / (1.0 + x)).max(1e-300).ln()
 }
 
-/// Returns the largest excess of the offered rate over a limiter's rate at which at most the allowed share is refused.
-/// The excess is relative to the limiter's rate.
+/// Returns how far the offered rate may exceed a rate limiter's rate before more than the share `allowed` of requests
+/// is refused. The result is a share of the limiter's rate.
 pub(super) fn refused_at(allowed: f64, steep: f64) -> f64 {
     let (mut low, mut high) = (-0.99, 1.0 / (1.0 - allowed.min(0.9)));
     for _ in 0..40 {
@@ -153,7 +155,7 @@ pub(super) fn refused_at(allowed: f64, steep: f64) -> f64 {
     f64::midpoint(low, high)
 }
 
-/// Returns the logarithm of the mean response time divided by its limit, at a rate.
+/// Returns the logarithm of the mean response time, divided by its limit, if the offered rate is `rate`.
 fn mean_ln(rate: f64, c: f64, steep: f64) -> f64 {
     -(1.0 - steep * (rate - c) / c).max(MIN_SPARE).ln()
 }
@@ -161,11 +163,11 @@ fn mean_ln(rate: f64, c: f64, steep: f64) -> f64 {
 /// Minimum distance from saturation that the model uses for the mean, as a share of the distance between capacity and
 /// saturation. Closer to saturation, the mean depends on the length of the window.
 const MIN_SPARE: f64 = 0.05;
-/// Logarithm of the maximum share of late answers in the model, 0.97. In an overloaded window, this is the share of
-/// late answers while the queue grows.
+/// Logarithm of 0.97, the maximum share of late answers in the model. In an overloaded window, about this share is late
+/// while the queue grows.
 const MAX_LATE_LN: f64 = -0.030_459_207_484_708_574;
 /// Minimum share of late answers in the model, because causes that the model leaves out may delay answers, too.
 const MIN_LATE_SHARE: f64 = 1e-6;
 /// Approximate variance of the logarithm of a mean response time, times the number of independent draws in the mean.
-/// Draws are taken as exponentially distributed.
+/// The value is 1 because the model assumes that each draw is exponentially distributed.
 pub(super) const SPREAD: f64 = 1.0;

@@ -8,8 +8,8 @@ use super::estimate::CapacityEstimate;
 /// intervals. The dispersion is the number of answers that are worth one independent draw.
 pub(super) const PRIOR_DISPERSION: (f64, f64) = (1.0, 0.3);
 /// Maximum number of draws that a window beyond saturation is worth. The moment at which the window's queue exceeds the
-/// limit depends on the start of the load and on the server's speed. Both are known only within a few percent of the
-/// window, so more draws would claim too much certainty.
+/// limit depends on the start of the load and on the server's speed. Each may shift this moment by a few percent of the
+/// window's length, so more draws would claim too much certainty.
 const MAX_SATURATED_DRAWS: f64 = 50.0;
 
 /// Returns the number of independent draws that one window is worth, by the prior dispersion.
@@ -18,8 +18,8 @@ pub(super) fn worth(window: &WindowObservation, constraint: &Constraint) -> f64 
     dispersion.first().map_or(1.0, |dispersion| window.answered / dispersion)
 }
 
-/// Maximum number of refused requests that count as one draw. A limiter has a limited burst, so the past influences it
-/// only for a limited time.
+/// Maximum number of refused requests that count as one draw. A rate limiter allows only a limited burst, so its past
+/// decides only for a limited time which requests it refuses.
 const MAX_REFUSED_PER_DRAW: f64 = 100.0;
 
 /// Returns the standard deviation of the logarithm of the mean of `draws` independent draws.
@@ -28,8 +28,8 @@ pub(super) fn mean_spread(draws: f64) -> f64 {
 }
 
 /// Returns, for each window, the number of answers that carry as much information as one independent draw. The number
-/// is twice the product of the rate and the relaxation time of an M/M/1 queue, times `scale`, within the limits of this
-/// module. Each window is worth at least one draw.
+/// is twice the product of the rate and the relaxation time of an M/M/1 queue, times `scale`, limited by the constants
+/// of this module. Each window is worth at least one draw.
 pub(super) fn dispersions(
     windows: &[WindowObservation],
     constraint: &Constraint,

@@ -12,7 +12,7 @@ pub(super) const RATES: usize = 100;
 pub(super) const COARSE_RATES: usize = 60;
 /// Number of steepnesses in the grid.
 const STEEPS: usize = 30;
-/// Minimum and maximum steepness.
+/// Minimum and maximum steepness of the grid (`steep` in the formula of `posterior/mod.rs`).
 const STEEPNESS_RANGE: (f64, f64) = (1.5, 3000.0);
 /// Prior distribution of the distance between the saturation rate that the closed loop measured and that of the model,
 /// in logarithms. The prior is a mixture of two normal densities, each with a weight and a standard deviation.
@@ -65,9 +65,9 @@ impl Axes {
     }
 }
 
-/// The windows of a search, evaluated on the grid of capacities and steepnesses. An estimate takes several passes, and
-/// the number of draws that a window is worth differs between them. All values that do not depend on this number are
-/// computed once.
+/// The windows of a search, evaluated on the grid of capacities and steepnesses. An estimate takes several passes. Each
+/// pass assumes another number of independent draws that a window is worth. All values that do not depend on this
+/// number are computed once.
 pub(super) struct Grid {
     axes: Axes,
     /// Logarithm of the prior of each cell, for each scatter of the speed.
@@ -190,8 +190,8 @@ fn log_sum_normals(densities: [(f64, f64); 2], off: f64) -> f64 {
     densities.map(density).iter().sum::<f64>().max(1e-12).ln()
 }
 
-/// Returns the variance of the windows divided by the variance that the prior predicts, averaged with the prior factor,
-/// which is 1. `scaled` is the factor that the dispersions already contain. `thought` is the weight of the prior, as a
+/// Returns how much more the windows scatter than the prior predicts: a ratio of variances, averaged with the prior
+/// ratio 1. `scaled` is the factor that the dispersions already contain. `thought` is the weight of the prior, as a
 /// number of windows.
 pub(super) fn scatter(
     (windows, dispersions): (&[WindowObservation], &[f64]),

@@ -16,9 +16,9 @@ use crate::moments::NORMAL_95;
 const STEADY_SCATTER: f64 = 0.02;
 /// Distance, in logarithms, between the saturation rates that a closed and an open loop measure on a steady machine.
 const STEADY_APART: f64 = 0.05;
-/// Expected change between runs, as a share of the change observed within a run. Six runs were measured on a machine
-/// whose capacities differed by 12 %. Without this share, two of the six intervals contained the median capacity. With
-/// the share, five did.
+/// Expected change between runs, as a share of the change observed within a run. The measured capacities of six runs on
+/// one machine differed by 12 %. Without this widening, two of the six intervals contained the median capacity. With
+/// the widening, five did.
 const SHARE_BETWEEN_RUNS: f64 = 0.5;
 
 /// Widens an interval by the slow change that the run observed. The interval of a steady run does not change.

@@ -11,7 +11,7 @@
 pub(super) const SCATTERS: [(f64, f64); 5] = [(0.0, 0.35), (0.01, 0.3), (0.03, 0.2), (0.08, 0.1), (0.2, 0.05)];
 /// Number of points that represent a normal density.
 const POINTS: i64 = 11;
-/// Range of the density, in standard deviations on either side.
+/// Range of the density on either side of its mean, in standard deviations.
 const DENSITY_SD: f64 = 2.5;
 
 /// Weights of a normal density at the steps of a grid.
@@ -22,7 +22,8 @@ pub(super) struct Kernel {
 }
 
 impl Kernel {
-    /// Creates the density for a standard deviation on a grid with this step, both in logarithms.
+    /// Creates the density with the standard deviation `scatter` on a grid whose points are `step` apart. Both
+    /// arguments are in logarithms.
     pub(super) fn new(scatter: f64, step: f64) -> Self {
         if scatter < MIN_WIDTH_STEPS * step {
             return Self { points: vec![(0, 1.0)] };
@@ -106,7 +107,7 @@ pub(super) fn exp(x: f64) -> f64 {
     if x < LEAST_LN { 0.0 } else { x.exp() }
 }
 
-/// Width in steps below which a density is replaced by a single point.
+/// Standard deviation, in steps of the grid, below which a density is replaced by a single point.
 const MIN_WIDTH_STEPS: f64 = 0.2;
 /// Minimum likelihood of a window, so that no single window excludes a capacity.
 const MIN_LIKELIHOOD: f64 = 1e-300;
@@ -138,7 +139,8 @@ mod tests {
         assert!(ln.iter().zip(&same[0]).all(|(a, b)| (a - b).abs() < 1e-9), "{same:?}");
     }
 
-    /// The product over a hundred windows that each almost exclude one end must equal the sum of their logarithms.
+    /// Each of a hundred windows almost excludes the lowest of three capacities. The logarithm of the product of these
+    /// windows must equal the sum of their logarithms.
     #[test]
     fn very_small_products_are_kept_as_logarithms() {
         let windows = vec![vec![-120.0, -0.2, 0.0]; 100];

@@ -23,10 +23,11 @@ pub struct Span {
 const DECIDED_SD: f64 = 4.0;
 /// Number of standard deviations beyond which the tail of the normal distribution counts as 0.
 const NEGLIGIBLE_SD: f64 = 6.5;
-/// Maximum standard deviation of the time at which the wait exceeds the limit, as a share of the window, for using the
-/// formula of [`Crossing`].
+/// Maximum standard deviation of the time at which the wait exceeds the limit, as a share of the window's length. Above
+/// this value, the formula of [`Crossing`] is not used.
 const SHARP_CROSSING: f64 = 0.25;
-/// Number of times in a window at which the share of late waits is evaluated if it changes smoothly.
+/// Number of points in time in a window at which the probability of a late answer is computed, if the formula of
+/// [`Crossing`] is not used.
 const POINTS: usize = 4;
 
 /// Returns the share of a window, 0 to 1, in which the wait exceeds `limit_s`. `spare` is the unused share of the

@@ -95,8 +95,9 @@ impl Diag {
         Ok(())
     }
 
-    /// Calls `each` with established connections until `each` returns [`DumpControl::Stop`]. After a stop, drop this
-    /// socket and open another one, because the kernel still keeps the rest of the dump. The kernel applies the filter.
+    /// Calls `each` with open connections, including those that the peer has closed (CLOSE_WAIT), until `each` returns
+    /// [`DumpControl::Stop`]. After a stop, drop this socket and open another one, because the kernel still keeps the
+    /// rest of the dump. The kernel applies the filter.
     pub fn connections(
         &mut self,
         v6: bool,

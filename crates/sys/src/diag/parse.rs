@@ -7,9 +7,11 @@ use super::{Connection, Listener, OtherConnection, SocketName, TcpInfo, Traffic}
 use crate::netlink::{attributes, u32_at, u64_at};
 
 const SKV6ONLY: u16 = 11;
-/// Indices in the array of `INET_DIAG_SKMEMINFO`: size of the send buffer, bytes queued to send, and number of drops.
+/// Index of the size of the send buffer in the array of `INET_DIAG_SKMEMINFO`.
 const SK_MEMINFO_SNDBUF: usize = 3;
+/// Index of the number of bytes queued to send in the array of `INET_DIAG_SKMEMINFO`.
 const SK_MEMINFO_WMEM_QUEUED: usize = 5;
+/// Index of the number of drops in the array of `INET_DIAG_SKMEMINFO`.
 const SK_MEMINFO_DROPS: usize = 8;
 
 /// Parses the local and the remote address of `struct inet_diag_msg`. In this structure, addresses begin at offset 4,

@@ -4,18 +4,23 @@ use super::ConnectionFilter;
 use crate::netlink::attribute;
 
 const REQ_BYTECODE: u16 = 1;
-/// Attributes of an answer: `tcp_info` and socket memory.
+/// Attribute with `tcp_info`.
 pub(super) const INFO: u16 = 2;
+/// Attribute with the sizes and fill levels of the socket's buffers.
 pub(super) const SKMEMINFO: u16 = 7;
-/// `AF_INET`, `AF_INET6` and `IPPROTO_TCP` as bytes of the request.
+/// `AF_INET` as a byte of the request.
 const INET: u8 = 2;
+/// `AF_INET6` as a byte of the request.
 pub(super) const INET6: u8 = 10;
+/// `IPPROTO_TCP` as a byte of the request.
 const TCP: u8 = 6;
-/// Opcodes of comparisons in a filter program. They test whether the local or the remote port is at least, or at most,
-/// a value.
+/// Opcode of a filter program: is the local port at least a value?
 const LOCAL_AT_LEAST: u8 = 2;
+/// Opcode of a filter program: is the local port at most a value?
 const LOCAL_AT_MOST: u8 = 3;
+/// Opcode of a filter program: is the remote port at least a value?
 const REMOTE_AT_LEAST: u8 = 4;
+/// Opcode of a filter program: is the remote port at most a value?
 const REMOTE_AT_MOST: u8 = 5;
 
 /// Builds a `struct inet_diag_req_v2`.

@@ -96,13 +96,14 @@ pub struct OtherConnection {
     pub inode: u32,
     /// Number of bytes that arrived but were not yet read by the program.
     pub receive_queue: u32,
-    /// Sent and received data. `None` if the request did not ask for traffic, or on kernels before 4.6.
+    /// Counters and times of sent and received data. `None` if the request did not ask for traffic, or on kernels
+    /// before 4.6.
     pub traffic: Option<Traffic>,
     /// Identity of the socket, for [`super::Diag::other`].
     pub name: SocketName,
 }
 
-/// Data that a connection sent and received, from `struct tcp_info`.
+/// Counters of sent and received segments, and the times since the last ones, from `struct tcp_info`.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Traffic {
     /// Number of segments with data that were sent since the connection began.
@@ -119,7 +120,7 @@ pub struct Traffic {
     pub acknowledged_ms_ago: u32,
 }
 
-/// Selects the connections of a dump by their ports.
+/// Selects the connections of a dump by their ports; `None` selects all ports.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct ConnectionFilter {
     /// Selects a server's connections: those with this local port.

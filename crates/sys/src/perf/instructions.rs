@@ -61,8 +61,8 @@ mod tests {
         }
     }
 
-    /// Uses CPU time instead of instructions: the kernel counts CPU time on every machine, through events of the same
-    /// kind.
+    /// Counts CPU time instead of instructions, because every machine can count CPU time. The events are opened with
+    /// the same flags.
     #[test]
     fn later_threads_count_and_later_processes_do_not() {
         let Ok(counter) = start(Counted::CpuTime, [tid()]) else { return };

@@ -10,8 +10,9 @@ use crate::{Result, last_errno};
 /// the 516 KiB that a user may lock per CPU. A ring has room for 15 samples.
 const DATA_PAGES: usize = 64;
 
-/// Offsets of the kernel's write position and of the reader's position in the header page.
+/// Offset of the kernel's write position in the header page.
 const HEAD_OFFSET: usize = 1024;
+/// Offset of the reader's position in the header page.
 const TAIL_OFFSET: usize = 1032;
 
 const SET_OUTPUT: libc::Ioctl = 0x2405;

@@ -160,7 +160,7 @@ impl Ring {
         Ok((ring, buffers))
     }
 
-    /// Returns true if the kernel can wait for a batch of completions for a limited time (6.12).
+    /// Returns true if the kernel can wait for a batch of completions for a limited time (since Linux 6.12).
     pub fn has_min_wait(&self) -> bool {
         self.min_wait
     }

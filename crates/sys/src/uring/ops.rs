@@ -10,8 +10,10 @@ use super::file::File;
 use super::{OpFlags, Ring};
 use crate::{Errno, Result};
 
-/// Values of socket options. Entries of the ring point to these values, which live as long as the program.
+/// Value of a socket option that is turned on. Entries of the ring point to this value, which lives as long as the
+/// program.
 static ON: libc::c_int = 1;
+/// Socket option of ip(7).
 const IP_BIND_ADDRESS_NO_PORT: u32 = 24;
 /// Command for a socket: returns the number of sent bytes that the peer has not acknowledged (io_uring.h).
 const SOCKET_URING_OP_SIOCOUTQ: u32 = 1;

@@ -57,8 +57,8 @@ fn the_holder_of_a_planted_lock_and_its_waiters_are_counted() {
 fn a_holder_counts_as_it_was_read_while_it_held_the_lock() {
     let rounds: Vec<Round> = (0..8)
         .map(|n| {
-            // When the round read the thread, it was on a CPU for its client. When the round read the lock, the thread
-            // slept. In half of the rounds, the lock then had another owner before the owner was read.
+            // When the round read the thread, the thread was on a CPU for its client. When the round read the lock, the
+            // thread slept. In half of the rounds, the lock then had another owner before the owner was read.
             let mut round = locked(1);
             round.threads[0].state = ThreadState::OnCpu;
             round.futexes[0].holder = round.futexes[0].holder.take().filter(|_| n % 2 == 0);
@@ -196,8 +196,8 @@ fn only_titles_that_change_are_told() {
     assert_eq!((titles[0].title.as_str(), titles.len()), ("UPDATE waiting", 2));
 }
 
-/// A server forks a process with its own name and twenty threads for each job. For twelve hours, a round every four
-/// seconds reads one job's process.
+/// A server forks a process with its own name and twenty threads for each job. For twelve hours, a sampling round every
+/// four seconds finds the process of a new job, never the same process twice.
 #[test]
 fn twelve_hours_of_processes_that_come_and_go_take_no_more_than_four() {
     let (mut sums, mut entries) = (ProfileSums::default(), Vec::new());
