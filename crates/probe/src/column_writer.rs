@@ -1,5 +1,6 @@
-//! Collects the samples of all sources: one column per counter and instance, one row per sample. The writer builds a
-//! [`run::Recording`] without copying values. Each column keeps its index when a new recording begins.
+//! Collects the samples of all sources: one column per counter and instance (such as a CPU or a process), one row per
+//! sample. The writer builds a [`run::Recording`] without copying values. Each column keeps its index when a new
+//! recording begins.
 
 use std::collections::HashSet;
 use std::fmt;

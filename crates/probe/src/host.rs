@@ -80,7 +80,7 @@ fn cpu_model(cpuinfo: &str) -> String {
 }
 
 /// Returns the kind of virtualisation, or `None` on a physical machine. A CPU flag shows that the machine is virtual,
-/// and the vendor name in its firmware shows the product.
+/// and the vendor name in its firmware shows which product (such as VMware) runs it.
 fn virtualisation(root: &Path, cpuinfo: &str) -> Option<String> {
     let flags = cpuinfo.lines().find(|line| line.starts_with("flags"));
     let flagged = flags.is_some_and(|line| line.split_whitespace().any(|flag| flag == "hypervisor"));

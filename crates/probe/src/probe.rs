@@ -200,9 +200,9 @@ impl Reader {
     }
 
     /// Sets the number of samples of the series that skip this source, so that its mean cost per sample stays within
-    /// the budget. A full sample (at an edge) costs more, because it reads more and opens files, so it does not change
-    /// this number. If a full sample ended the skipping, the next sample of each window would read the source again and
-    /// be the most expensive one.
+    /// the budget. The cost of a full sample (at an edge) does not change this number, because a full sample reads more
+    /// and opens files. If a full sample ended the skipping, the next sample of each window would read the source again
+    /// and be the most expensive one.
     fn pace(&mut self, cost_us: f64, full: bool) {
         self.cost_us = cost_us;
         let over = cost_us / f64::from(self.budget_us);

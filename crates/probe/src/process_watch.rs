@@ -1,8 +1,8 @@
 //! Watches whether processes still run. If a process stops or ends, all later figures mean something else. Each stop
 //! and each end is therefore recorded as an incident with its time.
 //!
-//! The stat file of each process stays open, so an ended process is not confused with a new process that has its ID. A
-//! shortage of file descriptors is never mistaken for the end of a process. Source: proc_pid_stat(5).
+//! The stat file of each process stays open, so an ended process is not confused with a new process that has the same
+//! ID. A shortage of file descriptors is never mistaken for the end of a process. Source: proc_pid_stat(5).
 
 use std::fs::File;
 use std::time::Duration;

@@ -104,8 +104,8 @@ impl Samples {
         }
     }
 
-    /// Makes the larger of two values, which are about to be merged, the peak of the stretch, if no larger peak is
-    /// known. The first peak of a stretch is kept only if the two values differ.
+    /// Records the larger of two values as the peak of the stretch before the values are merged, unless a larger peak
+    /// is known. The first peak of a stretch is kept only if the two values differ.
     fn note_peak(&mut self, stretch: usize, a: (f64, f64), b: (f64, f64)) {
         let larger = if a.1 > b.1 { a } else { b };
         match self.peaks.binary_search_by_key(&stretch, |(stretch, _)| *stretch) {

@@ -1,7 +1,7 @@
 //! Time for which processes ran on a CPU or waited for one. Reading this time is cheap. Source: the kernel's
 //! Documentation/scheduler/sched-stats.rst, /proc/PID/task/TID/schedstat.
 
-/// Maximum number of threads that are read, so that a server with thousands of threads takes little time.
+/// Maximum number of threads that are read, so that reading a server with thousands of threads takes little time.
 const MAX_THREADS: usize = 256;
 
 /// Time for which the threads of some processes have run on a CPU or waited for one.
@@ -22,8 +22,8 @@ impl SchedTimes {
         }
     }
 
-    /// Returns the time on a CPU, divided by the sum of this time and the time of waiting for a CPU. Returns `None` if
-    /// no thread ran.
+    /// Returns the time on a CPU as a share of the whole time in which threads ran or waited for a CPU. Returns `None`
+    /// if no thread ran.
     pub fn speed(&self) -> Option<f64> {
         (self.run_ns > 0).then(|| self.run_ns as f64 / (self.run_ns + self.wait_ns) as f64)
     }

@@ -3,8 +3,8 @@
 
 use std::fs::File;
 
-/// Maximum address space for reading a file, in bytes per byte of the file. This covers the file's sections, their
-/// parsed form, and the growth of both during the reading.
+/// Maximum address space for reading a file, in bytes per byte of the file. This space covers the file's sections,
+/// their parsed form, and the growth of both during the reading.
 const SPACE_PER_BYTE: u64 = 6;
 
 /// Returns true if enough address space is left for reading a file.

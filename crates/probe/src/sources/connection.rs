@@ -6,8 +6,8 @@
 //!
 //! The search takes a millisecond even in an empty table. A sample is therefore kept as long as most of its connections
 //! exist. Each reading asks the kernel only for these connections, by their addresses. A sample with fewer than
-//! [`MAX_SAMPLED`] connections is drawn again at the first phase edge at least a second after its draw. An empty sample
-//! is drawn again at the next edge or after a second, whichever comes first.
+//! [`MAX_SAMPLED`] connections is drawn again at the first phase edge that comes at least a second after the draw. An
+//! empty sample is drawn again at the next edge or after a second, whichever comes first.
 
 use std::io;
 
@@ -60,7 +60,8 @@ struct Connections {
 #[derive(Clone, Copy, Debug, Default)]
 struct Sums {
     sampled: usize,
-    /// Sum of each figure and number of connections that report it, in the order of [`IDS`] from `connection.rtt` on.
+    /// For each figure, its sum and the number of connections that report the figure, in the order of [`IDS`] from
+    /// `connection.rtt` on.
     figures: [(f64, usize); 13],
     busy_us: f64,
     rwnd_us: f64,

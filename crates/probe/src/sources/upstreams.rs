@@ -42,8 +42,8 @@ const MAX_ENDS: usize = 16_384;
 /// kernel takes a lock to report the traffic on a connection.
 const MAX_DESCRIBED: usize = 1024;
 
-/// One upstream: its address, the processes that listen there, and (in `behind`) what connects to it: the server or
-/// another upstream.
+/// One upstream: its address, and the processes that listen there. `behind` also tells whether the server or another
+/// upstream connects to this upstream.
 struct Step {
     to: Address,
     behind: Upstream,
@@ -240,8 +240,8 @@ impl UpstreamChain {
             }
             at += 1;
         }
-        // A socket that neither the server nor an upstream holds is not looked up again, because a socket stays with
-        // the process that created it.
+        // A socket that neither the server nor an upstream holds is not looked up again, because a socket usually stays
+        // with the process that created it.
         for end in ends {
             self.holders.entry(end.inode).or_insert(None);
         }
@@ -287,8 +287,8 @@ impl UpstreamChain {
         self.holders.retain(|inode, _| open.contains(inode));
     }
 
-    /// Assigns to the server (`at` is 0), or to an upstream, the connecting ends that its processes hold. Ends that
-    /// were looked up before are left out.
+    /// Finds the connecting ends that processes of the server (`at` is 0) or of an upstream hold, and notes them in
+    /// `holders`. Ends that were looked up before are left out.
     fn claim(&mut self, at: usize, ends: &[ConnectionEnd], round: &mut Round<'_>) {
         let new: HashSet<u32> = ends.iter().map(|end| end.inode).filter(|i| !self.holders.contains_key(i)).collect();
         if new.is_empty() {

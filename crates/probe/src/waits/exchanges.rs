@@ -11,13 +11,14 @@ use crate::awaits_reply::awaits_reply;
 
 /// Numbers of segments per request and per response, in the order in which they are tried.
 const EXCHANGES: [(u64, u64); 7] = [(1, 1), (1, 2), (2, 1), (1, 3), (3, 1), (1, 4), (2, 3)];
-/// Minimum number of responses on a connection that is used to find the numbers of segments.
+/// Minimum number of responses on a connection. Only connections with so many responses are used to find the numbers of
+/// segments.
 const MIN_RESPONSES: u64 = 4;
 /// Minimum share of the connections with [`MIN_RESPONSES`] responses that must fit the numbers of segments.
 const MIN_REGULAR: f64 = 0.9;
 
-/// Returns five numbers of connections: open ones, those with a request in progress, those that may or may not have
-/// one, those with unread data, and `queued`.
+/// Returns five numbers of connections. In order: open, with a request in progress, possibly with a request in
+/// progress, with unread data, and in the accept queue (`queued`).
 pub(super) fn count(connections: &[OtherConnection], queued: f64) -> [f64; 5] {
     let mut counts = [connections.len() as f64, 0.0, 0.0, 0.0, queued];
     let exchange = exchange(connections);

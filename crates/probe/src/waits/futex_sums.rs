@@ -55,8 +55,8 @@ struct FutexSum {
     waiting: f64,
     contended: u64,
     unheld: u64,
-    /// For each thread that has the name of a user: weighted number of rounds in which the thread was active while
-    /// users waited.
+    /// For each thread whose name is also the name of a user: weighted number of rounds in which the thread was active
+    /// while users waited.
     active: BTreeMap<u32, f64>,
     /// Number of times that each activity of the threads in `active` was seen. These numbers are used if the owner is
     /// never known.
