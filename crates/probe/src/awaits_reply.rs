@@ -2,18 +2,18 @@
 
 use sys::diag::Traffic;
 
-/// Maximum delay of an acknowledgement (RFC 1122, 4.2.3.2), milliseconds. An acknowledgement that comes later than this
-/// after the data answers a keep-alive probe, and not the data.
+/// Maximum delay of an acknowledgement (RFC 1122, 4.2.3.2), milliseconds. An acknowledgement that comes more than this
+/// time after the data answers a keep-alive probe, and not the data.
 const MAX_DELAYED_ACK_MS: u32 = 500;
 
 /// Returns true if the last data on a client's connection was a request, and false if it was a reply. Returns `None` if
-/// this is undecided.
+/// the kernel's counters do not decide between the two.
 ///
 /// The kernel keeps the times of the last sent and of the last received data, in ticks of up to 10 ms. A busy
 /// connection pool sends the next request within the tick in which the last reply came, so both times are often equal.
 /// Acknowledgements then decide, because a reply acknowledges its request. A request has no reply yet if it is not
 /// acknowledged, or was acknowledged after the last reply. On a young connection, the peer acknowledges a request at
-/// once, within the tick of its reply. The case then stays undecided.
+/// once, within the tick of its reply. The result is then `None`.
 pub(crate) fn awaits_reply(traffic: &Traffic) -> Option<bool> {
     match (traffic.data_out, traffic.data_in) {
         (0, _) => Some(false),

@@ -49,8 +49,8 @@ pub struct ColumnWriter {
 /// merged, so a run of days takes no more memory than a run of an hour.
 const MAX_ROWS: usize = 4096;
 /// Maximum number of values of a series. A value takes 16 bytes in memory and 7 bytes in `run.json`. The series of one
-/// side (server or generator) therefore takes at most about 4 MB in memory and 2 MB in `run.json`. With 300 columns,
-/// samples are merged only after seven minutes.
+/// side (server or generator) therefore takes at most about 4 MB in memory and 2 MB in `run.json`. With 300 columns and
+/// two samples per second, rows are merged for the first time after seven minutes.
 const MAX_VALUES: usize = 256 * 1024;
 /// Number of rows that a series may always have, even with very many columns. Charts of hundreds of processes then
 /// still have enough points.
@@ -112,7 +112,8 @@ impl ColumnWriter {
         self.merge_from = (self.t_s.len() - self.edges) * 5 / 4;
     }
 
-    /// Returns the columns for these counters of one instance. Call this once per instance and keep the result.
+    /// Opens one column for each counter of one instance, and returns the index of the first column. Call this once per
+    /// instance and keep the result.
     pub fn open(&mut self, ids: &'static [&'static str], instance: &str) -> Slots {
         let first = self.pages.len();
         let page = |id: &&'static str| {

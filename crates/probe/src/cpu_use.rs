@@ -30,8 +30,8 @@ impl CpuUseMeter {
         Self { file, cpus, processes: Vec::new(), own_ns: 0, readings: CpuUse::default() }
     }
 
-    /// Takes a reading at `t_s` seconds since the origin of the trial. `pids` are the processes of this side (server or
-    /// generator) and of its upstreams.
+    /// Takes a reading at `t_s` seconds since the origin (time zero) of the trial. `pids` are the processes of this
+    /// side (server or generator) and of its upstreams.
     pub(crate) fn read(&mut self, t_s: f64, pids: impl Iterator<Item = u32>) {
         if self.readings.t_s.len() >= MAX_READINGS {
             return;

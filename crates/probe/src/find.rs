@@ -65,8 +65,8 @@ pub enum FindError {
     },
 }
 
-/// Returns the server whose process the user named: this process and all processes below it. `listen` is the address
-/// that the requests go to, if it is known.
+/// Returns the server whose process the user named: this process and all its descendants. `listen` is the address that
+/// the requests go to, if it is known.
 pub fn named_server(pid: u32, listen: Option<Address>) -> Result<Found, FindError> {
     parent_of(pid).ok_or(FindError::NoProcess(pid))?;
     let netns_pid = sys::netns::elsewhere(pid).and_then(|other| other.then_some(pid));
@@ -141,7 +141,7 @@ pub(crate) fn who_answers(at: &Address, netns_pid: Option<u32>) -> Vec<u32> {
 enum NamespaceAnswer {
     /// Listeners were found: their inodes, and the address that one of them is bound to.
     Listens((Vec<u32>, SocketAddr)),
-    /// The address belongs to the namespace, but no listener has it.
+    /// The address belongs to the namespace, but nothing listens there.
     Silent,
     /// The address does not belong to the namespace.
     Foreign,

@@ -69,15 +69,16 @@ impl Probe {
         Self { tree, writer, process_set, readers, effort: Effort::default(), cpu_use: None }
     }
 
-    /// Reads every source at the edge of a phase, including expensive ones. Skips a source only if it was last read
-    /// less than its `edge_gap_ms` ago. `t_s` is the time of the sample in seconds since the origin of the trial. Never
-    /// fails: for a counter that cannot be read, the reason is recorded.
+    /// Reads every source at the edge of a phase (such as the start of the measured window), including expensive ones.
+    /// Skips a source only if it was last read less than its `edge_gap_ms` ago. `t_s` is the time of the sample in
+    /// seconds since the origin (time zero) of the trial. Never fails: for a counter that cannot be read, the reason is
+    /// recorded.
     pub fn sample(&mut self, t_s: f64) {
         self.row(t_s, true);
     }
 
-    /// Takes a sample of the series. A source that costs more than its budget is skipped in some samples, so that its
-    /// mean cost per sample stays within the budget.
+    /// Takes a sample of the series (the periodic samples between phase edges). A source that costs more than its
+    /// budget is skipped in some samples, so that its mean cost per sample stays within the budget.
     pub fn sample_series(&mut self, t_s: f64) {
         self.row(t_s, false);
     }
@@ -149,7 +150,8 @@ impl Probe {
         self.writer.take()
     }
 
-    /// Returns the processes of this side that were followed so far (since [`Probe::follow`]), as instances `name:pid`.
+    /// Returns the processes that were followed since [`Probe::follow`], as instances `name:pid`. Processes of
+    /// upstreams are left out.
     pub fn processes(&self) -> Vec<String> {
         self.process_set.instances().map(str::to_owned).collect()
     }

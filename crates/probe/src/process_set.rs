@@ -1,5 +1,5 @@
-//! IDs and instance names of this side's processes and of its upstreams' processes. The sources of a probe share this
-//! set.
+//! IDs and instance names of the processes of one side (server or load generator), and of its upstreams' processes. The
+//! sources of a probe share this set.
 
 use run::Upstream;
 
@@ -52,17 +52,17 @@ impl ProcessSet {
         self.members.iter().chain(&self.members_behind).any(|(p, _)| *p == pid)
     }
 
-    /// Returns the process IDs of this side's processes so far.
+    /// Returns the IDs of all processes followed so far, without those of upstreams.
     pub fn pids(&self) -> impl Iterator<Item = u32> + '_ {
         self.members.iter().map(|(pid, _)| *pid)
     }
 
-    /// Returns the process IDs of this side's processes and of the upstream processes so far.
+    /// Returns the IDs of all processes followed so far, including those of upstreams.
     pub(crate) fn all_pids(&self) -> impl Iterator<Item = u32> + '_ {
         self.members.iter().chain(&self.members_behind).map(|(pid, _)| *pid)
     }
 
-    /// Returns the instances `name:pid` of this side's processes so far.
+    /// Returns the instances `name:pid` of all processes followed so far, without those of upstreams.
     pub fn instances(&self) -> impl Iterator<Item = &str> {
         self.members.iter().map(|(_, instance)| instance.as_str())
     }
@@ -83,7 +83,7 @@ impl ProcessSet {
         self.members_behind.push((pid, instance.to_owned()));
     }
 
-    /// Returns all upstreams with the instances of their processes.
+    /// Returns all upstreams, each with the IDs and the instances of its processes.
     pub fn behind(&self) -> Vec<Upstream> {
         let named = |pid: &u32| self.members_behind.iter().find(|(p, _)| p == pid).map(|(_, name)| name.clone());
         let with = |(behind, pids): &(Upstream, Vec<u32>)| {

@@ -1,5 +1,5 @@
-//! Watches whether processes still run. If a process stops or ends, all later figures mean something else. Each stop
-//! and each end is therefore recorded as an incident with its time.
+//! Watches whether processes still run. If a process stops or ends, later counter values cannot be compared with
+//! earlier ones. Each stop and each end is therefore recorded as an incident with its time.
 //!
 //! The stat file of each process stays open, so an ended process is not confused with a new process that has the same
 //! ID. A shortage of file descriptors is never mistaken for the end of a process. Source: proc_pid_stat(5).
@@ -116,8 +116,8 @@ impl ProcessWatch {
         &self.incidents
     }
 
-    /// Returns all incidents. If the server has ended and a new server listens on its address, the incidents include
-    /// the new server.
+    /// Returns all incidents. If the server has ended and a new server listens on its address, the last incident names
+    /// the new server's processes.
     pub(crate) fn finish(mut self, at_s: f64) -> Vec<Incident> {
         let gone = self.incidents.iter().any(|i| i.kind == IncidentKind::ServerEnded);
         let Some(found) = self.listen.clone().filter(|_| gone).and_then(|addr| find_server(addr).ok()) else {

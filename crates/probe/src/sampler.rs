@@ -1,4 +1,5 @@
-//! A thread that samples at regular intervals and, on request, exactly at the edges of phases.
+//! A thread that samples at regular intervals and, on request, exactly at the edges of phases (such as the start of the
+//! measured window).
 //!
 //! Each regular sample is taken at a random moment in the first half of its interval. If samples were taken at fixed
 //! moments, a server that works periodically would always be seen in the same state. Intervals begin at absolute times
@@ -24,10 +25,10 @@ struct SamplerRequests {
     asked: u64,
     /// Number of requested samples at edges that were taken so far.
     taken: u64,
-    /// Time of the last sample at an edge, in seconds since the origin.
+    /// Time of the last sample at an edge, in seconds since the origin (time zero) of the trial.
     edge_s: f64,
     stop: bool,
-    /// Incidents of the processes so far.
+    /// Incidents so far, such as the end of a process.
     incidents: Vec<Incident>,
     /// True once a live view has asked for samples. Each later sample is then published in `shown`.
     looked_at: bool,
@@ -99,7 +100,7 @@ pub struct Sampler {
 pub struct Ended {
     /// The samples.
     pub recording: Recording,
-    /// Incidents of the processes.
+    /// Incidents, such as the end of a process.
     pub incidents: Vec<Incident>,
     /// The probe with its open files, for the next trial.
     pub probe: Probe,
@@ -108,7 +109,8 @@ pub struct Ended {
 }
 
 impl Sampler {
-    /// Starts to take samples and to watch the processes. Times are in seconds since the origin of the trial.
+    /// Starts to take samples and to watch the processes. Times are in seconds since the origin (time zero) of the
+    /// trial.
     pub fn start(probe: Probe, life: ProcessWatch, interval: Duration, origin: Origin) -> std::io::Result<Self> {
         let orders = SamplerRequests { incidents: life.incidents().to_vec(), ..SamplerRequests::default() };
         let queue = Arc::new(SamplerQueue { orders: Mutex::new(orders), ..SamplerQueue::default() });
@@ -119,8 +121,8 @@ impl Sampler {
         Ok(Self { queue, thread: Some(thread), origin })
     }
 
-    /// Takes a full sample now. Returns the time of the sample in seconds since the origin. This time lies between the
-    /// call and the return.
+    /// Takes a full sample (of all sources) now. Returns the time of the sample in seconds since the origin. This time
+    /// lies between the call and the return.
     pub fn edge(&self) -> f64 {
         let mut orders = self.queue.lock();
         orders.asked += 1;
@@ -137,7 +139,7 @@ impl Sampler {
         orders.edge_s
     }
 
-    /// Returns the incidents of the processes so far.
+    /// Returns the incidents so far, such as the end of a process.
     pub fn incidents(&self) -> Vec<Incident> {
         self.queue.lock().incidents.clone()
     }

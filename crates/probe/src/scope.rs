@@ -14,9 +14,9 @@ pub struct Scope {
     pub netns_pid: Option<u32>,
     /// Processes of this side (server or load generator). The probe finds and follows their children, too.
     pub processes: Vec<u32>,
-    /// Observed listener, whose connections are sampled (on a server's side).
+    /// Listener whose connections are sampled (on the server's side).
     pub listen: Option<Address>,
-    /// Target of the sampled connections (on a client's side).
+    /// Address to which the sampled connections lead (on the load generator's side).
     pub connect: Option<Address>,
     /// Listeners whose accepted and waiting connections are counted.
     pub counted: Vec<Address>,

@@ -45,9 +45,9 @@ pub struct Round<'a> {
     pub writer: &'a mut ColumnWriter,
     /// Access to the files of the host and to netlink.
     pub tree: &'a Tree,
-    /// True at a phase edge, at which expensive sources are read, too.
+    /// True at a phase edge (such as the start of the measured window), at which expensive sources are read, too.
     pub full: bool,
-    /// This side's processes.
+    /// Processes of this side (server or load generator).
     pub process_set: &'a mut ProcessSet,
     /// Number and cost of samples so far.
     pub effort: Effort,
@@ -58,7 +58,7 @@ pub(crate) fn none(round: &mut Round<'_>, family: &Family, reason: &str) {
     round.writer.absent_all(family.ids(), "", format_args!("{reason}"));
 }
 
-/// Reason why counters from netlink and clocks have no values if the files are captured ones.
+/// Reason why counters from netlink and clocks have no values if the probe reads captured (copied) files.
 pub(crate) const CAPTURED_TREE: &str = "the files are a captured tree; only the running kernel can be asked this";
 
 /// Number and cost of samples so far.

@@ -1,4 +1,4 @@
-//! Captured trees for tests of sources: a test writes the files, and one source reads them.
+//! Folders that replace the root folder of a machine in tests: a test writes files there, and one source reads them.
 
 use std::path::Path;
 

@@ -21,9 +21,10 @@ const SP: u64 = SCHED;
 const PC: u64 = SCHED + 8;
 /// Offsets at which some version of Go keeps the goroutine's status. The goroutine's number follows 8 bytes later.
 const STATUS_OFFSETS: std::ops::RangeInclusive<u64> = 128..=192;
-/// Number of the main goroutine of each program. It never ends, and is the first entry of the runtime's list.
+/// Number of the main goroutine of each program. The main goroutine never ends, and is the first entry of the runtime's
+/// list.
 const MAIN_NUMBER: u64 = 1;
-/// Number of the second goroutine of each program, a helper of the garbage collector. It never ends.
+/// Number of the second goroutine of each program, a helper of the garbage collector. The helper never ends.
 const HELPER_NUMBER: u64 = 2;
 /// Positions in the runtime's list at which the helper may be. In a program with C code, entries for its threads come
 /// before the helper.

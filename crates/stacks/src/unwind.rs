@@ -73,8 +73,8 @@ impl Unwinder {
 
     /// Checks a caller's frame that a step of unwinding found. Returns the frame if it lies above the called frame on
     /// the stack and its program counter is plausible. A program counter is plausible in three cases: it is a return
-    /// address, a signal interrupted the code there, or a signal handler returns there. The second value is false for a
-    /// return address.
+    /// address, a signal interrupted the code there, or a signal handler returns there. The second value of the result
+    /// is false if the program counter is a return address.
     fn checked(
         &mut self,
         space: &mut Space,

@@ -52,7 +52,7 @@ pub struct Difference {
     pub p: f64,
 }
 
-/// Change of the mean.
+/// A change of the mean of a series: its position and its size.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct ChangePoint {
     /// Index of the first value after the change.

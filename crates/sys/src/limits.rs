@@ -129,7 +129,8 @@ pub fn is_root() -> bool {
     rustix::process::geteuid().is_root()
 }
 
-/// Returns the real user of this process. The kernel counts the process and its threads for this user.
+/// Returns the ID of the real user of this process. The kernel counts the process and its threads against the limit of
+/// this user.
 pub fn user_id() -> u32 {
     rustix::process::getuid().as_raw()
 }

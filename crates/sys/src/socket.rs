@@ -129,7 +129,7 @@ pub fn set_reuse_port(fd: impl AsFd, on: bool) -> Result<()> {
 }
 
 /// Makes close() send a reset instead of a FIN, without TIME_WAIT. Data that the peer has not received is lost. Some
-/// systems also discard received data that the peer has not read.
+/// systems also discard data that the peer has received but has not read.
 pub fn set_reset_on_close(fd: impl AsFd) -> Result<()> {
     sockopt::set_socket_linger(fd, Some(std::time::Duration::ZERO))
 }

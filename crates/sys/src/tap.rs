@@ -53,13 +53,14 @@ impl Tap {
         Ok(Self { fd })
     }
 
-    /// Reads one frame that the host sent. Fails with `AGAIN` if no frame is waiting.
+    /// Reads one frame that the host sent to a TAP interface, or that another interface received. Fails with `AGAIN` if
+    /// no frame is waiting.
     #[inline]
     pub fn read(&self, frame: &mut [u8]) -> Result<usize> {
         rustix::io::read(&self.fd, frame)
     }
 
-    /// Passes one frame to the host.
+    /// Passes one frame to the host through a TAP interface, or makes another interface send the frame.
     #[inline]
     pub fn write(&self, frame: &[u8]) -> Result<usize> {
         rustix::io::write(&self.fd, frame)

@@ -1,4 +1,4 @@
-//! Quotas and limits of the control groups of this side's processes, in cgroup version 1 and 2. Source:
+//! Quotas and limits of the control groups of the followed processes, in cgroup version 1 and 2. Source:
 //! Documentation/admin-guide/cgroup-v2.rst and cgroup-v1/, scheduler/sched-bwc.rst.
 //!
 //! The limits of all ancestor groups apply, too. Quota, periods and throttling are therefore read from the group with

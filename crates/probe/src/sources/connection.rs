@@ -1,4 +1,5 @@
-//! Figures of `tcp_info` over a sample of this side's connections, read by sock_diag. Source: tcp(7), linux/tcp.h.
+//! Values of `tcp_info`, averaged over a sample of the connections of this side (server or load generator). sock_diag
+//! reads the values. Source: tcp(7), linux/tcp.h.
 //!
 //! The sample consists of the first [`MAX_SAMPLED`] sockets in the kernel's hash table. These sockets are practically
 //! random, because a keyed hash of the addresses orders the table. The kernel filters by port, and closing the netlink
@@ -56,11 +57,11 @@ struct Connections {
     v6: bool,
 }
 
-/// Sums over the connections of a sample. The mean of a figure covers only the connections that report the figure.
+/// Sums over the connections of a sample. The mean of a value covers only the connections that report the value.
 #[derive(Clone, Copy, Debug, Default)]
 struct Sums {
     sampled: usize,
-    /// For each figure, its sum and the number of connections that report the figure, in the order of [`IDS`] from
+    /// For each value of `tcp_info`, its sum and the number of connections that report it, in the order of [`IDS`] from
     /// `connection.rtt` on.
     figures: [(f64, usize); 13],
     busy_us: f64,

@@ -1,5 +1,6 @@
-//! Ended processes of one side. The busiest ones keep their columns. The counters of all others are added up in one
-//! instance. A server that starts a process per job can then be followed for days.
+//! Ended processes of one side (server or load generator). The busiest ones keep their columns of the recording. The
+//! counters of all others are added up in one instance. A server that starts a process per job can then be followed for
+//! days.
 
 use run::ENDED_PROCESSES;
 

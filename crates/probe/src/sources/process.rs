@@ -1,5 +1,5 @@
-//! Counters of this side's processes and their children, from /proc/PID/{stat,status,io,fd,limits,smaps_rollup}.
-//! Source: proc_pid_stat(5), proc_pid_status(5), proc_pid_io(5).
+//! Counters of the processes of this side (server or load generator) and of their children, from
+//! /proc/PID/{stat,status,io,fd,limits,smaps_rollup}. Source: proc_pid_stat(5), proc_pid_status(5), proc_pid_io(5).
 //!
 //! Files stay open, so an ended process is not confused with a new process that has the same ID. Limits and Pss are
 //! read only at phase edges. Pss is expensive, because the kernel walks the page tables to compute it.

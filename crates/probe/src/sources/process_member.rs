@@ -30,10 +30,11 @@ pub(super) const FDS: &[&str] = &["process.fds"];
 pub(super) const LIMIT: &[&str] = &["process.fd_limit"];
 pub(super) const PSS: &[&str] = &["process.pss"];
 pub(super) const INSTRUCTIONS: &[&str] = &["process.instructions"];
-/// Maximum resident memory in KiB of a process whose Pss is read. To compute the Pss, the kernel walks all page tables
-/// and delays the process.
+/// Maximum resident memory of a process, KiB. The Pss of larger processes is not read. To compute the Pss, the kernel
+/// walks all page tables and delays the process.
 const MAX_PSS_RSS_KIB: f64 = 512.0 * 1024.0;
-/// Maximum number of threads of a process whose instructions are counted. Each counted thread takes a file descriptor.
+/// Maximum number of threads of a process. The instructions of processes with more threads are not counted. Each
+/// counted thread takes a file descriptor.
 const MAX_COUNTED_THREADS: usize = 64;
 /// One followed process.
 pub(super) struct Member {

@@ -27,7 +27,7 @@ pub(super) const SUMS: &[&str] = &[
     "process.stopped",
     "process.io_workers",
 ];
-/// Maximum number of threads per process whose files stay open between samples.
+/// Maximum number of threads per process that keep their files open between samples.
 const MAX_OPEN_THREADS: usize = 64;
 /// Maximum number of threads of a process that get their own columns. A server may create one thread per connection.
 const MAX_ROWS: usize = 256;
@@ -199,7 +199,7 @@ impl Threads {
         self.ended.extend(self.list.drain(..).filter_map(|t| t.slots));
     }
 
-    /// Closes the columns of ended threads, least busy first, until the columns of `kept` threads remain.
+    /// Closes the columns of ended threads, least busy first, until only `kept` ended threads have columns.
     pub(super) fn close_least_busy(&mut self, writer: &mut ColumnWriter, spare: &mut Vec<Slots>, kept: usize) {
         if self.ended.len() <= kept {
             return;

@@ -29,7 +29,8 @@ const IDS: &[&str] = &["behind.connections"];
 const QUEUE_IDS: &[&str] = &["behind.queue", "behind.unread"];
 const TRAFFIC_IDS: &[&str] = &["behind.busy", "behind.data_out", "behind.data_in"];
 const QUOTA_IDS: &[&str] = &["behind.cpu_quota", "behind.cpu_periods", "behind.cpu_throttled_periods"];
-/// Maximum number of processes per address whose quotas are read. The workers of a service usually share one quota.
+/// Maximum number of processes per address for which the CPU quota is read. The workers of a service usually share one
+/// quota.
 const MAX_QUOTA_PROCESSES: usize = 16;
 /// Maximum length of a chain of upstreams: the server's upstream, the upstream of that upstream, and so on.
 const MAX_DEPTH: u32 = 3;

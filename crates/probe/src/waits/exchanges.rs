@@ -2,8 +2,9 @@
 //!
 //! A connection whose last data came from the client has a request in progress. The kernel keeps the time of the last
 //! data in each direction, in ticks of up to 10 ms. If both times are in one tick, an unacknowledged response shows
-//! that no request is in progress. Otherwise the numbers of segments decide, provided that nearly all connections fit
-//! one number of segments per request and one per response.
+//! that no request is in progress, because a later request would have acknowledged the response. Otherwise the numbers
+//! of segments decide, provided that nearly all connections fit one number of segments per request and one per
+//! response.
 
 use sys::diag::{OtherConnection, Traffic};
 
@@ -11,8 +12,8 @@ use crate::awaits_reply::awaits_reply;
 
 /// Numbers of segments per request and per response, in the order in which they are tried.
 const EXCHANGES: [(u64, u64); 7] = [(1, 1), (1, 2), (2, 1), (1, 3), (3, 1), (1, 4), (2, 3)];
-/// Minimum number of responses on a connection. Only connections with so many responses are used to find the numbers of
-/// segments.
+/// Minimum number of responses on a connection. Only connections with at least this many responses are used to find the
+/// numbers of segments.
 const MIN_RESPONSES: u64 = 4;
 /// Minimum share of the connections with [`MIN_RESPONSES`] responses that must fit the numbers of segments.
 const MIN_REGULAR: f64 = 0.9;

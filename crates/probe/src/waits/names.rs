@@ -78,7 +78,7 @@ impl Names {
         Self { processes: Processes::with_images(images), futexes: BTreeMap::new() }
     }
 
-    /// Counts a round for each futex that at least two threads of the round wait for.
+    /// Increases the number of rounds of each futex for which at least two threads wait in this round.
     pub(super) fn count(&mut self, round: &Round) {
         for (id, _) in round.futex_waiters().iter().filter(|(_, threads)| threads.len() >= 2) {
             if self.futexes.len() < MAX_COUNTED || self.futexes.contains_key(id) {

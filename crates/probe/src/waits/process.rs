@@ -19,7 +19,7 @@ const MAX_THREADS: usize = 4096;
 /// Number of successive lists without a change after which the threads are listed less often. Listing a process's
 /// threads takes as long as reading a few of them.
 const STABLE_LISTS: u32 = 8;
-/// Number of rounds per list of the threads once the list no longer changes.
+/// Number of rounds from one list of the threads to the next, once the list no longer changes.
 const LIST_ROUNDS: u64 = 8;
 /// Maximum length of a process's title, characters.
 const MAX_TITLE_CHARS: usize = 160;

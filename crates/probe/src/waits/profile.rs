@@ -35,14 +35,14 @@ struct GroupId {
 
 #[derive(Debug, Default)]
 struct ProcessSums {
-    /// The first process IDs, at most [`MAX_PIDS`].
+    /// The first process IDs with this process name, at most [`MAX_PIDS`].
     pids: BTreeSet<u32>,
     processes: f64,
     threads: f64,
     /// Number of rounds in which each thread ran or was ready to run.
     running: BTreeMap<u32, f64>,
     behind: bool,
-    /// Number of rounds before the first round that shows this process.
+    /// Number of rounds before the first round that shows a process with this name.
     rounds_before: u64,
     epoll: bool,
     titles: BTreeMap<Arc<str>, f64>,

@@ -23,7 +23,7 @@ pub(super) struct ThreadSample {
     /// Index in [`Round::processes`].
     pub(super) process: usize,
     pub(super) tid: u32,
-    /// Name, with each number replaced by `#`.
+    /// Name of the thread, with each number replaced by `#`.
     pub(super) name: Arc<str>,
     pub(super) state: ThreadState,
     pub(super) key: WaitKey,
@@ -41,7 +41,7 @@ pub(super) struct ProcessSample {
     pub(super) name: Arc<str>,
     pub(super) behind: bool,
     pub(super) epoll: bool,
-    /// Title, with each number replaced by `#`; `None` if it was not read.
+    /// Title of the process, with each number replaced by `#`; `None` if it was not read.
     pub(super) title: Option<Arc<str>>,
 }
 

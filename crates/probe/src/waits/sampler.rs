@@ -1,5 +1,5 @@
-//! Thread that samples the server's threads. The number of samples per second follows from the measured cost of a
-//! round.
+//! Thread that samples the server's threads. The number of rounds per second (readings of all threads) follows from the
+//! measured cost of a round.
 
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::thread::JoinHandle;
@@ -37,8 +37,8 @@ const MIN_SEARCH_NS: f64 = 1e9;
 const MIN_CONNECTIONS_NS: f64 = 50e6;
 /// Minimum pause between two rounds with stacks of waiting threads, nanoseconds.
 const MIN_STACKS_NS: f64 = 50e6;
-/// Number of first rounds with stacks whose cost does not lengthen the pause after them. These rounds read the symbols
-/// of the programs, which takes 50 ms once. A pause for this cost would be longer than a trial.
+/// Number of rounds with stacks, counted from the first one, whose cost does not lengthen the next pause. These rounds
+/// read the symbols of the programs, which takes 50 ms once. A pause for this cost would be longer than a trial.
 const FIRST_STACK_ROUNDS: u32 = 2;
 
 /// State that the sampler and its thread share.

@@ -14,7 +14,7 @@ use super::round::{ConnectionSample, PeerId, PeerSample};
 /// Maximum number of connections that are read.
 const MAX_CONNECTIONS: usize = 16_384;
 
-/// Maximum number of connections to peers that are read again between two dumps.
+/// Maximum number of connections to peers that are read again between two dumps (readings of all connections).
 const MAX_KNOWN: usize = 32;
 
 /// Sockets of a network namespace, as the kernel lists them.

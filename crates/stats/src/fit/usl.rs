@@ -21,9 +21,9 @@ pub fn usl_rate([lambda, sigma, kappa]: [f64; 3], n: f64) -> f64 {
 pub struct Usl {
     /// Throughput of one client in requests per second.
     pub lambda: f64,
-    /// Contention, from 0 to 1.
+    /// Share of the work that is serial (contention), from 0 to 1.
     pub sigma: f64,
-    /// Coherency, 0 or above.
+    /// Cost of keeping workers consistent (coherency), 0 or above.
     pub kappa: f64,
     /// 95 % intervals of lambda, sigma and kappa, in this order; `None` if the points do not determine them.
     pub intervals: Option<[Interval; 3]>,

@@ -32,8 +32,8 @@ pub enum ConstraintKind {
         limit_s: f64,
     },
     /// Share of failed requests. A rate limiter that allows a burst of n requests refuses as many requests as a queue
-    /// with room for n loses (diffusion limit: J. Keilson, Journal of Applied Probability 2, 1965). At `1 + x` times
-    /// the limiter's rate, the share of refused requests is `x / (1 - exp(-steep x)) / (1 + x)`.
+    /// with room for n requests loses (diffusion limit: J. Keilson, Journal of Applied Probability 2, 1965). At `1 + x`
+    /// times the limiter's rate, the share of refused requests is `x / (1 - exp(-steep x)) / (1 + x)`.
     Refused {
         /// Share of requests that may fail.
         allowed: f64,
@@ -160,8 +160,8 @@ fn mean_ln(rate: f64, c: f64, steep: f64) -> f64 {
     -(1.0 - steep * (rate - c) / c).max(MIN_SPARE).ln()
 }
 
-/// Minimum distance from saturation that the model uses for the mean, as a share of the distance between capacity and
-/// saturation. Closer to saturation, the mean depends on the length of the window.
+/// Minimum distance of the rate from saturation in the formula of the mean, as a share of the distance between capacity
+/// and saturation. Closer to saturation, the mean would depend on the length of the window.
 const MIN_SPARE: f64 = 0.05;
 /// Logarithm of 0.97, the maximum share of late answers in the model. In an overloaded window, about this share is late
 /// while the queue grows.

@@ -19,7 +19,7 @@ pub(super) fn worth(window: &WindowObservation, constraint: &Constraint) -> f64 
 }
 
 /// Maximum number of refused requests that count as one draw. A rate limiter allows only a limited burst, so its past
-/// decides only for a limited time which requests it refuses.
+/// affects its decisions only for a limited time.
 const MAX_REFUSED_PER_DRAW: f64 = 100.0;
 
 /// Returns the standard deviation of the logarithm of the mean of `draws` independent draws.
@@ -27,9 +27,10 @@ pub(super) fn mean_spread(draws: f64) -> f64 {
     (SPREAD / draws).sqrt()
 }
 
-/// Returns, for each window, the number of answers that carry as much information as one independent draw. The number
-/// is twice the product of the rate and the relaxation time of an M/M/1 queue, times `scale`, limited by the constants
-/// of this module. Each window is worth at least one draw.
+/// Returns, for each window, the number of answers that carry as much information as one independent draw. For random
+/// arrivals, this number is twice the product of the rate and the relaxation time of an M/M/1 queue, times `scale`. The
+/// constants of this module reduce it for arrivals at equal intervals, and limit it. Each window is worth at least one
+/// draw.
 pub(super) fn dispersions(
     windows: &[WindowObservation],
     constraint: &Constraint,

@@ -97,7 +97,8 @@ impl Grid {
         }
     }
 
-    /// Returns the posterior. `dispersions` has, for each window, the number of answers that are worth one draw.
+    /// Returns the posterior distribution over the cells of the grid. `dispersions` has, for each window, the number of
+    /// answers that are worth one draw.
     pub(super) fn posterior(&self, dispersions: &[f64]) -> Posterior {
         let draws: Vec<f64> = self.answered.iter().zip(dispersions).map(|(answered, d)| answered / d).collect();
         let mut by_speed = self.by_speed(&draws);
@@ -190,8 +191,8 @@ fn log_sum_normals(densities: [(f64, f64); 2], off: f64) -> f64 {
     densities.map(density).iter().sum::<f64>().max(1e-12).ln()
 }
 
-/// Returns how much more the windows scatter than the prior predicts: a ratio of variances, averaged with the prior
-/// ratio 1. `scaled` is the factor that the dispersions already contain. `thought` is the weight of the prior, as a
+/// Returns how much more the windows scatter than the prior predicts: a ratio of variances, averaged with a prior ratio
+/// of one. `scaled` is the factor that the dispersions already contain. `thought` is the weight of the prior, as a
 /// number of windows.
 pub(super) fn scatter(
     (windows, dispersions): (&[WindowObservation], &[f64]),

@@ -1,5 +1,5 @@
-//! Estimates the capacity from all windows of a search, with an interval. The capacity is the rate at which the share
-//! of late answers reaches the allowed share.
+//! Estimates the capacity from all measurement windows of a capacity search, with an interval. The capacity is the rate
+//! at which the share of late answers reaches the allowed share.
 //!
 //! The model describes a queue near saturation. Waiting times in such a queue are exponential (J. Kingman, *JRSS B* 24,
 //! 1962), and their mean is inversely proportional to the distance from saturation. The logarithm of the share of late

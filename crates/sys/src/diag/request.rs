@@ -14,13 +14,13 @@ const INET: u8 = 2;
 pub(super) const INET6: u8 = 10;
 /// `IPPROTO_TCP` as a byte of the request.
 const TCP: u8 = 6;
-/// Opcode of a filter program: is the local port at least a value?
+/// Opcode of a filter program that tests whether the local port is at least a value.
 const LOCAL_AT_LEAST: u8 = 2;
-/// Opcode of a filter program: is the local port at most a value?
+/// Opcode of a filter program that tests whether the local port is at most a value.
 const LOCAL_AT_MOST: u8 = 3;
-/// Opcode of a filter program: is the remote port at least a value?
+/// Opcode of a filter program that tests whether the remote port is at least a value.
 const REMOTE_AT_LEAST: u8 = 4;
-/// Opcode of a filter program: is the remote port at most a value?
+/// Opcode of a filter program that tests whether the remote port is at most a value.
 const REMOTE_AT_MOST: u8 = 5;
 
 /// Builds a `struct inet_diag_req_v2`.
