@@ -52,17 +52,17 @@ impl ProcessSet {
         self.members.iter().chain(&self.members_behind).any(|(p, _)| *p == pid)
     }
 
-    /// Returns the IDs of all processes followed so far, without those of upstreams.
+    /// Returns the IDs of the followed processes, without those of upstreams.
     pub fn pids(&self) -> impl Iterator<Item = u32> + '_ {
         self.members.iter().map(|(pid, _)| *pid)
     }
 
-    /// Returns the IDs of all processes followed so far, including those of upstreams.
+    /// Returns the IDs of the followed processes, including those of upstreams.
     pub(crate) fn all_pids(&self) -> impl Iterator<Item = u32> + '_ {
         self.members.iter().chain(&self.members_behind).map(|(pid, _)| *pid)
     }
 
-    /// Returns the instances `name:pid` of all processes followed so far, without those of upstreams.
+    /// Returns the instances `name:pid` of the followed processes, without those of upstreams.
     pub fn instances(&self) -> impl Iterator<Item = &str> {
         self.members.iter().map(|(_, instance)| instance.as_str())
     }

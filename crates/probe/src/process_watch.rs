@@ -13,8 +13,8 @@ use crate::find::find_server;
 use crate::reread_file::reread;
 use crate::text::stat_fields;
 
-/// Maximum number of recorded incidents. A program that limits the CPU time of others (such as cpulimit) stops them
-/// many times a second.
+/// Maximum number of recorded incidents, not counting the end and the return of the server. A program that limits the
+/// CPU time of others (such as cpulimit) stops them many times a second.
 const MAX_INCIDENTS: usize = 256;
 
 /// Interval between checks of the processes.

@@ -38,7 +38,8 @@ pub fn t95(freedom: f64) -> f64 {
     below + share * (above - below)
 }
 
-/// Returns the probability that a value of this distribution is at least as far from 0 as `t`, on either side.
+/// Returns the probability that a value of this distribution is at least as far from 0 as `t`, on either side; 1 below
+/// one degree of freedom.
 pub fn two_sided(t: f64, freedom: f64) -> f64 {
     if t.is_nan() || freedom.is_nan() || freedom < 1.0 {
         return 1.0;
@@ -49,9 +50,9 @@ pub fn two_sided(t: f64, freedom: f64) -> f64 {
     beyond(t.abs() / freedom.sqrt(), freedom, half_beta(freedom))
 }
 
-/// Returns the `t` whose two-sided probability is `p`; infinite below one degree of freedom. Newton's method solves for
-/// the logarithm of the probability. A step that would leave the bounds of the search is replaced by bisection. With `t
-/// = sqrt(freedom) tan(x)`, the density is `cos(x)` to the power of `freedom - 1`.
+/// Returns the `t` whose two-sided probability is `p`; infinite below one degree of freedom, or if `p` is not between 0
+/// and 1. Newton's method solves for the logarithm of the probability. A step that would leave the bounds of the search
+/// is replaced by bisection. With `t = sqrt(freedom) tan(x)`, the density is `cos(x)` to the power of `freedom - 1`.
 pub fn quantile(p: f64, freedom: f64) -> f64 {
     if !(p > 0.0 && p < 1.0) || freedom.is_nan() || freedom < 1.0 {
         return f64::INFINITY;

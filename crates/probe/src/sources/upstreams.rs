@@ -178,8 +178,8 @@ impl UpstreamChain {
         Ok(found)
     }
 
-    /// Writes the number of waiting connections and of unread bytes for each upstream that listens in this network
-    /// namespace.
+    /// Writes, for each upstream that listens in this network namespace, the number of waiting connections and (for TCP
+    /// only) of unread bytes.
     fn put_queues(&mut self, sockets: &Sockets, round: &mut Round<'_>) {
         for step in &self.stops {
             let (waiting, unread) = match &step.to {

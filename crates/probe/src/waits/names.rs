@@ -1,7 +1,7 @@
 //! Names of futexes: the global variable at the futex's address, and the function that waits for the futex.
 //!
-//! Opening a process to find names costs milliseconds. A futex gets a name only if threads waited for it in several
-//! rounds, and the futex with most waiting threads gets its name first.
+//! Opening a process to find names costs milliseconds. Stacks are therefore read only for a futex for which threads
+//! waited in several rounds, and first for the futex with most waiting threads.
 
 use std::cmp::Reverse;
 use std::collections::BTreeMap;
@@ -12,11 +12,11 @@ use sys::remote_memory;
 
 use super::round::{Round, ThreadSample};
 
-/// Minimum number of rounds in which at least two threads waited for a futex before it gets a name.
+/// Minimum number of rounds in which at least two threads waited for a futex before stacks are read for the futex.
 const MIN_ROUNDS: u32 = 4;
 /// Maximum number of stacks that are read per futex. The most frequent function gives the name.
 const STACKS: u32 = 8;
-/// Maximum number of futexes with names.
+/// Maximum number of futexes for which stacks are read.
 const MAX_NAMED: usize = 8;
 /// Maximum number of futexes whose global variables are read at the end of the sampling.
 const MAX_GLOBALS: usize = 256;

@@ -39,7 +39,7 @@ struct ProcessSums {
     pids: BTreeSet<u32>,
     processes: f64,
     threads: f64,
-    /// Number of rounds in which each thread ran or was ready to run.
+    /// Weighted number of rounds in which each thread ran or was ready to run.
     running: BTreeMap<u32, f64>,
     behind: bool,
     /// Number of rounds before the first round that shows a process with this name.

@@ -28,8 +28,8 @@ const SEARCH_SHARE: f64 = 0.0005;
 const NAMING_SHARE: f64 = 0.0005;
 /// Part of a CPU that reading the stacks of waiting threads may use.
 const STACK_SHARE: f64 = 0.001;
-/// Minimum pause between two rounds, nanoseconds. At 100 rounds a second, a wait that lasts 1 % of the time is seen
-/// about once a second.
+/// Minimum pause between two rounds, nanoseconds, before a random change by up to a half. At 100 rounds a second, a
+/// wait that lasts 1 % of the time is seen about once a second.
 const MIN_ROUND_NS: f64 = 10e6;
 /// Minimum pause between two searches for processes, nanoseconds.
 const MIN_SEARCH_NS: f64 = 1e9;

@@ -36,9 +36,9 @@ use crate::{Errno, Result};
 /// Configuration of a ring.
 #[derive(Clone, Debug)]
 pub struct Config {
-    /// Number of submission entries; rounded up to a power of two.
+    /// Number of submission entries, at least 8; rounded up to a power of two.
     pub entries: u32,
-    /// Number of completion entries.
+    /// Number of completion entries, at least [`Self::entries`]; rounded up to a power of two.
     pub completions: u32,
     /// Size of the table of registered files; 0 for none. RLIMIT_NOFILE limits the size of the table.
     pub files: u32,
@@ -46,7 +46,7 @@ pub struct Config {
     pub slots: u32,
     /// Size of a send slot in bytes.
     pub slot_bytes: u32,
-    /// Number of receive buffers (a power of two, at most 32768); 0 for none.
+    /// Number of receive buffers, rounded up to a power of two and at most 32768; 0 for none.
     pub buffers: u16,
     /// Number of receive buffers given to the kernel at first; 0 for all.
     pub buffers_at_first: u16,
