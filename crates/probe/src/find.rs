@@ -1,5 +1,5 @@
-//! Finds the processes of a server, by its listener or by one process that the user named. sock_diag gives the inode of
-//! the listening socket, and /proc/PID/fd shows which processes have this socket open (its holders). The server
+//! Finds the processes of a server, by its listener or by one process that the user named. The inode of the listening
+//! socket comes from sock_diag, and /proc/PID/fd shows which processes have this socket open (its holders). The server
 //! consists of all holders and their descendants: a master process, its workers, and helpers.
 
 use std::collections::BTreeMap;

@@ -1,10 +1,10 @@
 //! Reads the operating system counters of `run::COUNTERS` for one side of a trial (the server or the load generator).
 //!
-//! A [`Probe`] reads the sources of [`SOURCES`] into a recording. A [`Sampler`] runs a probe on its own thread, at a
-//! fixed interval and at the edges of phases (such as the start of the measured window). An [`Observer`] starts
-//! samplers for one host and watches whether the server's or generator's processes still run. [`find_server`] finds the
-//! processes of a listener. Recordings contain raw values, without division or judgement. A counter that cannot be read
-//! is absent with a reason, and never 0.
+//! A [`Probe`] reads the sources of [`SOURCES`] into a recording. A [`Sampler`] runs a probe on its own thread. Samples
+//! are taken at a fixed interval, and at the edges of phases (such as the start of the measured window). An
+//! [`Observer`] starts samplers for one host and watches whether the server's or generator's processes still run.
+//! [`find_server`] finds the processes of a listener. Recordings contain raw values, without division or judgement. A
+//! counter that cannot be read is absent with a reason, and never 0.
 
 mod awaits_reply;
 mod column_writer;

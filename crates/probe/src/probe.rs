@@ -113,7 +113,7 @@ impl Probe {
     }
 
     /// Follows other processes from the next sample on. Files that do not belong to a process stay open. Call this
-    /// before the next trial of this side, because the next trial has another generator process.
+    /// before the next trial of this side, because a trial may have other processes (for example a new generator).
     pub fn follow(&mut self, processes: &[u32]) {
         self.process_set = ProcessSet::after(&self.process_set, processes.to_vec());
         // The next sample reads every source, because readings of the previous trial do not count for the next

@@ -1,4 +1,4 @@
-//! A kernel file that stays open and is read from its start at each sample. pread(2) makes procfs and sysfs produce the
+//! A kernel file that stays open and is read from its start at each sample. With pread(2), procfs and sysfs produce the
 //! text again without a path look-up. Reading the file of an ended process fails with ESRCH, so the ended process is
 //! never confused with a new process that has the same ID.
 

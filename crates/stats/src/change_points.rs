@@ -3,7 +3,7 @@
 //! others, *ICPE* 2023) and Apache Otava.
 //!
 //! Hunter's t test assumes independent, normal values. Two additions make these assumptions unnecessary. First, an
-//! isolated value that is far from the values before and after it is moved towards them, and at least [`MIN_SEGMENT`]
+//! isolated value that is far from the values before and after it is moved towards them. At least [`MIN_SEGMENT`]
 //! values lie between two changes. Second, the error of a mean takes the correlation of neighbouring values into
 //! account. The correlation is estimated from the differences of neighbours, which changes of the mean hardly affect
 //! (S. Chakar and others, *Bernoulli* 23, 2017).

@@ -12,8 +12,8 @@ use crate::student::{quantile, two_sided};
 use crate::two_means::Trimmed;
 
 /// Number to subtract from Yuen's degrees of freedom if values were trimmed. 40,000 pairs of equal alternatives with 6
-/// to 15 rounds were simulated. Yuen's degrees of freedom give too many false alarms: 5.4 to 5.9 % at the level 5 %,
-/// and 1.2 to 1.4 % at the level 1 %. One degree less gives 0.3 to 1.0 % at the level 1 %.
+/// to 15 rounds were simulated. Yuen's degrees of freedom give too many false alarms. At the level 5 %, 5.4 to 5.9 %
+/// are found, and at the level 1 %, 1.2 to 1.4 %. One degree less gives 0.3 to 1.0 % at the level 1 %.
 const TRIMMING_FREEDOM: f64 = 1.0;
 
 /// Difference of two alternatives.
@@ -173,8 +173,8 @@ mod tests {
     #[test]
     fn equal_alternatives_are_told_apart_in_at_most_five_of_a_hundred_comparisons() {
         let mut random = fastrand::Rng::with_seed(11);
-        // Three cases with fewer and fewer pairs of equal costs: all costs are equal, the costs form three clusters,
-        // and the costs are equal in pairs.
+        // Three cases: all costs are equal, the costs form three clusters, and the costs are equal in pairs. The number
+        // of pairs with equal costs falls from case to case.
         let clusters = [20.0, 20.0, 20.0, 21.5, 21.5, 21.5, 21.5, 23.0, 23.0, 23.0];
         let pairs = [20.0, 20.0, 21.5, 21.5, 23.0, 23.0, 24.5, 24.5, 26.0, 26.0];
         for (costs, disturbed) in [([20.0; 10], false), (clusters, true), (pairs, false)] {

@@ -38,8 +38,8 @@ pub fn t95(freedom: f64) -> f64 {
     below + share * (above - below)
 }
 
-/// Returns the probability that a value of this distribution is at least as far from 0 as `t`, on either side; 1 below
-/// one degree of freedom.
+/// Returns the probability that a value of this distribution is at least as far from 0 as `t`, on either side. Returns
+/// 1 below one degree of freedom.
 pub fn two_sided(t: f64, freedom: f64) -> f64 {
     if t.is_nan() || freedom.is_nan() || freedom < 1.0 {
         return 1.0;

@@ -5,9 +5,11 @@ use std::os::fd::{AsFd, AsRawFd, RawFd};
 
 use crate::{Errno, Result, last_errno};
 
-/// Commands of fcntl(2) that the libc crate defines only for some targets.
+/// Command of fcntl(2) that the libc crate defines only for some targets.
 const F_SETOWN_EX: libc::c_int = 15;
+/// Command of fcntl(2) that the libc crate defines only for some targets.
 const F_SETSIG: libc::c_int = 10;
+/// Kind of owner for `F_SETOWN_EX`: one thread.
 const F_OWNER_TID: libc::c_int = 0;
 
 #[repr(C)]

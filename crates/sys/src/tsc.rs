@@ -1,6 +1,6 @@
-//! A cycle counter for timing single calls: rdtscp on x86-64, CLOCK_MONOTONIC elsewhere. rdtscp waits until earlier
-//! instructions are done, so a timed call lies wholly between two readings. Source: Intel SDM volume 2 (RDTSCP). The
-//! counter runs at a constant rate on every CPU of the last decade. [`Calibration`] checks the rate.
+//! A cycle counter for timing single calls: rdtscp on x86-64, CLOCK_MONOTONIC elsewhere. Because rdtscp waits until
+//! earlier instructions are done, a timed call lies wholly between two readings. Source: Intel SDM volume 2 (RDTSCP).
+//! The counter runs at a constant rate on every CPU of the last decade. [`Calibration`] checks the rate.
 
 use crate::clock;
 

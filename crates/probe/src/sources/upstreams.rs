@@ -241,8 +241,8 @@ impl UpstreamChain {
             }
             at += 1;
         }
-        // A socket that neither the server nor an upstream holds is not looked up again, because a socket usually stays
-        // with the process that created it.
+        // A socket that neither the server nor an upstream holds is not looked up again: a socket usually stays with
+        // the process that created it.
         for end in ends {
             self.holders.entry(end.inode).or_insert(None);
         }

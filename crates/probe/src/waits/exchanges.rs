@@ -2,9 +2,8 @@
 //!
 //! A connection whose last data came from the client has a request in progress. The kernel keeps the time of the last
 //! data in each direction, in ticks of up to 10 ms. If both times are in one tick, an unacknowledged response shows
-//! that no request is in progress, because a later request would have acknowledged the response. Otherwise the numbers
-//! of segments decide, provided that nearly all connections fit one number of segments per request and one per
-//! response.
+//! that no request is in progress. A later request would have acknowledged the response. Otherwise the numbers of
+//! segments decide, provided that nearly all connections fit one number of segments per request and one per response.
 
 use sys::diag::{OtherConnection, Traffic};
 

@@ -75,8 +75,8 @@ struct PeerReadings {
 
 impl PeerReadings {
     /// Adds a reading of all peers (if `is_full`) or of some. A peer that is missing in a reading of all peers has no
-    /// open connection any more. Readings before a peer was first seen do not count for that peer: the process that is
-    /// connected to the peer may not have been known.
+    /// open connection any more. Readings before a peer was first seen do not count for that peer, because the process
+    /// connected to the peer may have been unknown.
     fn add(&mut self, peers: &[PeerSample], is_full: bool) {
         for peer in peers {
             let id = (peer.process.clone(), peer.address.clone());

@@ -56,7 +56,7 @@ fn switches(pid: u32, tid: u32) -> Option<u64> {
     text.split_whitespace().nth(2)?.parse().ok()
 }
 
-/// Returns the threads of a process of this machine; an empty list if the process does not exist.
+/// Returns the IDs of the threads of a process of this machine; an empty list if the process does not exist.
 pub fn threads_of(pid: u32) -> Vec<u32> {
     let folder = fs::read_dir(format!("/proc/{pid}/task")).into_iter().flatten();
     folder.filter_map(|entry| entry.ok()?.file_name().to_str()?.parse().ok()).collect()

@@ -1,8 +1,8 @@
 //! Linear regression that is robust against outliers. The standard errors are valid even if residuals are correlated in
 //! time.
 //!
-//! Sources: P. Huber, *Robust Statistics* (1981), iteratively reweighted least squares with a limit of 1.345 standard
-//! deviations, which are estimated from the median deviation; W. Newey, K. West, *Econometrica* 55 (1987), for the
+//! Sources: P. Huber, *Robust Statistics* (1981), for iteratively reweighted least squares with a limit of 1.345
+//! standard deviations (estimated from the median deviation). W. Newey, K. West, *Econometrica* 55 (1987), for the
 //! covariance.
 
 use crate::number::median_of_sorted;

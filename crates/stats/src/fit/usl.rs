@@ -1,9 +1,9 @@
 //! The Universal Scalability Law of N. Gunther: X(N) = lambda N / (1 + sigma (N - 1) + kappa N (N - 1)).
 //!
-//! lambda is the throughput of one client, sigma the share of the work that is serial (contention), and kappa the cost
-//! of keeping workers consistent (coherency). If kappa is above zero, the curve has a peak at sqrt((1 - sigma) /
-//! kappa). A fit needs at least four points that span at least a factor of two in N. Source: N. Gunther, *Guerrilla
-//! Capacity Planning* (2007).
+//! Here lambda is the throughput of one client, and sigma is the share of the work that is serial (contention). The
+//! cost of keeping workers consistent (coherency) is kappa. If kappa is above zero, the curve has a peak at sqrt((1 -
+//! sigma) / kappa). A fit needs at least four points that span at least a factor of two in N. Source: N. Gunther,
+//! *Guerrilla Capacity Planning* (2007).
 
 use super::solve::{Problem, V3, inverse, minimise};
 use crate::Interval;

@@ -112,8 +112,8 @@ impl Member {
     }
 }
 
-/// Returns the time that a request spends at a station. In the network with one client less, `queue` is the mean number
-/// of requests at this station, and `p` has the probabilities of 0, 1, … requests there.
+/// Returns the time that a request spends at a station. `queue` is the mean number of requests at this station in the
+/// network with one client less. `p` has the probabilities of 0, 1, … requests in that network.
 fn residence_s(station: Station, queue: f64, p: &[f64]) -> f64 {
     let Servers::Some(m) = station.servers else { return station.demand_s };
     let m = f64::from(m.max(1));
@@ -168,9 +168,9 @@ mod tests {
         assert!(close(closed(&stations, n).throughput, busy / s), "{}", closed(&stations, n).throughput);
     }
 
-    /// The reference is the sum over the states of the birth-death chain, computed in logarithms because the weights of
-    /// the states exceed the range of a floating-point number. Rounding errors must not grow with the number of
-    /// servers.
+    /// The reference is the sum over the states of the birth-death chain. The sum is computed in logarithms, because
+    /// the weights of the states exceed the range of a floating-point number. Rounding errors must not grow with the
+    /// number of servers.
     #[test]
     fn many_servers_and_many_clients_stay_exact() {
         for (m, n, z, s) in [(2, 40, 0.1, 0.05), (16, 64, 0.2, 0.1), (64, 256, 0.01, 0.1), (200, 800, 0.3, 0.1)] {

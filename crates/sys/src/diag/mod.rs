@@ -44,7 +44,7 @@ impl Diag {
         self.0.ask(kind, true, &[request], |_, payload| each(payload)).map(drop)
     }
 
-    /// Calls `each` with every listener of IPv4 (`v6` false) or IPv6, on one port or on all ports.
+    /// Calls `each` with every listener of IPv4 (`v6` false) or IPv6, on port `port` or on all ports (`None`).
     pub fn listeners(&mut self, v6: bool, port: Option<u16>, mut each: impl FnMut(&Listener)) -> Result<()> {
         let head = request(v6, 1 << (SKMEMINFO - 1), LISTEN);
         let filter = bytecode(ConnectionFilter { local_port: port, remote_port: None });
