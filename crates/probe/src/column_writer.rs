@@ -35,10 +35,10 @@ pub struct ColumnWriter {
     edges: usize,
     /// Number of samples since the writer was created, which is also the number of the newest sample.
     sample: u64,
-    /// Number of times that the series was thinned, at most 32. A row of the series is complete when it holds
+    /// Number of times that the series was thinned, at most 32. A row of the series is complete when it contains
     /// 2^`thinned` samples.
     thinned: u32,
-    /// Number of samples that the last row of the series holds so far.
+    /// Number of samples in the last row of the series so far.
     open: u64,
     /// Minimum number of rows of the series for the next merge: 5/4 of the rows that the last merge left. Without this
     /// minimum, a merge that found few rows between edges would be tried again at each sample.

@@ -110,8 +110,8 @@ fn of_unix(at: &Address, inodes: &[u32]) -> Result<Found, FindError> {
     }
 }
 
-/// Returns the processes that hold any of these sockets, and their descendants. The result is empty if no such process
-/// was found, for example because this process may not read the descriptors of the holders.
+/// Returns the processes that have any of these sockets open, and their descendants. The result is empty if no such
+/// process was found, for example because this process may not read the descriptors of the holders.
 fn holders(inodes: &[u32]) -> Vec<u32> {
     let proc = Path::new("/proc");
     let parents = parents(proc);
@@ -199,9 +199,10 @@ fn holders_of(addr: SocketAddr, found: &(Vec<u32>, SocketAddr), netns: Option<u3
     Ok(Found { pids, netns_pid: netns.map(|_| first), listen: Some((*listen).into()) })
 }
 
-/// Returns the holders of a socket and their descendants, with two exceptions. A service manager holds a socket that it
-/// created for its service (socket activation). The manager is left out if another process holds the socket, too. No
-/// descendants are added for a service manager, for the calling process, or for an ancestor of the calling process.
+/// Returns the holders of a socket and their descendants, with two exceptions. A service manager may have created the
+/// socket for its service (socket activation), and still has it open. The manager is left out if another process has
+/// the socket open, too. No descendants are added for a service manager, for the calling process, or for an ancestor of
+/// the calling process.
 fn family(proc: &Path, parents: &[(u32, u32)], holders: &[u32]) -> Vec<u32> {
     let me = std::process::id();
     let above_me = ancestors(parents, me);
@@ -228,8 +229,8 @@ fn holds_any(pid: u32, inodes: &[u32]) -> bool {
     sockets_of(pid).any(|found| inodes.contains(&found))
 }
 
-/// Returns true if one of these processes has a socket open, or an io_uring, which may hold sockets. Every server has
-/// one of the two. Returns `None` if neither was found and the descriptors of some process cannot be read.
+/// Returns true if one of these processes has a socket open, or an io_uring, which may keep sockets open. Every server
+/// has one of the two. Returns `None` if neither was found and the descriptors of some process cannot be read.
 pub fn holds_sockets(pids: &[u32]) -> Option<bool> {
     let holds = |pid: &u32| -> Option<bool> {
         let links = std::fs::read_dir(format!("/proc/{pid}/fd")).ok()?;

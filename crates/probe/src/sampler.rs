@@ -216,7 +216,7 @@ impl SamplerThread {
             }
             let now = sys::clock::monotonic_ns();
             if orders.taken < orders.asked {
-                // One sample answers all requests for edges so far.
+                // One sample is enough for all samples at edges that were requested so far.
                 let asked = orders.asked;
                 drop(orders);
                 let t_s = self.origin.now_s();

@@ -25,8 +25,8 @@ struct Newest {
     count: f64,
 }
 
-/// Place of a value: row, time in seconds, number of the stretch of rows between two phase edges, and number of the
-/// sample.
+/// Position of a value in a recording: row, time in seconds, number of the stretch of rows between two phase edges, and
+/// number of the sample.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Place {
     pub(crate) row: usize,

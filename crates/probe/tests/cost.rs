@@ -5,7 +5,8 @@ use std::net::{TcpListener, TcpStream};
 
 use loadline_probe::{Probe, Scope};
 
-/// Number of connections of the observed server. It is so large that the cost of reading all of them shows.
+/// Number of connections of the observed server. The number is so large that the cost of reading all connections
+/// becomes visible.
 const SOCKETS: usize = 200;
 /// Number of samples of each kind.
 const SAMPLES: u32 = 40;

@@ -10,7 +10,7 @@ use crate::space::Space;
 /// Maximum number of addresses whose calls are remembered.
 const MAX_KNOWN: usize = 1 << 16;
 
-/// Kind of a call instruction before a return address.
+/// Call instruction before a return address, by the way in which it names the called function.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Call {
     /// Calls the function at this address.

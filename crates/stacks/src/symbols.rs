@@ -12,7 +12,7 @@ const MAX_SYMBOLS: usize = 2_000_000;
 /// address. A small number is enough, because symbols rarely overlap.
 const MAX_OVERLAPS: usize = 16;
 
-/// Kind of a symbol.
+/// Kind of a symbol: code or data.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum Kind {
     Function,

@@ -224,8 +224,8 @@ impl UpstreamChain {
         }
     }
 
-    /// Finds out which connecting ends the server holds, and then which ends each upstream holds. Writes the number of
-    /// ends per address.
+    /// Finds out which connecting ends are open in the server's processes, and then which are open in each upstream's
+    /// processes. Writes the number of ends per address.
     fn look(&mut self, ends: &[ConnectionEnd], round: &mut Round<'_>) {
         let mut counts: BTreeMap<String, f64> =
             self.stops.iter().map(|stop| (stop.behind.address.clone(), 0.0)).collect();
@@ -241,8 +241,8 @@ impl UpstreamChain {
             }
             at += 1;
         }
-        // A socket that neither the server nor an upstream holds is not looked up again: a socket usually stays with
-        // the process that created it.
+        // A socket that is open in no process of the server or of an upstream is not looked up again: a socket usually
+        // stays with the process that created it.
         for end in ends {
             self.holders.entry(end.inode).or_insert(None);
         }
@@ -288,8 +288,8 @@ impl UpstreamChain {
         self.holders.retain(|inode, _| open.contains(inode));
     }
 
-    /// Finds the connecting ends that processes of the server (`at` is 0) or of an upstream hold, and notes them in
-    /// `holders`. Ends that were looked up before are left out.
+    /// Finds the connecting ends that are open in processes of the server (`at` is 0) or of an upstream, and notes them
+    /// in `holders`. Ends that were looked up before are left out.
     fn claim(&mut self, at: usize, ends: &[ConnectionEnd], round: &mut Round<'_>) {
         let new: HashSet<u32> = ends.iter().map(|end| end.inode).filter(|i| !self.holders.contains_key(i)).collect();
         if new.is_empty() {

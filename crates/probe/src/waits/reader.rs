@@ -35,7 +35,7 @@ pub(super) struct Reader {
     netns_pid: Option<u32>,
     processes: BTreeMap<u32, Process>,
     sockets: Sockets,
-    /// Name of a process that holds each socket, by inode.
+    /// Name of a process in which each socket is open, by the socket's inode.
     held: HashMap<u32, Arc<str>>,
     /// Upstream addresses whose processes must still be searched.
     new_upstreams: Vec<Arc<str>>,

@@ -84,7 +84,7 @@ impl Sockets {
         self.uses.get(&inode)
     }
 
-    /// Finds the listening ports of sockets that the server (`front`) and its upstream services (`behind`) hold.
+    /// Finds the ports at which sockets of the server (`front`) and of its upstream services (`behind`) listen.
     pub(super) fn find_ports(
         &mut self,
         front: &HashMap<u32, Arc<str>>,
@@ -108,7 +108,7 @@ impl Sockets {
         Ok(())
     }
 
-    /// Reads all connections. `held` gives the name of the process that holds a socket, by the socket's inode.
+    /// Reads all connections. `held` has the name of the process in which a socket is open, by the socket's inode.
     pub(super) fn read(&mut self, held: &HashMap<u32, Arc<str>>) -> sys::Result<ConnectionSample> {
         let dump = self.dump()?;
         self.uses.clear();

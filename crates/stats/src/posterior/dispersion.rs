@@ -1,5 +1,5 @@
-//! Number of independent draws that the answers of a window are worth. Answers of one window are correlated, because a
-//! long queue stays long for a while.
+//! Number of independent draws that carry as much information as the answers of one window. Answers of one window are
+//! correlated, because a long queue stays long for a while.
 
 use super::constraint::{Constraint, ConstraintKind, SPREAD, WindowObservation};
 use super::estimate::CapacityEstimate;
