@@ -29,9 +29,9 @@ pub struct ColumnWriter {
     t_s: Vec<f64>,
     pages: Vec<InstanceColumns>,
     absent: Vec<Absence>,
-    /// For each row, true if [`Self::thin`] must keep the row, because it is a sample at the edge of a phase.
+    /// For each row, true if [`ColumnWriter::thin`] must keep the row, because it is a sample at the edge of a phase.
     stays: Vec<bool>,
-    /// Number of rows that [`Self::thin`] must keep.
+    /// Number of rows that [`ColumnWriter::thin`] must keep.
     edges: usize,
     /// Number of samples since the writer was created, which is also the number of the newest sample.
     sample: u64,

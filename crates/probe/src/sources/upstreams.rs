@@ -67,7 +67,7 @@ struct UpstreamChain {
     stops: Vec<Step>,
     /// Addresses at which the server connects to itself.
     own: HashSet<String>,
-    /// Holder of each socket by inode: 0 for the server, n for the upstream at index n - 1 of `stops`, `None` for other
+    /// Owner of each socket, by inode: 0 for the server, n for the upstream at index n - 1 of `stops`, `None` for other
     /// processes.
     holders: HashMap<u32, Option<usize>>,
 }
@@ -241,8 +241,8 @@ impl UpstreamChain {
             }
             at += 1;
         }
-        // A socket that is open in no process of the server or of an upstream is not looked up again: a socket usually
-        // stays with the process that created it.
+        // A socket that is open in no process of the server or of an upstream is not looked up again. Sockets usually
+        // stay with the process that created them.
         for end in ends {
             self.holders.entry(end.inode).or_insert(None);
         }

@@ -102,7 +102,8 @@ impl Constraint {
     }
 }
 
-/// Model with a certain capacity and steepness, and the values computed from these two that are equal for all windows.
+/// Model with a certain capacity and steepness. The other fields are computed from these two, and are equal for all
+/// windows.
 #[derive(Clone, Copy)]
 pub(super) struct CapacityModel {
     c: f64,

@@ -19,8 +19,8 @@ pub(super) fn sentence() -> String {
     tell(of_groups().into_iter().chain(of_user()).chain(of_host()).collect())
 }
 
-/// Returns the sentence for the limit that was reached. If no limit was reached, returns a sentence that names the
-/// nearest limit.
+/// Returns the sentence for the limit that was reached, or nearly reached (see [`ENDED_SINCE`]). If there is no such
+/// limit, returns a sentence that names the nearest limit.
 fn tell(limits: Vec<Limit>) -> String {
     let nearest = limits.iter().min_by_key(|limit| limit.left());
     match nearest {

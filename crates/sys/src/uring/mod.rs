@@ -38,7 +38,7 @@ use crate::{Errno, Result};
 pub struct Config {
     /// Number of submission entries, at least 8; rounded up to a power of two.
     pub entries: u32,
-    /// Number of completion entries, at least [`Self::entries`]; rounded up to a power of two.
+    /// Number of completion entries, at least [`Config::entries`]; rounded up to a power of two.
     pub completions: u32,
     /// Size of the table of registered files; 0 for none. RLIMIT_NOFILE limits the size of the table.
     pub files: u32,
