@@ -40,8 +40,8 @@ pub struct ColumnWriter {
     thinned: u32,
     /// Number of samples in the last row of the series so far.
     open: u64,
-    /// Minimum number of rows of the series for the next merge: 5/4 of the rows that the last merge left. Without this
-    /// minimum, a merge that found few rows between edges would be tried again at each sample.
+    /// Number of rows below which the next merge is not tried: 5/4 of the number of rows after the last merge. Without
+    /// this minimum, a merge that found few rows between edges would be tried again at each sample.
     merge_from: usize,
 }
 
@@ -236,8 +236,7 @@ impl ColumnWriter {
     }
 }
 
-/// Removes each reason that applies to all instances of a counter if some instance of that counter has values after
-/// all.
+/// Removes each reason that was recorded for all instances of a counter, if an instance of this counter has values.
 fn without_answered(mut absent: Vec<Absence>, columns: &[Column]) -> Vec<Absence> {
     let answered: HashSet<&CounterId> = columns.iter().map(|column| &column.counter).collect();
     absent.retain(|a| !a.instance.is_empty() || !answered.contains(&a.counter));

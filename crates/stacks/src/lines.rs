@@ -29,8 +29,8 @@ impl Lines {
         Self(files.iter().filter(|file| is_room_for(file)).find_map(read_one))
     }
 
-    /// Returns the source file and the line of the code at `address`. For code of an inlined function, the line is that
-    /// of the call in the outermost function, which has a symbol.
+    /// Returns the source file and the line of the code at `address`. For code of an inlined function, returns the line
+    /// of the call in the outermost function, because only that function has a symbol.
     pub(crate) fn place(&self, address: u64) -> Option<(Arc<str>, Option<u32>)> {
         let mut frames = self.0.as_ref()?.find_frames(address).skip_all_loads().ok()?;
         let mut location = None;

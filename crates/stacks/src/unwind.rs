@@ -30,8 +30,8 @@ pub struct Addresses {
     pub is_complete: bool,
 }
 
-/// Unwinding rules for an address, the file that contains them, and the difference between an address in memory and the
-/// same address in that file.
+/// Unwinding rules for an address, and the file that contains these rules. `bias` is the difference between an address
+/// in memory and the same address in that file.
 struct Found {
     rules: Arc<Rules>,
     image: Arc<Image>,

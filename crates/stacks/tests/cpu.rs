@@ -35,7 +35,7 @@ fn profile(running: &Running) -> Option<CpuProfile> {
     Some(stacks.profile(&mut processes))
 }
 
-/// Asserts that more than 80 % of the CPU time is in `function`, and that `caller` called it.
+/// Asserts that more than 80 % of the CPU time is in `function`, and that `caller` called this function.
 fn assert_hot(profile: &CpuProfile, function: &str, caller: &str) {
     let hot = profile.stacks.hot(0.01);
     assert!(profile.samples >= SAMPLES, "{profile:?}");

@@ -18,7 +18,7 @@ const THREAD_BYTES: usize = (2 << 20) + PAGE_BYTES;
 /// Port range that excludes only the privileged ports.
 const WIDEST_PORT_RANGE: (u32, u32) = (1024, 65_535);
 
-/// Returns a sentence that says that all local ports are in use.
+/// Returns a sentence for the user: all local ports are in use.
 pub fn no_ports() -> String {
     let text = fs::read_to_string("/proc/sys/net/ipv4/ip_local_port_range").unwrap_or_default();
     let mut ends = text.split_whitespace().filter_map(|end| end.parse::<u32>().ok());
@@ -41,7 +41,7 @@ fn ports_of((low, high): (u32, u32)) -> String {
     format!("local ports ran out: a source address has {number} of them ({low} to {high}); {remedy}")
 }
 
-/// Returns a sentence that says that all descriptors of this process are in use.
+/// Returns a sentence for the user: all descriptors of this process are in use.
 pub fn no_descriptors() -> String {
     let (_, hard) = limits::descriptors();
     let more = hard.saturating_mul(2).max(ROOMY_DESCRIPTORS);

@@ -38,7 +38,7 @@ impl std::fmt::Debug for PollRing {
 pub struct Completion {
     /// Number that was passed when the poll was armed.
     pub token: u64,
-    /// The `POLL…` bits that the kernel found set, or the error that ended the poll.
+    /// The reported `POLL…` bits, or the error that ended the poll.
     pub outcome: Result<u32>,
     /// True if the poll continues.
     pub more: bool,

@@ -68,7 +68,7 @@ impl Qdisc {
 pub struct HtbRate {
     /// Rate limit, bits per second.
     pub bits_per_s: u64,
-    /// Burst that is allowed after a pause, given as the time that it takes at the limited rate, nanoseconds.
+    /// Burst that is allowed after a pause, nanoseconds: the time that sending the burst takes at the limited rate.
     pub burst_ns: u64,
     /// Number of bytes that the class may send before the scheduler serves the next class.
     pub quantum_bytes: u32,

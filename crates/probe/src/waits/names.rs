@@ -34,8 +34,8 @@ const WRAPPERS: [&str; 3] = ["std::", "core::", "parking_lot"];
 /// Maximum number of innermost frames that are searched for a function of [`WAITING_FUNCTIONS`].
 const MAX_LIBRARY_FRAMES: usize = 6;
 
-/// Functions that wait for one kind of object: the beginning of the name, a part of the name, and the kind. Rust's
-/// condition variable is a bare counter, so its memory does not show its kind.
+/// Functions that wait for one kind of object: the beginning of the function's name, a part of the name, and the kind
+/// of object. Rust's condition variable is a bare counter, so its memory does not show its kind.
 const WAITING_FUNCTIONS: [(&str, &str, FutexKind); 5] = [
     ("std::sys::", "condvar", FutexKind::Condition),
     ("std::sys::", "mutex", FutexKind::Mutex),

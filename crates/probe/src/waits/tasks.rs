@@ -47,8 +47,8 @@ struct Waits {
 pub(super) struct TaskSums(BTreeMap<Arc<str>, ProcessTasks>);
 
 impl TaskSums {
-    /// Adds a reading of a process's goroutines. `stacks` gets the stacks of waiting goroutines, except for those that
-    /// wait for the network, which are mostly idle.
+    /// Adds a reading of a process's goroutines. `stacks` gets the stacks of waiting goroutines. Goroutines that wait
+    /// for the network are left out, because they are mostly idle.
     pub(super) fn add(&mut self, process: &Arc<str>, read: &Goroutines, stacks: &mut StackCounts) {
         let sums = self.0.entry(process.clone()).or_default();
         let weight = read.listed_per_read as f64;
@@ -120,8 +120,7 @@ fn state(goroutine: &Goroutine) -> TaskState {
     frames.iter().find_map(waits).unwrap_or_default()
 }
 
-/// Returns the innermost function that does not belong to a library that waits on behalf of its callers (see
-/// [`LIBRARIES`]).
+/// Returns the innermost function that does not merely wait on behalf of its caller (see [`LIBRARIES`]).
 fn waiting_function(frames: &[Frame]) -> Waits {
     let is_own = |frame: &&Frame| {
         frame.function.as_deref().is_some_and(|f| !LIBRARIES.iter().any(|library| f.starts_with(library)))

@@ -1,7 +1,7 @@
 //! Probability that a limit is met at a rate, judged by a single window. The module does not compare a percentile with
-//! the limit. Instead, it uses a binomial distribution whose number of draws is the number of independent answers that
-//! the window is worth. The idea is from early stopping in MLPerf's LoadGen (V. Reddi et al., *MLPerf Inference
-//! Benchmark*, 2020).
+//! the limit. Instead, it uses a binomial distribution of the late requests. Its number of draws is the number of
+//! independent answers that carry as much information as the window. The idea is from early stopping in MLPerf's
+//! LoadGen (V. Reddi et al., *MLPerf Inference Benchmark*, 2020).
 
 use super::constraint::{Constraint, ConstraintKind, WindowObservation};
 use super::dispersion::{mean_spread, worth};

@@ -49,8 +49,8 @@ pub enum ConstraintKind {
 pub struct Constraint {
     /// Kind of the limited quantity, and its limit.
     pub kind: ConstraintKind,
-    /// Saturation rate that the closed loop measured, at which all answers would be late; `None` if saturation does not
-    /// matter for the limit.
+    /// Saturation rate, measured by the closed loop. At this rate, all answers would be late. `None` if saturation does
+    /// not matter for the limit.
     pub full: Option<f64>,
 }
 

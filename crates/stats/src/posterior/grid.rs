@@ -14,8 +14,9 @@ pub(super) const COARSE_RATES: usize = 60;
 const STEEPS: usize = 30;
 /// Minimum and maximum steepness of the grid (`steep` in the formula of `posterior/mod.rs`).
 const STEEPNESS_RANGE: (f64, f64) = (1.5, 3000.0);
-/// Prior distribution of the distance between the saturation rate that the closed loop measured and that of the model,
-/// in logarithms. The prior is a mixture of two normal densities, each with a weight and a standard deviation.
+/// Prior distribution of the distance, in logarithms, between two saturation rates: the one that the closed loop
+/// measured, and the one of the model. The prior is a mixture of two normal densities, each with a weight and a
+/// standard deviation.
 const SATURATION_DISTANCE: [(f64, f64); 2] = [(0.75, 0.05), (0.25, 0.25)];
 
 /// Prior of the variance of the unfinished work, in service times: the median, and the standard deviation of the

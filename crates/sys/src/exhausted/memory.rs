@@ -10,7 +10,7 @@ use crate::limits;
 
 const MIB: u64 = 1 << 20;
 
-/// Returns a sentence that says that a process or thread cannot get the memory it needs.
+/// Returns a sentence for the user: a process or thread cannot get the memory it needs.
 pub(super) fn sentence(needed: u64) -> String {
     let all = of_address_space().into_iter().chain(of_groups()).chain(of_commits());
     tell(all.collect(), needed)

@@ -14,7 +14,7 @@ const ROOMY_PROCESSES: u64 = 1024;
 /// the counts. A load generator that fails to start ends its threads, which lowers the counts.
 const ENDED_SINCE: u64 = 64;
 
-/// Returns a sentence that says that no further process or thread can be started.
+/// Returns a sentence for the user: no further process or thread can be started.
 pub(super) fn sentence() -> String {
     tell(of_groups().into_iter().chain(of_user()).chain(of_host()).collect())
 }
