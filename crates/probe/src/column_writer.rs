@@ -29,7 +29,8 @@ pub struct ColumnWriter {
     t_s: Vec<f64>,
     pages: Vec<InstanceColumns>,
     absent: Vec<Absence>,
-    /// For each row, true if [`ColumnWriter::thin`] must keep the row, because it is a sample at the edge of a phase.
+    /// For each row, true if [`ColumnWriter::thin`] must keep the row, because the row is a sample at the edge of a
+    /// phase.
     stays: Vec<bool>,
     /// Number of rows that [`ColumnWriter::thin`] must keep.
     edges: usize,

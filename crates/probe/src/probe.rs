@@ -121,7 +121,8 @@ impl Probe {
         self.readers.iter_mut().for_each(|reader| (reader.rest, reader.read_ns) = (0, None));
     }
 
-    /// Reads the CPU time of the host and of the followed processes. Returns false if this probe does not read them.
+    /// Reads the CPU time of the host and of the followed processes. Returns false if this probe does not read these
+    /// times.
     pub(crate) fn read_cpu_use(&mut self, t_s: f64) -> bool {
         let Some(meter) = &mut self.cpu_use else { return false };
         let begin = cpu_us();
@@ -130,7 +131,7 @@ impl Probe {
         true
     }
 
-    /// Returns the CPU times since the last call; empty if this probe does not read them.
+    /// Returns the CPU times since the last call; empty if this probe does not read CPU times.
     pub(crate) fn take_cpu_use(&mut self) -> CpuUse {
         self.cpu_use.as_mut().map(CpuUseMeter::take).unwrap_or_default()
     }

@@ -17,7 +17,7 @@ use super::thread::Thread;
 /// Maximum number of sampled threads per process.
 const MAX_THREADS: usize = 4096;
 /// Number of successive lists without a change after which the threads are listed less often. Listing a process's
-/// threads takes as long as reading a few of them.
+/// threads takes as long as reading a few threads.
 const STABLE_LISTS: u32 = 8;
 /// Number of rounds from one list of the threads to the next, once the list no longer changes.
 const LIST_ROUNDS: u64 = 8;

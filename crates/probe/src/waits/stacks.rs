@@ -13,7 +13,7 @@ use super::tasks::TaskSums;
 /// Maximum number of different stacks of waiting threads that are kept as addresses and named at the end.
 const MAX_WAITING: usize = 1 << 14;
 
-/// Number of ended processes above which they are removed from the set of followed processes.
+/// Number of ended processes above which the ended processes are removed from the set of followed processes.
 const MAX_ENDED: usize = 1024;
 
 /// Maximum number of goroutines of a process that are read in a round. Reading a goroutine takes about as long as

@@ -157,7 +157,7 @@ pub(super) fn refused_at(allowed: f64, steep: f64) -> f64 {
     f64::midpoint(low, high)
 }
 
-/// Returns the logarithm of the mean response time, divided by its limit, if the offered rate is `rate`.
+/// Returns the logarithm of the mean response time at the offered rate `rate`, after division by the limit.
 fn mean_ln(rate: f64, c: f64, steep: f64) -> f64 {
     -(1.0 - steep * (rate - c) / c).max(MIN_SPARE).ln()
 }

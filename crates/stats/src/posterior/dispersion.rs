@@ -29,8 +29,8 @@ pub(super) fn mean_spread(draws: f64) -> f64 {
 
 /// Returns, for each window, the number of answers that carry as much information as one independent draw. For random
 /// arrivals, this number is twice the product of the rate and the relaxation time of an M/M/1 queue, times `scale`. The
-/// constants of this module reduce it for arrivals at equal intervals, and limit it. Each window is worth at least one
-/// draw.
+/// constants of this module reduce this number for arrivals at equal intervals, and limit the number. Each window is
+/// worth at least one draw.
 pub(super) fn dispersions(
     windows: &[WindowObservation],
     constraint: &Constraint,

@@ -81,8 +81,8 @@ impl Buffers {
     pub fn bytes(&self, id: &BufferId, len: usize) -> &[u8] {
         let len = len.min(self.bytes);
         // SAFETY: only completions of this ring create IDs, and `count` is the size of its buffer group. The kernel
-        // leaves a buffer alone from its completion until `recycle` takes the ID, which requires `&mut self`. The
-        // memory is mapped, initialised (zeroed) and lives as long as `self`.
+        // does not touch a buffer from the completion that names the buffer until `recycle` takes the ID, which
+        // requires `&mut self`. The memory is mapped, initialised (zeroed) and lives as long as `self`.
         unsafe { std::slice::from_raw_parts(self.data.address_of(usize::from(id.0 % self.count) * self.bytes), len) }
     }
 

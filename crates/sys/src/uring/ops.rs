@@ -1,4 +1,4 @@
-//! Operations of a ring, one function each. The completion of an operation contains its number `user`.
+//! Operations of a ring, one function each. The completion of an operation contains the operation's number `user`.
 
 use std::ops::Range;
 

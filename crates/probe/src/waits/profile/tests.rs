@@ -147,7 +147,7 @@ fn connections_to_a_peer_have_means_a_maximum_and_the_process_there() {
         Round { connections, ..reading }
     };
     let mut rounds = vec![reading(2.0, 2.0, None), reading(4.0, 2.0, Some("db")), part(reading(3.0, 2.0, None))];
-    // A reading that does not include this peer does not count for its means.
+    // A reading that does not include this peer does not count for the peer's means.
     rounds.push(Round { connections: Some(ConnectionSample::default()), ..locked(1) });
     let peers = profile(&rounds).peers;
     let row = PeerConnections {
