@@ -1,6 +1,5 @@
-//! Reads any text as messages between the conductor (the main process) and its agents. No line may cause a panic. After
-//! a report was read, it must be possible to write it and to read it again. It must also be possible to merge the parts
-//! that agents report.
+//! Reads any text as messages between the conductor (the main process) and its agents. No line may cause a panic. A
+//! report that was read can be written and read again. The parts that agents report can be merged.
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;

@@ -1,5 +1,5 @@
-//! Reads random bytes as a request to export spans, in both encodings (JSON and protobuf). Nothing may panic. No span
-//! that is read may end before it begins, or have the trace ID 0.
+//! Reads random bytes as a request that exports spans (steps of a trace), in both encodings (JSON and protobuf).
+//! Nothing may panic. No span in the result may end before it begins, or have the trace ID 0.
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;

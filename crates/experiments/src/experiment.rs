@@ -1,4 +1,4 @@
-//! Type of an entry in the list of experiments.
+//! Type of the entries in the list of experiments.
 
 use lab::{Lab, LabError};
 use run::Plan;
@@ -13,7 +13,7 @@ pub struct Experiment {
     pub name: &'static str,
     /// Purpose of the experiment, in one line.
     pub help: &'static str,
-    /// Source, method and parameters of the experiment, which `loadline explain NAME` shows.
+    /// Text that `loadline explain NAME` shows: source, method and parameters of the experiment.
     pub page: &'static str,
     /// Plan of the experiment, in TOML. The table `[lab]` has the parameters, and `[lab.quick]` has their values for
     /// `--quick`.
@@ -22,8 +22,8 @@ pub struct Experiment {
     pub(crate) unset: &'static str,
     /// True if the experiment can run on several hosts (`--client-hosts`, `--server-host`).
     pub on_hosts: bool,
-    /// Function that runs the experiment. It stores the trials in the [`Lab`], and stores fits and checks in the
-    /// findings of the lab's run.
+    /// Function that runs the experiment. It stores trials in the [`Lab`], and fits and checks in the findings of the
+    /// lab's run.
     pub run: fn(&mut Lab<'_>, &Parameters) -> Result<(), LabError>,
     /// Tables and charts of the experiment.
     pub(crate) figures: Figures,

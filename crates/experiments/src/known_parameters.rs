@@ -1,5 +1,5 @@
-//! Parameters that an experiment has, with their default values. If a plan contains an unknown name, or a value of the
-//! wrong type, the plan is refused.
+//! Parameters of an experiment, with their default values. loadline refuses a plan with an unknown name or a value of
+//! the wrong type.
 
 use std::collections::BTreeMap;
 
@@ -10,8 +10,8 @@ use serde_json::Value;
 use crate::Experiment;
 
 impl Experiment {
-    /// Checks the names, types and ranges of a plan's parameters. Where the experiment needs a list, a single value is
-    /// turned into a list.
+    /// Checks the names, types and ranges of a plan's parameters. If the experiment needs a list, a single value
+    /// becomes a list.
     pub fn check(&self, plan: &mut Plan) -> Result<(), LabError> {
         let defaults = self.defaults()?;
         for (name, value) in &mut plan.lab {
@@ -54,15 +54,16 @@ impl Experiment {
     }
 }
 
-/// Returns a list's entries. The list may be written as one value, or as text with commas between the entries.
+/// Returns the entries of a list. Users may also write a list as a single value, or as text with commas between the
+/// entries.
 fn list(value: Value) -> Vec<Value> {
     let Value::String(text) = value else { return vec![value] };
     let entry = |part: &str| serde_json::from_str(part.trim()).unwrap_or_else(|_| part.trim().into());
     text.split(',').map(entry).collect()
 }
 
-/// Returns true if a value has the same type as the parameter's default. Numbers may be at most 2^32 - 1. Only
-/// parameters whose default is negative may be negative.
+/// Returns true if a value has the same type as the parameter's default value. Numbers must be at most 2^32 - 1. A
+/// number may be negative only if the default is negative.
 fn fits(default: &Value, value: &Value) -> bool {
     match (default, value) {
         (Value::Array(defaults), Value::Array(values)) => {

@@ -1,7 +1,7 @@
-//! Experiments, most of which reproduce published measurements. Each experiment is a row of [`EXPERIMENTS`]. It has a
-//! plan that users can read and change (`experiments/NAME.toml`), and a function that runs its trials, fits curves and
-//! checks claims. In comments, "the paper" is the publication that the experiment reproduces. The first comment in the
-//! experiment's `mod.rs` names this publication.
+//! Experiments, most of which reproduce published measurements. Each experiment is a row of [`EXPERIMENTS`]. An
+//! experiment has a plan that users can read and change (`experiments/NAME.toml`), and a function that runs its trials,
+//! fits curves and checks claims. In comments, "the paper" is the publication that the experiment reproduces. The first
+//! comment in the experiment's `mod.rs` names this publication.
 
 mod connections;
 mod event;
@@ -98,7 +98,7 @@ pub fn experiment(name: &str) -> Result<&'static Experiment, LabError> {
     found.ok_or_else(|| LabError::name("experiment", name, EXPERIMENTS.iter().map(|e| e.name)))
 }
 
-/// Runs an experiment with its plan and its number of repeats. With `quick`, the parameters for a short run are used.
+/// Runs an experiment with its plan, as often as the plan says. With `quick`, uses the parameters for a short run.
 pub fn run(
     experiment: &Experiment,
     mut plan: Plan,
@@ -115,7 +115,7 @@ pub fn run(
         if whole.interrupted {
             break;
         }
-        // While a further repeat runs, the stored run is marked as interrupted, in case this process is killed.
+        // The stored run is marked as interrupted while a further repeat runs, in case this process is killed.
         whole.interrupted = true;
         save(&whole, dir.as_ref());
         let part = once((experiment, &parameters), plan.clone(), repeat, None, watch)?;
@@ -127,8 +127,8 @@ pub fn run(
     Ok(whole)
 }
 
-/// Builds the tables and charts of a judged run. If this version does not know the experiment, the stored tables and
-/// charts are kept.
+/// Adds the tables and charts to a judged run. If this version of loadline does not know the experiment, keeps the
+/// stored tables and charts.
 pub fn present(run: &mut Run) {
     let name = run.plan.experiment();
     if let Some(experiment) = EXPERIMENTS.iter().find(|e| Some(e.name) == name) {
@@ -136,8 +136,7 @@ pub fn present(run: &mut Run) {
     }
 }
 
-/// Saves the run so far. Errors are ignored here, because the caller saves the whole run at the end and reports errors
-/// then.
+/// Saves the run so far. Ignores errors, because the caller saves the complete run at the end and reports errors then.
 fn save(run: &Run, dir: Option<&RunDir>) {
     dir.into_iter().for_each(|dir| drop(dir.save(run)));
 }
@@ -168,7 +167,7 @@ fn once(
     present(&mut lab.run);
     match outcome {
         Ok(()) => lab.finish(),
-        // The trials that were measured before the failure are kept.
+        // The experiment failed, but earlier trials are kept.
         Err(error) if !lab.run.trials.is_empty() => {
             lab.note(format!("the experiment ended early: {error}"));
             lab.stop();

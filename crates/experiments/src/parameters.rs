@@ -1,5 +1,5 @@
-//! Parameters of an experiment: the table `[lab]` of its plan. The default value of a parameter is defined by the code
-//! that reads it.
+//! Parameters of an experiment: the table `[lab]` of its plan. The code that reads a parameter defines its default
+//! value.
 
 use std::collections::BTreeMap;
 
@@ -16,7 +16,7 @@ pub struct Parameters {
 
 impl Parameters {
     /// Takes the parameters out of a plan. With `quick`, the values in `[lab.quick]` take precedence. Afterwards, the
-    /// plan contains the values that are used.
+    /// table `[lab]` of the plan contains the values that the run uses.
     pub fn of(plan: &mut Plan, quick: bool) -> Self {
         let smaller = plan.lab.remove("quick");
         if let (true, Some(Value::Object(smaller))) = (quick, smaller) {
@@ -25,7 +25,7 @@ impl Parameters {
         Self { values: plan.lab.clone(), quick }
     }
 
-    /// Returns a copy of the parameters in which the number `name` is replaced.
+    /// Returns a copy of the parameters in which the parameter `name` is `number`.
     pub fn with(&self, name: &str, number: f64) -> Self {
         let mut other = self.clone();
         other.values.insert(name.into(), number.into());

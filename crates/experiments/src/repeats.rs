@@ -1,9 +1,9 @@
-//! `lab NAME --repeat N`: repeats a whole experiment, and joins the repeats into one run. Each repeat draws conclusions
-//! from its own trials. A check passes only if it passed in every repeat.
+//! `lab NAME --repeat N`: repeats a whole experiment, and joins the repeats into one run. Each repeat draws its own
+//! conclusions. A check passes only if it passed in every repeat.
 
 use run::{Check, Relation, Run};
 
-/// Adds a repeat to the run with the earlier repeats. `repeat` is its number, counted from 0.
+/// Adds a repeat to the run that contains the earlier repeats. `repeat` is the new repeat's number, counted from 0.
 pub(crate) fn add(whole: &mut Run, mut part: Run, repeat: u32) {
     let named = |name: &str| format!("{name} (repeat {})", repeat + 1);
     whole.trials.append(&mut part.trials);
@@ -31,8 +31,8 @@ fn worse(a: &Check, b: &Check) -> Check {
         Relation::AtMost => b.value > a.value,
         Relation::Equals => a.pass,
     };
-    // A check fails if its value is NaN. NaN is therefore the worst value, although comparisons with NaN are always
-    // false.
+    // A check of NaN fails, so NaN is the worst value. It needs its own condition, because comparisons with NaN are
+    // always false.
     if a.value.is_finite() && (b_is || !b.value.is_finite()) { b.clone() } else { a.clone() }
 }
 

@@ -1,5 +1,5 @@
-//! Checks that stored runs of experiments still give the same tables and charts. The expected tables and charts were
-//! compared with those of the loadline versions that wrote the runs.
+//! Checks that stored runs of experiments still give the same tables and charts. The expected ones were compared with
+//! the output of the loadline versions that wrote the runs.
 
 #![allow(clippy::unwrap_used)]
 
@@ -16,7 +16,7 @@ fn shown(name: &str) -> ExperimentReport {
     run.findings.experiment.unwrap()
 }
 
-/// Returns one line of text for each table row and each curve.
+/// Formats tables and charts as text, with one line for each table row and each curve.
 fn lines(shown: &ExperimentReport) -> String {
     let mut out = String::new();
     for table in &shown.tables {

@@ -5,7 +5,7 @@ use serde::Serialize;
 
 use crate::{Doc, FORMS, ReportError, Style};
 
-/// Output forms that are made from the document alone. (Other forms, such as CSV, need the run, too.)
+/// Output forms that need only the document. (Other forms, such as CSV, also need the run.)
 const KNOWN: [&str; 3] = ["text", "markdown", "html"];
 
 /// Renders a result in an output form. Text, Markdown and HTML show the document `doc`, and JSON shows `answer` itself.

@@ -13,7 +13,7 @@ pub struct AnswerLine {
     pub detail: String,
     /// Tone of the value, such as good or bad, which decides its colour.
     pub tone: Tone,
-    /// ID of the report section with more details, to which HTML links this line; empty for no link.
+    /// ID of the report section with more details. In HTML, this line links to the section; empty for no link.
     pub to: &'static str,
     /// True if a short report may leave out the line.
     pub optional: bool,
@@ -28,8 +28,7 @@ pub struct Warnings {
     pub shown: Vec<String>,
     /// Number of warnings that are not shown.
     pub more: usize,
-    /// ID of the report section with the warnings that are not shown; empty for none. (The option `-v` then shows
-    /// them.)
+    /// ID of the report section that shows the hidden warnings; empty if the option `-v` shows them instead.
     pub to: &'static str,
     /// Maximum number of terminal lines that each warning may fill when it is wrapped; `None` for no limit.
     pub max_lines: Option<usize>,
@@ -41,7 +40,7 @@ impl AnswerLine {
         Self { name: name.into(), value: value.into(), detail: detail.into(), ..Self::default() }
     }
 
-    /// Returns the line with a link to the section with the ID `to`.
+    /// Returns the line, which now links to the section with the ID `to`.
     pub fn leading(self, to: &'static str) -> Self {
         Self { to, ..self }
     }
@@ -51,7 +50,7 @@ impl AnswerLine {
         Self { tone, ..self }
     }
 
-    /// Returns the line, marked as one that a short report may leave out.
+    /// Marks the line as optional: a short report may leave it out.
     pub fn optional(self) -> Self {
         Self { optional: true, ..self }
     }
@@ -69,7 +68,7 @@ impl Warnings {
         folds
     }
 
-    /// Returns the line that counts the hidden warnings; `None` if no warning is hidden.
+    /// Returns a text with the number of hidden warnings and where to find them; `None` if no warning is hidden.
     pub fn rest(&self) -> Option<String> {
         let plural = if self.more == 1 { "" } else { "s" };
         let place = if self.to.is_empty() { " with -v" } else { ": see Trust" };

@@ -1,4 +1,4 @@
-//! Document that compares many servers: the best servers in the title, and for each load a table and a chart.
+//! Document that compares many servers. The title names the best servers; each load has a table and a chart.
 
 use run::{ArenaCell, ArenaNoise, ArenaProfileResult, ArenaRefusalKind, ArenaResult, Estimate};
 
@@ -7,7 +7,7 @@ use crate::plot::{Axis, Hue, Look, Plot, Scale, Series};
 use crate::{Block, Cell, Col, Doc, Item, List, Note, ReportError, Section, Style, Table, Tone, Unit, Weight};
 use run::number::{number, prose::counted, quantity};
 
-/// Maximum number of servers that the title names. All of them are in the best group.
+/// Maximum number of servers that the title names for one load.
 const MAX_NAMED: usize = 3;
 
 /// Renders a comparison of many servers. `form` is `text`, `markdown`, `html` or `json`.
@@ -140,16 +140,17 @@ fn table(cells: &[&ArenaCell]) -> Table {
     Table { columns, rows, notes: notes.into_iter().chain(apart).collect(), sortable: true, ..Table::default() }
 }
 
-/// Names the servers that differ from this server although they are in its group. Servers in earlier rows (`before`)
-/// are left out, because their rows already name the pair.
+/// Returns a note that names the servers of the same group whose CPU time per request differs from this server's. Two
+/// servers that differ can share a group if a third server differs from neither of them. Servers in earlier rows
+/// (`before`) are left out, because the notes on their rows already name the pair.
 fn apart(cell: &ArenaCell, before: &[&ArenaCell]) -> Option<String> {
     let is_new = |other: &&String| before.iter().all(|cell| cell.entry != **other);
     let others: Vec<&str> = cell.differs_from.iter().filter(is_new).map(String::as_str).collect();
     (!others.is_empty()).then(|| format!("{} differs from {} of its group", cell.entry, list(&others)))
 }
 
-/// Returns the path of the cell's search report, relative to the page; empty if the cell has no report, or if the path
-/// has unusual characters.
+/// Returns the path of the cell's search report, relative to the page. The path is empty if the cell has no report, or
+/// if the path would contain unusual characters.
 fn report_of(cell: &ArenaCell) -> String {
     let plain = |run: &&String| run.chars().all(|c| c.is_ascii_alphanumeric() || "-_.+/".contains(c));
     cell.run.as_ref().filter(plain).map_or(String::new(), |run| format!("{run}/report.html"))

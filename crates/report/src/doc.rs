@@ -16,7 +16,7 @@ pub struct Doc {
     pub subtitle: String,
     /// Sections in reading order.
     pub sections: Vec<Section>,
-    /// True if the answer section contains the figures of the title, so a short report needs no title.
+    /// True if the answer section already contains the figures of the title, so that a short report can omit the title.
     pub title_in_answer: bool,
 }
 
@@ -27,16 +27,17 @@ pub struct Section {
     pub id: String,
     /// Heading; empty for no heading.
     pub title: String,
-    /// Weight, which says which readers need the section, and therefore which output forms show it.
+    /// Importance of the section, which decides which output forms show it.
     pub weight: Weight,
     /// Contents of the section.
     pub blocks: Vec<Block>,
 }
 
-/// Importance of a section, given by the readers who need the section.
+/// Importance of a section, defined by which readers need it.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Weight {
-    /// Needed by all readers, before everything else. If a document has such a section, the brief form shows only it.
+    /// Needed by all readers, and before all other sections. If a document has such a section, the brief form shows
+    /// only it.
     Answer,
     /// Needed by all readers, after the answer section. The brief form shows these sections only if the document has no
     /// answer section.
@@ -74,12 +75,11 @@ pub enum Block {
     Plot(Box<Plot>),
     /// A chart of bars, for example one per device, or one per side (client and server).
     Bars(Bars),
-    /// A chart of estimates with intervals, and with a reference value. A table of the same section also lists the
-    /// estimates.
+    /// A chart of estimates with intervals, and with a reference value. The section also has a table of the estimates.
     Intervals(Intervals),
     /// Boxes joined by arrows, which show the server and its upstream services.
     Chain(Chain),
-    /// A flame graph: functions by their share of CPU time or of waiting threads, with their callers.
+    /// A flame graph: functions, below their callers, by their share of CPU time or of waiting threads.
     Flame(Flame),
     /// Small charts side by side, one per counter.
     Multiples(Vec<Plot>),
@@ -92,7 +92,7 @@ pub struct Note {
     pub tone: Tone,
     /// The sentence.
     pub text: String,
-    /// ID of the section with more details, to which HTML links the sentence; empty for no link.
+    /// ID of the section with more details. In HTML, the sentence links to this section; empty for no link.
     pub to: &'static str,
 }
 
@@ -114,26 +114,26 @@ pub struct KeyFigure {
 pub struct EvidenceLine {
     /// Text of the line.
     pub text: String,
-    /// Counter or cost from which the line was derived.
+    /// Name of the counter or cost from which the line was derived.
     pub counter: String,
-    /// Place of the counter: side (client or server), host and instance.
+    /// Where the counter was read: side (client or server), host and instance.
     pub place: String,
     /// Value as text; empty for none.
     pub value: String,
     /// Limit of the value, as text; empty for none.
     pub limit: String,
-    /// Value divided by its limit; `None` if one of them is unknown or if they cannot be compared.
+    /// Value divided by its limit; `None` if the value or the limit is unknown, or if they cannot be compared.
     pub share: Option<f64>,
 }
 
-/// List of entries, each of which may have a term in front.
+/// List of entries. An entry may begin with a term.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct List {
     /// Title of the list.
     pub title: String,
     /// Entries of the list.
     pub items: Vec<Item>,
-    /// Number of entries that a short report shows. Of the other entries, it only states the number.
+    /// Number of entries that a short report shows. The report only counts the remaining entries.
     pub brief: usize,
 }
 
@@ -159,8 +159,8 @@ pub struct Table {
     pub rows: Vec<Vec<Cell>>,
     /// Sentences below the table, such as the reasons for absent values.
     pub notes: Vec<String>,
-    /// Number of rows shown in a terminal. Of the other rows, the terminal only states the number. 0 hides the table in
-    /// the terminal, and `None` shows all rows.
+    /// Number of rows that a terminal shows; it only counts the remaining rows. 0 hides the table in a terminal, and
+    /// `None` shows all rows.
     pub brief: Option<usize>,
     /// True if readers may sort the table by any column. Only the HTML form can sort tables.
     pub sortable: bool,
@@ -169,12 +169,12 @@ pub struct Table {
 /// Column of a table.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Col {
-    /// Heading, with the unit unless each cell contains its unit.
+    /// Heading. It contains the unit, unless each cell contains its own.
     pub name: String,
     /// True for a column of figures, which is aligned to the right.
     pub right: bool,
-    /// Rank of the column. Columns of rank 0 are always shown. If a line is too narrow, columns with the highest rank
-    /// are left out first. The terminal shows no column with a rank above 4.
+    /// Rank of the column. If a line is too narrow, the columns with the highest rank are left out first. Columns of
+    /// rank 0 are left out only if no other way remains. The terminal shows no column with a rank above 4.
     pub rank: u8,
 }
 
@@ -185,7 +185,7 @@ pub struct Cell {
     pub text: String,
     /// Tone in which the cell is shown.
     pub tone: Tone,
-    /// Details about the value, for output forms that can show them on demand.
+    /// Details about the value, which some output forms show on demand.
     pub hint: String,
     /// Relative URL that the cell links to, in output forms with links (HTML); empty for no link.
     pub link: String,
@@ -262,7 +262,7 @@ impl From<&str> for Cell {
 }
 
 impl Table {
-    /// Removes `rows` rows from the middle of the table, and states their number in a note below the table.
+    /// Removes `rows` rows from the middle of the table. A note below the table then states their number.
     pub fn leave_out(&mut self, rows: usize) {
         let begin = (self.rows.len() - rows.min(self.rows.len())) * 2 / 3;
         let out = self.rows.drain(begin..(begin + rows).min(self.rows.len())).count();
@@ -275,7 +275,8 @@ impl Table {
         self.rows.iter_mut().filter(|row| at < row.len()).for_each(|row| drop(row.remove(at)));
     }
 
-    /// Adds the reasons for absent values to the notes below the table, each reason once.
+    /// Adds a note below the table for each reason why a value is absent. A reason that several cells share is noted
+    /// once.
     pub fn explain_absent(&mut self) {
         let mut said: HashSet<String> = self.notes.iter().cloned().collect();
         for cell in self.rows.iter().flatten().filter(|c| !c.hint.is_empty() && c.text == "–") {

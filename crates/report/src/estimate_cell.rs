@@ -5,8 +5,8 @@ use run::{ArenaCapacity, Estimate};
 
 use crate::{Cell, Unit};
 
-/// Returns the cell of a figure. A figure whose interval has both ends is shown with the interval. A figure whose
-/// interval has only a lower end is shown as a lower bound, and a figure without an interval is shown alone.
+/// Returns the cell of a figure. If the interval has both ends, the cell shows the value with its interval. If only the
+/// lower end is known, the cell shows it as a lower bound. Without an interval, the cell shows only the value.
 pub(crate) fn estimate_cell(figure: Estimate, unit: Unit) -> Cell {
     let Estimate { value, low, high } = figure;
     let [value_text, low_text, high_text] = [value, low, high].map(|end| quantity(end, unit));

@@ -7,19 +7,20 @@ use crate::plot::{Axis, Hue, Look, Mark, Plot, Scale, Series, Spot};
 use crate::{Block, Cell, Col, Doc, Note, ReportError, Section, Style, Table, Tone, Unit, Weight};
 use run::number::{quantity, significant};
 
-/// Maximum number of changes in the title.
+/// Maximum number of changes that the title names.
 const MAX_NAMED: usize = 3;
-/// Maximum number of skipped files, and of series with too few runs, that are named.
+/// Maximum number of named files that were skipped, and of named series with too few runs.
 const MAX_LISTED: usize = 5;
-/// Maximum number of runs in a chart.
+/// Maximum number of runs in a chart; earlier runs are left out.
 const MAX_DRAWN: usize = 1000;
-/// Maximum number of runs in the table of runs.
+/// Maximum number of runs in the table of runs; earlier runs are left out.
 const MAX_ROWS: usize = 200;
 /// Maximum length of a label in a table or chart, characters.
 const MAX_LABEL: usize = 24;
-/// Margin of the vertical axis above and below the values, as a share of the range of the values.
+/// Free space above and below the values in a chart, as a share of their range.
 const AXIS_MARGIN: f64 = 0.1;
-/// Number of characters of the date in a time such as `2026-11-22T03:09:53Z`, and of the date with hours and minutes.
+/// Number of characters of the date in a time such as `2026-11-22T03:09:53Z`. The second number includes hours and
+/// minutes.
 const TIME_LENGTHS: [usize; 2] = [10, 16];
 
 /// Renders a history. `form` is `text`, `markdown`, `html` or `json`.
@@ -47,8 +48,8 @@ fn document(history: &History, list_runs: bool) -> Doc {
     Doc { title: title(history), subtitle: subtitle(history), sections, ..Doc::default() }
 }
 
-/// Returns the title: the new changes for the worse, and since when they exist. If there are none, or if there are too
-/// few runs, the title says so.
+/// Returns the title: the changes for the worse that fail the check, and since when they exist. If there are none, or
+/// if there are too few runs, the title says so.
 fn title(history: &History) -> String {
     let failing: Vec<&HistoryChange> = history.changes.iter().filter(|change| change.fails).collect();
     if history.series.is_empty() {
@@ -136,20 +137,20 @@ fn cut(text: &str, length: usize) -> String {
     text.chars().take(length).collect()
 }
 
-/// Formats a change, or an end of its interval. A change of a share is in percentage points, any other change in
-/// percent.
+/// Formats a change, or an end of its interval. The change of a share is in percentage points, and every other change
+/// is in percent.
 fn size(change: &HistoryChange, value: f64) -> String {
     format!("{}{}", signed(value), if is_share(change) { " points" } else { " %" })
 }
 
-/// Formats a share in percent with its sign, but without `%`.
+/// Formats a share as a percentage with its sign, but without the `%`.
 fn signed(share: f64) -> String {
     let sign = if share < 0.0 { "-" } else { "+" };
     format!("{sign}{}", significant(100.0 * share.abs()))
 }
 
-/// Returns true for a figure that is itself a share. The change of such a figure is the difference between both shares,
-/// in percentage points.
+/// Returns true for a figure that is itself a share. The change of such a figure is the difference between the shares
+/// before and after, in percentage points.
 fn is_share(change: &HistoryChange) -> bool {
     change.unit == FigureUnit::Share
 }
@@ -192,7 +193,7 @@ fn row(change: &HistoryChange) -> Vec<Cell> {
     ]
 }
 
-/// Returns a table with the number of runs, the first value, the last value and the number of changes of each figure.
+/// Returns a table with one row per figure: number of runs, first value, last value, and number of changes.
 fn levels(series: &HistorySeries, changes: &[&HistoryChange]) -> Table {
     let row = |figure: &HistoryFigure| {
         let known: Vec<f64> = figure.values.iter().flatten().map(|value| value.value).collect();
@@ -259,7 +260,8 @@ fn axis(figure: &HistoryFigure, values: &[(f64, f64)]) -> Axis {
     Axis { from: Some((low - margin).max(0.0)), to: Some(high + margin), ..axis }
 }
 
-/// Returns the means between changes as a line that is interrupted at each change; empty if the figure has no changes.
+/// Returns the mean between each two changes, as a line that is interrupted at each change. Returns no points if the
+/// figure has no changes.
 fn means(changes: &[&HistoryChange], begin: usize, end: usize) -> Vec<(f64, f64)> {
     let Some(first) = changes.first() else { return Vec::new() };
     let levels = std::iter::once((0, first.before)).chain(changes.iter().map(|change| (change.at, change.after)));

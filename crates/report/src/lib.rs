@@ -1,5 +1,5 @@
-//! Renders runs as reports. The input is a [`run::Run`], and the output is text. The code reads no clock, file or
-//! network, so an old run can be rendered again at any time.
+//! Renders runs as reports: from a [`run::Run`], it makes text. The code reads no clock, file or network, so an old run
+//! can be rendered again at any time.
 //!
 //! Pages ([`PAGES`]) turn a run into a [`Doc`]: sections of blocks, independent of any output form. Forms ([`FORMS`])
 //! print a [`Doc`].
@@ -42,20 +42,20 @@ pub fn document(run: &run::Run) -> Doc {
     pages::document(run)
 }
 
-/// Returns the summary of a run's result in a few lines. For a run without such a summary, returns its essential parts:
-/// verdict, reasons, advice and trials. These have at most `most` lines, as far as leaving out table rows allows.
+/// Returns a summary of a run's result in a few lines. A run without such a summary gets its essential parts instead:
+/// verdict, reasons, advice and trials. If these need more than `most` lines, table rows are left out.
 pub fn brief(run: &run::Run, style: &Style, most: usize) -> String {
     forms::brief(&document(run), style, most)
 }
 
-/// Returns summary lines with the capacity and the bottleneck found so far by a search that is still going on; empty
-/// for other runs.
+/// Returns summary lines with the capacity and the bottleneck that a running search has found so far; empty for other
+/// runs.
 pub fn so_far(run: &run::Run) -> Vec<AnswerLine> {
     pages::so_far(run)
 }
 
-/// Renders what the server's sampled threads did, for a terminal. Also renders the activity of its databases, and the
-/// sampled stacks. `headline` is the first line.
+/// Renders what the server's sampled threads did, for a terminal. The text also contains the activity of the server's
+/// databases, and the sampled stacks. `headline` is the first line.
 pub fn render_waits(run: &run::Run, headline: &str, style: &Style) -> String {
     let blocks = run.sampled_waits().map(pages::wait_blocks).unwrap_or_default();
     let further = run.findings.waits.iter().skip(1).map(|f| Note::block(Tone::Plain, format!("{}.", f.sentence)));

@@ -1,5 +1,5 @@
-//! Document of `loadline size`, which measures one server with different amounts of resources. It shows the cheapest
-//! setting, a table, a chart, and the resources for a Kubernetes container.
+//! Document of `loadline size`, which measures one server with different amounts of resources. The document shows the
+//! cheapest setting, a table, a chart, and the resources for a Kubernetes container.
 
 use run::{Estimate, Fit, PodAmounts, SizeGoal, SizeResult, SizeSetting, SizeStep};
 
@@ -87,8 +87,8 @@ pub fn capacity_words(step: &SizeStep) -> Option<String> {
     step.capacity.map(|capacity| format!("{least}{}", quantity(capacity.rate, Unit::PerSecond)))
 }
 
-/// Returns a sentence that names a budget (`--budget`) that should give every search enough time. Returns `None` if
-/// every search had enough time.
+/// Returns a sentence that recommends a budget (`--budget`) large enough for every search. Returns `None` if every
+/// search had enough time.
 fn too_short(result: &SizeResult) -> Option<String> {
     let early = result.steps.iter().filter(|step| step.needed_s.is_some()).count();
     let budget_s = result.needed_budget_s?.ceil();
@@ -99,8 +99,8 @@ fn too_short(result: &SizeResult) -> Option<String> {
     ))
 }
 
-/// Returns a sentence that names the settings that may be cheaper than the chosen one (or the cheapest of all, if none
-/// was chosen). Returns `None` if there are no such settings.
+/// Returns a sentence that names the settings that may be cheaper than the chosen setting. If no setting was chosen, it
+/// names those that may be the cheapest of all. Returns `None` if there are no such settings.
 fn may_be_cheaper(result: &SizeResult) -> Option<String> {
     let steps = result.may_be_cheaper.iter().filter_map(|at| result.steps.get(*at));
     let settings: Vec<String> = steps.map(|step| setting_words(&step.setting)).collect();
@@ -177,7 +177,7 @@ fn limited(result: &SizeResult) -> Option<Block> {
     (!items.is_empty()).then(|| Block::List(List { title: "Not enough, or bounded".into(), brief: items.len(), items }))
 }
 
-/// Describes the fitted Universal Scalability Law.
+/// Describes the fitted Universal Scalability Law, which relates capacity to resources.
 fn law_words(law: &Fit) -> String {
     let percent =
         |name: &str| law.coefficients.get(name).map_or("-".into(), |value| format!("{} %", significant(100.0 * value)));
@@ -189,8 +189,8 @@ fn law_words(law: &Fit) -> String {
     )
 }
 
-/// Returns the chart of measured and predicted capacities by number of CPUs; `None` if all settings have the same
-/// number.
+/// Returns the chart of measured and predicted capacities by number of CPUs. Returns `None` if all settings have
+/// equally many CPUs.
 fn chart(result: &SizeResult) -> Option<Block> {
     let points = |of: &dyn Fn(&SizeStep) -> Option<f64>| -> Vec<(f64, f64)> {
         let mut points: Vec<(f64, f64)> =

@@ -7,7 +7,7 @@ pub struct Style {
     pub width: usize,
     /// True if the output may contain colours.
     pub color: bool,
-    /// True if the terminal or the locale has only ASCII characters. Bars then consist of `#`.
+    /// True if the terminal or its locale shows only ASCII characters. Bars then consist of `#`.
     pub ascii: bool,
 }
 
@@ -23,7 +23,7 @@ pub enum ReportError {
     /// There is no output form with the requested name.
     #[error("there is no report form {asked:?}; take one of {known}")]
     UnknownForm {
-        /// Form that the user requested.
+        /// Name that the user requested.
         asked: String,
         /// Names of the known forms.
         known: String,

@@ -1,4 +1,4 @@
-//! Tones of texts.
+//! Tones of texts, such as good or bad.
 
 /// Tone of a text, such as good or bad, which decides its colour.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -8,7 +8,7 @@ pub enum Tone {
     Plain,
     /// Good: a limit is met, or a check passed.
     Good,
-    /// Needs attention.
+    /// Needs the reader's attention.
     Warn,
     /// Bad: a limit is exceeded, or a check failed.
     Bad,

@@ -50,7 +50,8 @@ fn users(answer: &WhatIf) -> String {
     counted(f64::from(answer.users), "user")
 }
 
-/// Returns "at least " before a rate whose limiting resource has only a lower bound; otherwise an empty text.
+/// Returns "at least " if the resource that limits the predicted rate has only a lower bound, and otherwise an empty
+/// text.
 fn bound(answer: &WhatIf) -> &'static str {
     if answer.bottleneck.as_ref().is_some_and(|resource| resource.at_least) { "at least " } else { "" }
 }
@@ -99,7 +100,7 @@ fn key_figures(answer: &WhatIf) -> Vec<KeyFigure> {
     figures
 }
 
-/// Returns words for the rate at which a resource is full.
+/// Returns words for the rate at which a resource becomes full.
 fn full_at(resource: &Resource) -> String {
     let more = if resource.at_least { " or more" } else { "" };
     format!("at {}{more}", quantity(resource.limit, Unit::PerSecond))
@@ -140,11 +141,12 @@ fn resources(answer: &WhatIf) -> Table {
     Table { columns, rows: answer.resources.iter().map(row).collect(), ..Table::default() }
 }
 
-/// Function that returns the predicted value at a point of the curve, and the lower and upper end of its interval.
+/// Function that returns the prediction at a point of the curve: the value, and the lower and upper end of its
+/// interval.
 type Place = fn(&LoadPoint) -> [f64; 3];
 
-/// Returns the curves of one figure by number of users or arrival rate: its value, and the ends of its interval where
-/// they are finite.
+/// Returns the curves of one figure by number of users or arrival rate: its predicted value, and the finite ends of its
+/// interval.
 fn between(answer: &WhatIf, of: Place) -> Vec<Series> {
     let x = |p: &LoadPoint| p.arrivals.unwrap_or(f64::from(p.users));
     let points = |at: usize| answer.curve.iter().map(|p| (x(p), of(p)[at])).filter(|(_, y)| y.is_finite()).collect();

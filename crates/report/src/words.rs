@@ -1,4 +1,4 @@
-//! Small changes to the wording of sentences from other crates.
+//! Small changes to sentences that other crates wrote.
 
 /// Returns the sentence with a capital first letter, unless it begins with a name such as `p99` or `loadline`.
 pub(crate) fn capital(sentence: &str) -> String {
@@ -11,7 +11,7 @@ pub(crate) fn capital(sentence: &str) -> String {
     }
 }
 
-/// Formats a time such as `2026-11-21T05:39:13.5Z` as `2026-11-21 05:39 UTC`. Any other text stays unchanged.
+/// Formats a time such as `2026-11-21T05:39:13.5Z` as `2026-11-21 05:39 UTC`. Returns any other text unchanged.
 pub(crate) fn minute(time: &str) -> String {
     let utc = time.is_ascii() && time.len() > 16 && time.ends_with('Z') && time.as_bytes().get(10) == Some(&b'T');
     if utc { format!("{} {} UTC", &time[..10], &time[11..16]) } else { time.into() }

@@ -1,4 +1,4 @@
-//! Checks that no run makes an output form panic or fail, whatever figures and names it has or lacks.
+//! Checks that no output form panics or fails, whatever figures and names a run has or lacks.
 
 #![allow(clippy::unwrap_used)]
 

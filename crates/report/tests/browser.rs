@@ -1,5 +1,5 @@
-//! Opens HTML reports in a real browser (headless Chromium). Each page must load and have its charts. It must not be
-//! wider than the window, neither on a phone nor on a desktop.
+//! Opens HTML reports in a real browser (headless Chromium). Each page must load and show its charts. On a phone and on
+//! a desktop, no page may be wider than the window.
 
 #![allow(clippy::unwrap_used, clippy::panic)]
 
@@ -35,7 +35,7 @@ fn no_page_is_wider_than_its_window() {
             );
         }
     }
-    // This script runs in the outer page and inspects each page in its frame.
+    // This script runs in an outer page, which shows each report in a frame. It inspects the page in each frame.
     let look = "<script>onload=()=>{for(let i=0;i<frames.length;i++){const f=frames[i],d=f.document,e=d.documentElement;\
         o.textContent+=`|${f.name} ${e.scrollWidth-e.clientWidth} ${d.querySelectorAll('svg[role]').length}`}}</script>";
     std::fs::write(dir.path().join("all.html"), format!("<pre id=o></pre>{frames}{look}")).unwrap();
@@ -50,7 +50,8 @@ fn no_page_is_wider_than_its_window() {
     }
 }
 
-/// The page allows browsers to run only its own script. An effect of the script shows that the browser accepted it.
+/// The browser may run only a script whose hash the page names. An effect of the page's script shows that the browser
+/// ran it.
 #[test]
 fn the_value_near_the_pointer_is_shown_and_a_link_opens_its_target() {
     if !testkit::has("values near the pointer", "chromium") {
@@ -74,8 +75,8 @@ fn the_value_near_the_pointer_is_shown_and_a_link_opens_its_target() {
     assert!(told.contains("|true|true|true||"), "{told}");
 }
 
-/// The test applies the page's print rules to the screen, so that their effect can be inspected. The browser also
-/// prints the page as a PDF.
+/// The test applies the page's print rules to the screen, so that it can inspect their effect. The browser also prints
+/// the page as a PDF.
 #[test]
 fn printed_pages_are_unfolded_and_lack_screen_controls() {
     if !testkit::has("print style", "chromium") {
@@ -104,7 +105,7 @@ fn printed_pages_are_unfolded_and_lack_screen_controls() {
     assert!(bytes.starts_with(b"%PDF-") && pages > 3, "{pages} pages of {} bytes", bytes.len());
 }
 
-/// Returns the text that the inspecting script wrote into its page.
+/// Returns the text that the inspecting script wrote into the outer page.
 fn dump(dir: &std::path::Path) -> String {
     let output = chromium(dir, "--dump-dom", "all.html");
     let dom = String::from_utf8_lossy(&output.stdout).into_owned();

@@ -1,5 +1,5 @@
-//! The judge makes each decision once. Checks that every trial, rate and share that the main sections of a report name
-//! comes from the judge's findings.
+//! Only the judge decides; reports must not decide anything themselves. Checks that every trial, rate and share in the
+//! main sections of a report comes from the judge's findings.
 
 #![allow(clippy::unwrap_used)]
 
@@ -12,7 +12,7 @@ use loadline_report::{Block, Doc, Style, Unit, document, number, quantity, rende
 use proptest::prelude::*;
 use run::{Failure, Findings, Run, TlsPlan, TrialKind};
 
-/// Generates a judged run. The names of its trials occur nowhere else in the text.
+/// Generates a judged run. The names of its trials do not occur in any other text of the run.
 fn judged() -> impl Strategy<Value = Run> {
     let kinds = [None, Some(TrialKind::Watched), Some(TrialKind::Sweep), Some(TrialKind::Search)];
     let kind = prop::sample::select(kinds.to_vec());
@@ -41,7 +41,7 @@ fn named(text: &str, trials: usize) -> Vec<usize> {
     (0..trials).filter(|i| text.contains(&format!("trial-{i}-of-it"))).collect()
 }
 
-/// Returns the figures in a text that end with one of `ends`, as they are written: rates (`/s`) or shares (`%`).
+/// Returns the figures of a text that end with one of `ends`, exactly as written: rates (`/s`) or shares (`%`).
 fn figures(text: &str, ends: &[&str]) -> BTreeSet<String> {
     let words: Vec<&str> = text.split(|c: char| c.is_whitespace() || "\"\\();:~".contains(c)).collect();
     let figure = |i: usize| {
@@ -89,7 +89,7 @@ fn rates(run: &Run) -> BTreeSet<String> {
         found.trust.generator_ceiling,
     ];
     let all = capacity.chain(evidence).chain(offered).chain(good).chain(more).flatten();
-    // A capacity with a wide interval is written with two digits.
+    // If the interval of a capacity is wide, the pages write the capacity with two digits.
     let two_digits = |rate: f64| format!("{rate:.1e}").parse().unwrap_or(rate);
     let written = all.flat_map(|rate| {
         [rate, two_digits(rate)].map(|rate| format!("{}/s {}", number(rate), quantity(rate, Unit::PerSecond)))
@@ -109,13 +109,13 @@ fn shares(run: &Run) -> BTreeSet<String> {
     let written: Vec<String> = all.into_iter().flatten().map(|share| quantity(share, Unit::Share)).collect();
     let mut known = in_words(found, SHARES);
     known.extend(figures(&written.join(" "), SHARES));
-    // Pages contain the words "95 % interval" even if the findings have no share of 95 %.
+    // Pages contain the words "95 % interval" even if no share in the findings is 95 %.
     known.insert("95".into());
     known
 }
 
-/// Returns true if almost all requests failed in some tenth of a second, or if no request succeeded in some trial's
-/// measured window.
+/// Returns true if, in some tenth of a second, almost all requests failed, or if a trial's measured window has no
+/// successful request.
 fn has_failed_stretch(run: &Run) -> bool {
     run.trials.iter().any(|trial| {
         let measured = &trial.measured;
@@ -127,7 +127,7 @@ fn has_failed_stretch(run: &Run) -> bool {
     })
 }
 
-/// Returns the reason for which a run fails, derived only from its trials and its capacity.
+/// Returns the reason why a run fails, derived only from the run's trials and its capacity.
 fn failure(run: &Run) -> Option<Failure> {
     let nothing = run.trials.iter().all(|t| t.measured.tally.completed == 0);
     let broken = run.findings.capacity.as_ref().is_some_and(|c| !c.held);
@@ -165,8 +165,8 @@ proptest! {
         let doc = document(&run);
         let headline = if run.findings.capacity.is_some() { doc.title.as_str() } else { "" };
         let ids: &[&str] = match run.trials.iter().any(|trial| trial.kind == TrialKind::Fixed) {
-            // For a load that the user chose, the answer section shows figures of the load's trial, which are not in
-            // the findings.
+            // For a load that the user chose, the answer section is left out, because it shows figures of the trial
+            // that are not in the findings.
             true => &["verdict", "counters-say", "trust", "capacity"],
             false => &["answer", "verdict", "counters-say", "trust", "capacity"],
         };
@@ -188,7 +188,7 @@ proptest! {
             let printed: Vec<&str> = table.rows.iter().map(|r| r[at].text.as_str()).collect();
             prop_assert_eq!(printed, shares.iter().map(String::as_str).collect::<Vec<_>>());
         }
-        // Runs in which loadline only watched a server have no table of trials.
+        // The table of trials is missing if loadline only watched the server in all trials.
         let has_table = doc.sections.iter().any(|section| section.id == "trials");
         prop_assert!(has_table || run.trials.iter().all(|trial| trial.kind == TrialKind::Watched));
         let wide = Style { width: 400, color: false, ascii: false };

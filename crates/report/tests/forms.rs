@@ -14,12 +14,13 @@ fn made(form: &str, run: &run::Run) -> String {
     render(form, run, &Style::default()).unwrap()
 }
 
-/// Cuts each line after 90 characters, because the lines of histogram data are long.
+/// Cuts each line after 90 characters, because lines with histogram data are long.
 fn short(text: &str) -> String {
     text.lines().map(|l| l.chars().take(90).collect::<String>() + "\n").collect()
 }
 
-/// Returns Markdown without the section about the plan, because other crates determine the plan's fields.
+/// Returns the Markdown without the section about the plan. Other crates define the plan's fields, so changes there
+/// would fail this test.
 fn without_plan(text: &str) -> &str {
     text.split("\n## Plan and hosts").next().unwrap_or_default()
 }
@@ -158,8 +159,8 @@ fn requests_without_answers_have_no_time() {
     }
 }
 
-/// The cause that ended a run must be the title in every form that has titles, even after successful trials. In this
-/// test, the text of the cause contains HTML tags.
+/// If a cause ended the run, every form that has titles must show this cause as the title, even after successful
+/// trials. In this test, the text of the cause contains HTML tags.
 #[test]
 fn the_death_of_a_server_is_the_title_of_every_form() {
     let mut run = common::find();
@@ -187,7 +188,7 @@ fn the_death_of_a_server_is_the_title_of_every_form() {
     }
     let read: serde_json::Value = serde_json::from_str(&made("json", &run)).unwrap();
     assert!(read["findings"]["failure"] == "died" && read["interrupted"] == true, "{}", read["findings"]["failure"]);
-    // In a run without such a cause, the title is the capacity.
+    // In a run that nothing ended early, the title is the capacity.
     assert!(made("text", &common::find()).starts_with("46,500 requests/s"));
 }
 
@@ -209,7 +210,7 @@ fn upstreams_are_shown_in_every_form_for_people() {
     let html = made("html", &run);
     let drawn = html.split("id=\"behind\"").nth(1).unwrap().split("</section>").next().unwrap();
     assert_eq!(drawn.matches("<svg").count(), 2, "one for the page, one for a phone");
-    // In this run, the server's own thread is full, too.
+    // In this run, a thread of the server itself is full, too.
     assert_eq!((drawn.matches("class=\"tip\"").count(), drawn.matches("FULL: one thread</text>").count()), (8, 4));
     assert!(!html.contains("<i>a-process"), "a name is only text");
     let text = made("text", &run);
@@ -296,7 +297,7 @@ fn the_page_loads_no_other_file() {
     assert!(!colours.contains("fill=\"#") && !colours.contains("stroke=\"#"), "colours come from the style sheet");
 }
 
-/// Each section of the page must have an ID, and a link to itself.
+/// Each section of the page must have an ID, and a link that leads to the section itself.
 #[test]
 fn each_section_can_be_linked_to() {
     let html = made("html", &common::find());
@@ -307,7 +308,7 @@ fn each_section_can_be_linked_to() {
     }
 }
 
-/// The page's policy must allow its own script, by the script's digest, and no other script.
+/// The page's Content-Security-Policy must allow the page's own script, by the script's digest, and no other script.
 #[test]
 fn the_page_allows_exactly_its_own_script() {
     let html = made("html", &common::awkward());
@@ -319,8 +320,8 @@ fn the_page_allows_exactly_its_own_script() {
 #[test]
 fn json_is_run_json() {
     let mut run = common::find();
-    // The counters of this run have no samples. For such counters, a stored run has no figures of 0 and no reasons for
-    // absent figures.
+    // A stored run leaves out some figures of a counter without samples: those of 0, and the reasons for absent ones.
+    // The counters of this run have no samples.
     let sides = run.trials.iter_mut().flat_map(|trial| [&mut trial.client].into_iter().chain(&mut trial.server));
     let is_stored = |reading: &run::Reading| reading.value().is_some_and(|value| value != 0.0);
     sides.for_each(|side| {
@@ -329,7 +330,7 @@ fn json_is_run_json() {
     });
     let back: run::Run = serde_json::from_str(&made("json", &run)).unwrap();
     assert_eq!(back.trials.len(), run.trials.len());
-    // Values that are not stored are computed again after a run is read.
+    // Decisions that a file does not contain are computed again after the run is read.
     let back = common::decided(back);
     assert_eq!(made("markdown", &back), made("markdown", &run));
 }

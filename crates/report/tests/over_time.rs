@@ -1,5 +1,5 @@
-//! Tests of the report on a load whose rate changes, and on a request mix. They check the charts over time, which show
-//! client and server, and the table of classes.
+//! Tests of the report on a load whose rate changes, and on a request mix. The tests check the charts over time, which
+//! show both client and server, and the table of classes.
 
 #![allow(clippy::unwrap_used)]
 
@@ -12,8 +12,8 @@ fn section(run: &Run, id: &str) -> Section {
     document(run).sections.into_iter().find(|section| section.id == id).unwrap()
 }
 
-/// Returns a run with one trial, whose rate rises. The trial has response times at four moments. Client and server are
-/// on different hosts.
+/// Returns a run with one trial, in which the offered rate rises. The trial has response times at four moments. Client
+/// and server are on different hosts.
 fn ramp() -> Run {
     let mut run = common::load();
     run.plan.load.stages = vec![Stage { seconds: 4.0, from: 0.0, to: 4000.0 }];
@@ -41,7 +41,7 @@ fn the_timeline_has_offered_completed_percentiles_and_the_cpu_of_both_sides() {
     let Some(Block::Multiples(plots)) = section(&run, "series").blocks.into_iter().next() else { panic!() };
     let plot = |title: &str| plots.iter().find(|plot| plot.title == title).unwrap();
     let line = |plot: &Plot, label: &str| plot.series.iter().find(|s| s.label == label).unwrap().points.clone();
-    // The window begins 1 s after the start of the load, whose rate rises by 1000/s every second.
+    // The window begins 1 s after the start of the load. The offered rate rises by 1000/s every second.
     let rates = plot("completed requests");
     let offered = line(rates, "offered");
     assert!(offered.iter().all(|(at_s, rate)| (rate - 1000.0 * (1.0 + at_s)).abs() < 1e-6), "{offered:?}");
@@ -66,7 +66,8 @@ fn the_timeline_has_offered_completed_percentiles_and_the_cpu_of_both_sides() {
     }
 }
 
-/// The table shows the lowest and the highest rate of a ramp, because the mean rate would describe none of its rates.
+/// The table must show the lowest and the highest rate of a ramp. The mean rate would describe no moment of the ramp
+/// well.
 #[test]
 fn the_row_of_a_ramp_shows_its_lowest_and_highest_rate() {
     let mut run = ramp();
@@ -84,7 +85,7 @@ fn the_row_of_a_ramp_shows_its_lowest_and_highest_rate() {
     assert!(offered == "1,000 to 3,000" && completed.contains(" to ") && goodput == "–", "{offered} {completed}");
 }
 
-/// Returns a run with a request mix: a fast class and a slow class. A tenth of the slow class's requests fail.
+/// Returns a run with a request mix of a fast and a slow class. A tenth of the slow class's requests fail.
 fn mix() -> Run {
     let mut run = common::load();
     let class = |name: &str, completed: u64, failed: u64, us: u64| {

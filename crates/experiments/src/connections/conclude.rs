@@ -7,9 +7,9 @@ use super::values::{CLIENT_MEMORY_PER_CONNECTION_BYTES, OPENED_S};
 use crate::Parameters;
 use crate::values::{CONNECTIONS, HELD, KERNEL_MEMORY_PER_CONNECTION_BYTES, MEMORY_PER_CONNECTION_BYTES, PROCESSES};
 
-/// Maximum user memory per connection that each side (generator or server) may use, bytes.
+/// Maximum user memory per connection on each side (generator or server), bytes. A check fails above it.
 const USER_BYTES: f64 = 200.0;
-/// Minimum rate of answered messages in the measured window, as a share of the rate at which messages should be sent.
+/// Minimum rate of answered messages in the measured window, as a share of the planned rate.
 const ANSWERED: f64 = 0.95;
 
 pub(super) fn conclude(run: &mut Run, parameters: &Parameters) {
@@ -52,8 +52,8 @@ fn failed(trial: &Trial) -> f64 {
     (trial.tally.error_count() + trial.tally.closed_by_server) as f64
 }
 
-/// Formats a response time in whole microseconds. If only a lower bound is known, the text says `at least`. If nothing
-/// is known, the text says so.
+/// Formats a response time in whole microseconds. A lower bound is written with `at least`, and an unknown time in
+/// words.
 fn whole_us(trial: &Trial, figure: SummaryFigure) -> String {
     match trial.latency_us.figure(figure) {
         TimeFigure::Exact(us) => format!("{us:.0} us"),
@@ -81,8 +81,8 @@ fn words(trial: &Trial) -> String {
     )
 }
 
-/// Returns a sentence with the response times in the trial with few connections, and with the server's CPU time per
-/// message in both trials.
+/// Returns a sentence that compares the trials: response times with few connections, and CPU time per message with few
+/// and with all.
 fn beside(run: &Run) -> Option<String> {
     let (few, all) = (run.trials.first()?, run.trials.last()?);
     let cpu = |t: &Trial| t.server.as_ref()?.costs.get("process_cpu_us")?.per_request.value();

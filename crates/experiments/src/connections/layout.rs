@@ -1,17 +1,18 @@
-//! Divides the connections among processes. Each server process has its own generator process, and each generator
-//! process has its own source addresses.
+//! Divides the connections among pairs of processes. Each server process has its own generator process, and each
+//! generator process has its own source addresses.
 
 use std::net::{IpAddr, Ipv4Addr};
 
-/// Maximum number of connections from one source address to one server. The kernel first looks for a free port in one
-/// half of the ephemeral range (14,000 of 28,000 ports by default). If no port of that half is free, each connect
-/// searches all used ports, which takes long.
+/// Maximum number of connections from one source address to one server. For a new connection, the kernel first looks
+/// for a free port in one half of the ephemeral range (14,000 of 28,000 ports by default). If that half is full, each
+/// connect searches all used ports, which takes long.
 const CONNECTIONS_PER_SOURCE: u32 = 10_000;
-/// First loopback address of the servers (`SERVERS`), and first source address of the generators (`SOURCES`).
+/// First loopback address of the servers.
 const SERVERS: u32 = 0x7f4e_0001;
+/// First source address of the generators.
 const SOURCES: u32 = 0x7f50_0001;
 
-/// A generator process and the server process that it uses.
+/// A generator process and the server process to which it connects.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct Pair {
     pub(super) connections: u32,
@@ -21,7 +22,7 @@ pub(super) struct Pair {
     pub(super) sources: Vec<IpAddr>,
 }
 
-/// Divides `connections` among `processes` pairs (fewer if there are fewer connections).
+/// Divides `connections` among `processes` pairs, or among fewer pairs if there are fewer connections.
 pub(super) fn pairs(connections: u32, processes: u32) -> Vec<Pair> {
     let processes = processes.clamp(1, connections.max(1));
     let mut next = SOURCES;

@@ -1,6 +1,6 @@
-//! Memory per connection. The trial with all connections is compared with a trial that has few connections, but as many
-//! processes. The additional memory is divided by the number of additional connections. The memory that processes use
-//! without connections cancels out.
+//! Memory per connection. The trial with all connections is compared with a trial that has few connections, but equally
+//! many processes. The additional memory is divided by the number of additional connections. Memory that processes use
+//! without any connection therefore cancels out.
 
 use run::{Side, Trial, Window};
 
@@ -10,8 +10,8 @@ use crate::values::{CONNECTIONS, KERNEL_MEMORY_PER_CONNECTION_BYTES, MEMORY_PER_
 /// Size of a page of socket memory, bytes.
 const PAGE_BYTES: f64 = 4096.0;
 
-/// Adds the memory per connection to the results of `trial`. `few` is the trial with few connections, with which
-/// `trial` is compared.
+/// Adds the memory per connection to the results of `trial`, which is compared with the trial with few connections
+/// (`few`).
 pub(super) fn put(mut trial: Trial, few: &Trial) -> Trial {
     let more = f64::from(trial.key.get(CONNECTIONS).unwrap_or(0)) - f64::from(few.key.get(CONNECTIONS).unwrap_or(0));
     let each = |of: &dyn Fn(&Trial) -> Option<f64>| {
@@ -34,7 +34,8 @@ fn resident(side: &Side, window: Window) -> Option<f64> {
     side.recording.sum("process.rss", window, own).value()
 }
 
-/// Returns the total size of the slab and the socket buffers in this machine's kernel, bytes. Connections use both.
+/// Returns how much memory this machine's kernel uses for its slab caches and socket buffers, bytes. Every connection
+/// uses both.
 fn kernel(trial: &Trial) -> Option<f64> {
     let recording = &trial.server.as_ref()?.recording;
     let of = |id: &str| recording.sum(id, trial.measured.window, |_| true).value();

@@ -1,6 +1,6 @@
 //! `lab connections`: load generators and loadline's own servers keep many connections open on this machine, and
-//! exchange messages on randomly chosen ones. The experiment measures the cost of a connection that is mostly idle. It
-//! does not follow a published paper.
+//! exchange messages on randomly chosen ones. The experiment measures the cost of a connection that is mostly idle, and
+//! follows no published paper.
 
 mod conclude;
 mod figures;
@@ -20,7 +20,7 @@ use lab::{Lab, LabError};
 use self::stage::Stage;
 use crate::Parameters;
 
-/// Default number of connections of the small trial, with which the large trial is compared.
+/// Default number of connections of the small trial, to which the large trial is compared.
 const FEW: u32 = 1000;
 
 /// Runs the experiment.

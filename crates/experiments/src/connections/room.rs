@@ -1,34 +1,34 @@
-//! Checks that this machine has enough resources for the requested connections. The check comes before everything else,
-//! because a machine that runs out of memory kills other programs.
+//! Checks that this machine has enough resources for the requested connections. The check comes first, because a
+//! machine that runs out of memory kills other programs.
 
 use lab::LabError;
 use probe::{Probe, Scope};
 use run::Window;
 
-/// Number of descriptors that a process needs in addition to one per connection.
+/// Number of descriptors that a process needs beyond one per connection.
 const SPARE: u64 = 300;
-/// Minimum number of processes per side (generators or servers). With one process per side, the experiment would be the
-/// same as `loadline load`.
+/// Minimum number of processes per side (generators or servers). With only one, the experiment would be the same as
+/// `loadline load`.
 const MIN_PROCESSES: u32 = 2;
 /// Maximum number of processes per side.
 const MAX_PROCESSES: u32 = 128;
-/// Memory that one connection uses, bytes. Measured: 10,300 bytes for its two ends in the kernel, and 300 bytes in the
+/// Memory that one connection uses, bytes. Measured were 10,300 bytes in the kernel for both ends, and 300 bytes in the
 /// two processes together.
 const CONNECTION_BYTES: f64 = 11_000.0;
 /// Memory that a process uses without connections, bytes.
 const PROCESS_BYTES: f64 = 8e6;
 /// Maximum share of the available memory that the experiment may use.
 const MAX_MEMORY_SHARE: f64 = 0.9;
-/// Number of descriptors that this program needs for each process that it controls (`PIPES`), and number of descriptors
-/// that every process needs for its own purposes (`OWN`).
+/// Number of descriptors that this program needs for each process that it controls.
 const PIPES: u64 = 3;
+/// Number of descriptors that every process needs for its own purposes.
 const OWN: u64 = 128;
 
-/// Resources of this machine. A resource that is `None` is unknown, and is not checked.
+/// Resources of this machine. An unknown resource is `None`, and is not checked.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Resources {
     memory_bytes: Option<f64>,
-    /// Number of files that all programs of the system together may still open.
+    /// Number of files that may still be opened, by all programs of the system together.
     files: Option<f64>,
     /// Maximum number of descriptors per process.
     descriptors: u64,
@@ -42,18 +42,17 @@ pub(super) fn has() -> Resources {
     Resources { memory_bytes, files: free_files(), descriptors: sys::limits::descriptors().0 }
 }
 
-/// Returns the number of files that may still be opened. `/proc/sys/fs/file-nr` contains the number of open files, a
-/// zero, and the maximum number.
+/// Returns the number of files that may still be opened on this system. `/proc/sys/fs/file-nr` contains the number of
+/// open files, a zero, and the maximum number.
 fn free_files() -> Option<f64> {
     let text = std::fs::read_to_string("/proc/sys/fs/file-nr").ok()?;
     let numbers: Vec<f64> = text.split_whitespace().filter_map(|n| n.parse().ok()).collect();
     Some(numbers.get(2)? - numbers.first()?)
 }
 
-/// Returns the number of processes per side, at most one per connection. If `asked` is 0, this is the smallest number
-/// with which no process exceeds its descriptor limit, but at least [`MIN_PROCESSES`]. Returns an error if a larger
-/// number than `asked` is needed. Also returns an error if more than [`MAX_PROCESSES`] processes are needed or asked
-/// for.
+/// Returns the number of processes per side, at most one per connection. If `asked` is 0, the function chooses the
+/// smallest number at which no process exceeds its descriptor limit, but at least [`MIN_PROCESSES`]. Returns an error
+/// if `asked` is too small, or if more than [`MAX_PROCESSES`] processes are needed or asked for.
 pub(super) fn processes(connections: u32, asked: u32, descriptors: u64) -> Result<u32, LabError> {
     let each = u32::try_from(descriptors.saturating_sub(SPARE)).unwrap_or(u32::MAX).max(1);
     let needed = connections.div_ceil(each).max(MIN_PROCESSES);
@@ -82,8 +81,8 @@ fn refused(connections: u32, why: String) -> LabError {
     LabError::set_up(format!("holding {connections} connections"), why)
 }
 
-/// Returns an error if this machine lacks resources for `connections` connections. The error says what to do, usually
-/// how many connections are possible.
+/// Returns an error if this machine lacks resources for `connections` connections. The error says what to do; most
+/// errors also say how many connections are possible.
 pub(super) fn check(connections: u32, processes: u32, has: &Resources) -> Result<(), LabError> {
     let (n, fixed) = (f64::from(connections), 2.0 * f64::from(processes) * PROCESS_BYTES);
     let (wanted, files) = (n * CONNECTION_BYTES + fixed, 2.0 * n + 2.0 * f64::from(processes) * OWN as f64);

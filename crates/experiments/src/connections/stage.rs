@@ -1,6 +1,6 @@
-//! Network of the experiment: the loopback interface of a separate network namespace. The experiment therefore does not
-//! use up ports, connection tracking entries or TIME_WAIT sockets of this machine. If the user may not create
-//! namespaces, the experiment uses this machine's own loopback interface.
+//! Network of the experiment: the loopback interface of a separate network namespace. Connections there use up no
+//! ports, connection tracking entries or TIME_WAIT sockets of this machine. If the user may not create namespaces, the
+//! experiment uses this machine's own loopback interface.
 
 use lab::{Host, Lab, Local, NamespaceHost};
 use testbed::{Spec, Testbed};
@@ -9,7 +9,7 @@ use testbed::{Spec, Testbed};
 pub(super) struct Stage {
     server: Box<dyn Host>,
     client: Box<dyn Host>,
-    /// Testbed that owns the network namespace; `None` if this machine's loopback interface is used.
+    /// Testbed that owns the network namespace; `None` if the experiment uses this machine's loopback interface.
     bed: Option<Testbed>,
 }
 
@@ -40,8 +40,8 @@ impl Stage {
         self.client.as_ref()
     }
 
-    /// Returns the ID of a process in the network namespace; `None` if this machine's own loopback interface is used.
-    /// The trial counts the sockets in this namespace.
+    /// Returns the ID of a process in the network namespace, in which the trial counts sockets. Returns `None` if the
+    /// experiment uses this machine's loopback interface.
     pub(super) fn netns_pid(&self) -> Option<u32> {
         self.bed.as_ref().and_then(|bed| bed.netns_pid("server").ok())
     }

@@ -12,11 +12,11 @@ use super::values::OPENED_S;
 use crate::Parameters;
 use crate::values::{CONNECTIONS, HELD, PROCESSES};
 
-/// Names of the counter sources that are read during the trial. None of these sources lists all sockets, because
-/// listing a million sockets would take too long.
+/// Names of the counter sources that are read during the trial. None of them lists single sockets, because a list of a
+/// million sockets would take too long.
 const SOURCES: &[&str] = &["process", "cpu", "sockstat", "memory", "observer"];
-/// Maximum time to wait for the end of the load, seconds. Many generators have to close a million connections before
-/// they report their results.
+/// Maximum time to wait for the end of the load, seconds. Before generators report their results, they may have to
+/// close a million connections.
 const DRAIN_S: f64 = 120.0;
 
 /// Running servers and their addresses.
@@ -43,8 +43,8 @@ pub(super) fn conduct(
     let loads: Vec<Load<'_>> = pairs.iter().zip(&servers.addrs).enumerate().map(load).collect();
     let key = Key::default().with(CONNECTIONS, connections).with(PROCESSES, u32::try_from(pairs.len()).ok());
     let label = format!("{connections} connections");
-    // The experiment has two trials, with few and with all connections. They count as fixed loads and not as steps of a
-    // sweep, because both send messages at the same rate.
+    // The trials with few and with all connections count as fixed loads, not as steps of a sweep, because both have the
+    // same message rate.
     let point = Point { label, kind: TrialKind::Fixed, key, within_us: None };
     let mut trial = lab.conduct(&observation, &loads, &point)?;
     if let Some(opened) = trial.measured.opened {
@@ -85,7 +85,7 @@ fn observation(stage: &Stage, servers: &Servers) -> Observation {
     Observation::new(addr, Some(watched)).with_client("localhost", stage.netns_pid()).reading(SOURCES)
 }
 
-/// Returns the load plan of one generator. Each connection waits for a random time before each message, so all
+/// Returns the load plan of one generator. Before each message, a connection waits for a random time, so all
 /// connections are equally likely to send the next message.
 fn plan(parameters: &Parameters, connections: u32, pair: &Pair, i: u64) -> LoadPlan {
     let all = f64::from(connections);
@@ -97,7 +97,7 @@ fn plan(parameters: &Parameters, connections: u32, pair: &Pair, i: u64) -> LoadP
         protocol: Protocol::Echo { message_bytes: u64::from(parameters.count("message_bytes", 64).max(1)) },
         intensity: Intensity::Closed { connections: pair.connections, pipeline: 1, think },
         connect_rate: connects * f64::from(pair.connections) / all,
-        // The io_uring driver would reserve a buffer for the next message of every connection.
+        // The io_uring driver would reserve a receive buffer for every connection.
         io: Io::Epoll,
         least_warmup_s: opening_s + 1.0,
         warmup_s: parameters.number("patience", 4.0) * opening_s + 20.0,

@@ -1,4 +1,4 @@
-//! Names in `run.json` of values that `lab connections` sets or measures.
+//! Names of values in `run.json`, which `lab connections` sets or measures.
 
 use run::ValueName;
 

@@ -1,6 +1,6 @@
 //! Trials with so many cold (idle) connections that one process has too few descriptors for them. Several proxy
-//! processes share the cold connections. The hot load (active connections) uses the proxies one after the other. Each
-//! proxy times its own calls of the event API, and reports the median time together with its counters.
+//! processes share the cold connections. Only one proxy at a time gets the hot load (active connections). Each proxy
+//! times its own calls of the event API, and reports the median time together with its counters.
 
 use std::time::Duration;
 
@@ -17,16 +17,16 @@ use lab::{Lab, LabError, Local};
 
 /// Maximum number of events that a timed call may return.
 const ARRAY: u32 = 10;
-/// Number of descriptors that each proxy does not use for cold connections.
+/// Number of descriptors that each proxy keeps free of cold connections.
 const SPARE: u32 = 2000;
-/// Rate at which cold connections are opened, per second. At the rate of the other trials
-/// ([`PACE`](super::stand::PACE)), opening them would take a large part of the experiment's time.
+/// Rate at which cold connections are opened, per second. The slower rate of the other trials
+/// ([`PACE`](super::stand::PACE)) would take a large part of the experiment's time.
 const PACE: f64 = 20_000.0;
-/// Maximum time to wait until a proxy listens, or until it reports its counts.
+/// Maximum time to wait until a proxy listens, and until it reports its counts.
 const PATIENCE: Duration = Duration::from_secs(10);
 
-/// Measures each backend whose cost per call should not depend on the number of cold connections. Does nothing if the
-/// parameter `across` is 0.
+/// Measures each backend on which the cost of a call should not depend on the number of cold connections. Does nothing
+/// if the parameter `across` is 0.
 pub(super) fn processes(bench: &Bench, lab: &mut Lab<'_>, parameters: &Parameters) -> Result<(), LabError> {
     let total = parameters.count("across", 0);
     if total == 0 {
@@ -108,7 +108,8 @@ fn each(
         };
         let key = Key { cold: Some(cold), ..on(name) }.with(PROCESSES, u32::try_from(number).ok());
         let mut one = trial((&format!("{name} processes"), &format!("{cold} cold, proxy {}", at + 1)), &timing, key);
-        // A proxy in another process reports only the median time of its calls, so the other statistics are removed.
+        // A proxy in another process reports only the median time of its calls. The other statistics are unknown, so
+        // they are removed.
         for name in [CALL_US, P99_US, TRIMMED_US, REJECTED] {
             one.results.put(name, None);
         }

@@ -55,11 +55,11 @@ pub(super) fn run(lab: &mut Lab<'_>, parameters: &Parameters) -> Result<(), LabE
     Ok(())
 }
 
-/// Times calls, and declarations of interest, for one number of cold connections, on every backend (without the
-/// variants `untold`). Repeats this in several rounds.
+/// Times calls, and declarations of interest, for one number of cold connections on each backend (except the variants
+/// `untold`). Repeats this in several rounds.
 fn cold_point(bench: &Bench, lab: &mut Lab<'_>, cold: u32, rounds: u32) -> Result<(), LabError> {
-    // For a level-triggered backend, one round is enough, because its cost grows up to a thousandfold with the number
-    // of cold connections. For the other backends, several rounds are needed to show that their cost does not grow.
+    // On a level-triggered backend, one round is enough: its cost grows up to a thousandfold with the number of cold
+    // connections. On the other backends, several rounds are needed to show that the cost does not grow.
     let due = |c: &Contender, round: u32| c.told && (round == 0 || !c.options.backend.spec().level);
     for round in 0..rounds {
         for Contender { name, options, .. } in bench.backends.iter().filter(|c| due(c, round)) {

@@ -7,26 +7,26 @@ use sys::tsc::{self, Calibration};
 use super::callers::Caller;
 use super::hot::Hot;
 
-/// Share of the fastest calls, and of the slowest calls, that the trimmed mean leaves out. The slowest calls include
-/// those that the scheduler interrupted. Most checks use the trimmed mean instead of the median. When calls are short,
-/// the resolution of the counter is too low for a median.
+/// Share of the calls that the trimmed mean leaves out at each end: the fastest and the slowest. The slowest calls
+/// include those that the scheduler interrupted. Most checks use the trimmed mean instead of the median, because the
+/// cycle counter's resolution is too low for the median of short calls.
 const TRIM: f64 = 0.05;
 
-/// Statistics of the times of many calls. The time for reading the clock is subtracted.
+/// Statistics of the times of many calls, without the time for reading the clock.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Timing {
     pub(super) calls: usize,
     pub(super) mean_us: f64,
     pub(super) median_us: f64,
     pub(super) p99_us: f64,
-    /// Mean without the fastest and the slowest twentieth of the calls, microseconds. Most checks use this mean.
+    /// Mean without the fastest and the slowest 5 % of the calls, microseconds. Most checks use this mean.
     pub(super) trimmed_us: f64,
     /// Mean number of events per call.
     pub(super) returned: f64,
-    /// Number of calls that found no events, so that they would have blocked. All other figures leave out these calls.
+    /// Number of calls that found no event and would therefore have blocked. All other figures leave out these calls.
     pub(super) rejected: usize,
-    /// Time per event, microseconds. It includes the arrival of the data, the event's share of the call's time, and
-    /// reading the data.
+    /// Time per event, microseconds: the arrival of the data, the event's share of the call's time, and reading the
+    /// data.
     pub(super) whole_us: f64,
 }
 
@@ -49,7 +49,7 @@ impl Timing {
     }
 }
 
-/// Number of calls to time, and maximum time for all of them.
+/// Limits of one measurement: the number of calls to time, and the time for all of them.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Amount {
     pub(super) calls: usize,
@@ -73,7 +73,7 @@ pub(super) fn timed(caller: &mut impl Caller, most: usize) -> (u64, usize) {
 }
 
 /// Times calls of one event interface. Before each call, every connection without unread data gets `pieces` pieces of
-/// data. One event stands for all pieces of a connection.
+/// data. All pieces of a connection cause only one event.
 pub(super) fn calls(
     caller: &mut impl Caller,
     hot: &mut Hot,
@@ -84,7 +84,7 @@ pub(super) fn calls(
 ) -> Timing {
     let warm = Instant::now();
     let mut turn = 0;
-    // The first calls are not timed. This warm-up is short if calls are slow.
+    // The first calls are not timed. If calls are slow, this warm-up ends after a tenth of the time limit.
     while turn < amount.calls / 20 + 3 && (turn < 3 || warm.elapsed() < amount.at_most / 10) {
         turn += 1;
         hot.trigger(pieces);
@@ -107,8 +107,8 @@ pub(super) fn calls(
     Timing { whole_us, ..Timing::of(counts, events, rejected, clock) }
 }
 
-/// Times two event interfaces that watch the same connections. Each set of events is fetched through one interface and
-/// then through the other. The two interfaces alternate in being first. The first calls are not counted.
+/// Times two event interfaces that watch the same connections. Each set of events is fetched through both interfaces,
+/// one after the other, and they alternate in being first. The first calls are not counted.
 pub(super) fn side_by_side(
     (one, other): (&mut impl Caller, &mut impl Caller),
     hot: &mut Hot,

@@ -11,10 +11,10 @@ use sys::epoll_raw::{self, Slots};
 use super::hot::Hot;
 use lab::LabError;
 
-/// An interface that returns events, and whose calls are timed.
+/// An interface that returns events. The benchmark times its calls.
 pub(super) trait Caller {
-    /// Makes one call that returns at most `most` events. The benchmark times this function. Returns the number of
-    /// events.
+    /// Makes one call that returns at most `most` events, and returns the number of events. The benchmark times this
+    /// function.
     fn call(&mut self, most: usize) -> usize;
     /// Returns the descriptor of event number `at` of the last call.
     fn fd(&self, at: usize) -> RawFd;
@@ -22,7 +22,7 @@ pub(super) trait Caller {
     fn served(&mut self, _fd: RawFd) {}
 }
 
-/// Calls the event library.
+/// The event library as an interface.
 pub(super) struct Library {
     queue: EventQueue,
     events: Vec<Event>,
@@ -44,8 +44,7 @@ impl Library {
         Ok(Self { queue, events: vec![Event::default(); room], tells: true })
     }
 
-    /// Changes this caller so that it no longer tells the library when all data of a descriptor has been read, and
-    /// returns it. The interface in the paper has no such call.
+    /// Makes this interface no longer tell the library when all data of a descriptor has been read, as in the paper.
     pub(super) fn untold(self) -> Self {
         Self { tells: false, ..self }
     }
@@ -81,7 +80,7 @@ impl Caller for Library {
     }
 }
 
-/// Calls epoll directly. It watches the same connections as [`Library`].
+/// The plain epoll system call as an interface. It watches the same connections as [`Library`].
 pub(super) struct Bare {
     epoll: Epoll,
     slots: Slots,

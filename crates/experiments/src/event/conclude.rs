@@ -1,4 +1,4 @@
-//! Fitted curves, checks and conclusions of `lab event-api`. They depend only on the run's trials.
+//! Fitted curves, checks and conclusions of `lab event-api`. They are computed only from the run's trials.
 
 use run::Relation::{AtLeast, AtMost};
 use run::{Check, Run, Trial, ValueName};
@@ -11,8 +11,8 @@ use crate::values::PROCESSES;
 
 /// Backends on which the cost of a call must not grow with the number of cold connections.
 const FLAT: [&str; 2] = ["epoll", "uring"];
-/// Variants of io_uring. Each variant has a name, words for its work when it delivers events, and a limit. The limit is
-/// the maximum cost of an event, as a share of epoll's cost (`None` for no check).
+/// Variants of io_uring, as (name, how it checks events at delivery, limit). The limit is the maximum cost of an event,
+/// as a share of epoll's cost; `None` for no check.
 const RINGS: [(&str, &str, Option<f64>); 3] = [
     ("uring", "told what has been read, so it looks again only at the rest", Some(0.75)),
     ("uring untold", "looks again at every event", None),
@@ -37,7 +37,7 @@ fn points(run: &Run, of: impl Fn(&Trial) -> Option<(f64, f64)>) -> Vec<(f64, f64
     run.trials.iter().filter_map(of).collect()
 }
 
-/// Returns the median of a result over the trials for which `own` returns true.
+/// Returns the median of a result over the trials that `own` selects.
 fn middle(run: &Run, own: impl Fn(&Trial) -> bool, of: ValueName<f64>) -> Option<f64> {
     judge::median(run.trials.iter().filter(|t| own(t)).filter_map(|t| t.results.get(of)).collect())
 }
@@ -52,8 +52,8 @@ fn cold(trial: &Trial) -> Option<f64> {
     trial.key.cold.filter(|_| trial.key.get(PROCESSES).is_none()).map(f64::from)
 }
 
-/// Fits the line "cost of a call = a + b × number of returned events", from the saturated trials with the most clients.
-/// Checks that a line fits well.
+/// Fits the line "cost of a call = a + b × number of returned events" to the saturated trials with the most clients.
+/// Checks that this line fits well.
 fn line_of_a_call(run: &mut Run, name: &str) {
     let own = |t: &&Trial| on(t, name) && t.results.get(SATURATED) == Some(true);
     let Some(most) = run.trials.iter().filter(own).filter_map(|t| t.key.clients).max() else { return };
@@ -68,8 +68,8 @@ fn line_of_a_call(run: &mut Run, name: &str) {
     run.findings.fits.insert(format!("{name}, a call against events"), fit);
 }
 
-/// Fits the cost of a call against the number of cold connections. Checks that the cost does not grow (`flat`), or that
-/// it grows. Adds a sentence about the growth.
+/// Fits the cost of a call against the number of cold connections, and adds a sentence about its growth. With `flat`,
+/// checks that the cost does not grow, and otherwise that it grows.
 fn slope(run: &mut Run, name: &str, flat: bool) {
     let Some((growth, base, most)) = growth(run, name) else { return };
     let fit = run.findings.fits.get(&fit_name(name));
@@ -84,8 +84,8 @@ fn slope(run: &mut Run, name: &str, flat: bool) {
     tell_growth(run, name, (growth, base, most));
 }
 
-/// Adds a sentence about the growth of a call's cost, without a check. For backends that deliver events without
-/// checking them, the cost is so low that cache misses dominate its growth.
+/// Adds a sentence about the growth of a call's cost, without a check. A backend that does not check events at delivery
+/// costs so little that cache misses dominate the growth.
 fn slope_in_words(run: &mut Run, name: &str) {
     if let Some(found) = growth(run, name) {
         tell_growth(run, name, found);
@@ -106,23 +106,23 @@ fn fit_name(name: &str) -> String {
     format!("{name}, a call against cold connections")
 }
 
-/// Fits a line to the cost of a call, as a function of the number of cold connections. Returns the growth over the
-/// whole range as a share of the base cost, the base cost itself, and the largest number of connections. The base cost
-/// is the cost with the fewest cold connections.
+/// Fits a line to the cost of a call by number of cold connections. Returns the growth over the whole range as a share
+/// of the base cost, the base cost itself, and the largest number of connections. The base cost is the measured cost
+/// with the fewest cold connections.
 fn growth(run: &mut Run, name: &str) -> Option<(f64, f64, f64)> {
     let found = points(run, |t| on(t, name).then_some((cold(t)?, t.results.get(TRIMMED_US)?)));
     let fit = judge::fit::line_fit(&found, "cold", "call_us")?;
     let most = found.iter().map(|p| p.0).fold(0.0, f64::max);
     let least = found.iter().map(|p| p.0).fold(f64::INFINITY, f64::min);
-    // The base cost is measured with the fewest cold connections. The intercept of the fitted line is not used, because
-    // it can be far from the measured values.
+    // The intercept of the fitted line can be far from the measured values. So the base cost is the cost measured with
+    // the fewest cold connections.
     let base = middle(run, |t| on(t, name) && cold(t) == Some(least), TRIMMED_US)?.max(1e-9);
     let growth = fit.coefficients.get("slope")? * (most - least) / base;
     run.findings.fits.insert(fit_name(name), fit);
     Some((growth, base, most))
 }
 
-/// Adds a sentence that compares the trials with many processes, with and without cold connections.
+/// Adds a sentence about the trials with many processes, which compares calls with and without cold connections.
 fn across(run: &mut Run, name: &str) {
     let own = |t: &Trial, with: bool| {
         on(t, name) && t.key.get(PROCESSES).is_some() && t.key.cold.is_some_and(|cold| (cold > 0) == with)
@@ -141,7 +141,7 @@ fn across(run: &mut Run, name: &str) {
     ));
 }
 
-/// Checks the library's cost per call against that of the plain system call.
+/// Checks how much a call of the library costs beyond the plain system call.
 fn share(run: &mut Run) {
     let cost = |bare: bool| middle(run, |t| t.key.get(BARE) == Some(bare), TRIMMED_US);
     let (Some(bare), Some(library)) = (cost(true), cost(false)) else { return };
@@ -149,7 +149,7 @@ fn share(run: &mut Run) {
     run.findings.checks.push(Check::new(name, library / bare.max(1e-9) - 1.0, AtMost, 0.05));
 }
 
-/// Checks the cost of an event with io_uring against the cost with epoll, if each call returns 64 events.
+/// Checks the cost of an event with io_uring against the cost with epoll, in trials whose calls return 64 events each.
 fn full_array(run: &mut Run) {
     let cost = |name: &str, of: ValueName<f64>| middle(run, |t| on(t, name) && t.key.get(FULL).is_some(), of);
     let over = |name: &str, of: ValueName<f64>| Some(cost(name, of)? / cost("epoll", of)?.max(1e-9));
@@ -176,7 +176,7 @@ fn full_array(run: &mut Run) {
     run.findings.conclusions.extend(conclusions);
 }
 
-/// Compares the costs of calls whose events have different numbers of arrivals (pieces of data).
+/// Compares the cost of calls by number of arrivals (pieces of data) per event.
 fn hot_rate(run: &mut Run) {
     let cost = |run: &Run, name: &str, arrivals: u32| {
         middle(run, |t| on(t, name) && t.key.get(ARRIVALS) == Some(arrivals), TRIMMED_US)
@@ -194,8 +194,8 @@ fn hot_rate(run: &mut Run) {
     }
 }
 
-/// Checks that declaring interest takes at least as long as revoking it, as in figure 7 of the paper. Adds a sentence
-/// that compares both times with those of the plain epoll system calls.
+/// Checks that declaring interest takes at least as long as revoking it, as in figure 7 of the paper. Also adds a
+/// sentence that compares both times with those of plain epoll system calls.
 fn declaring(run: &mut Run) {
     let cost = |of: ValueName<f64>| middle(run, |t| on(t, "epoll") && t.key.get(SMALL_FILE) == Some(true), of);
     if let (Some(declare), Some(revoke)) = (cost(SMALL_DECLARE_US), cost(SMALL_REVOKE_US)) {

@@ -1,4 +1,5 @@
-//! Times declarations and revocations of interest: through the library, and by plain epoll system calls.
+//! Times how long it takes to declare and to revoke interest in a descriptor: through the library, and with plain epoll
+//! system calls.
 
 use std::os::fd::RawFd;
 use std::time::Instant;
@@ -26,8 +27,8 @@ pub(super) struct Declares {
     pub(super) bare_delete: Timing,
 }
 
-/// Calls `each` for all descriptors, and then once without a descriptor (to submit changes). Returns the CPU cycles per
-/// descriptor, plus the cycles for reading the clock once. The clock is read only before and after all calls.
+/// Calls `each` for each descriptor, and then once without a descriptor, to submit the changes. Returns the CPU cycles
+/// per descriptor, plus the cycles for reading the clock once. The clock is read only before and after the whole batch.
 fn batch(fds: &[RawFd], clock: &Calibration, mut each: impl FnMut(Option<RawFd>)) -> u64 {
     let start = tsc::counts();
     fds.iter().for_each(|&fd| each(Some(fd)));
@@ -35,8 +36,8 @@ fn batch(fds: &[RawFd], clock: &Calibration, mut each: impl FnMut(Option<RawFd>)
     tsc::counts().wrapping_sub(start).saturating_sub(clock.overhead) / fds.len().max(1) as u64 + clock.overhead
 }
 
-/// Times declaring and revoking interest in all hot connections, alternately. The times include the submission of
-/// collected changes. Also times the plain epoll system calls for these descriptors.
+/// Times declaring and revoking interest in all hot connections, alternately. The times include submitting the
+/// collected changes. Also times the plain epoll system calls for the same descriptors.
 pub(super) fn declares(
     library: &mut Library,
     hot: &mut Hot,

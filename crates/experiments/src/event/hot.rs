@@ -1,4 +1,4 @@
-//! Hot (active) connections: TCP over loopback, with both ends in this process. Between two calls, every connection
+//! Hot (active) connections: TCP over loopback, with both ends in this process. Before the next call, every connection
 //! whose data was read gets new data, so each call finds all hot connections ready.
 
 use std::net::SocketAddr;
@@ -8,15 +8,15 @@ use sys::socket;
 
 use lab::LabError;
 
-/// Hot connections, with both ends of each connection.
+/// Hot connections. This process has both ends of each connection.
 pub(super) struct Hot {
     ours: Vec<OwnedFd>,
     theirs: Vec<OwnedFd>,
     /// Index of each connection, by its descriptor; `u32::MAX` for other descriptors.
     index: Vec<u32>,
     ready: Vec<bool>,
-    /// Decoys (connections without declared interest), and the number of pieces of data that a connection and its decoy
-    /// get together.
+    /// Decoys (connections in which no interest was declared), and the number of pieces of data that a connection and
+    /// its decoy get together.
     decoys: Option<(Box<Hot>, usize)>,
 }
 
@@ -45,8 +45,8 @@ impl Hot {
     }
 
     /// Opens connections with one decoy each. A connection and its decoy together always get `pieces` pieces of data.
-    /// The work between two calls and the state of the caches therefore do not depend on how many of the pieces go to
-    /// the connection.
+    /// The number of pieces for the connection itself therefore changes neither the work between two calls nor the
+    /// state of the caches.
     pub(super) fn open_with_decoys(count: usize, pieces: usize) -> Result<Self, LabError> {
         let decoys = Some((Box::new(Self::open(count)?), pieces));
         Ok(Self { decoys, ..Self::open(count)? })
@@ -56,7 +56,7 @@ impl Hot {
         self.ours.iter().map(AsRawFd::as_raw_fd)
     }
 
-    /// Sends `pieces` pieces of data to every connection that has no unread data. If there are decoys, the connection's
+    /// Sends `pieces` pieces of data to every connection that has no unread data. If connections have decoys, each
     /// decoy gets the remaining pieces.
     pub(super) fn trigger(&mut self, pieces: usize) {
         for (at, ready) in self.ready.iter_mut().enumerate() {

@@ -36,7 +36,7 @@ pub(super) fn run(lab: &mut Lab<'_>, parameters: &Parameters) -> Result<(), LabE
     Ok(())
 }
 
-/// Measures a proxy on one backend, with all numbers of cold connections in `levels`.
+/// Measures a proxy on one backend, with each number of cold connections in `levels`.
 fn backend(
     lab: &mut Lab<'_>,
     parameters: &Parameters,
@@ -68,8 +68,8 @@ fn backend(
     sweep(lab, &observation, name, &load, levels, parameters.number("pace", 5000.0))
 }
 
-/// Measures the proxy with each number of cold connections in `levels`. Further cold connections are opened before each
-/// trial, and all stay open until the last trial ends.
+/// Measures the proxy with each number of cold connections in `levels`, in this order. Before each trial, only the
+/// missing cold connections are opened, and all stay open until the last trial ends.
 fn sweep(
     lab: &mut Lab<'_>,
     observation: &Observation,

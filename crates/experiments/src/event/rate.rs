@@ -1,7 +1,7 @@
-//! Cost of a call by the number of arrivals (pieces of data) per event, which the paper calls the hot rate. This number
-//! alternates from call to call, on one queue with the same connections. Decoys (connections without declared interest)
-//! keep the work between two calls the same. Slow periods of the machine and cold caches therefore affect all numbers
-//! of arrivals equally.
+//! Cost of a call by the number of arrivals (pieces of data) per event, which the paper calls the hot rate. The number
+//! of arrivals alternates from call to call, on one queue with the same connections. Decoys (connections without
+//! declared interest) keep the work between two calls the same. Slow periods of the machine and cold caches therefore
+//! affect all numbers of arrivals equally.
 
 use sys::tsc::Calibration;
 
@@ -14,16 +14,15 @@ use lab::{Lab, LabError};
 
 /// Numbers of arrivals per event that are compared.
 const ARRIVALS_TRIED: [usize; 4] = [1, 2, 4, 8];
-/// Number of connections, and maximum number of events per call. Each call can return the events of all connections.
-/// All events of a call therefore have the same number of arrivals.
+/// Number of connections, which is also the maximum number of events per call. A call can therefore return the events
+/// of all connections, so all events of a call have the same number of arrivals.
 const EVENTS: usize = 10;
-/// Number of calls for warming up, which are not counted.
+/// Number of calls that warm up the caches and are not counted.
 const WARM: usize = 100;
-/// Time for all numbers of arrivals together, as a multiple of the time for one point of the experiment's sweeps.
+/// Time limit for measuring all of [`ARRIVALS_TRIED`], as a multiple of the time limit for one point of a sweep.
 const SECONDS_SHARE: u32 = 6;
 
-/// Measures the cost of a call as a function of the number of arrivals per event, for every backend that checks events
-/// at delivery.
+/// Measures the cost of a call by the number of arrivals per event, for every backend that checks events at delivery.
 pub(super) fn rate(bench: &Bench, lab: &mut Lab<'_>) -> Result<(), LabError> {
     let amount = Amount { at_most: bench.amount.at_most * SECONDS_SHARE, ..bench.amount };
     for Contender { name, options, .. } in bench.plain() {
@@ -43,7 +42,7 @@ pub(super) fn rate(bench: &Bench, lab: &mut Lab<'_>) -> Result<(), LabError> {
     Ok(())
 }
 
-/// Times calls with alternating numbers of arrivals per event. Returns one timing for each number in
+/// Times calls; the number of arrivals per event alternates from call to call. Returns one timing for each number in
 /// [`ARRIVALS_TRIED`].
 fn in_turn(caller: &mut impl Caller, hot: &mut Hot, amount: Amount, clock: &Calibration) -> Vec<Timing> {
     let mut counts: [Vec<u64>; ARRIVALS_TRIED.len()] = Default::default();

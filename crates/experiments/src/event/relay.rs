@@ -1,5 +1,5 @@
-//! The paper's hot load: clients fetch a large file through the proxy, and the proxy times its calls of the event API.
-//! A small receive buffer splits each transfer into thousands of events.
+//! The paper's hot load: clients fetch a large file through a proxy, and the proxy times its calls of the event API. A
+//! small receive buffer of the proxy splits each transfer into thousands of events.
 
 use std::net::SocketAddr;
 use std::time::Duration;
@@ -16,7 +16,7 @@ use lab::{CpuSplit, Lab, LabError, Local, start_server, target};
 /// Size of the paper's large file, bytes.
 pub(super) const LARGE_BYTES: u64 = 40 << 20;
 /// Congestion control algorithm of the web server and the proxy. An algorithm that paces, such as BBR, can limit
-/// connections with small windows to a very low rate for seconds. In such a second, the web server would be the
+/// connections with small windows to a very low rate for seconds. During these seconds, the web server would be the
 /// bottleneck.
 const CONGESTION: &str = "reno";
 /// Connect timeout of the S-Clients, as in the paper that introduced S-Clients, milliseconds.
@@ -30,9 +30,9 @@ const WARM_UP: Duration = Duration::from_millis(150);
 pub(super) struct Web {
     _server: AgentGroup,
     addr: SocketAddr,
-    /// Receive buffer of the proxy's connections to the web server, bytes. When the proxy has read all data in the
-    /// buffer, the TCP window opens and the next piece arrives. The times of the proxy's reads therefore determine how
-    /// many events a call returns together.
+    /// Receive buffer of the proxy's connections to the web server, bytes. When the proxy has emptied the buffer, the
+    /// TCP window opens and the next piece arrives. The moments at which the proxy reads therefore decide how many
+    /// events a call returns.
     buffer_bytes: u32,
 }
 
@@ -63,8 +63,8 @@ pub(super) fn proxy_plan(web: &Web, places: &CpuSplit, events: &str) -> ServePla
         ("events", events.to_string()),
         ("upstream_buffer", web.buffer_bytes.to_string()),
         ("congestion", CONGESTION.to_string()),
-        // The proxy does not pause to gather events. The number of events per call therefore depends only on the
-        // duration of the calls.
+        // The proxy does not pause to gather events. The number of events per call therefore depends only on how long
+        // the calls take.
         ("gather_us", "0".to_string()),
     ];
     plan.options.extend(options.map(|(name, value)| (name.to_string(), value)));
@@ -72,15 +72,15 @@ pub(super) fn proxy_plan(web: &Web, places: &CpuSplit, events: &str) -> ServePla
 }
 
 /// Starts clients that fetch one file after the other, each on a new connection. They stop when the returned group is
-/// dropped. As in figure 6 of the paper, each client has one transfer at a time. S-Clients would start more transfers
-/// than that, because the proxy accepts every connection.
+/// dropped. As in figure 6 of the paper, each client has one transfer at a time. S-Clients would have more transfers at
+/// a time, because the proxy accepts every connection.
 pub(super) fn clients(lab: &Lab<'_>, places: &CpuSplit, addr: SocketAddr, number: u32) -> Result<AgentGroup, LabError> {
     let intensity = Intensity::Closed { connections: number.max(1), pipeline: 1, think: ThinkTime::default() };
     generator(lab, places, addr, intensity)
 }
 
-/// Starts S-Clients: sockets that always try to connect, however many connections the proxy has accepted. They stop
-/// when the returned group is dropped.
+/// Starts S-Clients: a fixed number of sockets keeps trying to connect, however many connections the proxy has
+/// accepted. The S-Clients stop when the returned group is dropped.
 pub(super) fn s_clients(
     lab: &Lab<'_>,
     places: &CpuSplit,
@@ -116,7 +116,7 @@ fn generator(lab: &Lab<'_>, places: &CpuSplit, addr: SocketAddr, intensity: Inte
     Ok(group)
 }
 
-/// A proxy that times its calls of the event API, together with the cold connections to this proxy.
+/// A proxy that times its calls of the event API, with the cold connections to this proxy.
 pub(super) struct Relay {
     server: Server,
     timer: CallTimer,
@@ -143,13 +143,13 @@ impl Relay {
         Ok(relay)
     }
 
-    /// Starts clients that fetch one file after the other through the proxy. They stop when the returned group is
-    /// dropped.
+    /// Starts clients that fetch one file after the other through the proxy. The clients stop when the returned group
+    /// is dropped.
     pub(super) fn clients(&self, lab: &Lab<'_>, number: u32) -> Result<AgentGroup, LabError> {
         clients(lab, &self.places, self.server.local_addr(), number)
     }
 
-    /// Starts S-Clients, which fetch files through the proxy. They stop when the returned group is dropped.
+    /// Starts S-Clients, which fetch files through the proxy. The S-Clients stop when the returned group is dropped.
     pub(super) fn s_clients(&self, lab: &Lab<'_>, number: u32) -> Result<AgentGroup, LabError> {
         s_clients(lab, &self.places, self.server.local_addr(), number)
     }

@@ -1,5 +1,5 @@
-//! Decides, for a sweep whose load goes through the proxy, how many calls are timed at each point, and which rounds are
-//! valid.
+//! Rounds of a sweep whose load goes through the proxy. This module decides how many calls are timed at each point, and
+//! which rounds are valid.
 
 use std::time::{Duration, Instant};
 
@@ -11,12 +11,12 @@ use crate::Parameters;
 
 /// Largest array size (maximum number of events per call) in figure 6 of the paper.
 const SOURCE_ARRAY: usize = 10;
-/// Number of additional rounds for those points of the paper that have too few calls after the usual rounds. A point
-/// may lack calls because rounds were rejected or slow.
+/// Number of additional rounds for points of the paper that have too few calls after the usual rounds. (Rounds may have
+/// been rejected or slow.)
 const MORE_ROUNDS: u32 = 2;
 
-/// Timed calls of several rounds at one point of a sweep. If a call of a round would have blocked, the proxy was not
-/// saturated, and the round is rejected. If all rounds are rejected, their calls are used anyway, and the point is
+/// Timed calls of several rounds at one point of a sweep. A round is rejected if one of its calls would have blocked,
+/// because the proxy was then not saturated. If all rounds are rejected, their calls are used anyway, and the point is
 /// marked as not saturated.
 #[derive(Default)]
 pub(super) struct Rounds {
@@ -62,7 +62,8 @@ pub(super) struct Sweep {
     pub(super) more: u32,
     /// Number of calls to time at each point.
     calls: usize,
-    /// Maximum time of one round at a point: for the array sizes of the paper, and for larger ones.
+    /// Maximum time of one round at a point. The first value is for the array sizes of the paper, and the second for
+    /// larger ones.
     longest: (Duration, Duration),
     /// Maximum time of the whole sweep.
     whole: Duration,
@@ -70,8 +71,7 @@ pub(super) struct Sweep {
 
 impl Sweep {
     /// Returns the array sizes (maximum numbers of events per call) to measure with `clients` clients. These are the
-    /// sizes that this number of clients can fill, and the next two sizes. With the largest number of clients, all
-    /// sizes are measured.
+    /// sizes up to `clients`, and the next two. With the largest number of clients, all sizes are measured.
     pub(super) fn arrays_for(&self, clients: u32) -> Vec<usize> {
         let most = self.clients.iter().all(|&other| other <= clients);
         let mut above = 0;
@@ -100,7 +100,7 @@ impl Sweep {
     }
 
     /// Returns the number of calls to time in this round, at a point that already has `have` calls. Returns `None` if
-    /// these calls are enough. Array sizes beyond those of the paper get no additional rounds.
+    /// the point needs no more calls. Array sizes beyond those of the paper get no additional rounds.
     pub(super) fn amount(&self, array: usize, round: u32, have: usize) -> Option<Amount> {
         let (source, wide) = self.longest;
         let own = array <= SOURCE_ARRAY;
@@ -118,7 +118,7 @@ impl Sweep {
     }
 }
 
-/// Time budget of a sweep. It limits the experiment to minutes. Half of the time is divided equally among all
+/// Time budget of a sweep, so that the experiment takes only minutes. Half of the time is divided equally among all
 /// measurements. The other half goes to measurements that need more time, in the order in which they request it.
 pub(super) struct TimeBudget {
     until: Instant,
@@ -127,7 +127,7 @@ pub(super) struct TimeBudget {
 }
 
 impl TimeBudget {
-    /// Returns `wanted` with its time limited to the available time.
+    /// Returns `wanted` with its time limited to what the budget allows.
     pub(super) fn take(&mut self, wanted: Amount) -> Amount {
         self.left = self.left.saturating_sub(1);
         let free = self.until.saturating_duration_since(Instant::now()).saturating_sub(self.share * self.left);

@@ -16,7 +16,7 @@ use crate::Parameters;
 use lab::cold::Cold;
 use lab::{Lab, LabError};
 
-/// Number of hot (active) connections in the sweeps, equal to the paper's number of S-Clients.
+/// Number of hot (active) connections in the sweeps. The paper used equally many S-Clients.
 pub(super) const HOT: usize = 32;
 /// Rate at which cold connections are opened, per second.
 pub(super) const PACE: f64 = 8000.0;
@@ -32,7 +32,7 @@ pub(super) struct Contender {
 }
 
 impl Contender {
-    /// Parses the name of a backend and its variants. `unchecked` means that events are not checked when they are
+    /// Parses the name of a backend with its variants. `unchecked` means that events are not checked when they are
     /// delivered. `untold` means that the library is not told when data has been read.
     fn read(name: &str) -> Result<Self, String> {
         let mut words = name.split_whitespace();
@@ -48,7 +48,8 @@ impl Contender {
         Ok(contender)
     }
 
-    /// Returns true for a backend without variants, which checks events when it delivers them, as in the paper.
+    /// Returns true for a backend without variants. As in the paper, such a backend checks events when it delivers
+    /// them.
     fn plain(&self) -> bool {
         self.told && self.options.recheck
     }
@@ -97,7 +98,7 @@ impl Bench {
         self.backends.iter().filter(|contender| contender.plain())
     }
 
-    /// Opens further cold connections until there are `to` in total. Returns false if this is impossible.
+    /// Opens further cold connections until there are `to` in total. Returns false if they cannot be opened.
     pub(super) fn grow(&mut self, lab: &mut Lab<'_>, to: u32, agents: &mut Vec<Cold>) -> Result<bool, LabError> {
         let more = to.saturating_sub(self.cold.len() as u32);
         if more == 0 {
@@ -126,7 +127,7 @@ impl Bench {
     }
 
     /// Runs a function in a thread on the CPU that is reserved for measurements. The function must create its event
-    /// queue itself, because only the thread that created a queue can use it.
+    /// queue itself, because a queue works only in the thread that created it.
     pub(super) fn on_cpu<T: Send>(
         &self,
         work: impl FnOnce(&Self) -> Result<T, LabError> + Send,
@@ -134,7 +135,7 @@ impl Bench {
         let cpus = &self.cpus.server;
         std::thread::scope(|scope| {
             let body = || {
-                // If the kernel refuses, the thread may share its CPU with other threads, which is acceptable.
+                // If the kernel refuses, the thread shares its CPU with other threads, which is acceptable.
                 let _ = sys::limits::confine_to_cpus(cpus);
                 work(self)
             };
@@ -146,8 +147,8 @@ impl Bench {
     }
 }
 
-/// Accepts `wanted` connections. If the clients have stopped opening connections, waits until no new one has arrived
-/// for a second, and returns those accepted so far.
+/// Accepts `wanted` connections. Once the clients have stopped opening connections, the function waits until none has
+/// arrived for a second. It then returns the connections accepted so far.
 fn accept(listener: &OwnedFd, wanted: usize, open_done: &AtomicBool) -> Vec<OwnedFd> {
     let (mut list, mut last) = (Vec::with_capacity(wanted), Instant::now());
     while list.len() < wanted {
@@ -163,8 +164,8 @@ fn accept(listener: &OwnedFd, wanted: usize, open_done: &AtomicBool) -> Vec<Owne
     list
 }
 
-/// Creates a trial from a timing. `line` is the name of the chart line to which the trial belongs. `rest` is the part
-/// of the label that distinguishes the trials of one line.
+/// Creates a trial from a timing. `line` is the name of the trial's line in charts. `rest` is the part of the label
+/// that distinguishes trials of the same line.
 pub(super) fn trial((line, rest): (&str, &str), timing: &Timing, key: Key) -> Trial {
     let results = Results { summary: Some(summary(timing.mean_us, timing.calls)), ..Results::default() }
         .with(CALL_US, timing.mean_us)
@@ -188,7 +189,7 @@ pub(super) fn on(backend: &str) -> Key {
     Key::default().with(BACKEND, backend.to_string())
 }
 
-/// Returns the CPUs for the measurement (`server`) and the CPUs for everything else (`client`).
+/// Divides the CPUs: one part (`server`) for the measurement, the rest (`client`) for everything else.
 pub(super) fn places() -> lab::CpuSplit {
     lab::CpuSplit::for_own_server(&sys::limits::allowed_cpus().unwrap_or_default(), &[])
 }

@@ -1,6 +1,6 @@
 //! Sweeps of `lab event-api` with a fixed number of cold (idle) connections. Two sweeps reproduce figures 6 and 7 of
-//! the paper, with the paper's load. Further trials compare the library with the plain system call, and compare the
-//! backends for large arrays of events.
+//! the paper, with the paper's load. Further trials compare the library with the plain system call, and compare
+//! backends when calls return many events.
 
 use ::event::{Backend, Options};
 use run::Key;
@@ -21,8 +21,8 @@ use lab::{Lab, LabError};
 /// Size of the paper's small file, bytes.
 const SMALL_BYTES: u64 = 1024;
 
-/// Measures figure 6: the cost of a call as a function of the maximum number of events per call. The cost is measured
-/// for several numbers of clients, which fetch a large file.
+/// Measures figure 6: the cost of a call by the maximum number of events per call. The measurement is repeated with
+/// several numbers of clients, which fetch a large file.
 pub(super) fn arrays(bench: &Bench, lab: &mut Lab<'_>, parameters: &Parameters, cold: u32) -> Result<(), LabError> {
     let (sweep, web) =
         (Sweep::of(parameters, bench.amount.calls), Web::start(lab, &bench.cpus, parameters, LARGE_BYTES)?);
@@ -106,7 +106,7 @@ pub(super) fn small_file(bench: &Bench, lab: &mut Lab<'_>, parameters: &Paramete
     Ok(())
 }
 
-/// Compares the library with the plain system call. Both get the same events on the same connections, one right after
+/// Compares the library with the plain system call. Both fetch the same events of the same connections, one right after
 /// the other.
 pub(super) fn share(bench: &Bench, lab: &mut Lab<'_>) -> Result<(), LabError> {
     let (bare, library) = bench.on_cpu(|bench| {

@@ -1,10 +1,11 @@
-//! Names in `run.json` of values that the experiments with the event API set or measure.
+//! Names of values in `run.json`, which the experiments with the event API set or measure.
 
 use run::ValueName;
 
 /// Maximum number of events that a timed call may return.
 pub(crate) const ARRAY_MAX: ValueName<u32> = ValueName::new("array_max");
-/// Maximum number of events that a timed call may return. Set only in trials in which each call returns this number.
+/// Maximum number of events that a timed call may return. Set only in trials in which every call returns exactly this
+/// number.
 pub(crate) const FULL: ValueName<u32> = ValueName::new("full");
 /// Number of arrivals (pieces of data) per event.
 pub(crate) const ARRIVALS: ValueName<u32> = ValueName::new("arrivals");
@@ -20,7 +21,7 @@ pub(crate) const CALL_US: ValueName<f64> = ValueName::new("call_us");
 pub(crate) const MEDIAN_US: ValueName<f64> = ValueName::new("median_us");
 /// 99th percentile of the time per call, microseconds.
 pub(crate) const P99_US: ValueName<f64> = ValueName::new("p99_us");
-/// Mean time per call without the slowest and the fastest twentieth of the calls, microseconds.
+/// Mean time per call without the fastest and the slowest 5 % of the calls, microseconds.
 pub(crate) const TRIMMED_US: ValueName<f64> = ValueName::new("trimmed_us");
 /// Mean number of events per call.
 pub(crate) const RETURNED: ValueName<f64> = ValueName::new("returned");
@@ -28,12 +29,11 @@ pub(crate) const RETURNED: ValueName<f64> = ValueName::new("returned");
 pub(crate) const CALLS: ValueName<f64> = ValueName::new("calls");
 /// Number of calls that would have blocked. The other figures leave out these calls.
 pub(crate) const REJECTED: ValueName<f64> = ValueName::new("rejected");
-/// Number of rounds that were rejected because a call in them would have blocked.
+/// Number of rounds that were rejected because one of their calls would have blocked.
 pub(crate) const REJECTED_ROUNDS: ValueName<f64> = ValueName::new("rejected_rounds");
 /// True if there was a round in which no call would have blocked.
 pub(crate) const SATURATED: ValueName<bool> = ValueName::new("saturated");
-/// Time per event, microseconds. It includes the arrival of the data, the event's share of the call's time, and reading
-/// the data.
+/// Time per event, microseconds: the arrival of the data, the event's share of the call's time, and reading the data.
 pub(crate) const WHOLE_US: ValueName<f64> = ValueName::new("whole_us");
 /// Time of a call divided by the number of events that it returned, microseconds.
 pub(crate) const EVENT_US: ValueName<f64> = ValueName::new("event_us");

@@ -9,7 +9,7 @@ use super::value::{Of, value};
 pub(crate) struct ChartSpec {
     /// Title of the chart: a sentence.
     pub(crate) title: &'static str,
-    /// Caption: the method of the measurement, and the source of the published points.
+    /// Caption: how the values were measured, and the source of the published points.
     pub(crate) caption: &'static str,
     /// Quantity on the horizontal axis.
     pub(crate) x: Quantity,
@@ -45,7 +45,8 @@ pub(crate) enum Lines {
     One(&'static str),
     /// One line for each line name that the trials have (`trial.key.line`).
     ByKey,
-    /// One line for each of these values, as (name, value). The chart's `y` then only describes the axis.
+    /// One line for each of these values, as (name, value). The chart's `y` then only supplies the label and the unit
+    /// of the axis.
     Values(&'static [(&'static str, Of)]),
 }
 
@@ -77,7 +78,7 @@ pub(crate) const fn chart(
 }
 
 impl ChartSpec {
-    /// Adds the published points from a CSV text.
+    /// Adds the published points from a CSV text (`series,x,y`).
     pub(crate) const fn published(self, csv: &'static str) -> Self {
         Self { published: csv, ..self }
     }
@@ -131,13 +132,14 @@ fn add(lines: &mut Vec<Line>, name: &str, point: (f64, f64)) {
     }
 }
 
-/// Sorts points by x, and replaces points with the same x by the one with the median y.
+/// Sorts points by x. Of several points with the same x, keeps the one with the median y.
 fn medians(mut points: Vec<(f64, f64)>) -> Vec<(f64, f64)> {
     points.sort_by(|a, b| a.0.total_cmp(&b.0).then(a.1.total_cmp(&b.1)));
     points.chunk_by(|a, b| a.0 == b.0).map(|same| same[same.len() / 2]).collect()
 }
 
-/// Parses the lines `series,x,y` of a CSV text. Lines that begin with `#` are comments, which name the source.
+/// Parses published points from the lines `series,x,y` of a CSV text. Lines that begin with `#` are comments about the
+/// source.
 pub(super) fn published(csv: &str) -> Vec<ChartSeries> {
     let mut found = Vec::new();
     for line in csv.lines().filter(|l| !l.starts_with('#')).skip(1) {

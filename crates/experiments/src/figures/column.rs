@@ -21,7 +21,7 @@ pub(crate) enum Show {
     Growth,
     /// Difference from the value in the previous row.
     Change,
-    /// The value. If it is within the noise, the limit of the noise instead, as `< LIMIT`.
+    /// The value, or the limit of the noise (as `< LIMIT`) if the value is within the noise.
     Above(Of),
     /// Text instead of a value.
     Words(fn(&Trial) -> Option<String>),
@@ -32,7 +32,7 @@ pub(crate) const fn c(head: &'static str, of: Of, unit: Unit) -> Column {
     Column { head, of, unit, show: Show::Value }
 }
 
-/// Creates a column that shows the growth of a quantity. A growth within the noise is shown as the limit of the noise.
+/// Creates a column for a growth that was measured. A growth within the noise is shown as the limit of the noise.
 pub(crate) const fn above(head: &'static str, of: Of, noise: Of, unit: Unit) -> Column {
     Column { head, of, unit, show: Show::Above(noise) }
 }
@@ -70,8 +70,8 @@ pub(crate) fn word(trial: &Trial, column: &Column) -> Option<String> {
     }
 }
 
-/// Returns the limit of the noise as `< LIMIT`, for a growth that is within the noise; `None` if the column has no such
-/// limit.
+/// Returns the limit of the noise as `< LIMIT`, for a growth that is within the noise. Returns `None` if no limit is
+/// known.
 fn below_noise(column: &Column, trial: &Trial) -> Option<String> {
     let Show::Above(noise) = column.show else { return None };
     value(trial, noise).map(|noise| format!("< {}", quantity(noise, column.unit)))

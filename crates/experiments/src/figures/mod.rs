@@ -1,6 +1,5 @@
-//! Tables and charts of experiments. Each experiment's folder contains the specifications of its tables and charts.
-//! This module builds the data of tables and charts from a specification and the trials. Reports draw the tables and
-//! charts from this data.
+//! Tables and charts of experiments. The folder of each experiment specifies its tables and charts. From a
+//! specification and the trials, this module builds the data of the tables and charts, which reports then draw.
 
 mod chart;
 mod column;
@@ -22,14 +21,15 @@ pub(crate) use value::{Busy, COMPLETED, Of, RESPONSE, per_s, set, value};
 pub(crate) struct Figures {
     /// Tables that rank the trials, shown first.
     pub(crate) rankings: &'static [Ranking],
-    /// Function that builds a table for which [`TableSpec`] is not general enough; `None` for no table.
+    /// Function that builds a table that [`TableSpec`] cannot describe; returns `None` if the experiment has no such
+    /// table.
     pub(crate) own_table: fn(&Run) -> Option<ResultTable>,
     /// Tables with one row per trial, and published tables.
     pub(crate) tables: &'static [TableSpec],
     /// Charts of the experiment.
     pub(crate) charts: &'static [ChartSpec],
-    /// Times by which two runs can be compared. Each entry has a description and the names of several values. The first
-    /// of these values that a trial has is used.
+    /// Times by which two runs can be compared. Each entry has a description and the names of several values. Of these,
+    /// the first that a trial has is used.
     pub(crate) compared: &'static [(&'static str, &'static [ValueName<f64>])],
 }
 
@@ -40,7 +40,7 @@ impl Figures {
     /// Builds the tables and charts of a run.
     pub(crate) fn report(&self, run: &Run) -> ExperimentReport {
         let mut tables = ranked::tables(self.rankings, &run.trials);
-        // If a ranking already shows the trials, a terminal does not show the other tables of trials.
+        // If a ranking already shows the trials, a terminal does not show further tables of trials.
         let full_only = !tables.is_empty();
         tables.extend((self.own_table)(run));
         for spec in self.tables {

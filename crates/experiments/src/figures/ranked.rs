@@ -1,4 +1,4 @@
-//! Ranking tables: one table for each group of comparable trials, in which the best trial comes first.
+//! Ranking tables: one table for each group of comparable trials. The best trial comes first.
 
 use run::{ResultColumn, ResultTable, Trial};
 
@@ -8,11 +8,11 @@ use super::value::{Of, value};
 
 /// Specification of a ranking, which becomes one table for each group of trials.
 pub(crate) struct Ranking {
-    /// Value by which trials are grouped (`group`), and the caption of each group's table (`captions`), as (value,
-    /// caption).
+    /// Value that decides to which group a trial belongs.
     pub(crate) group: Of,
+    /// Groups that get a table, as (value of the group, caption of its table).
     pub(crate) captions: &'static [(f64, &'static str)],
-    /// Values by which rows are ordered. If two trials have equal values, the next value in this list decides.
+    /// Values by which rows are ordered. If two rows are equal in one value, the next value in this list decides.
     pub(crate) order: &'static [Order],
     /// Columns of the tables. A narrow terminal leaves out the last columns first.
     pub(crate) columns: &'static [Column],
@@ -61,8 +61,8 @@ fn one(ranking: &Ranking, group: &(f64, &str), trials: &[Trial]) -> Option<Resul
     (!rows.is_empty()).then(|| ResultTable { caption, columns, rows, absent, ..ResultTable::default() })
 }
 
-/// Returns the number by which a trial is sorted, the lowest first. A trial without a value gets infinity, and so comes
-/// last.
+/// Returns the number by which a trial is sorted, in ascending order. A trial without a value gets infinity, so it
+/// comes last.
 fn place(order: &Order, trial: &Trial) -> f64 {
     let Some(v) = value(trial, order.of) else { return f64::INFINITY };
     let v = if order.digits > 0 { rounded(v, order.digits) } else { v };

@@ -6,14 +6,14 @@ use run::{ResultColumn, ResultTable, Trial};
 use super::column::{Column, cell, word};
 use super::value::value;
 
-/// Reason that is shown for cells without a value.
+/// Reason shown for cells without a value.
 pub(crate) const NOT_MEASURED: &str = "not measured in this trial";
 
 /// Specification of a table.
 pub(crate) struct TableSpec {
     pub(crate) caption: &'static str,
     pub(crate) columns: &'static [Column],
-    /// Published table: its caption, and its content as CSV with a header line.
+    /// Published table: its caption, and its content as CSV whose first line contains the headings.
     pub(crate) published: Option<(&'static str, &'static str)>,
 }
 
@@ -43,7 +43,7 @@ pub(super) fn of_trials(spec: &TableSpec, trials: &[Trial]) -> Option<ResultTabl
     })
 }
 
-/// Builds the published table. The published values are not changed, but numbers are formatted and aligned to the
+/// Builds the published table. The values are those of the publication, but numbers are formatted and aligned to the
 /// right.
 pub(super) fn of_publication(caption: &str, csv: &str) -> ResultTable {
     let mut lines =

@@ -1,5 +1,5 @@
-//! A value of a trial, for an axis or for a table column. Costs and counters are named by their IDs, and a test checks
-//! that these IDs exist.
+//! A value of a trial, for an axis or for a table column. Costs and counters are named by their IDs; a test checks that
+//! these IDs exist.
 
 use run::{Recording, Side, Summary, SummaryFigure, Trial, ValueName, Window};
 
@@ -10,19 +10,19 @@ pub(crate) enum Of {
     Field(fn(&Trial) -> Option<f64>),
     /// A value that the experiment measured.
     Measured(ValueName<f64>),
-    /// A numeric value that the experiment set for the trial, by name.
+    /// A number that the experiment set for the trial, with this name.
     Set(&'static str),
     /// A statistic of the response times, microseconds.
     Response(SummaryFigure),
     /// A statistic of the connect times, microseconds.
     Connect(SummaryFigure),
-    /// Cost per request on a side (client or server), by the cost's ID.
+    /// Cost per request on a side (client or server), with this cost ID.
     Cost(Who, &'static str),
-    /// Counter of a side (client or server) over the measured window, by the counter's ID.
+    /// Counter of a side (client or server) over the measured window, with this counter ID.
     Counter(Who, &'static str),
     /// Statistic of the CPU utilisation of a side's host between samples.
     Busy(Who, Busy),
-    /// Share of the CPU time of a side's host that was spent in the kernel and in interrupts.
+    /// Share of the CPU time of a side's host that was spent in the kernel, including interrupts.
     Privileged(Who),
 }
 
@@ -41,7 +41,7 @@ pub(crate) enum Busy {
     Most,
 }
 
-/// Creates the value that the experiment set under `name`.
+/// Creates the value that the experiment set under the name of `name`.
 pub(crate) const fn set<T>(name: ValueName<T>) -> Of {
     Of::Set(name.name())
 }
@@ -51,7 +51,7 @@ pub(crate) const COMPLETED: Of = Of::Field(|t| Some(t.rates.completed_rate));
 /// Mean response time, microseconds.
 pub(crate) const RESPONSE: Of = Of::Response(SummaryFigure::Mean);
 
-/// Returns the value in a trial; `None` if the trial has no finite value.
+/// Returns the value in a trial; `None` if the trial lacks the value, or if the value is not finite.
 pub(crate) fn value(trial: &Trial, of: Of) -> Option<f64> {
     let found = match of {
         Of::Field(field) => field(trial),
@@ -79,7 +79,7 @@ fn side(trial: &Trial, who: Who) -> Option<&Side> {
     }
 }
 
-/// Returns a statistic if it is known exactly; `None` for a lower bound, and if there are no samples.
+/// Returns a statistic of times; `None` if only a lower bound is known, or if there are no samples.
 fn of_summary(s: &Summary, figure: SummaryFigure) -> Option<f64> {
     s.figure(figure).exact().filter(|_| s.count > 0)
 }
@@ -90,8 +90,8 @@ fn privileged(rec: &Recording, trial: &Trial) -> Option<f64> {
     Some(times.kernel_us() / positive(times.all_us() - times.steal_us)?)
 }
 
-/// Returns the minimum or maximum CPU utilisation between two neighbouring samples of the window, or the mean over the
-/// window.
+/// Returns a statistic of the CPU utilisation in the measured window: the mean, or the minimum or maximum between two
+/// successive samples.
 fn busy(rec: &Recording, trial: &Trial, which: Busy) -> Option<f64> {
     let window = trial.measured.window;
     let inside: Vec<f64> = rec.t_s.iter().copied().filter(|t| window.holds(*t)).collect();

@@ -1,5 +1,5 @@
-//! Checks of the table of I/O models. They concern the numbers of threads, the collapse of select with arrays, the CPU
-//! time of the completion port, and the memory of idle connections.
+//! Checks of the table of I/O models: numbers of threads, the collapse of select with arrays, CPU time of the
+//! completion port, and memory of idle connections.
 
 use run::Relation::{AtLeast, AtMost, Equals};
 use run::{Check, Run, Trial};
@@ -10,10 +10,10 @@ use super::words;
 use crate::Parameters;
 use crate::values::{BYTES_PER_S, CONNECTIONS, ENTRY, HELD, MEMORY_PER_CONNECTION_BYTES};
 
-/// Entries of the paper's table in which the paper's non-blocking server transferred no bytes any more. Each row has
-/// the number of the entry, and the numbers of accepted and of attempted connections.
+/// Entries of the paper's table in which the paper's non-blocking server stopped transferring bytes. Each row has the
+/// entry's number, and the numbers of accepted and of attempted connections.
 const COLLAPSED: [(u32, f64, f64); 2] = [(1, 4011.0, 7000.0), (2, 5779.0, 12_000.0)];
-/// Maximum throughput that counts as a collapse, as a share of select's throughput.
+/// Maximum throughput that counts as a collapse, as a share of the throughput of the model `select`.
 const LEFT: f64 = 0.34;
 /// Maximum user memory of a mostly idle connection, for `uring` with the strategy `high-connections`, bytes.
 const IDLE_BYTES: f64 = 512.0;
@@ -36,7 +36,7 @@ fn all_ran(rows: &[&Trial], parameters: &Parameters) -> Check {
 }
 
 /// Checks that the server created as many threads as the model's rule requires for the number of connections. Both
-/// numbers are from a time when connections neither come nor go.
+/// numbers come from a moment at which connections neither arrive nor end.
 fn threads(rows: &[&Trial]) -> Vec<Check> {
     let one = |t: &&Trial| {
         let r = &t.results;
@@ -49,11 +49,11 @@ fn threads(rows: &[&Trial]) -> Vec<Check> {
 
 /// Checks the collapse of select with arrays in entries 1 and 2. The paper's server accepted only a part of the
 /// connections, and transferred no bytes. Like the paper's server, the I/O model `select-array` accepts only one
-/// connection per wait. The share of accepted connections is therefore checked in both entries. In entry 2, the
-/// throughput of `select-array` is also checked, because few connections are ready at a time. In entry 1, the trial
-/// ends before as many connections are accepted as in the paper, so the throughput of `select-array` would mean nothing
-/// there. Instead, the throughput of the variant that accepts all connections is compared with select's, if both hold
-/// at least as many connections as the paper's server.
+/// connection per wait. The share of accepted connections is therefore checked in both entries. In entry 2, few
+/// connections are ready at a time, so the throughput of `select-array` is checked, too. In entry 1, the trial ends
+/// before as many connections are accepted as in the paper, so this throughput would mean nothing. Instead, the check
+/// compares the throughput of the variant that accepts all connections with select's, if both hold at least as many
+/// connections as the paper's server.
 fn collapse(rows: &[&Trial]) -> Vec<Check> {
     let as_many = |t: &&Trial| t.results.get(HELD).is_some_and(|held| held >= COLLAPSED[0].1);
     let asked = |t: &&Trial| t.key.get(CONNECTIONS).is_some_and(|n| f64::from(n) >= COLLAPSED[0].1);
@@ -73,15 +73,15 @@ fn collapse(rows: &[&Trial]) -> Vec<Check> {
     searches.into_iter().chain(rare).chain(accepted).collect()
 }
 
-/// Checks the user memory per connection if each connection sends only every 20 s (entry 3).
+/// Checks the user memory per connection in entry 3, in which each connection sends only every 20 s.
 fn idle_memory(rows: &[&Trial]) -> Option<Check> {
     let bytes = row(rows, "uring+high-connections", 3)?.results.get(MEMORY_PER_CONNECTION_BYTES)?;
     let name = "uring with high-connections: user memory a mostly idle connection, entry 3, bytes";
     Some(Check::new(name, bytes, AtMost, IDLE_BYTES))
 }
 
-/// Checks the CPU time per message of `uring` against the lowest CPU time of the paper's other models. Only models that
-/// took part in the alternating trials of entry 1 are compared.
+/// Checks the CPU time per message of `uring` against the lowest CPU time of the paper's other models. Only models in
+/// the alternating trials of entry 1 are compared.
 fn least_processor(rows: &[&Trial]) -> Option<Check> {
     let us = |model: &str| row(rows, model, 1)?.results.get(CPU_US_IN_TURNS);
     let others = SIX.iter().filter(|m| **m != PORT).filter_map(|m| us(m));

@@ -7,14 +7,14 @@ use run::ServePlan;
 
 use crate::Parameters;
 
-/// An I/O model, with an option and a strategy.
+/// An I/O model, with at most one option and one strategy.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Contender {
     /// Name in the plan, such as `select-array:accept_all` or `uring+high-connections`.
     pub(super) name: String,
     /// Name of the I/O model: a row of `MODELS` in the crate `serve`.
     pub(super) model: String,
-    /// Name of a server option that is turned on; `None` for none.
+    /// Name of the server option that is turned on; `None` for none.
     pub(super) option: Option<String>,
     /// Name of the strategy: a row of `STRATEGIES` in the crate `serve`; empty for none.
     pub(super) strategy: String,
@@ -28,7 +28,7 @@ impl Contender {
         Self { name: name.into(), model: model.into(), option: option.map(String::from), strategy: strategy.into() }
     }
 
-    /// Returns the plan of the server. If there are enough CPUs, the server has a CPU for itself.
+    /// Returns the plan of the server. If there are enough CPUs, the clients do not use the server's CPUs.
     pub(super) fn server(&self, parameters: &Parameters, places: &CpuSplit) -> ServePlan {
         let mut options =
             BTreeMap::from([("max_threads".to_string(), parameters.count("max_threads", 16_000).to_string())]);

@@ -25,7 +25,7 @@ pub(super) fn one(
 ) -> Result<Trial, LabError> {
     let places = match stage {
         Stage::ThisMachine(_) => CpuSplit::for_own_server(&sys::limits::allowed_cpus().unwrap_or_default(), &[]),
-        // If the hosts come from the plan, client and server do not share CPUs, so no CPUs have to be divided.
+        // If the plan names the hosts, client and server do not share CPUs, so CPUs need not be divided.
         Stage::OtherHosts(_) => CpuSplit::default(),
     };
     let plans = loads(parameters, entry, stage.clients(), &places.client);

@@ -1,5 +1,6 @@
-//! Growth of kernel memory during the load, by part and per connection. Before the load, the memory is sampled several
-//! times after it has settled. A growth that is within the spread of these samples counts as noise.
+//! Growth of kernel memory during the load, by part of the memory and per connection. The memory is sampled several
+//! times before the load, once it no longer changes. A growth that is within the spread of these samples counts as
+//! noise.
 
 use std::time::Duration;
 
@@ -17,17 +18,18 @@ use crate::values::{HELD, KERNEL_MEMORY_PER_CONNECTION_BYTES};
 const PAGE_BYTES: f64 = 4096.0;
 /// Names of the counter sources that are read before the load.
 const SOURCES: [&str; 4] = ["process", "sockstat", "slab", "memory"];
-/// Number of latest samples that are kept (`SAMPLES`), and time between two samples (`EVERY`).
+/// Number of samples that are kept: the latest ones.
 const SAMPLES: usize = 5;
+/// Time between two samples.
 const EVERY: Duration = Duration::from_millis(40);
-/// Maximum number of samples. After them, the load starts even if the memory has not settled. Memory that the previous
-/// trial used is freed within a second or two.
+/// Maximum number of samples. After them, the load starts even if the memory still changes. (Memory of the previous
+/// trial is freed within a second or two.)
 const MAX_SAMPLES: usize = 50;
-/// Maximum difference between the kept samples with which the memory counts as settled, bytes.
+/// Maximum difference between the kept samples at which the memory counts as settled, bytes.
 const MAX_SETTLED_CHANGE_BYTES: f64 = 262_144.0;
 
 /// A part of the memory: the names of its growth and of its noise in the results, its counter, and the bytes per unit
-/// of this counter. If `mine` is true, only the memory of the server's processes counts.
+/// of this counter. If `mine` is true, only memory of the server's processes counts.
 struct Part {
     grown: [ValueName<f64>; 2],
     counter: &'static str,
@@ -62,7 +64,7 @@ pub(super) struct Before {
     looks: Vec<Recording>,
 }
 
-/// Samples the memory of the machine and of the servers until it has settled, at most [`MAX_SAMPLES`] times.
+/// Samples the memory of the machine and of the servers until it no longer changes, at most [`MAX_SAMPLES`] times.
 pub(super) fn look(pids: &[u32]) -> Before {
     let mut looks: Vec<Recording> = Vec::new();
     for _ in 0..MAX_SAMPLES {
@@ -87,7 +89,7 @@ fn once(pids: &[u32]) -> Recording {
 }
 
 impl Before {
-    /// Returns the mean of a part's samples, and the difference between the largest and the smallest sample, bytes.
+    /// Returns the mean of a part's samples, and their spread (the largest minus the smallest), bytes.
     fn level(&self, part: &Part) -> Option<(f64, f64)> {
         let of = |look: &Recording| look.sum(part.counter, Window::ALL, |_| true).value();
         let bytes: Option<Vec<f64>> = self.looks.iter().map(|look| Some(of(look)? * part.unit_bytes)).collect();
@@ -97,22 +99,22 @@ impl Before {
     }
 }
 
-/// Growth of a part of the memory, bytes. If it is within the noise, the limit of the noise is stored instead.
+/// Growth of a part of the memory, bytes. If the growth is within the noise, the limit of the noise takes its place.
 #[derive(Clone, Copy, Debug, PartialEq)]
 enum Growth {
     Bytes(f64),
     BelowNoise(f64),
 }
 
-/// Computes a growth from the memory during the load (`now`) and the mean and spread of the samples before the load. If
-/// the memory has shrunk, the noise must be at least as large as the decrease.
+/// Computes a growth from the memory during the load (`now`), and the mean and spread of the samples before the load.
+/// If the memory has shrunk, the noise must be at least as large as the decrease.
 fn growth(now: f64, before: f64, spread: f64) -> Growth {
     let (grown, noise) = (now - before, spread.max(before - now));
     if grown > noise || grown == 0.0 { Growth::Bytes(grown) } else { Growth::BelowNoise(noise) }
 }
 
-/// Adds the growth of each part, and the rate of context switches, to a trial's results. If the growth of one part is
-/// unknown, no growth is stored. Limits of the noise are stored under separate names.
+/// Adds the growth of each part of the memory, and the rate of context switches, to a trial's results. If the growth of
+/// any part is unknown, no growth is stored. Limits of the noise are stored under separate names.
 pub(super) fn put(trial: &mut Trial, before: &Before) {
     let window = trial.measured.window;
     let Some(server) = &trial.server else { return };

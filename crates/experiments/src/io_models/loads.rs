@@ -1,4 +1,4 @@
-//! Loads of the entries in the paper's table. As in the paper, connections are divided into blocks.
+//! Loads of the entries in the paper's table. As in the paper, the connections come in blocks.
 
 use run::{Blocks, Intensity, LoadPlan, Protocol, ThinkTime, Trial};
 
@@ -11,7 +11,7 @@ const LATER_BLOCKS: u32 = 4;
 
 const FIRST_BLOCKS: u32 = 12;
 
-/// Returns the loads of an entry. The first entry has one load per client host, and other entries have one per block.
+/// Returns the loads of an entry. Entry 1 has one load per client host, and the other entries have one load per block.
 pub(super) fn loads(parameters: &Parameters, entry: u32, clients: u32, cpus: &[u32]) -> Vec<LoadPlan> {
     let block = parameters.count("block", 1000).max(1);
     let rate = parameters.number("block_rate", 200_000.0);
@@ -70,7 +70,7 @@ pub(super) fn connections(plan: &LoadPlan) -> u32 {
     }
 }
 
-/// Returns the maximum load of all plans together, bytes per second. Returns `None` if the connections of a plan send
+/// Returns the maximum load of all plans together, bytes per second. Returns `None` if a plan's connections send again
 /// as soon as they get a response.
 pub(super) fn offered_bytes_per_s(plans: &[LoadPlan]) -> Option<f64> {
     let of = |plan: &LoadPlan| {

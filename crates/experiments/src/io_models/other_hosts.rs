@@ -1,6 +1,6 @@
 //! Runs an entry (load) on the hosts of the plan: the server on one host, and the blocks of connections on the others.
-//! If all hosts are on this machine, some values are read from local files. With the hosts of a plan, these values come
-//! from the server's own counts and from the recording of the server's host.
+//! On this machine alone, some values would come from local files. On the plan's hosts, they come from the server's own
+//! counts, and from the recording of the server's host.
 
 use lab::{CpuSplit, HostsSetup, Lab, LabError, Load, Point};
 use run::{LoadPlan, Trial};
@@ -11,7 +11,7 @@ use super::loads::{offered_bytes_per_s, put_bytes};
 use super::servers::{self, COUNTED};
 use crate::Parameters;
 
-/// Note about values that are missing with other hosts.
+/// Note about values that cannot be measured on other hosts.
 const MISSING: &str = "kernel memory, the threads that a model's rule asks for and the use of the wire are missing: they are \
                        read where server and clients are on this machine";
 

@@ -1,5 +1,5 @@
-//! Server processes of an entry (load), and the division of its blocks of connections among them. An entry has one
-//! server process, or more if one process may not open enough descriptors.
+//! Server processes of an entry (load). An entry has one process, or more if one process may not open enough
+//! descriptors. This module also decides which process gets which blocks of connections.
 
 use std::net::SocketAddr;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -12,9 +12,9 @@ use run::{ServePlan, Trial};
 use super::held;
 use super::values::{SERVER_RECEIVES_BYTES_PER_S, SERVER_SENDS_BYTES_PER_S};
 
-/// Number of descriptors that each server process needs in addition to one per connection.
+/// Number of descriptors that each server process needs beyond one per connection.
 const SPARE: u64 = 300;
-/// Name under which the servers report their own counts.
+/// Name of the group under which the servers report their own counts.
 pub(super) const COUNTED: &str = "Server";
 /// Maximum time to wait for a server's counts. A busy server reports them late.
 const PATIENCE: Duration = Duration::from_secs(2);
@@ -26,9 +26,9 @@ pub(super) struct Layout {
     pub(super) server_of: Vec<usize>,
 }
 
-/// Assigns each block to the server process that has the fewest connections so far. There is at most one process per
-/// block. If `processes` is 0, there are as many processes as the descriptor limit requires. The I/O models with groups
-/// need up to two more descriptors for every 62 connections.
+/// Assigns each block to the server process that has the fewest connections so far. There are at most as many processes
+/// as blocks. If `processes` is 0, the descriptor limit decides how many processes are needed. The I/O models with
+/// groups need up to two further descriptors for every 62 connections.
 pub(super) fn layout(blocks: &[u32], processes: u32, descriptors: u64) -> Layout {
     let room = (descriptors.saturating_sub(SPARE) * 62 / 64).max(1);
     let all: u64 = blocks.iter().map(|n| u64::from(*n)).sum();
@@ -55,7 +55,7 @@ pub(super) struct Servers {
 impl Servers {
     pub(super) fn start(lab: &Lab<'_>, host: &dyn Host, plan: &ServePlan, layout: &Layout) -> Result<Self, LabError> {
         let mut plan = plan.clone();
-        // The limit on threads is meant for the whole machine, so it is divided among the processes.
+        // The limit on threads applies to the whole machine, so it is divided among the processes.
         if let Some(most) = plan.options.get("max_threads").and_then(|n| n.parse::<usize>().ok()) {
             plan.options.insert("max_threads".into(), (most / layout.processes).max(1).to_string());
         }
@@ -80,7 +80,7 @@ impl Servers {
         self.pids.iter().copied().zip(self.addrs.iter().copied()).collect()
     }
 
-    /// Returns the address of server process number `at`; the first address if there is no such process.
+    /// Returns the address of server process number `at`. If there is no such process, returns the first address.
     pub(super) fn addr(&self, at: usize) -> SocketAddr {
         let any = SocketAddr::from(([127, 0, 0, 1], 0));
         self.addrs.get(at).or(self.addrs.first()).copied().unwrap_or(any)
@@ -101,7 +101,7 @@ impl Servers {
 }
 
 /// Stores what the server itself counted: the rates at which it received and sent bytes in the window, and failures
-/// such as threads that could not start.
+/// (such as threads that could not start).
 pub(super) fn put_own_view(trial: &mut Trial, group: &Mutex<AgentGroup>) {
     let per_s = |id| held::growth_per_s(&trial.server.as_ref()?.recording, id, trial.measured.window);
     let [receives, sends] = ["server.bytes_in", "server.bytes_out"].map(per_s);

@@ -1,6 +1,5 @@
-//! Hosts on which the entries run: the hosts of the plan, this machine with its loopback, or namespaces joined by a
-//! simulated network. As in the paper, there are one server and three clients, unless the plan or the loopback
-//! determines other numbers.
+//! Hosts on which the entries run: the plan's hosts, this machine with its loopback, or namespaces joined by a
+//! simulated network. As in the paper, a simulated network has one server and three clients.
 
 use std::net::SocketAddr;
 
@@ -11,14 +10,14 @@ use super::servers::Servers;
 use crate::Parameters;
 use lab::{CpuSplit, Host, Lab, LabError, Local, NamespaceHost, Observation, ObservedServer};
 
-/// Number of client hosts in a simulated network, equal to the paper's number of client machines.
+/// Number of client hosts in a simulated network. The paper had equally many client machines.
 const CLIENTS: usize = 3;
 
 /// Hosts on which the entries run.
 pub(super) enum Stage {
     /// Server and clients on this machine.
     ThisMachine(Box<ThisMachine>),
-    /// Hosts of the plan. The field is the number of load generators on the client hosts.
+    /// Hosts of the plan, with the number of load generators on all client hosts.
     OtherHosts(u32),
 }
 
@@ -32,7 +31,7 @@ impl Stage {
         Ok(Self::OtherHosts(clients.map(|host| host.agents).sum::<u32>().max(1)))
     }
 
-    /// Returns the number of client hosts (or generators) among which a load is divided.
+    /// Returns the number of client hosts (or load generators) that share a load.
     pub(super) fn clients(&self) -> u32 {
         match self {
             Self::ThisMachine(here) => here.clients.len() as u32,
@@ -49,8 +48,8 @@ pub(super) struct ThisMachine {
 }
 
 impl ThisMachine {
-    /// Builds the hosts. The parameter `medium` is the simulated network that joins them. If this parameter is missing
-    /// or `loopback`, all hosts share this machine's loopback interface.
+    /// Builds the hosts. The parameter `medium` names the simulated network that joins them. If this parameter is
+    /// missing or `loopback`, all hosts share this machine's loopback interface.
     fn build(lab: &mut Lab<'_>, parameters: &Parameters) -> Result<Self, LabError> {
         let medium = parameters.text("medium", "");
         if medium.is_empty() || medium == "loopback" {
@@ -75,7 +74,7 @@ impl ThisMachine {
         self.server.as_ref()
     }
 
-    /// Returns the client host that runs block number `block`. The client hosts take turns.
+    /// Returns the client host that runs block number `block`. The blocks are assigned to the client hosts in rotation.
     pub(super) fn client(&self, block: usize) -> &dyn Host {
         self.clients[block % self.clients.len()].as_ref()
     }

@@ -57,7 +57,7 @@ six models, the completion port needs the least CPU time per message. This is me
 entry 1 with the completion port and the two cheapest other models, because a machine varies more over time than these
 models differ. `uring` with high-connections takes at most 512 bytes of user memory per mostly idle connection.";
 
-/// Notes about contradictions in the published table. The contradictions are reported, but not corrected.
+/// Notes about contradictions in the published table. loadline reports the contradictions, but does not correct them.
 pub(super) const NOTES: [&str; 6] = [
     "source's table: the best rows of entry 1 carry 10.1 to 10.2 MB/s of the hub's 12.5, so the wire limited them; only \
      their CPU use ranks these models",

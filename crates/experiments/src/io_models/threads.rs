@@ -1,13 +1,13 @@
-//! Number of threads that a server has while connections neither come nor go, and the number that its I/O model should
-//! have.
+//! Compares the number of a server's threads with the number that its I/O model should have. Both are from a moment at
+//! which connections neither arrive nor end.
 
 use run::Trial;
 
 use super::held::Levels;
 use super::values::{HELD_THEN, THREADS_BY_RULE, THREADS_THEN};
 
-/// Returns the number of threads that an I/O model should add for `held` connections of one process; `None` for a model
-/// without such a rule.
+/// Returns the number of threads that an I/O model should add if one process holds `held` connections. Returns `None`
+/// for a model without such a rule.
 fn rule(model: &str, held: f64) -> Option<f64> {
     match model {
         "event-groups" => Some((held / 63.0).ceil()),
@@ -17,9 +17,9 @@ fn rule(model: &str, held: f64) -> Option<f64> {
     }
 }
 
-/// Stores the expected and the observed number of threads, summed over all processes. Stores nothing if the I/O model
-/// has no rule. `still` contains the gauges of each process at a time when nothing changed. If there was no such time
-/// (`None`), a note says so.
+/// Stores the expected and the observed number of threads, each summed over all processes. Stores nothing if the I/O
+/// model has no rule. `still` contains the gauges of each process at a moment without any change. If there was no such
+/// moment (`None`), the function adds a note instead.
 pub(super) fn put(trial: &mut Trial, model: &str, still: Option<Vec<Levels>>) {
     if rule(model, 0.0).is_none() {
         return;

@@ -1,6 +1,6 @@
-//! Alternating trials of the completion port (model `uring`) and of the other I/O models with the lowest cost per
-//! message. Trials that are minutes apart cannot be compared, because the machine's speed may change by more than the
-//! models' costs differ.
+//! Repeated short trials that alternate between the completion port (model `uring`) and the models with the lowest cost
+//! per message. Trials that are minutes apart cannot be compared, because the machine's speed may change by more than
+//! the models' costs differ.
 
 use std::collections::BTreeMap;
 
@@ -15,7 +15,7 @@ use crate::Parameters;
 use crate::values::{ENTRY, MODEL};
 use lab::{Lab, LabError};
 
-/// Number of other I/O models that are compared with the completion port.
+/// Number of further I/O models that are compared with the completion port.
 const OTHERS: usize = 2;
 
 /// Runs the alternating trials of entry 1. Stores each model's median cost in the model's earlier trial.
@@ -41,8 +41,8 @@ pub(super) fn play(lab: &mut Lab<'_>, stage: &Stage, parameters: &Parameters) ->
     Ok(())
 }
 
-/// Returns the completion port and the other models of the paper with the lowest cost. Returns nothing if the cost of
-/// the completion port or of all other models is unknown.
+/// Returns the completion port, and those other models of the paper that have the lowest cost. Returns nothing if the
+/// cost of the completion port, or of every other model, is unknown.
 fn models(rows: &[&Trial]) -> Vec<&'static str> {
     let known = |model: &&'static str| Some((*model, cost(row(rows, model, 1)?)?));
     let mut others: Vec<(&str, f64)> = SIX.iter().filter(|m| **m != PORT).filter_map(known).collect();

@@ -1,4 +1,4 @@
-//! Names in `run.json` of values that `lab io-models` sets or measures.
+//! Names of values in `run.json`, which `lab io-models` sets or measures.
 
 use run::ValueName;
 
@@ -6,29 +6,29 @@ use run::ValueName;
 pub(crate) const THREADS: ValueName<f64> = ValueName::new("threads");
 /// Number of the server's threads before the load.
 pub(crate) const THREADS_AT_REST: ValueName<f64> = ValueName::new("threads_at_rest");
-/// Number of threads that the I/O model should add for the connections, by the model's rule.
+/// Number of threads that the I/O model should add for the held connections, by the model's rule.
 pub(crate) const THREADS_BY_RULE: ValueName<f64> = ValueName::new("threads_by_rule");
-/// Number of the server's threads in a sample in which nothing changed.
+/// Number of the server's threads at a moment without any change.
 pub(crate) const THREADS_THEN: ValueName<f64> = ValueName::new("threads_then");
-/// Number of accepted connections in the same sample as `threads_then`.
+/// Number of accepted connections at the moment of `threads_then`.
 pub(crate) const HELD_THEN: ValueName<f64> = ValueName::new("held_then");
 /// Rate of context switches of the server's threads, per second.
 pub(crate) const SWITCHES_PER_S: ValueName<f64> = ValueName::new("switches_per_s");
 /// Growth of socket memory during the load, bytes; absent if it is within the noise.
 pub(crate) const KERNEL_TCP_PAGES_BYTES: ValueName<f64> = ValueName::new("kernel_tcp_pages_bytes");
-/// Limit of the noise in the growth of socket memory, bytes; absent if the growth exceeds it.
+/// Limit of the noise in the growth of socket memory, bytes; present only if the growth is within the noise.
 pub(crate) const KERNEL_TCP_PAGES_BYTES_NOISE: ValueName<f64> = ValueName::new("kernel_tcp_pages_bytes_noise");
 /// Growth of slab memory during the load, bytes; absent if it is within the noise.
 pub(crate) const KERNEL_SLAB_BYTES: ValueName<f64> = ValueName::new("kernel_slab_bytes");
-/// Limit of the noise in the growth of slab memory, bytes; absent if the growth exceeds it.
+/// Limit of the noise in the growth of slab memory, bytes; present only if the growth is within the noise.
 pub(crate) const KERNEL_SLAB_BYTES_NOISE: ValueName<f64> = ValueName::new("kernel_slab_bytes_noise");
 /// Growth of kernel stacks during the load, bytes; absent if it is within the noise.
 pub(crate) const KERNEL_STACKS_BYTES: ValueName<f64> = ValueName::new("kernel_stacks_bytes");
-/// Limit of the noise in the growth of kernel stacks, bytes; absent if the growth exceeds it.
+/// Limit of the noise in the growth of kernel stacks, bytes; present only if the growth is within the noise.
 pub(crate) const KERNEL_STACKS_BYTES_NOISE: ValueName<f64> = ValueName::new("kernel_stacks_bytes_noise");
 /// Growth of the server's page tables during the load, bytes; absent if it is within the noise.
 pub(crate) const KERNEL_PAGE_TABLES_BYTES: ValueName<f64> = ValueName::new("kernel_page_tables_bytes");
-/// Limit of the noise in the growth of the server's page tables, bytes; absent if the growth exceeds it.
+/// Limit of the noise in the growth of the server's page tables, bytes; present only if the growth is within the noise.
 pub(crate) const KERNEL_PAGE_TABLES_BYTES_NOISE: ValueName<f64> = ValueName::new("kernel_page_tables_bytes_noise");
 /// Bytes per second that the server received, by its own count.
 pub(crate) const SERVER_RECEIVES_BYTES_PER_S: ValueName<f64> = ValueName::new("server_receives_bytes_per_s");

@@ -5,8 +5,8 @@ use run::Trial;
 use super::rows::{SIX, cost, row};
 use crate::values::{BYTES_PER_S, CONNECTIONS, ENTRY, HELD, MODEL};
 
-/// Minimum throughput of the slowest model, as a share of the median throughput, for the conclusion that all models
-/// handle the offered load.
+/// Minimum throughput of the slowest model, as a share of the median, at which all models count as handling the offered
+/// load.
 const SAME: f64 = 0.9;
 
 /// Returns a sentence about each entry (load), and remarks on select with arrays.
@@ -31,7 +31,7 @@ fn entry(rows: &[&Trial], n: u32) -> Option<String> {
     Some(text + ".")
 }
 
-/// Lists the bottlenecks of the trials with the number of trials each, the most frequent first.
+/// Lists the bottlenecks of the trials, the most frequent first, each with the number of its trials.
 fn limits(of: &[&Trial]) -> String {
     let mut counts: Vec<(String, usize)> = Vec::new();
     for limit in of.iter().filter_map(|t| Some(t.results.limited_by.as_ref()?.to_string())) {
@@ -59,7 +59,7 @@ fn most_through(full: &[&Trial]) -> String {
     }
 }
 
-/// Names the model with the lowest CPU time per message: among all models, and among the six of the paper.
+/// Names the model with the lowest CPU time per message among all models, and the one among the six of the paper.
 fn least_processor(full: &[&Trial]) -> String {
     let least = |of: &dyn Fn(&str) -> bool| {
         let known = full.iter().filter_map(|t| Some((t.key.get(MODEL)?, cost(t)?))).filter(|(model, _)| of(model));

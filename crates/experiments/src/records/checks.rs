@@ -1,12 +1,12 @@
-//! Checks that both studies of reading records have in common.
+//! Checks that the two studies of reading records have in common.
 
 use run::Relation::Equals;
 use run::{Check, Trial};
 
 use super::derive;
 
-/// Checks that no record was read from the server's disk, as in both published studies. The checked value is the
-/// largest number of disk reads per record in any trial.
+/// Checks that the server read no record from its disk, as in both studies. The checked value is the largest number of
+/// disk reads per record in any trial.
 pub(super) fn no_disk(trials: &[Trial]) -> Check {
     let reads = |t: &Trial| derive::cost(t.server.as_ref(), "disk_reads").unwrap_or(f64::NAN);
     let most = trials.iter().map(reads).fold(0.0, |a, b| if b.is_nan() { f64::NAN } else { f64::max(a, b) });
@@ -14,7 +14,7 @@ pub(super) fn no_disk(trials: &[Trial]) -> Check {
 }
 
 /// Checks that the verdict agrees with the utilisation of the wire. Returns `None` if the wire is neither clearly full
-/// nor clearly not full.
+/// nor clearly below that.
 pub(super) fn wire_and_verdict(wire_use: f64, verdict: &str) -> Option<Check> {
     let medium = verdict == "network-medium";
     let holds = |right: bool| f64::from(u8::from(right));

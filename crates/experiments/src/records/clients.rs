@@ -1,4 +1,4 @@
-//! `lab adding-clients` (source 0): adds clients one by one until the throughput stops growing, and then derives the
+//! `lab adding-clients` (source 0): adds clients one by one until throughput stops growing, and then finds the
 //! bottleneck.
 
 use run::Relation::{AtLeast, AtMost, Equals};
@@ -62,7 +62,7 @@ fn run(lab: &mut Lab<'_>, parameters: &Parameters) -> Result<(), LabError> {
     Ok(())
 }
 
-/// Limits the number of clients to the number of client hosts. Adds a note if there are too few hosts.
+/// Limits the number of clients to the number of client hosts. If there are too few hosts, adds a note.
 fn enough_places(lab: &mut Lab<'_>, bed: &TestBed, clients: u32) -> u32 {
     let places = bed.places();
     if places < clients {
@@ -74,14 +74,14 @@ fn enough_places(lab: &mut Lab<'_>, bed: &TestBed, clients: u32) -> u32 {
     clients.min(places)
 }
 
-/// Returns the largest relative difference between the measured mean response time and N/X (clients divided by
-/// throughput), over all trials.
+/// Returns how far the mean response time differs from N/X (clients divided by throughput): the largest relative
+/// difference over all trials.
 fn off_n_over_x(trials: &[Trial]) -> f64 {
     let off = |t: &Trial| (t.latency_us.mean / known(t.results.get(RESPONSE_N_OVER_X_US)) - 1.0).abs();
     trials.iter().map(off).fold(0.0, |a, b| if b.is_nan() { f64::NAN } else { f64::max(a, b) })
 }
 
-/// Returns the CPU utilisation of the busier side (client or server) in a trial.
+/// Returns the CPU utilisation in a trial of the side (client or server) that was busier.
 fn busiest(trial: &Trial) -> f64 {
     let sides = [Some(&trial.client), trial.server.as_ref()];
     sides.into_iter().filter_map(|side| busy(side, trial)).fold(f64::NAN, f64::max)
@@ -131,8 +131,8 @@ fn conclude(trials: &[Trial], bed: &TestBed, verdict: &str) -> (Vec<Check>, Vec<
 mod tests {
     use super::*;
 
-    /// The published series must meet conditions (a) and (b) of the study that published it. The experiment's text
-    /// describes the conditions.
+    /// The published rates must meet conditions (a) and (b) of the study. The experiment's text describes the
+    /// conditions.
     #[test]
     fn the_published_rates_show_their_asymptote() {
         let trial = |n: f64, x: f64| {

@@ -1,4 +1,4 @@
-//! Conclusions of `lab adding-clients` in sentences. They follow the steps of the published study.
+//! Conclusions of `lab adding-clients` in sentences, in the order of the published study's steps.
 
 use run::Trial;
 use run::number::prose::{duration, figure, percent};
@@ -12,7 +12,7 @@ use super::values::{
     WIRE_USE_WITHOUT_FRAMING,
 };
 
-/// Describes step 1: the times for which one read uses each device, with one client.
+/// Describes step 1: how long one read uses each device, with one client.
 pub(super) fn demand(first: &Trial, bed: &TestBed) -> String {
     let mut parts = vec![
         ("server's process", cost(first.server.as_ref(), "process_cpu_us")),
@@ -44,13 +44,13 @@ pub(super) fn growth_words(trials: &[Trial], steps: &[Step]) -> String {
     format!("2. Reads/s: {}. Response time N/X: {}.{last}", x.join(", "), r.join(", "))
 }
 
-/// Minimum CPU utilisation of the server at which clients may be waiting for its CPU.
+/// CPU utilisation of the server from which clients may be waiting for the server's CPU.
 const SERVER_BUSY: f64 = 0.8;
 
-/// Derives from the server's CPU time per read where reads are delayed. `a_read` and `r_us` are the CPU time per read
-/// and the response time, each with one client and with all clients. `busy` is the server's CPU utilisation with all
-/// clients. The delay is outside of the server if three conditions hold. The CPU time per read stayed the same, the
-/// server's CPU was not full, and the response time grew.
+/// Concludes where reads are delayed. `a_read` contains the server's CPU time per read, and `r_us` the response time,
+/// each with one client and with all clients. `busy` is the server's CPU utilisation with all clients. The delay is
+/// outside of the server if three conditions hold: the response time grew, the CPU time per read stayed the same, and
+/// the server's CPU was not full.
 fn where_the_delay_is(a_read: [f64; 2], busy: f64, r_us: [f64; 2]) -> &'static str {
     if [a_read[0], a_read[1], busy, r_us[0], r_us[1]].iter().any(|v| v.is_nan()) {
         return "which says nothing while a part of it is unknown";

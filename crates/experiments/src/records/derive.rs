@@ -1,5 +1,5 @@
-//! Values that both studies derive from each trial, and access to the sides of a trial. The formulas are ratios of
-//! counters, as in the study of source 3 (R. Blake, 1993).
+//! Values that both studies derive from each trial, and functions that read the figures of a side (client or server).
+//! The formulas are ratios of counters, as in the study of source 3 (R. Blake, 1993).
 
 use run::{Side, Trial};
 
@@ -9,8 +9,8 @@ use super::values::{
 };
 use crate::values::{BYTES_PER_S, WIRE_USE};
 
-/// Use of the simulated network's wire in the measured window. If there are several wires, only the busiest one is
-/// described.
+/// Use of the simulated network's wire in the measured window. With several wires, all fields except `all` describe the
+/// busiest one.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(crate) struct Wire {
     /// Name of the simulated wire.
@@ -19,11 +19,11 @@ pub(crate) struct Wire {
     pub(super) bytes_per_s: f64,
     /// Frames per second that the wire carried.
     pub(super) frames_per_s: f64,
-    /// Share of the wire's rate that was used, 0 to 1.
+    /// Used share of the wire's rate, 0 to 1.
     pub(crate) use_: f64,
     /// Rate of the wire, bytes per second.
     pub(super) rate: f64,
-    /// Bytes and frames per second over all wires. A frame that crosses two wires counts once.
+    /// Bytes and frames per second over all wires together. A frame that crosses two wires counts once.
     pub(super) all: (f64, f64),
 }
 
@@ -46,13 +46,13 @@ pub(crate) fn wire(trial: &Trial) -> Option<Wire> {
         })
         .collect();
     let all = wires.iter().fold((0.0, 0.0), |sum, w| (sum.0 + w.bytes_per_s, sum.1 + w.frames_per_s));
-    // On a switch, a frame crosses two wires: the sender's and the receiver's.
+    // A switch has one wire per host, so a frame crosses two wires: the sender's and the receiver's.
     let twice = if wires.len() > 1 { 2.0 } else { 1.0 };
     let busiest = wires.into_iter().max_by(|a, b| a.use_.total_cmp(&b.use_))?;
     Some(Wire { all: (all.0 / twice, all.1 / twice), ..busiest })
 }
 
-/// Stores the values that reports and checks need in a trial's results.
+/// Computes the values that reports and checks need, and stores them in a trial's results.
 pub(super) fn derive(trial: &mut Trial) {
     let x = trial.rates.completed_rate;
     if x <= 0.0 {
@@ -63,7 +63,7 @@ pub(super) fn derive(trial: &mut Trial) {
     let tally = &trial.measured.tally;
     let messages = (tally.bytes_sent + tally.bytes_received) as f64 / tally.completed.max(1) as f64;
     // These message sizes use the counts of the whole trial. The measured window begins and ends in the middle of
-    // reads. Counts of the window would therefore distort the sizes of the two messages (60 and 2108 bytes).
+    // reads, so its counts would distort the sizes of the two messages (60 and 2108 bytes).
     let each = |bytes: u64, n: u64| bytes as f64 / n.max(1) as f64;
     let whole = &trial.tally;
     let (sent, received) = (each(whole.bytes_sent, whole.sent), each(whole.bytes_received, whole.completed));
@@ -77,7 +77,7 @@ pub(super) fn derive(trial: &mut Trial) {
     results.put(RESPONSE_N_OVER_X_US, clients / x * 1e6);
     if let Some(wire) = wire {
         let (bytes, frames) = wire.all;
-        // Rate of the bytes that one host (client or server) sent and received, as a share of the wire's rate.
+        // Rate of bytes that one host (client or server) sent and received together, as a share of the wire's rate.
         results.put(CLIENT_THROUGHPUT_SHARE, x * messages / wire.rate);
         results.put(WIRE_USE, wire.use_);
         results.put(WIRE_USE_WITHOUT_FRAMING, (wire.bytes_per_s - FRAMING * wire.frames_per_s) / wire.rate);
@@ -88,7 +88,7 @@ pub(super) fn derive(trial: &mut Trial) {
     }
 }
 
-/// Returns the value; NaN if it is missing. Every check fails with NaN.
+/// Returns the value, or NaN if it is missing. A check of NaN always fails.
 pub(super) fn known(figure: Option<f64>) -> f64 {
     figure.unwrap_or(f64::NAN)
 }
@@ -103,18 +103,18 @@ pub(super) fn cost(side: Option<&Side>, id: &str) -> Option<f64> {
     side?.costs.get(id)?.per_request.value()
 }
 
-/// Returns the CPU time per read on a host, microseconds. It is the larger of two values. The first is the CPU time of
-/// the whole host without its load at rest, which is counted in clock ticks and far too low on a quiet host. The second
+/// Returns the CPU time per read on a host, microseconds: the larger of two values. The first is the CPU time of the
+/// whole host without its load at rest. It is counted in clock ticks, so it is far too low on a quiet host. The second
 /// is the CPU time of the processes, which is exact but excludes interrupts.
 pub(super) fn processor_us(side: Option<&Side>) -> Option<f64> {
     let (host, process) = (cost(side, "cpu_net_us"), cost(side, "process_cpu_us"));
     host.into_iter().chain(process).reduce(f64::max)
 }
 
-/// Returns the part of a side's CPU utilisation that the experiment causes: by the side's processes, and by all
-/// interrupts. CPU time of other programs is left out, because a dedicated host would not run them. Most kernels also
-/// charge interrupts to the process that they interrupt. Interrupts therefore add at most the time in which the CPUs
-/// were not idle.
+/// Returns the part of a side's CPU utilisation that the experiment causes: by the side's processes and by all
+/// interrupts. CPU time of other programs is left out, because a dedicated host would not run them. Most kernels charge
+/// interrupts to the process that they interrupt. To count no interrupt twice, the result is limited to the CPU time
+/// that was not idle.
 pub(super) fn busy(side: Option<&Side>, trial: &Trial) -> Option<f64> {
     let side = side?;
     let times = side.recording.cpu_times("total", trial.measured.window)?;
@@ -127,7 +127,7 @@ pub(super) fn of_size(trials: &[Trial], size: f64) -> Option<&Trial> {
     trials.iter().find(|t| record_bytes(t) == size)
 }
 
-/// Returns the throughput at a record size, bytes per second; NaN if it was not measured.
+/// Returns the throughput with records of `size` bytes, in bytes per second; NaN if it was not measured.
 pub(super) fn at(trials: &[Trial], size: f64) -> f64 {
     of_size(trials, size).map_or(f64::NAN, |t| known(t.results.get(BYTES_PER_S)))
 }
@@ -159,8 +159,8 @@ mod tests {
         trial
     }
 
-    /// Returns a side with one CPU. `own` is the share of its CPU time that the process used; `system` and `softirq`
-    /// are shares as counted in clock ticks.
+    /// Returns a side with one CPU. `own` is the share of CPU time that the process used. `system` and `softirq` are
+    /// shares that were counted in clock ticks.
     fn loaded(own: f64, system: f64, softirq: f64) -> Side {
         let column = |id: &'static str, instance: &str, share: f64| Column {
             counter: CounterId::new(id),

@@ -15,7 +15,7 @@ use crate::values::{BYTES_PER_S, WIRE_USE};
 
 const RECORD: Quantity = q(Of::Field(|t| t.key.record_bytes.map(|n| n as f64)), "bytes a record", FigureUnit::Size);
 const CLIENTS: Quantity = q(Of::Field(|t| t.key.clients.map(f64::from)), "clients", FigureUnit::Plain);
-/// Value for charts in which each line has its own value.
+/// Placeholder for the `y` of a chart in which each line has a value of its own.
 const NOTHING: Of = Of::Field(|_| None);
 
 /// Tables and charts of `lab throughput-profile`.

@@ -1,4 +1,4 @@
-//! Hosts of both studies as network namespaces, with the server in one of them.
+//! Hosts of both studies as network namespaces. The server runs in one of them.
 
 use std::net::SocketAddr;
 use std::sync::{Arc, Mutex};
@@ -10,13 +10,13 @@ use testbed::{Spec, Testbed};
 
 use crate::Parameters;
 
-/// Fixed time per exchange on the study's network, milliseconds. It is the time of a read (5114 µs) minus its wire time
-/// (1813 µs).
+/// Fixed time per exchange on the study's network, milliseconds: the time of a read (5114 µs) minus its time on the
+/// wire (1813 µs).
 const SOURCE_EXCHANGE_MS: f64 = 3.3;
 
-/// Network namespaces that are joined by a medium (a simulated network), with the server running in one of them.
+/// Network namespaces joined by a medium (a simulated network). The server runs in one of them.
 pub(super) struct NamespaceHosts {
-    /// The server. This field is declared first, so it is dropped first, and the server ends before its host.
+    /// The server. Rust drops fields in the order of their declaration, so the server ends before its host.
     _server: Arc<Mutex<AgentGroup>>,
     pub(super) namespace_hosts: Vec<NamespaceHost>,
     pub(super) places: CpuSplit,
@@ -26,8 +26,7 @@ pub(super) struct NamespaceHosts {
 }
 
 impl NamespaceHosts {
-    /// Builds the hosts, and starts the server. `plan` is a function that takes the fixed time per exchange, and
-    /// returns the server's plan.
+    /// Builds the hosts, and starts the server. `plan` makes the server's plan from the fixed time per exchange.
     pub(super) fn build(
         lab: &mut Lab<'_>,
         parameters: &Parameters,
@@ -53,8 +52,8 @@ impl NamespaceHosts {
         Ok((Self { _server: server, namespace_hosts, places, exchange_ms, bed }, addr, observation))
     }
 
-    /// Returns the names of all client hosts except the first, each with the ID of a process in its namespace. On
-    /// loopback, the result is empty: all clients share one namespace, which must be observed only once.
+    /// Returns all client hosts except the first, as (name, ID of a process in the namespace). On loopback, the result
+    /// is empty: all clients share one namespace, which must be observed only once.
     pub(super) fn further(&self, clients: u32) -> Result<Vec<(String, u32)>, LabError> {
         if self.one_namespace() {
             return Ok(Vec::new());
@@ -72,14 +71,14 @@ impl NamespaceHosts {
         !self.bed.hosts_apart()
     }
 
-    /// Returns true if the medium corresponds to the study's network.
+    /// Returns true if the medium is like the study's network, a wire of 10 Mbit/s.
     pub(super) fn is_sources(&self) -> bool {
         is_sources(&self.bed)
     }
 }
 
-/// Returns the fixed time per exchange, milliseconds. This is the requested time (`asked`), if there is one. Otherwise,
-/// it is the study's time on the study's network, and 0 on other media.
+/// Returns the fixed time per exchange, milliseconds. If `asked` is at least 0, it is this time. Otherwise, it is the
+/// study's time on a medium like the study's network, and 0 on other media.
 fn exchange_ms(lab: &mut Lab<'_>, bed: &Testbed, asked: f64) -> f64 {
     let exchange_ms = match asked >= 0.0 {
         true => asked,
@@ -94,14 +93,14 @@ fn exchange_ms(lab: &mut Lab<'_>, bed: &Testbed, asked: f64) -> f64 {
     exchange_ms
 }
 
-/// Returns true if the medium corresponds to the study's network, a wire of 10 Mbit/s.
+/// Returns true if the medium is like the study's network, a wire of 10 Mbit/s.
 fn is_sources(bed: &Testbed) -> bool {
     bed.medium_spec().name == "ethernet10"
 }
 
 /// Sets the congestion control algorithm of all hosts, before any of them opens a socket. BBR, the default on some
-/// machines, adjusts its rate to an estimate of the path's rate. With one record at a time, its estimate stays too low.
-/// With BBR, reads of 56 KiB over a switch had half of the throughput that they have with reno.
+/// machines, adjusts its rate to an estimate of the path's rate. If only one record is sent at a time, this estimate
+/// stays too low. Over a switch, reads of 56 KiB had half the throughput with BBR that they have with reno.
 fn congestion(lab: &mut Lab<'_>, bed: &Testbed, asked: &str) -> Result<(), LabError> {
     if asked == "host" {
         lab.note("TCP uses this machine's own congestion control");

@@ -1,4 +1,4 @@
-//! Detailed table of `lab throughput-profile` for one read of 2048 bytes. The read is counted at every level, from the
+//! Detailed table of `lab throughput-profile` for one read of 2048 bytes. It counts the read at every level, from the
 //! client's messages down to the wire. The table shows the published numbers (of redirector, server and network
 //! segment) beside the measured ones.
 //!
@@ -9,7 +9,7 @@ use run::{ResultColumn, ResultTable, Run, Trial};
 use super::values::{FRAMES_PER_READ, MESSAGE_IN_BYTES, MESSAGE_OUT_BYTES, WIRE_BYTES_PER_READ};
 use crate::figures::{Client, Of, Server, value};
 
-/// Size of the records that the study analyses, bytes.
+/// Size of the records that the study analyses in detail, bytes.
 const RECORD: u64 = 2048;
 
 /// A level at which a read is counted, for example the client's messages. `None` means that the level has no such
@@ -73,7 +73,7 @@ pub(crate) fn shown() -> impl Iterator<Item = Of> {
     LEVELS.iter().flat_map(|l| [l.bytes_out, l.packets_out, l.bytes_in, l.packets_in]).flatten()
 }
 
-/// Builds the table; `None` if no trial has records of this size.
+/// Builds the table. Returns `None` if no trial has records of [`RECORD`] bytes.
 pub(super) fn table(run: &Run) -> Option<ResultTable> {
     let trial = run.trials.iter().find(|t| t.key.record_bytes == Some(RECORD))?;
     let columns = vec![
@@ -104,8 +104,8 @@ fn row(level: &Level, trial: &Trial) -> Option<Vec<Option<String>>> {
     })
 }
 
-/// Formats a number below 10 with three decimals, and any other with one. The published values 60 and 2108 then stay
-/// recognisable.
+/// Formats a number with one decimal, or with three if it is below 10. Readers can then still recognise the published
+/// values 60 and 2108.
 fn exact(v: f64) -> String {
     let text = if v < 10.0 { format!("{v:.3}") } else { format!("{v:.1}") };
     text.trim_end_matches('0').trim_end_matches('.').to_string()

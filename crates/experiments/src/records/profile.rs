@@ -1,5 +1,5 @@
-//! `lab throughput-profile` (source 3): one client reads a record repeatedly, with 19 record sizes. A simple model
-//! explains how long a read takes.
+//! `lab throughput-profile` (source 3): one client reads records repeatedly, in 19 sizes. A simple model explains how
+//! long a read takes.
 
 use run::Relation::{AtLeast, AtMost};
 use run::{Check, Trial};
@@ -65,13 +65,14 @@ fn run(lab: &mut Lab<'_>, parameters: &Parameters) -> Result<(), LabError> {
     Ok(())
 }
 
-/// Returns the number of requests into which the read of a record is split.
+/// Returns the number of requests that together read one record.
 fn exchanges(record: f64) -> f64 {
     if record <= 4096.0 || record >= 12288.0 { 1.0 } else { (record / 4096.0).ceil() }
 }
 
-/// Computes the simple model, and stores the model and its parts in the trial's results. In this model, a read uses all
-/// devices one after the other, without overlap. Also stores the server's throughput as a share of the wire's rate.
+/// Computes the simple model, and stores its parts and their sum in the trial's results. In this model, a read uses all
+/// devices one after the other, never two at the same time. Also stores the server's throughput as a share of the
+/// wire's rate.
 fn model(trial: &mut Trial, bed: &TestBed) {
     let record = record_bytes(trial);
     let parts =
@@ -104,7 +105,7 @@ fn checks(trials: &[Trial], bed: &TestBed, verdict: &str) -> Vec<Check> {
     if bed.exchange_ms <= 0.0 {
         let most = trials.iter().map(|t| known(t.results.get(WIRE_USE))).fold(f64::NAN, f64::max);
         checks.extend(wire_and_verdict(most, verdict));
-        // The published shape of the curve depends on a fixed time per exchange. Without such a time, the shape is not
+        // The published shape of the curve depends on a fixed time per exchange. Without that time, the shape is not
         // checked.
         return checks;
     }
@@ -112,7 +113,7 @@ fn checks(trials: &[Trial], bed: &TestBed, verdict: &str) -> Vec<Check> {
     checks
 }
 
-/// Returns the checks of the published shape of the curve. A check is left out if one of its record sizes was not
+/// Checks the shape of the curve against the published one. A check is left out if one of its record sizes was not
 /// measured.
 fn shape(trials: &[Trial]) -> Vec<Check> {
     const RISE: [f64; 4] = [512.0, 1024.0, 2048.0, 4096.0];

@@ -13,7 +13,7 @@ use super::values::{
 };
 use crate::values::{BYTES_PER_S, WIRE_USE};
 
-/// Returns all conclusions, one sentence or more each.
+/// Returns all conclusions as texts. Each text has at least one sentence.
 pub(super) fn words(trials: &[Trial], bed: &TestBed, verdict: &str) -> Vec<String> {
     let mut words = vec![shape(trials)];
     if let Some(t) = of_size(trials, 2048.0) {
@@ -28,7 +28,7 @@ pub(super) fn words(trials: &[Trial], bed: &TestBed, verdict: &str) -> Vec<Strin
     words
 }
 
-/// Names the device that a read uses for the longest time, in the first and in the last trial. Also names the verdict.
+/// Names the device that a read uses longest, in the first trial and in the last trial. Also names the verdict.
 fn largest(trials: &[Trial], verdict: &str) -> String {
     let of = |t: &Trial| {
         let r = &t.results;
@@ -84,8 +84,8 @@ fn rate_of(t: &Trial) -> String {
     )
 }
 
-/// Describes the IP packets per read on both hosts (called redirector and server in the study), and where the records
-/// came from.
+/// Describes the IP packets per read on both hosts, which the study calls redirector and server. Also says where the
+/// records came from.
 fn ends(t: &Trial, bed: &TestBed) -> String {
     let end = |name: &str, side: Option<&Side>| {
         let of = |id: &str| cost(side, id).map_or("unknown".into(), figure);
@@ -99,7 +99,7 @@ fn ends(t: &Trial, bed: &TestBed) -> String {
     format!("2048 bytes, both ends by IP{shared}: {client}; {server}; {disk}.")
 }
 
-/// Describes where the server's records came from (cache or disk), as counted by the server and by the kernel.
+/// Describes where the server's records came from (cache or disk), by the counts of the server and of the kernel.
 fn disk_words(server: Option<&Side>) -> String {
     let (hits, reads, bytes) =
         (cost(server, "cache_hits"), cost(server, "disk_reads"), cost(server, "disk_read_bytes"));
@@ -128,7 +128,8 @@ fn segments(t: &Trial) -> String {
     )
 }
 
-/// Describes the CPU time per read of both hosts and their processes, and the difference between host and process.
+/// Describes the CPU time per read: of both hosts, of their processes, and the difference between each host and its
+/// process.
 fn processors(t: &Trial) -> String {
     format!(
         "2048 bytes, CPU time: {}; {}. A kernel that does not account for interrupts apart charges them to the process on \
@@ -138,8 +139,8 @@ fn processors(t: &Trial) -> String {
     )
 }
 
-/// Compares a host's CPU time per read with that of its process. The host's time is measured in clock ticks. If it is
-/// too short to be measured in this way, the text says so.
+/// Compares a host's CPU time per read with that of its process. The host's time is counted in clock ticks, which may
+/// be too coarse. In that case, the text says so.
 fn host_words(name: &str, side: Option<&Side>) -> String {
     let of = |id: &str| cost(side, id);
     let gap = match (of("cpu_net_us"), of("process_cpu_us")) {
@@ -167,9 +168,9 @@ fn host_words(name: &str, side: Option<&Side>) -> String {
     format!("the {name}: {gap}; {soft}")
 }
 
-/// Explains why the sum of a read's parts (CPU times, wire time and fixed time) is larger than the measured time of the
-/// read. A medium that the kernel simulates sends faster after it was idle. The time that the medium saves in this way
-/// is not parallel work.
+/// Explains why the parts of a read (CPU times, wire time and fixed time) add up to more than its measured time. A
+/// medium that the kernel simulates sends faster after a pause. The time that it saves in this way is not a sign of
+/// parallel work.
 fn overlap(more_us: f64, catches_up_us: f64) -> String {
     let sum = format!("The sum is {} more than was measured", duration(more_us));
     let overlap = "parts of the read overlap, the wire carries one packet while the hosts work on another";
@@ -186,7 +187,7 @@ fn overlap(more_us: f64, catches_up_us: f64) -> String {
     }
 }
 
-/// Compares the sum of a read's parts (CPU times, wire time and fixed time) with the measured time of the read.
+/// Compares the sum of a read's parts (CPU times, wire time and fixed time) with the read's measured time.
 fn parts(t: &Trial, bed: &TestBed) -> String {
     let measured = t.latency_us.mean;
     let sum = known(t.results.get(MODEL_US_PER_READ));

@@ -1,11 +1,12 @@
-//! Steps of the experiment `lab adding-clients`: from each trial to the next, which usually has one client more.
+//! Steps of the experiment `lab adding-clients`. A step leads from one trial to the next, which usually has one more
+//! client.
 
 use run::Trial;
 
 use super::derive::known;
 use super::values::RESPONSE_N_OVER_X_US;
 
-/// Change of throughput and response time that one more client brings.
+/// Number of clients, throughput and response time of a trial, and their change since the previous trial.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Step {
     pub(super) n: f64,

@@ -1,5 +1,5 @@
-//! Setup of both studies: server and clients in network namespaces that a medium (a simulated network) joins, or on the
-//! hosts of the plan.
+//! Setup of both studies: a server and its clients. They run in network namespaces joined by a medium (a simulated
+//! network), or on the plan's hosts.
 
 use std::collections::BTreeMap;
 use std::net::SocketAddr;
@@ -20,20 +20,20 @@ enum Hosts {
     Given(Box<HostsSetup>),
 }
 
-/// Setup of both studies: the hosts, and a server that is running.
+/// Setup of both studies: the hosts, and a running server.
 pub(super) struct TestBed {
     addr: SocketAddr,
     pub(super) observation: Observation,
     seconds: f64,
     /// Fixed time that the server adds to each exchange, milliseconds.
     pub(super) exchange_ms: f64,
-    /// Hosts. This field is declared last, so it is dropped last. The observers then end before the connections to
-    /// their hosts are closed.
+    /// Hosts. Rust drops fields in the order of their declaration, so the observers end before the connections to their
+    /// hosts are closed.
     hosts: Hosts,
 }
 
 impl TestBed {
-    /// Uses the hosts of the plan if it names any. Otherwise, builds namespaces.
+    /// Uses the plan's hosts if the plan names any. Otherwise, builds namespaces.
     pub(super) fn build(lab: &mut Lab<'_>, parameters: &Parameters, clients: u32) -> Result<Self, LabError> {
         match lab.run.plan.hosts.is_empty() {
             true => Self::made(lab, parameters, clients),
@@ -64,7 +64,7 @@ impl TestBed {
         })
     }
 
-    /// Returns the number of client hosts, which is the maximum number of clients.
+    /// Returns the number of client hosts. There cannot be more clients than that.
     pub(super) fn places(&self) -> u32 {
         match &self.hosts {
             Hosts::NamespaceHosts(made) => made.namespace_hosts.len() as u32,
@@ -72,7 +72,7 @@ impl TestBed {
         }
     }
 
-    /// Runs one trial with `clients` clients, each on its own host, and with this record size.
+    /// Runs one trial with records of `record_bytes` bytes and `clients` clients, each on its own host.
     pub(super) fn measure(
         &self,
         lab: &mut Lab<'_>,
@@ -109,7 +109,7 @@ impl TestBed {
         self.bed().map(|made| made.places.client.clone()).unwrap_or_default()
     }
 
-    /// Returns the namespaces; `None` if the hosts of the plan are used.
+    /// Returns the namespaces; `None` if the experiment uses the plan's hosts.
     fn bed(&self) -> Option<&NamespaceHosts> {
         match &self.hosts {
             Hosts::NamespaceHosts(made) => Some(made),
@@ -117,7 +117,8 @@ impl TestBed {
         }
     }
 
-    /// Returns the client namespaces except the first; empty for the hosts of a plan, which have their own observers.
+    /// Returns the client namespaces except the first one. Returns none if the experiment uses the plan's hosts, which
+    /// have their own observers.
     fn further(&self, clients: u32) -> Result<Vec<(String, u32)>, LabError> {
         self.bed().map_or_else(|| Ok(Vec::new()), |made| made.further(clients))
     }
@@ -127,7 +128,7 @@ impl TestBed {
         self.bed().is_some_and(NamespaceHosts::one_namespace)
     }
 
-    /// Returns true if the medium corresponds to the study's network.
+    /// Returns true if the medium is like the study's network, a wire of 10 Mbit/s.
     pub(super) fn sources_medium(&self) -> bool {
         self.bed().is_some_and(|made| made.is_sources())
     }
@@ -142,8 +143,8 @@ impl TestBed {
         self.bed().is_some()
     }
 
-    /// Returns how much traffic may pass without delay after a pause, as the time that the wire usually needs for it
-    /// (microseconds). Returns NaN for the hosts of a plan.
+    /// Returns how much traffic may pass without delay after a pause, as the time that the wire normally needs for it,
+    /// microseconds. Returns NaN on the plan's hosts.
     pub(super) fn catches_up_us(&self) -> f64 {
         self.bed().map_or(f64::NAN, |made| made.bed.catches_up_us() as f64)
     }
@@ -159,7 +160,7 @@ fn serve_plan(parameters: &Parameters, exchange_ms: f64, clients: u32) -> ServeP
     let mut options = BTreeMap::from([("large_read_buffers".to_string(), buffers.to_string())]);
     let mut plan = ServePlan { service: "record".into(), model: "auto".into(), ..ServePlan::default() };
     if exchange_ms > 0.0 {
-        // Each client has its own worker, so the fixed time of one client's exchange does not delay other clients.
+        // Each client has a worker of its own, so a sleep in one client's exchange does not delay other clients.
         plan.model = "workers".into();
         options.insert("sleep_ms".into(), exchange_ms.to_string());
         options.insert("workers".into(), clients.to_string());

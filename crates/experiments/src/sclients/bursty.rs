@@ -1,5 +1,5 @@
-//! `lab bursty`: the effect of peaks on a server whose mean load is well below its capacity. A peak of `a` times the
-//! mean rate, for a share `b` of the time, overflows the listen queue. The server is idle between the peaks, but cannot
+//! `lab bursty`: how peaks affect a server whose mean load is well below its capacity. A peak overflows the listen
+//! queue: it has `a` times the mean rate, for a share `b` of the time. The server is idle between the peaks, but cannot
 //! make up for the requests that it dropped.
 
 use run::Relation::AtLeast;
@@ -11,8 +11,8 @@ use super::values::{LOST_SHARE, MEAN_RATE, PEAK, SHARE};
 use crate::Parameters;
 use lab::{Lab, LabError};
 
-/// Runs the experiment. At each mean rate, there is a steady load, then bursty loads (each with its peak rate and its
-/// share of time at the peak), then self-similar arrivals.
+/// Runs the experiment. Each mean rate is measured with a steady load, with bursty loads (each with its peak rate and
+/// its share of time at the peak), and with self-similar arrivals.
 pub(crate) fn run(lab: &mut Lab<'_>, parameters: &Parameters) -> Result<(), LabError> {
     let (capacity, plan) = server(parameters);
     let mut setup = TestSetup::build(lab, &parameters.text("medium", "switch"), parameters.count("hosts", 4), &plan)?;
@@ -36,7 +36,7 @@ pub(crate) fn run(lab: &mut Lab<'_>, parameters: &Parameters) -> Result<(), LabE
 }
 
 /// Returns the arrival processes to compare, the steady one first. Each has a name, the peak rate divided by the mean
-/// rate, and the share of time at the peak. For self-similar arrivals, both numbers are 0.
+/// rate, and the share of time at the peak. For self-similar arrivals, these two numbers are 0.
 fn arrivals(parameters: &Parameters) -> Vec<(String, f64, f64, Arrival)> {
     let period_s = parameters.number("period_s", 5.0);
     let (peaks, shares) =
@@ -51,17 +51,17 @@ fn arrivals(parameters: &Parameters) -> Vec<(String, f64, f64, Arrival)> {
     std::iter::once(steady).chain(bursts).chain(std::iter::once(similar)).collect()
 }
 
-/// Returns the load plan of a trial. Each arrival is one connect of an S-Client. The S-Client gives the connect up
-/// after the timeout T, and does not try again. The paper's clients instead wait for a think time between two connects.
-/// The trial lasts a whole number of periods, and all its requests are counted.
+/// Returns the load plan of a trial. Each arrival is one connect of an S-Client. The S-Client gives up after the
+/// timeout T, and does not try again. The paper's clients also waited for a think time between two connects; these do
+/// not. The trial lasts a whole number of periods, and all its requests are counted.
 fn offering(parameters: &Parameters, rate: f64, peak: f64, arrival: Arrival) -> LoadPlan {
     let seconds = parameters.number("periods", 2.0) * parameters.number("period_s", 5.0);
-    // Self-similar arrivals have no maximum rate. In practice, their rate stays below eight times the mean.
+    // Self-similar arrivals have no maximum rate, but in practice their rate stays below eight times the mean.
     let peak = if peak > 0.0 { peak } else { 8.0 };
     LoadPlan { duration_s: seconds, warmup_s: 0.5, ..paced(parameters, rate, peak, arrival) }
 }
 
-/// Stores, for each trial, the share of throughput that is lost compared with a steady load of the same mean rate.
+/// Stores in each trial which share of throughput is lost, compared with a steady load of the same mean rate.
 fn put_losses(run: &mut Run) {
     let steady: Vec<(f64, f64)> = run
         .trials
@@ -75,8 +75,8 @@ fn put_losses(run: &mut Run) {
     }
 }
 
-/// Returns the share of the due requests that completed, over the whole trial. A measured window could leave out
-/// effects that follow a peak.
+/// Returns the share of the due requests that completed, over the whole trial. A measured window could miss late
+/// effects of a peak.
 fn done(trial: &Trial) -> f64 {
     trial.tally.completed as f64 / (trial.tally.due as f64).max(1.0)
 }
@@ -116,9 +116,8 @@ fn conclude(run: &mut Run) {
     run.findings.conclusions = conclusions;
 }
 
-/// Returns the additional loss that longer peaks cause, compared with shorter peaks of the same height and mean rate.
-/// If several pairs can be compared, returns the smallest difference. Returns `None` if no height has peaks of two
-/// lengths.
+/// Returns the additional loss of longer peaks, compared with shorter peaks of the same height and mean rate. If there
+/// are several such pairs, returns the smallest difference. Returns `None` if there is no such pair.
 fn longer_costs_more(bursts: &[&Trial]) -> Option<f64> {
     let same =
         |a: &Trial, b: &Trial| (a.key.get(PEAK), a.key.get(MEAN_RATE)) == (b.key.get(PEAK), b.key.get(MEAN_RATE));

@@ -1,5 +1,5 @@
-//! Network namespaces for the S-Clients experiments: a server host, client hosts, a medium (simulated network) that
-//! joins them, and a packet filter that counts the SYNs that reach the server.
+//! Network namespaces for the S-Clients experiments: a server host and client hosts, joined by a medium (simulated
+//! network). A packet filter counts the SYNs that reach the server.
 
 use std::net::SocketAddr;
 use std::time::{Duration, Instant};
@@ -18,13 +18,13 @@ use lab::{CpuSplit, Lab, LabError, Load, NamespaceHost, Observation, ObservedSer
 
 /// TCP port on which the server listens in its namespace.
 const PORT: u16 = 80;
-/// Network interface of the server's host, on which the filter counts packets.
+/// Network interface of the server's host. The packet filter counts packets there.
 const INTERFACE: &str = "eth0";
 
 /// Maximum time to wait until the server has finished the connections of the previous trial.
 const SETTLES_WITHIN: Duration = Duration::from_secs(5);
 
-/// A server and its clients, in network namespaces.
+/// A server and the hosts of its clients, in network namespaces.
 pub(super) struct NamespaceHosts {
     addr: SocketAddr,
     clients: Vec<NamespaceHost>,
@@ -32,7 +32,7 @@ pub(super) struct NamespaceHosts {
     observation: Observation,
     syns: SynCounter,
     probe: Probe,
-    // The server. It is declared before `bed` (the hosts), so it ends before them.
+    // The server. It is declared before `bed` (the hosts), and is therefore dropped before them.
     _server: AgentGroup,
     bed: Testbed,
 }
@@ -43,9 +43,9 @@ impl NamespaceHosts {
         Self::on(lab, &Spec::server_and_clients(clients as usize, medium), &places(), server)
     }
 
-    /// Builds the hosts so that the kernel processes the packets for the server on the server's own CPU. On a real
-    /// host, the network card's interrupts have the same effect. Without this setting, the kernel would process these
-    /// packets on the sender's CPU. A note says which CPU does this work.
+    /// Builds the hosts so that the kernel processes packets for the server on the server's own CPU. On a real host,
+    /// the network card's interrupts have this effect. By default, the kernel would process these packets on the
+    /// sender's CPU. A note in the run says which CPU does this work.
     pub(super) fn build_receiving(
         lab: &mut Lab<'_>,
         medium: &str,
@@ -98,7 +98,7 @@ impl NamespaceHosts {
         self.client_cpus.len().max(1) as f64
     }
 
-    /// Runs one trial, with its load divided among all client hosts. Stores the three counts of connection requests in
+    /// Runs one trial, with its load divided among all client hosts. Stores all three counts of connection requests in
     /// the trial's results.
     pub(super) fn attempt(&mut self, lab: &mut Lab<'_>, point: &Point, plan: &LoadPlan) -> Result<Trial, LabError> {
         self.settle();
@@ -109,7 +109,7 @@ impl NamespaceHosts {
         Ok(trial)
     }
 
-    /// Returns the loads of the client hosts. Hosts without a part of the load are left out.
+    /// Returns the loads of the client hosts. Hosts that get no part of the load are left out.
     fn loads(&self, plan: &LoadPlan) -> Vec<Load<'_>> {
         let shares = deal(plan, self.clients.len() as u32).into_iter().zip(&self.clients);
         let load = |plan: LoadPlan, host| Load {
@@ -120,8 +120,8 @@ impl NamespaceHosts {
         shares.filter_map(|(plan, host)| Some(load(plan?, host as &dyn lab::Host))).collect()
     }
 
-    /// Waits, at most for [`SETTLES_WITHIN`], until the server has no open, waiting or half-open connections from the
-    /// previous trial. Otherwise, the counts of the next trial would include these connections.
+    /// Waits until the server has no open, waiting or half-open connections from the previous trial, for at most
+    /// [`SETTLES_WITHIN`]. Without this wait, the counts of the next trial would include these connections.
     fn settle(&mut self) {
         let end = Instant::now() + SETTLES_WITHIN;
         while Instant::now() < end {
@@ -134,13 +134,13 @@ impl NamespaceHosts {
         }
     }
 
-    /// Returns the number of half-open connections at the server. They wait for the last acknowledgement of the TCP
+    /// Returns the number of the server's half-open connections, which lack the last acknowledgement of the TCP
     /// handshake.
     fn half_open(&self) -> usize {
         self.bed.netns_pid("server").map_or(0, probe::half_open)
     }
 
-    /// Returns the counts of connection requests since the hosts were built, by the filter and by the kernel.
+    /// Returns how many connection requests the filter and the kernel have counted since the hosts were built.
     fn counts(&mut self) -> Result<Counts, LabError> {
         let filter = self.syns.count().map_err(|e| LabError::set_up("counting SYNs at the server's interface", e))?;
         let now = self.look();
@@ -160,7 +160,7 @@ fn places() -> CpuSplit {
     CpuSplit::for_own_server(&sys::limits::allowed_cpus().unwrap_or_default(), &[])
 }
 
-/// Opens the packet filter in the server's namespace.
+/// Opens the packet filter in the server's namespace, where it counts SYNs.
 fn count_syns(bed: &Testbed) -> Result<SynCounter, LabError> {
     let (family, kind, protocol) = SynCounter::KIND;
     let opened = bed.netns("server")?.open(&[OpenSpec::Socket { family, kind, protocol }]);
@@ -178,8 +178,8 @@ struct Counts {
     cookies: Option<f64>,
 }
 
-/// Stores the three counts of connection requests in a trial's results. `before` and `after` were read before and after
-/// the trial.
+/// Stores the three counts of connection requests in a trial's results. The generator's count is the trial's own; the
+/// others grew from `before` (read before the trial) to `after`.
 fn put_counts(trial: &mut Trial, before: Counts, after: Counts) {
     trial.results.put(SYNS_GENERATOR, syns_sent(trial));
     trial.results.put(SYNS_FILTER, (after.filter - before.filter) as f64);

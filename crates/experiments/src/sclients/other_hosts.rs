@@ -1,6 +1,6 @@
-//! Hosts of a plan for the S-Clients experiments: a server host, and client hosts. On real hosts, there is no packet
-//! filter at the server's interface, and the network settings of the server's host are not changed. Two notes in the
-//! run say so.
+//! Hosts of a plan for the S-Clients experiments: a server host, and client hosts. On these hosts, no packet filter
+//! counts at the server's interface, and loadline does not change the server's network settings. Two notes in the run
+//! say so.
 
 use run::{LoadPlan, ServePlan, Trial, Window};
 
@@ -33,8 +33,8 @@ impl OtherHosts {
         self.0.processors(host)
     }
 
-    /// Runs one trial, with its load divided among the client hosts. Stores two counts of connection requests in the
-    /// trial's results.
+    /// Runs one trial, with its load divided among the client hosts. Stores the counts of connection requests by the
+    /// generators and by the server's kernel.
     pub(super) fn attempt(&mut self, lab: &mut Lab<'_>, point: &Point, plan: &LoadPlan) -> Result<Trial, LabError> {
         self.0.settle(lab);
         let load = Load { host: self.0.clients(), addr: self.0.addr.into(), plan: plan.clone() };
@@ -44,9 +44,8 @@ impl OtherHosts {
     }
 }
 
-/// Stores two counts of the connection requests in the whole trial: by the generators, and by the kernel of the
-/// server's host. The recording of the server's host covers the whole trial: it begins before the load and ends after
-/// the drain.
+/// Stores the number of connection requests in the whole trial, as the generators and the kernel of the server's host
+/// counted them. The recording of this host covers the whole trial: it begins before the load and ends after the drain.
 fn put_counts(trial: &mut Trial) {
     trial.results.put(SYNS_GENERATOR, syns_sent(trial));
     let grown = |id| trial.server.as_ref()?.recording.sum(id, Window::ALL, |_| true).value();

@@ -1,5 +1,5 @@
 //! `lab overload`: throughput of a server under more and more overload. Each connection request that the server drops
-//! costs CPU time, which the other requests lack. The throughput therefore falls.
+//! costs CPU time, which other requests then lack. Throughput therefore falls.
 
 use run::Relation::{AtLeast, AtMost};
 use run::{Arrival, Check, Key, LoadPlan, Run, Trial};
@@ -44,9 +44,9 @@ pub(crate) fn run(lab: &mut Lab<'_>, parameters: &Parameters) -> Result<(), LabE
     Ok(())
 }
 
-/// Returns the load plan of a trial. Up to the capacity, the S-Clients connect at a constant rate. Above the capacity,
-/// each S-Client connects again as soon as its attempt has ended, so they offer at least D/T (descriptors divided by
-/// the timeout).
+/// Returns the load plan of a trial. Up to the capacity, the S-Clients connect at a constant rate. Above it, each
+/// S-Client connects again as soon as its attempt has ended. They then offer at least D/T (descriptors divided by the
+/// timeout).
 fn offering(parameters: &Parameters, offered: f64, multiple: f64) -> LoadPlan {
     match multiple > 1.0 {
         true => sclients(parameters, descriptors_for(offered, timeout_ms(parameters))),
@@ -54,12 +54,13 @@ fn offering(parameters: &Parameters, offered: f64, multiple: f64) -> LoadPlan {
     }
 }
 
-/// Highest throughput that counts as declined, as a share of the best throughput. A smaller loss is considered noise.
+/// Maximum throughput that counts as declined, as a share of the best throughput. A smaller loss may be noise.
 const DECLINED: f64 = 0.97;
 
-/// Stores the CPU time that each dropped connection request cost, if the throughput declined, and if more requests were
-/// dropped than the server can complete. With throughput X, the drops took a share of (1 - X/X0) of a CPU. The cost is
-/// this share divided by the rate of drops. X0 is the best throughput with the same setting of syncookies.
+/// Stores the CPU time that each dropped connection request cost. This is done only if throughput declined, and if more
+/// requests were dropped than the server can complete. With throughput X, the drops took a share of (1 - X/X0) of a
+/// CPU, where X0 is the best throughput with the same setting of syncookies. The cost is this share divided by the rate
+/// of drops.
 fn put_costs(run: &mut Run) {
     let rates: Vec<_> = run.trials.iter().map(|t| (t.key.get(SYNCOOKIES), t.rates.completed_rate)).collect();
     for trial in &mut run.trials {
@@ -72,8 +73,8 @@ fn put_costs(run: &mut Run) {
     }
 }
 
-/// Stores three values that show what happened to connection requests: overflows of the accept queue per second,
-/// syncookies sent per second, and the number of phantom connections.
+/// Stores what happened to connection requests: overflows of the accept queue per second, syncookies sent per second,
+/// and the number of phantom connections.
 fn put_counts(trial: &mut Trial) {
     let window = trial.measured.window;
     let Some(server) = &trial.server else { return };
@@ -81,8 +82,8 @@ fn put_counts(trial: &mut Trial) {
     let per_s = |id: &str| sum(id).map(|n| n / window.length_s().max(1e-9));
     trial.results.put(OVERFLOWS_PER_S, per_s("tcp.listen_overflows"));
     trial.results.put(COOKIES_SENT_PER_S, per_s("tcp.syncookies_sent"));
-    // A phantom connection is open for the client, but unknown to the server. To count phantoms, the connections that
-    // the server's kernel opened are subtracted from those that the clients established.
+    // A phantom connection is open for the client, but unknown to the server. The number of phantoms is the number of
+    // connections that clients established, minus the number that the server's kernel opened.
     let connected = trial.tally.connected as f64;
     trial.results.put(PHANTOMS, trial.results.get(OPENS_KERNEL).map(|opens| (connected - opens).max(0.0)));
 }
@@ -114,15 +115,14 @@ fn conclude(run: &mut Run, capacity: f64) {
     run.findings.conclusions = conclusions;
 }
 
-/// Returns the largest relative difference between completed and offered rate, over the trials at 0.8 times the
-/// capacity or less.
+/// Returns how far the completed rate differs from the offered rate: the largest relative difference over the trials at
+/// 0.8 times the capacity or less.
 fn missing_below_capacity(trials: &[&Trial]) -> f64 {
     let below = trials.iter().filter(|t| t.key.get(MULTIPLE).is_some_and(|m| m <= 0.8));
     below.map(|t| (t.rates.completed_rate / t.rates.offered_rate.max(1e-9) - 1.0).abs()).fold(0.0, f64::max)
 }
 
-/// Returns a conclusion about the decline of the throughput. It contains the cost of a drop if this cost could be
-/// measured.
+/// Describes the decline of throughput, with the cost of a drop if it could be measured.
 fn decline(last: &Trial, best: f64) -> String {
     let (most, at_most) = (last.rates.sent_rate, last.rates.completed_rate);
     let said = format!(
@@ -152,7 +152,7 @@ fn phantoms(run: &Run) -> String {
 }
 
 /// Returns the difference between the SYNs that the generator sent and those that the filter counted, as a share of
-/// those sent. The kernel's count is not used here. If the accept queue is full, the kernel also counts the last
+/// those sent. The kernel's count cannot be used: if the accept queue is full, the kernel also counts the last
 /// acknowledgements of phantom connections.
 fn unarrived(trial: &Trial) -> Option<f64> {
     let (sent, arrived) = (trial.results.get(SYNS_GENERATOR)?, trial.results.get(SYNS_FILTER)?);
@@ -175,8 +175,8 @@ mod tests {
         let mut run = Run { trials: trials.map(|(c, s, x)| trial(c, s, x)).to_vec(), ..Run::default() };
         put_costs(&mut run);
         let costs: Vec<_> = run.trials.iter().map(|t| t.results.get(US_PER_DROPPED_SYN)).collect();
-        // Here, 33,332 drops per second cost a quarter of a CPU. With syncookies on, there is only one trial, which is
-        // therefore also the best one, so it has no cost.
+        // Here, 33,332 drops per second took a quarter of a CPU. With syncookies on, the only trial is also the best
+        // one, so it has no cost.
         assert_eq!(costs, [None, None, Some(1e6 * 0.25 / 33_332.0), None]);
     }
 }

@@ -1,4 +1,4 @@
-//! Plans of the server and the loads in the S-Clients experiments.
+//! Plans of the server and of the loads in the S-Clients experiments.
 
 use run::{Arrival, Intensity, LoadPlan, Pace, ServePlan, ThinkTime};
 
@@ -8,11 +8,11 @@ use crate::Parameters;
 const FILE_BYTES: u64 = 1294;
 
 /// Factor by which paced S-Clients have more descriptors than a constant rate, equal to their peak rate, would need.
-/// Random arrivals exceed their mean for short times.
+/// The reason is that random arrivals exceed their mean for short times.
 const PEAK_ROOM: f64 = 4.0;
 
 /// Returns the capacity (requests per second) and the plan of the paper's server. Each request takes a fixed CPU time,
-/// and the listen queue is short.
+/// and the server's listen queue is short.
 pub(super) fn server(parameters: &Parameters) -> (f64, ServePlan) {
     let capacity = parameters.number("capacity", 130.0);
     let by = parameters.text("work_by", "loops");
@@ -40,7 +40,8 @@ pub(super) fn load(parameters: &Parameters, intensity: Intensity) -> LoadPlan {
     }
 }
 
-/// Returns the load plan of simple clients, each of which sends its next request after the previous one was answered.
+/// Returns the load plan of simple clients. Each of them sends its next request only after the previous one was
+/// answered.
 pub(super) fn simple(parameters: &Parameters, clients: u32) -> LoadPlan {
     load(parameters, Intensity::Closed { connections: clients, pipeline: 1, think: ThinkTime::default() })
 }
@@ -51,8 +52,8 @@ pub(super) fn sclients(parameters: &Parameters, descriptors: u32) -> LoadPlan {
     load(parameters, Intensity::SClients { descriptors, connect_timeout_ms, think, pace: None })
 }
 
-/// Returns the load plan of S-Clients that connect at the times of an arrival process. Their descriptors are sufficient
-/// for peaks of `peak` times the mean rate `rate`.
+/// Returns the load plan of S-Clients that connect at the times of an arrival process. They have enough descriptors for
+/// peaks of `peak` times the mean rate `rate`.
 pub(super) fn paced(parameters: &Parameters, rate: f64, peak: f64, arrival: Arrival) -> LoadPlan {
     let mut plan = sclients(parameters, descriptors_for(PEAK_ROOM * peak * rate, timeout_ms(parameters)));
     if let Intensity::SClients { pace, .. } = &mut plan.intensity {
@@ -61,12 +62,12 @@ pub(super) fn paced(parameters: &Parameters, rate: f64, peak: f64, arrival: Arri
     plan
 }
 
-/// Returns the connect timeout T, milliseconds. It is 500 ms in the paper.
+/// Returns the connect timeout T, milliseconds; 500 ms (the paper's value) by default.
 pub(super) fn timeout_ms(parameters: &Parameters) -> f64 {
     parameters.number("connect_timeout_ms", 500.0)
 }
 
-/// Returns the number of descriptors with which S-Clients offer `rate` connection requests per second.
+/// Returns the number of descriptors that S-Clients need to offer `rate` connection requests per second.
 pub(super) fn descriptors_for(rate: f64, timeout_ms: f64) -> u32 {
     (rate * timeout_ms / 1e3).round().clamp(1.0, 1e6) as u32
 }

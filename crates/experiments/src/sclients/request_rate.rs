@@ -10,12 +10,12 @@ use super::values::{DESCRIPTORS, SYN_RATE, SYNS_FILTER, SYNS_GENERATOR, SYNS_KER
 use crate::Parameters;
 use lab::{Lab, LabError};
 
-/// Share of the rate D/T (descriptors divided by the timeout) that the generator must send. If it sends less, it has
-/// reached its limit.
+/// Minimum share of the rate D/T (descriptors divided by the timeout) that the generator must send. A generator that
+/// sends less has reached its limit.
 const KEEPS_UP: f64 = 0.95;
-/// Highest rate in the paper (2065 requests/s), as a multiple of the server's capacity (130 requests/s), rounded.
+/// Highest rate in the paper (2065 requests/s) divided by the capacity of the paper's server (130 requests/s), rounded.
 const PAST_CAPACITY: f64 = 16.0;
-/// Maximum relative deviation from the mean with which the rate of simple clients counts as constant.
+/// Maximum relative deviation from the mean at which the rate of simple clients counts as constant.
 const FLAT: f64 = 0.05;
 
 /// Runs the experiment.
@@ -39,8 +39,8 @@ pub(crate) fn run(lab: &mut Lab<'_>, parameters: &Parameters) -> Result<(), LabE
     Ok(())
 }
 
-/// Runs trials with more and more descriptors. Stops when the generator cannot send at the rate that the descriptors
-/// allow, or at the maximum number of descriptors. Returns what limited the generator; `None` if it was always fast
+/// Runs trials with more and more descriptors. Stops at the maximum number of descriptors, or when the generator can no
+/// longer send at the rate that the descriptors allow. Returns what limited the generator; `None` if it was always fast
 /// enough.
 fn s_clients(
     lab: &mut Lab<'_>,
@@ -104,8 +104,8 @@ fn keep(lab: &mut Lab<'_>, mut trial: Trial) -> Result<(), LabError> {
     lab.keep(trial).map(drop)
 }
 
-/// Returns the rate of connection requests at the server, per second. If it was not measured, returns the rate that the
-/// generator sent.
+/// Returns the rate of connection requests that reached the server, per second. If this rate was not measured, returns
+/// the rate that the generator sent.
 fn syns(trial: &Trial) -> f64 {
     trial.results.get(SYN_RATE).unwrap_or(trial.rates.sent_rate)
 }
@@ -118,7 +118,7 @@ fn conclude(run: &mut Run, capacity: f64, timeout_ms: f64, ends: Option<&str>) {
         Check::new(flat, spread, AtMost, FLAT),
         Check::new("S-Clients reach this many times the capacity", most / capacity, AtLeast, PAST_CAPACITY),
     ];
-    // On real hosts, there is no count by a packet filter, so there is nothing to compare.
+    // On real hosts, no packet filter counts SYNs, so the three counts cannot be compared.
     let apart = run.trials.iter().filter_map(counts_apart).reduce(f64::max);
     let counts = "largest difference of the three counts of SYNs, S-Clients";
     checks.extend(apart.map(|apart| Check::new(counts, apart, AtMost, 0.005)));
@@ -130,16 +130,16 @@ fn conclude(run: &mut Run, capacity: f64, timeout_ms: f64, ends: Option<&str>) {
     ];
 }
 
-/// Returns the mean rate over the trials with at least 4 simple clients, and the largest relative deviation from this
-/// mean.
+/// Returns the mean rate over all trials with at least 4 simple clients, and how far a trial deviates from it at most,
+/// as a share.
 fn flat(run: &Run) -> (f64, f64) {
     let rates: Vec<f64> = run.trials.iter().filter(|t| t.key.clients.is_some_and(|n| n >= 4)).map(syns).collect();
     let mean = judge::average(&rates);
     (mean, rates.iter().map(|rate| (rate / mean - 1.0).abs()).fold(0.0, f64::max))
 }
 
-/// Fits a line to the S-Clients' rate as a function of their number of descriptors, for rates up to [`PAST_CAPACITY`]
-/// times the capacity. Returns checks of the line.
+/// Fits a line to the S-Clients' rate by number of descriptors, for rates up to [`PAST_CAPACITY`] times the capacity.
+/// Returns checks of the line.
 fn line(run: &mut Run, capacity: f64, timeout_ms: f64) -> Vec<Check> {
     let sent = run.trials.iter().filter_map(|t| Some((f64::from(t.key.get(DESCRIPTORS)?), t.rates.sent_rate)));
     let points: Vec<(f64, f64)> =
@@ -180,9 +180,9 @@ fn simple_clients(mean: f64, spread: f64) -> String {
     }
 }
 
-/// Returns the largest relative difference between the three counts of SYNs (by the generator, the kernel and the
-/// filter) in a trial. Returns `None` for a trial with simple clients, and if a count is missing. For simple clients,
-/// the kernel sends an unanswered SYN again after a second, and the generator does not count this second SYN.
+/// Returns the largest relative difference between the three counts of SYNs in a trial: by the generator, the kernel
+/// and the filter. Returns `None` for a trial with simple clients, or if a count is missing. For simple clients, the
+/// kernel sends an unanswered SYN again after a second, and the generator does not count the second SYN.
 fn counts_apart(trial: &Trial) -> Option<f64> {
     trial.key.get(DESCRIPTORS)?;
     let of = &trial.results;

@@ -1,5 +1,5 @@
 //! Setup of the S-Clients experiments: a server, its clients, and the counts of connection requests. The hosts are
-//! network namespaces, or the hosts of the plan.
+//! network namespaces, or the plan's hosts.
 
 use run::{Key, LoadPlan, ServePlan, Trial, TrialKind};
 
@@ -8,7 +8,7 @@ use super::other_hosts::OtherHosts;
 use crate::Parameters;
 use lab::{Lab, LabError, Point};
 
-/// Maximum number of trials that are repeated because other programs disturbed them. Without a limit, an experiment
+/// Maximum number of trials that are repeated because other programs disturbed them. Without this limit, an experiment
 /// would take twice as long on a machine that is never quiet.
 const MAX_REPEATS: u32 = 4;
 
@@ -18,7 +18,7 @@ enum Hosts {
     OtherHosts(Box<OtherHosts>),
 }
 
-/// A server that is running, and the hosts of its clients.
+/// A running server, and the hosts of its clients.
 pub(crate) struct TestSetup {
     hosts: Hosts,
     /// Number of trials that have been repeated so far.
@@ -26,7 +26,7 @@ pub(crate) struct TestSetup {
 }
 
 impl TestSetup {
-    /// Uses the hosts of the plan if it names any. Otherwise, builds network namespaces.
+    /// Uses the plan's hosts if the plan names any. Otherwise, builds network namespaces.
     pub(crate) fn of(lab: &mut Lab<'_>, parameters: &Parameters, server: &ServePlan) -> Result<Self, LabError> {
         if lab.run.plan.hosts.is_empty() {
             return Self::build(lab, &parameters.text("medium", "switch"), parameters.count("hosts", 4), server);
@@ -42,8 +42,8 @@ impl TestSetup {
         })
     }
 
-    /// Builds network namespaces. In them, the kernel processes the packets for the server on the server's own CPU, if
-    /// possible.
+    /// Builds network namespaces, and starts the server in one of them. If possible, the kernel processes packets for
+    /// the server on the server's own CPU.
     pub(crate) fn build_receiving(
         lab: &mut Lab<'_>,
         medium: &str,
@@ -56,7 +56,7 @@ impl TestSetup {
         })
     }
 
-    /// Sets a network sysctl of the server's host, if this host is a namespace. Does nothing on the hosts of a plan.
+    /// Sets a network sysctl of the server's host, if this host is a namespace. Does nothing on the plan's hosts.
     pub(crate) fn server_sysctl(&self, key: &str, value: &str) -> Result<(), LabError> {
         match &self.hosts {
             Hosts::NamespaceHosts(bed) => bed.server_sysctl(key, value),
@@ -64,8 +64,8 @@ impl TestSetup {
         }
     }
 
-    /// Returns the number of CPUs that the clients of a trial may use. On the hosts of a plan, this is the number of
-    /// CPUs of the client host whose counters the trial contains.
+    /// Returns the number of CPUs that the clients of a trial may use. On the plan's hosts, returns the number of CPUs
+    /// of the client host whose counters the trial contains.
     pub(crate) fn client_cpus(&self, trial: &Trial) -> f64 {
         match &self.hosts {
             Hosts::NamespaceHosts(bed) => bed.client_cpus(),
@@ -93,8 +93,8 @@ impl TestSetup {
         }
     }
 
-    /// Repeats a disturbed trial, and returns the attempt that was disturbed less. `taken` is the number of CPUs that
-    /// other programs used in the first attempt, and `online` is the number of CPUs of the machine.
+    /// Repeats a disturbed trial. Of both attempts, returns the one that was disturbed less. `taken` is the number of
+    /// CPUs that other programs used in the first attempt. `online` is the number of CPUs of the machine.
     fn again(
         &mut self,
         lab: &mut Lab<'_>,

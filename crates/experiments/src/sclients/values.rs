@@ -1,4 +1,4 @@
-//! Names in `run.json` of values that the S-Clients experiments set or measure.
+//! Names of values in `run.json`, which the S-Clients experiments set or measure.
 
 use run::ValueName;
 
@@ -10,9 +10,9 @@ pub(crate) const DELAY_MS: ValueName<f64> = ValueName::new("delay_ms");
 pub(crate) const LOSS: ValueName<f64> = ValueName::new("loss");
 /// True if the server's kernel may send syncookies when its queue is full.
 pub(crate) const SYNCOOKIES: ValueName<bool> = ValueName::new("syncookies");
-/// Planned rate of connections, per second.
+/// Planned rate of new connections, per second.
 pub(crate) const OFFERED_RATE: ValueName<f64> = ValueName::new("offered_rate");
-/// Planned rate of connections, as a multiple of the server's capacity.
+/// Planned rate of new connections, as a multiple of the server's capacity.
 pub(crate) const MULTIPLE: ValueName<f64> = ValueName::new("multiple");
 /// Mean rate of the arrival process, per second.
 pub(crate) const MEAN_RATE: ValueName<f64> = ValueName::new("mean_rate");
@@ -34,11 +34,11 @@ pub(crate) const SYN_RATE: ValueName<f64> = ValueName::new("syn_rate");
 pub(crate) const OVERFLOWS_PER_S: ValueName<f64> = ValueName::new("overflows_per_s");
 /// Rate of syncookies that the server's kernel sent, per second.
 pub(crate) const COOKIES_SENT_PER_S: ValueName<f64> = ValueName::new("cookies_sent_per_s");
-/// Number of connections that are open for the client but unknown to the server.
+/// Number of connections that are open for the client, but unknown to the server.
 pub(crate) const PHANTOMS: ValueName<f64> = ValueName::new("phantoms");
-/// CPU time of the server that each dropped connection request cost, microseconds.
+/// CPU time that each dropped connection request cost the server, microseconds.
 pub(crate) const US_PER_DROPPED_SYN: ValueName<f64> = ValueName::new("us_per_dropped_syn");
-/// Share of the throughput that is lost, compared with a steady load of the same mean rate.
+/// Share of throughput that is lost, compared with a steady load of the same mean rate, 0 to 1.
 pub(crate) const LOST_SHARE: ValueName<f64> = ValueName::new("lost_share");
 /// Mean number of established connections at the server in the measured window.
 pub(crate) const OPEN_CONNECTIONS: ValueName<f64> = ValueName::new("open_connections");

@@ -1,6 +1,6 @@
-//! `lab wan`: a server behind a long line with delay and loss. The longer the delay, the longer a connection stays
-//! open. A server with a limited number of threads, and one thread per open connection, therefore loses throughput. A
-//! server with an event loop does not: it only has more open connections.
+//! `lab wan`: a server at the end of a long line with delay and loss. The longer the delay, the longer a connection
+//! stays open. A server that has a limited number of threads, and needs one thread per open connection, therefore loses
+//! throughput. A server with an event loop does not: it only has more open connections.
 
 use run::Relation::{AtLeast, AtMost};
 use run::{Arrival, Check, Intensity, Key, LoadPlan, Run, Trial};
@@ -12,10 +12,10 @@ use crate::Parameters;
 use crate::values::MODEL;
 use lab::{Lab, LabError};
 
-/// I/O model of the server that needs threads for each connection. The experiment's other models are event-driven.
+/// I/O model of the server that needs threads for each connection. The other models of the experiment are event-driven.
 const LIMITED: &str = "blocking";
 
-/// Runs the experiment: one trial for each server model, loss and delay.
+/// Runs the experiment: one trial for each combination of server model, loss and delay.
 pub(crate) fn run(lab: &mut Lab<'_>, parameters: &Parameters) -> Result<(), LabError> {
     for model in parameters.texts("models", &["blocking", "epoll"]) {
         for loss in parameters.numbers("losses", &[0.0, 0.02]) {
@@ -32,7 +32,7 @@ pub(crate) fn run(lab: &mut Lab<'_>, parameters: &Parameters) -> Result<(), LabE
     Ok(())
 }
 
-/// Measures one server model over one line, which delays packets by `delay` milliseconds in each direction.
+/// Measures one server model over one line. The line delays packets by `delay` milliseconds in each direction.
 fn point(lab: &mut Lab<'_>, parameters: &Parameters, model: &str, delay: f64, loss: f64) -> Result<Trial, LabError> {
     let (capacity, mut plan) = server(parameters);
     plan.model = model.to_string();
@@ -45,8 +45,8 @@ fn point(lab: &mut Lab<'_>, parameters: &Parameters, model: &str, delay: f64, lo
     let rate = parameters.number("offered_share", 0.7) * capacity;
     let intensity = Intensity::Open { rate, arrival: Arrival::Poisson, max_connections: 16_000, pipeline: 1 };
     let mut plan = LoadPlan { connect_timeout_s: 10.0, ..load(parameters, intensity) };
-    // The load opens a new connection for each request, and the client closes it after it has received the page. The
-    // header that is added here makes the server keep the connection open until this close arrives.
+    // The load opens a new connection for each request, and the client closes the connection when it has the page. The
+    // header makes the server keep the connection open until then.
     if let Some(request) = plan.protocol.http_mut() {
         request.headers.push(("Connection".into(), "keep-alive".into()));
     }
@@ -72,8 +72,8 @@ fn open(trial: &Trial) -> f64 {
     trial.results.get(OPEN_CONNECTIONS).unwrap_or(f64::NAN)
 }
 
-/// Returns two trials without loss: the one with the shortest delay, and the one with the longest delay. With
-/// `limited`, they use the server model with threads; otherwise, another model.
+/// Returns the two trials without loss that have the shortest and the longest delay. With `limited`, the trials are
+/// those of the server model with threads; otherwise, those of the other models.
 fn ends(run: &Run, limited: bool) -> Option<(&Trial, &Trial)> {
     let own = |t: &&Trial| t.key.get(LOSS) == Some(0.0) && (t.key.get(MODEL).as_deref() == Some(LIMITED)) == limited;
     let clean = || run.trials.iter().filter(own);

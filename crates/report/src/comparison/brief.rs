@@ -1,4 +1,5 @@
-//! Short comparison for a terminal: one sentence with the conclusion, the deciding figures, and at most two warnings.
+//! Short comparison for a terminal: one sentence with the conclusion, the figures that decided it, and at most two
+//! warnings.
 
 use run::{ComparedFigure, Comparison, ComparisonOutcome, FigureRole};
 
@@ -37,8 +38,8 @@ fn deciding(comparison: &Comparison) -> Option<Table> {
     (!only.comparisons.is_empty()).then(|| Table { notes, ..table(&only) })
 }
 
-/// Returns the weaknesses of the comparison, the most serious first: the early end of the old server's process,
-/// different conditions, and notes.
+/// Returns the weaknesses of the comparison, the most serious first. The first is that the old server's process ended
+/// early, then come different conditions, then notes.
 fn warnings(comparison: &Comparison) -> Warnings {
     let died = comparison.deaths.iter().filter(|death| !death.new).map(|death| capital(&describe(death)));
     let differs = comparison.differences.iter().map(|difference| format!("Differs: {difference}"));

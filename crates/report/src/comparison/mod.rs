@@ -1,5 +1,5 @@
-//! Document of a comparison: the verdict, differences between the conditions of the old and the new server, and one
-//! table of all figures.
+//! Document of a comparison: the verdict, differences between the conditions of both servers, and one table of all
+//! figures.
 
 mod brief;
 
@@ -49,8 +49,8 @@ fn document(comparison: &Comparison) -> Doc {
     }
 }
 
-/// Returns a note about the random order of the measured windows. It names the seed of the order, the number of pairs
-/// of windows, and the time after which the comparison was decided.
+/// Returns a note about the order in which the servers were measured, which is random. The note contains the seed of
+/// the order, the number of pairs of windows, and the measured time until the decision.
 fn in_turns(turns: &WindowOrder, decided_after_s: Option<f64>) -> Block {
     let pairs = turns.new_first.len();
     let plural = if pairs == 1 { "" } else { "s" };
@@ -61,7 +61,7 @@ fn in_turns(turns: &WindowOrder, decided_after_s: Option<f64>) -> Block {
 }
 
 /// Returns a sentence with the smallest change that the comparison would have detected. If known, the sentence also
-/// gives the amount of data with which a change of 1 % is detected.
+/// says how much data would detect a change of 1 %.
 fn smallest_change(comparison: &Comparison) -> Option<String> {
     let (change, figure) = (comparison.smallest_change?, comparison.smallest_change_of.as_ref()?);
     let change = if change >= 1.0 {
@@ -77,7 +77,7 @@ fn smallest_change(comparison: &Comparison) -> Option<String> {
     Some(format!("Smallest change that this comparison shows in 19 of 20 cases: {change} of {figure}{needs}."))
 }
 
-/// Returns the conclusion, with the figure that decided it. If there is no such figure, returns the longer [`title`].
+/// Returns the conclusion, with the figure that decided it. If no single figure decided, returns the longer [`title`].
 fn sentence(comparison: &Comparison) -> String {
     let decided = comparison.decided_by.as_ref().filter(|_| !comparison.deaths.iter().any(|death| death.new));
     let figure = decided.and_then(|name| comparison.comparisons.iter().find(|c| c.figure == *name));
@@ -85,7 +85,7 @@ fn sentence(comparison: &Comparison) -> String {
 }
 
 /// Returns the conclusion, with all figures on which it is based. If the new server's process ended early, the
-/// conclusion names this end instead.
+/// conclusion states this instead.
 fn title(comparison: &Comparison) -> String {
     if let Some(death) = comparison.deaths.iter().find(|death| death.new) {
         return format!("Regression: {}", describe(death));
@@ -137,8 +137,8 @@ fn clause(c: &ComparedFigure) -> String {
     }
 }
 
-/// Returns advice on how to decide the undecided figures. If the measurement would take more than an hour, names the
-/// smallest difference that an hour would show.
+/// Returns advice on how to decide the undecided figures. If an hour of measurement is too short for a figure, the
+/// advice names the smallest change that an hour would detect.
 fn advice(comparison: &Comparison) -> String {
     let open: Vec<&ComparedFigure> =
         comparison.comparisons.iter().filter(|c| comparison.open.contains(&c.figure)).collect();
@@ -151,14 +151,14 @@ fn advice(comparison: &Comparison) -> String {
     }
 }
 
-/// Returns the length of a measurement that would decide a figure, seconds. Returns `None` if a longer measurement
-/// would not decide it, or if the length is unknown.
+/// Returns the length of a measurement that would decide a figure, seconds. Returns `None` if this length is unknown,
+/// or if a longer measurement would not help.
 fn needed_s(c: &ComparedFigure, comparison: &Comparison) -> Option<f64> {
     let by_time = c.resolution.is_none() && c.more_of != Some(NeededData::Runs) && comparison.measured_s > 0.0;
     c.more.filter(|_| by_time).map(|more| more * comparison.measured_s)
 }
 
-/// Minimum length of a measurement that is written in hours instead of minutes, seconds.
+/// Measurements of at least this length, in seconds, are written in hours instead of minutes.
 const HOURS_S: f64 = 2.0 * 3600.0;
 
 /// Formats the length of a measurement in seconds, minutes or hours, rounded up to a whole number.
@@ -172,8 +172,8 @@ fn length(seconds: f64) -> String {
     }
 }
 
-/// Names the smallest change that an hour of measurement would detect; `None` if at most an hour decides the figure, or
-/// if the change is unknown.
+/// Returns the smallest change that an hour of measurement would detect, with the figure's name. Returns `None` if an
+/// hour suffices to decide the figure, or if the change is unknown.
 fn untold(c: &ComparedFigure) -> Option<String> {
     let least = c.resolution?;
     let name = if least >= 1.0 {
@@ -219,8 +219,8 @@ fn tone(word: ComparisonResult) -> Tone {
     }
 }
 
-/// Smallest ratio that is written as a factor instead of a percentage. A large percentage such as "+641,452 %" would
-/// mean nothing to a reader.
+/// Smallest ratio that is written as a factor instead of a percentage. Readers could not grasp a percentage such as
+/// "+641,452 %".
 const TIMES: f64 = 2.0;
 
 fn percent(ratio: f64) -> String {
@@ -232,7 +232,8 @@ fn percent(ratio: f64) -> String {
     }
 }
 
-/// Formats a change with its interval. Value and interval have one unit: percent, a factor, or percentage points.
+/// Formats a change with its interval. The value and the interval have the same unit: percent, a factor, or percentage
+/// points.
 fn change(c: &ComparedFigure) -> String {
     if let Some(apart) = c.difference {
         return format!("{} points ({} to {})", points(apart.value), points(apart.low), points(apart.high));
@@ -262,8 +263,8 @@ fn points(share: f64) -> String {
     format!("{}{}", if points < 0.0 { "-" } else { "+" }, significant(rounded))
 }
 
-/// Returns the chart of the ratios (new over old) and their intervals. It leaves out figures without an interval, which
-/// are only in the table.
+/// Returns the chart of the ratios (new over old) with their intervals. Figures without an interval are left out of the
+/// chart, but the table contains them.
 fn intervals(comparison: &Comparison) -> Option<Block> {
     let row = |c: &ComparedFigure| {
         let (low, high) = c.low.zip(c.high)?;
@@ -286,7 +287,8 @@ fn intervals(comparison: &Comparison) -> Option<Block> {
     })
 }
 
-/// Returns the charts of both servers: throughput by number of clients, and all percentiles of the response time.
+/// Returns charts that show both servers: one of throughput by number of clients, and one of all percentiles of the
+/// response time.
 fn curves(comparison: &Comparison) -> Vec<Block> {
     let both = |points: &[CurvePoint]| {
         let of = |side: fn(&CurvePoint) -> f64| points.iter().map(|p| (p.at, side(p))).collect();
@@ -316,8 +318,7 @@ fn curves(comparison: &Comparison) -> Vec<Block> {
     plots.into_iter().flatten().map(|plot| Block::Plot(Box::new(plot))).collect()
 }
 
-/// Returns the figures to show. Of the figures beside the main ones (`beside`, such as costs), only those that changed
-/// are shown.
+/// Returns the figures to show. A figure that is not a main one (`beside`, such as a cost) is shown only if it changed.
 fn shown(comparison: &Comparison) -> impl Iterator<Item = &ComparedFigure> {
     let differs = |c: &ComparedFigure| matches!(c.word, ComparisonResult::Faster | ComparisonResult::Slower);
     comparison.comparisons.iter().filter(move |c| !c.beside || differs(c))
@@ -333,7 +334,7 @@ fn table(comparison: &Comparison) -> Table {
     table
 }
 
-/// Index of the column that says how much more data would decide an undecided figure.
+/// Index of the column that says how much more data an undecided figure needs.
 const NEEDS: usize = 5;
 
 /// Returns the columns of the table. A terminal of 80 columns has no space for the last two.
@@ -382,7 +383,7 @@ fn remark(c: &ComparedFigure) -> Option<String> {
 }
 
 /// Formats the value of a figure of the old server (`side` 0) or the new server (`side` 1). A share is formatted in
-/// percent. If some requests had no response when the measurement ended, the share is marked as a lower bound.
+/// percent. A share is marked as a lower bound if some requests had no response when the measurement ended.
 fn value(c: &ComparedFigure, side: usize) -> String {
     let value = [c.old, c.new][side];
     if c.difference.is_none() {
@@ -392,7 +393,7 @@ fn value(c: &ComparedFigure, side: usize) -> String {
 }
 
 /// Returns a sentence with the number of requests that had no response when the measurement ended. The share of failed
-/// requests does not include these requests.
+/// requests does not count these requests, although some of them may have failed.
 fn still_open(c: &ComparedFigure) -> Option<String> {
     let side = |at: usize| format!("{} of the {} server", count(c.open[at]), ["old", "new"][at]);
     let sides: Vec<String> = [0, 1].into_iter().filter(|at| c.open[*at] > 0).map(side).collect();
@@ -414,8 +415,8 @@ fn row(c: &ComparedFigure, comparison: &Comparison) -> Vec<Cell> {
     ]
 }
 
-/// Returns the length of the measurement that would decide an undecided figure. If this is unknown, returns the factor
-/// by which more time or more runs are needed. The result is empty for figures that are decided.
+/// Returns the length of the measurement that would decide a figure. If the length is unknown, returns the factor by
+/// which more time or more runs are needed. Returns an empty text for a decided figure.
 fn needs(c: &ComparedFigure, comparison: &Comparison) -> String {
     let of = if c.more_of == Some(NeededData::Runs) { "runs" } else { "the time" };
     let times = c.more.filter(|more| *more > 1.0 && c.resolution.is_none());

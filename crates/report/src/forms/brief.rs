@@ -1,28 +1,29 @@
-//! Brief form, printed at the end of a command: the answer section in a few lines. For a run without an answer section,
-//! it prints the first sections.
+//! Brief form, printed at the end of a command: the answer section in a few lines. A run without an answer section gets
+//! the sections with the weight `First`.
 
 use super::text::Page;
 use crate::{Block, Doc, Style, Weight};
 
-/// Maximum number of lines of the answer section. The command then prints two more lines, which name the place of the
-/// full report.
+/// Maximum number of lines of the answer section. After these lines, the command prints two more, which say where the
+/// full report is.
 const ANSWER_LINES: usize = 12;
-/// Maximum numbers of terminal lines for one long line of the answer section. The second number is used if cutting
-/// lines to the first number does not shorten the section enough.
+/// Maximum number of terminal lines that one summary line or warning keeps at first, when an answer section is too
+/// long.
 const MANY_LINES: usize = 3;
+/// Number of terminal lines that one of them keeps if the section is still too long.
 const FEW_LINES: usize = 2;
 /// Number of rows that each table keeps, however little space there is.
 const ROWS: usize = 6;
 
-/// Renders the answer section. For a document without one, renders the first sections in at most `most` lines, as far
-/// as leaving out table rows allows.
+/// Renders the answer section. A document without one gets the sections with the weight `First` instead. If these need
+/// more than `most` lines, table rows are left out.
 pub(super) fn brief(doc: &Doc, style: &Style, most: usize) -> String {
     let has_answer = doc.sections.iter().any(|section| section.weight == Weight::Answer);
     if has_answer { answer(doc, style) } else { first_sections(doc, style, most) }
 }
 
-/// Renders the answer section. If it is too long, lines are left out or cut, the least important ones first. An answer
-/// section with bars or a table is never shortened.
+/// Renders the answer section. If the section is too long, lines are left out or cut, the least important ones first.
+/// An answer section with bars or a table is never shortened.
 fn answer(doc: &Doc, style: &Style) -> String {
     let mut doc = doc.clone();
     doc.subtitle.clear();
@@ -32,8 +33,8 @@ fn answer(doc: &Doc, style: &Style) -> String {
     if blocks(&mut doc).any(|block| matches!(block, Block::Bars(_) | Block::Table(_))) {
         return Page::of(&doc, style, Weight::Answer).text();
     }
-    // Leaving out a minor line, or counting a warning instead of showing it, loses less than cutting a sentence. Each
-    // of these two steps therefore comes before a step that cuts sentences.
+    // Leaving out a minor line or hiding a warning loses less than cutting a sentence. Each of these two steps
+    // therefore comes before a step that cuts sentences.
     for shorten in [leave_out, cut_to_many, fold_warning, cut_to_few] {
         while Page::of(&doc, style, Weight::Answer).height() > ANSWER_LINES && shorten(&mut doc) {}
     }
@@ -45,7 +46,7 @@ fn blocks(doc: &mut Doc) -> impl Iterator<Item = &mut Block> {
     doc.sections.iter_mut().filter(|section| section.weight == Weight::Answer).flat_map(|section| &mut section.blocks)
 }
 
-/// Removes the last line of the answer section that may be left out. Returns false if there is no such line.
+/// Removes the last optional line of the answer section. Returns false if no line is optional.
 fn leave_out(doc: &mut Doc) -> bool {
     blocks(doc).any(|block| match block {
         Block::Answer(lines) => lines.iter().rposition(|line| line.optional).map(|at| lines.remove(at)).is_some(),
@@ -66,8 +67,8 @@ fn cut_to_few(doc: &mut Doc) -> bool {
     cut_last(doc, FEW_LINES)
 }
 
-/// Limits one summary line or warning to `most` terminal lines: the last one that may still be longer. The lines before
-/// it do not change. Returns false if there is no such line.
+/// Finds the last summary line or warning that may still fill more than `most` terminal lines, and limits it to `most`.
+/// Returns false if there is none.
 fn cut_last(doc: &mut Doc, most: usize) -> bool {
     let mut limits: Vec<&mut Option<usize>> = Vec::new();
     for block in blocks(doc) {
@@ -92,7 +93,7 @@ fn first_sections(doc: &Doc, style: &Style, most: usize) -> String {
     for table in
         sections.flat_map(|s| &mut s.blocks).filter_map(|b| if let Block::Table(t) = b { Some(t) } else { None })
     {
-        // The note about the removed rows takes one line itself, so one more row is removed.
+        // The note about the removed rows needs a line of its own, so one more row is removed.
         table.leave_out((over + 1).min(table.rows.len().saturating_sub(ROWS)));
     }
     Page::of(&doc, style, Weight::First).text()

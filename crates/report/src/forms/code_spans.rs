@@ -9,7 +9,8 @@ pub(super) enum Piece<'a> {
     Code(&'a str),
 }
 
-/// Splits a text into words and code. A backtick without a partner, or next to another backtick, belongs to the words.
+/// Splits a text into words and code. A backtick counts as part of the words if it has no partner or is next to another
+/// backtick.
 pub(super) fn code_spans(text: &str) -> Vec<Piece<'_>> {
     let (mut pieces, mut rest) = (Vec::new(), text);
     while let Some((begin, end)) = next_span(rest) {

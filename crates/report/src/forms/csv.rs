@@ -1,6 +1,6 @@
-//! CSV form: one row per trial. The order of columns is stable, and later versions add columns at the end. Costs per
-//! request have one column for each cost and side (client or server) that occurs in any trial. A missing figure is an
-//! empty field.
+//! CSV form: one row per trial. The order of columns is stable, and later versions add columns at the end. Each cost
+//! per request has a column per side (client or server) on which any trial measured it. A missing figure is an empty
+//! field.
 
 use std::collections::BTreeSet;
 
@@ -59,7 +59,7 @@ fn class_columns(class: &str) -> Vec<String> {
     counts.chain([rate]).chain(PARTS.iter().map(|(part, _)| format!("class_{class}_response_{part}_us"))).collect()
 }
 
-/// Returns the figures of a request class in one trial, or empty fields if the trial lacks the class.
+/// Returns the figures of one request class in a trial, or empty fields if the trial has no such class.
 fn class_figures(trial: &Trial, class: &str) -> Vec<String> {
     let Some(class) = trial.classes.iter().find(|c| c.name == class) else {
         return vec![String::new(); CLASS_COUNTS.len() + 1 + PARTS.len()];
@@ -72,7 +72,7 @@ fn class_figures(trial: &Trial, class: &str) -> Vec<String> {
 
 type Column = (&'static str, fn(usize, &Trial) -> String);
 
-/// First columns, which describe the trial. The columns of the trial's figures follow.
+/// First columns, which describe the trial. The columns with measured figures follow.
 const COLUMNS: &[Column] = &[
     ("trial", |i, _| (i + 1).to_string()),
     ("label", |_, t| clean(&t.label)),
@@ -98,8 +98,8 @@ const PARTS: &[Part] = &[
 
 type Bound = (&'static str, fn(&Summary) -> String);
 
-/// Columns about requests that were never answered: their number, and the names of the figures that are only lower
-/// bounds because of such requests.
+/// Columns about requests that were never answered. The first column is the number of these requests. The second lists
+/// the figures that are only lower bounds because of them.
 const BOUNDS: &[Bound] = &[
     ("unanswered", |s| s.unanswered.to_string()),
     ("at_least", |s| s.at_least.iter().map(SummaryFigure::name).collect::<Vec<_>>().join(" ")),

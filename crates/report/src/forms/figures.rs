@@ -1,5 +1,5 @@
-//! Figures of a trial for output forms that programs read (CSV and OpenMetrics), in one list for all of them. The
-//! figures are in the order of the CSV columns.
+//! Figures of a trial, in one list for all output forms that programs read (CSV and OpenMetrics). The order is that of
+//! the CSV columns.
 
 use run::{ClassPart, Run, Side, Summary, Trial};
 
@@ -90,11 +90,11 @@ const TIMES: &[Times] = &[
     ("connect", "Connect time.", |t| &t.connect_us),
 ];
 
-/// Handshake times. Only runs with handshakes, for example of TLS, have them.
+/// Handshake times. Only runs with handshakes have them, for example with TLS.
 const HANDSHAKE: Times =
     ("handshake", "Time from a connection to one that is ready for requests.", |t| &t.handshake_us);
 
-/// Times to the first byte. Runs of earlier versions lack them.
+/// Times to the first byte. Runs of earlier loadline versions lack them.
 const FIRST_BYTE: Times = ("first_byte", "Time to the first byte from the intended start.", |t| &t.first_byte_us);
 
 /// Times of event streams. Only runs that request streams have them.
@@ -103,7 +103,7 @@ const STREAM_TIMES: &[Times] = &[
     ("gap", "Time between an event of a stream and the next one.", |t| &t.gap_us),
 ];
 
-/// Returns the sides (client and server) of a trial that were recorded, with their names.
+/// Returns the recorded sides (client and server) of a trial, with their names.
 pub(super) fn sides(trial: &Trial) -> impl Iterator<Item = (&'static str, &Side)> {
     [("client", Some(&trial.client)), ("server", trial.server.as_ref())]
         .into_iter()
@@ -121,7 +121,7 @@ pub(super) fn times(run: &Run) -> impl Iterator<Item = &'static Times> {
 /// A count of a request class: its name, its description, and the function that returns it.
 pub(super) type ClassCount = (&'static str, &'static str, fn(&ClassPart) -> u64);
 
-/// Counts of each class of a request mix, over the whole trial.
+/// Counts of one class of a request mix, over the whole trial.
 pub(super) const CLASS_COUNTS: &[ClassCount] = &[
     ("requests_begun", "Requests of a class that were begun.", |c| c.total.begun),
     ("requests_completed", "Responses of a class complete and well-formed.", |c| c.total.completed),

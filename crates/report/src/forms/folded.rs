@@ -1,6 +1,6 @@
-//! Folded stacks, the text format that flame graph tools read: one line per stack, with a weight. A weight is a number
-//! of CPUs or of waiting threads, times 1000. The first frame of each stack is `cpu` or `waiting`, which tells these
-//! two apart.
+//! Folded stacks, the text format that flame graph tools read: one line per stack, with a weight. The first frame of
+//! each stack is `cpu` or `waiting`. The weight is 1000 times the number of CPUs (`cpu`) or of waiting threads
+//! (`waiting`).
 
 use run::{Run, StackSum};
 

@@ -1,6 +1,7 @@
-//! HTML form: one file with its styles and charts. The page needs no network, and is complete without scripts. A short
-//! script shows the chart value nearest to the pointer, and sorts tables. Colours follow the reader's choice of light
-//! or dark mode. Each chart is drawn twice: for a wide page and for a phone.
+//! HTML form: one file that contains its styles and charts. The page needs no network, and shows everything even
+//! without scripts. A short script shows the chart value nearest to the pointer, and sorts tables. Colours follow the
+//! reader's choice of light or dark mode. Each chart that depends on the page's width is drawn twice: for a wide page
+//! and for a phone.
 
 use askama::Template;
 use base64::Engine as _;
@@ -30,13 +31,13 @@ struct Page<'a> {
 struct Shown<'a> {
     section: &'a Section,
     folded: bool,
-    /// True for the first section with a title, if the page has a table of contents. The template places the table of
-    /// contents before this section.
+    /// True for the first section with a title, if the page has a table of contents. The table of contents comes
+    /// directly before this section.
     before_is_toc: bool,
     body: String,
 }
 
-/// Minimum number of titled sections with which a page gets a table of contents.
+/// Minimum number of titled sections for a table of contents.
 const MIN_CONTENTS: usize = 6;
 
 #[derive(Template)]
@@ -60,7 +61,7 @@ struct Figure<'a> {
     title: &'a str,
     caption: &'a str,
     wide: bool,
-    /// Charts as (screen, SVG): one for a wide page and one for a phone, or one chart for both.
+    /// Charts as (screen, SVG): one for a wide page and one for a phone, or one for both.
     charts: Vec<(&'static str, String)>,
 }
 
@@ -178,13 +179,13 @@ fn percent(share: &f64) -> String {
     format!("{:.0}", (share * 100.0).clamp(0.0, 100.0))
 }
 
-/// Returns a sentence as HTML: escaped, with its commands as `<code>`, and with no-break spaces between numbers and
-/// units.
+/// Returns a sentence as HTML: escaped, with code between backticks as `<code>`, and with no-break spaces between
+/// numbers and units.
 pub(super) fn prose(text: &str) -> String {
     html(text, glue)
 }
 
-/// Returns the text of a cell as HTML: escaped, with its commands as `<code>`.
+/// Returns the text of a cell as HTML: escaped, with code between backticks as `<code>`.
 pub(super) fn cell(text: &str) -> String {
     html(text, str::to_owned)
 }
@@ -197,7 +198,7 @@ fn html(text: &str, words: impl Fn(&str) -> String) -> String {
     code_spans(text).into_iter().map(piece).collect()
 }
 
-/// Returns the text with each flag, such as `--p50`, in an element that does not break at the end of a line. The text
+/// Puts each flag of a text, such as `--p50`, into an HTML element that does not break at the end of a line. The text
 /// must already be escaped.
 fn whole_flags(escaped: &str) -> String {
     let is_of_flag = |c: char| c.is_ascii_alphanumeric() || c == '-';
@@ -210,7 +211,7 @@ fn whole_flags(escaped: &str) -> String {
     out
 }
 
-/// Returns a text without the backticks around its commands, for output forms without markup.
+/// Removes the backticks around code from a text, for output forms without markup.
 pub(super) fn unmarked(text: &str) -> String {
     let bare = |piece| match piece {
         Piece::Words(text) | Piece::Code(text) => text,
@@ -218,7 +219,7 @@ pub(super) fn unmarked(text: &str) -> String {
     code_spans(text).into_iter().map(bare).collect()
 }
 
-/// Returns the text with a no-break space between each number and its unit.
+/// Puts a no-break space between each number and its unit.
 pub(super) fn glue(text: &str) -> String {
     const UNITS: &[&str] = &["%", "s", "ms", "us", "µs", "ns", "B", "kB", "MB", "GB", "KiB", "MiB", "cpu"];
     let mut out = String::with_capacity(text.len());

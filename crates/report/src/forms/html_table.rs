@@ -1,17 +1,19 @@
 //! Tables of the HTML form, on a wide page and on a phone. A table that fits on a phone is shown as it is. Otherwise, a
 //! table with few columns is stacked on a phone: each row becomes a card, in which each cell has its heading. Any other
 //! table scrolls sideways in its own box, while its first column stays visible. The page must work without scripts, so
-//! this module estimates the width of a table from its texts.
+//! the layout is chosen here, from an estimate of the table's width.
 
 use askama::Template;
 
 use crate::Table;
 
-/// Number of characters per line on a phone (390 px) and on the widest page.
+/// Number of characters per line on a phone (390 px).
 const PHONE: usize = 54;
+/// Number of characters per line on the widest page.
 const PAGE: usize = 176;
-/// Gap between two columns, and width at which a column of words wraps, in characters.
+/// Gap between two columns, characters.
 const GAP: usize = 3;
+/// Maximum width of a column of words before its texts wrap, characters.
 const WORDS: usize = 24;
 /// Maximum number of columns at which a table with sentences is shown as cards on a phone.
 const STACKED: usize = 5;
@@ -23,7 +25,7 @@ const STACKED_FIGURES: usize = 7;
 enum Room {
     Fits,
     Stacked,
-    /// The table scrolls sideways on a phone.
+    /// The table fits on a wide page, but scrolls sideways on a phone.
     Wide,
     /// The table scrolls sideways on every screen.
     Wider,
@@ -34,7 +36,7 @@ enum Room {
 pub(super) struct TableHtml<'a> {
     table: &'a Table,
     room: Room,
-    /// Index of the column that names the row. This column needs no heading in a card.
+    /// Index of the column that names the row: the first column of words. In a card, this column needs no heading.
     name: Option<usize>,
 }
 
@@ -101,8 +103,8 @@ mod tests {
         assert_eq!(room(&of(words(5), long)), Room::Stacked);
         assert_eq!(room(&of(words(7), "eleven char")), Room::Stacked);
         assert_eq!(room(&of(words(8), "eleven char")), Room::Wide);
-        // Readers sort a table by clicking its headings, which cards do not have. So a sortable table does not become
-        // cards.
+        // Readers sort a table by clicking its headings. Cards have no headings to click, so a sortable table does not
+        // become cards.
         let sortable = Table { sortable: true, ..of(words(7), "eleven char") };
         assert_eq!(room(&sortable), Room::Wide);
         assert_eq!(room(&of(words(12), long)), Room::Wider);

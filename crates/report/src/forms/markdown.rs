@@ -16,7 +16,7 @@ pub(super) fn make(doc: &Doc, _: &Run, _: &Style) -> Result<String, ReportError>
     Ok(out)
 }
 
-/// Renders a table of text cells in Markdown, for generated pages.
+/// Renders a table in Markdown from the texts of its cells, for generated pages.
 pub fn markdown_table(columns: &[&str], rows: &[Vec<String>]) -> String {
     let line = |cells: Vec<String>| format!("| {} |\n", cells.join(" | "));
     let mut out = line(columns.iter().map(|c| escape(c)).collect());
@@ -86,7 +86,7 @@ fn block(block: &Block) -> String {
                 |(i, step): &(usize, usize)| format!("{}- {}\n", "  ".repeat(*step), escape(&chain.links[*i].told()));
             format!("{}\n\n{}", escape(&chain.title), chain.order().iter().map(line).collect::<String>())
         }
-        // Curves are shown only in the HTML form.
+        // Only the HTML form draws curves.
         Block::Plot(_) | Block::Multiples(_) | Block::Intervals(_) => String::new(),
         Block::Flame(flame) if flame.has_table => String::new(),
         Block::Flame(flame) => {
@@ -115,8 +115,8 @@ fn table(table: &Table) -> String {
     out
 }
 
-/// Escapes a text for Markdown. The result contains no markup except code, no HTML, and nothing that ends a table cell
-/// or a line.
+/// Escapes a text for Markdown. The result contains no markup except code, no HTML, and nothing that would end a table
+/// cell or a line.
 fn escape(text: &str) -> String {
     let piece = |piece| match piece {
         Piece::Words(words) => escape_words(words),

@@ -28,7 +28,7 @@ pub use markdown::markdown_table;
 pub use openmetrics::{SideNow, openmetrics_now};
 pub use wrap::wrap;
 
-/// An output form: a row of [`FORMS`].
+/// An output form, as listed in [`FORMS`].
 #[derive(Clone, Copy, Debug)]
 pub struct Form {
     /// Name of the form, as in `--form NAME`.
@@ -41,8 +41,8 @@ pub struct Form {
     pub make: fn(&Doc, &Run, &Style) -> Result<String, ReportError>,
 }
 
-/// Renders the brief text for the end of a command: the answer section. For a document without one, renders the first
-/// sections in at most `most` lines, as far as leaving out table rows allows.
+/// Renders the brief text for the end of a command: the answer section. A document without one gets the sections with
+/// the weight `First` instead. If these need more than `most` lines, table rows are left out.
 pub(crate) fn brief(doc: &Doc, style: &Style, most: usize) -> String {
     brief::brief(doc, style, most)
 }

@@ -40,14 +40,14 @@ pub(super) fn make(_: &Doc, run: &Run, _: &Style) -> Result<String, ReportError>
     Ok(out.0 + "# EOF\n")
 }
 
-/// Current figures of a side (client or server) while the load runs. Unknown figures are `None`.
+/// Figures of a side (client or server) at this moment of a running load. Unknown figures are `None`.
 #[derive(Clone, Debug, Default)]
 pub struct SideNow {
     /// Role of the side: `client` or `server`.
     pub role: &'static str,
-    /// Shares of the host's CPU time by kind of use, 0 to 1.
+    /// Shares of the host's CPU time, from 0 to 1, by kind of CPU time (such as `user`).
     pub cpu: Option<Vec<(&'static str, f64)>>,
-    /// CPU time that the side's processes use, in CPUs.
+    /// CPU time per second that the side's processes use, in CPUs.
     pub processes_cpus: Option<f64>,
     /// Resident memory of the side's processes, bytes.
     pub memory_bytes: Option<f64>,
@@ -55,9 +55,9 @@ pub struct SideNow {
     pub descriptors: Option<f64>,
 }
 
-/// Renders the known figures of the trial that is running, with the same metric names as for a finished run. `number`
-/// is the trial's number, counted from 1. With `only_watched` (loadline sends no requests itself), figures of requests
-/// are left out.
+/// Renders the known figures of the running trial, with the metric names that a finished run has, too. `number` is the
+/// trial's number, counted from 1. If `only_watched` is true, loadline sends no requests, and figures of requests are
+/// left out.
 pub fn openmetrics_now(number: usize, trial: &Trial, sides: &[SideNow], only_watched: bool) -> String {
     let mut out = Exposition(String::new());
     let labels = labels(number.saturating_sub(1), trial);
@@ -84,7 +84,7 @@ pub fn openmetrics_now(number: usize, trial: &Trial, sides: &[SideNow], only_wat
     out.0 + "# EOF\n"
 }
 
-/// A gauge of a side: name, description, and the function that returns its value.
+/// A gauge of a side (client or server): name, description, and the function that returns its value.
 type Level = (&'static str, &'static str, fn(&SideNow) -> Option<f64>);
 
 /// Metric families whose values are known while a trial runs.
@@ -98,7 +98,7 @@ fn findings(run: &Run, out: &mut Exposition) {
     out.sample("loadline_run_info", &text_labels(&about), 1.0);
     out.family("loadline_interrupted", "gauge", "1 when the run was ended early.");
     out.sample("loadline_interrupted", "", f64::from(u8::from(run.interrupted)));
-    // If the user chose the load, no capacity is written, because no other load was tried.
+    // For a load that the user chose, no capacity is written, because loadline tried no other load.
     let searched = found.capacity.as_ref().filter(|_| found.state != Some(LoadState::Requested));
     if let Some(capacity) = searched {
         out.family("loadline_capacity_rate", "gauge", "Highest completed rate that holds the objective, per second.");
@@ -192,8 +192,8 @@ impl Exposition {
         let _ = writeln!(self.0, "# HELP {name} {help}");
     }
 
-    /// Writes a sample. A value that is not finite is left out, because a scraper could mistake it for a measured
-    /// value.
+    /// Writes a sample. A value that is not finite (infinite or NaN) is left out, because a scraper could take it for a
+    /// measured value.
     fn sample(&mut self, name: &str, labels: &str, value: f64) {
         if value.is_finite() {
             let labels = if labels.is_empty() { String::new() } else { format!("{{{labels}}}") };
@@ -247,8 +247,8 @@ impl Exposition {
             let labels = format!("{labels},quantile=\"{q}\"");
             match s.figure(figure).exact() {
                 Some(us) => self.sample(name, &labels, us / 1e6),
-                // An unanswered request counts as longer than any time, so a quantile that falls on an unanswered
-                // request is infinite.
+                // An unanswered request counts as infinitely slow. A quantile that falls on an unanswered request is
+                // therefore infinite.
                 None => drop(writeln!(self.0, "{name}{{{labels}}} +Inf")),
             }
         }
@@ -269,7 +269,7 @@ fn text_labels(pairs: &[(&str, &str)]) -> String {
 }
 
 fn escape(text: &str) -> String {
-    // Line ends have their own escape in OpenMetrics, so they must not be replaced here.
+    // OpenMetrics has its own escape for line ends, so they must not be replaced before that escape.
     let lines: Vec<_> = text.split('\n').map(run::visible).collect();
     lines.join("\n").replace('\\', "\\\\").replace('"', "\\\"").replace('\n', "\\n")
 }

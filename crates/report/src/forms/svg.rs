@@ -1,5 +1,5 @@
-//! Flame graphs of the server's threads as one SVG picture. The picture contains its styles, so it can be used without
-//! loadline's pages.
+//! Flame graphs of the server's threads as one SVG picture. The picture contains its own styles, so it needs no HTML
+//! page.
 
 use run::Run;
 

@@ -1,4 +1,4 @@
-//! Text form for a terminal. The verdict comes first. If a table is too wide, it leaves out columns before any line
+//! Text form for a terminal. The verdict comes first. A table that is too wide loses columns before any of its lines
 //! would break.
 
 use run::Run;
@@ -11,7 +11,7 @@ use crate::{
 };
 use run::number::quantity;
 
-/// Width of the column with names, left of figures and lists, characters.
+/// Width of the left column, which contains the names of figures and list entries, characters.
 const GUTTER: usize = 12;
 
 pub(super) fn make(doc: &Doc, _: &Run, style: &Style) -> Result<String, ReportError> {
@@ -21,7 +21,7 @@ pub(super) fn make(doc: &Doc, _: &Run, style: &Style) -> Result<String, ReportEr
 pub(super) struct Page {
     style: Style,
     lines: Vec<String>,
-    /// Lowest importance of the sections that are shown.
+    /// Weight of the least important sections that are shown.
     weight: Weight,
 }
 
@@ -45,8 +45,8 @@ impl Page {
     }
 
     fn section(&mut self, section: &Section) {
-        // If the brief form shows an answer section, it has no empty lines between its sections, except before the
-        // answer section.
+        // A blank line separates sections. If the brief form shows an answer section, there is a blank line only before
+        // the section with the ID `answer`.
         if !self.lines.is_empty() && (self.weight > Weight::Answer || section.id == "answer") {
             self.lines.push(String::new());
         }
@@ -104,8 +104,8 @@ impl Page {
         for (i, told) in lines.iter().enumerate() {
             let name = gutter(if i == 0 { &line.name } else { "" });
             let (strong, plain) = told.split_at(told.char_indices().nth(bold).map_or(told.len(), |(at, _)| at));
-            // If the value continues on the next line, the space at which the line was broken counts as one of the
-            // value's characters.
+            // If the value continues on the next line, the space at the line break counts as one of the value's
+            // characters.
             bold = bold.saturating_sub(told.chars().count() + 1);
             self.lines.push(format!("{}{}{plain}", self.paint(&name, "2"), self.paint(strong, tone)));
         }
@@ -141,8 +141,8 @@ impl Page {
         const BRIEF: usize = 3;
         let mut said = "";
         for (i, line) in lines.iter().take(BRIEF).enumerate() {
-            // The place is printed only if it differs from the place of the line before, and if the text does not
-            // contain it.
+            // The place is printed only if the line before had another place, and if the text does not contain the
+            // place.
             let known = line.place.is_empty() || line.place == said || line.text.contains(&line.place);
             let place = if known { String::new() } else { format!(" [{}]", line.place) };
             said = &line.place;
@@ -176,7 +176,7 @@ impl Page {
         }
     }
 
-    /// Prints a line with the number of entries that were left out; nothing if all are shown.
+    /// Prints a line with the number of entries that were left out. Prints nothing if none was left out.
     fn rest(&mut self, all: usize, shown: usize, one: &str, many: &str) {
         if all > shown {
             let left = all - shown;
@@ -200,12 +200,12 @@ impl Page {
         }
     }
 
-    /// Prints the title, and then each box on a line, indented by its depth (the number of arrows from the first box).
-    /// A box whose resource is full is highlighted.
+    /// Prints the title, and then one line per box. Each line is indented by the box's depth (the number of arrows
+    /// between it and the first box). A box whose resource is full is highlighted.
     fn chain(&mut self, chain: &Chain) {
         self.wrapped("", "", &chain.title, "2");
         for (i, step) in chain.order() {
-            // A terminal has no space for an indentation of more than six steps.
+            // A terminal has no space to indent a box by more than six levels.
             let inwards = "  ".repeat(step.min(6));
             let (first, next) = (format!("{inwards}{}", if step > 0 { "-> " } else { "" }), format!("{inwards}   "));
             let link = &chain.links[i];
@@ -232,15 +232,14 @@ impl Page {
     }
 }
 
-/// Returns a bar of `length` characters, in steps of an eighth of a character. A terminal without such characters gets
-/// a bar of whole `#`.
+/// Returns a bar of `length` characters, in steps of an eighth of a character. With `ascii`, the bar consists of `#`.
 fn bar(length: f64, ascii: bool) -> String {
     const EIGHTHS: [&str; 8] = ["", "▏", "▎", "▍", "▌", "▋", "▊", "▉"];
     if ascii {
         return "#".repeat(length.round() as usize);
     }
     let eighths = (length * 8.0).round() as usize;
-    // A small value above zero must stay visible, so its bar has at least one eighth of a character.
+    // A small value above zero must stay visible, so its bar is at least an eighth of a character long.
     let eighths = if length > 0.0 { eighths.max(1) } else { 0 };
     "█".repeat(eighths / 8) + EIGHTHS[eighths % 8]
 }

@@ -1,5 +1,5 @@
-//! Tables in a terminal. Figures are aligned to the right, and sentences wrap in their column. If there is not enough
-//! space, columns with the highest rank are left out first. An extra line names the columns that were left out.
+//! Tables in a terminal. Figures are aligned to the right, and sentences wrap in their column. If the terminal is too
+//! narrow, columns with the highest rank are left out first, and a line lists them.
 
 use std::ops::Range;
 
@@ -11,9 +11,11 @@ use crate::{Style, Table, Tone};
 
 /// Maximum rank of the columns that a terminal shows.
 const TERMINAL_RANK: u8 = 4;
-/// Minimum width of a column of words, maximum width of any column, and gap between columns, in characters.
+/// Minimum width of a column of words, characters.
 const MIN_WIDTH: usize = 8;
+/// Maximum width of any column, characters.
 const MOST: usize = 60;
+/// Gap between two columns, characters.
 const GAP: usize = 2;
 /// Maximum number of lines of a cell of words, or of a heading.
 const LINES: usize = 3;
@@ -47,18 +49,18 @@ pub(super) fn table(table: &Table, style: &Style, whole: bool) -> Vec<String> {
     lines
 }
 
-/// Number of rows that are laid out together. Laying out all rows of a long table at once would need much memory.
+/// Number of rows that are laid out together. A layout of all rows of a long table would need too much memory.
 const AT_ONCE: usize = 1000;
 
-/// Widths of the columns. With `fixed`, they are exact, so parts of a table that are laid out separately line up.
-/// Otherwise the layout may adapt them to the cells.
+/// Widths of the columns. If `fixed` is true, they are exact, so that parts of a table that are laid out separately
+/// line up. Otherwise, the layout may adapt them to the cells.
 #[derive(Clone, Copy)]
 struct Widths<'a> {
     least: &'a [usize],
     fixed: bool,
 }
 
-/// A printed line, and the index of the table row that it belongs to; `None` for the heading.
+/// A printed line, with the index of its table row; `None` for a line of the heading.
 struct Line {
     text: String,
     row: Option<usize>,
@@ -98,8 +100,8 @@ fn grid(table: &Table, shown: &[usize], of: Widths<'_>, rows: Range<usize>) -> V
     texts.zip(belongs).map(|(text, row)| Line { text, row }).collect()
 }
 
-/// Returns the lines of a cell. The text is wrapped, and cut in the last allowed line. A text with a word that is too
-/// long for a line is cut to one line.
+/// Splits the text of a cell into lines. Text beyond [`LINES`] lines is cut. A text that contains a word wider than the
+/// column is cut to one line.
 fn piece(text: &str, width: usize) -> Vec<String> {
     if text.split_whitespace().any(|word| word.chars().count() > width) {
         return vec![cut(text, width)];
@@ -112,7 +114,8 @@ fn piece(text: &str, width: usize) -> Vec<String> {
     lines
 }
 
-/// Returns the minimum column width with which a heading fits into [`LINES`] lines without cutting a word.
+/// Returns the smallest column width at which a heading fits into [`LINES`] lines without cutting a word. The result is
+/// at most [`MOST`].
 fn folded(name: &str) -> usize {
     let longest = name.split_whitespace().map(|word| word.chars().count()).max().unwrap_or(0);
     let enough = (longest.max(MIN_WIDTH)..MOST).find(|width| wrap(name, *width).len() <= LINES);
@@ -131,8 +134,8 @@ fn row_tone(table: &Table, row: usize) -> Tone {
     cells.map(|c| c.tone).max_by_key(loud).filter(|t| *t != Tone::Quiet).unwrap_or_default()
 }
 
-/// Returns the indices of the columns that fit, their widths, and the names of the columns that were left out. Headings
-/// of figures are wrapped before any column is left out.
+/// Returns the indices of the columns that fit, their widths, and the names of the columns that were left out. Before
+/// any column is left out, the headings of figures are wrapped to make their columns narrower.
 fn choose(table: &Table, width: usize) -> (Vec<usize>, Vec<usize>, Vec<String>) {
     let natural = |c: usize, head: usize| {
         let cells = table.rows.iter().filter_map(|r| r.get(c)).map(|cell| cell.text.chars().count());
@@ -153,7 +156,8 @@ fn choose(table: &Table, width: usize) -> (Vec<usize>, Vec<usize>, Vec<String>) 
             widths.remove(place);
             continue;
         }
-        // No column may be left out by rank any more, so the widest column of words becomes narrower.
+        // All remaining columns have rank 0 and cannot be left out by rank, so the widest column of words becomes
+        // narrower.
         let words = (0..shown.len()).filter(|i| !table.columns[shown[*i]].right && widths[*i] > MIN_WIDTH);
         match words.max_by_key(|i| widths[*i]) {
             Some(widest) => widths[widest] -= 1,

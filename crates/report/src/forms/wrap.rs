@@ -6,7 +6,7 @@ pub(super) fn clean(text: &str) -> String {
 }
 
 /// Wraps a text at spaces into lines of at most `width` characters (at least 8). A number and its `%` stay on one line.
-/// A word that is longer than a line is broken.
+/// A word that is longer than a line is broken anywhere.
 pub fn wrap(text: &str, width: usize) -> Vec<String> {
     let width = width.max(8);
     let mut lines = vec![String::new()];
@@ -49,8 +49,8 @@ fn words(text: &str) -> Vec<String> {
     words
 }
 
-/// Cuts a text to at most `width` characters. The cut comes after a whole word, unless it would then lose more than
-/// half of these characters.
+/// Cuts a text to at most `width` characters. The text is cut after a whole word, unless more than half of the width
+/// would then be lost.
 pub(super) fn cut(text: &str, width: usize) -> String {
     let text = clean(text);
     if text.chars().count() <= width {

@@ -1,4 +1,5 @@
-//! Table of the server's addresses, side by side, if the connections took turns among several addresses.
+//! Table of the server's addresses, one row per address, if the client's connections alternated between several
+//! addresses.
 
 use run::{AddressPart, Run, SummaryFigure, Trial};
 

@@ -19,8 +19,8 @@ pub(super) fn sections(run: &Run) -> Vec<Section> {
     vec![Section::new("answer", "", Weight::Answer, blocks)]
 }
 
-/// Returns the end of the summary, which the HTML page shows below the main chart: stages of the load, the next
-/// command, and warnings.
+/// Returns the last section of the summary, which the HTML page shows below the main chart. It contains stages of the
+/// load, the next command, and warnings.
 pub(super) fn end(run: &Run) -> Vec<Section> {
     let mut blocks = if is_of_search(run) { Vec::new() } else { load::end_of_answer(run) };
     blocks.extend(warned::warnings(run).filter(|_| has_answer(run)));
@@ -62,7 +62,8 @@ fn of_rate(run: &Run, c: &Capacity) -> AnswerLine {
         .toned(tone)
 }
 
-/// Returns the line with the results of loads above the capacity, and the reason if the capacity is only a lower bound.
+/// Returns the line with the results of loads above the capacity. If the capacity is only a lower bound, the line also
+/// says why.
 fn beyond(run: &Run, c: &Capacity) -> Option<AnswerLine> {
     let bound = c.own_limit.as_ref().map(own_limit);
     let bound = bound.or_else(|| c.at_least.then(|| ended_early(run, c)));
@@ -74,8 +75,8 @@ fn beyond(run: &Run, c: &Capacity) -> Option<AnswerLine> {
     (!parts.is_empty()).then(|| if is_bound { line } else { line.optional() })
 }
 
-/// Says which loads a search did not try, and which budget (`--budget`) would suffice to try them. If every request
-/// failed while higher loads were tried, says this instead.
+/// Says which loads a search did not try, and which `--budget` would be enough to try them. If higher loads were tried
+/// only while every request failed, says so instead.
 fn ended_early(run: &Run, c: &Capacity) -> String {
     let budget = c.needed_s.map_or("a longer --budget".into(), |s| format!("--budget {:.0}s", s.ceil()));
     match (run.findings.failure, c.failed_at) {
@@ -94,7 +95,7 @@ fn failure(c: &Capacity) -> Option<String> {
     })
 }
 
-/// Describes a limit of the load generator itself (its number of connections), and names the flag that raises it.
+/// Describes the limit of the load generator itself (its number of connections), and the flag that raises it.
 fn own_limit(limit: &OwnLimit) -> String {
     format!(
         "at {} all {} connections of the load were in use, {} per request as without load: raise --connections",
@@ -104,7 +105,7 @@ fn own_limit(limit: &OwnLimit) -> String {
     )
 }
 
-/// Returns the highest rate of good answers in any trial, if it is above the capacity.
+/// Returns the highest rate of good answers of any trial; `None` if it is not above the capacity.
 fn peak(run: &Run) -> Option<String> {
     let (trial, rate) = answered::beyond(run)?;
     let rate = quantity(rate, Unit::PerSecond);
@@ -145,13 +146,13 @@ fn of_users(run: &Run, users: &UsersFinding) -> AnswerLine {
     .toned(tone)
 }
 
-/// Returns the line about what the server waits for: an upstream service, or a lock or other object that its threads
-/// wait for.
+/// Returns the line about what the server waits for: an upstream service, or an object that its threads wait for, such
+/// as a lock.
 fn seen(run: &Run) -> Option<AnswerLine> {
     let chain = run.findings.bottleneck.waits_for.as_ref().map(|waits| chain(run, waits));
     let threads = || {
         let said = &run.findings.bottleneck.sentence;
-        // The verdict already names the thread that uses the CPU.
+        // For this bottleneck, the verdict itself already names the thread that uses the CPU.
         let is_named = run.findings.bottleneck.id == "server-single-thread";
         let first = run.findings.waits.first().filter(|first| !said.contains(&first.sentence))?;
         if is_named && first.cause == WaitCause::SerialCpu {
@@ -178,7 +179,7 @@ fn chain(run: &Run, waits: &WaitsFor) -> AnswerLine {
     AnswerLine::new("Chain", "", format!("{}{processes}", path.join(" -> "))).leading("behind")
 }
 
-/// Returns the line with the outcome of the experiment on the verdict.
+/// Returns the line with the outcome of the experiment that tested the verdict.
 fn tested(run: &Run) -> Option<AnswerLine> {
     let proof = run.findings.proof.as_ref()?;
     if proof.outcome == ProofOutcome::NotTested {
@@ -293,7 +294,7 @@ mod tests {
         );
     }
 
-    /// A damaged file may contain services that connect to each other in a circle.
+    /// In a damaged file, services may connect to each other in a circle.
     #[test]
     fn the_chain_leads_from_the_client_to_the_service_even_in_a_circle() {
         let mut run = found();

@@ -1,14 +1,15 @@
-//! Functions that tell which kind of answer (summary of the result) a run has, if any, and that return parts of this
-//! answer. All pages use these functions, so they agree about the contents of the answer.
+//! Decides which kind of answer (summary of the result) a run has, if any, and returns parts of this answer. All pages
+//! use these functions, so that they agree about the answer's contents.
 
 use run::{Capacity, LoadState, Outcome, Run, Trial, TrialKind};
 
-/// Returns true if the report has a summary of the run's result, so other pages do not repeat its sentences.
+/// Returns true if the report has a summary of the run's result. Other pages then do not repeat the summary's
+/// sentences.
 pub(super) fn has_answer(run: &Run) -> bool {
     is_of_search(run) || single(run).is_some()
 }
 
-/// Returns true if the summary contains the figures of the title.
+/// Returns true if the summary contains the figures that the title shows.
 pub(super) fn has_title(run: &Run) -> bool {
     match is_of_search(run) {
         true => searched(run).is_some_and(|c| c.held || c.rate > 0.0),
@@ -23,12 +24,14 @@ pub(super) fn is_of_search(run: &Run) -> bool {
     measured && (searched(run).is_some() || found.users.is_some() || found.proof.is_some())
 }
 
-/// Returns the capacity that a search found; `None` for a load that the user chose, which has no capacity.
+/// Returns the capacity that a search found. Returns `None` if the user chose the load, because there is then no
+/// capacity.
 pub(super) fn searched(run: &Run) -> Option<&Capacity> {
     run.findings.capacity.as_ref().filter(|_| !asked(run))
 }
 
-/// Returns true if the run has a verdict, or a result (users, capacity or knee) that needs one.
+/// Returns true if the run has a verdict, or a result that needs one: users, capacity, or the knee of the throughput
+/// curve.
 pub(super) fn is_judged(run: &Run) -> bool {
     let found = &run.findings;
     let has_figures = found.users.is_some() || searched(run).is_some() || found.knee.is_some();
@@ -42,7 +45,7 @@ pub(super) fn beyond(run: &Run) -> Option<(&Trial, f64)> {
     run.trials.get(place).zip(run.findings.outcomes.get(place)?.good_rate)
 }
 
-/// Returns true if the findings are about a load that the user chose, and not about a search.
+/// Returns true if the user chose the load, so that the findings do not come from a search.
 pub(super) fn asked(run: &Run) -> bool {
     run.findings.state == Some(LoadState::Requested)
 }
@@ -52,7 +55,7 @@ pub(super) fn of_load(run: &Run) -> impl Iterator<Item = (&Trial, Outcome)> {
     run.outcomes().filter(|(trial, _)| trial.kind == TrialKind::Fixed)
 }
 
-/// Returns the trial of the load that the user chose, if there is only one. (Several trials are shown in a table.)
+/// Returns the trial of the load that the user chose, if there is exactly one. (A table shows several trials.)
 pub(super) fn single(run: &Run) -> Option<(&Trial, Outcome)> {
     let mut fixed = of_load(run).filter(|_| run.plan.experiment().is_none());
     fixed.next().filter(|_| fixed.next().is_none())

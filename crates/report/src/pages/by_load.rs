@@ -1,7 +1,7 @@
 //! Main chart of a search: response time against load, with the objective and the interval of the capacity.
 //!
-//! Each trial of the search is a dot. The lines are the best-fitting curves that never fall, because the response time
-//! should not fall when the load grows. A line from dot to dot would mostly show noise.
+//! Each trial of the search is a dot. Each line is the best-fitting curve that never falls, because more load should
+//! not shorten response times. A line from dot to dot would mostly show noise.
 
 use run::{Capacity, Run, SummaryFigure, Trial, TrialKind};
 
@@ -11,9 +11,9 @@ use crate::plot::{Axis, Band, Hue, Look, Mark, Plot, Scale, Series, Spot, rising
 use crate::{Block, Section, Unit, Weight};
 use run::number::number;
 
-/// Minimum number of trials with which a chart is drawn.
+/// Minimum number of trials for a chart.
 const MIN_WINDOWS: usize = 2;
-/// Free space at each side of the trials' dots, as a share of the range of the trials' loads.
+/// Free space left and right of the dots, as a share of the range of their loads.
 const MARGIN: f64 = 0.06;
 
 pub(super) fn sections(run: &Run) -> Vec<Section> {
@@ -24,8 +24,8 @@ pub(super) fn sections(run: &Run) -> Vec<Section> {
     chart.map(|plot| Section::new("by-load", "", Weight::Full, vec![Block::Plot(Box::new(plot))])).into_iter().collect()
 }
 
-/// Returns the chart by offered rate. It leaves out trials of deliberate overload. With them, all other trials would be
-/// drawn too close together.
+/// Returns the chart by offered rate. Trials of deliberate overload are left out, because they would squeeze all other
+/// trials together.
 fn open_loop(run: &Run) -> Option<Plot> {
     let windows = pick::of(run, &[TrialKind::Search]);
     let points = Windows::new(&windows, |t| t.rates.offered_rate)?;
@@ -42,7 +42,7 @@ fn open_loop(run: &Run) -> Option<Plot> {
     })
 }
 
-/// Returns the chart by number of users or open streams, with the capacity as such a number.
+/// Returns the chart by number of users or open streams. The capacity is also such a number.
 fn users(run: &Run) -> Option<Plot> {
     let found = run.findings.users.as_ref()?.capacity.as_ref();
     let windows = pick::of(run, &[TrialKind::Sweep]);
@@ -58,7 +58,7 @@ fn users(run: &Run) -> Option<Plot> {
     })
 }
 
-/// Returns the chart by number of requests in flight, for a search that tried only closed loops.
+/// Returns the chart by number of requests in flight, for a search that used only closed loops.
 fn closed_loop(run: &Run) -> Option<Plot> {
     let windows = pick::of(run, &[TrialKind::Sweep]);
     let points = Windows::new(&windows, pick::concurrency)?;
@@ -79,7 +79,7 @@ struct Windows {
 }
 
 impl Windows {
-    /// Collects the trials that have response times; `None` if there are fewer than [`MIN_WINDOWS`].
+    /// Collects the trials that have response times. Returns `None` if there are fewer than [`MIN_WINDOWS`].
     fn new(trials: &[&Trial], load: impl Fn(&Trial) -> f64) -> Option<Self> {
         let mut timed: Vec<(f64, &Trial)> = trials.iter().map(|t| (load(t), *t)).collect();
         timed.retain(|(load, t)| load.is_finite() && *load > 0.0 && t.latency_us.count > 0);

@@ -1,5 +1,5 @@
-//! Charts of the open-loop search: response time and throughput by offered rate, at rates that meet the objective and
-//! at rates that do not.
+//! Charts of the open-loop search: response time and throughput by offered rate. They include rates that meet the
+//! objective and rates that do not.
 
 use run::{Capacity, Run, SummaryFigure, Trial, TrialKind};
 

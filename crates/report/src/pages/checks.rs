@@ -25,7 +25,7 @@ fn checks(checks: &[Check]) -> Section {
         0 => Note::block(Tone::Good, format!("All {} checks held.", checks.len())),
         n => Note::block(Tone::Bad, format!("{n} of {} checks failed.", checks.len())),
     };
-    // The result is the first column, because a phone shows only the first columns at once.
+    // A phone shows only the first columns without scrolling, so the result is the first column.
     let columns =
         vec![Col::figures("held", 0), Col::words("claim", 0), Col::figures("came out", 0), Col::figures("wanted", 0)];
     let table = Table { columns, rows: checks.iter().map(row).collect(), ..Table::default() };
@@ -43,8 +43,8 @@ fn row(check: &Check) -> Vec<Cell> {
     ]
 }
 
-/// Formats a number with three digits, or with more if three digits would round it to 1. An R² of 0.9996 must not look
-/// like 1.
+/// Formats a number with three digits. A number near 1 gets five decimals, because an R² of 0.9996 must not look like
+/// 1.
 fn precise(v: f64) -> String {
     let near_one = (0.99..1.01).contains(&v) && v != 1.0;
     match format!("{v:.5}") {

@@ -1,4 +1,5 @@
-//! Costs per request of each request class on the server, as estimates with intervals, and the most expensive class.
+//! Costs per request of each request class on the server, as estimates with intervals. A sentence names the most
+//! expensive class.
 
 use run::{ClassCosts, ClassFinding, Run};
 
@@ -41,8 +42,8 @@ fn row(class: &ClassFinding) -> Option<Vec<Cell>> {
     ])
 }
 
-/// Returns a sentence that names the class that uses most of the server's CPU time. The sentence also says whether the
-/// intervals of the classes overlap.
+/// Returns a sentence that names the class with the largest share of the server's CPU time. The sentence also says
+/// whether the classes' intervals overlap.
 fn dearest(found: &[ClassFinding], costs: &ClassCosts) -> Option<String> {
     let class = found.get(costs.dearest?)?;
     let share = |share: Option<f64>| quantity(share.unwrap_or(f64::NAN), Unit::Share);

@@ -1,4 +1,4 @@
-//! Results of the classes of a request mix, side by side, and the class that breaks the objective first.
+//! Results of each class of a request mix, in one table. A sentence names the class that breaks the objective first.
 
 use run::{Breach, BreachKind, ClassFinding, Run, SummaryFigure, TimeFigure};
 
@@ -69,7 +69,7 @@ fn row(run: &Run, class: &ClassFinding) -> Vec<Cell> {
     ]
 }
 
-/// Returns the load at which a class broke the objective, and the limit that it exceeded.
+/// Returns the load at which a class first broke the objective, and the limit that it exceeded.
 fn fails(run: &Run, class: &ClassFinding) -> Option<(String, Breach)> {
     let trial = run.trials.get(class.failing?)?;
     Some((pick::name(trial), class.breach?))

@@ -1,6 +1,6 @@
 //! Cost of one request on both sides (client and server): CPU time split into its parts, and a table of all other
-//! costs. The cost IDs are defined by `COSTS` of the `judge` crate. `cpu_…` covers the whole host, and `process_…` only
-//! the side's processes.
+//! costs. The cost IDs are defined by `COSTS` of the `judge` crate. An ID that begins with `cpu_` covers the whole
+//! host. One that begins with `process_` covers only the side's processes.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -10,7 +10,7 @@ use super::pick;
 use crate::{BarRow, Bars, Block, Cell, Col, Hue, Section, Segment, Table, Unit, Weight};
 use run::number::quantity;
 
-/// Name of the server in rows and columns.
+/// Name of the server in rows and columns of this page.
 const SERVER: &str = "server";
 /// Maximum number of rows of the table in a terminal.
 const BRIEF: usize = 8;
@@ -51,10 +51,10 @@ const HOST: &[Part] = &[
     ("cpu_softirq_us", "softirq", Hue::Third),
     ("cpu_irq_us", "irq", Hue::Fourth),
 ];
-/// Parts of the CPU time of a side's processes. The kernel counts these parts in clock ticks, so they are inexact. Only
-/// their sum is known exactly ([`PROCESS_SUM`]).
+/// Parts of the CPU time of a side's processes. The kernel counts each part in clock ticks, which is inexact. Only the
+/// sum of the parts is known exactly ([`PROCESS_SUM`]).
 const PROCESS: &[Part] = &[("process_user_us", "user", Hue::Main), ("process_system_us", "system", Hue::Second)];
-/// CPU time of a side's processes, which is known exactly.
+/// Total CPU time of a side's processes, which is known exactly.
 const PROCESS_SUM: Part = ("process_cpu_us", "user and system", Hue::Quiet);
 
 fn bars(shown: &[&Trial]) -> Bars {
@@ -84,8 +84,8 @@ fn bars(shown: &[&Trial]) -> Bars {
     Bars { title, caption: caption.into(), unit: Unit::Micros, rows, full: None, wide: true, terminal_only: false }
 }
 
-/// Returns the bar of a side's processes. Its length is the exact CPU time. The counts of clock ticks only decide how
-/// the bar is split into user and system time.
+/// Returns the bar of a side's processes. The bar is as long as the exact CPU time. Clock ticks only decide how the bar
+/// is split into user and system time.
 fn of_processes(label: String, side: &Side) -> Option<BarRow> {
     let parts = bar(label.clone(), side, PROCESS).filter(|parts| parts.sum() > 0.0);
     let Some(exact) = bar(label, side, &[PROCESS_SUM]) else { return parts };
@@ -110,11 +110,12 @@ fn sides(trial: &Trial) -> Vec<(&'static str, &Side)> {
 /// Description of each cost, by the ID of the cost.
 type Names = BTreeMap<String, &'static str>;
 
-/// Returns the table of the costs on which most verdicts depend, or with `first` false, the table of all other costs.
+/// Returns a table of costs. With `first`, the table has the costs on which most verdicts depend, and otherwise all
+/// others.
 fn table(shown: &[&Trial], names: &Names, first: bool) -> Table {
     let mut columns = vec![Col::words("cost", 0)];
     let mut sources: Vec<&Side> = Vec::new();
-    // The decisive trial comes first, because the verdict is about it.
+    // The decisive trial (the last of `shown`) comes first, because the verdict is about it.
     for (i, trial) in shown.iter().rev().enumerate() {
         for (name, side) in sides(trial).into_iter().filter(|(_, s)| !s.costs.is_empty()) {
             let rank = if i == 0 { 0 } else { 5 };

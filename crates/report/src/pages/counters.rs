@@ -1,5 +1,5 @@
-//! Charts of counters over time in the trial that the verdict describes, because means hide details. A table shows all
-//! counters in the measured window of this trial.
+//! Charts of counters over time in the trial that the verdict describes, because means hide details. A table shows the
+//! values of all counters over the measured window of this trial.
 
 use std::collections::BTreeSet;
 
@@ -35,8 +35,8 @@ pub(super) fn sections(run: &Run) -> Vec<Section> {
     sections
 }
 
-/// Counters that get a chart if they are ever above 0: the counter, the title, and the unit of the curve. A cumulative
-/// time is drawn as its growth per second: a number of CPUs or threads, or a share of the time.
+/// Counters that get a chart if they are ever above 0, each with the chart's title and unit. A cumulative time is drawn
+/// as its growth per second, which is a number of CPUs or threads, or a share of time.
 const CHOSEN: &[(&str, &str, &str)] = &[
     ("cpu.user", "host CPUs, user", "CPUs"),
     ("cpu.system", "host CPUs, kernel", "CPUs"),
@@ -60,8 +60,8 @@ const CHOSEN: &[(&str, &str, &str)] = &[
     ("pressure.cpu_some", "some thread waits for a CPU", "share of the time"),
 ];
 
-/// Returns the chart of the completed rate over time. If the offered rate changed, the chart shows it, too. Returns
-/// `None` for fewer than three points.
+/// Returns the chart of the completed rate over time, with the offered rate if it changed. Returns `None` for fewer
+/// than three points.
 pub(super) fn completed(run: &Run, trial: &Trial) -> Option<Plot> {
     let (stages, by_hand) = (&run.plan.load.stages, &trial.by_hand);
     let changes = !stages.is_empty() || !by_hand.is_empty();
@@ -139,7 +139,7 @@ fn over_time(trial: &Trial, id: &str, (title, unit): (&str, &str)) -> Option<Plo
         series.extend(line("client", Hue::Second, &trial.client, trial, spec));
     }
     let moves = series.iter().flat_map(|s| &s.points).any(|p| p.1 > 0.0);
-    // With two curves, the legend tells the two sides apart, so the caption need not name them.
+    // With two curves, the legend already names both sides, so the caption does not.
     let who = match (shared, series.as_slice()) {
         (true, _) => "; both sides".to_string(),
         (_, [only]) => format!("; {}", only.label),
@@ -175,8 +175,8 @@ fn growth((from_s, from): (f64, f64), (to_s, to): (f64, f64)) -> Option<(f64, f6
     (rate.is_finite() && rate >= 0.0).then_some(((from_s + to_s) / 2.0, rate))
 }
 
-/// Returns the unit of a counter's axis. Growth in microseconds per second is a plain number: of CPUs, or a share of
-/// the time.
+/// Returns the unit of a counter's axis. Microseconds of growth per second become a plain number: of CPUs, or a share
+/// of time.
 const fn axis_unit(kind: Kind, unit: run::Unit) -> Unit {
     match (kind, unit) {
         (_, run::Unit::Bytes) => Unit::Bytes,

@@ -9,7 +9,7 @@ use run::number::{number, quantity, span};
 /// Maximum number of stages in a terminal.
 const SHOWN: usize = 10;
 
-/// Returns the beginning of the report's headline: up to which rate the server met the objective.
+/// Returns the beginning of the report's headline: the highest rate at which the server met the objective.
 pub(super) fn headline(course: &CourseFinding) -> String {
     let rate = |rate: f64| quantity(rate, Unit::PerSecond);
     match (course.held_rate, failure(course)) {
@@ -20,15 +20,14 @@ pub(super) fn headline(course: &CourseFinding) -> String {
     }
 }
 
-/// Returns the words before the highest rate that met the objective. A ramp is judged in parts, and fails somewhere
-/// within a part. The highest good rate is then the first rate of the last good part, which is a lower bound. The rate
-/// of a constant stage is exact.
+/// Returns the words before the highest rate that met the objective. A constant stage gives this rate exactly. A ramp
+/// is judged in parts, so it gives only a lower bound: the first rate of the last good part.
 fn bound(course: &CourseFinding) -> &'static str {
     let is_step = |part: &CoursePart| part.from == part.to && Some(part.from) == course.held_rate;
     if course.failed.is_none() || course.parts.iter().any(is_step) { "" } else { "at least " }
 }
 
-/// Returns the lowest rate that failed, and the reason.
+/// Returns the rate, or range of rates, at which the server first failed, with the reason.
 fn failure(course: &CourseFinding) -> Option<String> {
     let part = course.parts.get(course.failed?)?;
     let why = course.failed_why.as_ref().map_or("it failed", String::as_str);
@@ -49,8 +48,8 @@ pub(super) fn line(course: &CourseFinding) -> AnswerLine {
     AnswerLine::new("Held", value, detail).toned(tone)
 }
 
-/// Returns the cells with the ranges of offered and completed requests per second, for the table of trials. The third
-/// cell (good requests) is empty, with the reason.
+/// Returns three cells for the table of trials: the ranges of offered and completed requests per second, and an empty
+/// cell for good requests, with the reason.
 pub(super) fn rates(course: &CourseFinding) -> [Cell; 3] {
     let range = |rates: &mut dyn Iterator<Item = f64>| {
         let (least, most) = rates.fold((f64::INFINITY, 0.0), |(a, b), rate| (rate.min(a), rate.max(b)));
@@ -74,8 +73,7 @@ pub(super) fn table(course: &CourseFinding) -> Table {
     let rows: Vec<Vec<Cell>> = course.parts.iter().map(row).collect();
     let brief = (rows.len() > SHOWN).then_some(SHOWN);
     let mut table = Table { columns, rows, brief, ..Table::default() };
-    // Parts that are shorter than a second have no share of failures and no p99, so these columns may have no values at
-    // all.
+    // Parts that are shorter than a second have neither a share of failures nor a p99, so these columns may be empty.
     let is_any = |has: fn(&CoursePart) -> bool| course.parts.iter().any(has);
     let columns = [(4, is_any(|part| part.failed_share.is_some())), (3, is_any(|part| p99(part).is_some()))];
     for (column, is_shown) in columns {
@@ -125,8 +123,8 @@ mod tests {
         assert_eq!((text(None, true).as_deref(), text(None, false)), (Some("unknown"), None));
     }
 
-    /// The part from 660/s to 800/s met the objective, and the next part did not. The highest good rate is therefore at
-    /// least 660/s.
+    /// The part from 660/s to 800/s met the objective, and the next part did not. The highest rate that met it is
+    /// therefore at least 660/s.
     #[test]
     fn the_held_rate_of_a_ramp_is_a_lower_bound() {
         let breach = run::Breach { kind: run::BreachKind::P99, value: None, limit: None, at_least: false };

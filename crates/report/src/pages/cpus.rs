@@ -5,8 +5,8 @@ use run::{CounterId, Reading, Run, Side, Trial};
 use crate::{AnswerLine, Unit};
 use run::number::quantity;
 
-/// Returns the summary line with the CPUs used and available on both sides, and with the utilisation of each side's
-/// busiest thread.
+/// Returns the summary line about CPUs: for each side, CPU time used, CPUs available, and utilisation of the busiest
+/// thread.
 pub(super) fn line(run: &Run, trial: &Trial) -> Option<AnswerLine> {
     let client = told(run, "client", &trial.client, trial).map(|told| format!("generator {told}"));
     let server = match &trial.server {
@@ -17,7 +17,8 @@ pub(super) fn line(run: &Run, trial: &Trial) -> Option<AnswerLine> {
     (!both.is_empty()).then(|| AnswerLine::new("CPU", "", both.join("; ")).leading("utilisation"))
 }
 
-/// Describes the CPUs that a side used and the CPUs of its host; `None` if its counters do not show this.
+/// Describes how many CPUs a side used, of how many its host has. Returns `None` if the side's counters do not show
+/// this.
 fn told(run: &Run, name: &str, side: &Side, trial: &Trial) -> Option<String> {
     let (used, online) = cpus(side, trial);
     let cpus = |used| match online.filter(|n| *n > 0.0) {
@@ -31,7 +32,7 @@ fn told(run: &Run, name: &str, side: &Side, trial: &Trial) -> Option<String> {
     Some(format!("{}{thread}", cpus(used?)))
 }
 
-/// Returns the CPU time that a side's processes used in the measured window, in CPUs, and the number of CPUs of its
+/// Returns the CPU time of a side's processes in the measured window, in CPUs, and the number of CPUs of the side's
 /// host.
 pub(super) fn cpus(side: &Side, trial: &Trial) -> (Option<f64>, Option<f64>) {
     let read = |id: &str| side.counters.get(&CounterId(id.to_string().into())).and_then(Reading::value);

@@ -1,4 +1,4 @@
-//! Databases that the server uses, by the activity of their sessions or by their commands.
+//! Databases that the server uses: what their sessions did, or which commands they executed.
 
 use run::number::prose::counted;
 use run::number::{number, quantity};

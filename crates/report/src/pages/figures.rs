@@ -7,7 +7,7 @@ use crate::plot::{Axis, Hue, Look, Mark, Plot, Scale, Series, Spot};
 use crate::{Block, Cell, Col, Section, Table, Weight};
 use run::number::{Unit, number, quantity};
 
-/// Maximum number of trials with which tables are shown before charts.
+/// Maximum number of trials for which the tables come before the charts.
 const LONG: usize = 60;
 /// Maximum number of lines of a chart that takes half the width of the page. A chart with more lines takes the whole
 /// width.
@@ -34,12 +34,12 @@ pub(super) fn sections(run: &Run) -> Vec<Section> {
     sections
 }
 
-/// Returns true if the experiment has its own table of the trials.
+/// Returns true if the experiment shows the trials in a table of its own.
 pub(super) fn has_table(run: &Run) -> bool {
     run.findings.experiment.as_ref().is_some_and(|shown| !shown.tables.is_empty())
 }
 
-/// Returns true if the trials measure several servers, and each row of the table shows a verdict of its own.
+/// Returns true if the trials measure several servers, so that each row of the table has its own verdict.
 pub(super) fn judged_by_row(run: &Run) -> bool {
     run.findings.experiment.as_ref().is_some_and(|shown: &ExperimentReport| shown.judged_by_trial)
 }
@@ -87,7 +87,7 @@ fn plot(chart: &Chart) -> Plot {
     }
 }
 
-/// Returns published points as hollow marks in the colour of the measured line with the same name.
+/// Returns published points as hollow marks. They have the colour of the measured line with the same name.
 fn hollow(theirs: &ChartSeries, ours: &[Series]) -> Series {
     let name = &theirs.name;
     let hue = ours.iter().find(|s| s.label == *name).map_or(Hue::Quiet, |s| s.hue);
@@ -126,8 +126,8 @@ fn cells(chart: &Chart, series: &str, (x, theirs): (f64, f64), ours: Option<f64>
     ]
 }
 
-/// Returns the measured value at an x: the value of a point within 2 % of `x`, or else a value on the straight line
-/// between its two neighbours. Returns `None` beyond the measured points.
+/// Returns the measured value at an x: the value of a point within 2 % of `x`, or else a value interpolated between the
+/// neighbouring points. Returns `None` beyond the measured points.
 fn at(points: &[(f64, f64)], x: f64, scale: Scale) -> Option<f64> {
     let near = points.iter().find(|p| (p.0 - x).abs() <= x.abs() * 0.02);
     let place = |x: f64| if scale == Scale::Log { x.ln() } else { x };

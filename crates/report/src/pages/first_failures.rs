@@ -1,4 +1,4 @@
-//! Reasons for the first failures of a load. If the server gave a reason, its own words are shown.
+//! Reasons for the first failures of a load. If the server itself gave a reason, the text quotes it.
 
 use run::number::quantity;
 use run::{FailureKind, FirstFailure, Trial};
@@ -8,9 +8,8 @@ use crate::Unit;
 /// Maximum number of failure reasons in the summary line "Errors".
 const MAX_SHOWN: usize = 2;
 
-/// Returns a sentence for each of the first failures that has a reason, at most [`MAX_SHOWN`] sentences. An example is
-/// `first 503 at 412 ms: "no backend"`. A kind of failure that is not counted, because all its requests were sent
-/// again, is left out.
+/// Returns at most [`MAX_SHOWN`] sentences, each about the first failure of a kind, if its reason is known. An example
+/// is `first 503 at 412 ms: "no backend"`. Failures are left out if all requests of their kind were sent again.
 pub(super) fn sentences(trial: &Trial) -> Vec<String> {
     let is_counted = |kind: &FailureKind| match kind {
         FailureKind::Error(kind) => trial.tally.errors.0.contains_key(kind),

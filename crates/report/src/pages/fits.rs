@@ -11,7 +11,8 @@ pub(super) fn sections(run: &Run) -> Vec<Section> {
     if rows.is_empty() {
         return Vec::new();
     }
-    // Fitted curves are a main result of an experiment. In a search, a fit is only an aid, so the section matters less.
+    // Fitted curves are a main result of an experiment. A search uses a fit only as an aid, so the section then matters
+    // less.
     let weight = if run.plan.experiment().is_some() { Weight::Main } else { Weight::Full };
     let columns = vec![
         Col::words("fit", 0),
@@ -27,8 +28,8 @@ pub(super) fn sections(run: &Run) -> Vec<Section> {
     vec![Section::new("fits", "Fitted curves", weight, vec![Block::Table(table)])]
 }
 
-/// Returns one row per coefficient, which begins with the curve's name. The first row also has the figures of the whole
-/// curve.
+/// Returns one row per coefficient. Each row begins with the curve's name, and the first row also has the figures of
+/// the whole curve.
 fn rows(name: &str, fit: &Fit) -> Vec<Vec<Cell>> {
     let row = |(i, (coefficient, value)): (usize, (&String, &f64))| {
         let interval = fit.intervals.get(coefficient);
@@ -51,7 +52,7 @@ fn rows(name: &str, fit: &Fit) -> Vec<Vec<Cell>> {
     fit.coefficients.iter().enumerate().map(row).collect()
 }
 
-/// Formats R² with five digits after the point, because three digits would turn 0.9996 into 1.
+/// Formats R² with five decimals, because three would round 0.9996 to 1.
 fn quality(r2: f64) -> String {
     if r2.is_finite() { format!("{r2:.5}") } else { "n/a".into() }
 }

@@ -1,5 +1,4 @@
-//! Hosts that generate the load, side by side: their shares of the load, their CPU utilisation and their
-//! retransmissions.
+//! Hosts that generate the load, one row per host: share of the load, CPU utilisation and retransmissions.
 
 use run::{HostFinding, HostLoad, Run, Trial};
 

@@ -1,5 +1,5 @@
-//! Chart of whole response time distributions by percentile. On its axis, each further nine (from 90 % to 99 %, from 99
-//! % to 99.9 %) takes the same width.
+//! Chart of whole response time distributions by percentile. Each step to one more nine (90 % to 99 %, 99 % to 99.9 %)
+//! takes the same width on the axis.
 
 use run::{Hist, LoadState, Run, Summary, SummaryFigure, Trial};
 
@@ -22,7 +22,7 @@ pub(super) fn sections(run: &Run) -> Vec<Section> {
     vec![Section::new("latency", "Response time in full", Weight::Full, blocks)]
 }
 
-/// Returns the main trials, each once: unloaded, at the capacity (or else under the main load), and overloaded.
+/// Returns the main trials without duplicates: unloaded, at the capacity (or else under the main load), and overloaded.
 fn chosen(run: &Run) -> Vec<(&'static str, &Trial)> {
     let state = run.findings.state.map_or("loaded", LoadState::word);
     let word = if run.findings.picks.at_capacity.is_some() { "at capacity" } else { state };
@@ -63,8 +63,8 @@ fn curves(shown: &[(&'static str, &Trial)]) -> Plot {
 }
 
 /// Returns the points of the curve, as (share of requests, response time). With n requests, the curve ends at the share
-/// 1 - 0.5/n, because a share of 1 has no place on the axis. If some requests were never answered, all shares are
-/// multiplied by the share of requests that were answered.
+/// 1 - 0.5/n, because the axis has no position for a share of 1. Unanswered requests count: each share is multiplied by
+/// the share of requests that were answered.
 fn curve(hist: &Hist, unanswered: f64) -> Vec<(f64, f64)> {
     let most = 1.0 - 0.5 / hist.len().max(1) as f64;
     hist.curve_us().into_iter().map(|(q, us)| (q.min(most) * (1.0 - unanswered), us)).collect()

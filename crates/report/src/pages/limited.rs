@@ -6,7 +6,7 @@ use super::answered::{is_judged, is_of_search};
 use crate::{AnswerLine, Tone, Unit};
 use run::number::quantity;
 
-/// Returns the line that names the bottleneck, with a word for the confidence.
+/// Returns the line that names the bottleneck, and says how sure the verdict is.
 pub(super) fn limited_by(run: &Run) -> Option<AnswerLine> {
     let found = &run.findings.bottleneck;
     let meaning = run::bottleneck(&found.id).map_or("", |b| b.meaning);
@@ -20,7 +20,7 @@ pub(super) fn limited_by(run: &Run) -> Option<AnswerLine> {
     is_judged(run).then(|| AnswerLine::new("Limited by", value, sentence).toned(tone).leading("verdict"))
 }
 
-/// Returns true if the line "Limited by" of a search already contains `observation`.
+/// Returns true if the line "Limited by" of a search already contains the text of `observation`.
 pub(super) fn is_stated(run: &Run, observation: &str) -> bool {
     let text = observation.strip_prefix("sampled threads: ").unwrap_or(observation);
     is_of_search(run) && is_judged(run) && !text.is_empty() && run.findings.bottleneck.sentence.contains(text)

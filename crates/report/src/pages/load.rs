@@ -1,5 +1,5 @@
-//! Result of `loadline load`: the main figures of a load that the user chose. The page shows no capacity, because no
-//! other load was tried.
+//! Result of `loadline load`: the main figures of a load that the user chose. The page shows no capacity, because
+//! loadline tried no other load.
 
 use run::{Breach, BreachKind, Intensity, Outcome, Run, Summary, SummaryFigure, Trial};
 
@@ -9,7 +9,7 @@ use super::{course, cpus, first_failures, limited, rate, server_acts, spread, st
 use crate::{AnswerLine, Block, KeyFigure, Note, Section, Tone, Unit, Weight};
 use run::number::{count, number, prose::counted, quantity};
 
-/// Returns the section with the counts of a single load. The summary contains the main figures already.
+/// Returns the section with the counts of a single load. The summary already contains the main figures.
 pub(super) fn sections(run: &Run) -> Vec<Section> {
     let Some((trial, _)) = single(run) else { return Vec::new() };
     vec![Section::new("load", "", Weight::First, vec![Block::KeyFigures(vec![counts(trial)])])]
@@ -27,7 +27,7 @@ pub(super) fn answer(run: &Run) -> Option<Vec<Block>> {
     let lines =
         [Some(rate), Some(errors(trial, outcome)), cpus::line(run, trial), objective(run, outcome), acts(run, trial)];
     // The advice is left out if the cause is unknown although the server was observed, requests succeeded, and the
-    // limit on errors was met. The command at the end of the summary (`end_of_answer`) then takes the advice's place.
+    // limit on errors was met. The last line of the summary then recommends a command (see `end_of_answer`).
     let is_advised = is_known(run) || trial.server.is_none() || outcome.good_rate.is_none_or(|rate| rate <= 0.0);
     let is_advised = is_advised || outcome.breach.is_some_and(|breach| breach.kind == BreachKind::Errors);
     let verdict = [limited::limited_by(run), limited::advice(run).filter(|_| is_advised)];
@@ -59,7 +59,7 @@ fn target(run: &Run) -> String {
 }
 
 /// Returns the headline of a load that the user chose; `None` for a search. If no answer was good, the headline says
-/// only this. Otherwise, an exceeded limit comes first. Then come the rates that met the objective (if the rate
+/// only that. Otherwise, an exceeded limit comes first. Then come the rates that met the objective (if the rate
 /// changed), or the percentiles and the rate of good answers.
 pub(super) fn title(run: &Run) -> Option<String> {
     let all: Vec<(&Trial, Outcome)> = of_load(run).filter(|_| asked(run)).collect();
@@ -93,14 +93,14 @@ pub(super) fn title(run: &Run) -> Option<String> {
     })
 }
 
-/// Formats the smallest and the largest value; only one of them if both read the same.
+/// Formats the smallest and the largest value as a range, or as one value if both texts are equal.
 fn range(values: impl Iterator<Item = f64> + Clone, write: impl Fn(f64) -> String) -> String {
     let [least, most] = [values.clone().fold(f64::INFINITY, f64::min), values.fold(0.0, f64::max)].map(write);
     if least == most { least } else { format!("{least} to {most}") }
 }
 
-/// Returns words about the exceeded limit, with which a headline begins; `None` for a limit on times. If the rate
-/// changes, another sentence gives the highest rate at which the server kept up.
+/// Returns words about an exceeded limit, for the beginning of a headline. Returns `None` for a limit on times. If the
+/// rate changes, also returns `None` for a server that did not keep up, because another sentence says so.
 fn broken(breach: &Breach, trial: &Trial, changed: bool) -> Option<String> {
     let value = breach.value.map(|value| quantity(value, Unit::Share))?;
     match breach.kind {
@@ -115,8 +115,8 @@ fn broken(breach: &Breach, trial: &Trial, changed: bool) -> Option<String> {
     }
 }
 
-/// Returns the line with the limits on times that the user set, and whether all of them are met. An exceeded limit on
-/// failed, unanswered or late requests is always named, because it decides the exit status.
+/// Returns the line with the user's limits on times, which says whether all are met. The line always contains an
+/// exceeded limit on failed, unanswered or late requests, because this limit decides the exit status.
 fn objective(run: &Run, outcome: Outcome) -> Option<AnswerLine> {
     let asked = &run.plan.objective;
     let limits = [("p50", asked.p50_us), ("mean", asked.mean_us), ("p99", asked.p99_us), ("p99.9", asked.p99_9_us)];
@@ -181,7 +181,7 @@ fn latency(trial: &Trial, new_connections: bool) -> AnswerLine {
 }
 
 /// Returns the line with percentiles of the time to the first byte, and with the mean time from the first byte to the
-/// last. Returns `None` if there are no such times, or if the percentiles equal those of the response time, as with
+/// last. Returns `None` if these times are unknown, or if the percentiles equal those of the response time, as for
 /// short answers.
 fn first_byte(trial: &Trial) -> Option<AnswerLine> {
     let (first, last) = (&trial.first_byte_us, &trial.latency_us);
@@ -211,8 +211,8 @@ fn acts(run: &Run, trial: &Trial) -> Option<AnswerLine> {
     (!told.is_empty()).then(|| AnswerLine::new("Note", "", told))
 }
 
-/// Returns the medians of the times for connect and handshake. If each request has its own connection, these times are
-/// part of the response time.
+/// Returns the medians of connect time and handshake time, which are part of the response time if each request has its
+/// own connection.
 fn connecting(trial: &Trial) -> String {
     let part = |name: &str, times: &Summary| match times.count {
         0 => String::new(),
@@ -222,7 +222,7 @@ fn connecting(trial: &Trial) -> String {
 }
 
 /// Returns the line about errors: the share of failed requests in the measured window, and the number of failures in
-/// the whole load. The objective limits this share.
+/// the whole load.
 fn errors(trial: &Trial, outcome: Outcome) -> AnswerLine {
     let tally = &trial.tally;
     let unanswered = tally.error_count().saturating_add(tally.unanswered);
@@ -251,8 +251,8 @@ mod tests {
 
     use super::*;
 
-    /// The number of failures counts the whole load, but the share counts only the measured window. The text must name
-    /// the part of the load for both.
+    /// The number of failures counts the whole load, but their share counts only the measured window. The text must say
+    /// which period each figure covers.
     #[test]
     fn the_share_of_errors_and_their_number_name_their_bases() {
         let mut trial = Trial::default();

@@ -1,4 +1,4 @@
-//! Pages of a report, one file each. A page builds sections from a run. It builds none if the run has no data for it.
+//! Pages of a report, one file each. A page builds sections from a run, or none if the run has no data for the page.
 //!
 //! To add a page, write a file with `fn sections(&Run) -> Vec<Section>`, and add a row to [`PAGES`], which is in
 //! reading order.
@@ -62,14 +62,14 @@ use run::{Certainty, Run};
 use crate::{Block, Doc, Section, Unit};
 use run::number::{number, prose::counted, quantity, span};
 
-/// A page: a row of [`PAGES`].
+/// A page, as listed in [`PAGES`].
 #[derive(Clone, Copy, Debug)]
 pub struct Page {
     /// Name of the page.
     pub name: &'static str,
     /// Contents of the page, as a phrase.
     pub help: &'static str,
-    /// Function that builds the sections of the page; none if the run has no data for it.
+    /// Function that builds the sections of the page, or none if the run has no data for the page.
     pub sections: fn(&Run) -> Vec<Section>,
 }
 
@@ -158,7 +158,7 @@ pub(crate) fn document(run: &Run) -> Doc {
     }
 }
 
-/// Removes links from summary lines to sections that this document does not have.
+/// Removes links from summary lines to sections that the document does not have.
 fn remove_dead_links(sections: &mut [Section]) {
     let ids: Vec<String> = sections.iter().map(|section| section.id.clone()).collect();
     let is_dead = |to: &str| !ids.iter().any(|id| id == to);
@@ -225,7 +225,7 @@ fn title(run: &Run) -> String {
     }
 }
 
-/// Returns the bottleneck as the end of a headline; empty if no bottleneck is known.
+/// Returns words about the bottleneck for the end of a headline; empty if no bottleneck is known.
 fn limited_by(run: &Run) -> String {
     let found = &run.findings.bottleneck;
     match found.id.as_str() {
@@ -258,7 +258,7 @@ fn subtitle(run: &Run) -> String {
     let mut parts = vec![command(run)];
     if !run.trials.is_empty() {
         let trials = if run.trials.len() == 1 { "trial" } else { "trials" };
-        // A run that was made from another tool's counters has no duration.
+        // A run that was made from another tool's counters has no duration, so none is shown.
         let took =
             if run.elapsed_s > 0.0 { format!(" in {}", quantity(run.elapsed_s, Unit::Seconds)) } else { String::new() };
         parts.push(format!("{} {trials}{took}", run.trials.len()));

@@ -1,6 +1,5 @@
-//! Main charts of a single load: response times over time, and the completed rate over time. If the offered rate
-//! changed, the chart shows it, too. For a short load, response times over time are not known, so their distribution is
-//! shown instead.
+//! Main charts of a single load: response times over time, and the completed rate over time, with the offered rate if
+//! it changed. In a short load, response times over time are not known, so the chart shows their distribution instead.
 
 use run::{Run, Trial};
 
@@ -22,14 +21,14 @@ pub(super) fn sections(run: &Run) -> Vec<Section> {
     if blocks.is_empty() { Vec::new() } else { vec![Section::new("over-time", "", Weight::Full, blocks)] }
 }
 
-/// Returns a time axis that covers the measured window, so all charts have one time scale. Other axes are returned
-/// unchanged.
+/// Makes a time axis cover exactly the measured window, so that all charts have the same time scale. Returns any other
+/// axis unchanged.
 fn of_window(axis: Axis, trial: &Trial) -> Axis {
     let end_s = Some(trial.measured.length_s).filter(|s| *s > 0.0);
     if axis.unit == Unit::Seconds { Axis { from: Some(0.0), to: end_s, ..axis } } else { axis }
 }
 
-/// Maximum number of points of a line. The noise of more points would hide the trend.
+/// Maximum number of points of a line. With more points, noise would hide the trend.
 const MAX_POINTS: usize = 240;
 
 fn rate(plot: Plot) -> Plot {

@@ -1,4 +1,4 @@
-//! Selects trials for pages, and names them. The findings (`run::Picks`) state which trials are the important ones.
+//! Selects trials for pages, and names them. `run::Picks` (in the findings) says which trials are important.
 
 use run::{Intensity, Run, Trial, TrialKind};
 
@@ -40,7 +40,7 @@ pub(super) fn name(trial: &Trial) -> String {
     }
 }
 
-/// Returns the intensity of a load as a number and its unit, such as `16` and `connections`.
+/// Returns the intensity of a trial's load as a number and its unit, such as `16` and `connections`.
 pub(super) fn in_flight(trial: &Trial) -> [String; 2] {
     match &trial.intensity {
         Intensity::Closed { connections: n, .. } => connections(f64::from(*n)),

@@ -25,7 +25,7 @@ pub(super) fn sections(run: &Run) -> Vec<Section> {
 
 /// Returns the notes of the run and of its trials. Each text appears once, with the names of its trials.
 fn notes(run: &Run) -> Vec<String> {
-    // Warnings are left out, because other sections show them.
+    // Warnings are left out here, because other sections show them.
     let notes = run.notes.iter().filter(|note| !note.is_warning);
     let mut told: Vec<(String, Vec<String>)> = notes.map(|n| (n.text.clone(), Vec::new())).collect();
     for trial in &run.trials {
@@ -54,7 +54,7 @@ fn plan(run: &Run) -> Vec<(String, String)> {
     let mut out = Vec::new();
     let mut plan = run.plan.clone();
     plan.load.stages.clear();
-    // The request set is too long for this table. Another section summarizes it.
+    // The request set is too long for this table. Another section shows a summary of it.
     if let Some(set) = plan.load.requests.take() {
         out.push(("load.requests".into(), format!("{} from {}", set.count(), set.from)));
     }

@@ -85,8 +85,8 @@ fn effects(proof: &Proof) -> Option<Block> {
     (!rows.is_empty()).then(|| Block::Table(Table { columns, rows, ..Table::default() }))
 }
 
-/// Returns the table that compares the load with and without a lever (a way to slow a resource). For throughput, the
-/// table lists the levers that took turns with the plain load. At an offered rate, it lists all levers.
+/// Returns the table that compares the load with and without a lever (a way to slow a resource). In a closed loop, the
+/// table lists only the levers that alternated with the unchanged load. At an offered rate, it lists all levers.
 fn in_turns(proof: &Proof) -> Option<Block> {
     let row = |e: &Effect| {
         vec![
@@ -137,8 +137,8 @@ fn part_row(part: &Part<'_>) -> Vec<Cell> {
     vec![Cell::new(part.name), Cell::new(value), Cell::new(format!("{} to {}", number(e.low), number(e.high)))]
 }
 
-/// Returns the table of the elasticities that do not count towards the sum of 1: the elasticity of the number of CPUs,
-/// and that of the load.
+/// Returns the table of the elasticities that are not parts of the sum of 1: those of the number of CPUs and of the
+/// load.
 fn other_elasticities(proof: &Proof) -> Option<Block> {
     let row = |e: &Elasticity| part_row(&Part { name: &e.lever, estimate: e.estimate, basis: e.basis });
     let rows: Vec<Vec<Cell>> = proof.elasticities.iter().filter(|e| !e.is_part()).map(row).collect();
@@ -146,8 +146,8 @@ fn other_elasticities(proof: &Proof) -> Option<Block> {
     (!rows.is_empty()).then(|| Block::Table(Table { columns, rows, ..Table::default() }))
 }
 
-/// Returns the share that each resource explains and the remainder, as a table with intervals and as bars. The shares
-/// add up to 1.
+/// Returns the shares that the resources explain, and the remainder, as a table with intervals and as bars. Shares and
+/// remainder add up to 1.
 fn shares(proof: &Proof) -> Vec<Block> {
     let parts = parts(proof);
     if parts.is_empty() {
@@ -177,12 +177,12 @@ fn shares(proof: &Proof) -> Vec<Block> {
     std::iter::once(Block::Table(table)).chain(other_elasticities(proof)).chain([Block::Bars(bars)]).collect()
 }
 
-/// Returns the chart of throughput against the share of the resource that the main lever took away. Each point is one
-/// slot (a fraction of a second), and a dashed line shows the prediction.
+/// Returns the chart of throughput against how much of the resource the main lever took away. Each point is one slot (a
+/// fraction of a second), and a dashed line shows the prediction.
 fn dose_response(proof: &Proof, trial: &ProofTrial) -> Option<Block> {
     let main = &proof.measured.as_ref()?.lever;
     let lever = trial.levers.iter().find(|l| l.lever == *main)?;
-    // At an offered rate, the lever takes away the same share of the resource in every slot, so there is no curve to
+    // At an offered rate, the lever takes away an equal share of the resource in every slot, so there is no curve to
     // draw.
     let elasticity =
         proof.elasticities.iter().filter(|_| proof.of.is_throughput()).find(|e| e.lever == *main)?.estimate.value;

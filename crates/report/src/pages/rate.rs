@@ -3,8 +3,8 @@
 use run::number::number;
 use run::{Capacity, Run};
 
-/// Largest width of the 95 % interval, as a share of the rate, with which three digits are shown. With a wider
-/// interval, the third digit would be noise, because one unit of this digit is at most 1 % of the rate.
+/// Maximum width of the 95 % interval, as a share of the rate, at which a rate is shown with three digits. If the
+/// interval is wider, the third digit (at most 1 % of the rate) would be noise.
 const MAX_WIDTH_OF_THREE_DIGITS: f64 = 0.1;
 
 /// Returns the unit of rates in a run, such as `requests/s`.

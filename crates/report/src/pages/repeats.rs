@@ -1,4 +1,4 @@
-//! Result of each repeat of the run. The table shows how much the figures vary between repeats.
+//! Results of the repeats of a run, one row per repeat. The table shows how much the figures vary between repeats.
 
 use run::{Repeat, Run, SummaryFigure, TimeFigure};
 
@@ -28,7 +28,7 @@ pub(super) fn sections(run: &Run) -> Vec<Section> {
     vec![Section::new("repeats", "Repeats", Weight::Full, vec![Block::Table(table)])]
 }
 
-/// Returns the table of the repeats of a load that the user chose. Such a load has no capacity.
+/// Returns the table of the repeats of a load that the user chose, which has no capacity.
 fn of_load(run: &Run) -> Table {
     let columns = vec![
         Col::figures("repeat", 0),

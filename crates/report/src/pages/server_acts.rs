@@ -6,8 +6,8 @@ use run::{EndsTogether, ErrorKind, FailureKind, Intensity, Protocol, SilentClose
 
 use crate::Unit;
 
-/// Returns one sentence for each kind of event that the server caused without a request. Further sentences are about
-/// requests that the server redirected or left unprocessed.
+/// Returns one sentence for each kind of thing that the server did without a request. Further sentences are about
+/// requests that the server redirected or did not process.
 pub(super) fn sentences(protocol: &Protocol, trial: &Trial) -> Vec<String> {
     let tally = &trial.tally;
     let unprocessed = (tally.unprocessed > 0).then(|| {
@@ -55,8 +55,8 @@ fn cluster_redirects(tally: &Tally) -> Option<String> {
     (!kinds.is_empty()).then(|| format!("the cluster redirected commands: {}; each was sent again", kinds.join(", ")))
 }
 
-/// Returns a sentence with the number of redirects among the expected answers. Returns `None` if every answer is a
-/// redirect, because a note about the test request already says so.
+/// Returns a sentence with the number of redirects among the expected answers. If every answer is a redirect, returns
+/// `None`, because a note about the test request already says so.
 fn redirects(tally: &Tally) -> Option<String> {
     let refused = tally.unexpected_statuses.iter().filter(|(status, _)| status.starts_with('3'));
     let refused = refused.fold(0, |sum: u64, (_, n)| sum.saturating_add(*n));
@@ -71,11 +71,12 @@ fn redirects(tally: &Tally) -> Option<String> {
     })
 }
 
-/// Shorter idle times are those of a server that closes a connection right after an answer, whatever its timeout.
+/// Minimum idle time that counts as a timeout. A server that closes connections sooner closes them right after an
+/// answer, whatever its timeout.
 const MIN_IDLE_TIMEOUT_S: f64 = 0.001;
 
-/// Describes a server that closed idle connections. Returns `None` if it closed any connection just when a request was
-/// sent, because another sentence describes this.
+/// Describes a server that closed idle connections. Returns `None` if the server closed any connection just as a
+/// request was sent, because another sentence describes that case.
 fn idle_closes(trial: &Trial) -> Option<String> {
     let closed = Some(trial.tally.closed_by_server).filter(|n| *n > 0 && trial.tally.keep_alive_races == 0)?;
     let idle = trial.closes_idle_after_s.filter(|_| trial.ended_together.is_none())?;
@@ -91,7 +92,8 @@ fn idle_closes(trial: &Trial) -> Option<String> {
     ))
 }
 
-/// Returns words about the message with which the server closed the first idle connection; empty for none.
+/// Returns words about the message with which the server closed the first idle connection; empty if there was no
+/// message.
 fn said(trial: &Trial) -> String {
     reason(trial, ErrorKind::KeepAliveRace).map_or_else(String::new, |words| format!(" {words}"))
 }
@@ -119,7 +121,8 @@ fn together(ends: &EndsTogether, refused: u64) -> String {
 /// another line has the server's words.
 fn unannounced(protocol: &Protocol, trial: &Trial) -> Option<String> {
     Some(match trial.silent_closes()? {
-        // In the next two cases, the sentence about keep-alive races already mentions these closes.
+        // In the next two cases, the sentence about keep-alive races (requests sent just as the server closed) already
+        // mentions these closes.
         SilentCloses::AtRandom(_) if trial.tally.resent > 0 => return None,
         SilentCloses::AfterAnswers(_) if reason(trial, ErrorKind::ShortResponse).is_some() => return None,
         SilentCloses::AfterAnswers(_) if trial.tally.keep_alive_races > 0 => return None,
@@ -146,7 +149,7 @@ fn advice(protocol: &Protocol) -> &'static str {
     }
 }
 
-/// Returns words for a number of answers.
+/// Formats a number of answers in words.
 fn some(answers: f64) -> String {
     if answers < 1.5 { "each answer".into() } else { format!("about {} answers", number(answers)) }
 }
@@ -175,8 +178,8 @@ fn thinks(trial: &Trial) -> bool {
     matches!(&trial.intensity, Intensity::Closed { think, .. } if think.mean_ms > 0.0)
 }
 
-/// Returns the number of answers after which the server closes each connection. Returns `None` if the clients think
-/// between requests, because the server then closes connections by their idle time.
+/// Returns the number of answers after which the server closes each connection. If the clients think between requests,
+/// returns `None`, because the idle time then decides when the server closes.
 fn closes_after_answers(trial: &Trial) -> Option<f64> {
     match trial.silent_closes()? {
         SilentCloses::AfterAnswers(answers) if !thinks(trial) => Some(answers),
@@ -184,7 +187,7 @@ fn closes_after_answers(trial: &Trial) -> Option<f64> {
     }
 }
 
-/// Explains why the server closes connections on which a request may just have been sent.
+/// Explains why the server closes connections at moments when a request may be on its way.
 fn without_announcement(protocol: &Protocol, trial: &Trial) -> String {
     let pause = if thinks(trial) { "the think time" } else { "the time between two requests of a connection" };
     match (closes_after_answers(trial), trial.closes_idle_after_s) {
@@ -274,7 +277,7 @@ mod tests {
         assert!(sentences(&restarted).is_empty(), "each client lost one connection");
     }
 
-    /// The server drops a tenth of the requests at random. A connection then has 9 answers on average, and up to 60.
+    /// The server drops a tenth of the requests at random. A connection then gets 9 answers on average, and up to 60.
     #[test]
     fn a_server_that_drops_requests_at_random_has_no_number_of_answers() {
         let dropping = |answers: &[u64]| {

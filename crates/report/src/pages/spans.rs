@@ -1,5 +1,5 @@
-//! Self time of the server's spans (steps of its traced requests), under the lightest load and under the load that the
-//! pages show.
+//! Self time of the server's spans (steps of its traced requests). The table compares the lightest load with the load
+//! that the pages show.
 
 use run::number::{count, quantity};
 use run::{Run, SpanProfile, SpanSum, Trial};

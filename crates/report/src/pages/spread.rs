@@ -1,15 +1,14 @@
-//! Histogram of response times for a terminal. It has a few ranges. In each of them, the upper end is about the same
-//! multiple of the lower end.
+//! Histogram of response times for a terminal. It has a few ranges, and the ratio of upper to lower end is about equal
+//! in all of them.
 
 use run::{Hist, Trial};
 
 use crate::{BarRow, Bars, Hue, Segment, Unit};
 use run::number::quantity;
 
-/// Number of ranges, without the range of the slowest requests. With that range, the histogram needs eight lines of a
-/// terminal.
+/// Number of ranges, without the range of the slowest requests. Together, they take eight lines of a terminal.
 const RANGES: i32 = 7;
-/// Share of the requests in all ranges except the last range, which contains the slowest requests.
+/// Share of the requests in all ranges except the last one, which contains the slowest requests.
 const BODY: f64 = 0.999;
 
 /// Returns one bar per range of response times; `None` if the trial has no histogram of response times.

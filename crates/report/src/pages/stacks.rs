@@ -1,4 +1,4 @@
-//! Stacks of the server's threads: flame graphs of functions by CPU time and by waiting.
+//! Stacks of the server's threads: flame graphs of the functions that used CPU time, and of those that waited.
 
 use run::{HotFunction, Run, StackProfile, StackSum};
 
@@ -7,8 +7,9 @@ use crate::{Block, Col, Section, Table, Unit, Weight};
 use run::number::prose::counted;
 use run::number::quantity;
 
-/// Maximum number of functions in the table, and of table rows in a terminal.
+/// Maximum number of functions in the table.
 const ROWS: usize = 12;
+/// Maximum number of functions in the table in a terminal.
 const BRIEF_ROWS: usize = 5;
 
 pub(super) fn sections(run: &Run) -> Vec<Section> {
@@ -30,7 +31,7 @@ pub(crate) fn blocks(profile: &StackProfile, hot: &[HotFunction]) -> Vec<Block> 
                   that it called. Outer functions that all stacks share are left out.";
     let waiting = "Mean number of threads that waited in each function, without idle threads.";
     let largest = hot.iter().find(|function| function.inclusive.is_some()).or(hot.first());
-    // A share from few samples is inexact, so the title states the number of samples.
+    // A share of few samples is inexact, so the title states the number of samples.
     let samples = counted(profile.cpu_samples as f64, "sample");
     let title =
         largest.map_or_else(|| "CPU time by function".into(), |function| format!("{} ({samples})", title(function)));

@@ -7,17 +7,17 @@ use run::{Run, StreamPlan, SummaryFigure, Trial};
 use super::times::percentiles;
 use crate::{AnswerLine, Tone, Unit};
 
-/// Word for one client, in a search for the maximum number of users.
+/// Word for one client, in the result of a search for the maximum number of users.
 pub(super) const USER: &str = "user";
 
-/// Returns the report's word for one client, in a search for the maximum number of users. Clients without a think time
-/// always have one open stream each, so they are called "open stream".
+/// Returns the word for one client, in the result of a search for the maximum number of users. A client without think
+/// time always has one open stream, so it is called "open stream".
 pub(super) fn user_word(run: &Run) -> &'static str {
     let thinks = run.findings.users.as_ref().is_some_and(|users| users.think.mean_ms > 0.0);
     if run.plan.load.stream.is_some() && !thinks { "open stream" } else { USER }
 }
 
-/// Returns the lines about the streams of a load; none if its answers are not streams.
+/// Returns the lines about the streams of a load; none if the load's answers are not streams.
 pub(super) fn lines(run: &Run, trial: &Trial) -> Vec<AnswerLine> {
     let Some(stream) = &run.plan.load.stream else { return Vec::new() };
     if trial.events == 0 {

@@ -7,8 +7,8 @@ use crate::{Block, Cell, Col, Section, Table, Tone, Unit, Weight};
 use run::number::{count, number, prose::counted, quantity};
 
 pub(super) fn sections(run: &Run) -> Vec<Section> {
-    // Trials that time a library, and trials that only watch a server, have no requests. For trials that time a
-    // library, the experiment has its own table.
+    // Two kinds of trials send no requests: those that time a library, and those that only watch a server. For trials
+    // that time a library, the experiment has its own table.
     let timed_alone = figures::has_table(run) && run.trials.iter().all(|t| t.tally.attempted + t.tally.sent == 0);
     let only_watched = run.trials.iter().all(|t| t.kind == TrialKind::Watched);
     if run.trials.is_empty() || timed_alone || only_watched {
@@ -25,8 +25,8 @@ pub(super) fn sections(run: &Run) -> Vec<Section> {
     vec![Section::new("trials", title, weight, vec![Block::Table(table)])]
 }
 
-/// Removes columns that say nothing: the goodput if it always equals the completed rate, and [`SETTLED`] if no row says
-/// "no".
+/// Removes columns that say nothing: the goodput if it equals the completed rate in every row, and [`SETTLED`] if no
+/// row says "no".
 fn leave_out_the_usual(table: &mut Table) {
     let place = |table: &Table, name: &str| table.columns.iter().position(|column| column.name == name);
     let (goodput, completed) = (place(table, "goodput/s"), place(table, "completed/s"));
@@ -91,9 +91,9 @@ fn row(run: &Run, (trial, outcome): (&Trial, Outcome), busiest: Option<&Device>)
     ]
 }
 
-/// Returns the cell of the 99th percentile. The cell is marked if the percentile exceeds its limit, or if so many
-/// requests were never answered that the trial failed the objective. The cell's hint gives the probability that the
-/// trial meets the objective.
+/// Returns the cell of the 99th percentile. The cell is marked if the percentile exceeds its limit, or if the trial
+/// failed because too many requests were never answered. The cell's hint gives the probability that the trial meets the
+/// objective.
 fn late(outcome: Outcome, cell: Cell) -> Cell {
     let broken = outcome.breach.is_some_and(|b| matches!(b.kind, BreachKind::P99 | BreachKind::Unanswered));
     let cell = if broken { cell.toned(Tone::Warn) } else { cell };
@@ -106,8 +106,7 @@ fn late(outcome: Outcome, cell: Cell) -> Cell {
     }
 }
 
-/// Returns the cell with the share of failed requests, as the objective counts them. The cell's hint lists the
-/// failures.
+/// Returns the cell with the share of failed requests, counted as in the objective. The cell's hint lists the failures.
 fn errors(trial: &Trial, outcome: Outcome) -> Cell {
     let hint = failures(&trial.tally);
     match outcome.failed_share {
@@ -119,7 +118,7 @@ fn errors(trial: &Trial, outcome: Outcome) -> Cell {
     }
 }
 
-/// Lists the failures of a whole trial by kind.
+/// Lists the failures of a whole trial, with the number of each kind.
 pub(super) fn failures(tally: &Tally) -> String {
     let kinds = tally.errors.0.iter().map(|(kind, n)| (*n, kind.words())).chain([(tally.unanswered, "unanswered")]);
     let all = kinds.filter(|(n, _)| *n > 0).map(|(n, what)| format!("{} {what}", count(n)));

@@ -1,4 +1,4 @@
-//! Reasons for the verdict: the knee of the throughput curve, evidence, margins, further advice, and the next
+//! Section about the verdict: the knee of the throughput curve, evidence, margins, further advice, and the next
 //! bottleneck.
 
 use run::{Bottleneck, Run};
@@ -14,8 +14,8 @@ pub(super) fn sections(run: &Run) -> Vec<Section> {
     if run.plan.experiment().is_some() { Vec::new() } else { judged(run, "") }
 }
 
-/// Returns the verdict section of an experiment, which follows the experiment's own conclusions. Returns nothing if no
-/// request was sent, or if the table of trials shows a verdict per trial.
+/// Returns the verdict section of an experiment, which comes after the experiment's own conclusions. Returns nothing if
+/// no request was sent, or if the table of trials has a verdict in each row.
 pub(super) fn of_experiment(run: &Run) -> Vec<Section> {
     let together = run.plan.experiment().is_some() && run.sent_requests() && !figures::judged_by_row(run);
     if together { judged(run, "What the counters say") } else { Vec::new() }
@@ -31,7 +31,7 @@ fn judged(run: &Run, title: &str) -> Vec<Section> {
     if blocks.is_empty() { Vec::new() } else { vec![Section::new("verdict", title, Weight::First, blocks)] }
 }
 
-/// Returns the main figures of the verdict that the summary does not contain.
+/// Returns the main figures of the verdict, except those that the summary contains.
 fn key_figures(run: &Run) -> Vec<KeyFigure> {
     let found = &run.findings;
     let in_answer = answered::is_of_search(run);
@@ -87,8 +87,8 @@ fn sure(confidence: f64) -> String {
     if confidence > 0.0 { format!(" ({} sure)", quantity(confidence, Unit::Share)) } else { String::new() }
 }
 
-/// Returns the evidence, the advice and other lists. It leaves out evidence that the summary already states. If
-/// `advised` is true, the summary already contains the first advice.
+/// Returns the evidence, the advice and other lists, without evidence that the summary already states. If `advised` is
+/// true, the summary already contains the first piece of advice.
 fn reasons(run: &Run, advised: bool) -> Vec<Block> {
     let found = &run.findings.bottleneck;
     let lines: Vec<EvidenceLine> =
@@ -112,7 +112,8 @@ fn reasons(run: &Run, advised: bool) -> Vec<Block> {
     blocks
 }
 
-/// Returns a sentence about the first margin: a signal close to its threshold, and the verdict beyond the threshold.
+/// Returns a sentence about the first margin: a signal close to its threshold, and the verdict that would hold beyond
+/// the threshold.
 fn closest(found: &Bottleneck) -> Option<String> {
     let margin = found.margins.first()?;
     let interval = if margin.low < margin.high {

@@ -1,5 +1,6 @@
 //! A chain of services, independent of its output form: boxes joined by arrows. Each arrow leads from a client to the
-//! service that it uses. Boxes show the utilisation of each service, and the share of the throughput that it explains.
+//! service that it uses. Each box shows the service's utilisation, and the share of the throughput that the service
+//! explains.
 
 use run::Estimate;
 use run::number::{Unit, quantity};
@@ -11,7 +12,7 @@ pub struct Chain {
     pub title: String,
     /// Caption, which says how the figures were measured.
     pub caption: String,
-    /// Boxes, each after the box from which its arrow comes.
+    /// Boxes. Each comes after the box from which its arrow starts.
     pub links: Vec<Link>,
 }
 
@@ -22,26 +23,26 @@ pub struct Link {
     pub name: String,
     /// Processes of the service; may be empty.
     pub who: String,
-    /// Index of the box from which the arrow to this box comes; `None` if no arrow leads to it.
+    /// Index of the box from which the arrow to this box starts; `None` if no arrow leads to this box.
     pub from: Option<usize>,
-    /// Number of connections and its unit, written at the arrow, such as `8` and `connections`; may be empty.
+    /// Number of connections and its unit, such as `8` and `connections`, written beside the arrow; both may be empty.
     pub joined: [String; 2],
     /// Name and utilisation (0 to 1) of the service's busiest device; `None` if not observed.
     pub busy: Option<(String, f64)>,
     /// Share of the throughput that the service explains: the name of this figure, and its estimate; `None` if not
     /// measured.
     pub follows: Option<(&'static str, Estimate)>,
-    /// Words for the device that is full, such as `one thread`; empty for none.
+    /// Words for the resource that is full, such as `one thread`; empty for none.
     pub full: String,
 }
 
 impl Chain {
-    /// Returns the indices of the boxes in reading order, each with its depth. After each box come the boxes to which
-    /// its arrows lead.
+    /// Returns the indices of the boxes in reading order, each with its depth (number of arrows before it). The boxes
+    /// to which a box's arrows lead come after it.
     pub(crate) fn order(&self) -> Vec<(usize, usize)> {
         let mut order: Vec<(usize, usize)> = Vec::new();
         for (i, link) in self.links.iter().enumerate() {
-            // A box starts a new chain if no earlier box leads to it.
+            // A box begins a new chain if no earlier box leads to it.
             let parent = link.from.and_then(|from| order.iter().position(|(at, _)| *at == from));
             let Some(parent) = parent else {
                 order.push((i, 0));

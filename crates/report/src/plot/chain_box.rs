@@ -1,4 +1,4 @@
-//! Draws one box of a chain: name, process, utilisation, and explained share of throughput.
+//! Draws one box of a chain: name, process, utilisation, and the share of throughput that the service explains.
 
 use std::fmt::Write as _;
 
@@ -8,12 +8,12 @@ use run::Estimate;
 use run::number::{Unit, quantity};
 
 const LINE: f64 = 17.0;
-/// Height of a line with a gauge below it.
+/// Height of a line with a gauge (horizontal bar) below it, pixels.
 const GAUGED: f64 = 29.0;
-/// Distance between the edge of a box and its contents.
+/// Distance between the edge of a box and its contents, pixels.
 const INSIDE: f64 = 10.0;
 const GAUGE: f64 = 5.0;
-/// Factor for the width of a text. Fonts may be wider than estimated, so a text may use only this share of its line.
+/// Share of its line that a text may fill, because fonts may be wider than estimated.
 const FONTS: f64 = 0.84;
 
 /// Returns the height of a box, pixels.
@@ -48,7 +48,7 @@ pub(super) fn link_box(link: &Link, (x, y): (f64, f64), wide: f64) -> String {
     out
 }
 
-/// Position of the next line inside a box, while the box is drawn.
+/// Position of the next line of a box that is being drawn.
 struct Inside<'a> {
     x: f64,
     y: f64,
@@ -79,7 +79,7 @@ impl Inside<'_> {
         at
     }
 
-    /// Draws the part of a gauge between two shares of its width.
+    /// Draws a part of a gauge; `from` and `to` are shares of the gauge's width.
     fn bar(&mut self, class: &str, (y, high): (f64, f64), (from, to): (f64, f64)) {
         let (x, wide) = (self.x + from * self.wide, ((to - from) * self.wide).max(0.6));
         let _ = write!(
@@ -103,7 +103,7 @@ impl Inside<'_> {
     }
 }
 
-/// Limits a share to the range of a gauge, 0 to 1.
+/// Limits a share to the range from 0 to 1.
 fn of_one(share: f64) -> f64 {
     if share.is_finite() { share.clamp(0.0, 1.0) } else { 0.0 }
 }

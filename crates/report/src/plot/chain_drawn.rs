@@ -6,18 +6,19 @@ use super::chain::{Chain, Link};
 use super::chain_box::{height, link_box};
 use super::labels::{cut, escape};
 
-/// Minimum width of a box. Its figures need this width.
+/// Minimum width of a box, pixels; a narrower box has no space for its figures.
 const MIN_BOX_WIDTH: f64 = 195.0;
-/// Maximum width of a box in a column.
+/// Maximum width of a box in a column, pixels.
 const MAX_BOX_WIDTH: f64 = 300.0;
-/// Gap between two columns, which contains an arrow with its two texts, and gap between two boxes of a column.
+/// Gap between two columns, pixels. It contains an arrow with two texts.
 const ACROSS: f64 = 86.0;
+/// Gap between two boxes of a column, pixels.
 const BETWEEN: f64 = 28.0;
-/// Indentation per level of depth, if boxes are one below the other.
+/// Indentation per level of depth if boxes are one below the other, pixels.
 const IN: f64 = 18.0;
-/// Distance from the top of a box to the point where arrows end.
+/// Distance from the top of a box to the point where arrows end, pixels.
 const MEETS: f64 = 24.0;
-/// Length of an arrowhead.
+/// Length of an arrowhead, pixels.
 const HEAD: f64 = 7.0;
 
 /// Position and width of a box.
@@ -56,13 +57,13 @@ fn arrow((path, (x, y)): (String, (f64, f64))) -> String {
     format!("<path class=\"base\" d=\"{path}\"/><path class=\"tip\" d=\"M{x:.1} {y:.1}l-{HEAD} -4v8Z\"/>")
 }
 
-/// Places the boxes in one column per depth. If a box leads to several boxes, the first of them is beside it, and the
-/// others are below this first one.
+/// Places the boxes in one column per depth. If a box leads to several boxes, the first one is beside it, and the
+/// others are below the first one.
 fn columns(chain: &Chain, order: &[(usize, usize)], wide: f64) -> (Vec<Place>, f64) {
     let mut places = vec![Place { x: 0.0, y: 1.0, wide }; chain.links.len()];
     let (mut top, mut bottom, mut last) = (1.0_f64, 0.0_f64, None);
     for (i, step) in order {
-        // A box that is not deeper than the box before begins a new row, below all boxes placed so far.
+        // A box that is not deeper than the previous box begins a new row, below all boxes placed so far.
         if last.is_some_and(|last| *step <= last) {
             top = bottom + BETWEEN;
         }
@@ -87,7 +88,7 @@ fn rows(chain: &Chain, order: &[(usize, usize)], width: f64) -> (Vec<Place>, f64
     (places, y - BETWEEN + 2.0)
 }
 
-/// Returns the path of an arrow between two columns, and the point of its tip.
+/// Returns the path of an arrow between two columns, and the position of its tip.
 fn across(from: Place, to: Place) -> (String, (f64, f64)) {
     let (right, y) = (from.x + from.wide, to.y + MEETS);
     let trunk = right + 8.0;
@@ -95,7 +96,7 @@ fn across(from: Place, to: Place) -> (String, (f64, f64)) {
     (path, (to.x, y))
 }
 
-/// Returns the path of an arrow to a box further below, and the point of its tip.
+/// Returns the path of an arrow to a box below, and the position of its tip.
 fn down(from: Place, high: f64, to: Place) -> (String, (f64, f64)) {
     let (x, y) = ((from.x + to.x) / 2.0, to.y + MEETS);
     (format!("M{x:.1} {:.1}V{y:.1}H{:.1}", from.y + high, to.x - HEAD), (to.x, y))

@@ -6,14 +6,13 @@ use crate::Unit;
 
 use super::Hue;
 
-/// Maximum number of frames of a stack that are drawn. The weight of deeper frames counts as own weight of the frame at
-/// this depth.
+/// Maximum depth of drawn frames. The weight of deeper frames counts as own weight of their caller at this depth.
 const MAX_DEPTH: usize = 48;
 
-/// Maximum number of functions that output forms without pictures list.
+/// Maximum number of functions in output forms without pictures.
 const MAX_LINES: usize = 8;
 
-/// Share of a frame's weight that its only callee must exceed, so that this callee counts as common to all stacks.
+/// A frame's only callee counts as common to all stacks if its share of the frame's weight is larger than this.
 const SHARED_PART: f64 = 0.995;
 
 /// A flame graph.
@@ -30,8 +29,8 @@ pub struct Flame {
     /// True if a table beside the graph contains the hottest functions. Output forms without pictures then leave out
     /// the graph.
     pub has_table: bool,
-    /// Stacks with their weights. A stack is a process and its functions, from the outermost to the innermost,
-    /// separated by `;`.
+    /// Stacks with their weights. A stack is the name of a process and of its functions, from the outermost to the
+    /// innermost, separated by `;`.
     pub stacks: Vec<(String, f64)>,
 }
 
@@ -40,13 +39,13 @@ pub struct Flame {
 pub(super) struct Node<'a> {
     pub(super) name: &'a str,
     pub(super) weight: f64,
-    /// Weight of the stacks that end in this frame.
+    /// Weight of the stacks that end with this frame.
     pub(super) own: f64,
     pub(super) callees: Vec<Node<'a>>,
 }
 
 impl Flame {
-    /// Adds up the stacks to a tree. The root has no name, and its callees are the processes.
+    /// Adds up the stacks to a tree. The root has no name, and its children are the processes.
     pub(super) fn tree(&self) -> Node<'_> {
         let mut root = Node::default();
         for (stack, weight) in self.stacks.iter().filter(|(_, weight)| weight.is_finite() && *weight > 0.0) {
@@ -63,15 +62,15 @@ impl Flame {
         root
     }
 
-    /// Returns the functions in which most of the weight ends, as text, one per line, for output forms without
-    /// pictures.
+    /// Returns one line of text per function, for output forms without pictures. The functions are those in which most
+    /// of the weight ends.
     pub(crate) fn lines(&self) -> impl Iterator<Item = String> {
         let line = |(name, share): (String, f64)| format!("{} {name}", quantity(share, Unit::Share));
         self.hottest(MAX_LINES).into_iter().map(line)
     }
 
-    /// Returns at most `count` functions, each with the share of the weight of stacks that end in it, in descending
-    /// order of the share.
+    /// Returns at most `count` functions, the hottest first. Each has the share of the total weight whose stacks end in
+    /// the function.
     pub(crate) fn hottest(&self, count: usize) -> Vec<(String, f64)> {
         let mut own = std::collections::BTreeMap::<&str, f64>::new();
         for (stack, weight) in &self.stacks {
@@ -95,7 +94,7 @@ impl<'a> Node<'a> {
         &mut self.callees[at]
     }
 
-    /// Removes outer functions that are common to almost all stacks of a process, such as `main`.
+    /// Removes the outermost functions that almost all stacks of a process share, such as `main`.
     fn skip_shared(&mut self) {
         while let [only] = &mut self.callees[..]
             && only.weight > SHARED_PART * self.weight

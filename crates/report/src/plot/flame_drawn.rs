@@ -1,5 +1,5 @@
 //! Draws a flame graph as SVG: one box per function, below the box of its caller. The width of a box is proportional to
-//! the weight of the stacks that contain it.
+//! the total weight of the stacks through it.
 
 use std::fmt::Write as _;
 
@@ -9,15 +9,16 @@ use super::Frame;
 use super::flame::{Flame, Node};
 use super::labels::{cut, escape, width};
 
-/// Height of a row of boxes, including the gap to the next row.
+/// Height of a row of boxes, including the gap to the next row, pixels.
 const ROW: f64 = 19.0;
-/// Minimum width of a box. Narrower boxes are not drawn, nor are their callees.
+/// Minimum width of a box, pixels. Narrower boxes are not drawn, nor are their callees.
 const MIN_WIDTH: f64 = 1.5;
-/// Minimum width of a box that shows its function's name.
+/// Minimum width of a box that shows its function's name, pixels.
 const MIN_LABEL_WIDTH: f64 = 30.0;
-/// Distance between a name and the left edge of its box.
+/// Distance between a name and the left edge of its box, pixels.
 const INSET: f64 = 4.0;
-/// Number of shades of the colour. Neighbouring boxes mostly have different shades.
+/// Number of shades of the colour. Neighbouring boxes mostly have different shades, so that readers can tell them
+/// apart.
 const SHADES: u32 = 4;
 
 /// Returns the chart's height in pixels, and its SVG elements.
@@ -78,7 +79,7 @@ impl Drawn<'_> {
 }
 
 /// Shortens a function name to `room` pixels. It first removes the arguments, then all but the last part of the path,
-/// and then cuts the rest.
+/// and then cuts the end.
 fn label(name: &str, room: f64) -> String {
     let bare = name.split('(').next().filter(|bare| !bare.is_empty()).unwrap_or(name);
     if width(name) <= room {
@@ -90,8 +91,7 @@ fn label(name: &str, room: f64) -> String {
     cut(bare.rsplit("::").next().filter(|last| !last.is_empty()).unwrap_or(bare), room)
 }
 
-/// Returns the shade of a function, a number derived from its name. A function therefore has the same shade in all
-/// charts.
+/// Computes the shade of a function from its name, so that the function has the same shade in all charts.
 fn shade(name: &str) -> u32 {
     name.bytes().fold(7_u32, |sum, byte| sum.wrapping_mul(31).wrapping_add(u32::from(byte))) % SHADES
 }

@@ -9,7 +9,7 @@ use run::number::{Unit, quantity};
 
 const ROW: f64 = 26.0;
 const FOOT: f64 = 22.0;
-/// Maximum ratio between the value at the right edge of the chart and the reference value.
+/// Maximum value at the right edge of the chart, divided by the reference value.
 const FARTHEST: f64 = 2.0;
 
 /// A chart of ratios with intervals.
@@ -42,8 +42,8 @@ pub struct IntervalRow {
     pub hue: Hue,
 }
 
-/// Layout of the rows: names on the left, values on the right, and between them a logarithmic scale. The reference
-/// value is in the middle of the scale.
+/// Layout of the rows: names on the left, a logarithmic scale, and values on the right. The reference value is in the
+/// middle of the scale.
 struct Scale {
     left: f64,
     room: f64,
@@ -86,7 +86,7 @@ pub(super) fn body(chart: &Intervals, frame: Frame) -> (f64, String) {
     (bottom + FOOT, out)
 }
 
-/// Draws a row: the name, the interval as a bar, the estimate as a dot, and the value as text.
+/// Draws a row: the name, the interval as a bar, the estimate as a dot, and its value as text.
 fn estimate(out: &mut String, scale: &Scale, row: &IntervalRow, (value, interval): (&str, &str), y: f64) {
     let (class, x) = (row.hue.class(), |v| scale.x(v));
     let _ = write!(
@@ -108,7 +108,7 @@ fn estimate(out: &mut String, scale: &Scale, row: &IntervalRow, (value, interval
     );
 }
 
-/// Draws an arrow at each end where the interval continues beyond the edge.
+/// Draws an arrow at each edge beyond which the interval continues.
 fn arrows(out: &mut String, scale: &Scale, row: &IntervalRow, y: f64) {
     let (class, top, bottom) = (row.hue.class(), y - 5.0, y + 5.0);
     let ends = [(scale.log(row.low) < -scale.far, row.low, -6.0), (scale.log(row.high) > scale.far, row.high, 6.0)];
@@ -119,7 +119,7 @@ fn arrows(out: &mut String, scale: &Scale, row: &IntervalRow, y: f64) {
     }
 }
 
-/// Draws the labels of the scale: the values in its middle and at both edges.
+/// Draws the values at the middle and at both edges of the scale.
 fn foot(out: &mut String, scale: &Scale, unit: Unit, y: f64) {
     let far = scale.far.exp();
     for (x, anchor, value) in [

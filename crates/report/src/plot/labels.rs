@@ -1,6 +1,6 @@
 //! Text inside charts: estimates of its width, distances between labels, and escapes for SVG.
 
-/// Estimates the width of a text at a font size of 12 px, in pixels. The estimate is more often too large than too
+/// Estimates the width of a text at a font size of 12 px, in pixels. Most estimates are too large rather than too
 /// small.
 pub(super) fn width(text: &str) -> f64 {
     text.chars()
@@ -15,7 +15,7 @@ pub(super) fn width(text: &str) -> f64 {
         .sum()
 }
 
-/// Cuts a text to a width of `pixels`.
+/// Cuts a text to a width of at most `pixels`.
 pub(super) fn cut(text: &str, pixels: f64) -> String {
     if width(text) <= pixels {
         return text.into();
@@ -31,8 +31,8 @@ pub(super) fn cut(text: &str, pixels: f64) -> String {
     format!("{}…", out.trim_end())
 }
 
-/// Moves positions until neighbours are at least `gap` apart. All positions stay between `from` and `to` if there is
-/// enough space.
+/// Moves positions until neighbours are at least `gap` apart. If there is enough space, all positions stay between
+/// `from` and `to`.
 pub(super) fn spread(wanted: &[f64], gap: f64, from: f64, to: f64) -> Vec<f64> {
     let mut order: Vec<usize> = (0..wanted.len()).collect();
     order.sort_by(|a, b| wanted[*a].total_cmp(&wanted[*b]));

@@ -9,19 +9,18 @@ use super::scale::{Tick, View};
 use super::{Frame, Look, Plot, Scale, Series, Spot};
 use run::number::quantity;
 
-/// Distance between two lines of text.
+/// Distance between two lines of text, pixels.
 const LINE: f64 = 15.0;
-/// Vertical position of the frame's top if the chart has no legend, and in a small chart, which has no axis name
-/// either.
+/// Top of the frame if the chart has no legend, pixels from the top of the chart.
 const KEYLESS_TOP: f64 = 28.0;
+/// Top of the frame of a small chart, which has neither a legend nor an axis name, pixels.
 const SMALL_TOP: f64 = 6.0;
-/// Maximum number of points of a line that is drawn with a mark at each point. A line with more points is drawn without
-/// marks.
+/// Maximum number of points of a line that has a dot at each point. A longer line is drawn without dots.
 const MAX_DOTS: usize = 80;
-/// Maximum number of points that show their values when the pointer is over them, for a line without dots.
+/// Maximum number of points of a line without dots that show their values when the pointer is over them.
 const MAX_HOVER_VALUES: usize = 48;
-/// Maximum number of points that show their values when the pointer is over them, for a series without a line. A series
-/// with more points is drawn as one path, without values.
+/// Maximum number of points of a series without a line, at which the points show their values when the pointer is over
+/// them. A larger series is drawn as one path, without values.
 const MAX_POINTS: usize = 400;
 
 /// Inner rectangle of the chart, in pixels, and its two axes.
@@ -57,8 +56,8 @@ pub(super) fn body(plot: &Plot, frame: Frame) -> (f64, String) {
     let area = Area { left, right, top, bottom, x, y };
     bands(plot, &area, &mut out);
     grid(plot, frame, &area, &y_ticks, &area.x.ticks(&plot.x, most_x), &mut out);
-    // Published points are drawn first, because their rings are larger than dots. If a published point equals a
-    // measured one, its ring is visible around the dot.
+    // Published points have rings, which are larger than the dots of measured points. They are drawn first, so that a
+    // ring around a dot stays visible.
     let (under, over): (Vec<&Series>, Vec<&Series>) = plot.series.iter().partition(|s| s.look == Look::Hollow);
     under.into_iter().chain(over).for_each(|s| draw(s, plot, &area, &mut out));
     let mut taken = taken(plot, frame, &area);
@@ -69,8 +68,8 @@ pub(super) fn body(plot: &Plot, frame: Frame) -> (f64, String) {
     (height, out)
 }
 
-/// Returns the values that the vertical axis must include. Dashed lines (bounds and fits), and marks far above all
-/// measurements, may lie outside the frame.
+/// Returns the values that the vertical axis must include. Dashed lines (bounds and fits) and marks far above all
+/// measured values are not among them, so they may lie outside the frame.
 fn heights(plot: &Plot) -> impl Iterator<Item = f64> + '_ {
     let measured = || {
         let solid = plot.series.iter().filter(|s| s.look != Look::Dashed);
@@ -90,7 +89,7 @@ fn end_margin(named: &[&Series], frame: Frame) -> f64 {
     (widest + 16.0).min(frame.width * 0.3).max(18.0)
 }
 
-/// Draws the name of the vertical axis (not in a small chart), and the legend for the series in `key`. Returns the
+/// Draws the name of the vertical axis (except in a small chart), and the legend of the series in `key`. Returns the
 /// vertical position of the frame's top.
 fn header(plot: &Plot, frame: Frame, key: &[&Series], out: &mut String) -> f64 {
     let (mut x, mut y) = (0.0, 12.0);
@@ -191,8 +190,8 @@ fn draw(series: &Series, plot: &Plot, area: &Area, out: &mut String) {
     if !matches!(series.look, Look::Dots | Look::Hollow) {
         let path = path(series, area);
         let dashed = dashes(series.look);
-        // An inner SVG element clips the line to the frame. A clip path would need an ID, which might not be unique on
-        // the page.
+        // An inner SVG element clips the line to the frame. A clip path would need an ID, which another chart on the
+        // page might also have.
         let (x, y, w, h) =
             (area.left, area.top - 2.0, (area.right - area.left).max(1.0), (area.bottom - area.top + 4.0).max(1.0));
         let _ = write!(
@@ -218,8 +217,7 @@ fn draw(series: &Series, plot: &Plot, area: &Area, out: &mut String) {
     }
 }
 
-/// Draws many points as one path of dots. Of several points on one pixel, only one is drawn, which limits the length of
-/// the path.
+/// Draws many points as one path of dots. Points on the same pixel are drawn once, which limits the length of the path.
 fn cloud(series: &Series, area: &Area, out: &mut String) {
     let visible = |p: &(f64, f64)| Some((area.x.inside(p.0)?.round() as i32, area.y.inside(p.1)?.round() as i32));
     let dots: BTreeSet<(i32, i32)> = series.points.iter().filter_map(visible).collect();
@@ -227,14 +225,13 @@ fn cloud(series: &Series, area: &Area, out: &mut String) {
     let _ = write!(out, "<path class=\"cloud {}\" d=\"{path}\"/>", series.hue.class());
 }
 
-/// Describes a point as text, for the hover value.
+/// Describes a point as text, shown when the pointer is over the point.
 fn told(series: &Series, plot: &Plot, (x, y): (f64, f64)) -> String {
     let name = if series.label.is_empty() { String::new() } else { format!("{}: ", series.label) };
     format!("{name}{} at {}", quantity(y, plot.y.unit), quantity(x, plot.x.unit))
 }
 
-/// Draws invisible points on a line, evenly chosen among its points. They show their values when the pointer is over
-/// them.
+/// Adds invisible points to a line: evenly spaced ones of its points. Each shows its value when the pointer is over it.
 fn hits(series: &Series, plot: &Plot, area: &Area, out: &mut String) {
     let every = series.points.len().div_ceil(MAX_HOVER_VALUES).max(1);
     for point in series.points.iter().step_by(every) {
@@ -282,7 +279,7 @@ fn path(series: &Series, area: &Area) -> String {
     out
 }
 
-/// Returns the positions of lines and points, which labels must not cover.
+/// Returns the positions of lines and points, which names must not cover.
 fn taken(plot: &Plot, frame: Frame, area: &Area) -> Taken {
     let mut taken = Taken::new([area.left, area.top - 12.0, frame.width, area.bottom]);
     for series in &plot.series {
@@ -351,8 +348,8 @@ fn text_at(label: &str, at: Place, hue: &str, out: &mut String) {
     );
 }
 
-/// Draws the name of each line at its last visible point. The name is beside the frame if the line ends near the
-/// frame's right edge, and otherwise inside the frame, next to this point.
+/// Draws the name of each line at its last visible point. If this point is near the frame's right edge, the name is
+/// beside the frame. Otherwise, the name is inside the frame, next to the point.
 fn end_labels(named: &[&Series], area: &Area, frame: Frame, taken: &mut Taken, out: &mut String) {
     let mut edge: Vec<(&Series, f64)> = Vec::new();
     for series in named {

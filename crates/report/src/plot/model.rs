@@ -34,8 +34,8 @@ pub struct Axis {
     pub unit: Unit,
     /// Scale of the axis.
     pub scale: Scale,
-    /// Value at the beginning of the axis; `None` to use the smallest value of the data. (A linear axis then starts at
-    /// 0 or lower.)
+    /// Value at the beginning of the axis; `None` to use the smallest value of the data. (A linear axis then begins at
+    /// 0, or below if there are negative values.)
     pub from: Option<f64>,
     /// Value at the end of the axis; `None` to use the largest value of the data.
     pub to: Option<f64>,
@@ -74,10 +74,10 @@ pub enum Look {
     /// Measured points joined by a line.
     #[default]
     LineDots,
-    /// Measured points as squares, joined by a line of long dashes. From the seventh line on, colours repeat, so the
-    /// seventh to the twelfth line have this style.
+    /// Measured points as squares, joined by a line of long dashes. A chart has only six colours, so the seventh to the
+    /// twelfth line have this style.
     LineSquares,
-    /// Line without marks at its points, for many samples.
+    /// Line without dots, for many points.
     Line,
     /// Points without a line.
     Dots,
@@ -87,7 +87,8 @@ pub enum Look {
     Hollow,
 }
 
-/// Colours of series by their role in the chart. The page's style sheet defines each colour for light and dark mode.
+/// Colours of series, named by their role in the chart. The page's style sheet defines each colour for light and dark
+/// mode.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Hue {
     /// Main series of a chart.
@@ -103,14 +104,14 @@ pub enum Hue {
     Fifth,
     /// Sixth series of a chart.
     Sixth,
-    /// Bounds, fits and published figures.
+    /// Colour of bounds, fits and published figures.
     Quiet,
-    /// A limit or a failure.
+    /// Colour of a limit or a failure.
     Alarm,
 }
 
 impl Hue {
-    /// Returns the colour of series number `n`, counted from 0. Colours repeat after six series.
+    /// Returns the colour of series number `n`, counted from 0. The colours repeat after six series.
     pub const fn nth(n: usize) -> Self {
         match n % 6 {
             0 => Self::Main,
@@ -162,9 +163,9 @@ pub enum Spot {
 /// Shaded range of x.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Band {
-    /// First x of the range.
+    /// Lowest x of the range.
     pub from: f64,
-    /// Last x of the range.
+    /// Highest x of the range.
     pub to: f64,
     /// Text inside the range.
     pub label: String,
@@ -183,11 +184,11 @@ pub struct Bars {
     pub unit: Unit,
     /// Bars from top to bottom.
     pub rows: Vec<BarRow>,
-    /// Value of a bar of full length, such as a limit; `None` to use the longest bar.
+    /// Value of a bar of full length, such as a limit; `None` if the longest bar has full length.
     pub full: Option<f64>,
     /// True if the chart takes the whole width of the page.
     pub wide: bool,
-    /// True if only the terminal shows the bars, because other output forms have a chart or a table of these figures.
+    /// True if only the terminal shows the bars, because other output forms show these figures as a chart or a table.
     pub terminal_only: bool,
 }
 
@@ -205,7 +206,7 @@ pub struct BarRow {
 /// Segment of a bar, such as the part of CPU time in user code.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Segment {
-    /// Name of the segment. One legend above all bars explains the names.
+    /// Name of the segment. One legend above all bars shows which colour has which name.
     pub label: String,
     /// Length of the segment, in the chart's unit.
     pub value: f64,
@@ -221,8 +222,8 @@ impl BarRow {
 }
 
 impl Look {
-    /// Returns the style of measured line number `n`, counted from 0. Together with the colours of [`Hue::nth`], the
-    /// first twelve lines all look different.
+    /// Returns the style of line number `n` of measured values, counted from 0. Together with the colours of
+    /// [`Hue::nth`], the first twelve lines all look different.
     pub const fn nth(n: usize) -> Self {
         if n % 12 < 6 { Self::LineDots } else { Self::LineSquares }
     }
@@ -236,7 +237,7 @@ impl Series {
 }
 
 impl Axis {
-    /// Creates an axis whose range is chosen from the data.
+    /// Creates an axis whose range covers the data.
     pub fn new(label: impl Into<String>, unit: Unit, scale: Scale) -> Self {
         Self { label: label.into(), unit, scale, from: None, to: None }
     }

@@ -1,9 +1,9 @@
-//! Places labels inside the frame of a chart. A label gets the candidate position at which it covers the fewest lines
-//! and other labels.
+//! Places labels inside the frame of a chart. Of several candidate positions, a label gets the one where it covers the
+//! least of lines and other labels.
 
 use super::labels::width;
 
-/// Height of a line of text.
+/// Height of a line of text, pixels.
 const LINE: f64 = 14.0;
 
 /// A candidate position of a text.
@@ -31,7 +31,7 @@ impl Place {
 
 /// Parts of the frame that lines and labels already occupy.
 pub(super) struct Taken {
-    /// Area in which labels may be placed: left, top, right, bottom.
+    /// Area for labels: its left, top, right and bottom edges, pixels.
     room: [f64; 4],
     points: Vec<(f64, f64)>,
     rects: Vec<[f64; 4]>,
@@ -54,8 +54,8 @@ impl Taken {
         }
     }
 
-    /// Chooses the best of several positions for a text, and marks this position as occupied. Of equally good
-    /// positions, the first is chosen.
+    /// Chooses the best of several positions for a text, and marks this position as occupied. If several positions are
+    /// equally good, chooses the first.
     pub(super) fn best(&mut self, text: &str, places: &[Place]) -> Option<Place> {
         let wide = width(text);
         let costs = places.iter().map(|p| self.cost(p.rect(wide)));

@@ -15,7 +15,7 @@ pub(crate) fn rising(points: &[(f64, f64)]) -> Vec<(f64, f64)> {
     pools.iter().flat_map(|pool| [(pool.from, pool.mean().exp()), (pool.to, pool.mean().exp())]).collect()
 }
 
-/// Neighbouring points that share one value of the curve.
+/// Neighbouring points at which the curve has the same value.
 struct Pool {
     from: f64,
     to: f64,

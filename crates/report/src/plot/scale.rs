@@ -4,7 +4,7 @@
 use super::{Axis, Scale};
 use run::number::{Unit, quantity, significant};
 
-/// Range of an axis, and the part of the page that it takes.
+/// Range of an axis, and the pixels that it covers.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct View {
     scale: Scale,
@@ -44,7 +44,7 @@ impl Scale {
 
 impl View {
     /// Returns the view of an axis whose range covers the values of the data. `round` is the number of ticks that fit.
-    /// With `round`, a linear range is extended to a tick. Without `round`, the range ends where the data ends.
+    /// With `round`, a linear range is extended to the next ticks. Without `round`, the range ends where the data ends.
     pub(super) fn new(
         axis: &Axis,
         values: impl Iterator<Item = f64>,
@@ -74,7 +74,7 @@ impl View {
         let span = self.high - self.low;
         let share = if span > 0.0 { (self.scale.forward(value) - self.low) / span } else { 0.5 };
         let place = self.begin + share * (self.end - self.begin);
-        // SVG renderers store coordinates in single precision, so very large ones are limited.
+        // SVG renderers store coordinates in single precision, so very large positions are limited.
         place.is_finite().then(|| place.clamp(-1e5, 1e5))
     }
 
@@ -135,8 +135,9 @@ fn step_125(length: f64) -> f64 {
     factor * decade
 }
 
-/// Returns the distance between the ticks of a linear axis, at least about `length`. Sizes get a power of two, and long
-/// times get minutes, hours or days. Other units get 1, 2 or 5 times a power of ten.
+/// Returns the distance between the ticks of a linear axis, at least about `length`. For sizes, the distance is a power
+/// of two, and for long times, it is a number of minutes, hours or days. For other units, it is 1, 2 or 5 times a power
+/// of ten.
 fn step(axis: &Axis, length: f64) -> f64 {
     let two = length.max(1.0).log2().ceil().exp2();
     match axis.unit {
@@ -146,8 +147,8 @@ fn step(axis: &Axis, length: f64) -> f64 {
     }
 }
 
-/// Returns the smallest step of minutes, hours or days that is at least three quarters of `length_s`. A smaller step
-/// than `length_s` is allowed because labels such as `3 h` are short.
+/// Returns the smallest step of minutes, hours or days that is at least three quarters of `length_s`. The step may be
+/// smaller than `length_s`, because labels such as `3 h` need little space.
 fn time_step(length_s: f64) -> f64 {
     const MINUTES: [f64; 12] = [1.0, 2.0, 5.0, 10.0, 15.0, 30.0, 60.0, 120.0, 180.0, 360.0, 720.0, 1440.0];
     let minutes = MINUTES.into_iter().find(|minutes| length_s * 0.75 <= minutes * 60.0 * 1.000_001);
@@ -159,16 +160,15 @@ fn linear(low: f64, high: f64, step: f64, most: usize) -> Vec<f64> {
     (0..=most + 2).map(|i| (first + i as f64) * step).take_while(|v| *v <= high + step * 1e-6).collect()
 }
 
-/// Minimum number of ticks of a logarithmic axis. An axis that spans less than a power of ten and would have fewer
-/// ticks gets ticks in equal steps.
+/// Minimum number of ticks of a logarithmic axis. If an axis spans less than a power of ten and would have fewer ticks,
+/// it gets ticks at equal distances instead.
 const MIN_LOG_TICKS: usize = 3;
 
 fn decades(low: f64, high: f64, most: usize) -> Vec<f64> {
     let (from, to) = (low.log10().floor().max(-300.0) as i32, high.log10().ceil().min(300.0) as i32);
     let count = (high / low).log10();
     let whole = (from..=to).filter(|e| (low..=high).contains(&10f64.powi(*e))).count();
-    // Only one or two labels would not show that the scale is logarithmic, so labels between the powers of ten are
-    // added.
+    // One or two labels would not show that the scale is logarithmic, so labels between the powers of ten are added.
     let is_sparse = whole < 2 || whole < MIN_LOG_TICKS && 3 * whole <= most + 1;
     let factors: &[f64] = if count * 3.0 <= most as f64 || is_sparse { &[1.0, 2.0, 5.0] } else { &[1.0] };
     let skip = ((count / most.max(1) as f64).ceil() as usize).max(1);

@@ -44,14 +44,15 @@ pub fn flame_svg(flame: &Flame, frame: Frame) -> String {
     wrap(frame.width, height, &flame.title, &told.collect::<Vec<_>>().join("; "), &body)
 }
 
-/// Styles of a picture that is used outside of loadline's pages. The colours are those of the report's style sheet.
+/// Styles of a picture that is used without loadline's pages. The colours are those of the report's style sheet.
 const PICTURE_STYLE: &str = "svg{--card:#fff;--ink:#1d2127;--h1:#1d62b0;--h2:#c8560b}\
     @media (prefers-color-scheme:dark){svg{--card:#1b1f25;--ink:#e7e9ec;--h1:#6fb1f5;--h2:#f5964f}}\
     text{font:12px system-ui,sans-serif;fill:var(--ink)}.title{font-size:15px;font-weight:600}.card{fill:var(--card)}\
     .fl{stroke:var(--card);stroke-width:.6}.h1{fill:var(--h1)}.h2{fill:var(--h2)}\
     .s0{fill-opacity:.2}.s1{fill-opacity:.28}.s2{fill-opacity:.36}.s3{fill-opacity:.44}";
-/// Margin around a picture, and height of a title with the gaps around it.
+/// Margin around a picture, pixels.
 const PICTURE_MARGIN: f64 = 14.0;
+/// Height of a title with the gaps above and below it, pixels.
 const PICTURE_TITLE: f64 = 30.0;
 
 /// Renders flame graphs, one below the other, as one SVG picture with its own styles.

@@ -5,7 +5,7 @@ use run::{ArenaCapacity, ArenaCell, ArenaNoise, ArenaProfileResult, ArenaRefusal
 
 use crate::{HOSTILE, WIDE};
 
-/// Returns a comparison of four servers: two share the best group, and the other two have no rank.
+/// Returns a comparison of four servers: two share the best group, and two have no rank.
 fn arena() -> ArenaResult {
     let estimate = |value: f64| Some(Estimate { value, low: 0.98 * value, high: 1.02 * value });
     let cell = |entry: &str, cpu: f64| ArenaCell {

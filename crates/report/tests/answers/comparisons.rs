@@ -28,7 +28,7 @@ fn both(at: f64, old: f64, new: f64) -> CurvePoint {
     CurvePoint { at, old, new }
 }
 
-/// Returns a comparison in which the new server takes 5 % more CPU time per request. The rates are undecided.
+/// Returns a comparison in which the new server takes 5 % more CPU time per request. Its rates are undecided.
 fn slower() -> Comparison {
     let open = ComparedFigure { more: Some(3.2), ..figure("rate", (0.99, 0.95, 1.04), ComparisonResult::NotEnough) };
     let beside = ComparedFigure {
@@ -56,9 +56,9 @@ fn slower() -> Comparison {
     }
 }
 
-/// A missing capacity is described in words, and a difference between two shares of failures in percentage points. An
-/// undecided figure says how many more runs would decide it. The text must not show a change that is not a finite
-/// number.
+/// A missing capacity must be described in words, and a difference between two shares of failures in percentage points.
+/// An undecided figure must say how many more runs would decide it. The text must not contain an infinite change or
+/// NaN.
 #[test]
 fn failures_a_missing_capacity_and_undecided_figures_are_described() {
     let said = Some("the new server held the objective at no tried rate (p99 was 30 ms)".to_string());
@@ -117,8 +117,8 @@ fn a_comparison_shows_its_verdict_and_the_interval_of_each_figure() {
     }
 }
 
-/// The brief form consists of one sentence with the deciding figure, the table of the deciding figures, and at most two
-/// warnings.
+/// The brief form consists of one sentence, the table of the figures that decide the result, and at most two warnings.
+/// The sentence names the deciding figure.
 #[test]
 fn a_brief_comparison_is_one_sentence_and_the_figures_that_decide() {
     let listed =
@@ -136,7 +136,8 @@ fn a_brief_comparison_is_one_sentence_and_the_figures_that_decide() {
     assert!(text.starts_with("Regression: the new server ended at 0.9 s\n"), "{text}");
 }
 
-/// In a terminal of 80 columns, each row fits on one line. The change and the ends of its interval have one unit.
+/// In a terminal of 80 columns, each row must fit on one line. The change and the ends of its interval must have the
+/// same unit.
 #[test]
 fn a_row_fits_into_80_columns_and_a_change_has_one_unit() {
     let cpu = figure("server CPU per request", (1.62, 0.74, 2.4), ComparisonResult::NotEnough);

@@ -1,5 +1,5 @@
 //! Tests of the reports of `compare`, `what-if`, `arena`, `size` and `history`, in the forms that people read. The
-//! reports must show the verdict and intervals, and names must have no effect beyond their text.
+//! reports must show the verdict and intervals. Hostile names must appear as plain text.
 
 #![allow(clippy::unwrap_used, clippy::panic)]
 
@@ -42,7 +42,7 @@ pub(crate) fn all_in(text: &str, wanted: &[&str], form: &str) {
 }
 
 /// Checks that the text contains no escape sequence and no character that changes the text direction. In HTML, names
-/// must also form no tag.
+/// must not become tags.
 pub(crate) fn harmless(form: &str, text: &str) {
     assert!(!text.contains('\u{1b}') && !text.contains('\u{202e}'), "{form} lets an escape through");
     if form == "html" {

@@ -5,8 +5,8 @@ use run::{ArenaCapacity, Estimate, PodAmounts, PodResources, SizeGoal, SizeResul
 
 use crate::{HOSTILE, WIDE, shown};
 
-/// Returns the results for three settings: a quota that is not enough, a quota that is enough, and a server that did
-/// not start.
+/// Returns the results for three settings: a quota that is too small, a quota that is large enough, and a server that
+/// did not start.
 fn sizes() -> SizeResult {
     let step = |quota: f64, rate: f64| SizeStep {
         setting: SizeSetting { quota: Some(quota), workers: Some(1), ..SizeSetting::default() },
@@ -63,8 +63,8 @@ fn sizes_name_the_cheapest_setting_and_its_container() {
     assert!(none.contains("No setting meets the objective"), "{none}");
 }
 
-/// The search with a quota of one CPU ended early. Its lower bound (310/s) is below the capacity with half a CPU
-/// (500/s).
+/// The search with a quota of one CPU ended early. Its lower bound (310/s) is below the capacity that was measured with
+/// half a CPU (500/s).
 #[test]
 fn a_search_that_ended_early_is_a_lower_bound_in_every_form() {
     let mut result = sizes();

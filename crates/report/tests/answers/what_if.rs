@@ -64,8 +64,8 @@ fn a_what_if_draws_its_curves_between_the_ends_of_their_intervals() {
     all_in(&html, &[ends, "upper end: 990 at 1 to 7,870 at 64", "lower end: 4.6 ms at 1", "upper end: 5.5 ms"], "html");
 }
 
-/// Requests arrive faster than the server can handle them, so the response time grows without limit. No number may be
-/// shown for it.
+/// Requests arrive faster than the server can handle them, so the response time grows without limit. The report must
+/// not show a number for it.
 #[test]
 fn a_what_if_of_too_many_arrivals_has_no_response_time() {
     let without_end = f64::INFINITY;
@@ -80,8 +80,8 @@ fn a_what_if_of_too_many_arrivals_has_no_response_time() {
     assert!(!html.contains("NaN") && !text.contains("inf"), "{text}");
 }
 
-/// The run used only a small part of the CPUs. A request may cost more CPU time under such a light load, so the
-/// predicted limits are lower bounds.
+/// The run used only a small part of the CPUs. Under a light load, a request may cost more CPU time, so the predicted
+/// limits are lower bounds.
 #[test]
 fn a_what_if_after_a_light_load_gives_lower_bounds() {
     let mut answer = doubled();

@@ -42,7 +42,7 @@ pub fn trial() -> impl Strategy<Value = Trial> {
             let mut hist = Hist::new();
             durations.iter().for_each(|ns| hist.record_ns(*ns));
             let intensity = if open {
-                // The rate is always a finite number, because a plan is checked before it runs.
+                // The rate is always finite, because loadline checks a plan before it runs the plan.
                 let rate = if f[0].is_finite() { f[0] } else { 1.0 };
                 Intensity::Open { rate, arrival: Arrival::Poisson, max_connections: connections, pipeline: 1 }
             } else {
@@ -100,8 +100,8 @@ fn class(i: usize, completed: u64) -> ClassPart {
     ClassPart { name: format!("class {i}"), total: measured, measured, response, ..ClassPart::default() }
 }
 
-/// Generates the counts of a window. Some answers may have an unexpected status, and some requests may fail or may
-/// never be answered.
+/// Generates the counts of a window. Some answers may have an unexpected status, and some requests may fail or get no
+/// answer.
 pub fn counts() -> impl Strategy<Value = Tally> {
     let few = || prop_oneof![3 => Just(0u64), 1 => 0u64..50];
     (0u64..2000, few(), few(), few()).prop_map(|(completed, refused, resets, unanswered)| Tally {

@@ -5,7 +5,7 @@ use run::*;
 use super::trials::filled;
 use super::{decided, find};
 
-/// Returns a run of an experiment: one to five clients on a slow network, with results like the published ones.
+/// Returns a run of an experiment with one to five clients on a slow network. The results resemble the published ones.
 pub fn experiment() -> Run {
     let rates = [198.2, 371.0, 468.9, 509.3, 513.8];
     let step = |(i, x): (usize, &f64)| {
@@ -44,7 +44,8 @@ pub fn experiment() -> Run {
     decided(run)
 }
 
-/// Returns a table with growths, a chart with published points, and a chart with two lines and a marked value.
+/// Returns a table with growths from row to row, a chart with published points, and a chart with two lines and a marked
+/// value.
 fn shown(rates: &[f64; 5]) -> ExperimentReport {
     let row = |(i, x): (usize, &f64)| {
         let growth =

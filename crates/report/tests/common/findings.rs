@@ -1,4 +1,4 @@
-//! Findings about a server whose only thread is full.
+//! Findings about a server whose only thread is fully utilised.
 
 use std::collections::BTreeMap;
 

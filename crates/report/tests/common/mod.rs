@@ -1,4 +1,4 @@
-//! Runs built by hand: one like a real run of `loadline find`, and unusual ones.
+//! Runs built by hand: one that resembles a real run of `loadline find`, and unusual ones.
 
 #![allow(dead_code, unreachable_pub, unused_imports, clippy::unwrap_used)]
 
@@ -18,8 +18,8 @@ use findings::findings;
 pub use odd::{awkward, behind};
 use trials::{overload, search, sweep};
 
-/// Returns the run with the judge's decisions, such as the important trials and the outcome of each trial. The
-/// sentences of the run's findings are not changed.
+/// Adds the judge's decisions to a run, such as the important trials and the outcome of each trial. Sentences in the
+/// run's findings stay as they are.
 pub fn decided(mut run: Run) -> Run {
     let mut judged = run.clone();
     judge::judge(&mut judged);
@@ -29,8 +29,8 @@ pub fn decided(mut run: Run) -> Run {
     run
 }
 
-/// Returns a run of `loadline find` on a server with one full thread. It has sweep, search and overload trials, with
-/// counters of both sides.
+/// Returns a run of `loadline find` on a server whose only thread is full. It has sweep, search and overload trials,
+/// with counters of both sides.
 pub fn find() -> Run {
     let mut trials: Vec<Trial> = [1, 2, 4, 8, 16, 32, 64, 128].into_iter().map(sweep).collect();
     trials

@@ -1,4 +1,4 @@
-//! Unusual runs: with hostile or missing values, and with a long chain of upstream services.
+//! Unusual runs: with hostile or missing values, or with a long chain of upstream services.
 
 use std::collections::BTreeMap;
 
@@ -6,7 +6,7 @@ use run::*;
 
 use super::{decided, find, with_stack};
 
-/// Returns a run with a chain of upstream services. Their names are long, and some contain HTML tags.
+/// Returns a run with a chain of upstream services. The services' names are long, and some contain HTML tags.
 pub fn behind() -> Run {
     let load = |address: String, from: &str, depth, limit| run::UpstreamLoad {
         behind: run::Upstream {

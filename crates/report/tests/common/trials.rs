@@ -1,4 +1,4 @@
-//! Trials of a server whose only thread is full.
+//! Trials of a server whose only thread becomes full.
 
 use std::collections::BTreeMap;
 

@@ -1,10 +1,10 @@
-//! Gauges (connections, memory, threads, descriptors) of a server process, and two summaries of many samples. These are
-//! the maximum of each gauge, and all gauges at a time when nothing changed.
+//! Gauges (connections, memory, threads, descriptors) of a server process, and two summaries of many samples. One
+//! summary is the maximum of each gauge, the other is all gauges at a moment when nothing changed.
 
 use run::{Instance, Recording};
 
-/// Time without any change after which a process counts as quiet even if connections wait in its accept queue, seconds.
-/// If the accept queue is empty, a process counts as quiet as soon as nothing changes.
+/// Time without any change after which a process counts as quiet although connections wait in its accept queue,
+/// seconds. If the accept queue is empty, a process counts as quiet as soon as nothing changes.
 const STALLED_S: f64 = 2.0;
 
 /// Gauges of a server process at one time, or the maximum of each gauge.
@@ -22,9 +22,9 @@ pub(crate) struct Levels {
     pub(crate) descriptors: f64,
 }
 
-/// Gauges of a process: in the first sample (`rest`), the maximum of each (`most`), and in a sample in which nothing
-/// changed (`still`). While connections arrive, the numbers of threads and of connections do not match, because they
-/// are not read at the same moment.
+/// Gauges of a process: in the first sample (`rest`), the maximum of each (`most`), and in a sample without any change
+/// (`still`). While connections arrive, the numbers of threads and connections do not match, because they are read at
+/// different moments.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Looks {
     pub(super) rest: Levels,
@@ -54,7 +54,7 @@ impl Looks {
         for (row, t_s) in recording.t_s.iter().enumerate() {
             let read = columns.map(|column| column.and_then(|c| c.values.get(row).copied().flatten()));
             known = std::array::from_fn(|i| read[i].or(known[i]));
-            // Some counters have fewer samples than others, because they are expensive to read. The number of accepted
+            // Some counters are read less often than others, because reading them is expensive. The number of accepted
             // connections is the most expensive one, so only samples that contain it are used.
             let (Some(_), [Some(accepted), Some(waiting), Some(rss_bytes), Some(threads), descriptors]) =
                 (read[0], known)
@@ -84,9 +84,8 @@ impl Looks {
             return;
         }
         let quiet = now.accepted > 0.0 && (now.waiting == 0.0 || t_s - self.same_since_s >= STALLED_S);
-        // Of all quiet samples, the one with the most connections is kept. At the end of the trial, connections are
-        // closed before their threads end, so the numbers of threads and of connections in later samples would not
-        // match.
+        // Of all quiet samples, the one with the most connections is kept. When the trial ends, connections close
+        // before their threads end. In later samples, the numbers of threads and connections therefore do not match.
         if quiet && self.still.is_none_or(|s| now.accepted >= s.accepted) {
             self.still = Some(now);
         }

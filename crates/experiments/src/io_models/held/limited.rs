@@ -1,20 +1,20 @@
-//! Bottleneck of a trial with many connections. If fewer connections were held than attempted, the bottleneck is what
-//! limited their number. If the server handles the whole offered load, there is no bottleneck. In all other cases, the
-//! bottleneck is the judge's verdict on this trial.
+//! Bottleneck of a trial with many connections. If the server held fewer connections than attempted, the bottleneck is
+//! what limited their number. If the server handled the whole offered load, there is no bottleneck. In all other cases,
+//! the bottleneck is the judge's verdict on this trial.
 
 use run::{Bottleneck, LimitedBy, Run, Trial};
 
 use super::ended::Ended;
 use crate::values::BYTES_PER_S;
 
-/// Minimum share of the offered load that the server must handle to count as handling all of it. This value is below 1,
-/// because the number of messages in the measured window varies a little. If the handled share is larger than 1 divided
-/// by this value, the server is working off a backlog. Something must then have limited the server earlier.
+/// Minimum share of the offered load that a server handles if it handles all of it. The value is below 1, because the
+/// number of messages in the measured window varies a little. A share above 1 divided by this value means that the
+/// server is working off a backlog, so something must have limited it earlier.
 const SERVED: f64 = 0.95;
-/// Minimum confidence of a verdict that is not marked as a guess.
+/// Minimum confidence of a verdict that counts as sure.
 const SURE: f64 = 0.6;
 
-/// Judges a trial as if it were the only trial of its run, and stores its bottleneck.
+/// Judges a trial as if its run had no other trial, and stores the bottleneck in the trial's results.
 pub(crate) fn put_limited(trial: &mut Trial, offered_bytes_per_s: Option<f64>, ended: Option<&Ended>) {
     let mut alone = Run { trials: vec![trial.clone()], ..Run::default() };
     judge::judge(&mut alone);
@@ -24,7 +24,8 @@ pub(crate) fn put_limited(trial: &mut Trial, offered_bytes_per_s: Option<f64>, e
 }
 
 /// Returns the bottleneck of a trial, and the reason. `found` is the verdict on this trial. `offered` is the maximum
-/// load of the trial's connections, bytes per second; `None` if each connection sends as soon as it gets a response.
+/// load of the trial's connections, bytes per second. It is `None` if each connection sends again as soon as it gets a
+/// response.
 fn limited_by(trial: &Trial, found: &Bottleneck, offered: Option<f64>, ended: Option<&Ended>) -> (LimitedBy, String) {
     if let Some((id, ended)) = ended.and_then(|e| Some((e.id?, e))) {
         return (surely(id), ended.words.clone());
@@ -40,8 +41,9 @@ fn surely(id: &str) -> LimitedBy {
     LimitedBy { id: id.into(), sure: true }
 }
 
-/// Describes a server that holds all connections and handles their whole load. The text also mentions a full CPU, if
-/// there is one. Some models search all connections at every wait, and therefore use all CPU time at any load.
+/// Describes a server that holds all connections and handles their whole load. The text also mentions a bottleneck that
+/// the verdict found. For example, some models search all connections at every wait, and therefore use all CPU time at
+/// any load.
 fn not_saturated(offered: f64, beside: &Bottleneck) -> String {
     let beside = match beside.id.as_str() {
         "unknown" | "not-saturated" => String::new(),
@@ -50,8 +52,8 @@ fn not_saturated(offered: f64, beside: &Bottleneck) -> String {
     format!("all are held, and the {:.2} MB/s that they offer are served{beside}", offered / 1e6)
 }
 
-/// Returns the verdict as the bottleneck, with its description. `piled_up` is the offered load, bytes per second, if
-/// the server handled more than this load; otherwise `None`.
+/// Returns the verdict as the bottleneck, with its description. If the server handled more than the offered load,
+/// `piled_up` is the offered load in bytes per second.
 fn said(found: &Bottleneck, piled_up: Option<f64>) -> (LimitedBy, String) {
     let sure = found.id == "unknown" || found.confidence >= SURE;
     let more = piled_up.map_or_else(String::new, |offered| {

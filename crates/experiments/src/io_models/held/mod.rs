@@ -1,6 +1,6 @@
 //! Resources that a server's processes hold during a trial: accepted connections, memory, threads and descriptors. They
-//! are read on the server's host, because a client cannot know which connections still wait in the accept queue. This
-//! module also finds the trial's bottleneck, and the reason if fewer connections were held than attempted.
+//! are read on the server's host, because a client cannot know which of its connections still wait in the accept queue.
+//! This module also finds the trial's bottleneck, and the reason if fewer connections were held than attempted.
 
 mod ended;
 mod levels;
@@ -42,7 +42,7 @@ impl HeldResources {
     }
 
     /// Stores the numbers of processes, threads and held connections, and the memory per connection, in a trial's
-    /// results. If fewer connections were held than attempted, returns the reason.
+    /// results. If the server held fewer connections than attempted, returns the reason.
     pub(super) fn put(&self, trial: &mut Trial) -> Option<Ended> {
         let (rest, most) = (self.sum(|one| one.rest), self.sum(|one| one.most));
         trial.key.put(PROCESSES, u32::try_from(self.each.len()).ok());
@@ -54,7 +54,8 @@ impl HeldResources {
         })
     }
 
-    /// Returns the gauges of each process at a time when nothing changed. Returns `None` if a process had no such time.
+    /// Returns the gauges of each process at a moment without any change. Returns `None` if a process had no such
+    /// moment.
     pub(super) fn still(&self) -> Option<Vec<Levels>> {
         let still: Option<Vec<Levels>> = self.each.iter().map(|one| one.still).collect();
         still.filter(|s| !s.is_empty())
@@ -64,7 +65,7 @@ impl HeldResources {
         self.each.iter().map(of).fold(Levels::default(), Levels::plus)
     }
 
-    /// Returns the descriptor limit as the reason, if a process came close to its limit.
+    /// Returns the descriptor limit as the reason for too few connections, if a process came close to its limit.
     fn descriptors(&self) -> Option<Ended> {
         let most = self.each.iter().map(|one| one.most).zip(&self.limits);
         most.filter_map(|(most, limit)| Ended::by_descriptors(&most, (*limit)?)).next()
@@ -72,8 +73,8 @@ impl HeldResources {
 }
 
 /// Stores the number of held connections, and the server's memory per connection, in a trial's results. `grown` is the
-/// growth of the server's resident memory, bytes. If fewer connections were held than attempted, adds a note, and
-/// returns the reason that `ended` gives.
+/// growth of the server's resident memory, bytes. If the server held fewer connections than attempted, adds a note with
+/// the reason that `ended` returns, and returns this reason.
 fn put(trial: &mut Trial, held: f64, grown: Option<f64>, ended: impl FnOnce(&Trial) -> Ended) -> Option<Ended> {
     let attempted = f64::from(trial.key.get(CONNECTIONS).unwrap_or(0));
     let results = &mut trial.results;
@@ -85,8 +86,8 @@ fn put(trial: &mut Trial, held: f64, grown: Option<f64>, ended: impl FnOnce(&Tri
 }
 
 /// Stores the numbers of threads and of held connections, and the memory per connection, for a server on another host.
-/// The values come from the server's own counts. If fewer connections were held than attempted, returns the reason.
-/// Returns `None` if the server reported no counts.
+/// The values come from the server's own counts. If the server held fewer connections than attempted, returns the
+/// reason. Returns `None` if the server reported no counts.
 pub(super) fn put_counted(trial: &mut Trial) -> Option<Ended> {
     trial.key.put(PROCESSES, 1);
     let recording = &trial.server.as_ref()?.recording;
@@ -99,7 +100,7 @@ pub(super) fn put_counted(trial: &mut Trial) -> Option<Ended> {
     put(trial, held?, grown, |trial| Ended::by_errors(trial, threads.map_or(f64::NAN, |(_, most)| most)))
 }
 
-/// Returns the first and the largest value of a gauge, each summed over the gauge's instances.
+/// Returns the sum of a gauge's first values over all its instances, and the sum of its largest values.
 fn ends_of(recording: &Recording, id: &str) -> Option<(f64, f64)> {
     let columns = recording.columns_of(id).filter_map(|column| {
         let mut known = column.values.iter().copied().flatten();

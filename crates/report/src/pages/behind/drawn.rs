@@ -1,5 +1,5 @@
-//! Drawing of the chain of upstream services. It shows the first few services, and each service with a full resource,
-//! together with the services on the path to it.
+//! Drawing of the chain of upstream services. It contains the first few services, and each service with a full
+//! resource. For such a service, it also contains the services on the path from the client.
 
 use super::stop::Stop;
 use crate::plot::{Chain, Link};
@@ -46,15 +46,15 @@ fn kept(stops: &[Stop]) -> Vec<usize> {
         }
     }
     let mut order: Vec<usize> = (0..stops.len()).collect();
-    // If there are more than [`MAX_BOXES`] services, the client, the server, and the services on a path to a service
-    // with a full resource are drawn first. Within both groups, services with a lower index come first.
+    // If there are more than [`MAX_BOXES`] services, these come first: the client, the server, and the services on a
+    // path to a full resource. Otherwise, services are taken in the order of their index.
     order.sort_by_key(|at| (*at > 1 && !leads[*at], *at));
     order.truncate(MAX_BOXES);
     order.sort_unstable();
     order
 }
 
-/// Returns the name of the first process, and the number of other processes.
+/// Returns the name of the first process, followed by the number of the other processes.
 pub(super) fn who(processes: &[String]) -> String {
     match processes {
         [] => String::new(),

@@ -11,10 +11,10 @@ pub(super) struct Stop {
     /// Name of the service: `client`, `server` or an address.
     pub(super) at: String,
     pub(super) processes: Vec<String>,
-    /// Index of the service whose processes open the connections to this service; `None` for the client.
+    /// Index of the service whose processes connect to this service; `None` for the client.
     pub(super) from: Option<usize>,
-    /// Number of connections to the service as text, and its unit. For the server, these are the number and the unit of
-    /// the load's intensity, such as an offered rate.
+    /// Number of connections to this service as text, and its unit. For the server, they are the intensity of the load
+    /// (such as an offered rate) and its unit.
     pub(super) connections: [String; 2],
     pub(super) cpu_used: Option<f64>,
     pub(super) cpu_allowed: Option<f64>,
@@ -22,11 +22,11 @@ pub(super) struct Stop {
     /// Name and utilisation of the service's busiest device.
     pub(super) busy: Option<(String, f64)>,
     pub(super) follows: Option<Estimate>,
-    /// Words for the device that is full, such as `one thread`; empty for none.
+    /// Words for the resource that is full, such as `one thread`; empty for none.
     pub(super) full: &'static str,
 }
 
-/// Returns all services. Each service comes after the service that connects to it.
+/// Returns all services of the chain. Each service comes after the service that connects to it.
 pub(super) fn stops(run: &Run) -> Vec<Stop> {
     let Some(trial) = run.picked(|picks| picks.shown) else { return Vec::new() };
     let mut stops = vec![end(run, "client", &trial.client, CLIENT)];
@@ -42,9 +42,10 @@ pub(super) fn stops(run: &Run) -> Vec<Stop> {
     stops
 }
 
-/// Levers (ways to slow a resource in the experiment) that slow only the client, or only the server. Of the shares of
-/// throughput that these levers explain, the largest is shown for the client or the server.
+/// Levers (ways to slow a resource in the experiment) that slow only the client. The chain shows the largest share of
+/// throughput that one of them explains.
 const CLIENT: &[&str] = &["client-cpu"];
+/// Levers that slow only the server. Of these, too, the largest share of throughput is shown.
 const SERVER: &[&str] = &["server-cpu", "quota", "worker"];
 
 /// Returns the client or the server as a service of the chain.
@@ -63,7 +64,7 @@ fn end(run: &Run, name: &str, side: &Side, levers: &[&str]) -> Stop {
     }
 }
 
-/// Returns the name of a device's kind. For a thread, returns the argument `thread` instead.
+/// Returns the name of a device's kind, but the argument `thread` for a thread.
 fn named(kind: &'static str, thread: &'static str) -> &'static str {
     if kind == "thread" { thread } else { kind }
 }
@@ -95,9 +96,9 @@ fn stop(run: &Run, load: &UpstreamLoad) -> Stop {
     }
 }
 
-/// Returns the name and utilisation of an upstream's busiest device: its CPUs or a thread. If the upstream's quota is
-/// full, returns how often the quota ran out instead. If all its CPUs are full, returns the CPUs. If a lock limits the
-/// upstream, returns its CPU time.
+/// Returns the name and utilisation of an upstream's busiest device: its CPUs or a thread. If the limit is the CPU
+/// quota, returns the share of periods in which the quota ran out. If the limit is the CPUs, returns the CPUs; if it is
+/// a lock, returns the CPU time.
 fn busy(load: &UpstreamLoad) -> Option<(String, f64)> {
     let cpus = load.cpu_used.zip(load.cpu_allowed).filter(|(_, allowed)| *allowed > 0.0);
     let cpus = cpus.map(|(used, allowed)| ("CPUs".to_string(), used / allowed));
@@ -120,7 +121,7 @@ fn full(limit: UpstreamLimit) -> &'static str {
     }
 }
 
-/// Returns the experiment's latest estimate for a lever (a way to slow a resource).
+/// Returns the experiment's latest estimate for a lever (a way to slow a resource): how strongly throughput follows it.
 fn found(run: &Run, lever: &str) -> Option<Estimate> {
     let all = run.findings.proof.iter().flat_map(|proof| &proof.elasticities);
     all.filter(|e| e.lever == lever).map(|e| e.estimate).next_back()
