@@ -1,14 +1,15 @@
-//! Parses the text that describes a medium (a simulated network), including numbers with units. The forms are `NAME`,
-//! `NAME:VALUE` and `NAME:key=value,key=value`.
+//! Parses the text that describes a medium (a simulated network). Its forms are `NAME`, `NAME:VALUE` and
+//! `NAME:key=value,key=value`. Also parses numbers with units.
 
 use std::collections::BTreeMap;
 
-/// Name and arguments of a medium. Callers take out the arguments that they know; an argument that is left is an error.
+/// Name and arguments of a medium. Callers take out the arguments that they know; an argument that nobody takes is an
+/// error.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Arguments {
     /// Name of the medium.
     pub(crate) name: String,
-    /// Argument without a key; `None` if there is none or if it was taken.
+    /// Argument without a key; `None` if there is none, or if it was already taken.
     plain: Option<String>,
     named: BTreeMap<String, String>,
 }
@@ -35,7 +36,7 @@ impl Arguments {
         self.plain.take()
     }
 
-    /// Takes out the argument `key`, and parses its value with `read`.
+    /// Takes out the argument `key`, and parses its value with `read`. Returns `None` if there is no such argument.
     pub(crate) fn take<T>(&mut self, key: &str, read: fn(&str) -> Option<T>) -> Result<Option<T>, String> {
         let Some(text) = self.named.remove(key) else { return Ok(None) };
         read(&text).map(Some).ok_or_else(|| format!("{key}={text} cannot be read"))
@@ -64,8 +65,8 @@ pub(crate) fn rate(text: &str) -> Option<u64> {
     (1000.0..=1e12).contains(&bits).then_some(bits as u64)
 }
 
-/// Parses a time, such as `50ms`, `0.2s` or `10us`. Returns nanoseconds, up to 60 s. A number without a unit means
-/// milliseconds.
+/// Parses a time of at most 60 s, such as `50ms`, `0.2s` or `10us`. A number without a unit means milliseconds. Returns
+/// nanoseconds.
 pub(crate) fn time_ns(text: &str) -> Option<u64> {
     let (digits, factor) = [("us", 1e3), ("ms", 1e6), ("s", 1e9)]
         .iter()

@@ -1,4 +1,4 @@
-//! Errors of testbeds. Each error text says which action failed and why, and most also say what to do.
+//! Errors of testbeds. Each error text says which action failed and why. Most texts also say what to do.
 
 use std::io;
 
@@ -13,7 +13,7 @@ pub enum TestbedError {
         /// Reason why the text is invalid.
         why: String,
     },
-    /// No testbed can be built from the description ([`Spec`](crate::Spec)).
+    /// No testbed can be built as described ([`Spec`](crate::Spec)).
     #[error("the testbed cannot be built: {0}")]
     Spec(String),
     /// The caller may not create network namespaces.
@@ -34,7 +34,7 @@ pub enum TestbedError {
     /// The kernel or a program refused a step of building the testbed.
     #[error("cannot {what}: {message}; {advice}")]
     Setup {
-        /// The step, as words that follow "cannot".
+        /// The step, as words that complete "cannot …", such as "open a socket".
         what: String,
         /// Error message of the kernel or of the program.
         message: String,

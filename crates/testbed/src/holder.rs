@@ -1,6 +1,6 @@
 //! A shell process that keeps a network namespace alive. When its standard input ends, it kills all other processes in
-//! the namespace and exits. Its standard input is a pipe whose other end only its creator has. If the creator ends,
-//! even by a crash, all processes in the namespace therefore end, too.
+//! the namespace and exits. Its standard input is a pipe whose other end only its creator has. So all processes in the
+//! namespace end when the creator ends, even by a crash.
 
 use std::process::{Child, Command, Stdio};
 
@@ -20,7 +20,7 @@ pub(crate) struct Holder {
 }
 
 impl Holder {
-    /// Creates a network namespace. If the caller may not create one, it is created inside a new user namespace.
+    /// Creates a network namespace. If the caller may not create one, creates it inside a new user namespace.
     pub(crate) fn first() -> Result<Self> {
         match Self::spawn(|c| netns::unshare(c, false)) {
             Ok(holder) => Ok(holder),
@@ -65,7 +65,8 @@ impl Drop for Holder {
     fn drop(&mut self) {
         drop(self.child.stdin.take());
         let _ = self.child.wait();
-        // Usually no process is left here. But if the keeping process was killed, it could not end the others.
+        // Usually, no process is left here. But if the process that kept the namespace alive was killed, it could not
+        // kill the others.
         end_all_in(&self.netns);
     }
 }
@@ -75,7 +76,7 @@ fn end_all_in(netns: &Netns) {
     let pids = std::fs::read_dir("/proc").into_iter().flatten().flatten();
     let pids = pids.filter_map(|entry| entry.file_name().to_str()?.parse::<i32>().ok());
     for pid in pids.filter(|pid| netns.holds(*pid as u32)).filter_map(rustix::process::Pid::from_raw) {
-        // The process may have ended meanwhile, so an error is ignored.
+        // An error is ignored, because the process may have ended meanwhile.
         let _ = rustix::process::kill_process(pid, rustix::process::Signal::KILL);
     }
 }

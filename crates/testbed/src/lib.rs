@@ -1,6 +1,6 @@
-//! Testbeds: simulated hosts and networks on one machine, without root. Each host is a network namespace. A medium
-//! joins the hosts: a shared wire, a switch or a long line. Hosts run real programs on the kernel's real network stack,
-//! so only the medium is simulated.
+//! Testbeds: hosts and networks that are simulated on one machine, without root. Each host is a network namespace. A
+//! medium joins the hosts: a shared wire, a switch or a long line. Only the medium is simulated: the hosts run real
+//! programs on the kernel's real network stack.
 //!
 //! ```no_run
 //! use loadline_testbed::{Spec, Testbed};

@@ -28,13 +28,14 @@ pub(crate) struct Host {
 #[derive(Debug)]
 pub(crate) struct Net {
     pub(crate) hosts: Vec<Host>,
-    /// The medium's namespace, with the process that keeps it alive. Fields are dropped in the order of their
-    /// declaration, so the hosts are dropped before this namespace.
+    /// The medium's namespace, with the process that keeps it alive. Rust drops fields in the order of their
+    /// declaration, so the hosts end before this namespace.
     pub(crate) middle: Holder,
 }
 
 impl Net {
-    /// Creates the namespaces. If `apart` is true, each host gets its own namespace; otherwise all hosts share one.
+    /// Creates the namespaces. If `apart` is true, each host gets its own namespace. Otherwise, all hosts share the
+    /// medium's namespace.
     pub(crate) fn new(names: &[String], apart: bool) -> Result<Self> {
         check_names(names)?;
         let middle = Holder::first()?;
@@ -71,7 +72,7 @@ impl Net {
     }
 
     /// Assigns an address to the interface `eth0` of each host, and tells each host the hardware addresses of all
-    /// others. The medium then carries only the load, without address resolution and IPv6 traffic.
+    /// others. The medium then carries only the load: no host needs address resolution or sends IPv6 traffic.
     pub(crate) fn address_hosts(&self) -> Result<()> {
         for (index, host) in self.hosts.iter().enumerate() {
             let mut script = String::from("link set lo up\n");
@@ -86,14 +87,14 @@ impl Net {
         Ok(())
     }
 
-    /// Waits until the network links of all hosts and of the medium are active. A link that is not active loses frames.
-    /// The hosts cannot notice this, because they need no address resolution.
+    /// Waits until the network links of all hosts and of the medium are active, because a link that is not active loses
+    /// frames. The hosts would not notice the loss, because they need no address resolution.
     pub(crate) fn wait_for_links(&self) -> Result<()> {
         tools::wait_for_links(&self.middle.netns)?;
         (0..self.hosts.len()).try_for_each(|host| tools::wait_for_links(self.netns(host)))
     }
 
-    /// Turns off the offloads because of which an interface would send larger packets than a real wire can carry.
+    /// Turns off offloads with which an interface would send larger packets than a real wire can carry.
     pub(crate) fn real_packets(netns: &Netns, interfaces: &[String]) -> Result<()> {
         let control = netns.open(&[OpenSpec::CONTROL]).map_err(setup("open a socket in a namespace", ""))?;
         let Some(control) = control.first() else { return Ok(()) };
@@ -105,11 +106,11 @@ impl Net {
         Ok(())
     }
 
-    /// Gives each host an interface `eth0` with an address, whose frames go through the forwarder. Returns the
-    /// forwarder's ends of the interfaces, and the type of the interfaces.
+    /// Gives each host an interface `eth0` with an address. The forwarder carries the frames of these interfaces.
+    /// Returns the forwarder's ends of the interfaces, and their type in words.
     pub(crate) fn forwarded(&self) -> Result<(Vec<Port>, &'static str)> {
-        // If this user may not open the TAP device, the hosts get veth pairs instead. The forwarder reads the other
-        // ends of these pairs.
+        // If this user may not open the TAP device, each host gets a veth pair instead. The forwarder then reads the
+        // other end of each pair.
         match self.netns(0).open(&[OpenSpec::tun()]) {
             Ok(_) => Ok((self.taps()?, "TAP interfaces")),
             Err(_) => Ok((self.cables()?, "packet sockets on veth pairs")),
@@ -155,7 +156,7 @@ impl Net {
         (0..self.hosts.len()).map(cable).collect()
     }
 
-    /// Makes a host send each packet as a separate frame with a checksum, as on a real wire.
+    /// Makes a host send each packet as a separate frame with its checksum, as on a real wire.
     fn whole_frames(&self, host: usize) -> Result<()> {
         Self::real_packets(self.netns(host), &["eth0".into()])?;
         let control = one(self.netns(host), OpenSpec::CONTROL, "")?;
@@ -170,7 +171,7 @@ impl Net {
     }
 }
 
-/// Returns the name of the port, in the medium's namespace, that leads to a host.
+/// Returns the name of the port that leads to a host. The port is in the medium's namespace.
 pub(crate) fn port_name(host: usize) -> String {
     format!("port{}", host + 1)
 }

@@ -1,7 +1,6 @@
-//! Chooses the CPUs on which the kernel processes the packets that a host receives. Between namespaces, the kernel does
-//! this receive work on the sender's CPU. Without a change, the packets for a server would therefore cost CPU time of
-//! its clients. Receive packet steering moves the work to CPUs of the receiver. Source:
-//! Documentation/networking/scaling.rst, Documentation/admin-guide/sysctl/net.rst (rps_default_mask).
+//! Chooses the CPUs on which the kernel processes the packets that a host receives. Between namespaces, the kernel
+//! normally does this receive work on the sender's CPU. Packets for a server would therefore cost CPU time of its
+//! clients. Receive packet steering moves the work to CPUs of the receiver.
 
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
@@ -12,17 +11,17 @@ use crate::error::Result;
 use crate::net::Net;
 use crate::tools;
 
-/// File with the CPU mask that new interfaces of a network namespace get. The root user of a namespace may write this
-/// file, but may not write the file `rps_cpus` of an interface.
+/// File with the CPU mask for new interfaces of a network namespace. The root user of a namespace may write this file,
+/// but not the file `rps_cpus` of an interface.
 const DEFAULT_MASK_FILE: &str = "/proc/sys/net/core/rps_default_mask";
 
-/// Shell script that sets the CPU mask of a host's interface. To reach the interface's file, it first mounts sysfs as
-/// the host's namespace sees it.
+/// Shell script that sets the CPU mask of a host's interface. The mask is a file in sysfs, so the script first mounts
+/// sysfs as the host's namespace sees it.
 const SET_MASK_SCRIPT: &str =
     r#"mount -t sysfs sysfs /sys && printf %s "$1" > /sys/class/net/eth0/queues/rx-0/rps_cpus"#;
 
-/// Name of the mechanism that moves the receive work of a host to its CPUs, for notes; or the reason why the work was
-/// not moved.
+/// Mechanism that moved a host's receive work to its CPUs, in words for notes. If the work was not moved, the error is
+/// the reason.
 pub type Steered = std::result::Result<&'static str, String>;
 
 /// A host of a testbed under construction, and the CPUs that will do its receive work.
@@ -33,7 +32,7 @@ pub(crate) struct Receiver<'a> {
     asked: bool,
 }
 
-/// Sets the CPU masks that future interfaces of the hosts get. Must be called before the hosts have an interface.
+/// Sets the CPU masks for future interfaces of the hosts. Must be called before the hosts have an interface.
 pub(crate) fn ask<'a>(wanted: &'a BTreeMap<String, Vec<u32>>, net: &'a Net) -> Result<Vec<Receiver<'a>>> {
     let receiver = |(host, cpus): (&'a String, &Vec<u32>)| {
         let netns = net.netns(net.index(host)?);
@@ -50,8 +49,8 @@ impl<'a> Receiver<'a> {
     }
 
     /// Returns the host's name, and whether the kernel accepted the CPUs. Must be called when the host's interface
-    /// exists. If the kernel refused the mask for future interfaces, sets the mask of the existing interface, for which
-    /// root is required.
+    /// exists. If the kernel refused the mask for future interfaces, the function sets the mask of the existing
+    /// interface, which requires root.
     pub(crate) fn settle(self) -> (String, Steered) {
         let steered = match self.asked {
             true => Ok("rps_default_mask of its namespace"),

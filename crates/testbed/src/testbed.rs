@@ -19,11 +19,10 @@ use crate::tools;
 pub struct Spec {
     /// Names of the hosts, in order. Each host has its own IP address.
     pub hosts: Vec<String>,
-    /// Text that describes the medium that joins the hosts, as [`Medium::parse`] accepts it.
+    /// Text that describes the medium between the hosts, as [`Medium::parse`] accepts it.
     pub medium: String,
-    /// CPUs that do the kernel's receive work for each host, as if they handled the interrupts of a network card. If a
-    /// host has no entry, the sender's CPU does this work. [`Testbed::steered`] tells whether the kernel accepted the
-    /// CPUs.
+    /// CPUs that do the kernel's receive work for each host, as if a network card interrupted them. If a host has no
+    /// entry, the sender's CPU does this work. [`Testbed::steered`] tells whether the kernel accepted the CPUs.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub receives_on: BTreeMap<String, Vec<u32>>,
 }
@@ -37,11 +36,11 @@ impl Spec {
     }
 }
 
-/// Hosts (network namespaces) that are joined by a medium. The hosts, and all programs started in them, end when this
-/// value is dropped, or when the process that built it ends for any reason.
+/// Hosts (network namespaces) joined by a medium. The hosts, and all programs started in them, end when this value is
+/// dropped. They also end when the process that built it ends for any reason.
 pub struct Testbed {
-    /// Medium that joins the hosts. It is the first field, so it is dropped first. A forwarder then releases the hosts'
-    /// interfaces before the hosts end.
+    /// Medium that joins the hosts. Rust drops the first field first, so a forwarder releases the hosts' interfaces
+    /// before the hosts end.
     medium: Arc<dyn BuiltMedium>,
     medium_text: String,
     medium_spec: &'static MediumSpec,
@@ -57,7 +56,7 @@ impl std::fmt::Debug for Testbed {
 }
 
 impl Testbed {
-    /// Builds a testbed. If the caller is not root, the network namespaces are created inside a new user namespace.
+    /// Builds a testbed. If the caller is not root, the network namespaces belong to a new user namespace.
     pub fn build(spec: &Spec) -> Result<Self> {
         let medium = Medium::parse(&spec.medium)?;
         let net = Net::new(&spec.hosts, medium.hosts_apart())?;
@@ -86,13 +85,13 @@ impl Testbed {
         Ok(self.net.hosts[at].address.into())
     }
 
-    /// Returns the ID of a process that is in the host's network namespace as long as the testbed exists.
+    /// Returns the ID of a process that stays in the host's network namespace as long as the testbed exists.
     /// `/proc/PID/net` shows the host's network.
     pub fn netns_pid(&self, host: &str) -> Result<u32> {
         Ok(self.net.pid(self.net.index(host)?))
     }
 
-    /// Returns the network namespace of a host, so that programs can be started in it.
+    /// Returns the network namespace of a host, so that callers can start programs in it.
     pub fn netns(&self, host: &str) -> Result<Netns> {
         Ok(self.net.netns(self.net.index(host)?).clone())
     }
@@ -112,13 +111,13 @@ impl Testbed {
         written.map_err(setup(format!("set {key} to {value} in {host}"), advice))
     }
 
-    /// Returns the mechanism that moved a host's receive work to the CPUs of the spec, or the reason why the work was
-    /// not moved. Returns `None` if the spec names no CPUs for the host.
+    /// Returns the mechanism that moved a host's receive work to the CPUs that the spec names. If the work was not
+    /// moved, returns the reason. Returns `None` if the spec names no CPUs for the host.
     pub fn steered(&self, host: &str) -> Option<&Steered> {
         self.steered.get(host)
     }
 
-    /// Returns the text that describes the medium, as in the spec.
+    /// Returns the text that describes the medium, as written in the spec.
     pub fn medium(&self) -> &str {
         &self.medium_text
     }
@@ -138,8 +137,8 @@ impl Testbed {
         self.medium.made_of()
     }
 
-    /// Returns how much traffic may pass without delay after a pause, as the time that the wire usually needs for it
-    /// (microseconds). Media that the kernel simulates allow this, because the kernel's timer may be late by this time.
+    /// Returns how much traffic may pass without delay after a pause, as the time that the wire normally needs for it,
+    /// microseconds. Media that the kernel simulates allow such traffic, because the kernel's timer may be this late.
     /// Returns 0 if every frame takes its full time on the wire, even after a pause.
     pub fn catches_up_us(&self) -> u64 {
         self.medium.catches_up_us()
@@ -195,7 +194,7 @@ impl std::fmt::Debug for MediumGauge {
 }
 
 impl MediumGauge {
-    /// Adds one sample to `recording`: the counters `medium.*`, with one instance per wire. If the testbed has ended,
+    /// Adds one sample of the counters `medium.*` to `recording`, with one instance per wire. If the testbed has ended,
     /// the sample has no values.
     pub fn sample(&self, t_s: f64, recording: &mut Recording) {
         let rows = recording.t_s.len();

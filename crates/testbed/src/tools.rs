@@ -1,4 +1,5 @@
-//! Runs the programs `ip` and `tc` (iproute2) inside a namespace. They read their commands from standard input.
+//! Runs the programs `ip` and `tc` (iproute2) inside a namespace. Both programs read their commands from standard
+//! input.
 
 use std::io::Write as _;
 use std::process::{Command, Stdio};
@@ -11,9 +12,10 @@ use crate::error::{Result, TestbedError};
 const ADVICE: &str =
     "the kernel may lack this piece (bridge, veth, ifb, packet sockets, sch_htb, act_mirred): load its module";
 
-/// Maximum time to wait until a link is active. The kernel updates the states of links at most once per second
-/// (`linkwatch`).
+/// Maximum time to wait until a link is active. The kernel may need more than a second, because it updates the states
+/// of links at most once per second (`linkwatch`).
 const LINKS_UP_WITHIN: Duration = Duration::from_secs(10);
+/// Time between two checks of the links.
 const LINK_POLL_INTERVAL: Duration = Duration::from_millis(2);
 
 /// Runs `ip` commands, one per line.
@@ -26,8 +28,8 @@ pub(crate) fn tc(netns: &Netns, commands: &str) -> Result<()> {
     batch("tc", netns, commands)
 }
 
-/// Waits until all interfaces that are set to "up" can carry frames. Returns an error after [`LINKS_UP_WITHIN`]. The
-/// kernel activates a link a moment after the command, and drops frames until then.
+/// Waits until all interfaces that are set to "up" can carry frames. The kernel activates a link only a moment after
+/// the command, and drops frames until then. Returns an error after [`LINKS_UP_WITHIN`].
 pub(crate) fn wait_for_links(netns: &Netns) -> Result<()> {
     let begin = Instant::now();
     loop {
@@ -43,7 +45,7 @@ pub(crate) fn wait_for_links(netns: &Netns) -> Result<()> {
     }
 }
 
-/// Returns the table of the interfaces that are set to "up", as `ip` prints it.
+/// Returns the table of interfaces that are set to "up", as `ip` prints it.
 fn listed(netns: &Netns) -> Result<String> {
     let mut command = tool("ip");
     command.args(["-br", "link", "show", "up"]);
@@ -52,14 +54,14 @@ fn listed(netns: &Netns) -> Result<String> {
     Ok(String::from_utf8_lossy(&command.output().map_err(missing)?.stdout).into_owned())
 }
 
-/// Returns the names of the interfaces that are down according to a table of [`listed`].
+/// Returns the names of the interfaces whose state is down in a table from [`listed`].
 fn links_down(table: &str) -> Vec<String> {
     let words = table.lines().map(|line| line.split_whitespace().collect::<Vec<_>>());
     let down = words.filter(|words| words.get(1).is_some_and(|state| state.ends_with("DOWN")));
     down.map(|words| words[0].to_owned()).collect()
 }
 
-/// Writes a text into a file of `/proc/sys`, as the namespace sees this file.
+/// Writes a text into a file of `/proc/sys`, inside the namespace.
 pub(crate) fn write(netns: &Netns, path: &str, value: &str) -> std::io::Result<()> {
     let mut command = Command::new("/bin/sh");
     command.args(["-c", r#"printf %s "$2" > "$1""#, "sh", path, value]);
@@ -78,7 +80,7 @@ fn batch(program: &'static str, netns: &Netns, commands: &str) -> Result<()> {
     netns.enter(&mut command);
     let mut child = command.spawn().map_err(missing)?;
     if let Some(mut input) = child.stdin.take() {
-        // An error means that the program has already ended. Its error output, which is read below, says why.
+        // An error means that the program has already ended. Its error output, which the code below reads, says why.
         let _ = input.write_all(commands.as_bytes());
     }
     let output = child.wait_with_output().map_err(missing)?;
@@ -89,15 +91,15 @@ fn batch(program: &'static str, netns: &Netns, commands: &str) -> Result<()> {
     Err(TestbedError::Setup { what: explain(program, commands, &words), message: words.trim().into(), advice: ADVICE })
 }
 
-/// Returns a text that names the command that failed. The program's error output (`words`) contains the command's line
-/// number.
+/// Returns the command that failed, as text. The program's error output (`words`) contains the line number of this
+/// command.
 fn explain(program: &str, commands: &str, words: &str) -> String {
     let line = words.split("-:").nth(1).and_then(|rest| rest.split_whitespace().next()?.parse::<usize>().ok());
     let failed = line.and_then(|n| commands.lines().nth(n.checked_sub(1)?)).unwrap_or("(unnamed line)");
     format!("run `{program} {failed}`")
 }
 
-/// Returns a command for a program that many systems install in `/sbin` or `/usr/sbin`. PATH may lack these
+/// Returns a command for a program that many systems install in `/sbin` or `/usr/sbin`, because PATH may lack these
 /// directories.
 pub(crate) fn tool(program: &str) -> Command {
     let found = ["/usr/sbin", "/sbin", "/usr/bin", "/bin"]

@@ -1,5 +1,5 @@
-//! Checks that the hub in user space replaces the kernel's shared wire if the kernel lacks a required feature. The test
-//! uses a `tc` that refuses every command, as on a kernel without traffic control.
+//! Checks that a hub in user space replaces the kernel's shared wire if the kernel lacks a required feature. To
+//! simulate a kernel without traffic control, the test uses a `tc` that refuses every command.
 #![allow(clippy::unwrap_used, clippy::panic)]
 
 mod common;
@@ -14,7 +14,7 @@ use testkit::skip;
 const ROLE: &str = "LOADLINE_TESTBED_TEST_ROLE";
 
 /// Shell script that mounts the program in its first argument over `tc`, and then runs the command in its other
-/// arguments. If `tc` is not installed or the mount fails, the script ends with status 77.
+/// arguments. If `tc` is not installed, or if the mount fails, the script ends with status 77.
 const HIDDEN: &str = r#"fake="$1"; shift
 for dir in /usr/sbin /sbin /usr/bin /bin; do
     if [ -e "$dir/tc" ]; then mount --bind "$fake" "$(readlink -f "$dir/tc")" || exit 77; exec "$@"; fi
@@ -43,7 +43,7 @@ fn without_traffic_control_the_hub_in_user_space_replaces_the_wire() {
     assert!(said.contains("carried 3 frames"), "{said}");
 }
 
-/// Code of the child process that the test above starts. In a normal test run, this function does nothing.
+/// Runs in the child process that the test above starts. In a normal test run, this function does nothing.
 #[test]
 fn the_other_end() {
     if std::env::var(ROLE).is_err() {

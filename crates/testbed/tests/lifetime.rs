@@ -1,5 +1,5 @@
-//! Checks that a testbed needs no root rights and can start programs in its hosts. It must leave nothing behind when it
-//! is dropped, or when its creator is killed.
+//! Checks that a testbed needs no root rights, and that it can start programs in its hosts. When the testbed is dropped
+//! or its creator is killed, nothing may be left behind.
 #![allow(clippy::unwrap_used, clippy::panic)]
 
 mod common;
@@ -73,7 +73,7 @@ fn no_root_is_needed() {
     }
 }
 
-/// Code of the child processes that the tests above start. In a normal test run, this function does nothing.
+/// Runs in the child processes that the tests above start. In a normal test run, this function does nothing.
 #[test]
 fn the_other_end() {
     match std::env::var(ROLE).as_deref() {

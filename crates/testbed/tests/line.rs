@@ -1,5 +1,5 @@
-//! Checks that a long line has the requested delay, rate, loss and reordering. Both ends are sockets of this process in
-//! two hosts, so all times are from one clock.
+//! Checks the delay, rate, loss and reordering of a long line. This process has the sockets at both ends of the line,
+//! so all times are from one clock.
 #![allow(clippy::unwrap_used, clippy::panic)]
 
 mod common;
@@ -14,12 +14,13 @@ use testkit::alone;
 
 /// Maximum time to wait for a datagram that must arrive.
 const ARRIVAL_TIMEOUT: Duration = Duration::from_secs(5);
-/// Maximum number of datagrams that are sent but not yet received. The buffers along the way have space for all of
-/// them.
+/// Maximum number of datagrams that are sent but not yet received. All buffers between sender and receiver have space
+/// for this many.
 const MAX_UNDER_WAY: u32 = 128;
 
-/// Number of datagrams in the rate test, and maximum number of them that are sent but not yet received.
+/// Number of datagrams in the test of the rate.
 const BURST: u32 = 2000;
+/// Maximum number of datagrams in the test of the rate that are sent but not yet received.
 const AHEAD: u32 = 400;
 
 /// Opens a UDP socket, owned by this process, in the namespace of a host.
@@ -32,7 +33,7 @@ fn udp(bed: &Testbed, host: &str) -> UdpSocket {
     socket
 }
 
-/// Builds a testbed with a long line between two hosts. Also returns a socket at each end of the line.
+/// Builds a testbed with a long line between two hosts. Returns the testbed, and a socket at each end of the line.
 fn line(test: &str, medium: &str) -> Option<(Testbed, UdpSocket, UdpSocket)> {
     let bed = bed(test, &Spec::server_and_clients(1, medium))?;
     let (server, client) = (udp(&bed, "server"), udp(&bed, "client1"));
@@ -64,13 +65,13 @@ fn each_direction_has_the_requested_delay() {
         })
         .collect();
     // A process that loses its CPU receives a datagram late, but never early. The shortest round trip is therefore the
-    // most exact.
+    // most accurate.
     near("least round trip, ms", trips.into_iter().fold(f64::MAX, f64::min), 40.0);
 }
 
-/// Sends `count` datagrams, which are numbered from 0, at most [`MAX_UNDER_WAY`] ahead of the receiver. Returns the
-/// numbers in the order in which they arrived. If `loses` is true, the line loses datagrams but does not reorder them.
-/// In this case, each arrival shows that all earlier datagrams have arrived or are lost.
+/// Sends `count` datagrams, numbered from 0, of which at most [`MAX_UNDER_WAY`] are on their way. Returns their numbers
+/// in the order of arrival. If `loses` is true, the line loses datagrams but does not reorder them. Each arrival then
+/// shows that all earlier datagrams have arrived or are lost.
 fn numbered(count: u32, loses: bool, server: &UdpSocket, client: &UdpSocket) -> Vec<u32> {
     let mut got: Vec<u32> = Vec::new();
     for n in 0..count {
@@ -80,7 +81,7 @@ fn numbered(count: u32, loses: bool, server: &UdpSocket, client: &UdpSocket) -> 
             assert!(receive(server, &mut got), "nothing arrived for {ARRIVAL_TIMEOUT:?}");
         }
     }
-    // The last datagrams may be lost. In this case, nothing arrives any more.
+    // If the last datagrams are lost, nothing arrives any more.
     server.set_read_timeout(Some(if loses { Duration::from_secs(1) } else { ARRIVAL_TIMEOUT })).unwrap();
     while got.len() < count as usize && receive(server, &mut got) {}
     got
@@ -118,7 +119,7 @@ fn the_requested_share_of_frames_is_reordered() {
     let Some((_bed, server, client)) = line("overtaking_happens", medium) else { return };
     let got = numbered(40_000, false, &server, &client);
     assert_eq!(got.len(), 40_000);
-    // A datagram has overtaken others if it arrived before a datagram that was sent earlier.
+    // A datagram has overtaken others if it arrived before one that was sent earlier.
     let (mut lowest, mut overtakers) = (u32::MAX, 0.0);
     for n in got.into_iter().rev() {
         overtakers += f64::from(u8::from(n > lowest));
@@ -133,8 +134,9 @@ fn datagrams_arrive_at_the_rate_of_the_line() {
     let Some((_bed, server, client)) = line("the_rate_holds", "wan:rate=20M,queue=4000000") else { return };
     let (begin, mut payload, mut buffer) = (Instant::now(), [0_u8; 1400], [0; 2000]);
     let (mut sent, mut came) = (0, Vec::new());
-    // So many frames are on their way that the line stays full even while this thread has no CPU. If the socket is read
-    // late, it drops datagrams. The numbers of the received datagrams still show how many frames have passed the line.
+    // So many frames are on their way that the line stays full even while this thread has no CPU. If this thread reads
+    // the socket late, the socket drops datagrams. But the numbers of the received datagrams still show how many frames
+    // have passed the line.
     while came.last().is_none_or(|(n, _)| n + 1 < BURST) {
         while sent < BURST.min(came.last().map_or(0, |(n, _)| n + 1) + AHEAD) {
             payload[..4].copy_from_slice(&u32::to_be_bytes(sent));
@@ -146,10 +148,9 @@ fn datagrams_arrive_at_the_rate_of_the_line() {
         }
         came.push((u32::from_be_bytes(buffer[..4].try_into().unwrap()), begin.elapsed().as_secs_f64()));
     }
-    // Late reading can make the line seem slower, but not faster. The test takes one datagram from the second quarter
-    // of the datagrams, and one from the last quarter. In its quarter, each of the two arrived earliest, compared with
-    // the time planned for its number. The difference of their numbers, divided by the difference of their arrival
-    // times, therefore gives the true rate.
+    // Late reading delays datagrams, but never makes them early. In the second quarter and in the last quarter, one
+    // datagram was delayed least: it arrived earliest, compared with the time planned for its number. These two
+    // datagrams give the true rate: the difference of their numbers, divided by the difference of their arrival times.
     let datagram_s = (1400.0 + 66.0) * 8.0 / 20e6;
     let lateness = |(n, at): &(u32, f64)| at - f64::from(*n) * datagram_s;
     let timely = |from: u32, to: u32| {

@@ -1,5 +1,5 @@
-//! Checks the throughput of the media with iperf3. The throughput must equal the medium's rate minus the protocol
-//! overhead, with one client and with five, in one direction and in both.
+//! Checks the throughput of the media with iperf3: with one client and with five, in one direction and in both. The
+//! throughput must equal the medium's rate minus the protocol overhead.
 #![allow(clippy::unwrap_used, clippy::panic)]
 
 mod common;
@@ -13,8 +13,8 @@ use run::{Recording, Window};
 use sys::hiccups::HiccupMeter;
 use testkit::has;
 
-/// Share of payload in the traffic of a TCP bulk transfer on a shared Ethernet. Each acknowledgement (90 bytes on the
-/// wire) follows two segments of 1448 bytes (1538 on the wire).
+/// Payload as a share of all traffic of a TCP bulk transfer on a shared Ethernet. There is one acknowledgement (90
+/// bytes on the wire) per two segments of 1448 bytes (1538 on the wire).
 const TCP_SHARE: f64 = 2.0 * 1448.0 / (2.0 * 1538.0 + 90.0);
 
 fn near(what: &str, value: f64, limit: f64) {
@@ -27,7 +27,7 @@ fn within(what: &str, value: f64, limit: f64, share: f64) {
     assert!(off.abs() <= share, "{what}: {value} is {:.1} % off {limit}", off * 100.0);
 }
 
-/// Share of payload in the traffic of a TCP bulk transfer whose acknowledgements use another wire.
+/// Payload as a share of all traffic of a TCP bulk transfer on a wire without acknowledgements, which use another wire.
 const TCP_SHARE_DUPLEX: f64 = 1448.0 / 1538.0;
 
 /// A medium and the throughput that it must have.
@@ -37,7 +37,7 @@ struct Claim {
     rate: f64,
     /// Name of the wire that the test fills; empty if the medium has only one wire.
     wire: &'static str,
-    /// Share of payload in the traffic on this wire.
+    /// Payload as a share of the traffic on this wire.
     share: f64,
 }
 
@@ -45,16 +45,16 @@ const fn one_wire(medium: &'static str, rate: f64) -> Claim {
     Claim { medium, rate, wire: "", share: TCP_SHARE }
 }
 
-/// A switch. All clients send to the server, so they share the rate of the server's port.
+/// A switch. All clients send to the server, so they share the rate of the wire to the server.
 const SWITCH: Claim = Claim { medium: "switch:50M", rate: 50.0, wire: "switch to server", share: TCP_SHARE_DUPLEX };
 
-/// Lock that makes the tests run one at a time. Each test fills a wire, and tests that run at the same time would
-/// compete for CPUs.
+/// Lock that lets only one test run at a time. Each test fills a wire, so tests that run at the same time would compete
+/// for CPUs.
 static ONE_AT_A_TIME: Mutex<()> = Mutex::new(());
 
-/// Length of each period of the measurement (seconds), and number of periods. If the machine stalls, the wire is idle
-/// in one or two periods. This does not change the median over all periods.
+/// Length of each period of the measurement, seconds.
 const STRETCH_S: f64 = 0.25;
+/// Number of periods. If the machine stalls, the wire is idle in one or two of them, which does not change the median.
 const STRETCHES: usize = 12;
 
 fn middle(mut list: Vec<f64>) -> f64 {
@@ -62,8 +62,8 @@ fn middle(mut list: Vec<f64>) -> f64 {
     list[list.len() / 2]
 }
 
-/// Fills a wire with the traffic of `clients` clients, in one direction or in both. Compares the wire's rate, its
-/// utilisation and its share of payload with the calculated values.
+/// Fills a wire with the traffic of `clients` clients, in one direction or in both. Compares the rate, the utilisation
+/// and the payload of the wire with calculated values.
 fn shared(test: &str, claim: &Claim, clients: usize, both: bool) {
     if !has(test, "iperf3") {
         return;
@@ -74,8 +74,8 @@ fn shared(test: &str, claim: &Claim, clients: usize, both: bool) {
     let ports: Vec<u16> = (0..clients as u16).map(|n| 5201 + n).collect();
     let servers: Vec<_> = ports.iter().map(|port| iperf_server(&bed, "server", *port)).collect();
     ports.iter().for_each(|port| await_listener(&bed, "server", *port));
-    // The TCP windows are so small that all of them together fit into the queue, so no segment is lost. After a loss,
-    // iperf3 would count the delayed bytes in a later period.
+    // The TCP windows are so small that all of them together fit into the queue, so no segment is lost. A loss would
+    // delay bytes, and iperf3 would count them in a later period.
     let window = if both { "12K" } else { "24K" };
     let extra: &[&str] = if both { &["-t", "6", "-w", window, "--bidir"] } else { &["-t", "6", "-w", window] };
     let started: Vec<_> =
@@ -102,9 +102,9 @@ fn shared(test: &str, claim: &Claim, clients: usize, both: bool) {
     };
     near(&format!("{test} wire Mbit/s"), a_second("medium.bytes") * 8.0 / 1e6, claim.rate);
     near(&format!("{test} busy share"), a_second("medium.busy") / 1e6, 1.0);
-    // iperf3 reports the bytes of each quarter of a second, or of a longer interval if the machine stalls. If an
-    // interval is only partly inside the measurement, a proportional part of its bytes is counted. A stall makes this
-    // inexact, so the tolerance grows with the longest stall.
+    // iperf3 reports the bytes of each quarter of a second, or of a longer interval if the machine stalls. If only a
+    // part of an interval is inside the measurement, the same part of its bytes is counted. A stall makes this inexact,
+    // so the tolerance grows with the longest stall.
     let stood_s = meter.end().iter().map(|pause| pause.ns() as f64 / 1e9).fold(0.0, f64::max);
     let share = 0.03 + stood_s / (STRETCHES as f64 * STRETCH_S);
     within(&format!("{test} user's share"), user_bytes / grown("medium.bytes", Window::ALL), claim.share, share);

@@ -1,5 +1,5 @@
-//! Checks that a slowed medium has its reduced rate, and later its full rate again. The test covers media in the kernel
-//! and in user space.
+//! Checks that a slowed medium has its reduced rate, and afterwards its full rate again. The tests cover media in the
+//! kernel and media in user space.
 #![allow(clippy::unwrap_used, clippy::panic)]
 
 mod common;
@@ -13,7 +13,7 @@ use testkit::has;
 
 /// Length of each measured period.
 const STRETCH: Duration = Duration::from_millis(300);
-/// Number of periods at full rate. They alternate with the same number of periods at half of the rate.
+/// Number of periods at full rate. As many periods at half the rate alternate with them.
 const STRETCHES: usize = 10;
 
 /// Returns the rate of the busiest wire in one period, Mbit/s.
@@ -32,14 +32,14 @@ fn middle(mut list: Vec<f64>) -> f64 {
     list[list.len() / 2]
 }
 
-/// Returns two ratios for a medium. The first is the measured rate at half speed, divided by the measured full rate.
-/// The second is the full rate in the second half of the test, divided by the full rate in the first half.
+/// Returns two ratios for a medium. The first is the rate at half speed divided by the full rate. The second is the
+/// full rate in the second half of the test divided by the full rate in the first half. All rates are measured.
 fn shares(test: &str, medium: &str) -> Option<[f64; 2]> {
     let bed = bed(test, &Spec::server_and_clients(1, medium))?;
     let _server = iperf_server(&bed, "server", 5201);
     await_listener(&bed, "server", 5201);
-    // The client sends datagrams at twice the rate of the wire. TCP would adapt to the wire's rate, but datagrams do
-    // not.
+    // The client sends datagrams at twice the rate of the wire, so the wire is always full. TCP would adapt to the
+    // wire's rate, but datagrams do not.
     let _client = iperf_client(&bed, "client1", "server", 5201, &["-u", "-b", "20M", "-t", "12"]);
     std::thread::sleep(Duration::from_millis(1500));
     let speed = bed.speed();

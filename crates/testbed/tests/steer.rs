@@ -1,4 +1,4 @@
-//! Checks that a host's packets are received on the CPU that the spec names, with root rights and without. The kernel
+//! Checks that a host receives its packets on the CPU that the spec names, with root rights and without. The kernel
 //! counts the packets that each CPU receives.
 #![allow(clippy::unwrap_used, clippy::panic)]
 
@@ -12,13 +12,13 @@ use loadline_testbed::Spec;
 use sys::netns::OpenSpec;
 use testkit::skip;
 
-/// Number of packets to send. This is far more than the number of other packets that a CPU receives during the test.
+/// Number of packets to send, far more than the other packets that a CPU receives during the test.
 const PACKETS: u64 = 20_000;
-/// Number of packets between two pauses. The queue of a CPU has space for more than this number.
+/// Number of packets between two pauses, so few that they all fit into a CPU's queue.
 const PACKETS_PER_TURN: u64 = 200;
 
-/// Returns the number of packets that a CPU has received since boot, from `/proc/net/softnet_stat`. Column 1 of this
-/// file counts the processed packets, column 2 the packets dropped by a full queue, and column 13 is the CPU's number.
+/// Returns the number of packets that a CPU has received since boot, from `/proc/net/softnet_stat`. In this file,
+/// column 1 has the processed packets, column 2 the packets that a full queue dropped, and column 13 the CPU's number.
 fn taken_in(cpu: u32) -> u64 {
     let text = std::fs::read_to_string("/proc/net/softnet_stat").unwrap();
     let rows = text.lines().map(|line| line.split_whitespace().map(|v| u64::from_str_radix(v, 16).unwrap()));
@@ -47,13 +47,14 @@ fn packets_are_received_on_the_cpu_of_their_host() {
     let before = taken_in(there);
     let server = (bed.address("server").unwrap(), 9);
     for n in 0..PACKETS {
-        // No program listens on the port, so sending may report an error about the previous datagram.
+        // No program listens on the port. Sending may therefore report an error about the previous datagram, which is
+        // ignored.
         let _ = socket.send_to(&[0], server);
         if n % PACKETS_PER_TURN == 0 {
             std::thread::sleep(Duration::from_millis(1));
         }
     }
-    // The last packets may still wait in the CPU's queue.
+    // The last packets may still be waiting in the CPU's queue.
     let grown = testkit::eventually(|| Some(taken_in(there) - before).filter(|grown| *grown >= PACKETS));
     println!("{grown} packets on processor {there}");
     drop(bed);

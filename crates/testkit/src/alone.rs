@@ -1,11 +1,11 @@
-//! Lock for tests that measure. Such tests must run one at a time.
+//! Lock for tests that measure, which must run one at a time.
 
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 static ALONE: Mutex<()> = Mutex::new(());
 
-/// Waits until no other measuring test of this binary runs. Until the returned guard is dropped, the other measuring
-/// tests wait.
+/// Waits until no other measuring test of this binary runs. Other measuring tests then wait until the returned guard is
+/// dropped.
 pub fn alone() -> MutexGuard<'static, ()> {
     ALONE.lock().unwrap_or_else(PoisonError::into_inner)
 }

@@ -1,5 +1,5 @@
 //! Containers that contain only the static program from `make dist`. Each container runs an HTTP server on this
-//! machine's network. Other containers of the machine are not touched.
+//! machine's network. The tests do not touch other containers of the machine.
 
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
@@ -10,8 +10,8 @@ use tempfile::TempDir;
 use crate::process::{PATIENCE, seen_within};
 use crate::{ChildProcess, SetupError, free_port, installed, is_root};
 
-/// Returns the statically linked loadline program in the target directory of `own`. `make test` and `make bench` build
-/// it first.
+/// Returns the path of the static loadline program in the target directory that contains `own`. `make test` and `make
+/// bench` build this program first.
 pub fn static_program(own: &Path) -> Result<PathBuf, SetupError> {
     let target = own.ancestors().find(|dir| dir.join("CACHEDIR.TAG").exists());
     let program = target.map(|target| target.join("dist/loadline")).filter(|program| program.exists());
@@ -24,14 +24,15 @@ pub struct Container {
     pub name: String,
     /// Address on which the container's server listens.
     pub listen: String,
-    /// Value of loadline's option `--via` with which commands run in the container.
+    /// Value of loadline's option `--via` that makes commands run in the container.
     pub via: String,
-    /// Environment variables that the container engine needs.
+    /// Environment variables with which the container engine finds the container.
     environment: Vec<(&'static str, PathBuf)>,
     remove: Vec<String>,
     /// Further options of `loadline serve`, for the container's server.
     options: Vec<String>,
-    /// Process that runs the container; `None` if the engine has a daemon or detaches the container.
+    /// Process of the engine that runs the container. It is `None` if a daemon runs the container, or if the engine
+    /// exits after starting it.
     engine: Option<ChildProcess>,
     dir: TempDir,
 }
@@ -42,7 +43,7 @@ impl Container {
         Self::of_podman_with(program, &[])
     }
 
-    /// Starts a container with podman. `options` are further options of its server.
+    /// Starts a container with podman. `options` are further options of `loadline serve`.
     pub fn of_podman_with(program: &Path, options: &[&str]) -> Result<Self, SetupError> {
         let mut made = Self::made("podman", program)?;
         made.options = options.iter().map(|option| (*option).into()).collect();
@@ -92,7 +93,7 @@ impl Container {
         std::fs::create_dir(dir.path().join("root")).unwrap();
         std::fs::copy(program, dir.path().join("root/loadline")).unwrap();
         Ok(Self {
-            // The process ID makes the name unique if several users run these tests on this machine.
+            // The process ID makes the name unique if several users run the tests on this machine.
             name: format!("loadline-test-{engine}-{}", std::process::id()),
             listen: format!("127.0.0.1:{}", free_port()),
             via: engine.into(),
@@ -117,7 +118,7 @@ impl Container {
         self.environment.extend(podman_configuration(self.dir.path()));
     }
 
-    /// Adds the environment variables with which the command's engine finds the container.
+    /// Adds the environment variables with which the container engine finds the container.
     pub fn within(&self, mut command: Command) -> Command {
         command.envs(self.environment.iter().map(|(name, file)| (name, file)));
         command
@@ -154,12 +155,12 @@ impl Drop for Container {
     }
 }
 
-/// Writes a configuration for podman that stores everything in `dir`. Returns the environment variables that lead
-/// podman to the configuration.
+/// Writes a configuration with which podman stores everything in `dir`. Returns the environment variables that make
+/// podman use this configuration.
 pub fn podman_configuration(dir: &Path) -> Vec<(&'static str, PathBuf)> {
     let d = dir.display();
     let storage = format!("[storage]\ndriver = \"vfs\"\nrunroot = \"{d}/run\"\ngraphroot = \"{d}/graph\"\n");
-    // Some machines do not allow limits as high as podman's defaults.
+    // Some machines do not allow limits as high as podman's defaults, so lower ones are set.
     let limits = "default_ulimits = [\"nofile=1024:1024\", \"nproc=1000:1000\"]";
     let engine =
         format!("runtime = \"runc\"\ncgroup_manager = \"cgroupfs\"\nlock_type = \"file\"\ntmp_dir = \"{d}/tmp\"");
@@ -175,8 +176,8 @@ pub fn podman_configuration(dir: &Path) -> Vec<(&'static str, PathBuf)> {
     texts.map(write).into()
 }
 
-/// A podman image that contains only the static program, as `/loadline`. Podman's storage, with the image, is removed
-/// when this value is dropped.
+/// A podman image that contains only the static program, as `/loadline`. Podman's whole storage is removed when this
+/// value is dropped.
 pub struct PodmanImage {
     /// Name of the image.
     pub name: String,

@@ -10,8 +10,8 @@ static MADE: AtomicU32 = AtomicU32::new(0);
 pub struct ControlGroup(PathBuf);
 
 impl ControlGroup {
-    /// Creates a group under `controller`. `one` and `two` are the limits, as files and values, for cgroup version 1
-    /// and version 2. Skips the test if the process may not create or enter such a group.
+    /// Creates a group under `controller`. `one` and `two` are its limits, as (file, value), for cgroup version 1 and
+    /// version 2. Skips the test if the process may not create or enter such a group.
     #[track_caller]
     pub fn make(test: &str, controller: &str, one: &[(&str, &str)], two: &[(&str, &str)]) -> Option<Self> {
         let made = Self::try_make(controller, one, two);
@@ -41,7 +41,7 @@ impl ControlGroup {
         (set && entered.is_ok_and(|s| s.success())).then_some(group)
     }
 
-    /// Returns the text of the file that contains the group's CPU quota.
+    /// Returns the content of the group's file with the CPU quota.
     pub fn cpu_quota(&self) -> String {
         let read = |file: &str| std::fs::read_to_string(self.0.join(file)).ok();
         read("cpu.max").or_else(|| read("cpu.cfs_quota_us")).expect("a group of the cpu controller")
@@ -57,7 +57,7 @@ impl ControlGroup {
 
 impl Drop for ControlGroup {
     fn drop(&mut self) {
-        // The kernel needs a moment to remove an ended process from its group, and only an empty group can be removed.
+        // Only an empty group can be removed, and the kernel needs a moment to remove an ended process from its group.
         for _ in 0..100 {
             if std::fs::remove_dir(&self.0).is_ok() {
                 return;

@@ -1,13 +1,14 @@
-//! CPU time that other programs use during a test. It is read from /proc by this module, independently of loadline.
+//! CPU time that other programs use during a test. This module reads it from /proc, independently of loadline.
 
 use std::time::Instant;
 
-/// Clock ticks per second in /proc/stat. The kernel shows user space 100 ticks per second on all common architectures.
+/// Clock ticks per second in /proc/stat. On all common architectures, the kernel reports times to user space in ticks
+/// of 1/100 s.
 const TICKS_PER_S: f64 = 100.0;
-/// CPU time of other programs, in CPUs, above which they disturb a measurement.
+/// Maximum CPU time that other programs may use without disturbing a measurement, in CPUs.
 const DISTURBING_CPUS: f64 = 0.25;
 
-/// Measurement of the CPU time that programs other than this test and its child processes use.
+/// Measures the CPU time of all programs except this test and its child processes.
 #[derive(Debug)]
 pub struct OtherPrograms {
     begin: Instant,
@@ -30,8 +31,8 @@ impl OtherPrograms {
         others / TICKS_PER_S / self.begin.elapsed().as_secs_f64()
     }
 
-    /// Returns true if other programs did not disturb the test. If they did, prints that a check is skipped, and
-    /// returns false.
+    /// Returns true if other programs used too little CPU time to disturb the test. Otherwise, prints that a check is
+    /// skipped, and returns false.
     #[track_caller]
     pub fn stayed_away(&self, test: &str) -> bool {
         let cpus = self.cpus();
@@ -50,7 +51,7 @@ fn machine_ticks() -> u64 {
     fields.take(3).filter_map(|ticks| ticks.parse::<u64>().ok()).sum()
 }
 
-/// Returns the CPU time of a process, its ended children and its running descendants, in clock ticks.
+/// Returns the CPU time of a process, of its ended children and of its running descendants, in clock ticks.
 fn own_ticks(process: u32) -> u64 {
     ticks(process) + crate::children(process).into_iter().map(own_ticks).sum::<u64>()
 }

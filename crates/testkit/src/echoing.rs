@@ -1,4 +1,4 @@
-//! HTTP servers that return the requests that they received, or pass them to the test.
+//! HTTP servers that return the requests that they receive, or pass them to the test.
 
 use std::io::{Read as _, Write as _};
 use std::net::{SocketAddr, TcpListener};
@@ -21,8 +21,8 @@ pub fn echoing(status: &str) -> (SocketAddr, Arc<Mutex<String>>) {
                     let said = String::from_utf8_lossy(&piece[..n]).into_owned();
                     let head = format!("HTTP/1.1 {status}\r\nContent-Length: {}\r\n\r\n", said.len());
                     let answer = head + &said;
-                    // The request is stored before the response is sent, because the test may look at the stored
-                    // request as soon as it has the response.
+                    // The request is stored before the response is sent. As soon as the test has the response, it may
+                    // read the stored request.
                     *kept.lock().unwrap() = said;
                     if stream.write_all(answer.as_bytes()).is_err() {
                         return;

@@ -1,4 +1,4 @@
-//! Servers and clients in Go that tests use as peers (`peers/go`). They are built as one program.
+//! Servers and clients in Go (`peers/go`), against which tests run loadline. They are built as one program.
 
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -21,7 +21,7 @@ pub fn go_peers(test: &str) -> Option<PathBuf> {
     let own = std::env::current_exe().unwrap();
     let dir = own.ancestors().nth(3).unwrap().join("peers");
     std::fs::create_dir_all(&dir).unwrap();
-    // Several test programs may want to build the Go program at the same time.
+    // Several test programs may try to build the Go program at the same time.
     let lock = std::fs::File::create(dir.join("lock")).unwrap();
     rustix::fs::flock(&lock, rustix::fs::FlockOperation::LockExclusive).unwrap();
     let built = dir.join("go-peers");
@@ -41,7 +41,7 @@ pub fn go_peers(test: &str) -> Option<PathBuf> {
 
 fn in_source(go: &Path, source: &Path) -> Command {
     let mut command = Command::new(go);
-    // The build must use the installed Go, and not download another version.
+    // The build must use the installed version of Go, instead of downloading another one.
     command.current_dir(source).env("GOTOOLCHAIN", "local").env_remove("GOFLAGS");
     command
 }

@@ -71,8 +71,8 @@ macro_rules! binary {
     };
 }
 
-/// Checks the requirements of a speed test, and returns a lock and the path of the release build. The test skips itself
-/// if the machine has fewer than two CPUs, or if the release build is missing.
+/// Checks the requirements of a speed test, and returns a lock and the path of the release build. Skips the test if the
+/// machine has fewer than two CPUs, or if the release build is missing.
 #[macro_export]
 macro_rules! alone_with_release {
     ($name:expr) => {{

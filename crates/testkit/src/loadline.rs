@@ -10,8 +10,8 @@ use crate::process::{children, peak_kib};
 use crate::{Running, free_port};
 
 /// Returns the path of the release build of loadline. `own` is the path of the test build, in the same target
-/// directory. Tests of verdicts on live servers need the release build, because a verdict depends on the relative speed
-/// of generator and server. Skips the test if the release build is missing; `make test` builds it first.
+/// directory. Tests of verdicts on live servers need the release build, because a slower generator could change the
+/// verdict. Skips the test if the release build is missing; `make test` builds it first.
 #[track_caller]
 pub fn release_binary(test: &str, own: &Path) -> Option<PathBuf> {
     let release = own.parent()?.parent()?.join("release/loadline");
@@ -65,17 +65,17 @@ pub fn json_of(command: &mut Command) -> Value {
     })
 }
 
-/// A run of loadline, and what was observed about its processes.
+/// A run of loadline, and observations of its processes.
 pub struct Watched {
     /// The run as printed by loadline; the parse error if it printed none.
     pub run: Result<Value, String>,
-    /// Highest memory use (RSS) of any process among loadline and its generators, KiB.
+    /// Highest memory use (RSS) of any single process of this run (loadline and its generators), KiB.
     pub peak_kib: u64,
     /// Maximum number of generator processes that ran at the same time.
     pub generators: usize,
 }
 
-/// Runs loadline with `--json`. Meanwhile, observes the memory of loadline and of its generator processes.
+/// Runs loadline with `--json`. While it runs, observes the memory of loadline and of its generator processes.
 #[track_caller]
 pub fn watched(binary: &Path, args: &[&str]) -> Watched {
     let mut command = Command::new(binary);
@@ -112,8 +112,8 @@ fn trial(trial: &Value) -> String {
     format!("{}: {rate:.0}/s p99 {p99:.0} us errors {}", trial["label"], trial["errors"])
 }
 
-/// Returns the counter samples of one side (`client` or `server`) of a trial. They have one column for each counter and
-/// instance.
+/// Returns the counter samples of one side (`client` or `server`) of a trial, as JSON. There is one column for each
+/// counter and instance.
 #[track_caller]
 pub fn recording(run: &Value, trial: usize, side: &str) -> Value {
     let run: run::Run = serde_json::from_value(run.clone()).unwrap();
@@ -127,7 +127,7 @@ pub fn num(value: &Value) -> f64 {
     value.as_f64().unwrap_or(f64::NAN)
 }
 
-/// Returns the number of responses with a status in the first trial.
+/// Returns the number of responses in the first trial that have a status such as `2xx`.
 pub fn status(run: &Value, name: &str) -> u64 {
     run["trials"][0]["status"][name].as_u64().unwrap_or(0)
 }

@@ -1,4 +1,4 @@
-//! Reads the logs of servers of other projects.
+//! Reads the logs of other projects' servers.
 
 use std::path::Path;
 
@@ -10,7 +10,7 @@ pub fn logged(log: &Path, lines: usize) -> String {
     eventually(|| Some(std::fs::read_to_string(log).unwrap_or_default()).filter(|text| text.lines().count() >= lines))
 }
 
-/// Waits until nginx's log has at least `lines` lines. Returns the fields of each line, and empties the log.
+/// Waits until nginx's log has at least `lines` lines. Empties the log, and returns the fields of each line.
 #[track_caller]
 pub fn logged_by_nginx(nginx: &Running, log: &Path, lines: u64) -> Vec<Vec<String>> {
     let text = logged(log, lines as usize);

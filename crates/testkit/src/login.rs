@@ -5,8 +5,8 @@ use std::collections::BTreeMap;
 
 use serde_json::Value;
 
-/// Returns the request set in TOML. `body` is the body of the login request, and `more` are further lines of the second
-/// request.
+/// Returns the request set in TOML. `body` is the body of the login request, and `more` are further lines for the
+/// second request.
 pub fn login_sequence(body: &str, more: &str) -> String {
     format!(
         r#"
@@ -34,8 +34,8 @@ pub fn completed_by_class(run: &Value) -> BTreeMap<String, u64> {
     all.map(|c| (c["name"].as_str().unwrap().to_owned(), c["total"]["completed"].as_u64().unwrap())).collect()
 }
 
-/// Checks that more than three GET /me completed, and that each login was followed by one. Two exceptions are allowed.
-/// Each connection may end after a login and before its GET /me. The test request before the load may be another login.
+/// Checks that more than three GET /me completed, and that one completed for each login, with two exceptions. Each
+/// connection may end after a login and before its GET /me. The test request before the load may be one more login.
 #[track_caller]
 pub fn assert_logged_in(run: &Value, connections: u64) {
     let counts = completed_by_class(run);

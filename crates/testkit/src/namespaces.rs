@@ -2,8 +2,8 @@
 
 use std::process::Command;
 
-/// Returns a command that runs the program in its arguments. The program is process 1 in new user, mount and PID
-/// namespaces, and it ends when the command is killed.
+/// Returns a command that runs the program in its arguments as process 1 in new user, mount and PID namespaces. The
+/// program ends when the command is killed.
 pub fn in_namespaces() -> Command {
     let mut command = Command::new("unshare");
     command.args(["--map-root-user", "--mount", "--pid", "--fork", "--kill-child"]);

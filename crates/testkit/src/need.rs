@@ -3,13 +3,13 @@
 use std::fmt::Display;
 use std::path::{Path, PathBuf};
 
-/// Returns true if the machine must meet every requirement (`LOADLINE_REQUIRE=all`, as in CI).
+/// Returns true if the machine must meet every requirement of the tests (`LOADLINE_REQUIRE=all`, as in CI).
 pub fn required() -> bool {
     std::env::var("LOADLINE_REQUIRE").is_ok_and(|v| v == "all")
 }
 
-/// Reports that a test, or a part of one, is skipped, and which requirement the machine lacks. Fails the test if the
-/// machine must meet every requirement. If the program under test fails, use an assertion instead.
+/// Reports that a test, or a part of it, is skipped, and which requirement the machine lacks. Fails the test if the
+/// machine must meet every requirement. If the program under test fails, use an assertion instead of this function.
 #[track_caller]
 pub fn skip(test: &str, lacks: impl Display) {
     assert!(!required(), "{test} cannot run although LOADLINE_REQUIRE=all: {lacks}");
@@ -41,8 +41,8 @@ impl Display for SetupError {
 
 impl std::error::Error for SetupError {}
 
-/// Returns the value of `made`. Skips the test and returns `None` if the machine lacks a requirement, and fails the
-/// test if the setup failed.
+/// Returns the value of `made`. If the machine lacks a requirement, skips the test and returns `None`. If the setup
+/// failed, fails the test.
 #[track_caller]
 pub fn or_skip<T>(test: &str, made: Result<T, SetupError>) -> Option<T> {
     match made {
@@ -60,7 +60,7 @@ pub fn installed(names: &[&str]) -> Result<(), SetupError> {
     names.iter().find(|name| program(name).is_none()).map_or(Ok(()), |name| Err(SetupError::program(name)))
 }
 
-/// Returns true if the user is root.
+/// Returns true if the current user is root.
 pub fn is_root() -> bool {
     std::fs::metadata("/proc/self").is_ok_and(|own| std::os::unix::fs::MetadataExt::uid(&own) == 0)
 }
@@ -77,8 +77,8 @@ pub fn has(test: &str, name: &str) -> bool {
     or_skip(test, installed(&[name])).is_some()
 }
 
-/// Finds a Python that has a module. Skips the test if no Python has it. Debian's python3 is tried first, because
-/// Debian's modules work only with it, even if PATH has another python3 first.
+/// Finds a Python interpreter that has a module. Skips the test if none has it. Debian's python3 is tried first,
+/// because only it can import the modules of Debian packages. PATH may have another python3 first.
 #[track_caller]
 pub fn python_with(test: &str, module: &str) -> Option<PathBuf> {
     let has = |python: &PathBuf| {
@@ -92,8 +92,8 @@ pub fn python_with(test: &str, module: &str) -> Option<PathBuf> {
     found
 }
 
-/// Returns true if there are two CPUs, so client and server can have one each. Otherwise, skips the test and returns
-/// false.
+/// Returns true if there are at least two CPUs, so that client and server can have one each. Otherwise, skips the test
+/// and returns false.
 #[track_caller]
 pub fn two_processors(test: &str) -> bool {
     let there = std::thread::available_parallelism().is_ok_and(|n| n.get() >= 2);
@@ -103,8 +103,8 @@ pub fn two_processors(test: &str) -> bool {
     there
 }
 
-/// Returns true unless loadline's error output `said` shows that this machine cannot create a testbed. If the output
-/// shows this, skips the test and returns false.
+/// Returns false, and skips the test, if loadline's error output `said` shows that this machine cannot create a
+/// testbed. Otherwise, returns true.
 #[track_caller]
 pub fn has_testbed(test: &str, said: &str) -> bool {
     or_skip(test, testbed(said)).is_some()

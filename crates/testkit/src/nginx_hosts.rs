@@ -1,4 +1,5 @@
-//! Helpers for tests with several hosts: nginx on one of them, loadline's arguments for them, and parts of the run.
+//! Helpers for tests with several hosts: they start nginx on one host, return loadline's arguments, and read parts of
+//! the run.
 
 use std::path::Path;
 use std::process::{Output, Stdio};
@@ -40,7 +41,8 @@ impl Nginx {
         Some(Self { _held: held, url: format!("http://{address}:8080/"), log: hosts.path("access") })
     }
 
-    /// Waits until the log has at least `at_least` lines, then for a short while. Returns the number of lines.
+    /// Waits until the log has at least `at_least` lines, and then for a short while, so that further lines arrive.
+    /// Returns the number of lines.
     pub fn logged(&self, at_least: u64) -> u64 {
         eventually(|| (self.lines() >= at_least).then_some(()));
         std::thread::sleep(Duration::from_millis(300));
@@ -54,8 +56,8 @@ impl Nginx {
     }
 }
 
-/// Creates the hosts, and starts nginx on the host `server`. Also returns a lock, so no other measuring test runs
-/// meanwhile. Returns `None` if this machine lacks what the hosts or nginx need.
+/// Creates the hosts, and starts nginx on the host `server`. Also returns a lock, which keeps other measuring tests
+/// from running meanwhile. Returns `None` if this machine lacks something that the hosts or nginx need.
 pub fn nginx_hosts(test: &str, binary: &Path, medium: &str) -> Option<(SshHosts, Nginx, MutexGuard<'static, ()>)> {
     let alone = crate::alone();
     let (hosts, nginx) = shared_nginx_hosts(test, binary, medium)?;
@@ -111,7 +113,7 @@ pub fn names_of_loads(run: &Value) -> Vec<String> {
     names(&run["trials"][0]["host_loads"], "host")
 }
 
-/// Returns the ID of the loadline process that controls the agents. It is a child of the test's process.
+/// Returns the process ID of the loadline process that controls the agents, which is a child of the test's process.
 ///
 /// Panics if there is no such process.
 pub fn conductor(hosts: &SshHosts) -> u32 {
@@ -123,7 +125,7 @@ pub fn conductor(hosts: &SshHosts) -> u32 {
     crate::children(std::process::id()).into_iter().find(is_it).unwrap()
 }
 
-/// Finds the first entry of a list in which `key` has the value `is`, and returns the text under `then` in this entry.
+/// Finds the first entry of a list in which `key` has the value `is`, and returns the text under `then` in that entry.
 /// Returns an empty text if there is no such entry.
 pub fn names_where(list: &Value, key: &str, is: &str, then: &str) -> String {
     let found = list.as_array().into_iter().flatten().find(|one| one[key] == is);

@@ -1,5 +1,5 @@
-//! A PostgreSQL server for tests, and PgBouncer in front of it. Both refuse to run as root. If the test runs as root,
-//! they run as the user `nobody`.
+//! A PostgreSQL server for tests, and PgBouncer in front of it. Both refuse to run as root, so they run as the user
+//! `nobody` if the test runs as root.
 
 use std::os::unix::process::CommandExt as _;
 use std::path::{Path, PathBuf};
@@ -22,11 +22,12 @@ pub struct Postgres {
     server: ChildProcess,
     /// Folder that contains the data, the Unix socket and other files.
     pub dir: TempDir,
-    /// TCP port on 127.0.0.1. It is also the number in the name of the Unix socket.
+    /// TCP port on 127.0.0.1. The name of the Unix socket also contains this number.
     pub port: u16,
 }
 
-/// Finds a program of PostgreSQL. Distributions install these programs in folders outside of PATH.
+/// Finds a program of PostgreSQL. It also searches the folders outside of PATH in which distributions install these
+/// programs.
 pub fn postgres_program(name: &str) -> Option<PathBuf> {
     let versions = std::fs::read_dir("/usr/lib/postgresql").into_iter().flatten();
     let mut in_versions = versions.filter_map(|version| Some(version.ok()?.path().join("bin").join(name)));
@@ -43,7 +44,7 @@ fn as_nobody(program: &Path, dir: &Path) -> Command {
     command
 }
 
-/// Creates a folder that belongs to the user as which the server runs.
+/// Creates a folder that belongs to the user who runs the server.
 fn folder() -> TempDir {
     let dir = tempfile::tempdir().unwrap();
     if is_root() {
@@ -53,8 +54,8 @@ fn folder() -> TempDir {
 }
 
 impl Postgres {
-    /// Starts a server with these settings (`name=value`). Skips the test and returns `None` if PostgreSQL is not
-    /// installed.
+    /// Starts a server with these settings (`name=value`). If PostgreSQL is not installed, skips the test and returns
+    /// `None`.
     pub fn start(test: &str, settings: &[&str]) -> Option<Self> {
         let started = Self::try_start(settings);
         if started.is_none() {
@@ -76,7 +77,7 @@ impl Postgres {
         server.arg("-D").arg(&data).args(["-h", "127.0.0.1", "-p", &port.to_string(), "-k"]).arg(dir.path());
         server.args(settings.iter().flat_map(|setting| ["-c", setting]));
         let started = Self { server: ChildProcess::listening(&mut server, port), dir, port };
-        // While it starts up, a server already listens but refuses logins.
+        // While a server starts up, it already listens, but refuses logins.
         eventually(|| started.run("SELECT 1").status.success().then_some(()));
         Some(started)
     }
@@ -105,8 +106,9 @@ impl Postgres {
         command.stdout(Stdio::piped()).stderr(Stdio::piped()).output().unwrap()
     }
 
-    /// Starts PgBouncer in front of the server. `connections` is the size of its pool of connections to the server.
-    /// Returns PgBouncer's process and port. Skips the test and returns `None` if PgBouncer is not installed.
+    /// Starts PgBouncer in front of the server. `connections` is the number of connections to the server that it keeps
+    /// in its pool. Returns PgBouncer's process and port. Skips the test and returns `None` if PgBouncer is not
+    /// installed.
     pub fn pgbouncer(&self, test: &str, connections: u32) -> Option<(ChildProcess, u16)> {
         let Some(pgbouncer) = program("pgbouncer") else {
             skip(test, "pgbouncer is not installed");

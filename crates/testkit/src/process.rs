@@ -13,12 +13,12 @@ use tempfile::TempDir;
 /// Lowest port that tests use.
 const LOWEST: u32 = 12_000;
 
-/// Maximum time to wait for an event that must occur. The time is far longer than even a busy machine needs.
+/// Maximum time to wait for an event that must occur. Even a busy machine needs far less time.
 pub(crate) const PATIENCE: Duration = Duration::from_secs(20);
 
-/// Returns a port that was free a moment ago. The port is below the kernel's range of ephemeral ports. An ephemeral
-/// port could become the local port of another test's connection. If no program listens on an ephemeral port, a client
-/// that connects to it could even connect to itself.
+/// Returns a port that was free a moment ago, below the kernel's range of ephemeral ports. An ephemeral port could
+/// become the local port of another test's connection. A client could even connect to itself, if it connects to an
+/// ephemeral port on which no program listens.
 pub fn free_port() -> u16 {
     static NEXT: AtomicU32 = AtomicU32::new(0);
     let range = std::fs::read_to_string("/proc/sys/net/ipv4/ip_local_port_range").unwrap_or_default();
@@ -31,9 +31,9 @@ pub fn free_port() -> u16 {
     (0..1_000).find_map(|_| free(NEXT.fetch_add(1, Ordering::Relaxed))).expect("none of 1,000 ports is free")
 }
 
-/// Binds a socket to a port of 127.0.0.1 without listening. A process that another thread starts at this moment
-/// inherits a copy of the socket until it executes its program. Since the copy does not listen, code that waits for a
-/// server cannot mistake the copy for the server.
+/// Binds a socket to a port of 127.0.0.1 without listening. A process that another thread starts at that moment
+/// inherits a copy of the socket, until it executes its program. The copy does not listen either, so a test that waits
+/// for a server cannot mistake it for the server.
 fn bound(port: u16) -> rustix::io::Result<OwnedFd> {
     let fd = net::socket_with(net::AddressFamily::INET, net::SocketType::STREAM, net::SocketFlags::CLOEXEC, None)?;
     net::sockopt::set_socket_reuseaddr(&fd, true)?;
@@ -42,7 +42,7 @@ fn bound(port: u16) -> rustix::io::Result<OwnedFd> {
 }
 
 /// Returns an address of this machine that refuses all connections until the returned socket is dropped. The socket is
-/// bound, so no other program gets its port, but it does not listen.
+/// bound, so that no other program gets its port, but it does not listen.
 pub fn refusing() -> (OwnedFd, SocketAddr) {
     let fd = bound(0).expect("a port of the kernel's choice");
     let at =
@@ -86,8 +86,8 @@ pub fn signalled(pid: u32, name: &str) -> bool {
     Command::new("kill").args([&format!("-{name}"), &pid.to_string()]).status().unwrap().success()
 }
 
-/// Kills several processes with one call. With several calls, some of the processes could end before their own call,
-/// because another one was killed.
+/// Kills several processes with one call. With one call per process, the end of one process could end another before
+/// its call.
 #[track_caller]
 pub fn kill(pids: &[u32]) {
     let mut command = Command::new("kill");
@@ -99,7 +99,7 @@ pub fn kill(pids: &[u32]) {
 /// Returns the start time of a process, in clock ticks since boot; 0 if the process has ended.
 pub(crate) fn started(pid: u32) -> u64 {
     let stat = std::fs::read_to_string(format!("/proc/{pid}/stat")).unwrap_or_default();
-    // The start time is field 22 of the line. Field 2 is a name in parentheses that may contain any character, so the
+    // The start time is field 22 of the line. Field 2 is a name in parentheses, which may contain any character. So the
     // fields are counted from the end of field 2.
     stat.rsplit(')').next().and_then(|rest| rest.split_whitespace().nth(19)?.parse().ok()).unwrap_or(0)
 }
@@ -118,8 +118,8 @@ pub fn peak_kib(pid: u32) -> u64 {
     line.and_then(|line| line.split_whitespace().next()?.parse().ok()).unwrap_or(0)
 }
 
-/// A child process that ends when this value is dropped. The process first gets SIGTERM, so that it can end its own
-/// children. After three seconds it is killed, and so are children that it leaves behind.
+/// A child process that ends when this value is dropped. It first gets SIGTERM, so that it can end its own children.
+/// After three seconds, it is killed, together with any children that it leaves behind.
 pub struct ChildProcess(pub Child);
 
 impl ChildProcess {
@@ -151,7 +151,7 @@ impl ChildProcess {
 
 impl Drop for ChildProcess {
     fn drop(&mut self) {
-        // If `runs` has found that the process ended, its ID may already belong to another process.
+        // If the process has ended, its ID may already belong to another process, so no signal is sent.
         if !self.runs() {
             return;
         }
@@ -171,7 +171,7 @@ impl Drop for ChildProcess {
     }
 }
 
-/// Reads the first line that a child process prints. Returns an empty text if the child ends without printing a line.
+/// Reads the first line that a child process prints. Returns an empty text if the child prints none.
 pub fn first_line(child: &mut Child) -> String {
     let mut line = String::new();
     let stdout = child.stdout.take().expect("standard output is a pipe");
@@ -185,9 +185,9 @@ pub fn script_server(code: &str) -> Option<(ChildProcess, SocketAddr)> {
     Some(python_server(&crate::program("python3")?, code, &[]))
 }
 
-/// Returns a script for [`script_server`] that handles all connections in one loop. The Python code `begin` runs once,
-/// and `each` runs before every response. In `each`, `requests` is the number of requests so far, and `asked` is the
-/// received data.
+/// Returns a script for [`script_server`] that handles all connections in one loop. `begin` and `each` are Python code:
+/// `begin` runs once, and `each` runs before every response. In `each`, `requests` is the number of requests so far,
+/// and `asked` is the received data.
 pub fn one_loop(begin: &str, each: &str) -> String {
     let each: String = each.trim().lines().map(|line| format!("            {line}\n")).collect();
     format!(
@@ -226,7 +226,7 @@ pub fn python_server(python: &std::path::Path, code: &str, args: &[&str]) -> (Ch
     (server, addr.parse().unwrap_or_else(|e| panic!("{addr:?} is no address: {e}")))
 }
 
-/// A listening server with its own directory.
+/// A listening server, with a directory of its own.
 pub struct Running {
     held: ChildProcess,
     /// Address on which the server listens.
@@ -264,7 +264,7 @@ impl Hog {
         (0..loops).map(|_| Self::with(Command::new("taskset"), cpu)).collect()
     }
 
-    /// Starts `loops` busy loops on CPU `cpu`, at the highest priority that a nice value gives (-20).
+    /// Starts `loops` busy loops on CPU `cpu`, with the highest priority (nice value -20).
     pub fn urgent_on(cpu: u32, loops: usize) -> Vec<Self> {
         let one = || {
             let mut command = Command::new("nice");

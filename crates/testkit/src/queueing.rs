@@ -1,8 +1,8 @@
-//! Formulas for queues whose capacity for an objective is known. Each formula names its source. Times are in seconds,
-//! and rates in requests per second.
+//! Formulas for queues, from which the capacity for an objective follows. Each formula names its source. Times are in
+//! seconds, and rates in requests per second.
 
-/// Returns the highest rate below `top` for which `holds` returns true, with an error of at most `top` × 10^-9. If
-/// `holds` is true for a rate, it must also be true for all lower rates.
+/// Returns the highest rate below `top` for which `holds` returns true, with an error of at most `top` × 10^-9. `holds`
+/// must be true for all rates below one for which it is true.
 pub fn highest(top: f64, holds: impl Fn(f64) -> bool) -> f64 {
     let (mut low, mut high) = (0.0, top);
     while high - low > top * 1e-9 {
@@ -12,8 +12,8 @@ pub fn highest(top: f64, holds: impl Fn(f64) -> bool) -> f64 {
     low
 }
 
-/// Returns the rate at which the `share` quantile of the response time of an M/M/1 queue is `limit_s`. The response
-/// time is exponential with rate `mu - lambda` (Kleinrock, Queueing Systems I, 1975, section 5.7). Its quantile is
+/// Returns the arrival rate at which the `share` quantile of an M/M/1 queue's response time is `limit_s`. The response
+/// time is exponential with rate `mu - lambda` (Kleinrock, Queueing Systems I, 1975, section 5.7). The quantile is
 /// therefore `-ln(1 - share) / (mu - lambda)`.
 pub fn mm1_capacity(mu: f64, share: f64, limit_s: f64) -> f64 {
     (mu + (1.0 - share).ln() / limit_s).max(0.0)
@@ -28,9 +28,9 @@ pub fn erlang_c(servers: u32, load: f64) -> f64 {
     c * blocked / (c - load * (1.0 - blocked))
 }
 
-/// Returns the share of requests that take longer than `t_s` in an M/M/c queue. With C from Erlang C, the wait is 0
-/// with probability `1 - C`, and otherwise exponential with rate `c mu - lambda`. The response time is the wait plus
-/// the service time (Gross and Harris, Fundamentals of Queueing Theory, section 2.3).
+/// Returns the share of requests that take longer than `t_s` in an M/M/c queue. C is the probability of waiting (Erlang
+/// C). The wait is 0 with probability `1 - C`, and otherwise exponential with rate `c mu - lambda`. The response time
+/// is the wait plus the service time (Gross and Harris, Fundamentals of Queueing Theory, section 2.3).
 pub fn mmc_tail(servers: u32, mu: f64, lambda: f64, t_s: f64) -> f64 {
     let (waits, spare) = (erlang_c(servers, lambda / mu), f64::from(servers) * mu - lambda);
     let service = (-mu * t_s).exp();
@@ -43,11 +43,11 @@ pub fn mmc_tail(servers: u32, mu: f64, lambda: f64, t_s: f64) -> f64 {
     (1.0 - waits) * service + waits * both
 }
 
-/// Returns the share of requests that take longer than `t_s` in a closed M/M/1 queue whose users think for exponential
-/// times (machine repairman model). An arriving user sees the queue that a system with one user fewer has (Sevcik and
-/// Mitrani, J. ACM 28, 1981). If that system has `n` users, the probability of `j` users at the server is proportional
-/// to `n! / (n - j)! r^j`. Here, `r` is the service time divided by the think time. With `j` users ahead, the response
-/// time has an Erlang distribution with `j + 1` stages.
+/// Returns the share of requests that take longer than `t_s` in a closed M/M/1 queue (machine repairman model). Its
+/// users think for exponentially distributed times. An arriving user sees the queue of a system with one user fewer
+/// (Sevcik and Mitrani, J. ACM 28, 1981). If that system has `n` users, the probability of `j` users at the server is
+/// proportional to `n! / (n - j)! r^j`. Here, `r` is the service time divided by the think time. With `j` users ahead,
+/// the response time has an Erlang distribution with `j + 1` stages.
 pub fn users_tail(users: u32, think_s: f64, service_s: f64, t_s: f64) -> f64 {
     let (others, ratio, x) = (users.saturating_sub(1), service_s / think_s, t_s / service_s);
     let (mut weight, mut stage, mut tail, mut whole, mut late) = (1.0, (-x).exp(), (-x).exp(), 0.0, 0.0);
@@ -78,7 +78,7 @@ pub fn md1_tail(service_s: f64, lambda: f64, t_s: f64) -> f64 {
     (1.0 - (1.0 - lambda * service_s) * within).clamp(0.0, 1.0)
 }
 
-/// Returns the rate of evenly spaced arrivals at which the `share` quantile of the response time of a D/M/1 queue is
+/// Returns the rate of evenly spaced arrivals at which the `share` quantile of a D/M/1 queue's response time is
 /// `limit_s`. The response time is exponential with rate `mu (1 - sigma)`, where `sigma = exp(-mu (1 - sigma) /
 /// lambda)` (Kleinrock, Queueing Systems I, 1975, section 6.4). The quantile determines `mu (1 - sigma)`, and `sigma`
 /// then determines the rate.
@@ -87,13 +87,13 @@ pub fn dm1_capacity(mu: f64, share: f64, limit_s: f64) -> f64 {
     decay / -(1.0 - decay / mu).ln()
 }
 
-/// Returns the share of Poisson arrivals that a token bucket refuses. The tokens missing from the bucket behave like
-/// the unfinished work of an M/D/1 queue with room for `burst` requests. A refused request corresponds to an arrival at
-/// the full queue. The share of such arrivals (the loss of M/D/1/K) follows from the queue's embedded Markov chain
-/// (Gross and Harris, section 5.1.7). `load` is the arrival rate divided by the bucket's rate.
+/// Returns the share of Poisson arrivals that a token bucket refuses. The tokens that are missing from the bucket
+/// behave like the unfinished work of an M/D/1 queue with room for `burst` requests. A refused request corresponds to
+/// an arrival that finds the queue full. The share of these arrivals (the loss of M/D/1/K) follows from the queue's
+/// embedded Markov chain (Gross and Harris, section 5.1.7). `load` is the arrival rate divided by the bucket's rate.
 pub fn bucket_refuses(burst: u32, load: f64) -> f64 {
-    // `arrivals` are the probabilities of n arrivals during one service time. `weights` are the probabilities of the
-    // chain's states, relative to that of an empty queue.
+    // `arrivals` has the probability of n arrivals during one service time, for each n. `weights` has the probability
+    // of each state of the chain, relative to the state of an empty queue.
     let arrivals: Vec<f64> =
         (0..=burst).scan((-load).exp(), |p, n| Some(std::mem::replace(p, *p * load / f64::from(n + 1)))).collect();
     let mut weights = vec![1.0];
@@ -138,8 +138,8 @@ mod tests {
 
     #[test]
     fn one_token_refuses_as_erlang_b_and_many_tokens_refuse_only_the_excess() {
-        // With room for one request, the queue is full for a share load / (1 + load) of the time, whatever the
-        // distribution of the service times.
+        // With room for one request, the queue is full for the share load / (1 + load) of the time. The distribution of
+        // the service times does not matter.
         assert!((bucket_refuses(1, 0.5) - 1.0 / 3.0).abs() < 1e-12);
         assert!((bucket_refuses(200, 2.0) - 0.5).abs() < 1e-6);
         assert!(bucket_refuses(50, 0.5) < 1e-9);

@@ -1,5 +1,5 @@
-//! Hosts with an sshd each. The hosts are network namespaces of a testbed (network simulated on this machine). They
-//! have their own host keys, user key and configurations. The machine's own ssh configuration is not touched.
+//! Hosts with an sshd each. The hosts are network namespaces of a testbed (a network simulated on this machine). They
+//! have their own host keys, user key and configurations. The tests do not touch the machine's own ssh configuration.
 
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};
@@ -11,10 +11,10 @@ use tempfile::TempDir;
 use crate::need::testbed;
 use crate::{ChildProcess, ControlGroup, SetupError, eventually, has, installed, is_root, or_skip, program};
 
-/// Number of concurrent logins that an sshd accepts. If there are more, sshd may refuse connections.
+/// Number of concurrent logins that an sshd accepts. Above this number, sshd may refuse connections.
 const AT_ONCE: u32 = 10;
 
-/// A testbed whose hosts can be reached by ssh. The testbed is removed when this value is dropped.
+/// A testbed whose hosts can be reached by ssh. Dropping this value removes the testbed.
 pub struct SshHosts {
     binary: PathBuf,
     dir: TempDir,
@@ -23,15 +23,15 @@ pub struct SshHosts {
 }
 
 impl SshHosts {
-    /// Creates hosts that are joined by `medium` (a simulated network). All hosts except the first get an sshd. Skips
-    /// the test if this machine cannot create the hosts.
+    /// Creates hosts joined by `medium` (a simulated network). All hosts except the first get an sshd. Skips the test
+    /// if this machine cannot create the hosts.
     #[track_caller]
     pub fn make(test: &str, binary: &Path, medium: &str, hosts: &[&str]) -> Option<Self> {
         Self::make_with(test, binary, medium, hosts, &[])
     }
 
-    /// Creates hosts as [`SshHosts::make`] does. `groups` assigns hosts to control groups, in which their programs
-    /// start.
+    /// Creates hosts as [`SshHosts::make`] does. `groups` assigns control groups to hosts. Programs on such a host
+    /// start in its group.
     #[track_caller]
     pub fn make_with(
         test: &str,
@@ -45,9 +45,9 @@ impl SshHosts {
         }
         let mut made = Self::bare(test, binary, medium, hosts)?;
         made.keys(hosts);
-        // sshd requires that this empty folder exists.
+        // sshd requires that this folder exists; it may be empty.
         std::fs::create_dir_all("/run/sshd").unwrap();
-        // loadline runs on the first host, and it connects to the others by ssh.
+        // loadline runs on the first host, and connects to the others by ssh.
         for host in &hosts[1..] {
             made.daemon(host, groups.iter().find(|(name, _)| name == host).map(|(_, group)| *group));
         }
@@ -60,7 +60,8 @@ impl SshHosts {
         or_skip(test, Self::bare_where_possible(binary, medium, hosts))
     }
 
-    /// Creates the hosts without sshd, for callers outside of tests.
+    /// Creates the hosts without sshd, for callers that are not tests. Returns an error if this machine cannot create
+    /// them.
     pub fn bare_where_possible(binary: &Path, medium: &str, hosts: &[&str]) -> Result<Self, SetupError> {
         installed(&["ip"])?;
         if !is_root() {
@@ -162,7 +163,7 @@ impl SshHosts {
         found.map(|(_, address, _)| address.as_str()).unwrap()
     }
 
-    /// Adds another name of a host to ssh's configuration, and returns this name.
+    /// Adds a further name for a host to ssh's configuration, and returns this name.
     pub fn alias(&self, host: &str, number: usize) -> String {
         let name = format!("{host}-{number}");
         let line = format!("Host {name}\n HostName {}\n", self.address(host));
@@ -190,7 +191,7 @@ impl SshHosts {
         agents
     }
 
-    /// Returns the IDs of the processes on a host for whose command line `is` returns true.
+    /// Returns the IDs of those processes on a host whose command line makes `is` return true.
     pub fn processes(&self, host: &str, is: impl Fn(&[u8]) -> bool) -> Vec<u32> {
         let holder = self.addresses.iter().find(|(name, ..)| name == host).unwrap().2;
         let namespace = |pid: u32| std::fs::read_link(format!("/proc/{pid}/ns/net")).ok();
@@ -207,7 +208,7 @@ impl SshHosts {
     /// Returns the IDs of the processes that a host's sshd has started for its sessions.
     pub fn sessions(&self, host: &str) -> Vec<u32> {
         let at = self.addresses.iter().position(|(name, ..)| name == host).unwrap();
-        // `testbed exec` is replaced by the program that it executes, so the daemon's process is sshd itself.
+        // `testbed exec` executes the program in place of itself, so the daemon's process is sshd.
         crate::children(self.daemons[at - 1].pid())
     }
 
@@ -218,7 +219,7 @@ impl SshHosts {
         assert!(command.args(["link", "set", "eth0", state]).status().unwrap().success());
     }
 
-    /// Runs loadline on a host, calls `during` after loadline was started, and waits until loadline ends. Returns the
+    /// Runs loadline on a host. Calls `during` after loadline was started, and waits until loadline ends. Returns the
     /// run and the output.
     pub fn run(&self, host: &str, args: &[&str], during: impl FnOnce(&Self)) -> (Value, Output) {
         self.run_as(self.inside(host, &self.binary), args, during)
@@ -229,7 +230,7 @@ impl SshHosts {
         &self.binary
     }
 
-    /// Runs a command that ends with the path of loadline, in the same way as [`SshHosts::run`].
+    /// Runs a command that ends with the path of loadline. Otherwise, works like [`SshHosts::run`].
     pub fn run_as(&self, mut command: Command, args: &[&str], during: impl FnOnce(&Self)) -> (Value, Output) {
         let out = self.path("out");
         command.args(args).arg("--out").arg(&out).arg("--force");

@@ -1,5 +1,5 @@
-//! Code that tests of S-Clients share: a slow server, the load, and checks of every run. (S-Clients are sockets that
-//! try to connect for at most a fixed time T, and then begin anew.)
+//! Code that tests of S-Clients share: a slow server, the load, and checks that every run must pass. (S-Clients are
+//! sockets that try to connect for at most a fixed time T, and then begin anew.)
 
 use std::path::Path;
 use std::process::Command;
@@ -31,7 +31,7 @@ pub fn load_of(binary: &Path, url: &str, descriptors: &str, (duration, more): (&
     command
 }
 
-/// Checks that the run offered at least `offered` connection attempts per second, and sent at most as many as it
+/// Checks that the run offered at least `offered` connection attempts per second, and did not send more than it
 /// offered.
 pub fn honest(run: &Value, offered: f64) {
     let trial = &run["trials"][0];

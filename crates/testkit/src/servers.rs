@@ -10,7 +10,8 @@ use crate::{Running, free_port, program};
 /// Size of `/file`, bytes. The file fits into one TCP segment together with the headers of the response.
 const FILE_BYTES: usize = 1294;
 
-/// Creates the directory with the file. All users can read it, because a server's workers may run without root rights.
+/// Creates the directory with the file. All users can read both, because a server's workers may run without root
+/// rights.
 fn root() -> TempDir {
     let dir = tempfile::tempdir().unwrap();
     std::fs::write(dir.path().join("file"), vec![b'x'; FILE_BYTES]).unwrap();
@@ -29,8 +30,8 @@ pub fn nginx(cpu: u32, location: &str, http: &str) -> Option<Running> {
     nginx_workers((1, &cpu.to_string()), location, http)
 }
 
-/// Starts nginx with several workers on a list of CPUs. The kernel distributes connections among the workers. Returns
-/// `None` if nginx is not installed.
+/// Starts nginx with several workers on a list of CPUs. The kernel distributes the connections among the workers.
+/// Returns `None` if nginx is not installed.
 pub fn nginx_workers((workers, cpus): (u32, &str), location: &str, http: &str) -> Option<Running> {
     let (nginx, port, dir) = (program("nginx")?, free_port(), root());
     let d = dir.path();
@@ -50,8 +51,8 @@ pub fn nginx_workers((workers, cpus): (u32, &str), location: &str, http: &str) -
     Some(Running::start(command, port, dir))
 }
 
-/// Starts Apache httpd with the event module. Its access log is not buffered, and has the line `OK 200` for each
-/// successful request. Returns `None` if Apache is not installed.
+/// Starts Apache httpd with the event module. Each successful request adds the line `OK 200` to its access log at once.
+/// Returns `None` if Apache is not installed.
 pub fn apache() -> Option<Running> {
     apache_with_log("OK %>s")
 }
@@ -75,9 +76,9 @@ pub fn apache_with_log(format: &str) -> Option<Running> {
     modules.exists().then(|| Running::start(command, port, dir))
 }
 
-/// Starts Python's http.server. It has one thread per connection and a listen queue of five. Its log, the file
-/// `access`, is not buffered, and a line with `" 200 ` means a successful request. Returns `None` if Python is not
-/// installed.
+/// Starts Python's http.server, which has one thread per connection and a listen queue of five. Its log is the file
+/// `access`, which is written without a buffer. A line with `" 200 ` in it means a successful request. Returns `None`
+/// if Python is not installed.
 pub fn python() -> Option<Running> {
     let (python, port, dir) = (program("python3")?, free_port(), root());
     let mut command = Command::new("sh");

@@ -1,5 +1,5 @@
-//! A Slurm cluster on hosts of a testbed: munged, slurmctld on the conductor, and a slurmd on each node. The machine's
-//! own Slurm is not touched.
+//! A Slurm cluster on hosts of a testbed: munged on each host, slurmctld on the conductor, and a slurmd on each node.
+//! The tests do not touch the machine's own Slurm.
 
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};
@@ -10,7 +10,7 @@ use serde_json::Value;
 use crate::process::seen_within;
 use crate::{ChildProcess, SetupError, SshHosts, eventually, installed, or_skip, program};
 
-/// Programs without which no Slurm cluster can be started.
+/// Programs that a Slurm cluster needs.
 const PROGRAMS: [&str; 6] = ["munged", "slurmctld", "slurmd", "salloc", "sinfo", "unshare"];
 
 /// Maximum time to wait for Slurm's daemons. The daemons check each other only every few seconds.
@@ -18,7 +18,7 @@ const PATIENCE: Duration = Duration::from_secs(60);
 
 /// A Slurm cluster on hosts of a testbed.
 pub struct Slurm {
-    // The fields are dropped in this order, so the daemons end in this order.
+    // Rust drops fields in the order of their declaration, so the daemons end in this order.
     slurmds: Vec<(String, ChildProcess)>,
     _slurmctld: ChildProcess,
     _munged: ChildProcess,
@@ -36,7 +36,7 @@ impl Slurm {
         or_skip(test, Self::where_possible(hosts, conductor, nodes))
     }
 
-    /// Starts the cluster, for callers outside of tests.
+    /// Starts the cluster, for callers that are not tests. Returns an error if this machine cannot run a cluster.
     pub fn where_possible(hosts: SshHosts, conductor: &str, nodes: &[&str]) -> Result<Self, SetupError> {
         installed(&PROGRAMS)?;
         let dir = hosts.path("slurm");
@@ -60,7 +60,8 @@ impl Slurm {
         self.idle(nodes).unwrap();
     }
 
-    /// Waits until `nodes` nodes are idle, for callers outside of tests.
+    /// Waits until `nodes` nodes are idle, for callers that are not tests. Returns an error if they do not become idle
+    /// in time.
     pub fn idle(&self, nodes: usize) -> Result<(), SetupError> {
         let mut last = String::new();
         let idle = seen_within(PATIENCE, || {
@@ -91,7 +92,8 @@ impl Slurm {
         self.slurmds.push((node.into(), started));
     }
 
-    /// Runs loadline in an allocation of `nodes` nodes, calls `during` meanwhile, and waits until loadline ends.
+    /// Runs loadline in an allocation of `nodes` nodes. Calls `during` while loadline runs, and waits until it ends.
+    /// Returns the run and the output.
     pub fn run(&self, nodes: usize, args: &[&str], during: impl FnOnce(&SshHosts)) -> (Value, Output) {
         let mut command = self.command("salloc");
         command.args(["-Q", "--oversubscribe", "-N", &nodes.to_string()]).arg(self.hosts.binary());

@@ -1,4 +1,4 @@
-//! A testbed with two hosts, `server` and `client1`, which are joined by a simulated network. It needs no root rights.
+//! A testbed with two hosts, `server` and `client1`, joined by a simulated network. It needs no root rights.
 
 use std::cell::Cell;
 use std::io::{BufRead as _, BufReader};
@@ -15,8 +15,8 @@ const SERVER: &str = "10.77.0.1";
 pub struct TwoHosts {
     binary: PathBuf,
     dir: tempfile::TempDir,
-    /// Port of the next server. Each server gets a new port, because the previous port may still be in use. The kernel
-    /// closes an io_uring, with its listening socket, only some time after the process has ended.
+    /// Port of the next server. Each server gets a new port, because the previous one may still be in use. The kernel
+    /// closes an io_uring and its listening socket only some time after the process has ended.
     port: Cell<u16>,
 }
 
@@ -43,8 +43,8 @@ impl TwoHosts {
         command
     }
 
-    /// Sets the maximum buffer size of connections that a host opens or accepts from now on. `setting` is `tcp_rmem` or
-    /// `tcp_wmem`.
+    /// Limits the buffers of connections that a host opens or accepts from now on to `bytes` bytes. `setting` is
+    /// `tcp_rmem` or `tcp_wmem`.
     pub fn small_buffers(&self, host: &str, setting: &str, bytes: u32) {
         self.shell(host, &format!("echo 4096 {bytes} {bytes} >/proc/sys/net/ipv4/{setting}"));
     }
@@ -56,7 +56,7 @@ impl TwoHosts {
         assert!(output.status.success(), "{line}: {}", said(&output));
     }
 
-    /// Returns the current rate of each link of the simulated network, bytes per second.
+    /// Returns the current rate of each wire of the simulated network, bytes per second.
     pub fn rates(&self) -> Vec<f64> {
         let output = self.testbed(&["status", "way", "--json"]).output().unwrap();
         let status: Value = serde_json::from_slice(&output.stdout).unwrap();
@@ -78,7 +78,7 @@ impl TwoHosts {
         Server { child, pid, addr }
     }
 
-    /// Starts a server with the flags `server`, runs the loadline command `what` against it on `client1`, and returns
+    /// Starts a server with the flags `server`. Runs the loadline command `what` against it on `client1`, and returns
     /// the run.
     #[track_caller]
     pub fn run(&self, what: &str, server: &[&str], more: &[&str]) -> Value {
@@ -86,7 +86,7 @@ impl TwoHosts {
         json_of(&mut self.client(what, &server, more))
     }
 
-    /// Returns the loadline command `what` with its target `server`, to run on `client1`.
+    /// Returns a command that runs the loadline command `what` on `client1`, with `server` as its target.
     pub fn client(&self, what: &str, server: &Server, more: &[&str]) -> Command {
         let mut command = self.inside("client1", &self.binary);
         let url = format!("http://{}/", server.addr);

@@ -1,26 +1,25 @@
 //! A server in virtual (simulated) time, for tests of the search. A run of half a minute takes a fraction of a second
-//! of real time, and equal seeds give equal runs.
+//! of real time. Equal seeds give equal runs.
 
 use lab::search::Conductor;
 use lab::{LabError, Point};
 use load::{SimServer, simulate};
 use run::{Cost, FigureUnit, LoadPlan, Objective, Plan, Protocol, Reading, Run, Side, Steady, TENTH_S, Trial, Window};
 
-/// Default time that a trial takes in addition to its warm-up and its window (for starting agents, and for a short
-/// drain), seconds.
+/// Default time that a trial takes beyond its warm-up and its window, seconds. It stands for starting agents and for a
+/// short drain.
 const AROUND_A_TRIAL_S: f64 = 0.08;
-/// Period for which pauses are generated, as a multiple of the search's budget. No search takes longer than this
-/// period.
+/// Period for which pauses are generated, as a multiple of the search's budget. No search takes longer.
 const BUDGETS: f64 = 3.0;
 
 /// Share of the CPUs that other programs use on a quiet machine.
 const USUAL_SHARE: f64 = 0.03;
-/// Standard deviation of the error with which the share of the CPUs that other programs use is measured over a tenth of
-/// a second. The kernel counts CPU time in ticks, so short measurements vary.
+/// Standard deviation of the measurement error of the share of the CPUs that other programs use, over a tenth of a
+/// second. The kernel counts CPU time in ticks, so short measurements vary.
 const TICKS_SD: f64 = 0.03;
 
-/// Random pauses of the whole machine, as on a shared host. They start at the times of a Poisson process, and their
-/// lengths are exponentially distributed.
+/// Random pauses of the whole machine, as on a shared host. They start at the times of a Poisson process. Their lengths
+/// are exponentially distributed.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Pauses {
     /// Mean number of pauses per second.
@@ -30,7 +29,7 @@ pub struct Pauses {
 }
 
 impl Pauses {
-    /// Returns the start and the end of each pause until `until_s`. The pauses are in order and do not overlap.
+    /// Returns the start and the end of each pause up to `until_s`. The pauses are in order and do not overlap.
     fn times(self, seed: u64, until_s: f64) -> Vec<(f64, f64)> {
         let mut random = fastrand::Rng::with_seed(seed ^ 0x0070_a5e5);
         let mut exponential = |mean: f64| -(1.0 - random.f64()).ln() * mean;
@@ -49,11 +48,12 @@ impl Pauses {
 pub struct Drift {
     /// Standard deviation of the logarithm of the speed.
     pub sd: f64,
-    /// Correlation time, seconds. The logarithms of two speeds at this distance in time have a correlation of 1/e.
+    /// Correlation time, seconds: the logarithms of the speeds at two times with this distance have a correlation of
+    /// 1/e.
     pub forgets_s: f64,
 }
 
-/// A program that uses the server's CPU for a while, in turns with the server.
+/// A program that uses the server's CPU for a while. The program and the server alternate on the CPU.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Neighbour {
     /// Start of the program, seconds since the start of the run.
@@ -65,10 +65,10 @@ pub struct Neighbour {
 }
 
 impl Neighbour {
-    /// Duration of one turn of the program plus one turn of the server, seconds.
+    /// Duration of one period in which the program and then the server have the CPU, seconds.
     const TURNS_S: f64 = 0.006;
 
-    /// Returns the periods, in order, in which the program runs and the server waits for the CPU.
+    /// Returns the periods in which the program runs and the server waits for the CPU, in order.
     fn turns(self) -> Vec<(f64, f64)> {
         let begin_s = |turn: u32| self.begin_s + Self::TURNS_S * f64::from(turn);
         let turns = (self.length_s / Self::TURNS_S) as u32;
@@ -76,43 +76,42 @@ impl Neighbour {
     }
 }
 
-/// A queueing model of a server, and the run of a search that tests this server.
+/// A queueing model of a server, with the run of a search that tests this server.
 #[derive(Clone, Debug)]
 pub struct VirtualServer {
-    /// The queueing model. Its seed, its stalls (pauses) and its service time are replaced in each trial.
+    /// The queueing model. Each trial replaces the model's seed, its stalls (pauses) and its service time.
     pub server: SimServer,
     run: Run,
     load: LoadPlan,
     pauses: Vec<(f64, f64)>,
-    /// Stalls that stop only the server. The observer of the machine's pauses does not notice them.
+    /// Stalls of the server alone. The observer of pauses of the whole machine does not notice them.
     stalls: Vec<(f64, f64)>,
     neighbours: Vec<Neighbour>,
     drift: Option<Drift>,
-    /// Standard deviation of the random error in the logarithm of the measured CPU time per request. Changes of the
-    /// machine's speed are not part of this error. `None` if no CPU time is measured.
+    /// Standard deviation of the random error in the logarithm of the measured CPU time per request. It excludes
+    /// changes of the machine's speed. `None` if no CPU time is measured.
     cpu_noise: Option<f64>,
     /// Additional time that the search gets at the end of the sweep, seconds.
     unused_s: f64,
     without_proof: bool,
-    /// Time that each trial takes in addition to its warm-up and its window, seconds.
+    /// Time that each trial takes beyond its warm-up and its window, seconds.
     around_s: f64,
     /// Response time of the test request, seconds; `None` if the test request takes the model's service time.
     first_s: Option<f64>,
-    /// Logarithm of the current speed, the time at which it was drawn, and the random generator that draws the next
-    /// speed.
+    /// Logarithm of the current speed, the time at which it was drawn, and the random generator for the next speed.
     speed: (f64, f64, fastrand::Rng),
     now_s: f64,
-    /// Time that does not count as used by the search, seconds.
+    /// Time that is not counted as used by the search, seconds.
     left_out_s: f64,
     seed: u64,
 }
 
 impl VirtualServer {
-    /// Creates a server for a search with the budget, the objective and the limits of `plan`. `seed` determines
+    /// Creates a server for a search with the budget, the objective and the limits of `plan`. `seed` determines the
     /// arrivals, service times and pauses.
     pub fn new(server: SimServer, plan: Plan, seed: u64) -> Self {
-        // A model that refuses requests needs a protocol with statuses. Other models use the simplest protocol, which
-        // is faster to simulate.
+        // If the model refuses requests, the protocol must have statuses. Otherwise, the simplest protocol is used,
+        // because it is faster to simulate.
         let protocol = match server.limit {
             Some(_) => plan.load.protocol.clone(),
             None => Protocol::Echo { message_bytes: 1 },
@@ -147,15 +146,15 @@ impl VirtualServer {
         self
     }
 
-    /// Adds a stall that stops only the server. The observer of the machine's pauses does not notice it.
+    /// Adds a stall of the server alone. The observer of pauses of the whole machine does not notice it.
     #[must_use]
     pub fn stalled(mut self, begin_s: f64, length_s: f64) -> Self {
         self.stalls.push((begin_s, begin_s + length_s));
         self
     }
 
-    /// Adds stalls of the server, which must be in order. They act like another program that uses the CPU from time to
-    /// time.
+    /// Adds stalls of the server, which must be in order. They have the effect of another program that uses the CPU
+    /// from time to time.
     #[must_use]
     pub fn disturbed(mut self, stalls: &[(f64, f64)]) -> Self {
         self.stalls.extend_from_slice(stalls);
@@ -163,7 +162,7 @@ impl VirtualServer {
     }
 
     /// Adds programs that use the server's CPU. The trials record the CPU time of other programs, so the search can
-    /// notice these programs.
+    /// notice them.
     #[must_use]
     pub fn beside(mut self, neighbours: &[Neighbour]) -> Self {
         self.neighbours.extend_from_slice(neighbours);
@@ -171,8 +170,9 @@ impl VirtualServer {
         self
     }
 
-    /// Returns the share of the CPUs that other programs use, for each tenth of a second of a load. The load begins at
-    /// `begin_s` seconds of the run. Each value has a random error of some percent, like a measured one.
+    /// Returns the share of the CPUs that other programs use, for each tenth of a second of a load. The load begins
+    /// `begin_s` seconds after the start of the run. Each value has a random error of some percent, as if it were
+    /// measured.
     fn others(&self, begin_s: f64, length_s: f64) -> Vec<f64> {
         let mut random = fastrand::Rng::with_seed(self.trial_seed() ^ 0x07e2);
         let of_tenth = |tenth: u32| {
@@ -184,7 +184,7 @@ impl VirtualServer {
         (0..(length_s / TENTH_S + 0.5) as u32).map(of_tenth).collect()
     }
 
-    /// Also gives the search the time that was reserved for the final experiment. `loadline find` does so if this time
+    /// Gives the search the time that was reserved for the final experiment, too. `loadline find` does so if this time
     /// is too short for the experiment.
     #[must_use]
     pub fn without_proof(mut self) -> Self {
@@ -192,15 +192,16 @@ impl VirtualServer {
         self
     }
 
-    /// Sets the response time of the test request, seconds. On a real machine, other programs may delay it.
+    /// Sets the response time of the test request, seconds. On a real machine, other programs may delay the test
+    /// request.
     #[must_use]
     pub fn answering_first_in(mut self, seconds: f64) -> Self {
         self.first_s = Some(seconds);
         self
     }
 
-    /// Sets the time that each trial takes in addition to its warm-up and its window, seconds. On a busy machine, this
-    /// time is long, because agents start slowly.
+    /// Sets the time that each trial takes beyond its warm-up and its window, seconds. On a busy machine, agents start
+    /// slowly, so this time is long.
     #[must_use]
     pub fn starting_agents_in(mut self, seconds: f64) -> Self {
         self.around_s = seconds;
@@ -219,8 +220,8 @@ impl VirtualServer {
         self
     }
 
-    /// Adds measurements of the server's CPU time per request. Each measurement equals the service time, multiplied by
-    /// a random factor. `noise` is the standard deviation of the factor's logarithm.
+    /// Adds measurements of the server's CPU time per request. Each measurement is the service time times a random
+    /// factor. `noise` is the standard deviation of the factor's logarithm.
     #[must_use]
     pub fn with_cpu_time(mut self, noise: f64) -> Self {
         self.cpu_noise = Some(noise);
@@ -270,7 +271,7 @@ impl VirtualServer {
 
     /// Simulates one trial, without a search.
     pub fn conduct(&mut self, plan: &LoadPlan, point: &Point) -> Result<Trial, LabError> {
-        // The warm-up gets its minimum length, which is the worst case for the search.
+        // The warm-up takes only its minimum time, which is the worst case for the search.
         let plan = &LoadPlan { warmup_s: plan.warmup_s.min(plan.least_warmup_s), ..plan.clone() };
         let service_ns = self.service_ns();
         let server =
@@ -287,7 +288,7 @@ impl VirtualServer {
         if !self.neighbours.is_empty() {
             trial.measured.others = others;
         }
-        // Pauses of 2 ms or more count as detected, because a real observer detects them.
+        // Only pauses of at least 2 ms count as detected, because a real observer misses shorter ones.
         trial.measured.pauses =
             pauses.into_iter().filter(|p| p.length_s() >= 0.002 && p.begin_s < window.end_s).collect();
         trial.steady =
@@ -295,20 +296,22 @@ impl VirtualServer {
         Ok(trial)
     }
 
-    /// Returns the seed of the next trial, which determines its service times. Arrivals depend only on the plan's seed,
+    /// Returns the seed of the next trial, which determines the service times. Arrivals depend only on the plan's seed,
     /// as in a real run.
     fn trial_seed(&self) -> u64 {
         self.seed.wrapping_mul(1_000_003).wrapping_add(self.run.trials.len() as u64)
     }
 
-    /// Returns the pauses and stalls that have not ended, with times relative to the start of the next trial.
+    /// Returns the pauses and stalls that have not ended, with times relative to the start of the next trial,
+    /// nanoseconds.
     fn stalls_ns(&self) -> Vec<(u64, u64)> {
         let mut all = [self.pauses.as_slice(), &self.stalls].concat();
         all.sort_by(|a, b| a.0.total_cmp(&b.0));
         self.ahead_ns(&all)
     }
 
-    /// Returns the periods that have not ended, with times relative to the start of the next trial, nanoseconds.
+    /// Returns those of `times` that have not ended, relative to the start of the next trial, nanoseconds. (`times` has
+    /// the start and end of each period in seconds.)
     fn ahead_ns(&self, times: &[(f64, f64)]) -> Vec<(u64, u64)> {
         let ahead = |at: f64| ((at - self.now_s).max(0.0) * 1e9) as u64;
         let to_come = times.iter().filter(|(_, end)| *end > self.now_s);

@@ -1,9 +1,9 @@
-//! Checks that the source files of a crate do not depend on each other in a cycle. Code that two files share belongs in
-//! a third file, on which both depend.
+//! Checks that no source files of a crate depend on each other in a cycle. If two files need the same code, it belongs
+//! in a third file.
 //!
-//! The check reads the sources as text. It looks for paths outside of tests that begin with `crate`, `self`, `super` or
-//! the name of a module. The use of a re-exported name (`pub use`) counts as a dependency on the file that defines the
-//! name. If another crate defines the name, there is no dependency.
+//! The check reads the sources as text. It finds paths that begin with `crate`, `self`, `super` or the name of a
+//! module, except in unit tests. The use of a re-exported name (`pub use`) counts as a dependency on the file that
+//! defines the name, but not if another crate defines it.
 
 #![allow(clippy::unwrap_used)]
 
@@ -48,8 +48,8 @@ impl Crate {
         }
     }
 
-    /// Returns the module in which the definition at `path` is, as seen from `module`; `None` for a path into another
-    /// crate.
+    /// Returns the module that contains the definition at `path`, as seen from `module`. Returns `None` for a path into
+    /// another crate.
     fn target(&self, module: &[String], path: &[String], depth: u32) -> Option<Module> {
         let (mut at, mut rest) = match path.first()?.as_str() {
             "crate" => (Vec::new(), &path[1..]),
@@ -108,7 +108,7 @@ fn code(text: &str) -> String {
     quoted.split('"').step_by(2).collect::<Vec<_>>().join("\"\"")
 }
 
-/// Returns the paths of every `use` statement in a source text. The flag is true for a re-export.
+/// Returns the paths of every `use` statement in a source text. The flag of a statement is true for a re-export.
 fn uses(text: &str) -> Vec<(bool, Vec<Vec<String>>)> {
     let statement = |at: usize| {
         let line = text[..at].rfind('\n').map_or(0, |n| n + 1);
@@ -157,7 +157,7 @@ fn sources() -> Vec<PathBuf> {
     let inside = |dir: &Path| -> Vec<PathBuf> {
         std::fs::read_dir(dir).unwrap().map(|entry| entry.unwrap().path()).filter(|path| path.is_dir()).collect()
     };
-    // A crate may be inside the folder of another crate. The C interface of the event API is one.
+    // A crate may be inside the folder of another crate, as the C interface of the event API is.
     let all = inside(&crates).into_iter().flat_map(|dir| inside(&dir).into_iter().chain([dir]).collect::<Vec<_>>());
     all.filter(|dir| dir.join("Cargo.toml").is_file()).map(|dir| dir.join("src")).filter(|src| src.is_dir()).collect()
 }

@@ -1,5 +1,5 @@
-//! Checks that all crates have the metadata that a crate registry requires, and that their packages contain all files
-//! that they need.
+//! Checks that all crates have the metadata that a crate registry requires. Also checks that their packages contain all
+//! files that their code includes.
 
 #![allow(clippy::unwrap_used)]
 
@@ -28,7 +28,7 @@ fn words(list: &Value) -> Vec<&str> {
     list.as_array().unwrap().iter().filter_map(Value::as_str).collect()
 }
 
-/// Returns the faults in a package's metadata because of which a registry would refuse it.
+/// Returns the faults in a package's metadata for which a registry would refuse the package.
 fn faults(package: &Value) -> Vec<String> {
     let text = |field: &str| package[field].as_str().unwrap_or_default();
     let mut faults = Vec::new();
@@ -68,7 +68,7 @@ fn a_fault_is_found() {
     assert_eq!(faults(&package).len(), 4, "{:?}", faults(&package));
 }
 
-/// A published package does not contain files outside of the crate's folder, so code must not include such files.
+/// A published package lacks files outside of the crate's folder, so code must not include such files.
 #[test]
 fn a_package_holds_every_file_that_its_code_includes() {
     let mut included = 0;
@@ -95,8 +95,8 @@ fn a_package_holds_every_file_that_its_code_includes() {
     assert!(included > 10, "only {included} included files were found");
 }
 
-/// Returns a path without its `..` components. Symbolic links are not resolved, because a package stores a linked file
-/// at the place of the link.
+/// Returns a path without its `..` components. Symbolic links are not resolved, because a package has a linked file at
+/// the place of the link.
 fn without_dots(path: &Path) -> PathBuf {
     path.components().fold(PathBuf::new(), |mut short, part| {
         if part == std::path::Component::ParentDir {

@@ -1,8 +1,8 @@
-//! The forwarder: a thread that moves frames between the hosts of a testbed. It reads frames from the hosts, and asks
-//! the [`Relay`] (a model of the medium) when each frame arrives. Frames wait in a timer heap until their arrival time,
-//! and then go to their hosts.
+//! The forwarder: a thread that moves frames between the hosts of a testbed. It reads each frame from its sender, and
+//! asks the [`Relay`] (a model of the medium) when the frame arrives. The frame waits in a timer heap until its arrival
+//! time, and then goes to the receiving host.
 //!
-//! The thread switches frames by their destination address. A frame to a group address goes to all other hosts, but
+//! The thread forwards frames by their destination address. A multicast or broadcast frame goes to all other hosts, but
 //! takes time on the medium only once.
 
 use std::cmp::Reverse;
@@ -20,13 +20,12 @@ use super::{Counts, Fate, Relay};
 
 /// Maximum size of a frame, bytes: the header, a VLAN tag, and an MTU of 9000.
 const MAX_FRAME_BYTES: usize = 9216;
-/// Maximum number of frames that are read from one host before the other hosts are read.
+/// Maximum number of frames that the thread reads from one host before it reads from the next host.
 const MAX_FRAMES_PER_TURN: usize = 32;
-/// Maximum time for which the thread sleeps, nanoseconds. The thread therefore notices within this time that it must
-/// stop.
+/// Maximum time for which the thread sleeps, nanoseconds. When the thread must stop, it notices this within this time.
 const MAX_SLEEP_NS: u64 = 50_000_000;
 
-/// The forwarder's end of a host's network interface.
+/// The forwarder's end of a host's network interface, and the host's hardware address.
 #[derive(Debug)]
 pub(crate) struct Port {
     pub(crate) tap: Tap,
@@ -95,8 +94,8 @@ impl Engine {
         self.bits_per_s.map(|_| self.now.load(Relaxed))
     }
 
-    /// Sets the rate of the medium to a share of its full rate. Frames that already have an arrival time keep this
-    /// time.
+    /// Sets the rate of the medium to a share of its full rate. Frames that already have an arrival time still arrive
+    /// at that time.
     pub(crate) fn set_speed(&self, share: f64) -> Result<(), String> {
         let full = self.bits_per_s.ok_or("it has no rate that could be changed")?;
         let bits_per_s = ((full as f64 * share) as u64).max(1);
@@ -122,8 +121,8 @@ impl Drop for Engine {
 
 impl ForwardLoop {
     fn run(&mut self, epoll: &Epoll) {
-        // With inexact timers, every frame would be about 50 µs late. With normal priority, a busy host would slow the
-        // medium down. The forwarder works even if the kernel refuses both settings.
+        // With inexact timers, every frame would be about 50 µs late. With normal priority, the forwarder would run
+        // late on a busy machine, and so slow the medium. The forwarder works even if the kernel refuses both settings.
         let _ = limits::exact_timers();
         let _ = limits::set_nice(-15);
         let mut events = Events::with_capacity(64);
@@ -139,7 +138,7 @@ impl ForwardLoop {
         }
     }
 
-    /// Returns the time until the thread has to do something next, at most [`MAX_SLEEP_NS`], nanoseconds.
+    /// Returns the time until the thread must do something next, nanoseconds, at most [`MAX_SLEEP_NS`].
     fn sleep_ns(&self, now: u64) -> u64 {
         let due = self.heap.peek().map(|Reverse(due)| due.at_ns);
         let turn = self.relay().wakes_ns();
@@ -159,7 +158,7 @@ impl ForwardLoop {
         now
     }
 
-    /// Asks the relay which waiting frames may now be sent, and schedules their arrivals.
+    /// Asks the relay which waiting frames may be sent by now, and schedules their arrivals.
     fn settle(&mut self, now: u64) {
         loop {
             let Some((slot, at_ns)) = self.relay().settle(now) else { return };
@@ -196,7 +195,7 @@ impl ForwardLoop {
     }
 
     /// Passes a frame from a host to the relay. A frame for several hosts is passed only once. A frame to an unknown
-    /// host, or to its own sender, is dropped.
+    /// address, or to its own sender, is dropped.
     fn accept(&mut self, from: usize, bytes: &[u8]) {
         let group = bytes[0] & 1 == 1;
         let to = self.ports.iter().position(|port| bytes[..6] == port.mac);
@@ -217,14 +216,15 @@ impl ForwardLoop {
     }
 }
 
-/// Buffers of the frames that have not arrived yet. Buffers are used again for later frames.
+/// Buffers for the frames that have not arrived yet. Later frames reuse the buffers.
 #[derive(Default)]
 struct Slots {
     frames: Vec<Frame>,
     free: Vec<usize>,
 }
 
-/// A frame that has not arrived yet. If `to` is `None`, the frame goes to all hosts except its sender.
+/// A frame that has not arrived yet. `to` is the index of the receiving host; `None` for a frame to all hosts except
+/// its sender.
 #[derive(Default)]
 struct Frame {
     bytes: Vec<u8>,

@@ -1,8 +1,8 @@
-//! Model of one half-duplex wire that all stations (hosts) share. Stations take turns at sending, one frame per turn.
+//! Model of one half-duplex wire that all stations (hosts) share. The stations take turns, and send one frame per turn.
 //!
-//! Each station has its own queue, as on an Ethernet. A station with one short frame therefore does not have to wait
-//! until a station with many frames has sent all of them. The model has no collisions and no back-off, so the wire
-//! reaches its full rate under any load.
+//! Each station has its own queue, as on an Ethernet. A station with one short frame therefore waits for only one frame
+//! of each other station, however many they have. The model has no collisions and no back-off, so the wire reaches its
+//! full rate under any load.
 
 use std::collections::VecDeque;
 
@@ -37,8 +37,8 @@ struct Waiting {
 }
 
 impl Hub {
-    /// Creates a wire with this rate for `stations` stations. `limit_bytes` is the maximum number of bytes that wait in
-    /// each station's queue.
+    /// Creates a wire with this rate for `stations` stations. `limit_bytes` is the maximum size of each station's
+    /// queue.
     pub(crate) fn new(bits_per_s: u64, limit_bytes: u64, stations: usize) -> Self {
         let stations = (0..stations).map(|_| Station::default()).collect();
         Self { bits_per_s, limit_bytes, stations, turn: 0, free_ns: 0, busy_ns: 0, counts: Counts::default() }
@@ -48,8 +48,8 @@ impl Hub {
         self.stations.iter().filter_map(|s| s.waiting.front().map(|w| w.since_ns))
     }
 
-    /// Returns the station that sends next at time `at_ns`. The stations are asked in order, beginning after the
-    /// station that sent last. The first station with a waiting frame sends next.
+    /// Returns the station that sends next at time `at_ns`: the first one with a waiting frame, counted from the
+    /// station after the one that sent last.
     fn next_station(&self, at_ns: u64) -> Option<usize> {
         let count = self.stations.len();
         let order = (1..=count).map(|step| (self.turn + step) % count);
@@ -113,7 +113,7 @@ mod tests {
         let mut hub = Hub::new(10_000_000, 192_000, 2);
         waits(&mut hub, 0, 0, 1514, 7);
         waits(&mut hub, 0, 1, 42, 8);
-        // The station that did not send the latest frame has the first turn.
+        // Station 1 has the first turn, as if station 0 had sent the latest frame.
         assert_eq!(hub.settle(0), Some((8, 84 * 800)));
         assert_eq!(hub.settle(0), None, "the wire is in use");
         assert_eq!(hub.wakes_ns(), Some(84 * 800));

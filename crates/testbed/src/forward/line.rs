@@ -3,8 +3,8 @@
 //!
 //! A frame may be lost. Otherwise it waits until the line's rate allows it to be sent, and then travels for `delay` ±
 //! `jitter` (uniformly distributed). Frames stay in order, except for a share `reorder` of them. As in the kernel's
-//! network emulator (netem), these reordered frames travel without delay. All random decisions depend only on the seed
-//! and the sequence of frames.
+//! network emulator (netem), such a frame travels without delay. All random decisions depend only on the seed and on
+//! the sequence of frames.
 
 use super::queue::Serialiser;
 use super::usage::wire_bytes;
@@ -19,11 +19,11 @@ pub(crate) struct LinePlan {
     pub(crate) jitter_ns: u64,
     /// Share of the frames that are lost, 0 to 1.
     pub(crate) loss: f64,
-    /// Share of the frames that travel without delay and can thereby overtake other frames, 0 to 1.
+    /// Share of the frames that travel without delay, and can therefore overtake other frames, 0 to 1.
     pub(crate) reorder: f64,
     /// Rate of each host's line per direction, bits per second; `None` for no limit.
     pub(crate) bits_per_s: Option<u64>,
-    /// Maximum number of bytes that wait in the queue of each line and direction.
+    /// Maximum size of the queue of each line and direction, bytes.
     pub(crate) limit_bytes: u64,
     /// Seed of all random decisions.
     pub(crate) seed: u64,
@@ -58,8 +58,8 @@ impl Line {
 }
 
 impl Line {
-    /// Returns the arrival time of a frame, nanoseconds. Returns `None` if the frame is lost, or if the queue has no
-    /// space for it.
+    /// Returns the arrival time of a frame, nanoseconds. Returns `None` if the frame is lost, or if the queue is too
+    /// full for it.
     fn travel(&mut self, now_ns: u64, from: usize, bytes: usize) -> Option<u64> {
         let (plan, way) = (&self.plan, self.ways.get_mut(from)?);
         let (lost, overtakes, swing) = (way.random.f64(), way.random.f64(), way.random.f64());
@@ -145,7 +145,7 @@ mod tests {
     #[test]
     fn jitter_is_centred_on_the_delay_and_stays_in_its_range() {
         let mut line = Line::new(LinePlan { jitter_ns: 5_000_000, ..PLAN }, 2);
-        // The frames are so far apart in time that no frame has to wait for an earlier one.
+        // The frames are sent so far apart in time that no frame has to wait for an earlier one.
         let travel: Vec<u64> =
             (0..20_000_u64).map(|i| line.travel(i * 1_000_000_000, 0, 100).unwrap() - i * 1_000_000_000).collect();
         assert!(travel.iter().all(|t| (15_000_000..=25_000_000).contains(t)));

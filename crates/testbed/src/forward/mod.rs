@@ -1,7 +1,7 @@
 //! Forwarder in user space, for media that the kernel does not simulate. It reads the frames that hosts send, and asks
 //! a [`Relay`] (a model of the medium) when each frame arrives.
 //!
-//! The relays read no clock: callers pass the time. Their tests therefore need no network.
+//! A relay reads no clock, because its caller passes the time. Tests of relays therefore need no network.
 
 mod engine;
 mod hub;
@@ -19,32 +19,33 @@ pub(crate) use usage::{Counts, FRAMING_BYTES};
 pub(crate) enum Fate {
     /// The frame arrives at this time, nanoseconds of the monotonic clock.
     Arrives(u64),
-    /// The frame must wait until it may be sent. [`Relay::settle`] later returns its arrival time.
+    /// The frame must wait until it may be sent. Later, [`Relay::settle`] returns its arrival time.
     Waits,
-    /// The frame is lost: because of a full queue, or as a simulated loss.
+    /// The frame is lost, because a queue is full or because the medium simulates a loss.
     Lost,
 }
 
 /// Model of a medium, which decides whether and when each frame arrives.
 pub(crate) trait Relay: Send {
     /// Accepts a frame that a host sends at `now_ns`. `from` is the host's index. `bytes` is the frame's size, which
-    /// includes the Ethernet header but not the check sequence. If the frame must wait, [`Relay::settle`] later returns
-    /// `ticket`.
+    /// includes the Ethernet header but not the check sequence. `ticket` identifies the frame: if it must wait,
+    /// [`Relay::settle`] later returns this number.
     fn offer(&mut self, now_ns: u64, from: usize, bytes: usize, ticket: usize) -> Fate;
 
-    /// Returns the ticket and the arrival time of the next waiting frame that may be sent by now; `None` if there is
-    /// none.
+    /// Returns the next waiting frame that may be sent by now, as (ticket, arrival time). Returns `None` if there is no
+    /// such frame.
     fn settle(&mut self, _now_ns: u64) -> Option<(usize, u64)> {
         None
     }
 
-    /// Returns the time at which the next waiting frame may be sent, nanoseconds; `None` if no frame waits.
+    /// Returns the time at which the next waiting frame may be sent, nanoseconds of the monotonic clock; `None` if no
+    /// frame waits.
     fn wakes_ns(&self) -> Option<u64> {
         None
     }
 
-    /// Changes the medium's rate, bits per second. Frames for which `settle` or `offer` has already returned an arrival
-    /// time keep this time.
+    /// Changes the medium's rate, bits per second. If `offer` or `settle` has already returned an arrival time of a
+    /// frame, this time does not change.
     fn set_rate(&mut self, bits_per_s: u64);
 
     /// Returns the counts since the medium was created. `queue_bytes` is the size of the queue at `now_ns`.

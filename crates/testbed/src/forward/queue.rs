@@ -1,17 +1,17 @@
-//! Model of a queue of limited size, and of the sender that sends the queue's bytes at a fixed rate. The model stores
+//! Model of a sender with a queue of limited size. The sender sends the queued frames at a fixed rate. The model stores
 //! the times and sizes of frames, not their contents.
 
 use std::collections::VecDeque;
 
 use super::usage::{Counts, wire_bytes};
 
-/// Queue and sender of a wire, or of one direction of a line.
+/// Queue and sender of a wire (or of one direction of a line).
 #[derive(Debug)]
 pub(crate) struct Serialiser {
     bits_per_s: u64,
     limit_bytes: u64,
     free_ns: u64,
-    /// Frames that are not completely sent: the time at which the sending ends, and the size in bytes.
+    /// Frames that are not completely sent, as (time at which their sending ends, size in bytes).
     waiting: VecDeque<(u64, u32)>,
     queued: u64,
     busy_ns: u64,
@@ -22,7 +22,7 @@ impl Serialiser {
         Self { bits_per_s, limit_bytes, free_ns: 0, waiting: VecDeque::new(), queued: 0, busy_ns: 0 }
     }
 
-    /// Changes the rate for frames that are appended from now on. Frames that are already queued are still sent at the
+    /// Changes the rate at which frames that are appended from now on are sent. Frames that are already queued keep the
     /// old rate.
     pub(crate) fn set_rate(&mut self, bits_per_s: u64) {
         self.bits_per_s = bits_per_s;
@@ -33,7 +33,7 @@ impl Serialiser {
         (bytes as u64 * 8).saturating_mul(1_000_000_000) / self.bits_per_s
     }
 
-    /// Appends a frame. Returns the time at which its last bit is sent, nanoseconds; `None` if the queue has no space
+    /// Appends a frame. Returns the time at which its last bit is sent, nanoseconds; `None` if the queue is too full
     /// for it.
     pub(crate) fn push(&mut self, now_ns: u64, frame: usize, counts: &mut Counts) -> Option<u64> {
         self.forget(now_ns);
@@ -58,8 +58,8 @@ impl Serialiser {
         self.queued
     }
 
-    /// Returns the total time for which the sender was busy until `now_ns`, nanoseconds. The time that waiting frames
-    /// will need is not included.
+    /// Returns the total time for which the sender was busy until `now_ns`, nanoseconds. Frames that still wait are not
+    /// included.
     pub(crate) fn busy_ns(&self, now_ns: u64) -> u64 {
         self.busy_ns - self.free_ns.saturating_sub(now_ns)
     }

@@ -1,4 +1,4 @@
-//! A row of the table of media, and the traits that each medium (simulated network) implements.
+//! A row of the table of media, and the traits that each medium (simulated network) must implement.
 
 use crate::arguments::Arguments;
 use crate::error::Result;
@@ -36,7 +36,7 @@ pub(super) trait MediumPlan: std::fmt::Debug + Send + Sync {
     fn join(&self, net: &Net) -> Result<Box<dyn BuiltMedium>>;
 }
 
-/// Reason why a medium without a rate limit cannot be slowed.
+/// Explains why a medium without a rate limit cannot be slowed.
 pub(super) const NO_RATE: &str = "it is as fast as the CPUs: it has no rate that could be changed";
 
 /// A medium that joins the hosts of a testbed.
@@ -48,13 +48,13 @@ pub(crate) trait BuiltMedium: Send + Sync {
     fn made_of(&self) -> String;
 
     /// Sets all wires to a share of their full rates (above 0, at most 1), from now on. Returns an error text if the
-    /// medium has no rate.
+    /// medium has no rate limit.
     fn set_speed(&self, _share: f64) -> Result<(), String> {
         Err(NO_RATE.into())
     }
 
-    /// Returns how much traffic may pass without delay after a pause, as the time that the wire usually needs for it
-    /// (microseconds). Returns 0 if every frame takes its full time on the wire, even after a pause.
+    /// Returns how much traffic may pass without delay after a pause, as the time that the wire normally needs for it,
+    /// microseconds. Returns 0 if every frame takes its full time on the wire, even after a pause.
     fn catches_up_us(&self) -> u64 {
         0
     }

@@ -1,5 +1,5 @@
-//! Media (simulated networks) that join the hosts of a testbed. Each type of medium has a file, and each medium has a
-//! row in [`MEDIA`].
+//! Media (simulated networks) that join the hosts of a testbed. Each type of medium has its own file, and each medium
+//! has a row in [`MEDIA`].
 
 mod loopback;
 mod medium;

@@ -1,5 +1,5 @@
-//! Wires that the kernel simulates: the counters and rates of a namespace's queueing disciplines (qdiscs). Byte counts
-//! include the bytes that Ethernet adds. A size table (stab) adds them before the rate is applied.
+//! Wires that the kernel simulates: the counters and rates of a namespace's queueing disciplines (qdiscs). A size table
+//! (stab) adds Ethernet's bytes to each frame before the rate is applied, so byte counts include them.
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
@@ -10,14 +10,14 @@ use super::medium::Wire;
 use crate::error::{Result, setup};
 use crate::forward::Counts;
 
-/// Maximum delay of the kernel's timer with which the wire still reaches its full rate, microseconds. After a pause,
-/// the wire may send as much traffic without delay as it otherwise carries in this time. With `htb`, this time may be
-/// shorter than the time for one frame: `htb` first sends a whole frame, and then waits until it has enough tokens
-/// again. The alternative `tbf` would need enough tokens for a whole frame in advance.
+/// Maximum lateness of the kernel's timer at which the wire still reaches its full rate, microseconds. After a pause,
+/// the wire may therefore send as much traffic without delay as it otherwise carries in this time. This may be less
+/// than one frame: `htb` first sends a whole frame, and then waits until it has enough tokens again. The alternative
+/// `tbf` would need enough tokens for a whole frame in advance.
 pub(super) const MAX_LATENESS_US: u64 = 400;
-/// Maximum size of a frame on the wire, bytes. Each class sends this many bytes per turn.
+/// Maximum size of a frame on the wire, bytes. When several classes wait, each sends this many bytes per turn.
 pub(super) const MAX_FRAME_BYTES: u32 = 1538;
-/// Minor number of the wire's `htb` class, which has the major number 1.
+/// Minor number of the `htb` class that represents the wire. Its major number is 1.
 pub(super) const WIRE_CLASS: u16 = 0xfff;
 
 /// Netlink access to the queueing disciplines of one namespace.
@@ -40,7 +40,7 @@ impl Qdiscs {
     }
 }
 
-/// A wire, implemented by the root `htb` of a network interface.
+/// A wire, implemented by the root qdisc `htb` of a network interface.
 pub(super) struct KernelWire {
     name: String,
     interface: String,
@@ -49,8 +49,8 @@ pub(super) struct KernelWire {
     now: Mutex<RatePeriod>,
 }
 
-/// A period in which the wire has a constant rate. Besides the rate, it stores the wire's total bytes and busy time at
-/// the start of the period.
+/// A period in which the wire has a constant rate. It has this rate, and the wire's total bytes and busy time at the
+/// start of the period.
 #[derive(Clone, Copy)]
 struct RatePeriod {
     bits_per_s: u64,
@@ -59,8 +59,8 @@ struct RatePeriod {
 }
 
 impl RatePeriod {
-    /// Returns the total busy time of the wire at the moment when it has sent `bytes` bytes in total, nanoseconds. This
-    /// moment must be within the period.
+    /// Returns the total busy time of the wire up to the moment when it had sent `bytes` bytes in total, nanoseconds.
+    /// This moment must be within the period.
     fn busy_ns(&self, bytes: u64) -> u64 {
         let since = u128::from(bytes.saturating_sub(self.bytes)) * 8_000_000_000 / u128::from(self.bits_per_s);
         self.busy_ns + since as u64
@@ -105,7 +105,7 @@ impl KernelWire {
         self.now.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Returns the index of the wire's interface, and the counters of the interface's root `htb`.
+    /// Returns the index of the wire's interface, and the counters of the interface's root qdisc `htb`.
     fn read(&self) -> Result<(u32, Qdisc), String> {
         let mut route = self.qdiscs.route();
         let (mut index, mut root) = (None, None);

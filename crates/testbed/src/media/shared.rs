@@ -1,14 +1,14 @@
 //! One half-duplex wire that all hosts share (`ethernet10`, `hub100`).
 //!
-//! In the kernel, a bridge joins the hosts. The frames that enter each port are redirected to one `ifb` interface. The
-//! `htb` of this interface sends them at the wire's rate, and they return to the bridge. All hosts and both directions
-//! therefore share one sender with a limited rate. If the kernel lacks `ifb` or a part of `tc`, a hub in user space
-//! takes over. Neither implementation simulates collisions.
+//! In the kernel, a bridge joins the hosts. The kernel redirects the frames that enter each port to one `ifb`
+//! interface. The `htb` of this interface sends them at the wire's rate, and they return to the bridge. All hosts and
+//! both directions therefore share one sender with a limited rate. If the kernel lacks `ifb` or a part of `tc`, a hub
+//! in user space takes over. Neither implementation simulates collisions.
 //!
-//! The stations (hosts) take turns, as on an Ethernet, and each has its own queue. In a common queue, a request would
-//! wait behind all answers that were sent before it. All clients of a closed loop would then send at about the same
-//! time, and later wait at the same time. The wire would be idle while the server works. Five clients would use only 79
-//! % of the wire.
+//! The stations (hosts) take turns, as on an Ethernet, and each station has its own queue. In a common queue, a request
+//! would wait behind all answers that were sent before it. The clients of a closed loop would then all send at about
+//! the same time, and later all wait at the same time. While the server works, the wire would then be idle: five
+//! clients would use only 79 % of it.
 
 use std::fmt::Write as _;
 use std::sync::Arc;
@@ -21,8 +21,8 @@ use crate::forward::{Engine, FRAMING_BYTES, Hub};
 use crate::net::{Net, port_name};
 use crate::tools;
 
-/// Maximum number of bytes in each station's queue. At 10 Mbit/s, a queue of more than about 1 s would hide losses. On
-/// the other hand, the queue must have space for a whole TCP window of a client.
+/// Maximum number of bytes in each station's queue. A queue that takes more than about 1 s to send at 10 Mbit/s would
+/// hide losses. But the queue must have space for a whole TCP window of a client.
 const LIMIT_BYTES: u64 = 192_000;
 
 #[derive(Debug)]
@@ -39,7 +39,7 @@ struct Kernel {
 struct UserSpace {
     name: &'static str,
     engine: Engine,
-    /// Type of the interfaces from which the hub reads frames and to which it writes them.
+    /// Type of the interfaces between the hub and the hosts, on which the hub reads and writes frames.
     ends: &'static str,
     why: String,
 }
@@ -71,7 +71,7 @@ impl MediumPlan for Shared {
 
 impl Shared {
     /// Creates the `ifb` interface through which all frames pass. This step comes first, because it shows whether the
-    /// kernel has all required features.
+    /// kernel has everything that the medium needs.
     fn serialiser(&self, net: &Net) -> Result<()> {
         tools::ip(&net.middle.netns, "link add ifb0 type ifb\nlink set ifb0 up\n")?;
         tools::tc(&net.middle.netns, &stations(self.bits_per_s, net.hosts.len()))
@@ -138,8 +138,8 @@ pub(super) fn ports(net: &Net) -> Vec<String> {
     (0..net.hosts.len()).map(port_name).collect()
 }
 
-/// Joins all hosts by a bridge, and assigns their addresses. Offloads are turned off, so packets are not larger than on
-/// a real wire.
+/// Joins all hosts by a bridge, and assigns their addresses. Offloads are turned off, so that no packet is larger than
+/// on a real wire.
 pub(super) fn bridge(net: &Net) -> Result<()> {
     let mut script =
         String::from("link add bridge0 type bridge mcast_snooping 0\nlink set bridge0 addrgenmode none up\n");
@@ -153,8 +153,8 @@ pub(super) fn bridge(net: &Net) -> Result<()> {
     (0..net.hosts.len()).try_for_each(|host| Net::real_packets(net.netns(host), &["eth0".into()]))
 }
 
-/// Returns the `tc` commands that limit the traffic leaving `dev` to a rate. The rate includes the bytes that Ethernet
-/// adds.
+/// Returns the `tc` commands that limit the rate of the traffic that leaves through `dev`. The rate includes the bytes
+/// that Ethernet adds.
 pub(super) fn rate(dev: &str, bits_per_s: u64) -> String {
     let burst = bits_per_s / 8 * MAX_LATENESS_US / 1_000_000;
     format!(
@@ -166,8 +166,8 @@ pub(super) fn rate(dev: &str, bits_per_s: u64) -> String {
 }
 
 /// Returns the `tc` commands for a wire with one `htb` class per station. The sender's hardware address selects the
-/// class. The stations take turns, each with one frame of maximum size. The rate of each class is almost 0, so stations
-/// borrow nearly all their rate from the wire.
+/// class. The stations take turns, each with one frame of maximum size. Each class has almost no rate of its own, so
+/// stations borrow nearly all their rate from the wire.
 fn stations(bits_per_s: u64, hosts: usize) -> String {
     let mut script = rate("ifb0", bits_per_s);
     script.truncate(script.find("qdisc add dev ifb0 parent").unwrap_or(script.len()));

@@ -1,5 +1,5 @@
-//! A full-duplex switch with a rate limit for each direction of each port. The kernel simulates it with a bridge, and
-//! with an `htb` at both ends of each cable.
+//! A full-duplex switch with a rate limit for each direction of each port. The kernel simulates the switch with a
+//! bridge, and with an `htb` at both ends of each cable.
 
 use std::sync::Arc;
 
@@ -16,7 +16,7 @@ struct Switch {
     bits_per_s: Option<u64>,
 }
 
-/// Wires of a switch: two directions per port; empty if the switch has no rate.
+/// Wires of a switch: two per port, one for each direction. There are none if the switch has no rate limit.
 struct Running(Vec<KernelWire>);
 
 pub(super) fn plan(arguments: &mut Arguments) -> Result<Box<dyn MediumPlan>, String> {
@@ -54,7 +54,7 @@ impl BuiltMedium for Running {
     fn set_speed(&self, share: f64) -> Result<(), String> {
         match self.0.is_empty() {
             true => Err(NO_RATE.into()),
-            // After an error, the remaining wires are still set. Otherwise they could stay slow.
+            // If setting one wire fails, the remaining wires are still set. Otherwise, they could stay slow.
             false => self.0.iter().map(|wire| wire.set_speed(share)).fold(Ok(()), Result::and),
         }
     }

@@ -1,4 +1,4 @@
-//! A long line between hosts. A forwarder in user space simulates it, because many kernels lack netem.
+//! A long line between hosts. A forwarder in user space simulates the line, because many kernels lack netem.
 
 use super::medium::{BuiltMedium, MediumPlan, Wire};
 use crate::arguments::{self, Arguments};
@@ -11,7 +11,7 @@ struct Wan(LinePlan);
 
 struct Running {
     engine: Engine,
-    /// Type of the interfaces from which the forwarder reads frames and to which it writes them.
+    /// Type of the interfaces between the forwarder and the hosts, on which the forwarder reads and writes frames.
     ends: &'static str,
 }
 

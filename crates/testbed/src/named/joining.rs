@@ -10,7 +10,8 @@ use super::socket::{KeeperReply, ask, names, socket_of};
 use super::status::{HostStatus, Status, status_within};
 use crate::media::Medium;
 
-/// Maximum time to wait for an answer of the keeper (the process that keeps the testbed alive) while a load runs.
+/// Maximum time to wait for an answer of the keeper (the process that keeps the testbed alive). The wait is short,
+/// because it may happen while a load runs.
 const ANSWER_TIMEOUT: Duration = Duration::from_secs(1);
 
 /// The medium of a named testbed that joins two processes on different hosts.
@@ -29,7 +30,7 @@ pub struct Joining {
     socket: PathBuf,
 }
 
-/// Finds this user's testbed in which both processes run, on different hosts. `here` and `there` are process IDs.
+/// Finds this user's testbed in which both processes run on different hosts. `here` and `there` are process IDs.
 /// Returns `None` if both processes are on one host, or if no testbed contains both.
 pub fn joining(here: u32, there: u32) -> Option<Joining> {
     let ends = [Netns::of_process(here).ok()?, Netns::of_process(there).ok()?];
@@ -53,7 +54,7 @@ impl Joining {
         &self.socket
     }
 
-    /// Takes one sample of the medium's counters; empty if the keeper does not answer.
+    /// Takes one sample of the medium's counters. The sample is empty if the keeper does not answer.
     pub fn sample(&self) -> Recording {
         match ask(&self.socket, "status", ANSWER_TIMEOUT) {
             KeeperReply::Answer(text) => serde_json::from_str(&text).map(|s: Status| s.medium_use).unwrap_or_default(),

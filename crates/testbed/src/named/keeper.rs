@@ -1,4 +1,4 @@
-//! The keeper: the process that keeps a testbed alive and answers requests about it.
+//! The keeper: the process that keeps a named testbed alive and answers requests about it.
 
 use std::io::{BufRead as _, BufReader, Read as _, Write as _};
 use std::os::unix::fs::{DirBuilderExt as _, MetadataExt as _};
@@ -14,8 +14,8 @@ use super::status::{HostStatus, Status};
 use crate::error::Result;
 use crate::testbed::{Spec, Testbed};
 
-/// Creates a testbed, and keeps it alive until [`down`] is called for it. Calls `ready` as soon as the testbed can be
-/// used. Returns after the testbed has ended.
+/// Creates a testbed, and keeps it alive until a process calls [`down`] for it. Calls `ready` as soon as the testbed
+/// can be used. Returns after the testbed has ended.
 pub fn keep(name: &str, spec: &Spec, ready: impl FnOnce(&Status)) -> Result<()> {
     let path = socket_of(name)?;
     let listener = listen(name, &path)?;
@@ -24,13 +24,13 @@ pub fn keep(name: &str, spec: &Spec, ready: impl FnOnce(&Status)) -> Result<()> 
         ready(&status_of(name, &bed, began));
         serve(&listener, name, &bed, began)
     });
-    // The testbed has ended. Removing the socket shows this to the clients that wait for the end.
+    // The testbed has ended. Clients that wait for its end notice that its socket is gone.
     clear(&path);
     outcome.map(drop)
 }
 
-/// Answers requests until one asks to end the testbed. Returns the connection of this request. The caller must keep it
-/// open until the testbed has ended.
+/// Answers requests until one asks to end the testbed. Returns the connection of that request, which the caller must
+/// keep open until the testbed has ended.
 fn serve(listener: &UnixListener, name: &str, bed: &Testbed, began: Instant) -> Option<UnixStream> {
     let slowed = SlowingServer::new(bed.speed());
     for stream in listener.incoming() {
@@ -45,7 +45,7 @@ fn serve(listener: &UnixListener, name: &str, bed: &Testbed, began: Instant) -> 
             Some(SLOW_REQUEST) => slowed.hold(stream, word),
             _ => {
                 let text = serde_json::to_string(&status_of(name, bed, began)).unwrap_or_default();
-                // The client may have gone, so an error is ignored.
+                // An error is ignored, because the client may have gone.
                 let _ = stream.write_all(text.as_bytes());
             }
         }
@@ -89,7 +89,7 @@ fn listen(name: &str, path: &Path) -> Result<UnixListener> {
     // If an earlier keeper was killed, its socket file still exists.
     let _ = std::fs::remove_file(path);
     match UnixListener::bind(path) {
-        // Another keeper has meanwhile ended, and has removed the directory, which was empty.
+        // Another keeper has ended meanwhile, and has removed the directory, because no other socket was left in it.
         Err(e) if e.kind() == std::io::ErrorKind::NotFound => {
             make()?;
             UnixListener::bind(path).map_err(refuse)

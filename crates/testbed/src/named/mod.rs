@@ -1,6 +1,6 @@
-//! Testbeds that other programs can use by name. A keeper process keeps the testbed alive, and listens on a Unix
-//! socket. Clients can request the status, slow the medium while their connection lasts, or end the testbed. If the
-//! keeper is killed, its socket file remains. The next command for this testbed removes the file.
+//! Testbeds that other programs can use by name. A keeper process keeps each testbed alive, and listens on a Unix
+//! socket. Clients can request the testbed's status, slow its medium while their connection lasts, or end the testbed.
+//! If the keeper is killed, its socket file remains until the next command for this testbed removes it.
 
 mod joining;
 mod keeper;

@@ -1,5 +1,5 @@
-//! Slows the medium for a client, as long as the client's connection to the keeper (the process that keeps the testbed
-//! alive) lasts.
+//! Slows the medium for a client, as long as the client is connected to the keeper (the process that keeps the testbed
+//! alive).
 //!
 //! The keeper restores the medium's full rate when the connection ends for any reason, or when the client sends nothing
 //! for [`MAX_SILENCE`]. A medium therefore does not stay slow after its client has ended.
@@ -23,12 +23,12 @@ pub(super) const MAX_REQUEST_BYTES: u64 = 64;
 const DONE_ANSWER: &str = "done";
 /// Maximum length of a keeper's answer, bytes.
 const MAX_ANSWER_BYTES: u64 = 1024;
-/// Maximum time between two requests of a client. If it passes, the keeper restores the full rate.
+/// Maximum time between two requests of a client. After a longer pause, the keeper restores the full rate.
 const MAX_SILENCE: Duration = Duration::from_secs(20);
 /// Maximum time to wait for a keeper's answer.
 const ANSWER_TIMEOUT: Duration = Duration::from_secs(5);
 
-/// The keeper's side of slowing the medium. It serves one client at a time.
+/// The keeper's side: it slows the medium on request of a client, for one client at a time.
 pub(super) struct SlowingServer {
     speed: MediumSpeed,
     held: Arc<AtomicBool>,
@@ -39,22 +39,22 @@ impl SlowingServer {
         Self { speed, held: Arc::new(AtomicBool::new(false)) }
     }
 
-    /// Executes a request, and all later requests of its connection, in a new thread. Meanwhile, the keeper can serve
-    /// other connections. If another client already controls the medium's rate, refuses the request.
+    /// Executes a request, and all later requests of its connection, in a new thread. The keeper can therefore serve
+    /// other connections meanwhile. Refuses the request if another client already controls the medium's rate.
     pub(super) fn hold(&self, mut stream: UnixStream, word: String) {
         if self.held.swap(true, Ordering::AcqRel) {
-            // The client may have gone, so an error is ignored.
+            // An error is ignored, because the client may have gone.
             let _ = stream.write_all(b"another experiment slows it at this moment\n");
             return;
         }
         let holder = RateHold { speed: self.speed.clone(), held: Arc::clone(&self.held) };
-        // If the thread cannot be started, `holder` and `stream` are dropped here. The connection then ends, and the
-        // medium has its full rate.
+        // If the thread cannot be started, Rust drops `holder` and `stream` here. That restores the full rate and
+        // closes the connection.
         let _ = std::thread::Builder::new().name("slowed".into()).spawn(move || holder.obey(&stream, word));
     }
 }
 
-/// A client's control of the medium's rate. Dropping it restores the full rate.
+/// One client's control of the medium's rate. Dropping this value restores the full rate.
 struct RateHold {
     speed: MediumSpeed,
     held: Arc<AtomicBool>,
@@ -88,21 +88,22 @@ impl RateHold {
 
 impl Drop for RateHold {
     fn drop(&mut self) {
-        // Setting the rate fails for a medium without a rate, but there is then nothing to restore.
+        // Errors are ignored: a medium without a rate limit has nothing to restore, and `drop` cannot return other
+        // errors.
         let _ = self.speed.set(1.0);
         self.held.store(false, Ordering::Release);
     }
 }
 
-/// The client's side: control of the medium's rate. Dropping it restores the full rate.
+/// The client's side: control of the medium's rate. Dropping this value restores the full rate.
 #[derive(Debug)]
 pub struct MediumSlowdown {
     stream: UnixStream,
 }
 
 impl MediumSlowdown {
-    /// Takes control of a testbed's medium. `socket` is the socket of the testbed's keeper. The medium keeps its full
-    /// rate at first. Returns an error if the medium cannot be slowed.
+    /// Takes control of a testbed's medium, which keeps its full rate at first. `socket` is the socket of the testbed's
+    /// keeper. Returns an error if the medium cannot be slowed.
     pub fn begin(socket: &Path) -> Result<Self> {
         let reach = |e: std::io::Error| TestbedError::Speed(format!("its keeper cannot be reached: {e}"));
         let stream = UnixStream::connect(socket).map_err(reach)?;
@@ -128,8 +129,8 @@ impl MediumSlowdown {
 
 impl Drop for MediumSlowdown {
     fn drop(&mut self) {
-        // The keeper closes the connection as soon as it has restored the full rate. Reading until the end therefore
-        // waits for this moment. Errors cannot be handled in `drop`, so they are ignored.
+        // The keeper closes the connection as soon as it has restored the full rate, and reading waits for this close.
+        // Errors are ignored, because `drop` cannot return them.
         let _ = self.stream.shutdown(Shutdown::Write);
         let _ = self.stream.read(&mut [0; 1]);
     }

@@ -10,7 +10,7 @@ use crate::error::{Result, TestbedError};
 /// Maximum time to wait for each part of a keeper's answer.
 pub(super) const ANSWER_TIMEOUT: Duration = Duration::from_secs(10);
 
-/// Returns the directory of the sockets. Each user has a different one.
+/// Returns the directory that contains the sockets of this user's keepers.
 fn directory() -> PathBuf {
     let uid = outside(
         rustix::process::geteuid().as_raw(),
@@ -24,8 +24,8 @@ fn directory() -> PathBuf {
     base.join("testbeds")
 }
 
-/// Returns the ID that the user has outside of the user namespace. Inside a host of a testbed that was created without
-/// root, the user's ID is 0. `map` is the content of `/proc/self/uid_map`.
+/// Returns the user ID as seen from outside of the user namespace. Inside a host of a testbed that was created without
+/// root, the ID is 0. `map` is the content of `/proc/self/uid_map`.
 fn outside(uid: u32, map: &str) -> u32 {
     let ranges = map.lines().filter_map(|line| {
         let mut words = line.split_whitespace().filter_map(|word| word.parse::<u32>().ok());
@@ -58,9 +58,9 @@ pub fn names() -> Vec<String> {
     names
 }
 
-/// Removes a socket file, and its two parent directories if they are empty afterwards.
+/// Removes a socket file. Also removes its two parent directories, if they are then empty.
 pub(super) fn clear(path: &Path) {
-    // Errors are ignored: files or directories may be missing, and directories may contain other sockets.
+    // Errors are ignored: files or directories may be missing, and a directory may contain other sockets.
     let _ = std::fs::remove_file(path);
     path.ancestors().skip(1).take(2).for_each(|directory| drop(std::fs::remove_dir(directory)));
 }

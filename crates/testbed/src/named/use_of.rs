@@ -1,4 +1,4 @@
-//! Operations on a named testbed, for other programs: creating it, running programs in its hosts, and ending it.
+//! Operations on a named testbed, for other programs: create it, run programs in its hosts, and end it.
 
 use std::io::{BufRead as _, BufReader, Read as _};
 use std::path::Path;
@@ -11,9 +11,9 @@ use super::socket::{ANSWER_TIMEOUT, KeeperReply, ask, clear, fail, socket_of};
 use super::status::{Status, status};
 use crate::error::{Result, TestbedError};
 
-/// Creates a named testbed by starting its keeper (the process that keeps it alive) in the background. Returns the
-/// testbed's status. The keeper is the program `program` with `arguments`. It must call [`keep`], and print a line as
-/// soon as the testbed can be used.
+/// Creates a named testbed: starts its keeper (the process that keeps the testbed alive) in the background, and returns
+/// the testbed's status. `program` with `arguments` is the keeper. It must call [`keep`], and print a line as soon as
+/// the testbed can be used.
 pub fn up(name: &str, program: &Path, arguments: &[String]) -> Result<Status> {
     socket_of(name)?;
     let mut command = Command::new(program);
@@ -27,7 +27,7 @@ pub fn up(name: &str, program: &Path, arguments: &[String]) -> Result<Status> {
     }
     let mut words = String::new();
     if let Some(mut error) = child.stderr.take() {
-        // An error is ignored here, because the missing line already shows that the keeper failed.
+        // An error is ignored, because the missing line already shows that the keeper failed.
         let _ = error.read_to_string(&mut words);
     }
     let _ = child.wait();
@@ -67,7 +67,7 @@ pub fn down(name: &str) -> Result<bool> {
         KeeperReply::Silence(keeper) => *keeper,
         KeeperReply::Nobody => None,
     };
-    // If the keeper did not answer, it is killed. Its namespaces then end, too.
+    // A keeper that did not answer is killed, and its namespaces end with it.
     stuck.into_iter().for_each(end_process);
     clear(&path);
     for (pid, netns) in left {
@@ -96,7 +96,7 @@ fn children(pid: u32) -> Vec<u32> {
 
 fn end_process(pid: u32) {
     if let Some(pid) = i32::try_from(pid).ok().and_then(rustix::process::Pid::from_raw) {
-        // The process may have ended meanwhile, so an error is ignored.
+        // An error is ignored, because the process may have ended meanwhile.
         let _ = rustix::process::kill_process(pid, rustix::process::Signal::KILL);
     }
 }

@@ -1,4 +1,4 @@
-//! Helpers for tests with real testbeds. They build a testbed, run iperf3, and run a test of this program again as
+//! Helpers for tests with real testbeds: they build a testbed, run iperf3, and run a test of this program again as
 //! another user.
 #![allow(dead_code, clippy::unwrap_used, clippy::panic, clippy::expect_used)]
 
@@ -10,8 +10,8 @@ use std::time::{Duration, Instant};
 use loadline_testbed::{Spec, Testbed, TestbedError};
 use testkit::skip;
 
-/// Builds a testbed. If this machine lacks what a testbed needs, prints what is missing and returns `None`. Any other
-/// error fails the test.
+/// Builds a testbed. If this machine lacks something that a testbed needs, prints what is missing and returns `None`.
+/// Any other error fails the test.
 pub(crate) fn bed(test: &str, spec: &Spec) -> Option<Testbed> {
     use TestbedError::{Namespace, Program, Setup};
     match Testbed::build(spec) {
@@ -24,8 +24,7 @@ pub(crate) fn bed(test: &str, spec: &Spec) -> Option<Testbed> {
     }
 }
 
-/// Starts an iperf3 server on a host, which serves one client. Records the lines about intervals that the server
-/// prints.
+/// Starts an iperf3 server on a host, for one client. Records the lines with intervals that the server prints.
 pub(crate) fn iperf_server(bed: &Testbed, host: &str, port: u16) -> Meter {
     let mut command = bed.command(host, "iperf3").unwrap();
     command.args(["-s", "-1", "-p", &port.to_string()]);
@@ -40,8 +39,8 @@ pub(crate) fn iperf_client(bed: &Testbed, host: &str, server: &str, port: u16, e
     Meter::start(command)
 }
 
-/// An iperf3 process, and the times at which it printed its lines about intervals. With these times, the throughput of
-/// several processes in one period can be added up.
+/// An iperf3 process, and the times at which it printed its lines with intervals. These times make it possible to add
+/// up the throughput of several processes in one period.
 pub(crate) struct Meter {
     child: Child,
     reader: std::thread::JoinHandle<Vec<(Instant, f64, String)>>,
@@ -61,8 +60,8 @@ impl Meter {
         Self { child, reader }
     }
 
-    /// Waits until iperf3 ends. Returns the number of bytes that were transferred between two times, according to the
-    /// lines about intervals that contain `tag`.
+    /// Waits until iperf3 ends. Returns the number of bytes transferred from `begin` to `end`, according to the
+    /// interval lines that contain `tag`.
     pub(crate) fn bytes(mut self, begin: Instant, end: Instant, tag: &str) -> f64 {
         self.child.wait().unwrap();
         let lines = self.reader.join().unwrap();
@@ -107,9 +106,10 @@ pub(crate) fn is_root() -> bool {
     rustix::process::geteuid().is_root()
 }
 
-/// A copy of this test program in a directory that all users can read, so another user can run it. It is removed when
-/// this value is dropped. The copy is made by a separate process (`cp`). If this process wrote the file, a child that
-/// another test forks at this moment could keep it open for writing. The kernel does not execute such a file.
+/// A copy of this test program in a directory that all users can read, so that another user can run it. The copy is
+/// removed when this value is dropped. A separate process (`cp`) writes the copy. If this process wrote it, a child
+/// that another test forks at that moment could inherit the open file. The kernel does not execute a file that is open
+/// for writing.
 pub(crate) struct Copy(pub(crate) std::path::PathBuf);
 
 impl Copy {
@@ -141,8 +141,8 @@ pub(crate) fn this_test(name: &str, env: &[(&str, &str)], uid: Option<u32>) -> C
     child
 }
 
-/// Runs a test of this program again as a user without rights. If the current user is not root, the test already runs
-/// without root rights, so this function only prints a message.
+/// Runs a test of this program again as a user without rights. If the current user is not root, the test runs without
+/// root rights anyway, so this function only prints a message.
 pub(crate) fn again_without_root(test: &str, measured: &str) {
     if !is_root() {
         return println!("{measured} runs without root here anyway");

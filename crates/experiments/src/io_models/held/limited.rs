@@ -7,9 +7,9 @@ use run::{Bottleneck, LimitedBy, Run, Trial};
 use super::ended::Ended;
 use crate::values::BYTES_PER_S;
 
-/// Minimum share of the offered load that a server handles if it handles all of it. The value is below 1, because the
-/// number of messages in the measured window varies a little. A share above 1 divided by this value means that the
-/// server is working off a backlog, so something must have limited it earlier.
+/// Minimum handled share of the offered load at which a server counts as handling all of it. The value is below 1,
+/// because the number of messages in the measured window varies a little. A share above 1 divided by this value means
+/// that the server is working off a backlog, so something must have limited it earlier.
 const SERVED: f64 = 0.95;
 /// Minimum confidence of a verdict that counts as sure.
 const SURE: f64 = 0.6;

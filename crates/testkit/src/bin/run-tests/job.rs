@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 
 /// Seconds after which a test is considered hung and is killed.
 const MAX_TEST_S: &str = "300";
-/// Exit status of `timeout` after it killed the program.
+/// Exit status of the program `timeout` after it has killed a test.
 const TIMED_OUT: i32 = 124;
 
 /// A test to run.
@@ -29,7 +29,7 @@ pub(crate) struct Outcome {
     pub(crate) took: Duration,
     /// Reason for the failure, with the test's output; `None` if the test passed.
     pub(crate) failure: Option<String>,
-    /// `SKIP` lines that the test printed. Each line states which requirement the machine lacks.
+    /// `SKIP` lines that the test printed. Each line names a requirement that the machine does not meet.
     pub(crate) skips: Vec<String>,
 }
 
@@ -55,13 +55,13 @@ impl Job {
             Ok(status) => Some(status.to_string()),
             Err(error) => Some(format!("cannot start it: {error}")),
         };
-        // The test harness prints `test NAME ...` without a line end, so a `SKIP` may follow on the same line.
+        // The test harness prints `test NAME ...` without a line end, so a `SKIP` may be on the same line.
         let skips = text.lines().filter_map(|line| line.find("SKIP ").map(|at| line[at..].to_owned())).collect();
         Outcome { name, took, failure: why.map(|why| format!("{why}\n{text}")), skips }
     }
 
-    /// Runs the test, and returns its exit status and its output. The output goes to a file. A pipe would stay open as
-    /// long as any process runs that the test left behind.
+    /// Runs the test, and returns its exit status and its output. The output goes to a file. If it went to a pipe, a
+    /// process that the test left behind would keep the pipe open.
     fn end(&self) -> io::Result<(ExitStatus, String)> {
         let mut output = tempfile::tempfile()?;
         let status = Command::new("timeout")

@@ -1,4 +1,4 @@
-//! Reads cargo's list of test programs, and asks each program for the names of its tests.
+//! Reads cargo's list of test programs, and gets the names of the tests from each program.
 
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -7,8 +7,8 @@ use serde_json::Value;
 
 use crate::job::Job;
 
-/// Returns one job per test. `path` is a file that lists the test programs that cargo built. The targets in `skipped`
-/// are left out.
+/// Returns one job per test. `path` is a file with the test programs that cargo built. The targets in `skipped` are
+/// left out.
 ///
 /// # Errors
 /// Returns an error if the file cannot be read, or if a test program does not list its tests.
@@ -57,7 +57,7 @@ fn tests(program: &Program) -> Result<Vec<Job>, String> {
     Ok(names(program, &[])?.into_iter().filter(|test| !ignored.contains(test)).map(job).collect())
 }
 
-/// Asks a test program for the names of its tests. `more` are additional arguments, such as `--ignored`.
+/// Gets the names of the tests from a test program. `more` are additional arguments, such as `--ignored`.
 fn names(program: &Program, more: &[&str]) -> Result<Vec<String>, String> {
     let executable = program.executable.display();
     let listed = Command::new(&program.executable)

@@ -1,4 +1,4 @@
-//! Prints results for developers: each failure at once, and at the end the slow, skipped and failed tests.
+//! Prints results for developers: each failure at once, and the slow, skipped and failed tests at the end.
 
 use std::time::{Duration, SystemTime};
 
@@ -27,7 +27,7 @@ fn slowest_first(outcomes: &[Outcome]) -> Vec<&Outcome> {
 }
 
 /// Prints the slowest tests, the reasons for skipped tests, the failed tests and the totals. `took` is the time that
-/// the tests took. `since` is the start of the whole command (which includes the build), as the time since 1970.
+/// the tests took. `since` is the time from 1970 to the start of the whole command, which includes the build.
 pub(crate) fn print(outcomes: &[Outcome], took: Duration, since: Duration) {
     println!("\nSlowest tests:");
     for outcome in slowest_first(outcomes).iter().take(SLOWEST) {
