@@ -140,9 +140,9 @@ fn table(cells: &[&ArenaCell]) -> Table {
     Table { columns, rows, notes: notes.into_iter().chain(apart).collect(), sortable: true, ..Table::default() }
 }
 
-/// Returns a note that names the servers of the same group whose CPU time per request differs from this server's. Two
-/// servers that differ can share a group if a third server differs from neither of them. Servers in earlier rows
-/// (`before`) are left out, because the notes on their rows already name the pair.
+/// Returns a note that names the servers of the same group whose CPU time per request differs from this server's.
+/// Servers that differ can share a group, if a chain of servers connects them in which no two neighbours differ.
+/// Servers in earlier rows (`before`) are left out, because the notes on their rows already name the pair.
 fn apart(cell: &ArenaCell, before: &[&ArenaCell]) -> Option<String> {
     let is_new = |other: &&String| before.iter().all(|cell| cell.entry != **other);
     let others: Vec<&str> = cell.differs_from.iter().filter(is_new).map(String::as_str).collect();

@@ -260,8 +260,8 @@ fn axis(figure: &HistoryFigure, values: &[(f64, f64)]) -> Axis {
     Axis { from: Some((low - margin).max(0.0)), to: Some(high + margin), ..axis }
 }
 
-/// Returns the mean between each two changes, as a line that is interrupted at each change. Returns no points if the
-/// figure has no changes.
+/// Returns the mean of each period between two changes, as a line that is interrupted at each change. Returns no points
+/// if the figure has no changes.
 fn means(changes: &[&HistoryChange], begin: usize, end: usize) -> Vec<(f64, f64)> {
     let Some(first) = changes.first() else { return Vec::new() };
     let levels = std::iter::once((0, first.before)).chain(changes.iter().map(|change| (change.at, change.after)));

@@ -114,7 +114,7 @@ fn an_experiment_is_shown_beside_the_published_numbers() {
     assert!(text.contains("FAILED"), "a failed check is said aloud");
 }
 
-/// Trials without requests would have no values in the common table of trials.
+/// In the general table of trials, trials without requests would have no values.
 #[test]
 fn timings_of_a_library_have_the_tables_and_charts_of_their_experiment() {
     let mut run = common::experiment();

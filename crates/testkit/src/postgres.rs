@@ -106,8 +106,8 @@ impl Postgres {
         command.stdout(Stdio::piped()).stderr(Stdio::piped()).output().unwrap()
     }
 
-    /// Starts PgBouncer in front of the server. `connections` is the number of connections to the server that it keeps
-    /// in its pool. Returns PgBouncer's process and port. Skips the test and returns `None` if PgBouncer is not
+    /// Starts PgBouncer in front of the server. `connections` is the maximum number of connections that PgBouncer opens
+    /// to the server. Returns PgBouncer's process and port. Skips the test and returns `None` if PgBouncer is not
     /// installed.
     pub fn pgbouncer(&self, test: &str, connections: u32) -> Option<(ChildProcess, u16)> {
         let Some(pgbouncer) = program("pgbouncer") else {

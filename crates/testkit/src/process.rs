@@ -86,8 +86,8 @@ pub fn signalled(pid: u32, name: &str) -> bool {
     Command::new("kill").args([&format!("-{name}"), &pid.to_string()]).status().unwrap().success()
 }
 
-/// Kills several processes with one call. With one call per process, the end of one process could end another before
-/// its call.
+/// Kills several processes with one call. If each process had a call of its own, one could end before its call, because
+/// another was killed.
 #[track_caller]
 pub fn kill(pids: &[u32]) {
     let mut command = Command::new("kill");

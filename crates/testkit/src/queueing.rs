@@ -1,8 +1,8 @@
 //! Formulas for queues, from which the capacity for an objective follows. Each formula names its source. Times are in
 //! seconds, and rates in requests per second.
 
-/// Returns the highest rate below `top` for which `holds` returns true, with an error of at most `top` × 10^-9. `holds`
-/// must be true for all rates below one for which it is true.
+/// Returns the highest rate below `top` for which `holds` returns true, with an error of at most `top` × 10^-9. If
+/// `holds` is true for a rate, it must also be true for all lower rates.
 pub fn highest(top: f64, holds: impl Fn(f64) -> bool) -> f64 {
     let (mut low, mut high) = (0.0, top);
     while high - low > top * 1e-9 {

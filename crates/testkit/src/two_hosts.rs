@@ -43,7 +43,7 @@ impl TwoHosts {
         command
     }
 
-    /// Limits the buffers of connections that a host opens or accepts from now on to `bytes` bytes. `setting` is
+    /// Limits buffers to `bytes` bytes, for connections that a host opens or accepts from now on. `setting` is
     /// `tcp_rmem` or `tcp_wmem`.
     pub fn small_buffers(&self, host: &str, setting: &str, bytes: u32) {
         self.shell(host, &format!("echo 4096 {bytes} {bytes} >/proc/sys/net/ipv4/{setting}"));

@@ -14,8 +14,8 @@ const BUDGETS: f64 = 3.0;
 
 /// Share of the CPUs that other programs use on a quiet machine.
 const USUAL_SHARE: f64 = 0.03;
-/// Standard deviation of the measurement error of the share of the CPUs that other programs use, over a tenth of a
-/// second. The kernel counts CPU time in ticks, so short measurements vary.
+/// Standard deviation of a measurement's error. What is measured is the share of the CPUs that other programs use, over
+/// a tenth of a second. The kernel counts CPU time in ticks, so such short measurements vary.
 const TICKS_SD: f64 = 0.03;
 
 /// Random pauses of the whole machine, as on a shared host. They start at the times of a Poisson process. Their lengths
@@ -310,8 +310,8 @@ impl VirtualServer {
         self.ahead_ns(&all)
     }
 
-    /// Returns those of `times` that have not ended, relative to the start of the next trial, nanoseconds. (`times` has
-    /// the start and end of each period in seconds.)
+    /// Returns the periods in `times` (as start and end, seconds) that have not ended. The result is relative to the
+    /// start of the next trial, nanoseconds.
     fn ahead_ns(&self, times: &[(f64, f64)]) -> Vec<(u64, u64)> {
         let ahead = |at: f64| ((at - self.now_s).max(0.0) * 1e9) as u64;
         let to_come = times.iter().filter(|(_, end)| *end > self.now_s);

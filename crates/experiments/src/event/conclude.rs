@@ -9,7 +9,7 @@ use super::values::{
 };
 use crate::values::PROCESSES;
 
-/// Backends on which the cost of a call must not grow with the number of cold connections.
+/// Backends on which the cost of a call must not grow with the number of cold (idle) connections.
 const FLAT: [&str; 2] = ["epoll", "uring"];
 /// Variants of io_uring, as (name, how it checks events at delivery, limit). The limit is the maximum cost of an event,
 /// as a share of epoll's cost; `None` for no check.
@@ -18,7 +18,7 @@ const RINGS: [(&str, &str, Option<f64>); 3] = [
     ("uring untold", "looks again at every event", None),
     ("uring unchecked", "never looks again", None),
 ];
-/// Backends on which the cost of a call must grow with the number of cold connections.
+/// Backends on which the cost of a call must grow with the number of cold (idle) connections.
 const STEEP: [&str; 2] = ["poll", "select"];
 
 pub(super) fn conclude(run: &mut Run) {
@@ -47,7 +47,7 @@ fn on(trial: &Trial, backend: &str) -> bool {
     trial.key.get(BACKEND).as_deref() == Some(backend)
 }
 
-/// Returns the number of cold connections of a trial in the sweep with one process; `None` for other trials.
+/// Returns the number of cold (idle) connections of a trial in the sweep with one process; `None` for other trials.
 fn cold(trial: &Trial) -> Option<f64> {
     trial.key.cold.filter(|_| trial.key.get(PROCESSES).is_none()).map(f64::from)
 }

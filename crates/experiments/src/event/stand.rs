@@ -189,7 +189,8 @@ pub(super) fn on(backend: &str) -> Key {
     Key::default().with(BACKEND, backend.to_string())
 }
 
-/// Divides the CPUs: one part (`server`) for the measurement, the rest (`client`) for everything else.
+/// Divides the CPUs: the last CPU (`server`) for the measurement, the others (`client`) for everything else. If there
+/// is only one CPU, it is in both parts.
 pub(super) fn places() -> lab::CpuSplit {
     lab::CpuSplit::for_own_server(&sys::limits::allowed_cpus().unwrap_or_default(), &[])
 }

@@ -67,7 +67,7 @@ pub(crate) fn value(trial: &Trial, of: Of) -> Option<f64> {
     found.filter(|v| v.is_finite())
 }
 
-/// Divides a count in the measured window by the length of the window, seconds.
+/// Returns the rate per second of something that was counted `n` times in the measured window.
 pub(crate) fn per_s(trial: &Trial, n: u64) -> Option<f64> {
     Some(n as f64 / positive(trial.measured.length_s)?)
 }

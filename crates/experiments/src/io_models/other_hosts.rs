@@ -1,5 +1,5 @@
 //! Runs an entry (load) on the hosts of the plan: the server on one host, and the blocks of connections on the others.
-//! On this machine alone, some values would come from local files. On the plan's hosts, they come from the server's own
+//! If all hosts are on this machine, some values come from local files. On other hosts, they come from the server's own
 //! counts, and from the recording of the server's host.
 
 use lab::{CpuSplit, HostsSetup, Lab, LabError, Load, Point};

@@ -81,7 +81,7 @@ fn off_n_over_x(trials: &[Trial]) -> f64 {
     trials.iter().map(off).fold(0.0, |a, b| if b.is_nan() { f64::NAN } else { f64::max(a, b) })
 }
 
-/// Returns the CPU utilisation in a trial of the side (client or server) that was busier.
+/// Returns the CPU utilisation of the side (client or server) that was busier in the trial.
 fn busiest(trial: &Trial) -> f64 {
     let sides = [Some(&trial.client), trial.server.as_ref()];
     sides.into_iter().filter_map(|side| busy(side, trial)).fold(f64::NAN, f64::max)

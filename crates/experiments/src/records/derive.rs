@@ -46,7 +46,7 @@ pub(crate) fn wire(trial: &Trial) -> Option<Wire> {
         })
         .collect();
     let all = wires.iter().fold((0.0, 0.0), |sum, w| (sum.0 + w.bytes_per_s, sum.1 + w.frames_per_s));
-    // A switch has one wire per host, so a frame crosses two wires: the sender's and the receiver's.
+    // On a switch, each frame crosses two wires: one from the sender, and one to the receiver.
     let twice = if wires.len() > 1 { 2.0 } else { 1.0 };
     let busiest = wires.into_iter().max_by(|a, b| a.use_.total_cmp(&b.use_))?;
     Some(Wire { all: (all.0 / twice, all.1 / twice), ..busiest })

@@ -1,10 +1,10 @@
+//! Two studies from R. Blake, *Optimizing Windows NT* (1993; sources 0 and 3). Clients read records from a server over
+//! a medium (a simulated network). Each host is a network namespace. The server is loadline's record service. Each
+//! client is a load generator with one connection, on a host of its own.
+//!
 //! If there are two or more CPUs, server and clients have separate CPUs, because they had separate machines in the
 //! study. An exchange that took milliseconds on those machines takes microseconds today, so a single client would fill
 //! the wire. To prevent this, the server can sleep for a fixed time per exchange (`exchange_ms`).
-//!
-//! If there are two or more CPUs, server and clients have separate CPUs, which take the place of separate hosts. An
-//! exchange that took milliseconds on the machines of the study takes microseconds today. A single client would
-//! therefore fill the wire. To prevent this, the server can sleep for a fixed time per exchange (`exchange_ms`).
 
 mod checks;
 mod clients;

@@ -52,8 +52,8 @@ fn arrivals(parameters: &Parameters) -> Vec<(String, f64, f64, Arrival)> {
 }
 
 /// Returns the load plan of a trial. Each arrival is one connect of an S-Client. The S-Client gives up after the
-/// timeout T, and does not try again. The paper's clients also waited for a think time between two connects; these do
-/// not. The trial lasts a whole number of periods, and all its requests are counted.
+/// timeout T, and does not try again. The paper's clients also waited for a think time between two connects; the
+/// clients here do not. The trial lasts a whole number of periods, and all its requests are counted.
 fn offering(parameters: &Parameters, rate: f64, peak: f64, arrival: Arrival) -> LoadPlan {
     let seconds = parameters.number("periods", 2.0) * parameters.number("period_s", 5.0);
     // Self-similar arrivals have no maximum rate, but in practice their rate stays below eight times the mean.

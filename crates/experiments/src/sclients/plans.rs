@@ -7,8 +7,8 @@ use crate::Parameters;
 /// Size of the paper's file, bytes.
 const FILE_BYTES: u64 = 1294;
 
-/// Factor by which paced S-Clients have more descriptors than a constant rate, equal to their peak rate, would need.
-/// The reason is that random arrivals exceed their mean for short times.
+/// Number of descriptors of paced S-Clients, divided by the number that a constant rate at the height of the peaks
+/// would need. Random arrivals exceed their mean for short times, so more descriptors are needed.
 const PEAK_ROOM: f64 = 4.0;
 
 /// Returns the capacity (requests per second) and the plan of the paper's server. Each request takes a fixed CPU time,

@@ -337,7 +337,7 @@ fn table(comparison: &Comparison) -> Table {
 /// Index of the column that says how much more data an undecided figure needs.
 const NEEDS: usize = 5;
 
-/// Returns the columns of the table. A terminal of 80 columns has no space for the last two.
+/// Returns the columns of the table. A terminal that is 80 characters wide has no space for the last two columns.
 fn columns() -> [Col; 7] {
     [
         Col::words("figure", 0),

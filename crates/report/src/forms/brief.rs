@@ -10,7 +10,7 @@ const ANSWER_LINES: usize = 12;
 /// Maximum number of terminal lines that one summary line or warning keeps at first, when an answer section is too
 /// long.
 const MANY_LINES: usize = 3;
-/// Number of terminal lines that one of them keeps if the section is still too long.
+/// Maximum number of terminal lines that one summary line or warning keeps if the answer section is still too long.
 const FEW_LINES: usize = 2;
 /// Number of rows that each table keeps, however little space there is.
 const ROWS: usize = 6;

@@ -71,8 +71,8 @@ const STREAM_FIGURES: &[Figure] = &[
     level("streams_broken", "streams_broken", "Streams that began and ended early.", |t| t.streams_broken as f64),
 ];
 
-/// Returns the figures whose columns are at the end of the CSV: counts that were added in later versions, and the
-/// figures of event streams, if the run has any.
+/// Returns the figures whose columns are at the end of the CSV. These are counts that later versions added, and the
+/// figures of event streams, if the run requests any.
 pub(super) fn later_figures(run: &Run) -> impl Iterator<Item = &'static Figure> {
     let of_streams = run.plan.load.stream.as_ref().map_or(&[][..], |_| STREAM_FIGURES);
     LATER_FIGURES.iter().chain(of_streams)

@@ -20,7 +20,7 @@ const STACKED: usize = 5;
 /// Maximum number of columns at which a table without sentences is shown as cards on a phone.
 const STACKED_FIGURES: usize = 7;
 
-/// Layout of a table on screens that are too narrow for it.
+/// Layout of a table, which depends on the table's width.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Room {
     Fits,

@@ -40,7 +40,7 @@ pub(super) fn make(_: &Doc, run: &Run, _: &Style) -> Result<String, ReportError>
     Ok(out.0 + "# EOF\n")
 }
 
-/// Figures of a side (client or server) at this moment of a running load. Unknown figures are `None`.
+/// Current figures of a side (client or server) during a load. Unknown figures are `None`.
 #[derive(Clone, Debug, Default)]
 pub struct SideNow {
     /// Role of the side: `client` or `server`.

@@ -17,7 +17,7 @@ pub(super) fn has_title(run: &Run) -> bool {
     }
 }
 
-/// Returns true if the run is a search, or has an experiment on the verdict.
+/// Returns true if the run is a search, or if its findings describe an experiment that tests the verdict.
 pub(super) fn is_of_search(run: &Run) -> bool {
     let found = &run.findings;
     let measured = !run.trials.is_empty() && run.plan.experiment().is_none();

@@ -71,7 +71,8 @@ fn closed_loop(run: &Run) -> Option<Plot> {
     })
 }
 
-/// Percentiles of the response times of trials, each with the trial's load, in ascending order of the load.
+/// Response time percentiles of several trials, each with the trial's load. The trials are in ascending order of the
+/// load.
 struct Windows {
     p50: Vec<(f64, f64)>,
     p99: Vec<(f64, f64)>,

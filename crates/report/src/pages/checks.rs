@@ -43,8 +43,8 @@ fn row(check: &Check) -> Vec<Cell> {
     ]
 }
 
-/// Formats a number with three digits. A number near 1 gets five decimals, because an R² of 0.9996 must not look like
-/// 1.
+/// Formats a number with three digits. A number near 1 gets up to five decimals, because an R² of 0.9996 must not look
+/// like 1.
 fn precise(v: f64) -> String {
     let near_one = (0.99..1.01).contains(&v) && v != 1.0;
     match format!("{v:.5}") {

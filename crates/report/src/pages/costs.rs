@@ -1,6 +1,6 @@
 //! Cost of one request on both sides (client and server): CPU time split into its parts, and a table of all other
-//! costs. The cost IDs are defined by `COSTS` of the `judge` crate. An ID that begins with `cpu_` covers the whole
-//! host. One that begins with `process_` covers only the side's processes.
+//! costs. `COSTS` in the crate `judge` defines the cost IDs. An ID that begins with `cpu_` covers the whole host. One
+//! that begins with `process_` covers only the side's processes.
 
 use std::collections::{BTreeMap, BTreeSet};
 

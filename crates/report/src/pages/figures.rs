@@ -22,7 +22,8 @@ pub(super) fn sections(run: &Run) -> Vec<Section> {
     }
     if !shown.charts.is_empty() {
         let figures = Section::new("figures", "Figures", Weight::Full, plots(&shown.charts));
-        // With many trials, readers would have to scroll past hundreds of rows to find the charts.
+        // With many trials, readers would have to scroll past hundreds of rows to find the charts, so the charts come
+        // first.
         let at = if run.trials.len() > LONG { 0 } else { sections.len() };
         sections.insert(at, figures);
     }
@@ -47,7 +48,8 @@ pub(super) fn judged_by_row(run: &Run) -> bool {
 fn table(table: &ResultTable) -> Table {
     let column = |c: &run::ResultColumn| Col { name: c.name.clone(), right: c.numeric, rank: c.rank };
     let cell = |text: &Option<String>| text.as_ref().map_or_else(|| Cell::absent(table.absent.clone()), Cell::new);
-    // In a damaged file, rows may be shorter or longer than the list of columns.
+    // In a damaged file, rows may be shorter or longer than the list of columns. Missing cells are then empty, and
+    // extra cells are ignored.
     let row = |cells: &Vec<Option<String>>| {
         (0..table.columns.len()).map(|i| cells.get(i).map_or_else(Cell::default, cell)).collect()
     };

@@ -27,7 +27,7 @@ pub(super) fn answer(run: &Run) -> Option<Vec<Block>> {
     let lines =
         [Some(rate), Some(errors(trial, outcome)), cpus::line(run, trial), objective(run, outcome), acts(run, trial)];
     // The advice is left out if the cause is unknown although the server was observed, requests succeeded, and the
-    // limit on errors was met. The last line of the summary then recommends a command (see `end_of_answer`).
+    // limit on errors was met. The command that `end_of_answer` recommends then takes the place of the advice.
     let is_advised = is_known(run) || trial.server.is_none() || outcome.good_rate.is_none_or(|rate| rate <= 0.0);
     let is_advised = is_advised || outcome.breach.is_some_and(|breach| breach.kind == BreachKind::Errors);
     let verdict = [limited::limited_by(run), limited::advice(run).filter(|_| is_advised)];
@@ -99,7 +99,7 @@ fn range(values: impl Iterator<Item = f64> + Clone, write: impl Fn(f64) -> Strin
     if least == most { least } else { format!("{least} to {most}") }
 }
 
-/// Returns words about an exceeded limit, for the beginning of a headline. Returns `None` for a limit on times. If the
+/// Returns words about an exceeded limit, for the beginning of a headline. Returns `None` for limits on times. If the
 /// rate changes, also returns `None` for a server that did not keep up, because another sentence says so.
 fn broken(breach: &Breach, trial: &Trial, changed: bool) -> Option<String> {
     let value = breach.value.map(|value| quantity(value, Unit::Share))?;

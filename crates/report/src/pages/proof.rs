@@ -173,7 +173,7 @@ fn shares(proof: &Proof) -> Vec<Block> {
     };
     let columns = vec![Col::words("resource", 0), Col::figures(figure, 0), Col::figures("95 % interval", 0)];
     let table = Table { columns, rows: parts.iter().map(part_row).collect(), ..Table::default() };
-    // The bars come last, so they are next to the other chart.
+    // The bars come last, so they are next to the chart that follows ([`dose_response`]).
     std::iter::once(Block::Table(table)).chain(other_elasticities(proof)).chain([Block::Bars(bars)]).collect()
 }
 

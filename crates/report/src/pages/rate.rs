@@ -24,7 +24,8 @@ pub(super) fn capacity(c: &Capacity, unit: &str) -> String {
     }
 }
 
-/// Returns words about a capacity from a closed loop; `None` if an open loop found the capacity.
+/// Returns words that say how a closed loop gave the capacity. Returns `None` if an open loop found it, or if no load
+/// met the objective.
 pub(super) fn source(c: &Capacity) -> Option<String> {
     c.closed_loop.filter(|_| c.held).map(|source| source.words())
 }

@@ -1,4 +1,4 @@
-//! Cost of TLS: CPU time per handshake on both sides, and bytes on the wire per byte of the answers.
+//! Cost of TLS: CPU time per handshake on both sides, and bytes on the wire compared with the bytes of the answers.
 
 use run::{CpuEstimate, HandshakeCost, Run, Trial};
 

@@ -20,7 +20,7 @@ pub(super) fn sections(run: &Run) -> Vec<Section> {
     vec![Section::new("warnings", "", Weight::First, blocks)]
 }
 
-/// Returns the results of the user's expectations, and notes about a run that is not complete and about a certificate
+/// Returns the results of the user's expectations. Also returns notes about an incomplete run and about a certificate
 /// that was not verified.
 pub(super) fn alerts(run: &Run) -> Vec<Block> {
     let mut blocks = Vec::new();

@@ -37,8 +37,8 @@ pub struct Link {
 }
 
 impl Chain {
-    /// Returns the indices of the boxes in reading order, each with its depth (number of arrows before it). The boxes
-    /// to which a box's arrows lead come after it.
+    /// Returns the indices of the boxes in reading order, each with its depth (number of arrows before it). After each
+    /// box come the boxes to which its arrows lead.
     pub(crate) fn order(&self) -> Vec<(usize, usize)> {
         let mut order: Vec<(usize, usize)> = Vec::new();
         for (i, link) in self.links.iter().enumerate() {

@@ -6,7 +6,7 @@ use crate::Unit;
 
 use super::Hue;
 
-/// Maximum depth of drawn frames. The weight of deeper frames counts as own weight of their caller at this depth.
+/// Maximum depth of drawn frames. The weight of deeper frames is added to the own weight of their caller at this depth.
 const MAX_DEPTH: usize = 48;
 
 /// Maximum number of functions in output forms without pictures.
@@ -69,8 +69,8 @@ impl Flame {
         self.hottest(MAX_LINES).into_iter().map(line)
     }
 
-    /// Returns at most `count` functions, the hottest first. Each has the share of the total weight whose stacks end in
-    /// the function.
+    /// Returns at most `count` functions, the hottest first. Each function has the share of the total weight that
+    /// belongs to stacks that end in it.
     pub(crate) fn hottest(&self, count: usize) -> Vec<(String, f64)> {
         let mut own = std::collections::BTreeMap::<&str, f64>::new();
         for (stack, weight) in &self.stacks {

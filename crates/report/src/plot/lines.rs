@@ -19,8 +19,8 @@ const SMALL_TOP: f64 = 6.0;
 const MAX_DOTS: usize = 80;
 /// Maximum number of points of a line without dots that show their values when the pointer is over them.
 const MAX_HOVER_VALUES: usize = 48;
-/// Maximum number of points of a series without a line, at which the points show their values when the pointer is over
-/// them. A larger series is drawn as one path, without values.
+/// Maximum number of points of a series without a line whose points show their values when the pointer is over them. A
+/// larger series is drawn as one path, without values.
 const MAX_POINTS: usize = 400;
 
 /// Inner rectangle of the chart, in pixels, and its two axes.
@@ -231,7 +231,8 @@ fn told(series: &Series, plot: &Plot, (x, y): (f64, f64)) -> String {
     format!("{name}{} at {}", quantity(y, plot.y.unit), quantity(x, plot.x.unit))
 }
 
-/// Adds invisible points to a line: evenly spaced ones of its points. Each shows its value when the pointer is over it.
+/// Adds invisible marks at evenly chosen points of a line. Each mark shows the point's value when the pointer is over
+/// it.
 fn hits(series: &Series, plot: &Plot, area: &Area, out: &mut String) {
     let every = series.points.len().div_ceil(MAX_HOVER_VALUES).max(1);
     for point in series.points.iter().step_by(every) {

@@ -44,8 +44,8 @@ pub(crate) trait Relay: Send {
         None
     }
 
-    /// Changes the medium's rate, bits per second. If `offer` or `settle` has already returned an arrival time of a
-    /// frame, this time does not change.
+    /// Changes the medium's rate, bits per second. An arrival time that `offer` or `settle` has already returned for a
+    /// frame does not change.
     fn set_rate(&mut self, bits_per_s: u64);
 
     /// Returns the counts since the medium was created. `queue_bytes` is the size of the queue at `now_ns`.

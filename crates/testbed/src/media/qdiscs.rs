@@ -49,8 +49,8 @@ pub(super) struct KernelWire {
     now: Mutex<RatePeriod>,
 }
 
-/// A period in which the wire has a constant rate. It has this rate, and the wire's total bytes and busy time at the
-/// start of the period.
+/// A period in which the wire has a constant rate. The fields are this rate, and the wire's total bytes and busy time
+/// at the start of the period.
 #[derive(Clone, Copy)]
 struct RatePeriod {
     bits_per_s: u64,

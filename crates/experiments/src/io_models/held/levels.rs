@@ -31,7 +31,7 @@ pub(super) struct Looks {
     pub(super) most: Levels,
     pub(super) still: Option<Levels>,
     last: Levels,
-    /// Time since which the numbers of connections and of threads have not changed, seconds.
+    /// Time of the last change in the number of connections or threads, seconds.
     same_since_s: f64,
 }
 

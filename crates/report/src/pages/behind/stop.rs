@@ -42,10 +42,11 @@ pub(super) fn stops(run: &Run) -> Vec<Stop> {
     stops
 }
 
-/// Levers (ways to slow a resource in the experiment) that slow only the client. The chain shows the largest share of
-/// throughput that one of them explains.
+/// Levers (ways to slow a resource in the experiment) that slow only the client. For the client, the chain shows the
+/// largest share of throughput that one of these levers explains.
 const CLIENT: &[&str] = &["client-cpu"];
-/// Levers that slow only the server. Of these, too, the largest share of throughput is shown.
+/// Levers that slow only the server. For the server, the chain shows the largest share of throughput that one of these
+/// levers explains.
 const SERVER: &[&str] = &["server-cpu", "quota", "worker"];
 
 /// Returns the client or the server as a service of the chain.
