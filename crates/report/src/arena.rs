@@ -165,8 +165,8 @@ fn group(cell: &ArenaCell) -> Cell {
         .map_or_else(|| absent(cell), |group| Cell { sort: Some(f64::from(group)), ..Cell::new(group.to_string()) })
 }
 
-/// Returns the cell with the capacity and its interval. If the search ended at one of its bounds, the capacity is a
-/// lower bound.
+/// Returns the cell with the capacity and its interval. If the search found no load that was too much for the server,
+/// the capacity is only a lower bound.
 fn capacity(cell: &ArenaCell) -> Cell {
     let Some(capacity) = cell.capacity else { return absent(cell) };
     let is_lower_bound = cell.refused_kind.is_some_and(ArenaRefusalKind::is_lower_bound);

@@ -133,7 +133,7 @@ pub struct List {
     pub title: String,
     /// Entries of the list.
     pub items: Vec<Item>,
-    /// Number of entries that a short report shows. The report only counts the remaining entries.
+    /// Number of entries that a short report shows. Of the remaining entries, the report shows only the number.
     pub brief: usize,
 }
 
@@ -159,8 +159,8 @@ pub struct Table {
     pub rows: Vec<Vec<Cell>>,
     /// Sentences below the table, such as the reasons for absent values.
     pub notes: Vec<String>,
-    /// Number of rows that a terminal shows; it only counts the remaining rows. 0 hides the table in a terminal, and
-    /// `None` shows all rows.
+    /// Number of rows that a terminal shows. Of the remaining rows, it shows only the number. 0 hides the table in a
+    /// terminal, and `None` shows all rows.
     pub brief: Option<usize>,
     /// True if readers may sort the table by any column. Only the HTML form can sort tables.
     pub sortable: bool,

@@ -165,8 +165,8 @@ proptest! {
         let doc = document(&run);
         let headline = if run.findings.capacity.is_some() { doc.title.as_str() } else { "" };
         let ids: &[&str] = match run.trials.iter().any(|trial| trial.kind == TrialKind::Fixed) {
-            // For a load that the user chose, the answer section is left out, because it shows figures of the trial
-            // that are not in the findings.
+            // For a load that the user chose, the answer section is not checked, because it shows figures that are not
+            // in the findings.
             true => &["verdict", "counters-say", "trust", "capacity"],
             false => &["answer", "verdict", "counters-say", "trust", "capacity"],
         };

@@ -188,7 +188,7 @@ fn the_death_of_a_server_is_the_title_of_every_form() {
     }
     let read: serde_json::Value = serde_json::from_str(&made("json", &run)).unwrap();
     assert!(read["findings"]["failure"] == "died" && read["interrupted"] == true, "{}", read["findings"]["failure"]);
-    // In a run that nothing ended early, the title is the capacity.
+    // If nothing ended the run early, the title is the capacity.
     assert!(made("text", &common::find()).starts_with("46,500 requests/s"));
 }
 

@@ -20,7 +20,7 @@ const MAX_UNDER_WAY: u32 = 128;
 
 /// Number of datagrams in the test of the rate.
 const BURST: u32 = 2000;
-/// Maximum number of datagrams in the test of the rate that are sent but not yet received.
+/// Maximum number of datagrams that are sent but not yet received in the test of the rate.
 const AHEAD: u32 = 400;
 
 /// Opens a UDP socket, owned by this process, in the namespace of a host.

@@ -21,7 +21,7 @@ pub fn go_peers(test: &str) -> Option<PathBuf> {
     let own = std::env::current_exe().unwrap();
     let dir = own.ancestors().nth(3).unwrap().join("peers");
     std::fs::create_dir_all(&dir).unwrap();
-    // Several test programs may try to build the Go program at the same time.
+    // Several test programs may try to build the Go program at the same time, so each takes a lock.
     let lock = std::fs::File::create(dir.join("lock")).unwrap();
     rustix::fs::flock(&lock, rustix::fs::FlockOperation::LockExclusive).unwrap();
     let built = dir.join("go-peers");

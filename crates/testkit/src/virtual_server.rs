@@ -6,8 +6,8 @@ use lab::{LabError, Point};
 use load::{SimServer, simulate};
 use run::{Cost, FigureUnit, LoadPlan, Objective, Plan, Protocol, Reading, Run, Side, Steady, TENTH_S, Trial, Window};
 
-/// Default time that a trial takes beyond its warm-up and its window, seconds. It stands for starting agents and for a
-/// short drain.
+/// Default time that a trial takes beyond its warm-up and its window, seconds. This is the time for starting agents and
+/// for a short drain.
 const AROUND_A_TRIAL_S: f64 = 0.08;
 /// Period for which pauses are generated, as a multiple of the search's budget. No search takes longer.
 const BUDGETS: f64 = 3.0;

@@ -3,7 +3,7 @@
 //!
 //! The check reads the sources as text. It finds paths that begin with `crate`, `self`, `super` or the name of a
 //! module, except in unit tests. The use of a re-exported name (`pub use`) counts as a dependency on the file that
-//! defines the name, but not if another crate defines it.
+//! defines the name. Names from other crates do not count.
 
 #![allow(clippy::unwrap_used)]
 

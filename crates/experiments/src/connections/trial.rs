@@ -97,8 +97,8 @@ fn plan(parameters: &Parameters, connections: u32, pair: &Pair, i: u64) -> LoadP
         protocol: Protocol::Echo { message_bytes: u64::from(parameters.count("message_bytes", 64).max(1)) },
         intensity: Intensity::Closed { connections: pair.connections, pipeline: 1, think },
         connect_rate: connects * f64::from(pair.connections) / all,
-        // The io_uring driver would reserve a buffer for the next message of every connection, which takes too much
-        // memory.
+        // The io_uring driver would reserve a buffer for the next message of every connection, which would take too
+        // much memory.
         io: Io::Epoll,
         least_warmup_s: opening_s + 1.0,
         warmup_s: parameters.number("patience", 4.0) * opening_s + 20.0,

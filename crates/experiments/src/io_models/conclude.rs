@@ -1,5 +1,5 @@
-//! Checks of the table of I/O models: numbers of threads, the collapse of select with arrays, CPU time of the
-//! completion port, and memory of idle connections.
+//! Checks of the table of I/O models: number of threads, collapse of select with arrays, CPU time of the completion
+//! port, memory of idle connections.
 
 use run::Relation::{AtLeast, AtMost, Equals};
 use run::{Check, Run, Trial};
@@ -51,9 +51,9 @@ fn threads(rows: &[&Trial]) -> Vec<Check> {
 /// connections, and transferred no bytes. Like the paper's server, the I/O model `select-array` accepts only one
 /// connection per wait. The share of accepted connections is therefore checked in both entries. In entry 2, few
 /// connections are ready at a time, so the throughput of `select-array` is checked, too. In entry 1, the trial ends
-/// before as many connections are accepted as in the paper, so this throughput would mean nothing. Instead, the check
-/// compares the throughput of the variant that accepts all connections with select's, if both hold at least as many
-/// connections as the paper's server.
+/// before as many connections are accepted as in the paper, so this throughput would mean nothing. Instead, the variant
+/// that accepts all connections is compared with `select`. This is done only if both hold at least as many connections
+/// as the paper's server.
 fn collapse(rows: &[&Trial]) -> Vec<Check> {
     let as_many = |t: &&Trial| t.results.get(HELD).is_some_and(|held| held >= COLLAPSED[0].1);
     let asked = |t: &&Trial| t.key.get(CONNECTIONS).is_some_and(|n| f64::from(n) >= COLLAPSED[0].1);

@@ -100,8 +100,8 @@ impl Servers {
     }
 }
 
-/// Stores what the server itself counted: the rates at which it received and sent bytes in the window, and failures
-/// (such as threads that could not start).
+/// Stores what the server itself counted: the rates of received and sent bytes in the window, and failures, such as
+/// threads that could not start.
 pub(super) fn put_own_view(trial: &mut Trial, group: &Mutex<AgentGroup>) {
     let per_s = |id| held::growth_per_s(&trial.server.as_ref()?.recording, id, trial.measured.window);
     let [receives, sends] = ["server.bytes_in", "server.bytes_out"].map(per_s);

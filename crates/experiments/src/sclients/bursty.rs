@@ -11,8 +11,8 @@ use super::values::{LOST_SHARE, MEAN_RATE, PEAK, SHARE};
 use crate::Parameters;
 use lab::{Lab, LabError};
 
-/// Runs the experiment. Each mean rate is offered as a steady load, as bursty loads (which differ in peak rate and in
-/// time at the peak), and as self-similar arrivals.
+/// Runs the experiment. Each mean rate is offered as a steady load, as bursty loads, and as self-similar arrivals. The
+/// bursty loads differ in peak rate and in time at the peak.
 pub(crate) fn run(lab: &mut Lab<'_>, parameters: &Parameters) -> Result<(), LabError> {
     let (capacity, plan) = server(parameters);
     let mut setup = TestSetup::build(lab, &parameters.text("medium", "switch"), parameters.count("hosts", 4), &plan)?;

@@ -130,8 +130,8 @@ fn conclude(run: &mut Run, capacity: f64, timeout_ms: f64, ends: Option<&str>) {
     ];
 }
 
-/// Returns the mean rate over all trials with at least 4 simple clients, and how far a trial deviates from it at most,
-/// as a share.
+/// Returns the mean rate over all trials with at least 4 simple clients, and the largest relative deviation of a trial
+/// from this mean.
 fn flat(run: &Run) -> (f64, f64) {
     let rates: Vec<f64> = run.trials.iter().filter(|t| t.key.clients.is_some_and(|n| n >= 4)).map(syns).collect();
     let mean = judge::average(&rates);

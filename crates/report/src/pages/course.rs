@@ -48,8 +48,8 @@ pub(super) fn line(course: &CourseFinding) -> AnswerLine {
     AnswerLine::new("Held", value, detail).toned(tone)
 }
 
-/// Returns three cells for the table of trials: the ranges of offered and completed requests per second, and an empty
-/// cell for good requests, with the reason.
+/// Returns three cells for the table of trials: the range of offered rates, the range of completed rates, and an empty
+/// cell for the rate of good requests. The hint of the empty cell gives the reason.
 pub(super) fn rates(course: &CourseFinding) -> [Cell; 3] {
     let range = |rates: &mut dyn Iterator<Item = f64>| {
         let (least, most) = rates.fold((f64::INFINITY, 0.0), |(a, b), rate| (rate.min(a), rate.max(b)));

@@ -128,7 +128,7 @@ fn cells(chart: &Chart, series: &str, (x, theirs): (f64, f64), ours: Option<f64>
     ]
 }
 
-/// Returns the measured value at an x: the value of a point within 2 % of `x`, or else a value interpolated between the
+/// Returns the measured value at `x`: that of a point within 2 % of `x`, or else a value interpolated between the
 /// neighbouring points. Returns `None` beyond the measured points.
 fn at(points: &[(f64, f64)], x: f64, scale: Scale) -> Option<f64> {
     let near = points.iter().find(|p| (p.0 - x).abs() <= x.abs() * 0.02);

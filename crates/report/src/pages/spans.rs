@@ -7,7 +7,7 @@ use run::{Run, SpanProfile, SpanSum, Trial};
 use super::pick;
 use crate::{Block, Cell, Col, Note, Section, Table, Tone, Unit, Weight};
 
-/// Maximum number of rows of the table of spans. Each row is one span name.
+/// Maximum number of rows of the table of spans. Each row shows the spans that have one name.
 const MAX_SHOWN: usize = 12;
 
 pub(super) fn sections(run: &Run) -> Vec<Section> {

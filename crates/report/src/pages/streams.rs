@@ -32,7 +32,7 @@ pub(super) fn lines(run: &Run, trial: &Trial) -> Vec<AnswerLine> {
     times.chain([counts(stream, trial)]).chain(signs(run)).collect()
 }
 
-/// Returns the lines about the streams of one load: the one at which a search found the capacity, or else the one that
+/// Returns the lines about the streams of the load at capacity. If there is none, the lines are about the load that
 /// decided the verdict.
 pub(super) fn of_search(run: &Run) -> Vec<AnswerLine> {
     let (picks, trials) = (&run.findings.picks, &run.trials);

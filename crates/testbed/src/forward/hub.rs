@@ -48,8 +48,8 @@ impl Hub {
         self.stations.iter().filter_map(|s| s.waiting.front().map(|w| w.since_ns))
     }
 
-    /// Returns the station that sends next at time `at_ns`: the first one with a waiting frame, counted from the
-    /// station after the one that sent last.
+    /// Returns the station that sends next at time `at_ns`. The search begins after the station that sent last, and
+    /// ends at the first station with a waiting frame.
     fn next_station(&self, at_ns: u64) -> Option<usize> {
         let count = self.stations.len();
         let order = (1..=count).map(|step| (self.turn + step) % count);

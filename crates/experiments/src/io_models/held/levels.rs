@@ -37,8 +37,8 @@ pub(super) struct Looks {
 
 impl Looks {
     /// Summarizes all samples of a process and its listening socket. Samples without the number of accepted connections
-    /// are left out. If another gauge is missing in a sample, the gauge's previous value is used. If the gauge has no
-    /// previous value either, the sample is left out. (Only the number of descriptors then counts as 0 instead.)
+    /// are left out. If another gauge is missing in a sample, the gauge's previous value is used. If it has no previous
+    /// value either, the sample is left out, except that a missing number of descriptors counts as 0.
     pub(super) fn of(recording: &Recording, pid: u32, listener: &str) -> Self {
         let of_pid = |instance: &str| Instance::read(instance) == Some(Instance { pid, tid: None });
         let process = |id| recording.columns_of(id).find(|c| of_pid(&c.instance));
