@@ -230,7 +230,7 @@ impl SshHosts {
         &self.binary
     }
 
-    /// Runs a command that ends with the path of loadline. Otherwise, works like [`SshHosts::run`].
+    /// Runs a command that ends with the path of loadline. In all other respects, works like [`SshHosts::run`].
     pub fn run_as(&self, mut command: Command, args: &[&str], during: impl FnOnce(&Self)) -> (Value, Output) {
         let out = self.path("out");
         command.args(args).arg("--out").arg(&out).arg("--force");

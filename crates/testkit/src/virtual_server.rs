@@ -65,10 +65,10 @@ pub struct Neighbour {
 }
 
 impl Neighbour {
-    /// Duration of one period in which the program and then the server have the CPU, seconds.
+    /// Duration of one turn of the program on the CPU plus the following turn of the server, seconds.
     const TURNS_S: f64 = 0.006;
 
-    /// Returns the periods in which the program runs and the server waits for the CPU, in order.
+    /// Returns, in order, the periods in which the program runs and the server waits for the CPU.
     fn turns(self) -> Vec<(f64, f64)> {
         let begin_s = |turn: u32| self.begin_s + Self::TURNS_S * f64::from(turn);
         let turns = (self.length_s / Self::TURNS_S) as u32;

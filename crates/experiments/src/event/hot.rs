@@ -15,8 +15,8 @@ pub(super) struct Hot {
     /// Index of each connection, by its descriptor; `u32::MAX` for other descriptors.
     index: Vec<u32>,
     ready: Vec<bool>,
-    /// Decoys (connections in which no interest was declared), and the number of pieces of data that a connection and
-    /// its decoy get together.
+    /// Decoys (connections without declared interest), and the number of pieces of data that a connection and its decoy
+    /// get together.
     decoys: Option<(Box<Hot>, usize)>,
 }
 

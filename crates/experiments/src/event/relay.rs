@@ -23,7 +23,7 @@ const CONGESTION: &str = "reno";
 const CONNECT_TIMEOUT_MS: f64 = 500.0;
 /// Maximum time to wait until a load generator has opened its sockets.
 const READY_WITHIN: Duration = Duration::from_secs(10);
-/// Time before the timing starts, in which connections are opened and TCP windows grow.
+/// Warm-up before the timing starts: connections are opened, and TCP windows grow.
 const WARM_UP: Duration = Duration::from_millis(150);
 
 /// Web server behind the proxy. It sends its page from memory, so no cache has to warm up.

@@ -5,8 +5,7 @@ use run::Trial;
 use super::rows::{SIX, cost, row};
 use crate::values::{BYTES_PER_S, CONNECTIONS, ENTRY, HELD, MODEL};
 
-/// Minimum throughput of the slowest model, as a share of the median, at which all models count as handling the offered
-/// load.
+/// All models count as handling the offered load if the slowest model has at least this share of the median throughput.
 const SAME: f64 = 0.9;
 
 /// Returns a sentence about each entry (load), and remarks on select with arrays.

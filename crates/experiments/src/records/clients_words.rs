@@ -44,7 +44,7 @@ pub(super) fn growth_words(trials: &[Trial], steps: &[Step]) -> String {
     format!("2. Reads/s: {}. Response time N/X: {}.{last}", x.join(", "), r.join(", "))
 }
 
-/// CPU utilisation of the server from which clients may be waiting for the server's CPU.
+/// Utilisation from which the server's CPU counts as full, because clients may be waiting for it.
 const SERVER_BUSY: f64 = 0.8;
 
 /// Concludes where reads are delayed. `a_read` contains the server's CPU time per read, and `r_us` the response time,

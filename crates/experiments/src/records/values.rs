@@ -22,7 +22,7 @@ pub(crate) const WIRE_BYTES_PER_READ: ValueName<f64> = ValueName::new("wire_byte
 pub(crate) const FRAMES_PER_READ: ValueName<f64> = ValueName::new("frames_per_read");
 /// Mean length of a frame, including framing, bytes.
 pub(crate) const BYTES_PER_FRAME: ValueName<f64> = ValueName::new("bytes_per_frame");
-/// Time for which a read uses the wire, microseconds.
+/// Time on the wire per read, microseconds.
 pub(crate) const WIRE_US_PER_READ: ValueName<f64> = ValueName::new("wire_us_per_read");
 /// CPU time per read on the server's host, microseconds. Of the host's CPU time (without its load at rest) and the CPU
 /// time of the host's processes, it is the larger one.

@@ -15,7 +15,7 @@ use lab::{Lab, LabError};
 const KEEPS_UP: f64 = 0.95;
 /// Highest rate in the paper (2065 requests/s) divided by the capacity of the paper's server (130 requests/s), rounded.
 const PAST_CAPACITY: f64 = 16.0;
-/// Maximum relative deviation from the mean at which the rate of simple clients counts as constant.
+/// Maximum relative deviation from the mean, for a rate of simple clients that counts as constant.
 const FLAT: f64 = 0.05;
 
 /// Runs the experiment.

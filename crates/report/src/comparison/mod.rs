@@ -49,8 +49,8 @@ fn document(comparison: &Comparison) -> Doc {
     }
 }
 
-/// Returns a note about the order in which the servers were measured, which is random. The note contains the seed of
-/// the order, the number of pairs of windows, and the measured time until the decision.
+/// Returns a note about the random order in which the servers were measured. The note contains the seed of the order,
+/// the number of pairs of windows, and the measured time until the decision.
 fn in_turns(turns: &WindowOrder, decided_after_s: Option<f64>) -> Block {
     let pairs = turns.new_first.len();
     let plural = if pairs == 1 { "" } else { "s" };

@@ -1,6 +1,6 @@
 //! CSV form: one row per trial. The order of columns is stable, and later versions add columns at the end. Each cost
-//! per request has a column per side (client or server) on which any trial measured it. A missing figure is an empty
-//! field.
+//! per request has one column for each side (client or server) that has this cost in any trial. A missing figure is an
+//! empty field.
 
 use std::collections::BTreeSet;
 

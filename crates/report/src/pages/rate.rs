@@ -3,7 +3,7 @@
 use run::number::number;
 use run::{Capacity, Run};
 
-/// Maximum width of the 95 % interval, as a share of the rate, at which a rate is shown with three digits. If the
+/// Maximum width of the 95 % interval of a rate that is shown with three digits, as a share of the rate. If the
 /// interval is wider, the third digit (at most 1 % of the rate) would be noise.
 const MAX_WIDTH_OF_THREE_DIGITS: f64 = 0.1;
 

@@ -9,7 +9,7 @@ use run::number::quantity;
 
 /// Maximum number of functions in the table.
 const ROWS: usize = 12;
-/// Maximum number of functions in the table in a terminal.
+/// Maximum number of functions that a terminal shows in the table.
 const BRIEF_ROWS: usize = 5;
 
 pub(super) fn sections(run: &Run) -> Vec<Section> {

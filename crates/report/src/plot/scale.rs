@@ -135,9 +135,9 @@ fn step_125(length: f64) -> f64 {
     factor * decade
 }
 
-/// Returns the distance between the ticks of a linear axis, at least about `length`. For sizes, the distance is a power
-/// of two, and for long times, it is a number of minutes, hours or days. For other units, it is 1, 2 or 5 times a power
-/// of ten.
+/// Returns the distance between the ticks of a linear axis. It is at least `length`, or for times at least three
+/// quarters of `length`. For sizes, the distance is a power of two, and for long times, it is a number of minutes,
+/// hours or days. For other units, it is 1, 2 or 5 times a power of ten.
 fn step(axis: &Axis, length: f64) -> f64 {
     let two = length.max(1.0).log2().ceil().exp2();
     match axis.unit {

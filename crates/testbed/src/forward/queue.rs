@@ -22,8 +22,8 @@ impl Serialiser {
         Self { bits_per_s, limit_bytes, free_ns: 0, waiting: VecDeque::new(), queued: 0, busy_ns: 0 }
     }
 
-    /// Changes the rate at which frames that are appended from now on are sent. Frames that are already queued keep the
-    /// old rate.
+    /// Changes the sending rate for frames that are appended from now on. Frames that are already queued keep the old
+    /// rate.
     pub(crate) fn set_rate(&mut self, bits_per_s: u64) {
         self.bits_per_s = bits_per_s;
     }

@@ -30,7 +30,7 @@ pub struct Joining {
     socket: PathBuf,
 }
 
-/// Finds this user's testbed in which both processes run on different hosts. `here` and `there` are process IDs.
+/// Finds this user's testbed that contains both processes, on different hosts. `here` and `there` are process IDs.
 /// Returns `None` if both processes are on one host, or if no testbed contains both.
 pub fn joining(here: u32, there: u32) -> Option<Joining> {
     let ends = [Netns::of_process(here).ok()?, Netns::of_process(there).ok()?];

@@ -7,7 +7,7 @@ use run::{Bottleneck, LimitedBy, Run, Trial};
 use super::ended::Ended;
 use crate::values::BYTES_PER_S;
 
-/// Minimum handled share of the offered load at which a server counts as handling all of it. The value is below 1,
+/// Minimum share of the offered load that a server must handle, to count as handling all of it. The value is below 1,
 /// because the number of messages in the measured window varies a little. A share above 1 divided by this value means
 /// that the server is working off a backlog, so something must have limited it earlier.
 const SERVED: f64 = 0.95;

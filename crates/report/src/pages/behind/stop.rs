@@ -13,8 +13,8 @@ pub(super) struct Stop {
     pub(super) processes: Vec<String>,
     /// Index of the service whose processes connect to this service; `None` for the client.
     pub(super) from: Option<usize>,
-    /// Number of connections to this service as text, and its unit. For the server, they are the intensity of the load
-    /// (such as an offered rate) and its unit.
+    /// Number of connections to this service as text, and its unit. For the server, the intensity of the load takes
+    /// their place, such as an offered rate and its unit.
     pub(super) connections: [String; 2],
     pub(super) cpu_used: Option<f64>,
     pub(super) cpu_allowed: Option<f64>,
