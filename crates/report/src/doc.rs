@@ -174,8 +174,8 @@ pub struct Col {
     /// True for a column of figures, which is aligned to the right.
     pub right: bool,
     /// Rank of the column. If a line is too narrow, the columns with the highest rank are left out first. Columns of
-    /// rank 0 are left out only if narrower columns of words do not suffice. The terminal shows no column with a rank
-    /// above 4.
+    /// rank 0 are left out only if the table is too wide even with the narrowest columns of words. The terminal shows
+    /// no column with a rank above 4.
     pub rank: u8,
 }
 

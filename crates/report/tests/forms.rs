@@ -320,7 +320,7 @@ fn the_page_allows_exactly_its_own_script() {
 #[test]
 fn json_is_run_json() {
     let mut run = common::find();
-    // A stored run leaves out some figures of a counter without samples: those of 0, and the reasons for absent ones.
+    // If a counter has no samples, a stored run leaves out its figures of 0, and the reasons for its absent figures.
     // The counters of this run have no samples.
     let sides = run.trials.iter_mut().flat_map(|trial| [&mut trial.client].into_iter().chain(&mut trial.server));
     let is_stored = |reading: &run::Reading| reading.value().is_some_and(|value| value != 0.0);

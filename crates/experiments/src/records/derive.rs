@@ -111,7 +111,7 @@ pub(super) fn processor_us(side: Option<&Side>) -> Option<f64> {
     host.into_iter().chain(process).reduce(f64::max)
 }
 
-/// Returns the part of a side's CPU utilisation that the experiment causes: by the side's processes and by all
+/// Returns the part of a side's CPU utilisation that comes from the experiment: from the side's processes and from all
 /// interrupts. CPU time of other programs is left out, because a dedicated host would not run them. Most kernels charge
 /// interrupts to the process that they interrupt. To count no interrupt twice, the result is limited to the CPU time
 /// that was not idle.

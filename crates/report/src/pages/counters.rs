@@ -175,8 +175,8 @@ fn growth((from_s, from): (f64, f64), (to_s, to): (f64, f64)) -> Option<(f64, f6
     (rate.is_finite() && rate >= 0.0).then_some(((from_s + to_s) / 2.0, rate))
 }
 
-/// Returns the unit of a counter's axis. Microseconds of growth per second become a plain number: of CPUs, or a share
-/// of time.
+/// Returns the unit of a counter's axis. A growth in microseconds per second becomes a plain number: a number of CPUs
+/// or threads, or a share of time.
 const fn axis_unit(kind: Kind, unit: run::Unit) -> Unit {
     match (kind, unit) {
         (_, run::Unit::Bytes) => Unit::Bytes,

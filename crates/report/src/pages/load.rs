@@ -78,7 +78,7 @@ pub(super) fn title(run: &Run) -> Option<String> {
     let times = format!("p50 {}, p99 {}", times(SummaryFigure::P50), times(SummaryFigure::P99));
     let repeats = if all.len() > 1 { format!(" in {} repeats", all.len()) } else { String::new() };
     let rest = match &run.findings.course {
-        // If the rate changed, percentiles over the whole load would describe none of its rates.
+        // If the rate changed, percentiles over the whole load would describe no single rate.
         Some(changed) => course::headline(changed),
         None => {
             let rates = range(all.iter().filter_map(|(_, outcome)| outcome.good_rate), number);

@@ -137,8 +137,8 @@ fn part_row(part: &Part<'_>) -> Vec<Cell> {
     vec![Cell::new(part.name), Cell::new(value), Cell::new(format!("{} to {}", number(e.low), number(e.high)))]
 }
 
-/// Returns the table of the elasticities that are not parts of the sum of 1: those of the number of CPUs and of the
-/// load.
+/// Returns the table of the elasticities for the number of CPUs and for the load. They are not among the shares that
+/// add up to 1.
 fn other_elasticities(proof: &Proof) -> Option<Block> {
     let row = |e: &Elasticity| part_row(&Part { name: &e.lever, estimate: e.estimate, basis: e.basis });
     let rows: Vec<Vec<Cell>> = proof.elasticities.iter().filter(|e| !e.is_part()).map(row).collect();
@@ -177,8 +177,8 @@ fn shares(proof: &Proof) -> Vec<Block> {
     std::iter::once(Block::Table(table)).chain(other_elasticities(proof)).chain([Block::Bars(bars)]).collect()
 }
 
-/// Returns the chart of throughput against how much of the resource the main lever took away. Each point is one slot (a
-/// fraction of a second), and a dashed line shows the prediction.
+/// Returns the chart of throughput by the share of the resource that the main lever took away. Each point is one slot
+/// (a fraction of a second), and a dashed line shows the prediction.
 fn dose_response(proof: &Proof, trial: &ProofTrial) -> Option<Block> {
     let main = &proof.measured.as_ref()?.lever;
     let lever = trial.levers.iter().find(|l| l.lever == *main)?;

@@ -1,5 +1,5 @@
 //! Drawing of the chain of upstream services. It contains the first few services, and each service with a full
-//! resource. For such a service, it also contains the services on the path from the client.
+//! resource. If a service has a full resource, the services on the path from the client to it are drawn, too.
 
 use super::stop::Stop;
 use crate::plot::{Chain, Link};
