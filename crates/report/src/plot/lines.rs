@@ -17,10 +17,10 @@ const KEYLESS_TOP: f64 = 28.0;
 const SMALL_TOP: f64 = 6.0;
 /// Maximum number of points of a line that has a dot at each point. A longer line is drawn without dots.
 const MAX_DOTS: usize = 80;
-/// Maximum number of points of a line without dots that show their values when the pointer is over them.
+/// On a line without dots, the maximum number of points that show their values when the pointer is over them.
 const MAX_HOVER_VALUES: usize = 48;
-/// Maximum number of points of a series without a line whose points show their values when the pointer is over them. A
-/// larger series is drawn as one path, without values.
+/// Maximum number of points of a series without a line, if each point shall show its value when the pointer is over it.
+/// A larger series is drawn as one path, without values.
 const MAX_POINTS: usize = 400;
 
 /// Inner rectangle of the chart, in pixels, and its two axes.
