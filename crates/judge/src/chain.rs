@@ -76,7 +76,8 @@ impl Chain {
         self.parts.iter().filter(|part| of(part)).map(|part| part.cpus).sum()
     }
 
-    /// Returns true if the CPUs are full, and the generator, the server and its upstreams use at least half of them.
+    /// Returns true if the CPUs are full, and the generator, the server and its upstreams together use at least half of
+    /// them.
     pub(crate) fn is_full(&self) -> bool {
         let known = self.generator() + self.serving();
         self.share() >= FULL && known >= HALF_BUSY * self.cpus

@@ -11,8 +11,8 @@ use crate::thresholds::FEWEST_REQUESTS;
 use crate::view::View;
 use stats::fit::{Coefficient, proportional};
 
-/// A window. It consists of the shares of all columns, the server's CPU time per completed request in microseconds, and
-/// the number of requests. A column is a class, or all other classes together.
+/// One window: the shares of all columns, the server's CPU time per completed request in microseconds, and the number
+/// of completed requests. A column is a class, or all other classes together.
 type Window = (Vec<f64>, f64, f64);
 
 /// Sets the CPU costs of the classes whose share was raised in some window. Returns the method and summary of the
@@ -51,7 +51,7 @@ fn window(trial: &Trial, names: &[&str]) -> Option<Window> {
 
 /// Returns the CPU time of the server's processes per completed request, microseconds. Divides the growth of the
 /// counters between the first and the last sample by the number of requests, not by the length of the window. On a busy
-/// machine, taking one sample can last for a tenth of such a short window.
+/// machine, taking one sample can last for a tenth of such a short window, so a rate per second would be inexact.
 fn cpu_us(trial: &Trial) -> Option<f64> {
     let server = View::new("server", trial, trial.server.as_ref()?);
     ratio(server.value("process.cpu")?, trial.measured.tally.completed as f64)

@@ -104,7 +104,7 @@ fn alone(trial: &Trial, class: &ClassPart) -> Trial {
     class.unanswered.under_way.iter().for_each(|(ns, n)| under_way.record_many_ns(*ns, *n));
     let rate = finite(class.completed_rate(trial.measured.length_s)).unwrap_or_default();
     Trial {
-        // The offered rate of a class is unknown, so its completed rate stands for it. A backlog of this class
+        // The offered rate of a class is unknown, so its completed rate is used instead. A backlog of this class
         // therefore shows as long response times, not as a completed rate below the offered one.
         intensity: Intensity::default(),
         rates: Rates { completed_rate: rate, offered_rate: rate, sent_rate: rate, ..Rates::default() },
@@ -173,7 +173,7 @@ mod tests {
         assert_eq!((found[0].first_to_fail, found[1].first_to_fail), (true, false));
     }
 
-    /// Some requests of one class are still unanswered since the middle of the window.
+    /// Some requests of one class were sent in the middle of the window, and are still unanswered when the window ends.
     #[test]
     fn a_class_that_stalls_at_the_end_of_the_window_breaks_the_objective() {
         let mut run = Run::default();

@@ -100,8 +100,8 @@ mod tests {
     use crate::planted::planted;
     use crate::{Facts, judge};
 
-    /// Makes a run with two generator hosts. The generator on host b is full. The generator on host a is that of a run
-    /// whose server is full, so it is not.
+    /// Makes a run with two generator hosts. The generator on host b is full. The generator on host a comes from a run
+    /// in which the server is full, so this generator is not full.
     fn two_hosts() -> Run {
         let mut run = planted("client-cpu").unwrap();
         let idle = planted("server-cpu").unwrap();

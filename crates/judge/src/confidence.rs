@@ -16,7 +16,8 @@ const CIRCUMSTANCES: &[Circumstance] = &[incident, other_programs];
 /// Returns the caveat for an incident, such as a server that died or stopped answering.
 fn incident(facts: &Facts<'_>, _: &Bottleneck) -> Option<Caveat> {
     let died = facts.run.ended_by().map(|(_, incident)| incident);
-    // If no request completed, the incident is the only finding.
+    // A run in which no request completed has no decisive trial. The first incident of any trial is then the only
+    // finding.
     let happened = || match facts.decisive {
         Some(trial) => trial.incidents.first(),
         None => facts.run.trials.iter().find_map(|t| t.incidents.first()),
@@ -50,7 +51,7 @@ pub(crate) fn weaken(verdict: &mut Bottleneck, facts: &Facts<'_>) {
 }
 
 /// Appends to the verdict's sentence the caveats that still limit the confidence, and those that are always printed. A
-/// caveat no longer limits it if an experiment raised the confidence above the caveat's maximum.
+/// caveat no longer limits the confidence if an experiment raised the confidence above the caveat's maximum.
 pub(crate) fn tell(verdict: &mut Bottleneck) {
     let applies = |caveat: &Caveat| caveat.always_told || (0.0..=caveat.most).contains(&verdict.confidence);
     let words: String = verdict.caveats.iter().filter(|caveat| applies(caveat)).map(|caveat| &*caveat.words).collect();

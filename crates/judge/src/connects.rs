@@ -4,7 +4,7 @@ use run::{ErrorKind, IncidentKind, Run, Tally};
 
 use crate::number::figure;
 
-/// Counts of connects that a run started.
+/// Counts of the connects that a run started, by outcome.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 struct Connects {
     attempted: u64,

@@ -1,6 +1,6 @@
-//! Costs of one request. Each row divides the growth of some counters in the measured window by the number of requests
-//! completed in this window. The counters are those of one side, client or server. Method: Blake's rule to use ratios
-//! of counters, never raw rates.
+//! Costs of one request. Each row of [`COSTS`] divides the growth of some counters in the measured window by the number
+//! of requests completed in this window. The counters belong to one side, client or server. Method: Blake's rule to use
+//! ratios of counters, never raw rates.
 //!
 //! Counters of a whole host or namespace include all its programs. If client and server share a host or namespace, a
 //! cost from these counters is the sum of both. Rows named `process_…` count only the side's own processes. Rows named
@@ -334,7 +334,8 @@ mod tests {
         Side { recording: Recording { t_s, columns: vec![column], ..Recording::default() }, ..Side::default() }
     }
 
-    /// While 10 requests completed, each kind of CPU time of the host grew by one tick, or by ten.
+    /// While 10 requests completed, each kind of CPU time of the host, except that of hardware interrupts, grew by one
+    /// tick, or by ten.
     #[test]
     fn a_time_below_the_error_of_its_ticks_is_unknown() {
         let costs = |n: f64| {

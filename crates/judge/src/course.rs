@@ -111,8 +111,8 @@ fn lacks_answers(moment: &Moment, offered: f64) -> bool {
 }
 
 /// Returns the limit that a part of the load exceeded. `offered` is the part's offered rate, and `lost` the share of
-/// its requests without an answer. Random arrivals vary in number by about its square root, so a short part may
-/// complete a little less than was offered on average.
+/// its requests without an answer. The number of random arrivals varies by about its square root. In a short part, the
+/// server may therefore complete a little less than was offered on average.
 fn breach(part: &CoursePart, (offered, lost): (f64, f64), limits: &Limits) -> Option<Breach> {
     let due = offered * (part.to_s - part.from_s);
     let (kept, least) = (part.completed / offered, HELD_RATE - COURSE_NOISE / due.sqrt());
@@ -135,7 +135,7 @@ fn breach(part: &CoursePart, (offered, lost): (f64, f64), limits: &Limits) -> Op
 }
 
 /// Finds the highest rate that met the objective below every rate that failed. If a part failed, it is unknown at which
-/// of its rates. A good part therefore counts with its lowest rate, as soon as any part failed.
+/// of its rates it failed. As soon as any part failed, each good part therefore counts only with its lowest rate.
 fn held(parts: Vec<CoursePart>) -> CourseFinding {
     let (top, bottom) = (|part: &CoursePart| part.from.max(part.to), |part: &CoursePart| part.from.min(part.to));
     let broken = parts.iter().enumerate().filter(|(_, part)| part.breach.is_some());

@@ -1,6 +1,6 @@
-//! Use of each device in a trial's window, from the raw recordings. It is one of three shares: busy time of the elapsed
-//! time, bytes of what the speed allows, or a level of its limit. The list is only for display; each rule judges its
-//! device itself.
+//! Use of each device in a trial's window, from the raw recordings. The use is one of three quotients: busy time by
+//! elapsed time, bytes by the number of bytes that the speed allows, or a level by its limit. The list is only for
+//! display; each rule judges its device itself.
 
 use crate::thresholds::NEARLY_FULL;
 use std::collections::HashMap;
@@ -84,7 +84,7 @@ fn network(side: &'static str, from: &Side, window: Window) -> Vec<Device> {
         let levels = rec.instances(level);
         for column in rec.columns_of(limit) {
             let of = |most: Option<f64>| most.unwrap_or(f64::NAN);
-            // An accept queue can hold one connection more than its limit, so the share may exceed 1.
+            // An accept queue can hold one connection more than its limit, so the quotient may exceed 1, and is capped.
             let busy = (of(levels.max(&column.instance, window)) / of(rec.most(column, window))).min(1.0);
             found.push(device(side, kind, &column.instance, busy));
         }
@@ -92,7 +92,7 @@ fn network(side: &'static str, from: &Side, window: Window) -> Vec<Device> {
     found
 }
 
-/// Returns the devices that have the counter `id` of their busy time.
+/// Returns the devices whose busy time is in the counter `id`.
 fn timed(side: &'static str, from: &Side, (id, kind): (&str, &'static str), window: Window) -> Vec<Device> {
     let rec = &from.recording;
     let busy =

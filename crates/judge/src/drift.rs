@@ -39,8 +39,8 @@ fn mebibytes(bytes: f64) -> String {
     format!("{} MiB", figure(bytes / 1_048_576.0))
 }
 
-/// Returns the drifts in the decisive trial, or in the last trial of a run that only watched a server. Returns none if
-/// the load changed during the trial.
+/// Returns the drifts in the decisive trial, or in the last trial of a run that only watched a server. Returns an empty
+/// list if the load changed during the trial.
 pub(crate) fn drifts(facts: &Facts<'_>) -> Vec<Drift> {
     let trial = facts.decisive.or_else(|| facts.run.trials.last().filter(|_| facts.run.only_watched()));
     let steady = facts.run.plan.load.stages.is_empty();

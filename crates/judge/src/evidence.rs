@@ -63,7 +63,7 @@ pub(crate) fn throttled(view: &View<'_>) -> Option<Throttled> {
     Some(Throttled { share, evidence })
 }
 
-/// Returns a sentence if other programs in the control group of `who` use up its CPU quota.
+/// Returns a sentence if other programs in the control group of `who` use up the group's CPU quota.
 pub(crate) fn quota_of_others(view: &View<'_>, who: &str) -> Option<String> {
     let (own, group) = (view.cpu_used()?, view.share_of_time("cgroup.cpu_time")?);
     ratio(own, group).filter(|share| *share < MOST).map(|share| {

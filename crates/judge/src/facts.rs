@@ -218,8 +218,8 @@ impl<'a> Facts<'a> {
 
     /// Returns the CPU use, in CPUs, of processes that belong neither to the client nor to the server, and the number
     /// of CPUs. Takes the machine on which the share of such processes is larger. Leaves out all processes on this
-    /// machine that loadline watches, whatever their namespace. Returns `None` below 10 %. A larger share weakens every
-    /// verdict that does not come from exact counts.
+    /// machine that loadline watches, whatever their namespace. Returns `None` if this share is below 10 %. A larger
+    /// share weakens every verdict that does not come from exact counts.
     pub fn other_processes_cpu(&self) -> Option<(f64, f64)> {
         let timed = || {
             self.run.trials.iter().filter_map(other_processes_cpu_of).max_by(|a, b| (a.0 / a.1).total_cmp(&(b.0 / b.1)))

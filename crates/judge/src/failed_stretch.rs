@@ -181,7 +181,8 @@ fn steps(trial: &Trial) -> Vec<Step<'_>> {
 
 /// Returns true if a failed load was no larger than a good load. A failed open loop is compared by its offered rate,
 /// with the good answers per second of any other load. A failed closed loop is compared by its number of clients, and
-/// only with other closed loops. Quick refusals raise its rate, so the rate says nothing.
+/// only with other closed loops. Quick refusals raise a closed loop's rate, so this rate does not tell how large the
+/// load was.
 fn is_no_larger(failed: &Trial, other: &Trial) -> bool {
     match (closed(failed), closed(other)) {
         (true, true) => clients(failed) <= clients(other),

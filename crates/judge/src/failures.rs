@@ -1,5 +1,5 @@
-//! Failed answers. No CPU is the limit if most answers fail, or if the server has CPU time left while too many answers
-//! fail for the objective.
+//! Failed answers. A CPU does not count as the limit if most answers fail. It does not count either if the server has
+//! CPU time left while more answers fail than the objective allows.
 
 use std::collections::BTreeMap;
 
@@ -17,8 +17,8 @@ use crate::thresholds::{ALL_REFUSED, LIKELY, MOST_FAIL, TREND_SURE};
 #[derive(Debug)]
 pub(crate) struct Failures<'a> {
     run: &'a Run,
-    /// Trial that shows the failures. It is the lowest load in which too many requests failed. If failures do not
-    /// depend on load, it is the trial with the most failures or requests.
+    /// Trial that shows the failures. Usually, this is the lowest load in which too many requests failed. If `stretch`
+    /// is set, this is the trial with the most failures; if `at_every_load` is true, the trial with the most requests.
     trial: &'a Trial,
     /// Share of failed requests, 0 to 1: of `trial`, of all trials if `at_every_load` is true, or 1 with `stretch`.
     share: f64,
@@ -133,8 +133,7 @@ impl<'a> Failures<'a> {
     }
 }
 
-/// Among the kinds of failures with a known reason, takes the most frequent kind, and returns the reason of its first
-/// failure.
+/// Returns the reason of the first failure of one kind: the most frequent kind among those with a known reason.
 fn first_reason(trial: &Trial) -> Option<&str> {
     let tally = &trial.tally;
     let count = |failure: &run::FirstFailure| match &failure.kind {

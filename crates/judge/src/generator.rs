@@ -26,8 +26,8 @@ pub(crate) struct ClientLimit {
     pub(crate) signals: Vec<Signal>,
 }
 
-/// Returns the generator threads that make the load: the busiest ones, at most as many as the plan demands of all
-/// working agents.
+/// Returns the generator threads that make the load. These are the busiest threads, at most as many as the plan sets
+/// for all working agents together.
 pub(crate) fn load_threads(facts: &Facts<'_>, view: &View<'_>) -> Vec<Task> {
     let agents = view.processes().iter().filter(|p| p.busy > AGENT_WORKS).count().max(1);
     let wanted = (facts.run.plan.load.threads.max(1) as usize).saturating_mul(agents.max(1));
@@ -116,8 +116,9 @@ impl Load {
 }
 
 /// Returns the share of the response time, 0 to 1, that the generator's waits for a CPU explain. All threads together
-/// wait `waited` seconds per second. Each wait delays at least one request, so Little's law gives a share of the
-/// requests in flight. If several answers are unread during a wait, the wait delays all of them.
+/// wait `waited` seconds per second. Each wait delays at least one request, so `waited` requests are delayed on average
+/// (Little's law). The result is their share of the requests in flight. If several answers are unread during a wait,
+/// the wait delays all of them.
 fn delay(facts: &Facts<'_>, view: &View<'_>, waited: f64) -> f64 {
     let trial = view.trial;
     let in_flight = trial.rates.completed_rate * trial.latency_us.mean / 1e6;

@@ -229,7 +229,7 @@ mod tests {
         assert!((0.4..0.5).contains(&cost.resumed), "{cost:?}");
         let of = |trial: usize| server_us(&cost, &all.trials[trial]).unwrap();
         assert!((of(0) - us(cost.server)).abs() < 1e-9 && of(2) > us(cost.server_resumed) && of(2) < of(0) / 2.0);
-        // If all handshakes are resumed, as a plan may demand, there are no full ones.
+        // If all handshakes are resumed, as a plan may demand, the cost of a full handshake is unknown.
         let cost = windows(&[(1.0, 1.0), (0.0, 0.0), (1.0, 1.0), (0.0, 0.0)]).findings.tls_handshake_cpu_us.unwrap();
         assert!(cost.server.is_none() && (us(cost.server_resumed) - 200.0).abs() < 30.0, "{cost:?}");
         let cost = windows(&[(1.0, 0.3), (0.0, 0.0), (1.0, 0.3), (0.0, 0.0)]).findings.tls_handshake_cpu_us.unwrap();

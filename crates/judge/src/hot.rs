@@ -36,8 +36,8 @@ pub(crate) fn of_run(run: &Run) -> Vec<HotFunction> {
     run.cpu_stacks().map(hot).unwrap_or_default()
 }
 
-/// Returns the function that explains the CPU time. If possible, its own code explains it; otherwise, it does so
-/// together with the functions that it calls.
+/// Returns the function that explains the CPU time. If no function's own code explains the CPU time, returns a function
+/// that explains it together with the functions that it calls.
 pub(crate) fn first<'a>(run: &Run, functions: &'a [HotFunction]) -> Option<&'a HotFunction> {
     let samples = run.cpu_stacks()?.cpu_samples;
     by_own_code(functions, samples).or_else(|| functions.iter().find(|function| function.inclusive.is_some()))

@@ -1,13 +1,13 @@
 //! Judges a run: derives figures and conclusions from it. All functions are pure functions of a [`run::Run`]. They use
-//! no clock, file or network, and panic on no run.
+//! no clock, file or network, and do not panic, whatever the run contains.
 //!
 //! [`judge`] fills in derived figures (counters of the measured window, costs per request) and conclusions (capacity,
 //! knee, fits, bottleneck, trust, argument). A run that was judged before, even by an older version, can be judged
 //! again.
 //!
-//! The method comes from R. Blake, *Optimizing Windows NT* (1993). Ratios of counters give demands, and the device with
-//! the largest demand is the suspect. Loads with more concurrent requests then confirm or refute this suspicion. The
-//! argument shows every step.
+//! The method comes from R. Blake, *Optimizing Windows NT* (1993). Ratios of counters give the demand on each device
+//! (the busy time per request), and the device with the largest demand is the suspect. Loads with more concurrent
+//! requests then confirm or refute this suspicion. The argument shows every step.
 
 mod ack_timer;
 mod addresses;

@@ -99,7 +99,7 @@ fn queue(view: &View<'_>) -> Option<Evidence> {
     Some(measured(view, ("connection.rtt", ""), (rtt, FigureUnit::Micros), Some(least), text))
 }
 
-/// Returns the share of a request's time, 0 to 1, in which its sender had data that TCP had not sent yet.
+/// Returns the share of a request's time, 0 to 1, in which the side of `view` had data that TCP had not sent yet.
 fn unsent_share(view: &View<'_>) -> Option<f64> {
     let (waiting, sampled) = (view.value("connection.waiting")?, positive(view.value("connection.sampled")?)?);
     ratio(waiting, sampled.min(positive(view.trial.rates.concurrency)?)).map(|share| share.min(1.0))

@@ -60,8 +60,8 @@ pub fn longest_mean_us(limits: &Limits) -> Option<f64> {
     all.into_iter().flatten().reduce(f64::min)
 }
 
-/// Returns the objective of a run: the plan's, if it limits any time. Otherwise, the limit is derived from the median
-/// response time without load (reasons in `docs/explanation/capacity.md`).
+/// Returns the objective of a run. This is the plan's objective if that limits any time. Otherwise, the limit is
+/// derived from the median response time without load (reasons in `docs/explanation/capacity.md`).
 pub fn limits(run: &Run) -> Limits {
     let asked = &run.plan.objective;
     let given = Limits {
@@ -164,8 +164,8 @@ pub fn breach(trial: &Trial, limits: &Limits) -> Option<Breach> {
 }
 
 /// Returns the breach of a limit on a time, if any. If only a lower bound of a percentile is known, the limit counts as
-/// exceeded even if the bound is below it. If only a lower bound of the mean is known, the bound alone is compared: the
-/// limit on errors already bounds the missing answers.
+/// exceeded even if the bound is below it. If only a lower bound of the mean is known, this bound is compared with the
+/// limit, because the limit on errors already bounds the number of missing answers.
 fn time_breach(seen: &Summary, (kind, figure): (BreachKind, SummaryFigure), limit: f64) -> Option<Breach> {
     let found = seen.figure(figure);
     let lost = seen.unanswered_share();

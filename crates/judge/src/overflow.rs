@@ -24,8 +24,9 @@ pub(crate) struct Overflow<'a> {
     pub(crate) drops: f64,
     /// Drops that the kernel counted in the namespace, but not at this server's listener.
     pub(crate) elsewhere: f64,
-    /// The larger of two shares, 0 to 1: dropped connects of all connects, and the clients' time that drops cost. A
-    /// client repeats a dropped connect after a second.
+    /// The larger of two shares, 0 to 1. One is the number of dropped connects divided by that of all connects. The
+    /// other is the share of the clients' time that drops cost, because a client repeats a dropped connect after a
+    /// second.
     pub(crate) share: f64,
     /// Share of all connects that were dropped, 0 to 1.
     pub(crate) of_connects: f64,
@@ -61,7 +62,7 @@ impl<'a> Overflow<'a> {
         let all =
             ["tcp.listen_overflows", "tcp.listen_drops"].into_iter().find_map(|id| Some((id, view.whole_trial(id)?)));
         // If packets are lost, the listener's own counter also includes dropped segments of connections that are not
-        // yet established. The counter of the namespace bounds it.
+        // yet established. The namespace's counter of overflows, if known, therefore serves as an upper bound.
         let own = view.whole_trial("listen.drops");
         let (counter, drops) = match (own, all) {
             (Some(own), Some((_, all))) => ("listen.drops", own.min(all)),
@@ -124,8 +125,8 @@ pub(crate) fn slow_share(trial: &Trial) -> f64 {
     slow.chain(ratio(failed as f64, trial.tally.attempted as f64)).fold(0.0, f64::max)
 }
 
-/// Returns the trials near the limit. Loads far above the limit are left out, because there the accept queue of any
-/// server overflows.
+/// Returns the trials near the limit. If the sweep became flat, these are the flat steps with not too many clients.
+/// With far more clients, the accept queue of any server overflows.
 fn trials<'a>(facts: &Facts<'a>) -> Vec<&'a Trial> {
     let Plateau::Flat { from, .. } = facts.plateau else { return facts.focus() };
     facts.sweep.iter().copied().filter(|t| clients(t) >= from && clients(t) <= FAR_BEYOND * from).collect()

@@ -28,7 +28,7 @@ pub(crate) struct Places {
 impl Places {
     /// Returns the number of requests that the server handles at a time, with the counts that may explain this number.
     /// Returns `None` if even the lightest load filled the server. Also returns `None` if R1 is not the service time,
-    /// or is mostly network round trips or a TCP timer.
+    /// or consists mostly of network round trips or of waits for a TCP timer.
     pub(crate) fn of(facts: &Facts<'_>) -> Option<Self> {
         let r1 = service_us(facts)?;
         let (one, x_max) = (facts.unloaded?, facts.x_max()?);
@@ -58,8 +58,8 @@ impl Places {
     }
 
     /// Returns the group of workers furthest from the client among those that are far more numerous than the requests
-    /// at a time. Most of these workers wait for something else. Returns `None` if any count equals the number of
-    /// requests.
+    /// handled at a time. Most of these workers wait for something else. Returns `None` if any count equals the number
+    /// of requests.
     pub(crate) fn too_many(&self) -> Option<&Counted> {
         let workers =
             self.counted.iter().filter(|(_, c)| c.what != CONNECTIONS && c.count >= MANY_PLACES * self.places);
@@ -119,8 +119,8 @@ pub(crate) fn requests(places: f64) -> String {
     format!("{} request{}", figure(shown), if shown == 1.0 { "" } else { "s" })
 }
 
-/// Relative difference below which a number of requests is shown as a whole number. The difference only affects the
-/// display and decides nothing.
+/// Relative difference below which a number of requests is shown as a whole number. This constant affects only the
+/// display.
 const WHOLE: f64 = 0.02;
 
 /// Returns the processes of the server and of the upstreams on its machine, keyed by process ID. Each comes with its

@@ -1,5 +1,5 @@
-//! The ten rules of R. Blake, *Optimizing Windows NT* (1993), in our own words. They are the pages `loadline explain
-//! rule-1` to `rule-10`, which also say how loadline follows each rule.
+//! The ten rules of R. Blake, *Optimizing Windows NT* (1993), in our own words. `loadline explain rule-1` to `loadline
+//! explain rule-10` print one rule each, and say how loadline follows this rule.
 //!
 //! In our copy of the book, the boxes with the rules' wording are missing pictures. The rules' content therefore comes
 //! from the text around each box. The content of rule 4 is unknown, and the page of rule 4 says so.

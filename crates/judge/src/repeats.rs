@@ -1,8 +1,8 @@
-//! Results of several repeats of one load: of each repeat by itself, and of all together.
+//! Results of several repeats of one load: the results of each repeat, and the common results of all repeats.
 //!
-//! The windows of one repeat show only the scatter within its half minute. Slower influences (memory layout, CPU
-//! placement, neighbours of a virtual machine) affect all windows of a repeat alike, so only several repeats show them.
-//! The interval over repeats follows Student's t distribution.
+//! The windows of one repeat show only the scatter during this repeat. Slower influences (memory layout, CPU placement,
+//! neighbours of a virtual machine) affect all windows of a repeat alike, so only several repeats show them. The
+//! interval over repeats follows Student's t distribution.
 
 use run::{Bottleneck, Capacity, Certainty, Limits, Repeat, Run, Trial};
 
@@ -13,7 +13,7 @@ use crate::single::good;
 use stats::Sample;
 use stats::student::t95;
 
-/// Returns the findings of each repeat, judged as a separate run. Returns none if nothing was repeated.
+/// Returns the findings of each repeat, judged as a separate run. Returns an empty list if nothing was repeated.
 pub(crate) fn repeats(run: &Run) -> Vec<Repeat> {
     if run.repeats().count() < 2 {
         return Vec::new();
@@ -44,7 +44,7 @@ fn part(run: &Run, trials: &[Trial], limits: &Limits) -> Run {
 }
 
 /// Trials of a repeat, the trial that shows its capacity, and the capacity in requests per second. If no trial meets
-/// the objective, the second is another trial that represents the repeat, and there is no capacity.
+/// the objective, the second element is another trial that represents the repeat, and the third is `None`.
 pub(crate) type AtCapacity<'a> = (&'a [Trial], &'a Trial, Option<f64>);
 
 /// Returns an entry for each complete repeat: `None` for a repeat in which no request completed.

@@ -13,7 +13,8 @@ use crate::thresholds::{FULL, LEAST_PLACES, ONE_PLACE, SERIAL_CPU, SEVERAL_CPUS}
 use crate::view::{Task, View};
 use crate::waits;
 
-/// Returns evidence of the CPU use of a server whose requests take turns on the CPU. Returns `None` if they do not.
+/// Returns evidence of the CPU use of a server whose requests take turns on the CPU. Returns `None` if the requests do
+/// not take turns.
 pub(crate) fn turns(facts: &Facts<'_>, places: Option<&Places>) -> Option<Evidence> {
     let flat = matches!(facts.plateau, Plateau::Flat { .. });
     let view = facts.crowded_server().filter(|_| flat)?;
@@ -25,8 +26,8 @@ pub(crate) fn turns(facts: &Facts<'_>, places: Option<&Places>) -> Option<Eviden
 }
 
 /// Returns evidence that several threads shared the CPU time and none was full, although the server may use several
-/// CPUs. If requests were seen to wait for a lock (`lock`), one thread at a time may have done all the work. A runtime
-/// such as Go's moves tasks between threads.
+/// CPUs. If requests were seen to wait for a lock (`lock`), a single thread may have done all the work, because a
+/// runtime such as Go's moves tasks between threads.
 fn changing(view: &View<'_>, used: f64, lock: bool) -> Option<Evidence> {
     let threads = view.threads();
     let busiest = threads.first().map(|task| task.busy)?;
@@ -111,8 +112,8 @@ mod tests {
         planted.change(plant).verdict()
     }
 
-    /// Seen with a Go server that computes under a mutex. Its runtime gave nearly all tasks to one thread, which ran for
-    /// 97 % of the time. In one run, the samples did not show the activity of the mutex's holder.
+    /// Seen with a Go server that computes under a mutex. The server's runtime gave nearly all tasks to one thread,
+    /// which ran for 97 % of the time. In one run, the samples did not show the activity of the mutex's holder.
     #[test]
     fn one_thread_that_does_all_the_work_behind_a_lock_is_no_full_thread() {
         let locked = |holder: Option<ThreadState>| {

@@ -164,12 +164,12 @@ fn generator(facts: &Facts<'_>, (limited, held): (bool, bool), report: &mut Trus
 }
 
 /// Checks Little's law: the rate times the response time is the number of requests in flight. The caller leaves out
-/// loads whose rate changes. They do not end with as many requests in flight as they began with, so the law does not
-/// apply.
+/// loads whose rate changes. Such a load does not end with as many requests in flight as it began with, so the law does
+/// not apply.
 fn little_law(trial: &Trial, report: &mut TrustReport) {
     let Some((seen, law)) = little(trial) else { return };
     let difference = (law - seen).abs() / seen;
-    // Requests in flight at the beginning or the end of the window enter only one of the two numbers.
+    // Requests in flight at the beginning or the end of the window count in only one of the two compared numbers.
     let few = ratio(seen, trial.measured.tally.completed as f64).unwrap_or(0.0);
     let long = ratio(trial.latency_us.p99 / 1e6, trial.measured.length_s).unwrap_or(0.0);
     let edges = few.max(long);
@@ -179,7 +179,8 @@ fn little_law(trial: &Trial, report: &mut TrustReport) {
         figure(law),
         percent(difference)
     );
-    // Between the two limits, such requests may explain the difference, so the result is open.
+    // If the difference is larger than `LITTLE_DIFFERS` by at most `edges`, requests at the window's edges may explain
+    // it. The check then neither fails nor passes.
     if difference > LITTLE_DIFFERS + edges {
         report.warn(format!("Little's law fails, so a count or a time is wrong: {text}"));
     } else if difference <= LITTLE_DIFFERS {
@@ -294,7 +295,7 @@ fn counts(trial: &Trial, report: &mut TrustReport) {
 
 fn window(trial: &Trial, changed: bool, report: &mut TrustReport) {
     let n = trial.measured.tally.completed;
-    // If the longest response time is unknown, there is no histogram, because another tool collected the figures.
+    // If the longest response time is unknown, another tool collected the figures. There is no p99 to warn about then.
     if n < 1000 && trial.latency_us.max > 0.0 {
         report.warn(format!(
             "only {} measured{}: p99 depends on {} of them",

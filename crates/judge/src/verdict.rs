@@ -54,7 +54,8 @@ fn not_it(winner: &Rule, rule: &Rule, also: &str, chance: f64) -> String {
     format!("{why}, though its signs are there: {also}")
 }
 
-/// Merges the rules that lack the same counters into one line each.
+/// Returns one line for each distinct text about missing counters. A line names the first rule that lacks these
+/// counters, and the number of other rules that lack them.
 fn merged(missing: &[(&str, &str)]) -> Vec<String> {
     let first = |at: usize| !missing[..at].iter().any(|(_, what)| *what == missing[at].1);
     let line = |at: usize| {
@@ -67,7 +68,7 @@ fn merged(missing: &[(&str, &str)]) -> Vec<String> {
     (0..missing.len()).filter(|at| first(*at)).map(line).collect()
 }
 
-/// Asks all rules for the verdict.
+/// Returns the verdict of all rules.
 pub(crate) fn verdict(facts: &Facts<'_>) -> Bottleneck {
     without(facts, &[])
 }
@@ -115,7 +116,7 @@ fn answers(facts: &Facts<'_>, excluded: &[&str]) -> Vec<Answer> {
     asked.map(|rule| (rule, answer(rule))).collect()
 }
 
-/// Returns true if failed answers explain a run better than the signs of this rule would.
+/// Returns true if failed answers explain a run better than the signs of `rule` do.
 fn is_silenced(rule: &Rule, failures: &Failures<'_>) -> bool {
     let at_some_load = !failures.at_every_load || failures.most;
     rule.is_of_work && at_some_load || failures.most && rule.id != UNKNOWN && rule.tier == Tier::LeftOver
@@ -152,7 +153,7 @@ fn of_rule(facts: &Facts<'_>, choice: &Choice<'_>, answers: &[Answer]) -> Bottle
     verdict
 }
 
-/// Returns the next steps for a run in which no cause was found. Each names a measurement that the run lacks.
+/// Returns the next steps for a run in which no cause was found, such as measurements that the run lacks.
 fn advice_without_a_cause(facts: &Facts<'_>, missing: &[String], answers: &[Answer]) -> Vec<String> {
     if facts.client().is_none() {
         return crate::connects::advice(facts.run);

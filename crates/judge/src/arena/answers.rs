@@ -5,8 +5,8 @@ use run::{AnswerCheck, ArenaAnswer, ArenaProfile, ArenaRefusal, ArenaRefusalKind
 /// Maximum number of characters of a body that an error message quotes.
 const MAX_SHOWN_CHARS: usize = 60;
 
-/// Compares a server's answer with the answer that the load profile expects. If the profile names no answer, compares
-/// it with the first server's answer. Returns a description of the difference, if any.
+/// Compares a server's answer with the status, length and text that the load profile expects. What the profile leaves
+/// open is compared with the first server's answer. Returns a description of the first difference, if any.
 pub fn wrong_answer(
     profile: &ArenaProfile,
     first: Option<(&str, &ArenaAnswer)>,

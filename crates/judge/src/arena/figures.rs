@@ -8,14 +8,14 @@ use stats::two_means::Trimmed;
 
 use crate::thresholds::{COMPARE_LEVEL, FEWEST_WINDOWS};
 
-/// Returns the accepted turns of a server under a load. If `twin` is true, returns those of the server's second start,
-/// which only serve to measure the noise.
+/// Returns the accepted turns of a server under a load. If `twin` is true, returns the turns of the server's second
+/// start instead. A server is started twice only to measure the noise.
 pub(super) fn turns(state: &ArenaState, place: ArenaPlace, twin: bool) -> impl Iterator<Item = &ArenaTurn> {
     state.turns.iter().filter(move |turn| turn.place == place && turn.twin == twin && turn.refused.is_none())
 }
 
-/// Returns the logarithm of the CPU time per request for each round of the comparison. It is NaN for a round without an
-/// accepted turn (a measurement of one server).
+/// Returns the logarithm of the CPU time per request for each round of the comparison. The value is NaN for a round
+/// without an accepted turn (a measurement of one server).
 pub(super) fn cpu_by_round(state: &ArenaState, place: ArenaPlace, twin: bool) -> Vec<f64> {
     let rounds = state.turns.iter().map(|turn| turn.round as usize + 1).max().unwrap_or(0);
     let mut values = vec![f64::NAN; rounds];
@@ -44,8 +44,8 @@ pub(super) fn estimate(
     (!lns.is_empty()).then(|| Estimate { value: mean.exp(), low: end(mean - half), high: end(mean + half) })
 }
 
-/// Compares the CPU time per request of two starts of one server under a load. Both starts cost equally much in truth,
-/// so the ratio shows the noise.
+/// Compares the CPU time per request of two starts of one server under a load. The true cost of both starts is equal,
+/// so a ratio other than 1 is noise.
 pub(super) fn noise(state: &ArenaState, profile: usize) -> Option<ArenaNoise> {
     let place = state.turns.iter().find(|turn| turn.twin && turn.place.profile == profile)?.place;
     let [first, second] = [false, true].map(|twin| cpu_by_round(state, place, twin));

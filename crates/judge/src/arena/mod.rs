@@ -1,9 +1,10 @@
-//! Comparison of many servers under the same loads. Ranks the servers, and groups those that do not differ
-//! significantly.
+//! Comparison of many servers under the same loads. Ranks the servers, and puts servers without significant differences
+//! into one group.
 //!
 //! Servers are compared by their CPU time per request, at one common rate per load. In each round, every server is
-//! measured once (a turn). A group contains servers whose differences are not significant (`stats::pairwise`). A server
-//! gets no group if something other than the server limited its capacity search or its turns.
+//! measured once (a turn). Two servers are in one group if their difference is not significant, or if a chain of such
+//! pairs connects them (`stats::pairwise`). A server gets no group if something other than the server limited its
+//! capacity search or its turns.
 
 mod answers;
 mod figures;

@@ -84,7 +84,7 @@ fn too_few(state: &ArenaState, place: ArenaPlace) -> Option<ArenaRefusal> {
     }
 }
 
-/// Assigns a group to every server that has no reason against a group.
+/// Assigns a group to every server that can be ranked. A cell with a `refused_kind` gets no group.
 fn rank(state: &ArenaState, cells: &mut [(ArenaPlace, ArenaCell)]) {
     let ranked = cells.iter().enumerate().filter(|(_, (_, cell))| cell.refused_kind.is_none());
     let mut values: Vec<(usize, Vec<f64>)> =
@@ -106,8 +106,8 @@ fn rank(state: &ArenaState, cells: &mut [(ArenaPlace, ArenaCell)]) {
     }
 }
 
-/// Returns for each round the mean over all servers. Subtracting these means removes the differences between slow and
-/// fast rounds. A server that missed a slow round then has no advantage.
+/// Returns the mean of all servers' values for each round. Subtracting these means removes the differences between slow
+/// and fast rounds. A server that missed a slow round then has no advantage.
 fn round_centres(values: &[(usize, Vec<f64>)]) -> Vec<f64> {
     let rounds = values.first().map_or(0, |(_, values)| values.len());
     let known = |round: usize| values.iter().map(move |(_, v)| v[round]).filter(|v| v.is_finite()).collect::<Vec<_>>();

@@ -1,6 +1,6 @@
-//! Capacity for a limit on the response time that is long compared with a window. In an overload, the queue grows during
-//! the whole window, but no answer is late before the window ends. Such windows show the capacity directly: it is the
-//! rate that the server completes while it is offered more.
+//! Capacity for a limit on the response time that is long compared with a window. In an overload, the queue grows
+//! during the whole window, but no answer is late before the window ends, so no limit is exceeded. Overloaded windows
+//! show the capacity directly: it is the rate at which the server completes requests while more are offered.
 
 use run::{BreachKind, Limits};
 use stats::posterior::CapacityEstimate;
@@ -13,9 +13,11 @@ use super::pooled::Pooled;
 use crate::objective::{breach, late_us, parts};
 use crate::thresholds::{FEWEST_WINDOWS, HELD_RATE};
 
-/// Maximum number of passes that choose the overloaded windows. Each pass starts from the mean of the last one.
+/// Maximum number of passes that choose the overloaded windows. Each pass uses the mean completed rate of the windows
+/// that the previous pass chose.
 const MAX_PASSES: usize = 10;
-/// Elasticity of the share of late answers. Beyond the capacity all answers are late after some time, before it none is.
+/// Elasticity of the share of late answers with respect to the rate. The value is very high, because above the capacity
+/// all answers are late after some time, and below the capacity none is late.
 const STEEP: f64 = 1e6;
 
 /// Returns the mean completed rate of the overloaded windows, if the server fell behind in a window without late
@@ -39,15 +41,16 @@ fn is_unnoticed(at: &At<'_>, limits: &Limits) -> bool {
 }
 
 /// Returns the chance that the server can keep up with the rate of a window in which it fell behind without late
-/// answers. Returns `None` for other windows. The number of completed requests varies as that of a Poisson process.
+/// answers. Returns `None` for other windows. The number of completed requests is assumed to vary like a Poisson count.
 pub(super) fn chance_unnoticed(at: &At<'_>, limits: &Limits) -> Option<f64> {
     let completed = at.trial.measured.tally.completed as f64;
     let missing = at.rate * at.trial.measured.window.length_s() - completed;
     is_unnoticed(at, limits).then(|| normal_tail(missing / completed.max(1.0).sqrt()))
 }
 
-/// Returns the windows that were offered so much more than the mean completed rate of these windows that they fall
-/// behind. The choice does not depend on what the window itself completed, which would lower the mean.
+/// Returns the overloaded windows. In such a window, the offered rate is so far above the mean completed rate of all
+/// overloaded windows that the server falls behind. A window's own completed rate does not decide, because choosing low
+/// completed rates would lower the mean.
 fn overloaded<'w, 'a>(windows: &[&'w At<'a>]) -> Option<Vec<&'w At<'a>>> {
     let highest = windows.iter().max_by(|a, b| a.rate.total_cmp(&b.rate))?;
     let mut chosen = vec![*highest];
@@ -71,7 +74,7 @@ fn mean_ln(windows: &[&At<'_>]) -> f64 {
 fn estimate(windows: &[&At<'_>]) -> CapacityEstimate {
     let rates: Vec<f64> = windows.iter().map(|at| at.trial.rates.completed_rate.ln()).collect();
     let requests: f64 = windows.iter().map(|at| at.trial.measured.tally.completed as f64).sum();
-    // Each window counts whole requests.
+    // Each window counts whole requests, so its count may be wrong by half a request.
     let rounding = rates.len() as f64 / (2.0 * requests.max(1.0));
     let (error, speeds) = match Sample::of(&rates).filter(|_| rates.len() >= FEWEST_WINDOWS) {
         Some(sample) => ((t95(sample.n - 1.0) * sample.error()).max(rounding), sample.sd),

@@ -88,11 +88,12 @@ fn own_limit(facts: &Facts<'_>) -> Option<OwnLimit> {
 /// Trials of a run, and the best ones among those that met the objective, by kind of load.
 struct Tried<'f, 'a> {
     facts: &'f Facts<'a>,
-    /// Best trials of the open loop, of the closed loop, and of a run without search and sweep.
+    /// `open`, `closed` and `alone` are the best trials of the open-loop search, of the closed-loop sweep, and of a run
+    /// without search and sweep.
     open: Option<&'a Trial>,
     closed: Option<&'a Trial>,
     alone: Option<&'a Trial>,
-    /// Trials of all three kinds, even those that missed the objective.
+    /// Trials of the search, of the sweep and of other loads, including trials that missed the objective.
     all: Vec<&'a Trial>,
 }
 
@@ -111,8 +112,8 @@ impl<'f, 'a> Tried<'f, 'a> {
         [self.open, self.closed, self.alone].into_iter().flatten().max_by(|a, b| carried(a).total_cmp(&carried(b)))
     }
 
-    /// Returns the source of the capacity if only the sweep shows it. In a search for a number of users, returns
-    /// `None`, because such a search uses closed loops on purpose.
+    /// Returns the source of the capacity if it is the rate of a closed-loop sweep step instead of an estimate. In a
+    /// search for a number of users, returns `None`, because such a search uses closed loops on purpose.
     fn closed_loop(&self, has_estimate: bool) -> Option<ClosedLoopSource> {
         let shown = self.found().zip(self.closed).is_some_and(|(found, closed)| std::ptr::eq(found, closed));
         let open_held = self.open.and_then(|open| finite(carried(open)));
@@ -125,8 +126,8 @@ impl<'f, 'a> Tried<'f, 'a> {
         lightest.or(self.facts.decisive)
     }
 
-    /// Returns the capacity estimated from all windows. Returns `None` if there are too few windows, or if all of them
-    /// met the objective.
+    /// Returns the capacity estimated from all windows. Returns `None` if there are too few windows, or if all or none
+    /// of them met the objective.
     fn estimated(&self) -> Option<Pooled> {
         let facts = self.facts;
         let pooled = self.open.and_then(|_| pooled_search(&facts.search, &facts.run.trials, &facts.limits));
@@ -134,9 +135,10 @@ impl<'f, 'a> Tried<'f, 'a> {
     }
 
     /// Reduces an estimated capacity to the highest completed rate, if the estimate is above this rate. Without this
-    /// bound it may be too high: a short window ends before waiting requests exceed a limit of several seconds. The
-    /// upper end of the interval is not reduced, because the capacity may be above every tested rate. Returns `None` if
-    /// the whole interval is above every completed rate, or if rates below the estimate failed.
+    /// bound, the estimate may be too high: a short window ends before waiting requests exceed a limit of several
+    /// seconds. The upper end of the interval is not reduced, because the capacity may be above every tested rate. The
+    /// estimate is raised to the rate from [`held_twice`] if it is lower. Returns `None` if the whole interval is above
+    /// every completed rate, or if rates below the estimate failed.
     fn sound(&self, mut p: Pooled) -> Option<Pooled> {
         let most = self.all.iter().map(|t| good(t)).filter(|rate| rate.is_finite()).fold(0.0, f64::max);
         let is_sound = p.estimate.low <= most && !self.fails_below(p.estimate.rate);
@@ -149,7 +151,8 @@ impl<'f, 'a> Tried<'f, 'a> {
     /// or too few windows were measured after a rate failed. In the second case, the capacity lies somewhere between
     /// the best rate and the failed one. Always false for a search for a number of users.
     ///
-    /// A search doubles its rate while the objective is met, and a single disturbed window may fail.
+    /// Few windows do not suffice after a failure. A search doubles its rate while the objective is met, so the
+    /// capacity may be anywhere in this range, and a single disturbed window may fail.
     fn ended_early(&self) -> bool {
         let facts = self.facts;
         let grows = !early_end::stopped_growing(facts);
@@ -218,9 +221,9 @@ fn nearest<'a>(facts: &Facts<'a>, rate: f64) -> Option<&'a Trial> {
     held.min_by(|a, b| off(a).total_cmp(&off(b)))
 }
 
-/// Returns the trial with the lowest offered rate, from `rate` up, that clearly missed the objective. If none missed it
-/// clearly, returns the lowest one that missed it at all. Ignores trials below `rate`: they failed because of a
-/// disturbance.
+/// Returns the trial with the lowest offered rate, at or above `rate`, that clearly missed the objective. If none
+/// missed it clearly, returns the lowest one that missed it at all. Ignores trials below `rate`: they failed because of
+/// a disturbance.
 fn past<'a>(facts: &Facts<'a>, chances: &[Option<f64>], rate: f64) -> Option<&'a Trial> {
     let told = |t: &Trial| {
         let at = facts.run.trials.iter().position(|one| std::ptr::eq(one, t));

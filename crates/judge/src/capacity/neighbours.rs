@@ -13,9 +13,9 @@ use crate::thresholds::{CATCHES_UP, COUNTED_LOAD, OTHERS_USE, SPOILED};
 pub(crate) struct UsualShare(f64);
 
 impl UsualShare {
-    /// Returns the lower quartile over all tenths of a second with a high load. A program that runs during half of the
-    /// search does not change this quartile. The kernel's work grows with the load, so tenths with a light load are
-    /// left out.
+    /// Returns the lower quartile of other programs' CPU share over all tenths of a second with a high load. A program
+    /// that runs during half of the search does not change this quartile. The kernel's work grows with the load, so
+    /// tenths with a light load are left out.
     pub(crate) fn of<'a>(trials: impl Iterator<Item = &'a Trial> + Clone) -> Self {
         let most = trials.clone().map(good).filter(|rate| rate.is_finite()).fold(0.0, f64::max);
         let loaded = trials.filter(|t| good(t) >= COUNTED_LOAD * most);
@@ -58,7 +58,8 @@ impl UsualShare {
     }
 
     /// Returns the total length of these periods within the measured window, seconds, and the CPU time that other
-    /// programs took in them. The CPU time is in seconds of the whole machine (all CPUs together).
+    /// programs took in them. A CPU time of 1 second means that other programs used all CPUs of the machine for 1
+    /// second.
     pub(crate) fn taken_s(self, trial: &Trial) -> (f64, f64) {
         let (periods, window) = (self.exceeded(trial), trial.measured.window);
         // The first share belongs to the first tenth of a second of the load.

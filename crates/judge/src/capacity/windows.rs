@@ -15,7 +15,7 @@ use crate::objective::{Part, parts};
 use crate::single::{closed, good};
 use crate::thresholds::{FEWEST_WINDOWS, FULL_STEP};
 
-/// Estimates the capacity from all open-loop windows in `trials`. Returns `None` with fewer than three windows, or if
+/// Estimates the capacity from all open-loop windows in `trials`. Returns `None` if there are too few windows, or if
 /// every window met the objective.
 pub fn pooled(trials: &[Trial], limits: &Limits) -> Option<Pooled> {
     let usual = UsualShare::of(trials.iter());
@@ -23,13 +23,13 @@ pub fn pooled(trials: &[Trial], limits: &Limits) -> Option<Pooled> {
     pooled_of(&trials.iter().filter(searched).collect::<Vec<_>>(), trials, limits, usual)
 }
 
-/// Returns true for windows of the open-loop search.
+/// Returns true for windows of the open-loop search, including windows with deliberate overload.
 fn is_searched(trial: &Trial) -> bool {
     !closed(trial) && matches!(trial.kind, TrialKind::Search | TrialKind::Overload)
 }
 
-/// Estimates the capacity as [`pooled`] does, from the windows of a search. Leaves out windows whose load had too few
-/// connections.
+/// Estimates the capacity as [`pooled`] does. `search` contains the windows of a search, except those whose load had
+/// too few connections.
 pub(crate) fn pooled_search(search: &[&Trial], trials: &[Trial], limits: &Limits) -> Option<Pooled> {
     pooled_of(search, trials, limits, UsualShare::of(trials.iter()))
 }

@@ -14,12 +14,13 @@ use crate::thresholds::COMPARE_LEVEL;
 
 /// Number of simulated comparisons for each kind of bursts.
 const DRAWS: u64 = 200;
-/// Number of pairs of windows in 60 s, length of a measured window, and pause before each window, seconds.
+/// `PAIRS` is the number of pairs of windows in 60 s. `WINDOW_S` is the length of a measured window, and `AROUND_S` is
+/// the pause before each window, both in seconds.
 const PAIRS: usize = 30;
 const WINDOW_S: f64 = 0.6;
 const AROUND_S: f64 = 0.38;
-/// Relative scatter of the CPU time per request between windows, and error of the measured CPU use of other programs
-/// (in CPUs).
+/// `SCATTER` is the relative standard deviation of the CPU time per request between windows. `READ_ERROR` is the
+/// standard error of the measured CPU use of other programs, in CPUs.
 const SCATTER: f64 = 0.04;
 const READ_ERROR: f64 = 0.02;
 /// Smallest relative change that counts as a difference.
@@ -29,7 +30,8 @@ const THRESHOLD: f64 = 0.03;
 #[derive(Clone, Copy)]
 struct Bursts {
     name: &'static str,
-    /// Shortest and longest length of a burst, and of a pause between bursts, in seconds.
+    /// `length_s` is the shortest and the longest length of a burst, and `pause_s` that of a pause between bursts, in
+    /// seconds.
     length_s: (f64, f64),
     pause_s: (f64, f64),
     /// Minimum and maximum CPU use of a burst, in CPUs.
@@ -122,8 +124,8 @@ fn taken(bursts: &[(f64, f64, f64)], (begin_s, end_s): (f64, f64)) -> f64 {
     bursts.iter().map(within).sum::<f64>() / (end_s - begin_s)
 }
 
-/// Number of comparisons that found the CPU time per request slower or faster, and number of those that found a
-/// regression.
+/// `worded` counts the comparisons that found a higher or lower CPU time per request. `regressed` counts those that
+/// found a regression.
 #[derive(Clone, Copy, Debug, Default)]
 struct Decided {
     worded: usize,

@@ -21,7 +21,7 @@ struct Held {
     /// Requests per second.
     rate: f64,
     interval: Option<Interval>,
-    /// True if every tried load met the objective, so the capacity is only a lower bound.
+    /// True if the search ended too early, so the capacity is only a lower bound.
     at_least: bool,
     /// Source of the capacity, if only closed-loop clients reached it.
     closed_loop: Option<ClosedLoopSource>,
@@ -46,8 +46,8 @@ pub(super) fn capacity(both: &ComparisonInput<'_>) -> Option<Line> {
     }
     let cell: Cell = [0, 1].map(|side| observations(&held[side]));
     let apart = contrast(&[cell], pairing)?;
-    // The difference gets no interval if a capacity is a lower bound, or if only one side's capacity comes from
-    // closed-loop clients.
+    // The difference gets no interval if a search found no rate that met the objective, or if a capacity is a lower
+    // bound. It gets none either if only one side's capacity comes from closed-loop clients.
     let bounds = sources(&held).or_else(|| bounds(&held));
     let uncertainty = if said.is_some() || bounds.is_some() { None } else { uncertainty(&apart, &held, both) };
     let said = said.or(bounds);

@@ -97,7 +97,7 @@ pub(super) fn of_means(cells: &[Cell], pairing: Pairing) -> Option<Contrast> {
     (!cells.is_empty()).then(|| Contrast { sides: [side(0), side(1)], uncertainty })
 }
 
-/// Returns the standard error of the difference that comes from the scatter between runs: 0 for live servers. The
+/// Returns the part of the difference's standard error that the scatter between runs causes; 0 for live servers. The
 /// second argument is the number of runs or repeats of each side.
 pub(super) fn between(pairing: Pairing, (old, new): (usize, usize)) -> f64 {
     match pairing {

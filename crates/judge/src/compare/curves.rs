@@ -19,7 +19,8 @@ pub(super) fn curves(swept: &[Pair<'_>], sides: &Sides) -> ComparedCurves {
     ComparedCurves { rates: rates(swept), response_us: response_us(sides) }
 }
 
-/// Returns one point for each number of clients. Returns none if fewer than two numbers were measured.
+/// Returns one point for each number of clients. Returns an empty list if fewer than two numbers of clients were
+/// measured.
 fn rates(pairs: &[Pair<'_>]) -> Vec<CurvePoint> {
     let mean = |side: &[Window<'_>]| average(&side.iter().map(|w| good(w.trial)).collect::<Vec<_>>());
     let closed = pairs.iter().filter(|[a, _]| a.iter().all(|w| closed(w.trial)));

@@ -1,4 +1,4 @@
-//! Differences between the runs of both sides other than in their results: versions, machines, and keys of their plans.
+//! Differences between the runs of the two sides, except in the results: versions, machines, and keys of their plans.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -39,7 +39,7 @@ pub(super) fn differences(old: &[Run], new: &[Run]) -> Vec<String> {
         all.push(format!("{more} more keys of the plan"));
     }
     for (word, runs) in [("old", old), ("new", new)] {
-        // Another sentence reports a server that died.
+        // Runs whose server died are skipped here, because another sentence reports them.
         if runs.iter().any(|r| r.interrupted && r.ended_by().is_none()) {
             all.push(format!("a run of the {word} side was ended early: only its measured part is compared"));
         }

@@ -2,10 +2,10 @@
 //!
 //! Another program on the machine uses the server's caches and CPUs, so each request costs the server more CPU time.
 //! Such programs run in bursts, which fall into the windows of one server or the other by chance. Each figure is
-//! therefore compared at equal CPU use of other programs. To do so, a line of the figure over the CPU use of other
-//! programs is fitted to the windows of both sides. Both sides have the same slope (analysis of covariance; R. Fisher,
-//! *Statistical Methods for Research Workers*, 4th edition, 1932). The order of the windows is random, so bursts favour
-//! neither side.
+//! therefore compared at equal CPU use of other programs. To do so, a straight line is fitted to the windows of each
+//! side: the figure's logarithm as a function of other programs' CPU use. Both lines have the same slope (analysis of
+//! covariance; R. Fisher, *Statistical Methods for Research Workers*, 4th edition, 1932). The order of the windows is
+//! random, so bursts favour neither side.
 //!
 //! A server may itself cause the CPU use of other programs, for example through a process that loadline does not
 //! follow. Therefore, if other programs certainly took more CPU time in one side's windows, the whole adjustment is
@@ -32,7 +32,8 @@ pub(super) struct Disturbance {
 
 impl Disturbance {
     /// Fits the line to the alternating windows of two live servers. Returns `None` for other data, and if the slope
-    /// may be zero. Also returns `None` if a side has too few windows, or if the CPU use of other programs is unknown.
+    /// does not differ significantly from zero. Also returns `None` if a side has too few windows, or if the CPU use of
+    /// other programs is unknown.
     pub(super) fn of(cells: &[Cell], pairing: Pairing) -> Option<Self> {
         let ([sides], Pairing::InTurns) = (cells, pairing) else { return None };
         if sides.iter().any(|side| side.len() < FEWEST_WINDOWS || side.iter().any(|one| !one.ln.is_finite())) {
@@ -79,7 +80,8 @@ fn points(side: &[Observation]) -> Option<Vec<(f64, f64)>> {
     side.iter().map(|one| Some((one.others.filter(|others| others.is_finite())?, one.ln))).collect()
 }
 
-/// Returns true if other programs certainly took more CPU time in the windows of one side.
+/// Returns true if other programs took significantly more CPU time in the windows of one side than in the windows of
+/// the other side.
 fn differ(old: &[(f64, f64)], new: &[(f64, f64)]) -> bool {
     let others = |side: &[(f64, f64)]| Sample::of(&side.iter().map(|(x, _)| *x).collect::<Vec<_>>());
     let Some((old, new)) = others(old).zip(others(new)) else { return false };

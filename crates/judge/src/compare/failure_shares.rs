@@ -18,15 +18,15 @@ impl Side {
         average(&self.0.iter().map(|observations| share(observations)).collect::<Vec<_>>())
     }
 
-    /// Returns the effective number of requests. It determines the precision of the failed share. All conditions have
-    /// equal weights, so a condition with few requests reduces it.
+    /// Returns the effective number of requests, which determines the precision of the failed share. All conditions
+    /// have equal weights, so a condition with few requests reduces the effective number.
     fn draws(&self) -> f64 {
         let conditions = self.0.len() as f64;
         conditions * conditions / self.0.iter().map(|observations| 1.0 / all(observations)).sum::<f64>()
     }
 
-    /// Returns Pearson's sum of squared deviations: of each observation's share from the share of its condition. Also
-    /// returns the degrees of freedom of this sum.
+    /// Returns Pearson's chi-squared sum of the deviations of each observation's share from the share of its condition.
+    /// Also returns the degrees of freedom of this sum.
     fn scatter(&self) -> (f64, f64) {
         let of = |observations: &Vec<Count>| {
             let p = share(observations);
@@ -82,8 +82,8 @@ impl Shares {
         Estimate { value: self.new.0 - self.old.0, low: interval.low, high: interval.high }
     }
 
-    /// Returns the probability that two sides of equal servers differ by at least this much. Returns `None` if no
-    /// request failed, or if every request failed.
+    /// Returns the probability that the failed shares of two equal servers differ by at least as much as the measured
+    /// shares. Returns `None` if no request failed, or if every request failed.
     pub(super) fn chance(&self) -> Option<f64> {
         let ((a, n), (b, m)) = (self.old, self.new);
         let both = (a * n + b * m) / (n + m);

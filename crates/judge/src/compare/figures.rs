@@ -48,7 +48,7 @@ const fn part(name: &'static str, of: fn(&Trial) -> Option<f64>) -> FigureSpec {
     FigureSpec { role: FigureRole::Listed, ..less(name, FigureUnit::Micros, of) }
 }
 
-/// Name of the capacity, whose interval comes from the capacity search.
+/// Name of the capacity in the table.
 pub(crate) const CAPACITY: &str = "capacity";
 /// Name of the rate of good answers.
 pub(crate) const COMPLETED_RATE: &str = "completed rate";

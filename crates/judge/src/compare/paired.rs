@@ -1,5 +1,5 @@
-//! Pairs of windows of two live servers, measured directly after each other. Other programs and slow changes of the
-//! machine affect both windows of a pair alike.
+//! Pairs of windows of two live servers, measured directly after each other or at the same time. Other programs and
+//! slow changes of the machine affect both windows of a pair alike.
 //!
 //! If the figures of both servers certainly rise and fall together, the differences within pairs are the observations.
 //! The common changes then cancel. If the figures are independent, pairing would only halve the degrees of freedom.

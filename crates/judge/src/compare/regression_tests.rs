@@ -204,8 +204,8 @@ fn percentiles_in_neighbouring_buckets_are_not_apart_for_sure() {
     assert!(p50.word == ComparisonResult::Same && p50.p.is_some_and(|p| p > 0.01), "{p50:?}");
 }
 
-/// The new server times out on a fifth of the requests, and answers the others faster than the old server. Its slowest
-/// response times are therefore unknown, not better.
+/// The new server times out on a fifth of the requests, and answers the others faster than the old server. The response
+/// times of the requests that timed out are unknown, so the new server's high percentiles must not count as better.
 #[test]
 fn a_server_that_times_out_has_no_better_tail() {
     let mut random = Rng::with_seed(6);

@@ -115,7 +115,8 @@ fn equal_servers_get_a_word_in_at_most_five_of_a_hundred_comparisons() {
             println!("A/A, {name}, {n} windows: {told} of 200 told apart, {undecided} undecided");
             // The expected number of wrong results is 10 of 200; 16 is two standard deviations more.
             assert!(told <= 16, "{name}: {told}");
-            // Twenty windows with a scatter of 2 % suffice to find no difference, even on a machine whose speed drifts.
+            // Twenty windows with a scatter of 2 % suffice to decide that equal servers do not differ, even on a
+            // machine whose speed drifts.
             let decides = n == 20 && matches!(name, "quiet" | "drift");
             assert!(!decides || undecided <= 16, "{name}: {undecided} undecided");
         }
@@ -140,8 +141,8 @@ fn a_server_that_is_worse_by_the_threshold_seldom_passes() {
     }
 }
 
-/// Two equal servers are compared. The data is analysed four times while it grows, but errs as seldom as with one
-/// analysis.
+/// Two equal servers are compared. The data is analysed four times while it grows. The four analyses together err as
+/// seldom as a single one.
 #[test]
 fn looks_at_growing_data_err_as_seldom_as_one() {
     let told = (0..200).filter(|seed| {
@@ -264,7 +265,7 @@ fn a_new_server_that_died_is_a_regression_whatever_its_figures_are() {
     assert!(c.outcome == ComparisonOutcome::Regressed && c.deaths[0].text.contains("answered nothing"), "{c:?}");
 }
 
-/// A required figure may be worse, so the comparison is undecided, although another figure is the same.
+/// A required figure may be worse, so the comparison is undecided, although another figure certainly did not change.
 #[test]
 fn a_figure_that_may_be_worse_leaves_the_comparison_open() {
     let mut random = Rng::with_seed(12);
@@ -315,7 +316,8 @@ fn with_tls(run: &Run) -> run::LoadPlan {
     run::LoadPlan { tls: Some(run::TlsPlan::default()), ..run.plan.load.clone() }
 }
 
-/// The labels of the windows differ, but the requested load is the same.
+/// The labels of the two sides' windows differ. The windows are compared nevertheless, because their requested loads
+/// are equal.
 #[test]
 fn windows_are_paired_by_what_was_asked_and_not_by_their_labels() {
     let mut random = Rng::with_seed(3);

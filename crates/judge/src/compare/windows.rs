@@ -14,7 +14,7 @@ use crate::number::finite;
 pub(super) struct Window<'a> {
     pub(super) unit: usize,
     /// Index among the comparable windows of its run. Windows of two live servers with the same index ran directly
-    /// after each other.
+    /// after each other, or at the same time.
     pub(super) turn: usize,
     /// CPU use of other programs on the server's machine, in CPUs. Known only for alternating windows of live servers.
     pub(super) others: Option<f64>,
@@ -70,7 +70,7 @@ fn condition(trial: &Trial) -> Option<String> {
     Some(format!("{asked} {:?}", trial.key))
 }
 
-/// Returns a sentence for each side with windows that completed nothing.
+/// Returns a sentence for each side with windows in which no request completed.
 pub(super) fn empty(pairs: &[Pair<'_>]) -> Vec<String> {
     let of = |(side, word): (usize, &str)| {
         let windows = || pairs.iter().flat_map(move |pair| &pair[side]);

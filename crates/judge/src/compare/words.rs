@@ -2,7 +2,7 @@
 //!
 //! The level of 5 % limits two kinds of errors. First, equal servers get "slower" or "faster" for any figure of a
 //! family in at most 5 of 100 comparisons (Bonferroni). The deciding figures are one family. The listed costs are
-//! another family; otherwise, thirty costs would widen the intervals of seven figures.
+//! another family; otherwise, thirty listed costs would widen the intervals of the seven deciding figures.
 //!
 //! Second, a server that is worse by more than the threshold passes in at most 5 of 100 comparisons. All required
 //! figures must pass, so each is tested at the full level of 5 % (R. Berger, *Technometrics* 24, 1982). If a figure

@@ -63,14 +63,15 @@ impl Derived {
         self.printed.map(|p| agree(self.value, p))
     }
 
-    /// Returns an explanation if the source is known to print a wrong figure here.
+    /// Returns an explanation if the book that printed this figure is known to be wrong here.
     pub fn source_error(&self) -> Option<&'static str> {
         let known = SOURCE_ERRORS.iter().find(|(id, p, _)| *id == self.quantity.id && self.printed == Some(*p));
         known.map(|(_, _, why)| *why)
     }
 }
 
-/// Printed figures that contradict the source's own inputs, even if the difference is within the tolerance.
+/// Figures printed in the source (R. Blake's book) that contradict its own inputs, even if the difference is within the
+/// tolerance.
 const SOURCE_ERRORS: &[(&str, f64, &str)] = &[
     ("packet_bytes", 1053.46, "the source's inputs give 1055.59"),
     ("interrupt_us_per_read", 260.0, "a product of a net and a gross mean; dividing directly gives 225.0"),

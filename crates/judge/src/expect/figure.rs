@@ -13,9 +13,9 @@ pub(super) struct Figure {
     pub(super) high: Option<f64>,
     /// Share of the requests that were never answered. Set only if the value is therefore a lower bound.
     pub(super) lost: Option<f64>,
-    /// True if every tried load met the objective, so the value is a lower bound.
+    /// True if the search ended too early, so the capacity is only a lower bound.
     pub(super) none_failed: bool,
-    /// Rate of answers that refused the request, per second. They are not part of the rate of good answers.
+    /// Rate of answers that refused the request, per second. Such answers are not part of the rate of good answers.
     pub(super) refused: f64,
     /// Source of the capacity, if only closed-loop clients reached it.
     pub(super) closed_loop: Option<ClosedLoopSource>,

@@ -12,9 +12,9 @@ use super::figure::Figure;
 use super::windows::Seen;
 
 impl Seen<'_> {
-    /// Returns a figure of the response time, or of another time of the answers, in microseconds. `allowed` is the
-    /// share of failed requests that the objective allows. If a larger share was never answered, the mean is only a
-    /// lower bound.
+    /// Returns a figure of the response time, or of another time such as the time to the first byte, in microseconds.
+    /// `allowed` is the share of failed requests that the objective allows. If a larger share was never answered, the
+    /// mean is only a lower bound.
     pub(super) fn time(&self, time: AnswerTime, figure: &str, allowed: f64) -> Figure {
         let of = SummaryFigure::of_label(figure).unwrap_or(SummaryFigure::Mean);
         let quantile = of.share();

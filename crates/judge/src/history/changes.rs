@@ -101,8 +101,8 @@ impl Changes {
         !self.earlier.iter().any(known)
     }
 
-    /// Returns true if the change was undone. The values after the last change are compared with those before this
-    /// change: they must not differ in this change's direction.
+    /// Returns true if the change was undone. This is so if the values after the last change do not differ from the
+    /// values before this change, or differ in the opposite direction.
     fn is_undone(&self, index: usize) -> bool {
         let ChangePoint { at, difference } = self.points[index];
         let last = self.points.last().map_or(0, |point| point.at);

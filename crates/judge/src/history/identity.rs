@@ -1,4 +1,4 @@
-//! What makes two runs part of one series: equal plans and equal machines.
+//! Identity of a series: all runs of a series have equal plans and ran on equal machines.
 
 use std::collections::hash_map::DefaultHasher;
 use std::hash::{Hash as _, Hasher as _};

@@ -172,8 +172,8 @@ fn contradicts_nothing(run: &Run) {
     its_own_reasons(run);
 }
 
-/// Checks a run in which a step of the sweep exceeds the bound N / R1. A warning must say so, and no sentence may claim
-/// the opposite.
+/// Checks a run in which a step of the sweep exceeds the bound N / R1. A warning must say that R1 is too high, and no
+/// sentence may claim that no step exceeds the bound.
 fn bounds_nothing_that_was_passed(run: &Run) {
     let f = &run.findings;
     let closed = run.trials.iter().filter(|t| t.kind == TrialKind::Sweep);

@@ -15,8 +15,8 @@ fn one_thread(busy: f64) -> PlantedRun {
         .level(Who::Server, "connection.receive_queue", "", 60.0)
 }
 
-/// Real examples of such threads are an event loop that hashes passwords, a TLS proxy with one thread, and a key-value
-/// store with slow commands.
+/// Real examples of threads that are this busy (88 to 95 %) are an event loop that hashes passwords, a TLS proxy with
+/// one thread, and a key-value store with slow commands.
 #[test]
 fn a_thread_of_88_to_95_percent_at_a_plateau_is_the_likely_limit() {
     for busy in [0.88, 0.9, 0.927, 0.95] {

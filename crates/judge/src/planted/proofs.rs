@@ -1,6 +1,6 @@
-//! Planted experiments on verdicts, and the sentences about these experiments. A lever slows a resource. It is switched
-//! on and off within one trial, at the start of each slot (a fraction of a second). Or it is switched in turns: trials
-//! with and without the lever alternate.
+//! Planted experiments on verdicts, and the sentences about these experiments. A lever slows a resource. A lever is
+//! switched on and off in slots or in turns. In slots, it is switched within one trial, at the start of each slot (a
+//! fraction of a second). In turns, trials with and without the lever alternate.
 
 use run::{Bottleneck, CPU_COUNT_LEVER, LeverSlots, Proof, ProofTrial, Run, SwitchTrial, WaitsFor};
 
@@ -130,7 +130,7 @@ pub(crate) fn tried_on(run: Run, verdict: Bottleneck, experiment: impl Fn(&mut P
 }
 
 /// Makes an experiment like [`tried_on`]. `dose` is the planned dose: the share of its resource that the lever takes,
-/// negative for a lever that adds to it.
+/// negative for a lever that adds to its resource.
 fn tried_with(
     mut run: Run,
     mut verdict: Bottleneck,
@@ -201,8 +201,8 @@ pub(crate) fn turns_on_the_cpu(verdict: Bottleneck, counted: Option<f64>) -> (Pr
     })
 }
 
-/// Makes an experiment on a server that uses two of four CPUs, while other programs fill the rest. Throughput stays the
-/// same when half of the CPUs are taken away.
+/// Makes an experiment on a server that uses two of four CPUs, while other programs fill the rest. Throughput does not
+/// change when half of the CPUs are taken away.
 pub(crate) fn beside_others(verdict: Bottleneck) -> (Proof, Bottleneck) {
     let run = PlantedRun::new(1000.0, 2000.0)
         .per_s(Who::Server, "process.cpu", "srv:100", |p| p.x * 500.0)

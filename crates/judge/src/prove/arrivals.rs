@@ -22,8 +22,8 @@ const SLOT_S: f64 = 1500.0;
 const SETTLE_S: f64 = 150.0;
 
 impl OpenNetwork {
-    /// If everything is slowed by the dose, the response time grows. Returns each station's share of this growth. The
-    /// response time is the mean, or a percentile if the network has a single station.
+    /// Returns each station's share of the growth of the response time when all stations and the delay are slowed by
+    /// the dose. The response time is the mean, or a percentile if the network has a single station.
     pub(super) fn exact_shares(&self, of: ProofMetric) -> Vec<f64> {
         let means = match of {
             ProofMetric::P50 => 0.5_f64.recip().ln(),

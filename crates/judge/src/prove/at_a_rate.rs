@@ -52,7 +52,7 @@ pub fn answer_of(objective: &Objective) -> ProofMetric {
     }
 }
 
-/// Returns the last open-loop trial that is not part of an experiment. The verdict was argued from it.
+/// Returns the last open-loop trial that is not part of an experiment. The verdict was derived from this trial.
 fn argued(run: &Run) -> Option<&Trial> {
     run.trials.iter().rfind(|t| !t.kind.is_auxiliary() && matches!(t.intensity, Intensity::Open { .. }))
 }

@@ -1,6 +1,6 @@
 //! Kinds of a CPU limit. If throughput follows the CPU's speed, the limit is one of these: all CPUs, one thread, work
-//! of a single thread at a time, or too few workers. The effect of the speed alone does not show which. The CPU time
-//! used, the busiest thread, and the effect of fewer CPUs show it.
+//! of a single thread at a time, or too few workers. The effect of the speed alone does not show the kind. The CPU time
+//! used, the busiest thread, and the effect of fewer CPUs do.
 
 use run::{Estimate, Proof, ProofTrial};
 
@@ -20,7 +20,7 @@ pub(super) enum CountEffect {
     /// The effect is unknown. It was not tested, the measurement is inexact, or other programs may have lost the CPU
     /// time instead of the server.
     Open,
-    /// Throughput fell about as much as the lost CPUs predict.
+    /// Throughput fell about as much as the loss of CPUs predicts.
     Follows,
     /// Throughput did not fall. The server still had as many CPUs as it uses.
     Enough,
@@ -165,9 +165,9 @@ pub(super) fn count_estimate(proof: &Proof) -> Option<(Estimate, f64, Estimate)>
     is_measured.then_some((*found.elasticities.first()?, *found.doses.first()?, *found.ratios.first()?))
 }
 
-/// Compares the measured effect of fewer CPUs with the predicted one. If the server uses more CPUs than it was left
-/// with, throughput should fall to the share of its use that they cover. Otherwise it should not fall. Throughput that
-/// does not fall shows nothing if other programs ran: the lever may have taken CPU time from them.
+/// Compares the measured effect of fewer CPUs with the predicted one. If the server uses more CPUs than remain,
+/// throughput should fall by the factor of remaining CPUs divided by used CPUs. Otherwise, throughput should not fall.
+/// Throughput that does not fall shows nothing if other programs ran: the lever may have taken CPU time from them.
 fn count_effect(proof: &Proof, used: f64, allowed: f64, beside_others: bool) -> CountEffect {
     let Some((_, dose, ratio)) = count_estimate(proof) else { return CountEffect::Open };
     let by_use = (allowed * (1.0 - dose) / used.max(1e-9)).min(1.0);

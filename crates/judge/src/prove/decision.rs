@@ -21,7 +21,7 @@ pub(super) enum Own {
     Astray,
     /// The lever certainly had hardly any effect.
     Small,
-    /// The measurement is too inexact. The lever's resource may explain much of the throughput, or little.
+    /// The measurement is too inexact to decide. The lever's resource may explain much of the throughput, or little.
     Partly,
 }
 
@@ -259,7 +259,7 @@ impl Conclusion {
 mod tests {
     use super::*;
 
-    /// Makes the inputs for a verdict. `own` is the effect of the lever of its own resource.
+    /// Makes the inputs for a verdict. `own` is the effect of the lever on the verdict's resource.
     fn of(own: Own) -> Test {
         Test {
             subject: Subject::Cause,

@@ -294,8 +294,8 @@ impl Nonlinearity {
     /// of 1 is exact for one client. In this model, the elasticity of a resource grows with its slowdown, relative to
     /// the mean slowdown of all resources.
     ///
-    /// Only the slowdown that the levers cause counts. Other threads of its process may leave a thread half a CPU even
-    /// without levers.
+    /// Only the slowdown that the levers cause counts. Even without levers, a thread may get only half a CPU because of
+    /// other threads of its process.
     fn of(elasticities: &[f64], doses: &[Vec<f64>]) -> Self {
         // Each lever is on in half of the slots.
         let slowed: Vec<f64> =

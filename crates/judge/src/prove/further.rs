@@ -18,7 +18,7 @@ pub fn may_follow_server_cpu(run: &Run) -> Option<bool> {
     Some(estimate(trial).ok()?.elasticities.get(at)?.high >= MOST)
 }
 
-/// Returns true if more load tests the verdict better than slower CPUs do. This holds if the verdict names no device,
+/// Returns true if more load tests the verdict better than slower CPUs do. This is so if the verdict names no device,
 /// and all CPUs and threads of server and generator were mostly idle. Slowing an idle CPU proves nothing, because its
 /// elasticity is at most its utilization.
 pub fn load_comes_first(run: &Run) -> bool {
@@ -40,15 +40,16 @@ pub fn may_be_rate_limit(run: &Run) -> bool {
     verdict.id == "server-concurrency" && verdict.waits_for.is_none() && !is_seen
 }
 
-/// Predicts the effect of `lever` (one of the three) from the verdict, before the experiment. Returns `None` if the
-/// verdict predicts nothing.
+/// Predicts the effect of `lever` (more load, fewer CPUs, or more source addresses) from the verdict, before the
+/// experiment. Returns `None` if the verdict predicts nothing.
 pub fn predicted_further(run: &Run, lever: &str, dose: f64) -> Option<Effect> {
     let ratio = match (lever, run.findings.bottleneck.id.as_str()) {
         (_, "unknown" | "") => return None,
         // If nothing is full, throughput grows in proportion to the load. If all CPUs are full, it falls in proportion
         // to their number.
         (LOAD_LEVER, "not-saturated") | (CPU_COUNT_LEVER, "server-cpu") => 1.0 - dose,
-        // The levers do not change other limits, such as workers, locks and pools. Throughput therefore stays the same.
+        // The levers do not change other limits, such as workers, locks and pools. Throughput therefore does not
+        // change.
         (LOAD_LEVER | CPU_COUNT_LEVER | SOURCES_LEVER, _) => 1.0,
         _ => return None,
     };

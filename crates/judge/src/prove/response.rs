@@ -225,14 +225,14 @@ impl Whole {
     /// Computes the effect of slowing everything from the effect of a higher offered rate.
     fn of(ratio: f64, dose: f64) -> Self {
         let slower = ratio / (1.0 - dose);
-        // A higher rate never makes responses faster, so a smaller ratio is noise.
+        // A higher rate never makes responses faster, so a ratio below 1 is noise.
         let least = slower.max(1.0 / (1.0 - dose));
         let busy = 1.0 - dose * least / (least - 1.0);
         Self { grows: slower - 1.0, dose, busy: busy.clamp(0.0, BUSIEST) }
     }
 
-    /// Returns the relative growth of the response time that a lever causes. Converts it to the common dose with the
-    /// formula for the wait in a single queue.
+    /// Returns the relative growth of the response time that a lever causes. Converts the growth from `dose` to
+    /// `self.dose`, with the formula for the wait in a single queue.
     fn adds(&self, ratio: f64, dose: f64) -> f64 {
         let wait = |dose: f64| dose / (1.0 - dose - self.busy).max(0.02);
         (ratio - 1.0) * wait(self.dose) / wait(dose.max(LEAST_DOSE))

@@ -144,9 +144,9 @@ mod tests {
     }
 
     /// The server accepts four connections every 50 ms. Five connections wait to be accepted, 80 arrive per second, and
-    /// an answer takes 62.5 ms, all of it waiting. An earlier version predicted that kept connections change nothing.
-    /// Another version used the mean response time, which was 140 ms too long, because it included eleven clients that
-    /// still waited for a connection.
+    /// an answer takes 62.5 ms, all of which is the wait to be accepted. An earlier version predicted that kept
+    /// connections change nothing. Another version used the mean response time, which was 140 ms too long, because it
+    /// included eleven clients that still waited for a connection.
     #[test]
     fn the_wait_to_be_accepted_is_no_part_of_an_answer_on_a_kept_connection() {
         let column = |waiting| run::Column {

@@ -214,7 +214,8 @@ pub(super) fn sources_evidence(proof: &Proof) -> Option<Evidence> {
     Some(Evidence { text, counter, value, ..Evidence::default() })
 }
 
-/// Adds what is missing to the verdict "unknown". Names the resource with another large part as the next bottleneck.
+/// If the verdict is "unknown", adds that a longer experiment could decide. If a resource other than the verdict's also
+/// has a large part, names this resource as the next bottleneck.
 pub(super) fn note_close(proof: &Proof, verdict: &mut Bottleneck, own: Option<&str>) {
     if verdict.id == "unknown" {
         verdict

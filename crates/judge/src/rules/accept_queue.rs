@@ -90,8 +90,8 @@ fn bind(worst: &Overflow<'_>, text: String) -> Verdict {
         confidence = if confidence >= TWO_SIGNS { SUREST } else { TWO_SIGNS };
     }
     if !worst.is_own() {
-        // SYNs that the network lost slow down connects, too, and the host's counter may count the drops of another
-        // listener.
+        // Here, the sign is indirect. SYNs that the network lost slow down connects, too, and the host's counter may
+        // count the drops of another listener.
         confidence = confidence.min(INDIRECT);
     }
     // Only slow connects of this generator prove that its own connects were dropped and repeated.
@@ -201,8 +201,8 @@ mod tests {
         assert!(matches!(beside(Some(1.0)), Verdict::Binds { .. }), "{:#?}", beside(Some(1.0)));
     }
 
-    /// Another listener overflows, and the counters of the server's own listener are unknown. A line that loses packets
-    /// can make connects of this load take a second, too.
+    /// Another listener overflows, and the counters of the server's own listener are unknown. A network path that loses
+    /// packets can make connects of this load take a second, too.
     #[test]
     fn slow_connects_beside_a_listener_that_was_not_read_are_not_sure() {
         let slow =

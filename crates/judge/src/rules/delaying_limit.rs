@@ -21,14 +21,15 @@ use crate::{Facts, link_queue, server_queue, waits};
 pub(super) fn delays(facts: &Facts<'_>) -> Option<Verdict> {
     let (one, most) = fills_alone(facts)?;
     let r1_us = r1_us(one)?;
-    // A load with a clearly higher rate shows that the server does not limit the rate.
+    // If another load has a clearly higher rate of good answers than `most`, the server does not limit the rate to
+    // `most`.
     if facts.search.iter().any(|t| good(t) >= ASKED_FOR_MORE * most) {
         return None;
     }
     let below = |t: &&&Trial| t.rates.offered_rate <= KEEPS_UP * most && t.latency_us.count > 0;
     let quick = facts.search.iter().filter(below).find(|t| longest_us(t) * HELD_BACK < r1_us)?;
-    // If response times consist mostly of CPU time, they follow the machine's speed. This differs between windows, so a
-    // faster answer in another window is no sign of a limit.
+    // If response times consist mostly of CPU time, they follow the machine's speed. The machine's speed differs
+    // between windows, so a faster answer in another window is no sign of a limit.
     if works(one).is_some_and(|cpus| cpus >= HALF_BUSY) {
         return None;
     }
@@ -53,8 +54,8 @@ pub(super) fn delays(facts: &Facts<'_>) -> Option<Verdict> {
         vec![measured(&view, ("latency_us.mean", ""), (r1_us, FigureUnit::Micros), Some(quick.latency_us.mean), text)];
     let sentence = format!("the server limits the rate on purpose: it serves {} and delays the rest", rate(most));
     let idle = view.cpu_share().is_some_and(|used| used < BUSY);
-    // A worker that goes on working after its answer causes the response times of a limiter. But a limiter reads the
-    // next request at once, and the worker leaves it unread or makes it wait for a lock.
+    // A worker that goes on working after its answer causes response times like those of a limiter. But a limiter reads
+    // the next request at once, whereas the worker leaves this request unread or makes it wait for a lock.
     let waits = server_queue::seen(facts, None).is_some() || waits::queue_inside(&facts.waits).is_some();
     let confidence = match idle {
         _ if waits => GUESS,

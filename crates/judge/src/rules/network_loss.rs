@@ -149,7 +149,8 @@ fn none_of_ours(facts: &Facts<'_>, view: &View<'_>) -> Option<String> {
             )
         });
     };
-    // Without pipelining, each answer needs at least one segment. With it, one segment may carry several answers.
+    // Without pipelining, each answer needs at least one segment. With pipelining, one segment may carry several
+    // answers.
     let pipeline = match trial.intensity {
         Intensity::Closed { pipeline, .. } | Intensity::Open { pipeline, .. } => f64::from(pipeline.max(1)),
         Intensity::SClients { .. } => 1.0,

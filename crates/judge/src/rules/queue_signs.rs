@@ -1,5 +1,6 @@
-//! Evidence for a queue inside the server. Such evidence is the queue itself, growing response times, or a count (as of
-//! threads) equal to the number of requests handled at a time. Also has evidence about disks and shared CPUs.
+//! Evidence for a queue inside the server. Such evidence is the queue itself, growing response times, or a count (such
+//! as that of threads) equal to the number of requests handled at a time. The module also makes evidence about disks
+//! and shared CPUs.
 
 use run::{Evidence, FigureUnit};
 
@@ -19,8 +20,9 @@ use crate::upstreams;
 use crate::view::View;
 use crate::waits;
 
-/// Returns the signs of a queue inside the server, each with its confidence. Signs are queues that were seen directly,
-/// and counts that match the number of requests handled at a time.
+/// Returns the signs of a queue inside the server, each with its confidence. The signs are a queue that was seen
+/// directly, a count equal to the number of requests handled at a time, requests that run one at a time, a full
+/// upstream, and threads that wait for one thing.
 pub(super) fn signs(facts: &Facts<'_>, view: &View<'_>, places: Option<&Places>) -> Vec<(Evidence, f64)> {
     let queue = server_queue::seen(facts, places).map(|queue| (queue, SURE));
     let counted = places.and_then(|places| Some((places, places.matching().next()?))).map(|(all, one)| {
@@ -58,8 +60,8 @@ pub(super) fn not_the_way(facts: &Facts<'_>, view: &View<'_>) -> Result<Evidence
 pub(super) fn waits_longer(facts: &Facts<'_>) -> Option<Evidence> {
     let (Plateau::Flat { from, .. }, Some(client)) = (facts.plateau, facts.client()) else { return None };
     let steps = crate::laws::steps(facts);
-    // If only the open loop showed the plateau, the plateau begins at the last step of the sweep. Earlier steps are
-    // then compared with this step.
+    // If only the open loop showed the plateau, the plateau begins at the last step of the sweep. No step has more
+    // clients then, so the offered and the completed requests are the evidence.
     let first = steps.iter().find(|s| s.n >= from)?;
     let last = steps.last().filter(|last| last.n > first.n).or_else(|| steps.iter().find(|s| s.n <= first.n))?;
     let each_us = positive(facts.x_max()?).map(|x| 1e6 / x)?;

@@ -90,8 +90,8 @@ fn bind(facts: &Facts<'_>) -> Result<Verdict, Verdict> {
     Ok(Verdict::Binds { confidence: confidence.min(SUREST), sentence, evidence })
 }
 
-/// Describes the range of clients over which throughput did not grow. Returns `Ok(None)` if there is no such range but
-/// upstreams or waiting threads show the limit, and otherwise the verdict as an error.
+/// Describes the range of clients over which throughput did not grow. Without such a range, returns `Ok(None)` if
+/// upstreams or waiting threads show the limit. Otherwise, returns the rule's result as an error.
 fn flat(facts: &Facts<'_>) -> Result<Option<String>, Verdict> {
     match facts.plateau {
         Plateau::Flat { from, to, growth } => {
@@ -119,9 +119,9 @@ fn waits_behind(facts: &Facts<'_>) -> bool {
     busy().unwrap_or_else(|| server_queue::seen(facts, None).is_some())
 }
 
-/// Returns evidence of the server's CPU use. Returns the verdict as an error if the server's CPUs or one of its threads
-/// are almost certainly full. If they only may be full, the rules about full CPUs and threads also get a part of the
-/// probability.
+/// Returns evidence of the server's CPU use. Returns the rule's result as an error if the server's CPUs or one of its
+/// threads are almost certainly full. If they are only possibly full, the rules about full CPUs and threads also get a
+/// part of the probability.
 fn idles(facts: &Facts<'_>, view: &View<'_>) -> Result<run::Evidence, Verdict> {
     let (Some(used), Some(allowed)) = (view.cpu_used(), view.cpu_allowed()) else {
         return Err(cannot_say("process.cpu of the server's processes and cpu.online"));

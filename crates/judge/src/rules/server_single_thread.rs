@@ -49,8 +49,8 @@ fn bind(facts: &Facts<'_>) -> Result<Verdict, Verdict> {
     let Some(thread) = cpu.thread() else { return Err(no_threads()) };
     is_one_thread(&cpu.view, &thread.task)?;
     leaves_cpus_free(&cpu)?;
-    // While one thread holds this lock, the others cannot work. A runtime that moves tasks between threads may fill any
-    // one thread, so the full thread is not the cause.
+    // While one thread holds the lock that requests take in turns, the other threads cannot work. A runtime that moves
+    // tasks between threads may fill any one thread, so the full thread is not the cause.
     if let Some(lock) = waits::lock_of_turns(&facts.waits, &cpu.view) {
         return Err(Verdict::RuledOut(format!("requests take turns under a lock: {}", lock.sentence)));
     }

@@ -37,8 +37,8 @@ pub(crate) fn busiest(view: &View<'_>) -> Option<f64> {
     Some(view.workers().iter().map(Task::wants).fold(view.cpu_share()?, f64::max))
 }
 
-/// Returns the evidence that some device is full, as log odds. It is 0 if throughput stopped growing, and less if it
-/// still grows or if there is only one load level.
+/// Returns the evidence that some device is full, as log odds. The log odds are 0 if throughput stopped growing. They
+/// are negative if throughput still grows, or if there is only one load level.
 pub(crate) fn plateau(facts: &Facts<'_>) -> f64 {
     match facts.plateau {
         Plateau::Flat { .. } => 0.0,
@@ -54,7 +54,7 @@ pub(crate) fn queue(facts: &Facts<'_>) -> f64 {
     waiting.map_or(0.0, |w| QUEUE_SAYS * ((w.server - w.client) / QUEUE_SHARE).clamp(-1.0, 1.0))
 }
 
-/// Soft interrupts on each CPU. They keep a thread from running that may use only this CPU.
+/// Soft interrupts on each CPU. While a CPU handles soft interrupts, a thread that may use only this CPU cannot run.
 struct Interrupts<'a> {
     softirq: Instances<'a>,
     view: View<'a>,

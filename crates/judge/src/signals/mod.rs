@@ -35,7 +35,7 @@ pub struct Signal {
     pub threshold: f64,
     /// Distance from the threshold at which "above" is e (2.72) times as likely as "below", or the reverse.
     pub width: f64,
-    /// ID of the verdict that would hold if the value were on the other side of the threshold. It is empty if that is
+    /// ID of the verdict that would hold if the value were on the other side of the threshold. Empty if this verdict is
     /// the rules' second choice.
     pub beyond: &'static str,
     /// True if a value below the threshold supports the verdict, false if a value above it does.

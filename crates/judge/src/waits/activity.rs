@@ -50,7 +50,7 @@ pub(super) const fn cause_of(state: ThreadState) -> Option<WaitCause> {
     }
 }
 
-/// Returns the number of threads of a process, and the share of them that `waiting` threads are, 0 to 1.
+/// Returns the number of threads of a process, and the share of these threads that `waiting` threads make up, 0 to 1.
 pub(super) fn part_of(profile: &WaitProfile, process: &str, waiting: f64) -> (f64, f64) {
     let of = profile.processes.iter().find(|p| p.process == process).map_or(waiting, |p| p.threads);
     (of, if of > 0.0 { (waiting / of).min(1.0) } else { 0.0 })

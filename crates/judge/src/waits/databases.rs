@@ -81,7 +81,7 @@ fn session_cause(database: &DatabaseProfile) -> Option<WaitFinding> {
     Some(with_blocker(database, largest, finding(state, waiting, database.sessions)))
 }
 
-/// Adds the table of a lock, and what the lock's holder does, to a finding.
+/// Completes a finding: adds the waiting statement, the event that it waits for, and what the lock's holder does.
 fn with_blocker(database: &DatabaseProfile, group: &SessionGroup, finding: WaitFinding) -> WaitFinding {
     let mut blockers = database.blockers.iter().filter(|blocker| blocker.blocked == group.state);
     let held_s = blockers.clone().map(|blocker| blocker.held_s).fold(0.0, f64::max);

@@ -60,7 +60,7 @@ fn agrees(agreement: &Agreement, verdict: &Bottleneck, finding: &WaitFinding) ->
     let cause = &finding.cause;
     let holder_computes = finding.holder.is_none_or(ThreadState::wants_cpu);
     match () {
-        // If a database always executes the command, the command explains the CPU use.
+        // A command that a database executes nearly all the time explains CPU use.
         () if finding.session == Some(SessionState::Running) => {
             agreement.by_function || verdict.waits_for.is_some() || verdict.id == UNKNOWN
         }
@@ -121,8 +121,8 @@ pub(crate) fn explain(verdict: &mut Bottleneck, findings: &[WaitFinding], hot: O
     }
 }
 
-/// Returns a finding for a verdict. If the verdict names the disk, but the lock's holder seems to compute, removes the
-/// holder's activity.
+/// Returns a finding in the words that fit a verdict. If the verdict names the disk, but the lock's holder seems to
+/// compute, removes the holder's activity.
 ///
 /// A thread that flushes a file under a lock is often sampled on the CPU, just before or after the flush.
 fn fitting(verdict: &Bottleneck, finding: &WaitFinding) -> WaitFinding {
@@ -164,7 +164,8 @@ fn joined(first: &str, second: &str) -> String {
     if second.is_empty() { first.into() } else { format!("{first}; {second}") }
 }
 
-/// Source of evidence from sampled threads. Other evidence has the name of a counter here.
+/// Text in [`Evidence::counter`] for evidence from sampled threads. Other evidence has the name of a counter in this
+/// field.
 pub(crate) const EVIDENCE: &str = "waits";
 
 /// Returns the line of evidence for a cause.

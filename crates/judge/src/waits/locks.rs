@@ -63,8 +63,8 @@ fn program_locks(profile: &WaitProfile, requests: &Requests) -> Vec<WaitFinding>
 
 /// Returns true for a lock, a semaphore or a pool that threads wait for in at least half of the samples.
 ///
-/// Idle workers wait for a condition variable, too. It counts as a pool only if several threads are active, because a
-/// pool for a single thread would be a lock.
+/// Idle workers wait for a condition variable, too. A condition variable counts as a pool only if several threads are
+/// active, because a pool for a single thread would be a lock.
 fn is_crowded(futex: &FutexProfile) -> bool {
     let kind = match futex.kind {
         FutexKind::OwnedMutex | FutexKind::Mutex | FutexKind::Semaphore => true,

@@ -14,9 +14,9 @@ const NAMES: &[(MonitorKind, &str)] = &[
 
 /// Returns the runtime locks that limit a process.
 ///
-/// A Java monitor limits if at least half of the requests in progress wait for it. Ruby's interpreter lock limits if on
-/// average at least half a thread waits for it, because each such thread has code to run. It does not limit if more
-/// threads sleep, or wait for a disk or a peer.
+/// A Java monitor limits a process if at least half of the requests in progress wait for the monitor. Ruby's
+/// interpreter lock limits a process if on average at least half a thread waits for the lock, because each such thread
+/// has code to run. The lock is no limit if more threads sleep, or wait for a disk or a peer.
 pub(super) fn causes(profile: &WaitProfile, requests: &Requests) -> Vec<WaitFinding> {
     let limits = |group: &&MonitorGroup| match group.kind {
         MonitorKind::RubyLock => group.waiting >= WAIT_MOSTLY.max(blocked(profile, &group.process)),
@@ -31,7 +31,7 @@ fn blocked(profile: &WaitProfile, process: &str) -> f64 {
     process.and_then(|process| Activity::of(profile, process).blocked()).map_or(0.0, |(_, threads, _)| threads)
 }
 
-/// Returns true if `name` is the name of one of these locks.
+/// Returns true if `name` is the name of a lock in [`NAMES`].
 pub(super) fn is_named(name: &str) -> bool {
     NAMES.iter().any(|(_, known)| *known == name)
 }

@@ -141,10 +141,10 @@ fn is_used_up_pool(peer: &PeerConnections, demand: f64) -> bool {
     is_constant && is_busy && demand >= peer.open + WAIT_QUEUE
 }
 
-/// Returns connections with the number of busy ones.
+/// Returns the connections to a peer, with the number of busy ones filled in.
 ///
-/// For Unix sockets, the kernel does not tell this number, but titles of PostgreSQL's processes do. Returns `None` if
-/// the number of these processes is unknown, or differs from that of the connections.
+/// For Unix sockets, the kernel does not tell the number of busy connections, but titles of PostgreSQL's processes do.
+/// Returns `None` if the number of these processes is unknown, or differs from that of the connections.
 fn with_busy(profile: &WaitProfile, peer: &PeerConnections) -> Option<PeerConnections> {
     if peer.busy.is_finite() {
         return Some(peer.clone());

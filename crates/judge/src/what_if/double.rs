@@ -17,7 +17,7 @@ const MAX_REPORTED_FACTOR: f64 = 16.0;
 /// Returns the resources that would be full before the server reaches twice its capacity. The first is full at the
 /// lowest rate.
 ///
-/// Returns none if no rate met the objective, or if the verdict names no resource.
+/// Returns an empty list if no rate met the objective, or if the verdict names no resource.
 pub(crate) fn to_double(facts: &Facts<'_>, capacity: Option<&Capacity>, verdict: &Bottleneck) -> Vec<ResourceNeed> {
     let Some(capacity) = capacity.filter(|c| c.held && !NO_RESOURCE.contains(&verdict.id.as_str())) else {
         return Vec::new();

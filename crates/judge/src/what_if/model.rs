@@ -233,8 +233,8 @@ impl ServerCpu {
 
 /// Returns the rate of the link in bytes per second, and the share of this rate that a trial used.
 ///
-/// A full link may have an unknown rate, because of a shaper or a device on the path. Its rate is then the rate that it
-/// carried in the decisive trial.
+/// A full link may have an unknown rate, because of a shaper or a device on the path. The rate of such a link is taken
+/// to be the rate that it carried in the decisive trial.
 fn link(facts: &Facts<'_>, trial: &Trial, verdict: &str) -> Option<(f64, f64)> {
     let known = medium_use(trial).and_then(|medium| Some((medium.evidence.limit?, medium.share)));
     let full = facts.decisive.filter(|_| verdict == MEDIUM && known.is_none_or(|(_, share)| share < LINK_USED));

@@ -41,7 +41,8 @@ pub(super) fn cap(model: &Model) -> f64 {
     model.parts().iter().filter(|p| p.cap).map(Part::limit).fold(f64::INFINITY, f64::min)
 }
 
-/// Solves the network for users under a cap. The response time includes the wait for the cap, by Little's law.
+/// Solves the network for users under a cap (the rate that quotas allow). The response time includes the wait for the
+/// cap, by Little's law.
 pub(super) fn with_users(stations: &[Station], cap: f64, users: u32, think_s: f64) -> (f64, f64) {
     let throughput = closed(stations, users).throughput.min(cap);
     (throughput, f64::from(users) / throughput - think_s)

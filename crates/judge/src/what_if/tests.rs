@@ -86,8 +86,8 @@ fn capped(quota: f64, users: u32, think_s: f64) -> Model {
     }
 }
 
-/// The generator and the server's only thread share two CPUs. With cheap requests the CPUs are full first, with dear
-/// ones the thread.
+/// The generator and the server's only thread share two CPUs. With cheap requests the CPUs are full first, with
+/// expensive ones the thread.
 #[test]
 fn dearer_requests_never_raise_the_rate() {
     let rate = |factor: f64| {
@@ -99,7 +99,7 @@ fn dearer_requests_never_raise_the_rate() {
     assert!(rates.windows(2).all(|pair| pair[1] < pair[0]), "{rates:?}");
 }
 
-/// A quota stops a server for a part of each period. Until then, the quota slows no request.
+/// A quota stops a server for a part of each period. Until the quota is used up, it slows no request.
 #[test]
 fn a_quota_caps_the_rate_and_slows_nothing_below_it() {
     let (rate, response_s) = solve(&capped(0.2, 1, 0.0));

@@ -38,8 +38,8 @@ fn plain(cpu_s: f64, sleep_s: f64, generator_s: f64) -> World {
     }
 }
 
-/// Two CPUs that ready threads share equally, with at most one CPU per thread, equal a queue with two servers. The
-/// queueing network therefore has an exact (product-form) solution. Service times in the simulation vary less than
+/// Two CPUs that ready threads share equally, with at most one CPU per thread, correspond to a queue with two servers.
+/// The queueing network therefore has an exact (product-form) solution. Service times in the simulation vary less than
 /// exponential times, so its queues are slightly shorter than in this solution.
 #[test]
 fn the_simulation_agrees_with_mean_value_analysis() {
@@ -65,7 +65,7 @@ fn a_quota_is_used_up_and_not_exceeded() {
 }
 
 /// No simulated network completes more than 1.2 times its lowest limit; the margin covers noise in the machine's speed.
-/// If a sweep ends although more clients were possible, it has reached a limit of the server.
+/// If a sweep ends although more clients were possible, the number of clients was not the limit.
 #[test]
 fn simulated_worlds_reach_and_do_not_exceed_their_lowest_limit() {
     for seed in 0..60 {

@@ -6,7 +6,8 @@ use std::path::Path;
 use super::calibration::{Answer, Case, SURE, cases};
 use super::tally::{Band, Tally, bands, planted};
 
-/// Number of simulated networks, and number of those in which another program runs.
+/// `WORLDS` is the number of simulated networks. `DISTURBED_WORLDS` is the number of further networks, in each of which
+/// another program runs on the server's host.
 const WORLDS: u64 = 500;
 const DISTURBED_WORLDS: u64 = 100;
 /// CPU use that the other program wants on a host with two CPUs, in CPUs.
@@ -23,7 +24,8 @@ const MAX_UNKNOWN: usize = 50;
 /// Minimum share of right verdicts among those with a confidence of 0.9 or more.
 const MIN_SURE_RIGHT: f64 = 0.95;
 /// Minimum share of right verdicts among those with a confidence of 0.5 to 0.7. The goal is a share of 0.5 to 0.8. The
-/// test ignores the upper end of this range, because the share is so near to it that a few verdicts decide.
+/// test ignores the upper end of this range. The share is so near to this end that a few verdicts would decide the
+/// test.
 const MIN_MIDDLE_RIGHT: f64 = 0.5;
 
 const HEAD: &str = "\

@@ -86,7 +86,7 @@ impl Cpu {
         self.left * (self.cpus / ready.max(1) as f64).min(1.0)
     }
 
-    /// Returns the time of the next event: the end of a thread's work, of a quota, or of a period.
+    /// Returns the time of the next event: a thread finishes its work, a quota is used up, or a quota's period ends.
     pub(super) fn next_s(&self, now_s: f64) -> f64 {
         let share = self.share();
         self.groups.iter().map(|group| group.next_s(now_s, share, self.speed)).fold(f64::INFINITY, f64::min)

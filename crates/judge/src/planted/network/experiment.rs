@@ -14,9 +14,9 @@ use crate::single::{clients, closed, good};
 const SLOWED: [(&str, usize); 2] = [("server-cpu", SERVER), ("client-cpu", CLIENT)];
 /// Share of each CPU that a lever takes, 0 to 1.
 const DOSE: f64 = 0.25;
-/// Total time of the slots in seconds. The first value is for experiments with no other trial. The second is for those
-/// followed by a trial with fewer CPUs, or by turns with more load. Of a budget of 30 s, the experiment gets 9 s, of
-/// which the start of the agents takes 1 s.
+/// Total time of the slots in seconds. `TIME_S` is for experiments without any other trial. `TIME_BEFORE_MORE_S` is for
+/// experiments that are followed by a trial with fewer CPUs, or by turns with more load. Of a budget of 30 s, the
+/// experiment gets 9 s, of which the start of the agents takes 1 s.
 const TIME_S: f64 = 7.5;
 const TIME_BEFORE_MORE_S: f64 = 3.5;
 /// Time of load before the first slot, seconds.
@@ -108,7 +108,7 @@ fn in_turns(world: &World, lever: &str) -> Option<World> {
 }
 
 /// Returns the smallest number of connections with about the highest rate, but not fewer than the decisive trial had.
-/// Returns at least eight if the sweep had a good step with that many.
+/// Returns at least eight if a sweep step with eight or more connections had about the highest rate.
 fn connections(run: &Run) -> u32 {
     let Some(decisive) = run.picked(|picks| picks.decisive) else { return CONNECTIONS as u32 };
     let as_good = |t: &&run::Trial| closed(t) && good(t) >= AS_GOOD * good(decisive);

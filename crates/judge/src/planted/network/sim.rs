@@ -127,8 +127,9 @@ pub(super) struct Sim<'w> {
     pub(super) idle: Vec<usize>,
     pub(super) late: VecDeque<f64>,
     pub(super) backlog: VecDeque<usize>,
-    /// State of the rate limiter. If it refuses requests, its tokens, and the time of their last update in seconds. If
-    /// it delays requests, the second value is the time at which the next request may pass.
+    /// State of the rate limiter. If the limiter refuses requests, the first value is its number of tokens, and the
+    /// second the time of their last update. If the limiter delays requests, the second value is the time at which the
+    /// next request may pass. Both times are in seconds.
     pub(super) limiter: (f64, f64),
     pub(super) counts: Counts,
     pub(super) sums: Sums,

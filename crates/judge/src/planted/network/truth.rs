@@ -8,8 +8,8 @@ use super::world::{SERVER, Threads, World};
 const TIE: f64 = 1.1;
 /// Like [`TIE`], if the lower limit is a number of workers or connections.
 const TIE_OF_FEW: f64 = 1.3;
-/// Share of the lowest limit that the sweep must reach. Below it, the load itself was the limit, because it did not
-/// fill any part.
+/// Share of the lowest limit that the sweep must reach. If the sweep reached less, the load itself was the limit,
+/// because the load did not fill any part.
 const NOT_REACHED: f64 = 0.85;
 /// Share of the lowest limit below which naming the load is also right.
 const REACHED: f64 = 0.97;

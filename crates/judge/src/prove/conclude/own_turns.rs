@@ -26,19 +26,19 @@ pub(super) fn own_turns(proof: &Proof, verdict: &Bottleneck) -> Option<OwnTurns>
     Some(OwnTurns { suspect, effect, predicted, check })
 }
 
-/// Returns the row of `SUSPECTS` for the verdict and the lever that tests it. If a lever has a prediction, it is this
-/// lever.
+/// Returns the row of `SUSPECTS` for the verdict and the lever that tests it. If the experiment predicted the effect of
+/// one of the verdict's levers, returns the row of this lever.
 pub(super) fn suspect(proof: &Proof, verdict: &Bottleneck) -> Option<&'static Suspect> {
     suspect_of(verdict, proof.prediction.as_ref().map(|p| p.lever.as_str()))
 }
 
-/// Returns the effect of a larger load on throughput. "Raised" has the threshold of a sweep that still grows, and
-/// "unchanged" that of an excluded resource.
+/// Returns the effect of a larger load on throughput. The threshold for "raised" is the one at which a sweep still
+/// grows. The threshold for "unchanged" is the one at which a resource is excluded.
 pub(super) fn more_load(proof: &Proof) -> MoreLoad {
     let Some(effect) = proof.effect(LOAD_LEVER) else { return MoreLoad::NotTested };
     match () {
-        // A load that is larger by a factor raises throughput by at most this factor. An interval that reaches the
-        // square of the factor is noise.
+        // A load that is larger by a factor raises throughput by at most this factor. An interval that reaches beyond
+        // the square of the factor is too noisy to decide.
         () if effect.high > (1.0 - effect.dose).powi(2) => MoreLoad::Open,
         () if effect.low > 1.0 + FLAT => MoreLoad::Raised,
         () if effect.high < (1.0 - effect.dose).powf(EXCLUDED) => MoreLoad::Unchanged,

@@ -131,8 +131,8 @@ fn throughput_that_grows_with_the_load_is_not_saturated() {
     assert_eq!(outcome(&open), (ProofOutcome::Refuted, "not-saturated"), "{}", open.0.why);
 }
 
-/// A rate limit that delays answers looks like a fixed number of workers. The test has a limit for each source address,
-/// and a limit for all addresses together.
+/// A rate limit that delays answers looks like a fixed number of workers. The test first plants a limit for each source
+/// address, then a limit for all addresses together.
 #[test]
 fn a_limit_that_delays_the_answers_of_each_address_is_found_with_more_addresses() {
     let found = more_addresses(0.5, 2.0);
@@ -314,8 +314,8 @@ fn a_bottleneck_that_its_own_lever_refutes_is_not_the_verdict() {
     );
 }
 
-/// The verdict is replaced by the next one from the counters. This keeps its confidence from the counters, although the
-/// experiment excluded other resources.
+/// The verdict is replaced by the next one from the counters. The new verdict keeps its confidence from the counters,
+/// although the experiment excluded other resources.
 #[test]
 fn a_refuted_verdict_is_followed_by_what_the_counters_say_without_it() {
     let (proof, verdict) = waits(sleeps(), verdict("server-cpu", 0.95), None);
@@ -340,7 +340,7 @@ fn a_near_tie_of_unsure_counters_is_never_sure() {
 #[test]
 fn the_next_bottleneck_is_a_bottleneck_for_every_second_lever() {
     let medium = verdict("network-medium", 0.9);
-    // The lever that tests the verdict itself is always the first, so it is left out here.
+    // The levers that test the verdict itself always come first, so they are left out here.
     let own: Vec<&str> = suspects_of(&medium).map(|suspect| suspect.lever).collect();
     let all = SUSPECTS.iter().map(|suspect| suspect.lever).chain(["worker"]);
     for lever in all.filter(|lever| !own.contains(lever)) {

@@ -75,8 +75,8 @@ fn a_resource_that_is_always_wanted_has_no_bound_on_its_elasticity() {
     assert!((of(Some(1.0)) - 1.0).abs() < 1e-9 && (of(None) - 0.75).abs() < 1e-9);
 }
 
-/// Seen with a quota of 0.2 CPUs. The generator wanted its CPU for a small part of the time, and the CPU thief hardly
-/// slowed it.
+/// Seen with a quota of 0.2 CPUs. The generator wanted its CPU for a small part of the time, and the CPU thief (a busy
+/// loop) hardly slowed the generator.
 #[test]
 fn a_hardly_wanted_resource_is_bounded_though_other_programs_use_the_rest() {
     let on = |step: usize| (0..96).map(|t: usize| (t * step + t / 5).is_multiple_of(3)).collect::<Vec<bool>>();
@@ -117,9 +117,9 @@ fn a_lever_that_bites_beside_others_leaves_them_their_parts() {
 }
 
 /// A single-threaded application moves between the CPUs of server and generator, which are mostly idle. The CPU thieves
-/// on these CPUs therefore also slow the application. Without equations for this side effect, a part of the effect of
-/// the application's own lever would be attributed to a CPU thief. This would be the thief that was more often on
-/// together with this lever.
+/// (busy loops) on these CPUs therefore also slow the application. Without equations for this side effect, a part of
+/// the effect of the application's own lever would be attributed to a CPU thief. This would be the thief that was more
+/// often on together with this lever.
 #[test]
 fn effects_of_idle_levers_are_separated_from_those_of_a_busy_one() {
     let mut random = fastrand::Rng::with_seed(7);
@@ -177,7 +177,8 @@ fn trials_without_an_estimate_say_why() {
     assert!(of(vec![LeverSlots { on: vec![true], ..same() }]).contains("do not match"));
 }
 
-/// Seen with a generator in a control group with a CPU quota. The CPU thief in this group got only 0.028 of a CPU.
+/// Seen with a generator in a control group with a CPU quota. The CPU thief (a busy loop) in this group got only 0.028
+/// of a CPU.
 #[test]
 fn a_lever_that_took_much_less_than_ordered_leaves_its_resource_open() {
     let on = |step: usize| (0..96).map(|t: usize| (t * step + t / 5).is_multiple_of(3)).collect::<Vec<bool>>();
@@ -198,7 +199,8 @@ fn a_lever_that_took_much_less_than_ordered_leaves_its_resource_open() {
     assert_eq!(told.bases[0], ElasticityBasis::Wanted, "three percent were ordered: {told:?}");
 }
 
-/// A lever on a quota has no CPU thief, so its dose is the measured loss of speed.
+/// A lever on a quota lowers the quota instead of running a CPU thief (a busy loop), so the lever's dose is the
+/// measured loss of speed.
 #[test]
 fn a_lever_without_a_thief_is_checked_by_its_measured_speed() {
     let on: Vec<bool> = (0..96).map(|t: usize| (t * 7 + t / 5).is_multiple_of(3)).collect();
@@ -211,7 +213,7 @@ fn a_lever_without_a_thief_is_checked_by_its_measured_speed() {
     assert_eq!((of(0.75), of(0.95)), (ElasticityBasis::Measured, ElasticityBasis::Open));
 }
 
-/// Client and server share the same CPUs, so the CPU thief of each lever slows both sides.
+/// Client and server share the same CPUs, so each lever's CPU thief (a busy loop) slows both sides.
 #[test]
 fn levers_on_the_same_cpus_tell_the_sum_and_a_bound() {
     let mut random = fastrand::Rng::with_seed(11);

@@ -36,8 +36,8 @@ pub(super) fn draw(seed: u64, disturbed: Option<f64>) -> World {
     draw.cpus = if several { draw.one_of(&[2, 2, 4]) } else { draw.one_of(&[1, 2, 2, 4]) };
     draw.other = if draw.chance(0.25) { draw.between((0.1, 0.5)) } else { 0.0 };
     draw.shared &= target != Cause::GeneratorQuota || draw.cpus > 1;
-    // On one host, a few clients fill even a server without a drawn limit. The load therefore cannot be the limit
-    // there.
+    // On one host, a few clients suffice to fill even a server without a drawn limit. The load therefore cannot be the
+    // limit there.
     draw.shared &= target != Cause::Load;
     if let Some(other) = disturbed {
         (draw.cpus, draw.other) = (2, other);
