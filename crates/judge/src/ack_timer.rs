@@ -10,8 +10,8 @@ use run::Trial;
 /// Range of response times in microseconds that suggest a wait for the delayed-acknowledgement timer of TCP.
 pub(crate) const TIMER_US: std::ops::RangeInclusive<f64> = ACK_TIMER_LOW_US..=ACK_TIMER_HIGH_US;
 
-/// Returns the side with more delayed acknowledgements per request, and their number per request. The kernel counts
-/// delayed acknowledgements per network namespace, not per process.
+/// Returns the side (client or server) that delays more acknowledgements per request, and the number of delayed
+/// acknowledgements per request. The kernel counts delayed acknowledgements per network namespace, not per process.
 pub(crate) fn delayed_acks(light: &Trial) -> Option<(View<'_>, f64)> {
     let counts = sides_of(light).into_iter().filter_map(|v| v.per_request("tcp.delayed_acks").map(|n| (v, n)));
     counts.max_by(|a, b| a.1.total_cmp(&b.1))

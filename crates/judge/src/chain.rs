@@ -19,14 +19,14 @@ pub(crate) struct Part {
     pub(crate) cpus: f64,
 }
 
-/// CPU use of all programs on the set of CPUs that a server shares with them.
+/// CPU use of all programs that share CPUs with a server.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Chain {
     /// Programs with their CPU use. The program with the largest use comes first. All unknown programs share one entry.
     pub(crate) parts: Vec<Part>,
     /// Number of CPUs that these programs share.
     pub(crate) cpus: f64,
-    /// Busy time of these CPUs per second, whatever program used it, in CPUs.
+    /// Busy time of the shared CPUs per second, in CPUs, whatever programs used this time.
     pub(crate) busy: f64,
 }
 
@@ -77,7 +77,7 @@ impl Chain {
     }
 
     /// Returns true if the CPUs are full, and the generator, the server and its upstreams together use at least half of
-    /// them.
+    /// these CPUs.
     pub(crate) fn is_full(&self) -> bool {
         let known = self.generator() + self.serving();
         self.share() >= FULL && known >= HALF_BUSY * self.cpus

@@ -1,5 +1,5 @@
 //! Choice of the verdict among the results of the rules. Three things decide: the tier of each rule, the probability of
-//! its result, and the other bottlenecks whose signs it explains.
+//! its result, and the other bottlenecks whose signs the rule explains.
 
 use crate::rules::{Rule, Tier, Verdict};
 use crate::signals::odds;
@@ -14,8 +14,8 @@ pub(crate) struct Choice<'a> {
     pub(crate) rule: &'static Rule,
     pub(crate) verdict: &'a Verdict,
     /// Probability of the winner. Several causes in one tier share the probability if none of them explains the others.
-    /// A winner of the last tier is right only if no specific cause is, so the chances of unlikely causes lower its
-    /// probability.
+    /// A winner of the last tier is right only if no specific cause is right, so the chances of unlikely causes lower
+    /// its probability.
     pub(crate) chance: f64,
 }
 

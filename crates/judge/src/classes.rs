@@ -31,8 +31,8 @@ pub(crate) fn classes(facts: &Facts<'_>, picks: &Picks) -> Vec<ClassFinding> {
     all
 }
 
-/// Returns the class that misses the objective at the lowest load. If several do so at this load, returns the class
-/// whose value exceeds its limit by the largest factor.
+/// Returns the class that misses the objective at the lowest load. If several classes miss the objective at this load,
+/// returns the class whose value exceeds its limit by the largest factor.
 fn first_to_fail(trials: &[Trial], all: &[ClassFinding]) -> Option<usize> {
     let order = |class: &ClassFinding| {
         let rates = &trials.get(class.failing?)?.rates;

@@ -7,7 +7,8 @@ use crate::Facts;
 use crate::rules::RULES;
 use crate::thresholds::{CONTRADICTED, DISTURBED, OTHERS_COST, SURE};
 
-/// Function that checks one circumstance of a run and returns its caveat, if it applies.
+/// Function that checks one circumstance of a run and returns the caveat of this circumstance, if the circumstance
+/// applies.
 type Circumstance = fn(&Facts<'_>, &Bottleneck) -> Option<Caveat>;
 
 /// Circumstances that weaken every verdict.

@@ -61,7 +61,7 @@ pub fn demands(facts: &Facts<'_>) -> Vec<Demand> {
         put("network-medium", "the link".into(), Some(medium.share));
     }
     if facts.shared() {
-        // The CPU time of other programs belongs to no request, so it is left out.
+        // The CPU time of other programs belongs to no request, so this time is left out.
         let views = sides_of(trial);
         let own: Option<f64> = views.iter().map(View::cpu_used).sum();
         let host = views.iter().find_map(View::host);

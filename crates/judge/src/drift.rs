@@ -55,8 +55,8 @@ pub(crate) fn throughputs(facts: &Facts<'_>) -> Vec<Drift> {
     let several = facts.sweep.len() + facts.search.len() > 1;
     let mut found: Vec<(Drift, *const Trial)> =
         trials.filter_map(|trial| Some((of_throughput(trial, several)?, std::ptr::from_ref(trial)))).collect();
-    // The decisive trial also belongs to the sweep or the search, so its drift may occur twice. The second one is
-    // removed.
+    // The decisive trial also belongs to the sweep or the search, so its drift may occur twice. The second occurrence
+    // is removed.
     found.sort_by(|a, b| (b.0.z.abs().total_cmp(&a.0.z.abs())).then(a.1.cmp(&b.1)));
     found.dedup_by(|a, b| a.1 == b.1);
     found.into_iter().map(|(drift, _)| drift).collect()

@@ -12,7 +12,8 @@ pub(crate) fn line(view: &View<'_>, counter: &str, instance: &str, text: String)
     Evidence { text, counter: counter.into(), place: view.place(instance), ..Evidence::default() }
 }
 
-/// Makes a line with the share of its CPUs that the server used. Returns `None` if the share is unknown.
+/// Makes a line of evidence about the share of the server's CPUs that the server used. Returns `None` if the share is
+/// unknown.
 pub(crate) fn cpu_share_line(view: &View<'_>) -> Option<Evidence> {
     let used = view.cpu_share()?;
     let text = format!("the server used {} of its CPU", percent(used));
@@ -52,7 +53,7 @@ pub(crate) struct Throttled {
     pub(crate) evidence: Evidence,
 }
 
-/// Returns the throttling of a side. Returns `None` if its counters are unknown.
+/// Returns the throttling of a side. Returns `None` if the counters of throttling are unknown.
 pub(crate) fn throttled(view: &View<'_>) -> Option<Throttled> {
     let periods = view.value("cgroup.cpu_periods").and_then(positive)?;
     let held = view.value("cgroup.cpu_throttled_periods")?;

@@ -28,10 +28,10 @@ pub struct Facts<'a> {
     pub own_pool: Vec<OwnLimit>,
     /// Step with the fewest clients.
     pub unloaded: Option<&'a Trial>,
-    /// Trial that represents the run. With a sweep, this is the sweep's first step that reaches 97 % of its highest
-    /// rate. If all trials belong to an experiment without a sweep, this is the first trial that reaches 97 % of the
-    /// highest rate and meets the objective. If none does both, this is the first that reaches 97 %. In other runs,
-    /// this is the trial with the highest rate. If the requests differ in size, the rate in bytes decides.
+    /// Trial that represents the run. With a sweep, this is the sweep's first step that reaches 97 % of the sweep's
+    /// highest rate. In an experiment without a sweep, this is the first trial that meets the objective and reaches 97
+    /// % of the highest rate. If no trial does both, this is the first trial that reaches 97 % of the highest rate. In
+    /// other runs, this is the trial with the highest rate. If the requests differ in size, the rate in bytes decides.
     pub decisive: Option<&'a Trial>,
     /// Open-loop step with the lowest offered rate that missed the objective, above all rates that met it.
     pub failing: Option<&'a Trial>,
@@ -151,10 +151,10 @@ impl<'a> Facts<'a> {
         loaded(&self.sweep, &self.search, self.decisive)
     }
 
-    /// Returns the sweep steps in which the server was at its limit. They have several requests in flight, and at least
-    /// 97 % of the highest rate among such steps. If no step has several requests in flight, all steps are compared.
-    /// These steps show how the server divides its work among threads. With a single request in flight, only one thread
-    /// works, however many threads the server has.
+    /// Returns the sweep steps in which the server was at its limit. Such steps have several requests in flight, and at
+    /// least 97 % of the highest rate among such steps. If no step has several requests in flight, all steps are
+    /// compared. Such steps show how the server divides its work among threads. With a single request in flight, only
+    /// one thread works, however many threads the server has.
     fn busy_steps(&self) -> Vec<&'a Trial> {
         let several: Vec<&Trial> = self.sweep.iter().copied().filter(|t| clients(t) > 1.0).collect();
         top(if several.is_empty() { &self.sweep } else { &several })
@@ -269,8 +269,8 @@ pub fn disturbed(trial: &Trial) -> Option<(f64, f64)> {
 }
 
 /// Returns the share of a trial's window, 0 to 1, in which the hypervisor gave a machine's CPUs to other guests (steal
-/// time). Returns the larger share of two machines, and 0 if it is unknown. Each time the hypervisor takes a CPU away,
-/// the machine pauses for milliseconds. Such pauses dominate high percentiles.
+/// time). Returns the larger share of two machines, and 0 if the share is unknown. Each time the hypervisor takes a CPU
+/// away, the machine pauses for milliseconds. Such pauses dominate high percentiles.
 pub fn stolen(trial: &Trial) -> f64 {
     sides_of(trial).iter().filter_map(View::stolen).fold(0.0, f64::max)
 }

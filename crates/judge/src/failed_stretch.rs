@@ -12,8 +12,8 @@ use crate::thresholds::{FEWEST_REQUESTS, MOST, REFUSED};
 /// after it. Several generators report at different times, so two neighbouring intervals may be mixed.
 const MIXED_REPORTS: usize = 2;
 /// Maximum number of steps, at the beginning or at the end of the stretch, in which some requests failed and others
-/// succeeded. A report interval is as long as a step but may begin inside one. Several intervals in a row therefore
-/// touch one step more than their number.
+/// succeeded. A report interval is as long as a step but may begin inside one. Several intervals in a row may therefore
+/// touch one more step than there are intervals.
 const MAX_EDGE_STEPS: usize = MIXED_REPORTS + 1;
 
 /// Counts of the requests that ended in one step (a short part of equal length) of a trial's window, or in the whole
@@ -60,9 +60,9 @@ pub(crate) struct FailedStretch<'a> {
 }
 
 impl<'a> FailedStretch<'a> {
-    /// Finds the stretch. Returns `None` if the load may explain the failures. Time, not load, explains them if a
-    /// failed load was no larger than a good one; the two may be parts of one trial. Time also explains them if a
-    /// single request failed while there was no load.
+    /// Finds the stretch. Returns `None` if the load may explain the failures. Time, not load, explains the failures if
+    /// a failed load was no larger than a good load. Both loads may be parts of one trial. Time also explains the
+    /// failures if a single request failed while there was no load.
     pub(crate) fn of(run: &'a Run) -> Option<Self> {
         if !run.sent_requests() || !run.plan.load.stages.is_empty() {
             return None;
@@ -354,7 +354,7 @@ mod tests {
         assert_eq!([0, 3, 4].map(is_found), [true, true, false]);
     }
 
-    /// In half of the simulated runs, answers fail at random the whole time. In the others, a token bucket becomes
+    /// In half of the simulated runs, answers fail at random the whole time. In the other half, a token bucket becomes
     /// empty, and then lets requests pass at a fixed rate.
     #[test]
     fn failures_beside_good_answers_are_no_stretch() {

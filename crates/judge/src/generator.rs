@@ -86,9 +86,9 @@ impl Load {
         Some(Self { threads, ran, wants, waited, delay })
     }
 
-    /// Returns the signal that shows the limit of the threads. It is the time that they ran, if they are probably full.
-    /// Otherwise it is the time that they ran or waited for a CPU, if this time is at its limit. In all other cases, it
-    /// is the delay from these waits.
+    /// Returns the signal that shows the limit of the threads. If the threads are probably full, the signal is the time
+    /// that they ran. Otherwise, if the time that they ran or waited for a CPU is at its limit, the signal is this
+    /// time. In all other cases, the signal is the delay that the waits cause.
     fn signals(&self, runs: f64, facts: &Facts<'_>) -> Vec<Signal> {
         let wants = self.wants.log_odds() + plateau(facts) - queue(facts);
         let name = "share of the response time that the generator waited for a CPU";
@@ -99,8 +99,8 @@ impl Load {
         }
     }
 
-    /// Returns two probabilities. First, that the threads are full. Second, that they lack CPU time: they are never
-    /// idle, or wait too long for a CPU.
+    /// Returns two probabilities. The first is the probability that the threads are full. The second is the probability
+    /// that they lack CPU time, because they are never idle, or wait too long for a CPU.
     fn chances(&self, facts: &Facts<'_>, view: &View<'_>) -> (f64, f64) {
         let shift = plateau(facts) - queue(facts);
         let (runs, wants) = (chance(self.ran.log_odds() + shift), chance(self.wants.log_odds() + shift));

@@ -1,9 +1,9 @@
 //! CPU cost of a TLS handshake on both sides, if the windows of a run show it.
 //!
 //! Windows with one connection per request alternate with windows of kept connections. A line is fitted through the
-//! windows: CPU time per request over handshakes per request. Its slope is the cost of a handshake, including the
-//! connect and the close. If every request of a load had its own connection, no line can be fitted. The whole cost of a
-//! request then is an upper bound of the handshake's cost.
+//! windows: CPU time per request over handshakes per request. The slope of the line is the cost of a handshake,
+//! including the connect and the close. If every request of a load had its own connection, no line can be fitted. The
+//! whole cost of a request then is an upper bound of the handshake's cost.
 
 use run::{CpuEstimate, HandshakeCost, Run, Trial, TrialKind};
 
@@ -16,8 +16,8 @@ use stats::fit::linear;
 /// Maximum number of handshakes per request in a window whose connections count as kept.
 const KEPT: f64 = 0.1;
 /// Minimum number of handshakes per request in a window whose requests count as having one handshake each. For a short
-/// alternating window, [`MOST_SHAKE`] suffices: at its ends, a handshake and its request may fall into different
-/// windows.
+/// alternating window, [`MOST_SHAKE`] suffices, because a handshake at the end of a window and its request may fall
+/// into different windows.
 const EACH: f64 = 1.0 - KEPT;
 /// Maximum share of resumed handshakes in a window that counts as one of full handshakes.
 const MOSTLY_FULL: f64 = KEPT;
@@ -80,7 +80,7 @@ fn turns(run: &Run) -> Option<HandshakeCost> {
 }
 
 /// Returns the windows with full handshakes, and the windows with mostly resumed ones. If every window has resumed
-/// handshakes, the first list has the windows in which fewer of them were resumed.
+/// handshakes, the first list has the windows in which fewer handshakes were resumed.
 fn by_kind<'t>(anew: &[&'t Trial]) -> [Vec<&'t Trial>; 2] {
     let of = |from: f64, to: f64| -> Vec<&Trial> {
         anew.iter().copied().filter(|t| (from..to).contains(&counted(&[*t]).resumed)).collect()

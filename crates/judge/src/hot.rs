@@ -37,7 +37,7 @@ pub(crate) fn of_run(run: &Run) -> Vec<HotFunction> {
 }
 
 /// Returns the function that explains the CPU time. If no function's own code explains the CPU time, returns a function
-/// that explains it together with the functions that it calls.
+/// that explains the CPU time together with the functions that it calls.
 pub(crate) fn first<'a>(run: &Run, functions: &'a [HotFunction]) -> Option<&'a HotFunction> {
     let samples = run.cpu_stacks()?.cpu_samples;
     by_own_code(functions, samples).or_else(|| functions.iter().find(|function| function.inclusive.is_some()))
@@ -87,7 +87,7 @@ fn by_own_code(functions: &[HotFunction], samples: u64) -> Option<&HotFunction> 
 
 /// Returns the function with the smallest inclusive share that is at least a half, and this share. Among such
 /// functions, the smallest share says most about where the time goes. If several shares are equal, returns the deepest
-/// function: below it, the calls go to different functions.
+/// function: below this function, the calls go to different functions.
 fn by_inclusive<'a>(stacks: &[Stack<'a>], samples: u64) -> Option<(FunctionId<'a>, f64)> {
     let mut roots: BTreeMap<FunctionId<'_>, f64> = BTreeMap::new();
     for stack in stacks {

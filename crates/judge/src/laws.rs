@@ -41,7 +41,7 @@ pub(crate) fn steps(facts: &Facts<'_>) -> Vec<Step> {
 }
 
 /// Returns two numbers of requests in flight of one trial: the counted one, and the one by Little's law (rate times
-/// response time). Both come from one window, so they should agree. Returns `None` if many requests were never
+/// response time). Both numbers come from one window, so they should agree. Returns `None` if many requests were never
 /// answered, since they have no response time.
 pub(crate) fn little(trial: &Trial) -> Option<(f64, f64)> {
     let unanswered = match &trial.intensity {
@@ -99,7 +99,7 @@ pub(crate) fn beyond_bound<'a>(facts: &Facts<'a>) -> Option<&'a Trial> {
     facts.sweep.iter().find(over).copied()
 }
 
-/// Returns R1 (the response time with one client), microseconds, if it is the service time of one request; see
+/// Returns R1 (the response time with one client), microseconds, if R1 is the service time of one request; see
 /// [`beyond_bound`].
 pub(crate) fn service_us(facts: &Facts<'_>) -> Option<f64> {
     if beyond_bound(facts).is_some() { None } else { crate::single::r1_us(facts.unloaded?) }

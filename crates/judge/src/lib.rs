@@ -1,5 +1,5 @@
-//! Judges a run: derives figures and conclusions from it. All functions are pure functions of a [`run::Run`]. They use
-//! no clock, file or network, and do not panic, whatever the run contains.
+//! Judges a run: derives figures and conclusions from the run. All functions are pure functions of a [`run::Run`]. The
+//! functions use no clock, file or network, and do not panic, whatever the run contains.
 //!
 //! [`judge`] fills in derived figures (counters of the measured window, costs per request) and conclusions (capacity,
 //! knee, fits, bottleneck, trust, argument). A run that was judged before, even by an older version, can be judged

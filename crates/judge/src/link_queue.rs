@@ -45,7 +45,8 @@ fn shaped(facts: &Facts<'_>, view: &View<'_>, name: &str, backlog: f64) -> Optio
 }
 
 /// Returns true if the traffic of a link comes from this load. Either most of the link's bytes (`per_s`, per second)
-/// are the load's, or the load's own packets queue. If neither is known, returns true if the load is at a limit.
+/// are the load's, or the load's own packets queue. If neither the bytes nor the queue is known, returns true if the
+/// load is at a limit.
 pub(crate) fn is_ours(facts: &Facts<'_>, trial: &Trial, per_s: Option<f64>) -> bool {
     let tally = &trial.measured.tally;
     let bytes = tally.bytes_sent.max(tally.bytes_received) as f64 + FRAMING * tally.completed as f64;
@@ -56,8 +57,8 @@ pub(crate) fn is_ours(facts: &Facts<'_>, trial: &Trial, per_s: Option<f64>) -> b
     most == Some(true) || queued == Some(true) || most.is_none() && queued.is_none() && facts.limited()
 }
 
-/// Returns true if packets of this load queue on the path: their round trips are far longer than the shortest. Returns
-/// `None` if the round trips are unknown.
+/// Returns true if packets of this load queue on the path: the round trips of the load are far longer than the shortest
+/// round trip. Returns `None` if the round trips are unknown.
 fn own_queue(trial: &Trial) -> Option<bool> {
     let view = server_of(trial).unwrap_or_else(|| View::new("client", trial, &trial.client));
     let least = view.value("connection.min_rtt").and_then(positive)?;
@@ -105,8 +106,8 @@ fn unsent_share(view: &View<'_>) -> Option<f64> {
     ratio(waiting, sampled.min(positive(view.trial.rates.concurrency)?)).map(|share| share.min(1.0))
 }
 
-/// Returns true if the receiver's TCP window or the send buffer stopped the sender. Both can do so on a link that is
-/// not full.
+/// Returns true if the receiver's TCP window or the send buffer stopped the sender. Both can stop the sender on a link
+/// that is not full.
 fn held_by_a_window(view: &View<'_>) -> bool {
     let stalled = |id| view.value(id).is_some_and(|share| share >= STALLS_SEEN);
     stalled("connection.rwnd_limited") || stalled("connection.sndbuf_limited")
@@ -149,9 +150,9 @@ mod tests {
         assert_ne!(shaped.verdict().id, "server-rate-limit");
     }
 
-    /// Seen on a real link of 10 Mbit/s. Its segments woke the generator one by one, on CPUs that other programs
-    /// filled. The generator's threads waited for a CPU 85 % of the time, while the queue of the traffic shaper grew
-    /// with the load.
+    /// Seen on a real link of 10 Mbit/s. The segments on the link woke the generator one by one, on CPUs that other
+    /// programs filled. The generator's threads waited for a CPU 85 % of the time, while the queue of the traffic
+    /// shaper grew with the load.
     #[test]
     fn a_generator_that_waits_for_a_cpu_while_its_packets_queue_in_a_shaper_is_not_the_limit() {
         let waits = |backlog: f64| {

@@ -55,12 +55,12 @@ fn limits_a_time(limits: &Limits) -> bool {
 /// Returns the longest mean response time, microseconds, at which the objective can still be met.
 pub fn longest_mean_us(limits: &Limits) -> Option<f64> {
     // If response times are exponential, the mean is 1.44 times the median, and the 99th percentile is 4.6 times the
-    // mean. If they are constant, all three are equal.
+    // mean. If response times are constant, the median, the mean and the 99th percentile are equal.
     let all = [limits.p50_us.map(|us| 1.5 * us), limits.mean_us, limits.p99_us, limits.p99_9_us];
     all.into_iter().flatten().reduce(f64::min)
 }
 
-/// Returns the objective of a run. This is the plan's objective if that limits any time. Otherwise, the limit is
+/// Returns the objective of a run. This is the plan's objective if the plan limits any time. Otherwise, the limit is
 /// derived from the median response time without load (reasons in `docs/explanation/capacity.md`).
 pub fn limits(run: &Run) -> Limits {
     let asked = &run.plan.objective;
@@ -164,8 +164,8 @@ pub fn breach(trial: &Trial, limits: &Limits) -> Option<Breach> {
 }
 
 /// Returns the breach of a limit on a time, if any. If only a lower bound of a percentile is known, the limit counts as
-/// exceeded even if the bound is below it. If only a lower bound of the mean is known, this bound is compared with the
-/// limit, because the limit on errors already bounds the number of missing answers.
+/// exceeded even if the bound is below the limit. If only a lower bound of the mean is known, this bound is compared
+/// with the limit. The limit on errors already bounds the number of missing answers.
 fn time_breach(seen: &Summary, (kind, figure): (BreachKind, SummaryFigure), limit: f64) -> Option<Breach> {
     let found = seen.figure(figure);
     let lost = seen.unanswered_share();

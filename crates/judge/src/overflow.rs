@@ -1,4 +1,4 @@
-//! Share of connects that met a full accept queue, because connects arrived faster than the server accepted.
+//! Share of connects that met a full accept queue, because connects arrived faster than the server accepted them.
 //!
 //! `tcp.listen_overflows` counts the overflows of all listeners in a network namespace. A rule uses this counter only
 //! if the overflow also shows at this server's listener, in its queue, or in the generator's connects. A Unix socket
@@ -51,7 +51,8 @@ impl<'a> Overflow<'a> {
         Signal::counted("dropped share of the connects", (self.share, self.drops), CONNECTS_DROPPED)
     }
 
-    /// Returns true if this server's own listener shows the overflow: it dropped connects, or its queue was full.
+    /// Returns true if this server's own listener shows the overflow: the listener dropped connects, or its queue was
+    /// full.
     pub(crate) fn is_own(&self) -> bool {
         self.counter == "listen.drops" || queue_was_full(&self.view)
     }

@@ -15,7 +15,8 @@ use crate::single::{clients, good, server_of};
 use crate::thresholds::{BUSY, HOLDS_MANY, MANY_PLACES, PLACES_APART, REACHED, TRIP_SHARE};
 use crate::view::{View, program};
 
-/// Number of requests that the server handles at a time, and counts of workers or connections that may explain it.
+/// Number of requests that the server handles at a time, and counts of workers or connections that may explain this
+/// number.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Places {
     /// Number of requests that the server handles at a time: Xmax × R1 (highest rate times response time with one
@@ -32,7 +33,8 @@ impl Places {
     pub(crate) fn of(facts: &Facts<'_>) -> Option<Self> {
         let r1 = service_us(facts)?;
         let (one, x_max) = (facts.unloaded?, facts.x_max()?);
-        // If even the lightest step is saturated, Xmax × R1 is merely the number of its clients (Little's law).
+        // If even the lightest step is saturated, Xmax × R1 is merely the number of clients in this step (Little's
+        // law).
         if clients(one) > 1.0 && good(one) >= REACHED * x_max {
             return None;
         }
@@ -141,8 +143,8 @@ fn pid(name: &str) -> &str {
 }
 
 /// Counts, for each parent and name, the child processes that used CPU time. `light` is the server's side in the
-/// lightest load. Leaves out processes with many more connections than in the lightest load. They run an event loop, so
-/// they do not handle one request at a time.
+/// lightest load. Leaves out processes with many more connections than in the lightest load. Such processes run an
+/// event loop, so they do not handle one request at a time.
 fn children<'a>(view: &View<'a>, light: Option<View<'a>>) -> Counts {
     let all = all(view);
     let held = |view: View<'a>| (view.side.recording.instances("process.fds"), view.window);

@@ -29,8 +29,8 @@ pub(crate) struct Refusals<'a> {
     pub(crate) is_named: bool,
     /// True if the server refused a larger share of its answers under a heavier load.
     pub(crate) grows: bool,
-    /// True if the server refused about the same share of its answers under a heavy load as under a light one. With a
-    /// rate limit, this share would grow, because the limit refuses all requests beyond it.
+    /// True if the server refused about as large a share of its answers under a heavy load as under a light load. With
+    /// a rate limit, this share would grow, because the server refuses all requests beyond the limit.
     pub(crate) share_is_constant: bool,
     /// True if the rate of good answers stayed constant within a trial's window while the rate of all answers varied.
     pub(crate) steady_within: bool,
@@ -78,8 +78,8 @@ fn share_stays(refusing: &[&Trial]) -> bool {
     times >= WIDE && f64::midpoint(share_light, predicted) - share_heavy > chance
 }
 
-/// Returns true if good answers came at a constant rate throughout a window, whatever the rate of all answers was. If a
-/// server fails a constant share of all requests, in contrast, its good answers rise and fall with all answers.
+/// Returns true if good answers came at a constant rate throughout a window, whatever the rate of all answers was. In
+/// contrast, the good answers of a server that fails a constant share of all requests rise and fall with all answers.
 fn is_steady_within(trial: &Trial) -> bool {
     let measured = &trial.measured;
     let points: Vec<(f64, f64)> = measured
@@ -150,8 +150,9 @@ impl<'a> Refusals<'a> {
     }
 
     /// Returns true if a rate limit refuses the requests, and the server does not merely fail a share of them under any
-    /// load. Signs of a limit are a status that names it, a larger refused share under more load, and good answers at a
-    /// constant rate. If no status names a limit, a load with more good answers and hardly any refusals disproves it.
+    /// load. Signs of a limit are a status that names a limit, a larger refused share under more load, and good answers
+    /// at a constant rate. If no status names a limit, a load with more good answers and hardly any refusals disproves
+    /// the limit.
     pub(crate) fn show_a_limit(&self) -> bool {
         !self.share_is_constant && (self.is_named || !self.is_exceeded && (self.grows || self.steady_within))
     }

@@ -1,8 +1,8 @@
 //! Results of several repeats of one load: the results of each repeat, and the common results of all repeats.
 //!
 //! The windows of one repeat show only the scatter during this repeat. Slower influences (memory layout, CPU placement,
-//! neighbours of a virtual machine) affect all windows of a repeat alike, so only several repeats show them. The
-//! interval over repeats follows Student's t distribution.
+//! neighbours of a virtual machine) affect all windows of a repeat alike, so only several repeats show these
+//! influences. The interval over repeats follows Student's t distribution.
 
 use run::{Bottleneck, Capacity, Certainty, Limits, Repeat, Run, Trial};
 
@@ -43,8 +43,8 @@ fn part(run: &Run, trials: &[Trial], limits: &Limits) -> Run {
     Run { plan, hosts: run.hosts.clone(), trials: trials.to_vec(), ..Run::default() }
 }
 
-/// Trials of a repeat, the trial that shows its capacity, and the capacity in requests per second. If no trial meets
-/// the objective, the second element is another trial that represents the repeat, and the third is `None`.
+/// Trials of a repeat, the trial that shows the repeat's capacity, and the capacity in requests per second. If no trial
+/// meets the objective, the second element is another trial that represents the repeat, and the third is `None`.
 pub(crate) type AtCapacity<'a> = (&'a [Trial], &'a Trial, Option<f64>);
 
 /// Returns an entry for each complete repeat: `None` for a repeat in which no request completed.

@@ -26,8 +26,8 @@ pub(crate) fn turns(facts: &Facts<'_>, places: Option<&Places>) -> Option<Eviden
 }
 
 /// Returns evidence that several threads shared the CPU time and none was full, although the server may use several
-/// CPUs. If requests were seen to wait for a lock (`lock`), a single thread may have done all the work, because a
-/// runtime such as Go's moves tasks between threads.
+/// CPUs. If requests were seen to wait for a lock (`lock`), a single thread may have done all the work. The reason is
+/// that a runtime such as Go's moves tasks between threads.
 fn changing(view: &View<'_>, used: f64, lock: bool) -> Option<Evidence> {
     let threads = view.threads();
     let busiest = threads.first().map(|task| task.busy)?;
@@ -130,7 +130,7 @@ mod tests {
         assert_eq!(locked(Some(ThreadState::Sleep)).id, "server-single-thread");
     }
 
-    /// Seen with a Go server that computes under a mutex. One thread did two thirds of the work; it waited for a CPU
+    /// Seen with a Go server that computes under a mutex. One thread did two thirds of the work, and waited for a CPU
     /// while other threads ran.
     #[test]
     fn a_thread_that_waits_while_others_do_its_work_is_not_full() {

@@ -47,7 +47,7 @@ fn unread(view: &View<'_>, in_flight: f64) -> Option<(Evidence, f64)> {
 }
 
 /// Returns evidence of the connections that wait to be accepted, and their number. Returns `None` for a full queue that
-/// dropped connects, because it is a limit itself.
+/// dropped connects, because such a queue is a limit itself.
 fn unaccepted(view: &View<'_>) -> Option<(Evidence, f64)> {
     let queue = view.value("listen.queue").filter(|queue| *queue >= 1.0)?;
     let limit = view.value("listen.limit");

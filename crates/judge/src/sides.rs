@@ -7,7 +7,7 @@ use std::collections::BTreeMap;
 
 use run::{Aggregation, CounterId, Reading, RecordedCounter, Run, Side, Trial, Window, counter};
 
-/// Returns the measured window of a trial. If it has none, returns the whole trial.
+/// Returns the measured window of a trial. If the trial has no measured window, returns the whole trial.
 pub(crate) fn window_of(trial: &run::Trial) -> Window {
     let w = trial.measured.window;
     if w.length_s() > 0.0 && w.begin_s.is_finite() && w.end_s.is_finite() { w } else { Window::ALL }

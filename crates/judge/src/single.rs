@@ -51,8 +51,8 @@ pub fn good_of_all(trial: &Trial) -> f64 {
 const SLOW_US: f64 = 1e6;
 
 /// Returns the number of requests of the whole trial that count as never answered. If answers take about as long as the
-/// drain, counts only the requests on connections without any answer, and at most as many as the connections that the
-/// server's listener dropped. The other requests may merely still wait for their turn.
+/// drain, counts only the requests on connections without any answer. The count is then at most the number of
+/// connections that the server's listener dropped. The other requests may merely still wait for their turn.
 pub(crate) fn unanswered(trial: &Trial) -> f64 {
     let all = trial.tally.unanswered.max(trial.measured.tally.unanswered) as f64;
     let times = trial.latency_us;
@@ -61,8 +61,8 @@ pub(crate) fn unanswered(trial: &Trial) -> f64 {
     if slow { all.min(trial.tally.phantom as f64).min(dropped(trial)) } else { all }
 }
 
-/// Returns the number of connections that the server's listener dropped. Returns infinity if no counter shows it. On
-/// the client, such a connection may look established although the server does not have it.
+/// Returns the number of connections that the server's listener dropped. Returns infinity if no counter shows this
+/// number. On the client, such a connection may look established although the server does not have it.
 fn dropped(trial: &Trial) -> f64 {
     let dropped = |id| server_of(trial)?.whole_trial(id);
     ["listen.drops", "tcp.listen_drops"].into_iter().find_map(dropped).unwrap_or(f64::INFINITY)

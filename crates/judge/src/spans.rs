@@ -35,7 +35,7 @@ fn by_us(growth: &SpanGrowth) -> f64 {
     growth.heavy_us - growth.light_us
 }
 
-/// Returns the spans of a trial. Returns `None` if it has too few traces.
+/// Returns the spans of a trial. Returns `None` if the trial has too few traces.
 fn profile(trial: &Trial) -> Option<&SpanProfile> {
     trial.spans.as_deref().filter(|profile| profile.traces >= FEWEST_REQUESTS && !trial.kind.is_auxiliary())
 }

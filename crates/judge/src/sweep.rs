@@ -27,8 +27,8 @@ pub enum Plateau {
     NoResult,
 }
 
-/// Returns the settings of a trial that change the server, its load or the network path. They must be equal in all
-/// steps of a sweep.
+/// Returns the settings of a trial that change the server, its load or the network path. These settings must be equal
+/// in all steps of a sweep.
 fn conditions(key: &Key) -> impl PartialEq + use<'_> {
     (key.record_bytes, key.cold, &key.values)
 }
@@ -111,9 +111,10 @@ pub(crate) fn plateau(sweep: &[&Trial], search: &[&Trial], decisive: Option<&Tri
     of(decisive).or_else(|| of(near)).or_else(|| offered_more(search, last, best)).unwrap_or(Plateau::Grows)
 }
 
-/// Finds a plateau that an open loop shows: it offered more than the last step or another open loop completed, and
-/// completed no more. If it is compared with the last step, it must have had twice as many requests in flight. An
-/// answer just before or after the end of a window changes the window's count by one, so one answer more is allowed.
+/// Finds a plateau that an open loop shows. This open loop offered more than the last step or another open loop
+/// completed, and completed no more. If this open loop is compared with the last step, it must have had twice as many
+/// requests in flight. An answer just before or after the end of a window changes the window's count by one, so one
+/// answer more is allowed.
 fn offered_more(search: &[&Trial], last: &Trial, best: f64) -> Option<Plateau> {
     let before = |t: &&Trial| Some((in_flight(t)?, good(t), t.rates.offered_rate));
     let loads: Vec<(f64, f64, f64)> =
@@ -211,8 +212,8 @@ mod tests {
         }
     }
 
-    /// One worker takes 180 ms per request. In windows of 1.3 s, 7 and 8 requests completed. This difference is no
-    /// growth.
+    /// One worker takes 180 ms per request. In windows of 1.3 s, 7 and 8 requests completed. The one additional request
+    /// is no growth.
     #[test]
     fn one_answer_more_in_a_short_window_is_no_growth() {
         let told = |completed: u64| {

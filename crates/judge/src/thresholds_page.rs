@@ -104,9 +104,9 @@ fn rules_and_signals_hold_no_numbers_of_their_own() {
     }
 }
 
-/// Maximum number of decimal numbers in code outside of the table, the rules and the signals. It may only be lowered,
-/// because a new number that decides something belongs in the table. Most of the existing ones are percentiles, units
-/// and settings of numerical methods.
+/// Maximum number of decimal numbers in code outside of the table, the rules and the signals. The maximum may only be
+/// lowered, because a new number that decides something belongs in the table. Most of the existing ones are
+/// percentiles, units and settings of numerical methods.
 const LOOSE: usize = 160;
 
 /// Counts the decimal numbers in the code of a folder. Leaves out tests, made-up runs and the table.

@@ -55,8 +55,8 @@ fn quota(view: &View<'_>, address: &str) -> [Option<f64>; 2] {
     [read("behind.cpu_quota"), share]
 }
 
-/// Returns true if a disk of the host is full, and the upstream's processes keep it busy. They must also move more
-/// bytes to and from disks than the server does.
+/// Returns true if a disk of the host is full, and the upstream's processes keep it busy. The upstream's processes must
+/// also move more bytes to and from disks than the server does.
 fn of_disk(view: &View<'_>, these: &InstanceFilter<'_>) -> bool {
     let moved = |own: &InstanceFilter<'_>| -> f64 {
         let of = |id| view.side.recording.sum(id, view.window, |name| own.has(name)).value().unwrap_or(0.0);
@@ -75,7 +75,7 @@ pub(crate) fn full(loads: &[UpstreamLoad]) -> Option<&UpstreamLoad> {
     loads.iter().find(|load| load.limit.is_some())
 }
 
-/// Returns true if the nearest full upstream fills its CPUs.
+/// Returns true if the nearest full upstream fills the CPUs that it may use.
 pub(crate) fn fills_cpus(loads: &[UpstreamLoad]) -> bool {
     full(loads).is_some_and(|load| load.limit == Some(UpstreamLimit::Cpu))
 }
@@ -187,7 +187,7 @@ pub(crate) fn queue(view: &View<'_>, request_bytes: Option<f64>) -> Option<(Evid
             let text = format!("{} {what} {}", figure(value), named(behind));
             (measured(view, (id, &behind.address), (value, unit), None, text), requests)
         };
-        // Other clients of the upstream may wait in this queue, too. It therefore counts with at most as many
+        // Other clients of the upstream may wait in this queue, too. The queue therefore counts with at most as many
         // connections as the server has waiting for replies.
         let own = view.side.recording.reading("behind.busy", &behind.address, view.window).value();
         let unaccepted = mean("behind.queue", &behind.address).map(|n| n.min(own.unwrap_or(n))).filter(|n| *n >= 1.0);

@@ -94,8 +94,8 @@ fn is_mute(facts: &Facts<'_>) -> bool {
 
 /// Returns where the words about waiting threads stand in the sentence of a verdict.
 ///
-/// They come last if the verdict names no cause, and either its sentence is about failures or the threads have too few
-/// samples. Otherwise, they come first.
+/// The words come last if the verdict names no cause, and either its sentence is about failures or the threads have too
+/// few samples. Otherwise, the words come first.
 pub(crate) fn word_order(facts: &Facts<'_>, verdict: &Bottleneck) -> WordOrder {
     let completes = facts.client().is_some() || facts.run.only_watched();
     let fails = is_mute(facts) || !completes || Failures::of(facts).is_some();

@@ -69,14 +69,15 @@ pub(crate) fn program(instance: &str) -> &str {
     instance.rsplit_once(':').map_or(instance, |(name, _)| name)
 }
 
-/// Returns the working processes: those with at least 5 % of the CPU time of all these processes. This leaves out a
-/// master process that only waits.
+/// Returns the working processes: those with at least 5 % of the CPU time of all these processes. A master process that
+/// only waits is therefore left out.
 pub(crate) fn busy(processes: &[Task]) -> Vec<Task> {
     let used: f64 = processes.iter().map(|p| p.busy).sum();
     processes.iter().filter(|p| p.busy >= WORKS * used).cloned().collect()
 }
 
-/// Returns the bit mask of the CPUs that these processes may use. Returns `None` if it is unknown for any of them.
+/// Returns the bit mask of the CPUs that these processes may use. Returns `None` if the mask of any of these processes
+/// is unknown.
 pub(crate) fn mask(busy: &[Task]) -> Option<u64> {
     let masks: Option<Vec<u64>> = busy.iter().map(|p| p.mask).collect();
     masks.map(|m| m.into_iter().fold(0, |all, one| all | one)).filter(|m| *m != 0)
@@ -175,14 +176,14 @@ impl<'a> View<'a> {
 
     fn tasks(&self, of: &InstanceFilter<'_>, [cpu, delay, allowed, mask]: [&'static str; 4]) -> Vec<Task> {
         let Some(span_us) = self.span_s.map(|s| s * 1e6) else { return Vec::new() };
-        // The instance of ended processes is left out. They may have run one after another, so their sum does not
-        // describe one worker.
+        // The instance of ended processes is left out. Ended processes may have run one after another, so their sum
+        // does not describe one worker.
         let own = self.instances(cpu).into_iter().filter(|(name, _)| of.has(name) && name != run::ENDED_PROCESSES);
         let [delays, counts, masks] = [delay, allowed, mask].map(|id| self.side.recording.instances(id));
         let gauge = |of: &Instances<'_>, name: &str| of.value(name, self.window).and_then(finite);
         // A thread does not wait for a CPU while it runs, so its wait is at most the rest of the window. The counter
-        // may exceed this rest, because the kernel adds a wait only when it ends, and the wait may have begun before
-        // the window. Processes have no such limit, because the waits of their threads add up.
+        // may exceed this rest. The reason is that the kernel adds a wait only when the wait ends, and the wait may
+        // have begun before the window. Processes have no such limit, because the waits of their threads add up.
         let left = |us: f64| if cpu == "thread.cpu" { (span_us - us).max(0.0) } else { f64::INFINITY };
         let task = |(name, us): (String, f64)| Task {
             counter: cpu,
@@ -217,7 +218,7 @@ impl<'a> View<'a> {
         self.processes_of(&behind).iter().map(|p| p.busy).sum()
     }
 
-    /// Returns the bit mask of the CPUs that the side's busy processes may use. Returns `None` if it is unknown.
+    /// Returns the bit mask of the CPUs that the side's busy processes may use. Returns `None` if the mask is unknown.
     pub fn mask(&self) -> Option<u64> {
         mask(&busy(&self.processes()))
     }
@@ -271,8 +272,8 @@ impl<'a> View<'a> {
         self.value("cpu.online").and_then(positive)
     }
 
-    /// Returns the share of the time for which the hypervisor gave this machine its CPUs. No program on it can use the
-    /// rest.
+    /// Returns the share of the time for which the hypervisor gave this machine its CPUs. No program on this machine
+    /// can use the rest of the time.
     pub(crate) fn given(&self) -> f64 {
         1.0 - self.stolen().unwrap_or(0.0).clamp(0.0, MAX_STOLEN)
     }

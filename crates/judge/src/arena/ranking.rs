@@ -19,7 +19,7 @@ pub(super) fn cells(state: &ArenaState, profile: usize) -> Vec<ArenaCell> {
     cells.into_iter().map(|(_, cell)| cell).collect()
 }
 
-/// Returns the result of a server under a load. Its group is assigned later, by [`rank`].
+/// Returns the result of a server under a load. The group is assigned later, by [`rank`].
 fn cell(state: &ArenaState, place: ArenaPlace) -> ArenaCell {
     let refused = refused(state, place);
     let search = state.search(place);

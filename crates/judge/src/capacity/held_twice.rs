@@ -7,8 +7,8 @@ use crate::objective::holds;
 /// Returns the second-highest rate at which a window of the search met the objective. Counts only rates below every
 /// rate that missed the objective. Returns 0 if fewer than two such rates exist.
 ///
-/// If only a few answers in each window are late, the queueing model is uncertain. Its best estimate may then lie below
-/// rates at which all windows met the objective.
+/// If only a few answers in each window are late, the queueing model is uncertain. The model's best estimate may then
+/// lie below rates at which all windows met the objective.
 pub(super) fn held_twice(search: &[&Trial], limits: &Limits) -> f64 {
     let offered = |t: &Trial| t.rates.offered_rate;
     let (held, broke): (Vec<&Trial>, Vec<&Trial>) = search.iter().partition(|t| holds(t, limits));

@@ -1,6 +1,7 @@
 //! Capacity for a limit on the response time that is long compared with a window. In an overload, the queue grows
 //! during the whole window, but no answer is late before the window ends, so no limit is exceeded. Overloaded windows
-//! show the capacity directly: it is the rate at which the server completes requests while more are offered.
+//! show the capacity directly. The capacity is the rate at which the server completes requests while more requests are
+//! offered.
 
 use run::{BreachKind, Limits};
 use stats::posterior::CapacityEstimate;
@@ -40,8 +41,9 @@ fn is_unnoticed(at: &At<'_>, limits: &Limits) -> bool {
     falls_behind && !parts(limits).into_iter().any(breaks)
 }
 
-/// Returns the chance that the server can keep up with the rate of a window in which it fell behind without late
-/// answers. Returns `None` for other windows. The number of completed requests is assumed to vary like a Poisson count.
+/// Returns the chance that the server can keep up with the rate of a window in which the server fell behind without
+/// late answers. Returns `None` for other windows. The number of completed requests is assumed to vary like a Poisson
+/// count.
 pub(super) fn chance_unnoticed(at: &At<'_>, limits: &Limits) -> Option<f64> {
     let completed = at.trial.measured.tally.completed as f64;
     let missing = at.rate * at.trial.measured.window.length_s() - completed;
@@ -69,8 +71,8 @@ fn mean_ln(windows: &[&At<'_>]) -> f64 {
     average(&windows.iter().map(|at| at.trial.rates.completed_rate.ln()).collect::<Vec<f64>>())
 }
 
-/// Returns the mean completed rate of these windows with its interval. The interval of fewer than [`FEWEST_WINDOWS`]
-/// windows follows from the number of requests, whose variance is that of a Poisson process.
+/// Returns the mean completed rate of `windows` with the interval of this mean. The interval of fewer than
+/// [`FEWEST_WINDOWS`] windows follows from the number of requests, whose variance is that of a Poisson process.
 fn estimate(windows: &[&At<'_>]) -> CapacityEstimate {
     let rates: Vec<f64> = windows.iter().map(|at| at.trial.rates.completed_rate.ln()).collect();
     let requests: f64 = windows.iter().map(|at| at.trial.measured.tally.completed as f64).sum();

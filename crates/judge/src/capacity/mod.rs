@@ -28,7 +28,7 @@ use crate::single::{clients, closed, good, good_bytes, several_sizes};
 use crate::thresholds::{FAILURES_BELOW, FEWEST_WINDOWS, LIKELY_HELD};
 use stats::shares::chance_above_half;
 
-/// A capacity, the trial that shows it, and the trial at a higher rate that missed the objective.
+/// A capacity, the trial that shows this capacity, and the trial at a higher rate that missed the objective.
 pub(crate) struct Found<'a> {
     pub(crate) capacity: Capacity,
     pub(crate) trial: &'a Trial,
@@ -36,7 +36,7 @@ pub(crate) struct Found<'a> {
 }
 
 /// Finds the capacity, and the trial that shows it, from the open-loop search and the sweep (closed-loop steps with
-/// more and more clients). In a run without search and sweep, uses its other loads. `chances` is the result of
+/// more and more clients). In a run without search and sweep, uses the run's other loads. `chances` is the result of
 /// [`chances`] for this run.
 ///
 /// Closed-loop clients send less while the server is slow. A step of the sweep therefore counts only below the offered
@@ -136,9 +136,9 @@ impl<'f, 'a> Tried<'f, 'a> {
 
     /// Reduces an estimated capacity to the highest completed rate, if the estimate is above this rate. Without this
     /// bound, the estimate may be too high: a short window ends before waiting requests exceed a limit of several
-    /// seconds. The upper end of the interval is not reduced, because the capacity may be above every tested rate. The
-    /// estimate is raised to the rate from [`held_twice`] if it is lower. Returns `None` if the whole interval is above
-    /// every completed rate, or if rates below the estimate failed.
+    /// seconds. The upper end of the interval is not reduced, because the capacity may be above every tested rate. An
+    /// estimate below the rate from [`held_twice`] is raised to this rate. Returns `None` if the whole interval is
+    /// above every completed rate, or if rates below the estimate failed.
     fn sound(&self, mut p: Pooled) -> Option<Pooled> {
         let most = self.all.iter().map(|t| good(t)).filter(|rate| rate.is_finite()).fold(0.0, f64::max);
         let is_sound = p.estimate.low <= most && !self.fails_below(p.estimate.rate);
@@ -152,7 +152,7 @@ impl<'f, 'a> Tried<'f, 'a> {
     /// the best rate and the failed one. Always false for a search for a number of users.
     ///
     /// Few windows do not suffice after a failure. A search doubles its rate while the objective is met, so the
-    /// capacity may be anywhere in this range, and a single disturbed window may fail.
+    /// capacity may be anywhere in this range. Moreover, a single disturbed window may fail.
     fn ended_early(&self) -> bool {
         let facts = self.facts;
         let grows = !early_end::stopped_growing(facts);
@@ -161,9 +161,10 @@ impl<'f, 'a> Tried<'f, 'a> {
         is_open && !facts.run.plan.search.users
     }
 
-    /// Returns true if windows of the search failed below `rate` while others met the objective above it, significantly
-    /// often. Examples are 2 to 0, and 4 to 1. "Failed" means here that too many requests failed. A real limit of the
-    /// server makes only high rates fail. A proxy without free ports, in contrast, fails now and then at any rate.
+    /// Returns true if windows of the search failed below `rate`, while other windows met the objective above `rate`.
+    /// The failures must be significantly more: for example, 2 failures to 0 successes, or 4 to 1. "Failed" means here
+    /// that too many requests failed. A real limit of the server makes only high rates fail. A proxy without free
+    /// ports, in contrast, fails now and then at any rate.
     fn fails_below(&self, rate: f64) -> bool {
         let facts = self.facts;
         let count = |is: &dyn Fn(&Trial) -> bool| facts.search.iter().filter(|t| is(t)).count() as u32;
@@ -186,7 +187,7 @@ impl<'f, 'a> Tried<'f, 'a> {
 }
 
 /// Returns the rate of good answers of a trial. In an open loop, limits the result to the offered rate. A window may
-/// complete more requests than were offered in it, because some were already waiting when it began.
+/// complete more requests than were offered in it, because some requests were already waiting when the window began.
 fn carried(trial: &Trial) -> f64 {
     match (closed(trial), positive(trial.rates.offered_rate)) {
         (false, Some(offered)) => good(trial).min(offered),
@@ -222,8 +223,8 @@ fn nearest<'a>(facts: &Facts<'a>, rate: f64) -> Option<&'a Trial> {
 }
 
 /// Returns the trial with the lowest offered rate, at or above `rate`, that clearly missed the objective. If none
-/// missed it clearly, returns the lowest one that missed it at all. Ignores trials below `rate`: they failed because of
-/// a disturbance.
+/// missed it clearly, returns the lowest trial that missed the objective at all. Ignores trials below `rate`: they
+/// failed because of a disturbance.
 fn past<'a>(facts: &Facts<'a>, chances: &[Option<f64>], rate: f64) -> Option<&'a Trial> {
     let told = |t: &Trial| {
         let at = facts.run.trials.iter().position(|one| std::ptr::eq(one, t));
@@ -292,7 +293,7 @@ mod tests {
     }
 
     /// Closed-loop clients wait while a server is slow. Independent users do not wait, so the server may not sustain
-    /// this rate for them.
+    /// the rate of a closed loop for independent users.
     #[test]
     fn a_capacity_that_no_open_loop_held_says_so() {
         let fails = |t: &mut run::Trial, _: &crate::planted::Point| {
@@ -338,8 +339,8 @@ mod tests {
     }
 
     /// The server has ten workers and needs 10 ms per request, and the search ended at 139/s. Every load met the
-    /// objective. The last window completed more requests than were offered in it, because some were waiting when it
-    /// began.
+    /// objective. The last window completed more requests than were offered in it, because some requests were waiting
+    /// when the window began.
     #[test]
     fn where_no_load_failed_the_capacity_is_at_least_the_highest_offered_rate() {
         let backlog = |t: &mut run::Trial, p: &crate::planted::Point| {

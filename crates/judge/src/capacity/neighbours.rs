@@ -57,9 +57,9 @@ impl UsualShare {
         periods
     }
 
-    /// Returns the total length of these periods within the measured window, seconds, and the CPU time that other
-    /// programs took in them. A CPU time of 1 second means that other programs used all CPUs of the machine for 1
-    /// second.
+    /// Returns the total length of the periods in which other programs took an unusual share of the CPUs, within the
+    /// measured window, in seconds. Also returns the CPU time that other programs took in these periods. A CPU time of
+    /// 1 second means that other programs used all CPUs of the machine for 1 second.
     pub(crate) fn taken_s(self, trial: &Trial) -> (f64, f64) {
         let (periods, window) = (self.exceeded(trial), trial.measured.window);
         // The first share belongs to the first tenth of a second of the load.
@@ -72,8 +72,8 @@ impl UsualShare {
     }
 }
 
-/// Returns a predicate on steps of a search. It is true for a step that must be repeated because other programs
-/// disturbed most of it. `trials` are all trials of the search so far.
+/// Returns a predicate on steps of a search. The predicate is true for a step that must be repeated because other
+/// programs disturbed most of it. `trials` are all trials of the search so far.
 pub fn spoiled(trials: &[Trial]) -> impl Fn(&Trial) -> bool + use<> {
     let usual = UsualShare::of(trials.iter());
     move |trial| usual.spoils(trial)

@@ -12,9 +12,9 @@ pub struct Pooled {
     pub beyond: f64,
     /// Number of windows in the estimate.
     pub windows: usize,
-    /// True if the capacity is the mean completed rate of windows that were beyond it ([`super::left_over`]).
+    /// True if the capacity is the mean completed rate of windows beyond the capacity ([`super::left_over`]).
     pub of_overloads: bool,
-    /// Disturbed time, and the estimate that includes it; absent if no time was disturbed.
+    /// Disturbed time, and the estimate that includes this time; absent if no time was disturbed.
     pub left_out: Option<ExcludedTime>,
 }
 

@@ -84,12 +84,12 @@ fn full(trials: &[Trial], usual: UsualShare) -> Option<f64> {
     Some(average(&counted.into_iter().map(|t| good(t).ln()).collect::<Vec<f64>>()).exp())
 }
 
-/// Returns for each open-loop trial the chance, 0 to 1, that the objective is met at its rate, judged from this trial
-/// alone. If the objective has several limits, the lowest chance counts. The result is `None` for closed loops.
+/// Returns for each open-loop trial the chance, 0 to 1, that the objective is met at the trial's rate, judged from this
+/// trial alone. If the objective has several limits, the lowest chance counts. The result is `None` for closed loops.
 pub(crate) fn chances(trials: &[Trial], limits: &Limits) -> Vec<Option<f64>> {
     let (parts, usual) = (parts(limits), UsualShare::of(trials.iter()));
     let full = full(trials, usual);
-    // Disturbed time is left out if any time remains without it.
+    // Disturbed time is left out if any undisturbed time remains.
     let of_part = |at: &At<'_>, part: Part| {
         let shown = shown(at, part, true).or_else(|| shown(at, part, false))?;
         Some(chance_held(&shown, &constraint(part, full)))

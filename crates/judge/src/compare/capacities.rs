@@ -27,9 +27,9 @@ struct Held {
     closed_loop: Option<ClosedLoopSource>,
 }
 
-/// Compares the capacities. If each side has at least three runs or repeats, their scatter gives the error. With fewer,
-/// the intervals of the searches give the error; for live servers, the scatter of their alternating windows is added.
-/// If no search of one side found a rate that met the objective, the result says so.
+/// Compares the capacities. If each side has at least three runs or repeats, their scatter gives the error. With fewer
+/// runs, the intervals of the searches give the error. For live servers, the scatter of the servers' alternating
+/// windows is added. If no search of one side found a rate that met the objective, the result says so.
 pub(super) fn capacity(both: &ComparisonInput<'_>) -> Option<Line> {
     let ([old, new], pairing) = (both.runs, both.pairing);
     // Both sides are judged by the objective of the first old run. Otherwise each run could have its own objective,
@@ -154,8 +154,8 @@ fn bounds(held: &[Vec<Held>; 2]) -> Option<String> {
     Some(format!("the search ended too early for {servers}, so the capacity is at least that high"))
 }
 
-/// Returns a sentence if one capacity comes from closed-loop clients and the other from an open loop. The two cannot be
-/// compared.
+/// Returns a sentence if one capacity comes from closed-loop clients and the other from an open loop. Such capacities
+/// cannot be compared.
 fn sources(held: &[Vec<Held>; 2]) -> Option<String> {
     let of = |side: usize| held[side].iter().find_map(|one| one.closed_loop);
     let (side, source) = match (of(0), of(1)) {
@@ -270,8 +270,8 @@ mod tests {
         );
     }
 
-    /// Each side has three equal lower bounds. They do not scatter, but they say nothing about the difference of the
-    /// capacities.
+    /// Each side has three equal lower bounds. The bounds of one side do not scatter, but they say nothing about the
+    /// difference of the capacities.
     #[test]
     fn lower_bounds_of_capacities_decide_nothing() {
         let runs = [never_failed(), never_failed(), never_failed()];

@@ -1,6 +1,6 @@
 //! Difference between two sides that were measured under several conditions, in several runs or repeats.
 //!
-//! The interval uses Student's t distribution. Its observations are the units that were repeated. If both sides have at
+//! The interval uses Student's t distribution. The observations are the units that were repeated. If both sides have at
 //! least three runs or repeats, each run or repeat is an observation. The windows of one run scatter less than
 //! different runs do, because memory layout and neighbouring virtual machines stay the same within a run.
 //!
@@ -106,8 +106,8 @@ pub(super) fn between(pairing: Pairing, (old, new): (usize, usize)) -> f64 {
     }
 }
 
-/// Returns one value for each run or repeat of a side. It is the mean of its observations over all conditions, each
-/// relative to the centre of both sides.
+/// Returns one value for each run or repeat of a side. The value is the mean of the observations of this run or repeat
+/// over all conditions. Each observation is taken relative to the centre of both sides.
 fn units(cells: &[Cell], side: usize) -> Vec<f64> {
     let mut off: std::collections::BTreeMap<usize, Vec<f64>> = std::collections::BTreeMap::new();
     for cell in cells {
@@ -168,7 +168,7 @@ fn lns(observations: &[Observation]) -> Vec<f64> {
 }
 
 /// Returns the mean of the middle three fifths of the values. Disturbed windows hardly change this mean, and without
-/// them it is nearly as precise as the plain mean (Tukey 1960).
+/// disturbed windows, the result is nearly as precise as the plain mean (Tukey 1960).
 fn middle(values: &[f64]) -> f64 {
     Trimmed::of(values).mean
 }

@@ -1,4 +1,4 @@
-//! Adjustment of alternating windows for the CPU time that other programs took during them.
+//! Adjustment of alternating windows for the CPU time that other programs took during these windows.
 //!
 //! Another program on the machine uses the server's caches and CPUs, so each request costs the server more CPU time.
 //! Such programs run in bursts, which fall into the windows of one server or the other by chance. Each figure is
@@ -144,7 +144,7 @@ mod tests {
         }
     }
 
-    /// Other programs use CPU time only in the new server's windows, so they may belong to the new server.
+    /// Other programs use CPU time only in the new server's windows, so these programs may belong to the new server.
     #[test]
     fn a_server_that_may_cause_the_disturbance_is_not_excused_by_it() {
         let cells = [cell(&mut fastrand::Rng::with_seed(5), [&[2], &[0, 1, 2, 3, 4, 5, 6, 7, 8]], 0.0)];

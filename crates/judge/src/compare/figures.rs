@@ -43,7 +43,7 @@ const fn beside(name: &'static str, of: fn(&Trial) -> Option<f64>) -> FigureSpec
 }
 
 /// Makes a figure that is a part of another figure. The part does not influence the result, because time may move from
-/// one part to another while the sum stays the same.
+/// one part to another while the sum does not change.
 const fn part(name: &'static str, of: fn(&Trial) -> Option<f64>) -> FigureSpec {
     FigureSpec { role: FigureRole::Listed, ..less(name, FigureUnit::Micros, of) }
 }
@@ -99,7 +99,7 @@ fn first_byte(trial: &Trial, figure: SummaryFigure) -> Option<f64> {
     first?.figure(figure).exact().and_then(positive)
 }
 
-/// IDs of the costs per request that the table already shows under other names. They are left out of the further
+/// IDs of the costs per request that the table already shows under other names. These costs are left out of the further
 /// figures.
 const IN_TABLE: [&str; 5] =
     ["process_cpu_us", "process_user_us", "process_system_us", "voluntary_switches", "involuntary_switches"];

@@ -131,8 +131,8 @@ impl ComparisonInput<'_> {
         Some(Line { compared, settled: None, spread: apart.uncertainty.into(), error_terms })
     }
 
-    /// Returns a sentence about the CPU time that other programs add to each request. Returns `None` if they may add
-    /// none.
+    /// Returns a sentence about the CPU time that other programs add to each request. Returns `None` if other programs
+    /// may add no CPU time.
     pub(super) fn disturbed(&self) -> Option<String> {
         let first = FIGURES.first()?;
         let slope = Disturbance::of(&self.cells(&first.of), self.pairing)?.slope;
@@ -158,8 +158,8 @@ impl ComparisonInput<'_> {
         both.filter(|cell| cell.iter().all(|observations| !observations.is_empty())).collect()
     }
 
-    /// Returns one observation for each run. This suits a figure that hardly varies within a server process. A side
-    /// with a single run gives no interval.
+    /// Returns one observation for each run. This method suits a figure that hardly varies within a server process. A
+    /// side with a single run gives no interval.
     fn levels(&self, of: fn(&Trial) -> Option<f64>) -> Vec<Cell> {
         let mean = |(unit, run): (usize, &Run)| {
             let seen: Vec<f64> = run.trials.iter().filter_map(of).collect();

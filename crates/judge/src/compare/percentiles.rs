@@ -20,7 +20,7 @@ const DRAWS: usize = 300;
 /// Response time of requests that were never answered, nanoseconds. This time is longer than any time in a histogram.
 const NEVER_NS: u64 = u64::MAX;
 
-/// Returns the histogram of a trial's response times. Returns `None` if it is missing or empty.
+/// Returns the histogram of a trial's response times. Returns `None` if the histogram is missing or empty.
 fn responses(trial: &Trial) -> Option<&Hist> {
     trial.histograms.get("response").filter(|hist| !hist.is_empty())
 }

@@ -251,8 +251,8 @@ fn a_curve_contains_all_conditions_with_a_number_of_clients() {
     assert_eq!(points, [(1.0, 2.0, 4.0), (8.0, 20.0, 40.0)]);
 }
 
-/// Some experiments time function calls and send no request. Their times are compared if the settings of the trials are
-/// equal.
+/// Some experiments time function calls and send no request. The times of two trials are compared if the settings of
+/// the trials are equal.
 #[test]
 fn runs_that_only_timed_calls_compare() {
     let timed = |us: f64| {

@@ -27,8 +27,8 @@ impl Widths {
     }
 }
 
-/// Adds to a figure the smallest change that it would have shown. Also adds the factor by which the data must grow to
-/// show a change of 1 %.
+/// Adds to a figure the smallest change that the comparison of this figure would have shown. Also adds the factor by
+/// which the data must grow to show a change of 1 %.
 pub(super) fn tell(c: &mut ComparedFigure, widths: Widths, terms: &ErrorTerms) {
     if !widths.detects().is_finite() {
         return;

@@ -11,8 +11,8 @@
 //!
 //! Each column is an input of at least one row of [`QUANTITIES`]. An empty cell means that the value is unknown. Lines
 //! that begin with `#` are comments. A column `printed.NAME` holds the value that a book or paper prints for a
-//! quantity. The report shows the recomputed value next to the printed one, and marks the row if they differ by more
-//! than 0.5 % (`loadline explain rule-9`).
+//! quantity. The report shows the recomputed value next to the printed value. The report marks the row if the two
+//! values differ by more than 0.5 % (`loadline explain rule-9`).
 
 mod as_run;
 mod quantities;
@@ -120,7 +120,7 @@ pub enum CsvError {
         /// Text of the invalid cell.
         text: String,
     },
-    /// A collected figure is out of its range.
+    /// A collected figure is not between 0 and 1e15.
     #[error("line {line}, column `{column}`: {text} is out of range; give 0 to 1e15, or leave the cell empty")]
     Range {
         /// Line, from 1.

@@ -117,8 +117,8 @@ fn with_a_fifth_of_the_requests_timed_out_no_limit_on_the_tail_is_met() {
     assert!(!p99.met && p99.found.contains("at least"), "{p99:?}");
 }
 
-/// In one run, the first byte comes after 1 ms; in another, it comes with the last byte after 5 ms. A run of an earlier
-/// version has no times to the first byte.
+/// In one run, the first byte comes after 1 ms; in another, the first byte comes with the last byte after 5 ms. A run
+/// of an earlier version has no times to the first byte.
 #[test]
 fn the_first_byte_is_expected_and_limited_apart_from_the_last() {
     let hist = |times_ns: &[u64]| {

@@ -50,8 +50,8 @@ impl Changes {
         Self { share, runs, series, points, earlier }
     }
 
-    /// Returns the indexes of the values on both sides of a change, as start and exclusive end. They reach from the
-    /// previous change (or the first value) to the next change (or the last value).
+    /// Returns the indexes of the values on both sides of a change, as start and exclusive end. These values reach from
+    /// the previous change (or the first value) to the next change (or the last value).
     fn bounds(&self, index: usize) -> (usize, usize) {
         let previous = index.checked_sub(1).and_then(|before| self.points.get(before)).map_or(0, |point| point.at);
         let next = self.points.get(index + 1).map_or(self.runs.len(), |point| point.at);

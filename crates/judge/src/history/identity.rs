@@ -66,7 +66,7 @@ fn name(run: &RunSummary) -> String {
 }
 
 /// Returns the names of all series. If several series would have equal names, each except the first gets a list of the
-/// keys in which it differs from the first.
+/// keys in which this series differs from the first.
 pub(super) fn names<'a>(series: impl Iterator<Item = &'a Identity>) -> Vec<String> {
     let all: Vec<&Identity> = series.collect();
     let first = |name: &str| all.iter().find(|series| series.name == name).copied();

@@ -1,14 +1,14 @@
 //! Runs with two planted causes: the server reaches both limits at the same load.
 //!
 //! Each cause also has a run with this cause only ("own run"), which has its own capacity. Counters of device use are
-//! those of CPU time, disk time, and bytes on a link. At the capacity of the combined run, each has the value that it
-//! has at the capacity of its own run. All other counters, such as counts per request, follow the rate, the clients or
-//! the response time of the combined run.
+//! those of CPU time, disk time, and bytes on a link. At the capacity of the combined run, each of these counters has
+//! the value that it has at the capacity of its cause's own run. All other counters, such as counts per request, follow
+//! the rate, the clients or the response time of the combined run.
 
 use super::planted_run::{PlantedRun, Point, Row, Value};
 
-/// Number of clients with which the combined run reaches its capacity. It is above 32, because some causes show their
-/// signs only with 32 clients or more.
+/// Number of clients with which the combined run reaches its capacity. The number is above 32, because some causes show
+/// their signs only with 32 clients or more.
 const KNEE_CLIENTS: f64 = 64.0;
 /// Minimum response time of one client in a combined run, microseconds. With a shorter response time, 64 clients would
 /// need more than the four CPUs of the run.
@@ -50,7 +50,7 @@ fn same_counter(a: &Row, b: &Row) -> bool {
     (a.who, a.id, &a.instance) == (b.who, b.id, &b.instance)
 }
 
-/// Adds a counter. If both causes set it, uses the value that is the stronger sign at each operating point.
+/// Adds a counter. If both causes set the counter, uses the value that is the stronger sign at each operating point.
 fn plant(rows: &mut Vec<Row>, row: Row) {
     let Some(at) = rows.iter().position(|one| same_counter(one, &row)) else { return rows.push(row) };
     let first = rows.swap_remove(at);

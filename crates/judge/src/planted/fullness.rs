@@ -15,7 +15,7 @@ fn one_thread(busy: f64) -> PlantedRun {
         .level(Who::Server, "connection.receive_queue", "", 60.0)
 }
 
-/// Real examples of threads that are this busy (88 to 95 %) are an event loop that hashes passwords, a TLS proxy with
+/// Real threads are as busy as this (88 to 95 %). Examples are an event loop that hashes passwords, a TLS proxy with
 /// one thread, and a key-value store with slow commands.
 #[test]
 fn a_thread_of_88_to_95_percent_at_a_plateau_is_the_likely_limit() {
@@ -69,8 +69,8 @@ fn soft_interrupts_on_the_cpu_of_a_pinned_worker_are_time_that_it_lacks() {
     assert_ne!(without.id, "server-single-thread", "{without:#?}");
 }
 
-/// Judges a run of a proxy, its upstream store and the generator on the same two CPUs. The arguments are their CPU use
-/// at the plateau, in CPUs.
+/// Judges a run of a proxy, its upstream store and the generator on the same two CPUs. The arguments are the CPU use of
+/// each of these three at the plateau, in CPUs.
 fn on_two_cpus(proxy: f64, store: f64, generator: f64) -> Bottleneck {
     let at = move |p: &super::Point, cpus: f64| p.x / 4000.0 * cpus * 1e6;
     let mut planted = PlantedRun::new(1000.0, 4000.0)

@@ -1,6 +1,6 @@
 //! Runs with a planted bottleneck: invented counters show a bottleneck that is known, so the right verdict is known,
-//! too. Every rule must win in its own run, and must not win in the others. Without the counters that it needs, a rule
-//! must not name its bottleneck. Tests of other crates use the runs as sample data (feature `planted`).
+//! too. Every rule must win in its own run, and must not win in the runs of other rules. Without the counters that it
+//! needs, a rule must not name its bottleneck. Tests of other crates use the runs as sample data (feature `planted`).
 
 #[cfg(test)]
 mod beside;
@@ -174,7 +174,7 @@ mod tests {
     }
 
     /// Makes a run of a single-threaded server that is pinned to one CPU, while other programs fill all CPUs. Each
-    /// argument has a side's CPU use and its time waiting for a CPU, both in CPUs.
+    /// argument describes one side by two numbers of CPUs: the side's CPU use, and the CPU use that it waits for.
     fn disturbed(server: (f64, f64), client: (f64, f64)) -> run::Bottleneck {
         let x = 20_000.0;
         let mut planted_run = PlantedRun::new(500.0, x)

@@ -79,8 +79,8 @@ fn every_rule_names_the_counters_that_it_shares() {
 /// Function that makes a planted run.
 type Plant = fn() -> PlantedRun;
 
-/// Returns the instances (such as devices or processes) that a counter has in a planted run. If it has none, returns
-/// the usual instance.
+/// Returns the instances (such as devices or processes) that a counter has in a planted run. If the counter has no
+/// instance there, returns the usual instance.
 fn instances(planted: &PlantedRun, who: Who, id: &str) -> Vec<String> {
     let known: Vec<String> =
         planted.rows.iter().filter(|row| row.who == who && row.id == id).map(|row| row.instance.clone()).collect();
@@ -102,7 +102,7 @@ fn found(planted: &PlantedRun) -> (Vec<&'static str>, String) {
 }
 
 /// Raises each shared counter on the server's side, and on both sides. The rise is a typical rate of events, or nearly
-/// the time of a whole CPU in microseconds. This rise alone may make no rule likely.
+/// the time of a whole CPU in microseconds. No rule may become likely through this rise alone.
 #[test]
 fn no_counter_of_a_host_alone_makes_a_cause_likely() {
     let runs: [(&str, Plant); 4] = [

@@ -1,6 +1,6 @@
 //! Builder of planted runs: invented runs whose bottleneck is known. A run has a given response time with one client
-//! (R1) and a given highest rate (Xmax), a sweep, and an open-loop search. Its two hosts have four CPUs each. Every
-//! counter has a harmless value unless a case changes it.
+//! (R1) and a given highest rate (Xmax), a sweep, and an open-loop search. The run's two hosts have four CPUs each.
+//! Every counter has a harmless value unless a case changes it.
 
 use std::collections::BTreeMap;
 

@@ -123,8 +123,8 @@ pub(crate) fn verdict(id: &str, confidence: f64) -> Bottleneck {
     Bottleneck { id: id.into(), confidence, ..Bottleneck::default() }
 }
 
-/// Makes an experiment on a verdict about a run. Returns the experiment and the verdict after it. `experiment` adds the
-/// trials; its second argument is the verdict's first lever.
+/// Makes an experiment on a verdict about a run. Returns the experiment and the verdict after the experiment.
+/// `experiment` adds the trials; its second argument is the verdict's first lever.
 pub(crate) fn tried_on(run: Run, verdict: Bottleneck, experiment: impl Fn(&mut Proof, &str)) -> (Proof, Bottleneck) {
     tried_with(run, verdict, DOSE, experiment)
 }

@@ -6,8 +6,8 @@
 //! correlated: autocorrelations of 0.2 to 0.95 were seen between slots of 15 to 60 ms.
 //!
 //! In the model, the throughput without levers is a level that moves from slot to slot, plus noise in each slot. If the
-//! level hardly moves, the mean of all earlier slots predicts best. If it moves much, the last slot predicts best.
-//! Maximum likelihood chooses the variance of the movement.
+//! level hardly moves, the mean of all earlier slots predicts best. If the level moves much, the last slot predicts
+//! best. Maximum likelihood chooses the variance of the movement.
 //!
 //! Source: A. Harvey, *Forecasting, structural time series models and the Kalman filter* (1989), the local level model.
 //! The innovation of a slot is the slot's value minus its prediction. Innovations, divided by their standard
@@ -40,8 +40,8 @@ impl Against {
     }
 
     /// Builds the regressors for a given variance of the level's movement. Each slot except the first gets a row. For
-    /// each lever, the row tells whether the lever is on, and whether it changed since the preceding slot. The level
-    /// model then transforms the row.
+    /// each lever, the row tells whether the lever is on, and whether this state changed since the preceding slot. The
+    /// level model then transforms the row.
     fn moving(levers: &[LeverSlots], slots: &[usize], moves: f64) -> Self {
         let level = Level::moving(slots, moves);
         let of_slots: Vec<Vec<f64>> = slots.iter().map(|t| of_levers(levers, *t)).collect();
@@ -131,8 +131,8 @@ mod tests {
     const SEEDS: u64 = 200;
 
     /// Simulates a trial. The elasticity of throughput is 0.8 for the server's speed and 0.1 for the generator's. The
-    /// machine alternates between two speeds, of which one is two thirds of the other. It keeps each speed for `keeps`
-    /// slots on average. If `keeps` is 0, there is only one speed.
+    /// machine alternates between two speeds, of which one is two thirds of the other. The machine keeps each speed for
+    /// `keeps` slots on average. If `keeps` is 0, there is only one speed.
     fn trial(seed: u64, noise: f64, keeps: f64) -> ProofTrial {
         let mut random = fastrand::Rng::with_seed(seed);
         let mut on = || (0..SLOTS).map(|_| random.bool()).collect::<Vec<bool>>();
@@ -206,7 +206,7 @@ mod tests {
         assert!((last(0.0) - 20.0).abs() < 1e-9 && (last(10.0) - 1.0).abs() < 0.1, "{} {}", last(0.0), last(10.0));
     }
 
-    /// The level also moves during slots that are missing, so it is less certain after them.
+    /// The level also moves during slots that are missing, so the level is less certain after missing slots.
     #[test]
     fn slots_that_were_not_seen_leave_the_level_more_open() {
         let (all, some) = (Level::moving(&[1, 2, 3], 1.0), Level::moving(&[1, 2, 9], 1.0));

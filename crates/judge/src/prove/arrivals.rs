@@ -17,7 +17,7 @@ pub(super) struct OpenNetwork {
 /// Number of blocks of slots in a trial.
 const BLOCKS: usize = 24;
 /// Length of a slot, and of the part at its start that is not measured, seconds. This part lasts several hundred
-/// service times, because that is how long the queues of the preceding slot last.
+/// service times, because the queues of the preceding slot last that long.
 const SLOT_S: f64 = 1500.0;
 const SETTLE_S: f64 = 150.0;
 

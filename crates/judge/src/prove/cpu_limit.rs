@@ -1,6 +1,6 @@
-//! Kinds of a CPU limit. If throughput follows the CPU's speed, the limit is one of these: all CPUs, one thread, work
-//! of a single thread at a time, or too few workers. The effect of the speed alone does not show the kind. The CPU time
-//! used, the busiest thread, and the effect of fewer CPUs do.
+//! Kinds of a CPU limit. If throughput follows the CPU's speed, one of four kinds is the limit. The kinds are all CPUs,
+//! one thread, work of a single thread at a time, and too few workers. The effect of the speed alone does not show the
+//! kind. The CPU time used, the busiest thread, and the effect of fewer CPUs do.
 
 use run::{Estimate, Proof, ProofTrial};
 
@@ -17,8 +17,8 @@ use crate::waits;
 /// Effect of taking whole CPUs away from the server.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum CountEffect {
-    /// The effect is unknown. It was not tested, the measurement is inexact, or other programs may have lost the CPU
-    /// time instead of the server.
+    /// The effect is unknown. Either the effect was not tested, the measurement is inexact, or other programs may have
+    /// lost the CPU time instead of the server.
     Open,
     /// Throughput fell about as much as the loss of CPUs predicts.
     Follows,
@@ -58,7 +58,7 @@ pub(super) enum CpuLimit {
         /// True if the waiting threads spin, so that they keep the other CPUs busy.
         spins: bool,
     },
-    /// The server has fewer workers that compute at the same time than CPUs.
+    /// The number of workers that compute at the same time is smaller than the number of CPUs.
     Workers,
     Open,
 }
@@ -167,7 +167,8 @@ pub(super) fn count_estimate(proof: &Proof) -> Option<(Estimate, f64, Estimate)>
 
 /// Compares the measured effect of fewer CPUs with the predicted one. If the server uses more CPUs than remain,
 /// throughput should fall by the factor of remaining CPUs divided by used CPUs. Otherwise, throughput should not fall.
-/// Throughput that does not fall shows nothing if other programs ran: the lever may have taken CPU time from them.
+/// Throughput that does not fall shows nothing if other programs ran: the lever may have taken CPU time from other
+/// programs.
 fn count_effect(proof: &Proof, used: f64, allowed: f64, beside_others: bool) -> CountEffect {
     let Some((_, dose, ratio)) = count_estimate(proof) else { return CountEffect::Open };
     let by_use = (allowed * (1.0 - dose) / used.max(1e-9)).min(1.0);
@@ -180,8 +181,8 @@ fn count_effect(proof: &Proof, used: f64, allowed: f64, beside_others: bool) -> 
     }
 }
 
-/// Returns true if the server keeps its CPUs full. If slowing the CPUs hardly lowers throughput, the server only polls
-/// on them.
+/// Returns true if the server keeps its CPUs full. If slowing the CPUs hardly lowers throughput, the server merely
+/// polls.
 pub(super) fn polls(view: &View<'_>) -> bool {
     view.cpu_used().zip(view.cpu_allowed()).is_some_and(|(used, allowed)| used >= FULL * allowed)
 }

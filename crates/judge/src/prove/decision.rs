@@ -31,7 +31,7 @@ pub(super) enum Kind {
     /// The verdict names the measured kind, or it is not about the server's CPU.
     Agrees,
     /// The verdict and the counters say that one request at a time runs on a CPU, but the experiment did not test this.
-    /// It changed only the speed of the CPUs, which every kind of CPU limit follows.
+    /// The experiment changed only the speed of the CPUs, which every kind of CPU limit follows.
     ByCounters,
     /// The kind of the CPU limit is unknown.
     Open,
@@ -100,7 +100,7 @@ pub(super) struct Test {
     pub(super) own: Own,
     pub(super) kind: Kind,
     /// True if the effect of the own lever was predicted before the experiment. For the verdict `not-saturated`, a
-    /// larger load is the own lever, and it must have had the predicted effect.
+    /// larger load is the own lever, and this load must have had the predicted effect.
     pub(super) is_predicted: bool,
     /// True if the effects of the levers are not reliable. Either something else changed throughput as much as the
     /// levers did, or a lever slowed more than its own resource.
@@ -111,7 +111,7 @@ pub(super) struct Test {
     pub(super) more_load: MoreLoad,
     pub(super) more_sources: MoreSources,
     pub(super) observed: Observed,
-    /// True if counters of the verdict's specific cause make it sure.
+    /// True if counters of the verdict's specific cause make the verdict sure.
     pub(super) is_definite: bool,
 }
 
@@ -225,11 +225,11 @@ impl Conclusion {
         }
     }
 
-    /// Returns the new confidence of a verdict that stays. `before` is its confidence from the counters. `own_most` is
-    /// the upper end of the share of throughput that its resource explains. An experiment changes confidences only
-    /// through this function.
+    /// Returns the new confidence of a verdict that stays. `before` is the verdict's confidence from the counters.
+    /// `own_most` is the upper end of the share of throughput that the verdict's resource explains. An experiment
+    /// changes confidences only through this function.
     ///
-    /// If the counters made the verdict sure, an undecided experiment does not lower its confidence. Only a
+    /// If the counters made the verdict sure, an undecided experiment does not lower the confidence. Only a
     /// contradiction does: a share that is surely below one half, or throughput that surely differs from the
     /// prediction.
     pub(super) fn confidence(

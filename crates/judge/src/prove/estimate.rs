@@ -54,10 +54,10 @@ enum Known {
 /// Estimates elasticities from the slots of a trial. If this is impossible, the error message gives the reason.
 ///
 /// The elasticity of a resource is at most its utilization. With one client and no queue, both are equal. If the
-/// resource is wanted for a small share of the time, its elasticity lies between 0 and this share. It need not be
-/// measured then. This bound is also used if the interval of the regression is wider than the bound. If a lever took
-/// much less than planned, the elasticity is unknown in spite of such a bound. The cause that kept the lever from the
-/// CPU may also have kept the slowed threads from it.
+/// resource is wanted for a small share of the time, its elasticity lies between 0 and this share. In this case, the
+/// elasticity need not be measured. This bound is also used if the interval of the regression is wider than the bound.
+/// If a lever took much less than planned, the elasticity is unknown in spite of such a bound. The cause that kept the
+/// lever from the CPU may also have kept the slowed threads from it.
 pub fn estimate(trial: &ProofTrial) -> Result<Estimates, String> {
     let seen = Seen::of(trial)?;
     let mut known: Vec<Known> = trial.levers.iter().zip(seen.own_doses()).map(|(l, dose)| known(l, dose)).collect();
@@ -92,9 +92,9 @@ pub(super) fn is_given(lever: &LeverSlots, felt: f64) -> bool {
     lever.taken.unwrap_or(felt) >= DOSE_GIVEN * ordered
 }
 
-/// Returns an upper bound of the share of time in which a lever's resource was wanted, 0 to 1. It is the measured share
-/// of this time. If that is unknown, it is the share of the CPU that the CPU thief (a busy loop) did not get. Returns
-/// `None` if both are unknown.
+/// Returns an upper bound of the share of time in which a lever's resource was wanted, 0 to 1. The bound is the
+/// measured share of this time, if known. Otherwise, the bound is the share of the CPU that the CPU thief (a busy loop)
+/// did not get. Returns `None` if both are unknown.
 fn wanted(lever: &LeverSlots) -> Option<f64> {
     lever.wanted.or(lever.taken.map(|taken| (1.0 - taken).max(0.0)))
 }
@@ -133,9 +133,9 @@ impl<'a> Seen<'a> {
         Ok(Self { levers, y, speeds, against, moved, doses })
     }
 
-    /// Handles two levers that slow each other's resource nearly as much as their own. Examples are those of a client
-    /// and a server on the same CPUs. For such levers, the equations give only the sum of both elasticities. The
-    /// elasticity of the less used resource is therefore bounded instead, which makes the other elasticity more
+    /// Handles two levers that slow each other's resource nearly as much as their own. Examples are the levers of a
+    /// client and of a server on the same CPUs. For such levers, the equations give only the sum of both elasticities.
+    /// The elasticity of the less used resource is therefore bounded instead, which makes the other elasticity more
     /// precise.
     fn join(&self, known: &mut [Known]) {
         let felt = |lever: usize, resource: usize| self.doses[lever][resource] / self.doses[resource][resource];
@@ -222,8 +222,8 @@ impl<'a> Seen<'a> {
         Ok((straight.iter().enumerate().map(of).collect(), remainder, by_dose))
     }
 
-    /// Returns the covariance matrix of the elasticities. It follows from the residuals of the throughput and from the
-    /// doses.
+    /// Returns the covariance matrix of the elasticities. The matrix follows from the residuals of the throughput and
+    /// from the doses.
     fn spread(
         &self,
         speeds: &[Vec<f64>],

@@ -1,5 +1,5 @@
-//! Predicts throughput under three further levers: more load, fewer CPUs, and more source addresses. Each tests a cause
-//! that the usual lever for the verdict does not test.
+//! Predicts throughput under three further levers: more load, fewer CPUs, and more source addresses. Each of these
+//! levers tests a cause that the usual lever for the verdict does not test.
 
 use run::{CPU_COUNT_LEVER, Effect, LOAD_LEVER, ProofTrial, Run, SOURCES_LEVER};
 
@@ -45,8 +45,8 @@ pub fn may_be_rate_limit(run: &Run) -> bool {
 pub fn predicted_further(run: &Run, lever: &str, dose: f64) -> Option<Effect> {
     let ratio = match (lever, run.findings.bottleneck.id.as_str()) {
         (_, "unknown" | "") => return None,
-        // If nothing is full, throughput grows in proportion to the load. If all CPUs are full, it falls in proportion
-        // to their number.
+        // If nothing is full, throughput grows in proportion to the load. If all CPUs are full, throughput falls in
+        // proportion to the number of CPUs.
         (LOAD_LEVER, "not-saturated") | (CPU_COUNT_LEVER, "server-cpu") => 1.0 - dose,
         // The levers do not change other limits, such as workers, locks and pools. Throughput therefore does not
         // change.

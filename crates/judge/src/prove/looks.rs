@@ -28,8 +28,8 @@ pub fn is_known(trial: &ProofTrial, look: usize, looks: usize) -> bool {
     })
 }
 
-/// Number of parameters of an estimate with one lever: the level of the throughput, the lever's effect, and its effect
-/// in the following slot.
+/// Number of parameters of an estimate with one lever: the level of the throughput, the lever's effect, and the lever's
+/// effect in the following slot.
 const PARAMETERS: f64 = 3.0;
 
 /// Widens a 95 % interval to the bound of this look. Student's t distribution accounts for a small number of slots.

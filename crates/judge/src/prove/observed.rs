@@ -97,7 +97,8 @@ mod tests {
         }
     }
 
-    /// If the table lists counters for a bottleneck, its planted run must show at least one of them.
+    /// If the table lists counters for a bottleneck, the planted run of this bottleneck must show at least one of these
+    /// counters.
     #[test]
     fn the_rules_report_what_they_saw() {
         for (id, _) in OBSERVATIONS {

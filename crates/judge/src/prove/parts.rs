@@ -1,4 +1,4 @@
-//! Parts of the throughput: the share that each slowed resource explains, and the remainder, which none of them
+//! Parts of the throughput: the share that each slowed resource explains, and the remainder, which no slowed resource
 //! explains.
 
 use run::{CPU_COUNT_LEVER, Effect, Elasticity, ElasticityBasis, Estimate, LOAD_LEVER, Proof, ProofTrial};
@@ -65,8 +65,8 @@ fn is_throttled(view: &View<'_>) -> bool {
 }
 
 /// Adds the share of the generator's CPU if there was no time for slots with its lever. This share is at most the
-/// utilization of the CPU. Its upper bound is therefore the share of the decisive trial in which the generator's
-/// threads wanted a CPU. Adds nothing for a generator that is at its quota or on several hosts.
+/// utilization of the CPU. The upper bound of the share is therefore the part of the decisive trial in which the
+/// generator's threads wanted a CPU. Adds nothing for a generator that is at its quota or on several hosts.
 pub(super) fn add_untried_generator(facts: &Facts<'_>, proof: &mut Proof) {
     let is_untried =
         proof.untried.iter().any(|lever| lever.lever == CLIENT_CPU) && part_of(proof, CLIENT_CPU).is_none();
@@ -83,8 +83,8 @@ pub(super) fn add_untried_generator(facts: &Facts<'_>, proof: &mut Proof) {
     proof.elasticities.push(Elasticity { lever: CLIENT_CPU.into(), host, estimate, basis: ElasticityBasis::Wanted });
 }
 
-/// Appends two elasticities of throughput to the proof: for the number of CPUs and for the load. These two are no parts
-/// of the throughput.
+/// Appends two elasticities of throughput to the proof: for the number of CPUs and for the load. These two elasticities
+/// are no parts of the throughput.
 pub(super) fn add_others(proof: &mut Proof) {
     let host = |lever: &str| {
         let trial = ProofTrial::of_lever(&proof.trials, lever).and_then(|trial| trial.lever(lever));
@@ -120,8 +120,8 @@ pub(super) fn shares(proof: &Proof) -> Vec<(String, Estimate)> {
     shares
 }
 
-/// Returns the part that is certainly the largest, if any. Either it is certainly at least half, or it is estimated as
-/// at least half and its whole interval lies above all other intervals.
+/// Returns the part that is certainly the largest, if any. Either the part is certainly at least half, or its estimate
+/// is at least half and its whole interval lies above all other intervals.
 pub(super) fn largest(proof: &Proof) -> Option<String> {
     let shares = shares(proof);
     let above_others = |(lever, e): &&(String, Estimate)| {

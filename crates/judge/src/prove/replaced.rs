@@ -11,8 +11,8 @@ use crate::thresholds::{CLOSE, SHOWN, SUPPORTED, TRIP_SHARE, UNDECIDED};
 use crate::verdict::without;
 use crate::{Facts, confidence};
 
-/// Returns the verdict that the rules give if the bottlenecks that the experiment excluded are left out. Its confidence
-/// comes from the counters.
+/// Returns the verdict that the rules give if the bottlenecks that the experiment excluded are left out. The confidence
+/// of this verdict comes from the counters.
 pub(super) fn rest(facts: &Facts<'_>, verdict: &Bottleneck, proof: &Proof, excluded: &[&'static str]) -> Bottleneck {
     let mut found = without(facts, excluded);
     // The rules may still find the upstream that the first verdict named. The experiment showed that this upstream does

@@ -89,7 +89,7 @@ fn drift(means: &[f64]) -> Option<Estimate> {
 }
 
 /// Returns throughput in the slots `tail` (after the last lever), divided by mean throughput in the stretches before
-/// them.
+/// these slots.
 fn back(means: &[f64], tail: &[f64]) -> Option<Estimate> {
     let before = Sample::of(means).filter(|_| tail.len() >= FEWEST)?;
     let shorter = (STRETCH as f64 / tail.len() as f64).max(1.0);

@@ -17,17 +17,17 @@ pub struct Suspect {
     pub behind: Option<UpstreamLimit>,
     /// True if the verdict says that only one request at a time runs on the server's CPUs.
     pub serial: bool,
-    /// True if a lever that does not change throughput refutes the bottleneck. False for a rate limit: it may apply to
-    /// all addresses together, so that more addresses change nothing.
+    /// True if a lever that does not change throughput refutes the bottleneck. False for a rate limit, because a rate
+    /// limit may apply to all addresses together, so that more addresses change nothing.
     pub refutes: bool,
-    /// Function that predicts throughput with the lever, divided by throughput without it. Its second argument is the
-    /// dose: the share of the resource that the lever takes.
+    /// Function that predicts throughput with the lever, divided by throughput without it. The function's second
+    /// argument is the dose: the share of the resource that the lever takes.
     pub ratio: fn(&Run, f64) -> f64,
 }
 
 /// All bottlenecks that a lever tests, each with its lever. No lever acts on a sleep, a lock, a service on an
-/// unobserved host, or network distance. Their share of throughput is part of the remainder, which no lever explains.
-/// Such bottlenecks are tested indirectly: all levers should have no effect.
+/// unobserved host, or network distance. The share of throughput that such a cause explains is part of the remainder,
+/// which no lever explains. Such bottlenecks are tested indirectly: all levers should have no effect.
 pub const SUSPECTS: &[Suspect] = &[
     suspect("server-cpu", "server-cpu", what_is_left),
     suspect("server-single-thread", "server-cpu", what_is_left),
@@ -58,7 +58,7 @@ const fn behind(limit: UpstreamLimit, lever: &'static str) -> Suspect {
     Suspect { behind: Some(limit), ..suspect("server-concurrency", lever, what_is_left) }
 }
 
-/// Returns the rows of [`SUSPECTS`] that test a verdict. The experiment uses the first of them whose lever is usable.
+/// Returns the rows of [`SUSPECTS`] that test a verdict. The experiment uses the first row whose lever is usable.
 pub fn suspects_of(verdict: &Bottleneck) -> impl Iterator<Item = &'static Suspect> {
     // Runs of older versions contain only the CPU use of upstreams, so they do not record which limit an upstream
     // reached.

@@ -29,8 +29,8 @@ pub fn effect(trial: &SwitchTrial) -> Result<Effect, String> {
 /// Comparison of a measured effect with its prediction.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum PredictionCheck {
-    /// The whole interval is nearer to the prediction than to "no effect". At least a part of it does not exceed the
-    /// prediction by far.
+    /// The whole interval is nearer to the prediction than to "no effect". At least a part of the interval does not
+    /// exceed the prediction by far.
     Confirmed,
     /// The whole interval exceeds the prediction by far. The lever has an effect, but not for the predicted reason.
     Exceeded,
@@ -43,9 +43,10 @@ pub(super) enum PredictionCheck {
 /// Compares an effect with its prediction, on a logarithmic scale.
 ///
 /// The prediction is confirmed if the whole interval lies beyond the midpoint between "no effect" and the prediction.
-/// It is exceeded if the whole interval lies beyond one and a half times the predicted effect. The largest possible
-/// prediction means "at least", so it cannot be exceeded. The prediction is refuted if the effect is certainly a very
-/// small part of it. A larger part refutes nothing, because another limit may stop a growth of throughput early.
+/// The prediction is exceeded if the whole interval lies beyond one and a half times the predicted effect. The largest
+/// possible prediction means "at least", so it cannot be exceeded. The prediction is refuted if the effect is certainly
+/// a very small part of the predicted effect. A larger part refutes nothing, because another limit may stop a growth of
+/// throughput early.
 pub(super) fn check(effect: &Effect, predicted: f64) -> PredictionCheck {
     let (halfway, small) = (predicted.max(1e-6).sqrt(), predicted.max(1e-6).powf(EXCLUDED));
     let (beyond, short) = match predicted > 1.0 {

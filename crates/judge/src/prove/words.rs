@@ -55,8 +55,8 @@ pub(super) fn with_lever(lever: &str) -> &'static str {
 }
 
 /// Returns the headline of an experiment: the share of the resource that the lever took, and the resulting change of
-/// throughput or response time. If the resource was hardly wanted, the headline gives an upper bound of the share that
-/// it explains.
+/// throughput or response time. If the resource was hardly wanted, the headline gives an upper bound of the share of
+/// throughput that the resource explains.
 pub(super) fn effect_sentence(proof: &Proof) -> String {
     let Some(m) = &proof.measured else { return String::new() };
     let part = part_of(proof, &m.lever).filter(|part| part.basis == ElasticityBasis::Wanted);
@@ -115,8 +115,8 @@ pub(super) fn sources_sentence(proof: &Proof) -> String {
     proof.effect(SOURCES_LEVER).map_or(String::new(), |effect| turned(effect, None))
 }
 
-/// Returns a sentence that says that a lever took much less of its resource than planned, or that a quota hid its
-/// effect.
+/// Returns a sentence that says that a lever took much less of its resource than planned, or that a quota hid the
+/// lever's effect.
 pub(super) fn slack_sentence(proof: &Proof, lever: &str) -> String {
     let slots = ProofTrial::of_speeds(&proof.trials).and_then(|trial| trial.lever(lever));
     let ordered =
@@ -132,7 +132,7 @@ pub(super) fn slack_sentence(proof: &Proof, lever: &str) -> String {
 }
 
 /// Returns a sentence about the direct observation that agrees with the verdict; empty if there is none. The verdict's
-/// sentence already says what sampled threads wait for, so this is not repeated.
+/// sentence already says what sampled threads wait for, so that observation is not repeated.
 pub(super) fn seen(verdict: &Bottleneck) -> String {
     let counted = || verdict.counted.first().map(|c| format!("{} {} of {}", figure(c.count), c.what, c.of));
     match observation(verdict) {
@@ -152,7 +152,8 @@ pub(super) fn joined(parts: &[String]) -> String {
     parts.iter().filter(|part| !part.is_empty()).cloned().collect::<Vec<_>>().join("; ")
 }
 
-/// Returns a sentence about levers that depend on each other: the sum of the parts that they show certainly exceeds 1.
+/// Returns a sentence about levers that depend on each other: the sum of the parts that these levers show certainly
+/// exceeds 1.
 pub(super) fn dependent_sentence(proof: &Proof) -> String {
     let largest = shares(proof).first().map_or(REMAINDER.to_string(), |(lever, _)| lever.clone());
     match largest.as_str() {

@@ -48,8 +48,8 @@ fn signals(facts: &Facts<'_>) -> Vec<Signal> {
     client_limit(facts).map_or(Vec::new(), |limit| limit.signals)
 }
 
-/// Returns a clause that says that the server's CPU is full, too. Returns an empty text if it is not, or if messages
-/// wait mostly for the generator.
+/// Returns a clause that says that the server's CPU is full, too. Returns an empty text if the server's CPU is not
+/// full, or if messages wait mostly for the generator.
 fn beside_server(facts: &Facts<'_>) -> String {
     let full =
         ServerCpu::of(facts).filter(|cpu| cpu.own() >= LIKELY && !Waiting::of(facts).is_some_and(|w| w.at_client()));

@@ -28,8 +28,8 @@ pub(super) fn delays(facts: &Facts<'_>) -> Option<Verdict> {
     }
     let below = |t: &&&Trial| t.rates.offered_rate <= KEEPS_UP * most && t.latency_us.count > 0;
     let quick = facts.search.iter().filter(below).find(|t| longest_us(t) * HELD_BACK < r1_us)?;
-    // If response times consist mostly of CPU time, they follow the machine's speed. The machine's speed differs
-    // between windows, so a faster answer in another window is no sign of a limit.
+    // If response times consist mostly of CPU time, the response times follow the machine's speed. The machine's speed
+    // differs between windows, so a faster answer in another window is no sign of a limit.
     if works(one).is_some_and(|cpus| cpus >= HALF_BUSY) {
         return None;
     }
@@ -55,7 +55,7 @@ pub(super) fn delays(facts: &Facts<'_>) -> Option<Verdict> {
     let sentence = format!("the server limits the rate on purpose: it serves {} and delays the rest", rate(most));
     let idle = view.cpu_share().is_some_and(|used| used < BUSY);
     // A worker that goes on working after its answer causes response times like those of a limiter. But a limiter reads
-    // the next request at once, whereas the worker leaves this request unread or makes it wait for a lock.
+    // the next request at once, whereas the worker leaves this request unread or lets this request wait for a lock.
     let waits = server_queue::seen(facts, None).is_some() || waits::queue_inside(&facts.waits).is_some();
     let confidence = match idle {
         _ if waits => GUESS,
@@ -67,7 +67,7 @@ pub(super) fn delays(facts: &Facts<'_>) -> Option<Verdict> {
 
 /// Returns true if a single client reached the highest rate of the sweep, and the server used less than half a CPU. The
 /// cause is either a limit that delays answers or a single worker. Response times at a lower rate show which of the two
-/// it is.
+/// is the cause.
 pub fn may_delay(run: &run::Run) -> bool {
     let alone = fills_alone(&Facts::of(run)).and_then(|(one, _)| works(one));
     alone.is_some_and(|cpus| cpus < HALF_BUSY)
@@ -114,7 +114,7 @@ mod tests {
     }
 
     /// Seen with a real firewall that let 40 SYNs per second pass. The closed loop reached 6/s, because each client
-    /// waited a second until it repeated its SYN. The open loop reached 40/s.
+    /// waited a second until the client repeated its SYN. The open loop reached 40/s.
     #[test]
     fn a_rate_that_another_load_exceeds_is_no_limit() {
         let exceeds = delaying(80.0).rates(&[0.5, 1.5]).change(|t, p| {

@@ -1,13 +1,13 @@
 //! The rules of the verdict, one file each, and the table of all rules.
 //!
-//! A rule looks for the signs of one bottleneck in the [`Facts`](crate::Facts). It returns [`Verdict::Binds`] with its
-//! evidence if it finds them. Otherwise it returns the reason why the bottleneck is ruled out, or the counters that are
-//! missing. A rule that cannot decide says so, because a wrong cause does more harm than a missed one. No rule calls
-//! another.
+//! A rule looks for the signs of one bottleneck in the [`Facts`](crate::Facts). If the rule finds the signs, it returns
+//! [`Verdict::Binds`] with its evidence. Otherwise, the rule returns the reason why the bottleneck is ruled out, or the
+//! counters that are missing. A rule that cannot decide says so, because a wrong cause does more harm than a missed
+//! one. No rule calls another.
 //!
-//! Each rule has a [`Tier`] and names the bottlenecks whose signs it explains. For example, a full CPU makes the accept
-//! queue overflow, not the other way round. The verdict follows from tiers, explanations and the probabilities of the
-//! results: see `choose.rs` and `docs/reference/rule-matrix.md`.
+//! Each rule has a [`Tier`] and names the bottlenecks whose signs the rule explains. For example, a full CPU makes the
+//! accept queue overflow, not the other way round. The verdict follows from tiers, explanations and the probabilities
+//! of the results: see `choose.rs` and `docs/reference/rule-matrix.md`.
 //!
 //! To add a rule, write a file here, and add a line to [`RULES`]. Add a made-up run to `planted/`, whose verdict must
 //! be that of the new rule.

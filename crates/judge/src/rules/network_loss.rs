@@ -128,7 +128,8 @@ fn judge(facts: &Facts<'_>) -> Verdict {
     }
 }
 
-/// Returns the reason why the losses that a host counts do not affect this load. Returns `None` if they may affect it.
+/// Returns the reason why the losses that a host counts do not affect this load. Returns `None` if the losses may
+/// affect this load.
 fn none_of_ours(facts: &Facts<'_>, view: &View<'_>) -> Option<String> {
     let trial = view.trial;
     // The counters of a connection vanish when the connection ends, so only lasting connections show all their
@@ -159,8 +160,8 @@ fn none_of_ours(facts: &Facts<'_>, view: &View<'_>) -> Option<String> {
     (again < least.max(1.0)).then(|| format!("the connections of this load sent only {} again", figure(again)))
 }
 
-/// Decides by the SYNs that the client sent again. Subtracts those that the server's full accept queue dropped; the
-/// network path dropped the rest.
+/// Decides by the SYNs that the client sent again. Subtracts the SYNs that the server's full accept queue dropped. The
+/// network path dropped the other SYNs.
 fn syns_lost(facts: &Facts<'_>) -> Option<Verdict> {
     let lost = |trial: &Trial| {
         let client = View::new("client", trial, &trial.client);
@@ -233,8 +234,8 @@ mod tests {
         )
     }
 
-    /// Figures seen with `python3 -m http.server`. Its full accept queue drops connections that the client counts as
-    /// established, so the client sends their requests again.
+    /// Figures seen with `python3 -m http.server`. The full accept queue of this server drops connections that the
+    /// client counts as established, so the client sends the requests of these connections again.
     #[test]
     fn drops_of_a_full_accept_queue_are_no_loss_in_the_network() {
         let full = || {
@@ -294,8 +295,8 @@ mod tests {
         assert_eq!(longest(230_000.0).verdict().id, "network-loss");
     }
 
-    /// The server's listener dropped connections before the window began. Their requests were sent again inside the
-    /// window.
+    /// The server's listener dropped connections before the window began. The requests of these connections were sent
+    /// again inside the window.
     #[test]
     fn drops_of_the_own_listener_before_the_window_are_no_loss() {
         let planted = PlantedRun::new(3000.0, 2000.0)

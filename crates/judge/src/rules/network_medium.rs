@@ -1,4 +1,4 @@
-//! Rule for a full link: it carries its maximum rate, or all signs point to a queue between the hosts.
+//! Rule for a full link. Either the link carries its maximum rate, or all signs point to a queue between the hosts.
 //!
 //! The conditions come from R. Blake, *Optimizing Windows NT* (1993). (a) One more client raises the rate by less than
 //! 2 % (twice as many by less than 5 %). (b) Each further client lengthens the response time by 1 / Xmax (Xmax: highest
@@ -125,8 +125,8 @@ fn both_ways(view: &View<'_>, name: &str) -> (Option<f64>, Option<f64>) {
     (way("interface.tx_bytes", "interface.tx_packets"), way("interface.rx_bytes", "interface.rx_packets"))
 }
 
-/// Returns the bytes per second of a side's busiest interface: those that leave it and those that enter it, framing
-/// included.
+/// Returns the bytes per second of a side's busiest interface: the bytes that leave the interface and the bytes that
+/// enter it, framing included.
 pub(crate) fn ways(view: &View<'_>) -> Option<(f64, f64)> {
     let interfaces = view.instances("interface.tx_bytes").into_iter().filter(|(name, _)| name != "lo");
     let both = interfaces.filter_map(|(name, _)| {
@@ -218,8 +218,8 @@ fn judge(facts: &Facts<'_>) -> Verdict {
     }
 }
 
-/// Returns evidence of the conditions (a), (b) and (c) of the module documentation, and the number of those that are
-/// met.
+/// Returns evidence of the conditions (a), (b) and (c) of the module documentation, and the number of these conditions
+/// that are met.
 fn conditions(facts: &Facts<'_>) -> (Vec<Evidence>, usize) {
     let (Some(client), Some(x_max)) = (facts.client(), facts.x_max()) else { return (Vec::new(), 0) };
     let mut lines = Vec::new();
@@ -246,8 +246,9 @@ fn conditions(facts: &Facts<'_>) -> (Vec<Evidence>, usize) {
     (lines, held)
 }
 
-/// Returns the frames that the queue of a busy medium dropped, if they explain most of the retransmissions. The counts
-/// cover the whole recording, because a frame that was dropped before the measured window may be sent again inside it.
+/// Returns the frames that the queue of a busy medium dropped, if these dropped frames explain most of the
+/// retransmissions. The counts cover the whole recording, because a frame that was dropped before the measured window
+/// may be sent again inside it.
 pub(crate) fn overflow(trial: &Trial) -> Option<Evidence> {
     medium_use(trial).filter(|m| m.share >= WIRE_BUSY)?;
     let views = sides_of(trial);
@@ -282,7 +283,7 @@ fn rising(trial: &Trial) -> Option<Evidence> {
 }
 
 /// Returns the signs of a full link whose rate is unknown. One sign is packets in the queue of a traffic shaper on an
-/// interface of these hosts. The other is round trips that grow with the load while the hosts have idle CPUs.
+/// interface of these hosts. The other sign is round trips that grow with the load while the hosts have idle CPUs.
 fn outside(facts: &Facts<'_>, trial: &Trial) -> Option<(f64, String, Vec<Evidence>)> {
     if !facts.limited() {
         return None;
@@ -348,8 +349,8 @@ mod tests {
         assert_eq!(verdict(0.01), "network-loss");
     }
 
-    /// A single client fills its own switch port and the server's port. With five clients, each fills a fifth of its
-    /// own port, and together they fill the server's.
+    /// A single client fills its own switch port and the server's port. With five clients, each client fills a fifth of
+    /// its own port, and together the clients fill the server's port.
     #[test]
     fn of_two_full_wires_the_one_that_all_clients_share_is_named() {
         let bytes = 12.4e6;

@@ -61,7 +61,7 @@ fn judge(facts: &Facts<'_>) -> Verdict {
     quiet(facts, trial)
 }
 
-/// Returns the utilization of the busiest known device, including those of the upstreams.
+/// Returns the utilization of the busiest known device, including the devices of the upstreams.
 fn busiest(facts: &Facts<'_>, trial: &run::Trial) -> Option<f64> {
     let views = sides_of(trial);
     let hosts = views.iter().filter_map(|v| v.host().and_then(|h| ratio(h.busy, h.online)));
@@ -143,7 +143,8 @@ mod tests {
         assert_ne!(rare(50.0).id, "not-saturated", "answers that only a load makes slow");
     }
 
-    /// Eight connections go to a server 40 ms away. The open loop used all of them while the server was mostly idle.
+    /// Eight connections go to a server 40 ms away. The open loop used all eight connections while the server was
+    /// mostly idle.
     #[test]
     fn a_load_that_its_own_connections_held_up_is_told() {
         let pool = |t: &mut Trial, p: &Point| {

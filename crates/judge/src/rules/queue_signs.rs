@@ -1,6 +1,6 @@
-//! Evidence for a queue inside the server. Such evidence is the queue itself, growing response times, or a count (such
-//! as that of threads) equal to the number of requests handled at a time. The module also makes evidence about disks
-//! and shared CPUs.
+//! Evidence for a queue inside the server. Such evidence is the queue itself, growing response times, or a matching
+//! count. A count (such as that of threads) matches if it equals the number of requests handled at a time. The module
+//! also makes evidence about disks and shared CPUs.
 
 use run::{Evidence, FigureUnit};
 
@@ -20,9 +20,9 @@ use crate::upstreams;
 use crate::view::View;
 use crate::waits;
 
-/// Returns the signs of a queue inside the server, each with its confidence. The signs are a queue that was seen
-/// directly, a count equal to the number of requests handled at a time, requests that run one at a time, a full
-/// upstream, and threads that wait for one thing.
+/// Returns the signs of a queue inside the server, each with its confidence. One sign is a queue that was seen
+/// directly. Another is a count equal to the number of requests handled at a time. Further signs are requests that run
+/// one at a time, a full upstream, and threads that wait for one thing.
 pub(super) fn signs(facts: &Facts<'_>, view: &View<'_>, places: Option<&Places>) -> Vec<(Evidence, f64)> {
     let queue = server_queue::seen(facts, places).map(|queue| (queue, SURE));
     let counted = places.and_then(|places| Some((places, places.matching().next()?))).map(|(all, one)| {
@@ -106,7 +106,8 @@ pub(super) fn waits_for_a_disk(view: &View<'_>) -> Option<Evidence> {
         .then(|| measured(view, ("pressure.io_some", ""), (stalled, FigureUnit::Plain), Some(DISK_STALLED), text))
 }
 
-/// Returns a line of evidence with the CPU use of all programs, if they fill the CPUs together with an upstream.
+/// Returns a line of evidence with the CPU use of all programs, if these programs fill the CPUs together with an
+/// upstream.
 pub(super) fn filled_cpus(facts: &Facts<'_>, view: &View<'_>) -> Option<Evidence> {
     let chain = Chain::of(view.trial, view).filter(|_| upstreams::fills_cpus(&facts.upstreams))?;
     let text = format!("the CPUs were busy {} of the time: {}", percent(chain.share()), chain.text());

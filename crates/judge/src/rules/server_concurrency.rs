@@ -49,8 +49,8 @@ fn judge(facts: &Facts<'_>) -> Verdict {
     bind(facts).unwrap_or_else(|verdict| verdict)
 }
 
-/// Returns the signals of the server's busiest thread and of its CPUs. If the thread or the CPUs were full, they would
-/// be the limit instead of the number of workers.
+/// Returns the signals of the server's busiest thread and of its CPUs. If the thread or the CPUs were full, the full
+/// thread or CPUs would be the limit instead of the number of workers.
 fn signals(facts: &Facts<'_>) -> Vec<Signal> {
     let Some(cpu) = ServerCpu::of(facts) else { return Vec::new() };
     let thread = cpu.thread().map(|thread| thread.ran.beyond("server-single-thread"));
@@ -183,8 +183,8 @@ fn counts_places(facts: &Facts<'_>, queue_seen: bool) -> Result<(), Verdict> {
     }
 }
 
-/// Returns the verdict in one sentence. It names a full upstream, requests that run one at a time, the workers that
-/// were counted, or only their number.
+/// Returns the verdict in one sentence. The sentence names a full upstream, requests that run one at a time, the
+/// workers that were counted, or only the number of workers.
 fn sentence(facts: &Facts<'_>, view: &View<'_>, places: Option<&Places>) -> String {
     if let Some(full) = upstreams::full(&facts.upstreams) {
         return upstreams::sentence(full);
@@ -267,7 +267,7 @@ mod tests {
         assert_eq!(lines, 1, "{b:#?}");
     }
 
-    /// A single load shows no plateau. But if most of its requests wait for one lock, this lock limits the rate.
+    /// A single load shows no plateau. But if most requests of this load wait for one lock, this lock limits the rate.
     #[test]
     fn a_lock_limits_a_single_load() {
         let one_load = |is_sampled: bool| {
@@ -315,7 +315,7 @@ mod tests {
     }
 
     /// Each connection sends sixteen requests at a time to a server that takes only eight per connection. The other
-    /// eight wait, and the evidence gives their number.
+    /// eight requests wait, and the evidence gives the number of waiting requests.
     #[test]
     fn requests_that_wait_for_a_stream_are_told_with_the_servers_limit() {
         let limited = |limit| {

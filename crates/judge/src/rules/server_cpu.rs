@@ -1,4 +1,4 @@
-//! Rule for a server whose CPUs are full: all those that it may use.
+//! Rule for a server for which all CPUs that it may use are full.
 
 use run::{Evidence, FigureUnit};
 
@@ -36,8 +36,8 @@ pub(super) const RULE: Rule = Rule {
     ..PLAIN
 };
 
-/// Kinds of signs that the server's CPUs are full. The server fills them, lacks CPU time, or fills them together with
-/// its upstreams and the generator.
+/// Kinds of signs that the server's CPUs are full. The server fills the CPUs, lacks CPU time, or fills the CPUs
+/// together with its upstreams and the generator.
 enum Sign {
     Own,
     Starved,
@@ -132,7 +132,7 @@ fn split(view: &View<'_>) -> Option<Evidence> {
 }
 
 /// Decides without counters of the server's processes: from the CPU use of the whole host, if the generator does not
-/// run on it.
+/// run on this host.
 fn by_host(facts: &Facts<'_>, view: &View<'_>) -> Verdict {
     let missing = || Verdict::CannotSay(vec!["process.cpu of the server's processes".into()]);
     let Some(host) = view.host() else { return missing() };

@@ -90,7 +90,8 @@ fn disk_line(view: &View<'_>, load: &Load, busy: f64) -> Evidence {
 }
 
 /// Returns evidence of the bytes that a request reads from and writes to the server's disk, one line per direction.
-/// Returns the verdict as an error if the disk is not full, if the server moves no bytes, or if its bytes are unknown.
+/// Returns the verdict as an error if the disk is not full, if the server moves no bytes, or if the server's bytes are
+/// unknown.
 fn moved(view: &View<'_>, disk: &str, busy: f64, full: bool) -> Result<Vec<Evidence>, Verdict> {
     let own = [("process.read_bytes", "reads"), ("process.write_bytes", "writes")]
         .map(|(id, does)| (id, does, view.per_request(id)));
@@ -140,7 +141,7 @@ mod tests {
     }
 
     /// Threads write to one file, one at a time under the file's lock. The disk is idle for short times, but some
-    /// thread always waits for it.
+    /// thread always waits for the disk.
     #[test]
     fn a_disk_with_short_pauses_that_threads_always_wait_for_is_the_limit() {
         let b = flushed(1300.0, 240.0);

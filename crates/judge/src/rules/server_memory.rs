@@ -125,8 +125,8 @@ fn lost_a_process(trial: &Trial) -> bool {
     trial.incidents.iter().any(|i| matches!(i.kind, IncidentKind::WorkerEnded | IncidentKind::ServerEnded))
 }
 
-/// Returns true if requests of the load failed, or if TCP windows or send buffers stopped its connections. A TCP stack
-/// that lacks memory keeps windows small.
+/// Returns true if requests of the load failed, or if TCP windows or send buffers stopped the load's connections. A TCP
+/// stack that lacks memory keeps windows small.
 fn connections_suffer(view: &View<'_>) -> bool {
     let stopped = |id: &'static str| sides_of(view.trial).iter().any(|v| v.value(id).is_some_and(|s| s >= STALLS_SEEN));
     requests_failed(view.trial) || stopped("connection.rwnd_limited") || stopped("connection.sndbuf_limited")

@@ -1,5 +1,5 @@
-//! Rule for a server that limits the rate on purpose. It quickly answers requests with status 4xx or 5xx, and the rate
-//! of good answers stays constant.
+//! Rule for a server that limits the rate on purpose. The server quickly answers requests with status 4xx or 5xx, and
+//! the rate of good answers stays constant.
 
 use run::{FigureUnit, Trial};
 
@@ -128,9 +128,9 @@ fn pool(facts: &Facts<'_>) -> Option<String> {
     Some(format!("about {} at a time ({})", places::requests(places.places), places::text(pool)))
 }
 
-/// Returns the probability that the server had CPU time left while it refused requests. Returns `None` if its CPU use
-/// is unknown. A server without CPU time left refuses requests because it is full, not on purpose; the rate of good
-/// answers is steady in both cases. Returns 0 for a server that waits for a full upstream.
+/// Returns the probability that the server had CPU time left while it refused requests. Returns `None` if the server's
+/// CPU use is unknown. A server without CPU time left refuses requests because it is full, not on purpose; the rate of
+/// good answers is steady in both cases. Returns 0 for a server that waits for a full upstream.
 fn room(facts: &Facts<'_>, limited: &[&Trial]) -> Option<f64> {
     let full = limited.iter().filter_map(|t| server_of(t).and_then(|view| fullness(&view))).reduce(f64::min)?;
     let waits = crate::upstreams::full(&facts.upstreams).is_some();
@@ -194,7 +194,8 @@ fn bind(worst: &Trial, confidence: f64, (limit, trials): (f64, usize), pool: Opt
 mod tests {
     use crate::planted::{PlantedRun, Who, refuses_beyond_500, refuses_beyond_500_after};
 
-    /// Seen on a busy machine: the generator lacked CPU time, and an earlier version named it as the bottleneck.
+    /// Seen on a busy machine: the generator lacked CPU time, and an earlier version named the generator as the
+    /// bottleneck.
     #[test]
     fn a_starved_generator_does_not_hold_the_good_answers_at_one_rate() {
         let mut run = refuses_beyond_500()
@@ -209,7 +210,7 @@ mod tests {
     }
 
     /// About Varnish in front of a backend with at most 30 connections, an earlier version said "limits the rate on
-    /// purpose, 95 %". A rate limit is still possible, because it would keep as many connections open.
+    /// purpose, 95 %". A rate limit is still possible, because a rate limit would keep as many connections open.
     #[test]
     fn a_full_pool_of_connections_that_refuses_is_a_guess() {
         let with_connections = |count: f64| {

@@ -133,7 +133,7 @@ enum Proof {
 }
 
 /// Returns the evidence for or against bytes that waited in the server for an acknowledgement. If the server's send
-/// queues are unknown, its data segments per response decide.
+/// queues are unknown, the server's data segments per response decide.
 fn proof(one: &Trial) -> Proof {
     let Some(server) = server_of(one) else { return Proof::None };
     if let Some(bytes) = server.value("connection.send_queue") {

@@ -70,8 +70,8 @@ const LIMITS: &[Limit] = &[
     Limit {
         share: "connection.sndbuf_limited",
         standing: "connection.write_full",
-        // A program that waits for a full send buffer continues once a third of it is free. A round trip therefore
-        // carries about half of the buffer.
+        // A program that waits for a full send buffer continues once a third of the buffer is free. A round trip
+        // therefore carries about half of the buffer.
         room: "connection.send_queue",
         filled: BUFFER_FILLED,
         words: "the sender's buffer",
@@ -117,7 +117,7 @@ fn judge(facts: &Facts<'_>) -> Verdict {
     }
 }
 
-/// Reason why a limit is ruled out, or the counter without which it cannot be judged.
+/// Reason why a limit is ruled out, or the counter without which the limit cannot be judged.
 enum Not {
     Known(&'static str),
     Limited(f64, String),
@@ -165,8 +165,8 @@ fn look(limit: &Limit, view: &View<'_>, other: Option<&View<'_>>, bytes: Option<
     })
 }
 
-/// Returns the share of a request's time for which the limit blocked its connection. Leaves out connections without a
-/// request in flight. If only some connections were sampled, the share is a lower bound.
+/// Returns the share of a request's time for which the limit blocked the request's connection. Leaves out connections
+/// without a request in flight. If only some connections were sampled, the share is a lower bound.
 fn of_a_request(view: &View<'_>, standing: f64, sampled: f64) -> Option<f64> {
     let in_flight = positive(view.trial.rates.concurrency)?;
     ratio(standing, positive(sampled)?.min(in_flight)).map(|share| share.min(1.0))
@@ -182,8 +182,8 @@ fn sent_per_request(trial: &Trial, side: usize) -> Option<f64> {
 }
 
 /// Computes the share of the response time for which a transfer must wait, if each round trip carries one window (RFC
-/// 9293, section 3.8.6). This works even in short trials, in which connections are read too seldom for the wait to be
-/// seen.
+/// 9293, section 3.8.6). This computation works even in short trials, in which connections are read too seldom for the
+/// wait to be seen.
 fn of_a_transfer(view: &View<'_>, bytes: Option<f64>, window: Option<f64>) -> Option<f64> {
     let windows = ratio(bytes?, positive(window?)?)?.ceil();
     let waited_us = (windows - 1.0).max(0.0) * view.value("connection.min_rtt")?;
@@ -233,7 +233,8 @@ mod tests {
         assert!(b.id == "tcp-window" && b.sentence.contains("sender's buffer"), "{b:#?}");
     }
 
-    /// Each case changes the run of a window limit so that it looks alike but has another cause.
+    /// Each case changes the run of a window limit so that the run still looks like a window limit but has another
+    /// cause.
     #[test]
     fn runs_that_only_look_like_a_window_limit_are_not_named() {
         type Change = fn(PlantedRun) -> PlantedRun;

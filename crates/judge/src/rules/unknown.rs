@@ -44,7 +44,8 @@ fn busiest(facts: &Facts<'_>) -> Option<f64> {
     hosts.chain(own).chain(its).chain(client_limit_threads(facts)).reduce(f64::max).map(|b| b.min(1.0))
 }
 
-/// Describes a server that loadline only watched under an external load: how close its counters are to their limits.
+/// Describes a server that loadline only watched under an external load: how close the server's counters are to their
+/// limits.
 fn watched(trial: &Trial) -> Verdict {
     let mut evidence = Vec::new();
     let mut told = Vec::new();
@@ -189,7 +190,7 @@ mod tests {
         assert!(!warns(&ramp));
     }
 
-    /// All answers of the trials were refusals (503). They show neither a capacity of 0 nor a full CPU.
+    /// All answers of the trials were refusals (503). Refusals show neither a capacity of 0 nor a full CPU.
     #[test]
     fn if_no_answer_was_good_the_verdict_says_only_that() {
         let refused = |t: &mut run::Trial, _: &crate::planted::Point| {

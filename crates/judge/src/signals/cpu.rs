@@ -106,7 +106,8 @@ pub(crate) struct ServerCpu<'a> {
     pub(crate) cpus: Option<Signal>,
     /// CPU use of all programs on these CPUs.
     pub(crate) chain: Option<Chain>,
-    /// Evidence from the growth of throughput and from queues, as log odds. It is added to the log odds of the signals.
+    /// Evidence from the growth of throughput and from queues, as log odds. This evidence is added to the log odds of
+    /// the signals.
     pub(crate) shift: f64,
     workers: Vec<Task>,
 }
@@ -145,8 +146,8 @@ impl<'a> ServerCpu<'a> {
         self.cpus.map_or(0.0, |cpus| chance(cpus.log_odds() + self.shift))
     }
 
-    /// Returns the probability that the server lacks CPU time. Its threads always want a CPU but often do not get one,
-    /// because all programs together fill the CPUs.
+    /// Returns the probability that the server lacks CPU time. The server's threads always want a CPU but often do not
+    /// get one, because all programs together fill the CPUs.
     pub(crate) fn starved(&self) -> f64 {
         let working: Vec<&Task> = self.workers.iter().filter(|t| t.busy >= WORKS).collect();
         let n = working.len() as f64;
@@ -173,7 +174,8 @@ impl<'a> ServerCpu<'a> {
     }
 
     /// Returns the probability that the work of a thread does not move to other threads. If requests take turns on
-    /// changing threads, the busiest thread waits while another one runs. Its wait then does not show that it is full.
+    /// changing threads, the busiest thread waits while another one runs. The wait of the busiest thread then does not
+    /// show that this thread is full.
     fn stays(&self, task: &Task) -> f64 {
         let used = self.used.map_or(task.busy, |(used, _)| used);
         match used <= ONE_PLACE {

@@ -1,4 +1,4 @@
-//! Signals: named values with their intervals. Each is compared with one threshold.
+//! Signals: named values with their intervals. Each signal is compared with one threshold.
 //!
 //! A signal near its threshold is weak evidence, and a signal far from it is strong evidence. The distance from the
 //! threshold, divided by the signal's width, is a logarithm of odds (a logistic curve). These are the odds that the
@@ -76,7 +76,7 @@ impl Signal {
         self.carries_below == (self.log_odds() < 0.0)
     }
 
-    /// Returns the signal with this interval of its value.
+    /// Returns the signal with `interval` as the interval of its value.
     pub(crate) fn within(self, interval: Option<(f64, f64)>) -> Self {
         let (low, high) = interval.unwrap_or((self.value, self.value));
         Self { low: low.min(self.value), high: high.max(self.value), ..self }

@@ -5,7 +5,7 @@ use run::{Expectation, SizeGoal, SizeStep};
 /// Name of the figure in an expectation about the capacity.
 const CAPACITY: &str = "capacity";
 
-/// Returns the goal of the choice. It is the fewest CPUs if the user expects a capacity, else the fewest CPUs per
+/// Returns the goal of the choice. The goal is the fewest CPUs if the user expects a capacity, else the fewest CPUs per
 /// request.
 pub(super) fn goal(expected: &[Expectation]) -> SizeGoal {
     let expects = expected.iter().any(|one| one.figure == CAPACITY);
@@ -31,15 +31,15 @@ fn order(a: &Price, b: &Price) -> std::cmp::Ordering {
 /// Returns the index of the cheapest setting that meets all expectations, and the indexes of settings that may be
 /// cheaper. Of equally cheap settings, returns the one with the largest capacity.
 ///
-/// If only a lower bound of a capacity is known, it can show that the setting is enough. It cannot show how many CPUs
-/// the setting needs per request. If the cost at this bound is at most that of the cheapest setting with a known
-/// capacity, returns no cheapest setting.
+/// If only a lower bound of a capacity is known, the bound can show that the setting is enough. The bound cannot show
+/// how many CPUs the setting needs per request. If the cost at this bound is at most that of the cheapest setting with
+/// a known capacity, returns no cheapest setting.
 pub(super) fn cheapest(steps: &[SizeStep], goal: SizeGoal) -> (Option<usize>, Vec<usize>) {
     let priced = || steps.iter().enumerate().filter_map(|(at, step)| Some((at, step, price(step, goal)?)));
     let counts = |step: &SizeStep| step.meets && (goal == SizeGoal::Cpus || !step.at_least);
     let best = priced().filter(|(_, step, _)| counts(step)).min_by(|a, b| order(&a.2, &b.2));
     // A setting whose lower bound misses the expectations may be enough after all. A setting whose lower bound meets
-    // them may need fewer CPUs per request than the bound shows.
+    // the expectations may need fewer CPUs per request than the bound shows.
     let is_open = |step: &SizeStep, (cost, _): Price| {
         let known = best.as_ref().is_some_and(|(.., best)| best.0 <= cost);
         step.at_least && if goal == SizeGoal::Cpus { !step.meets && !known } else { step.meets }

@@ -6,13 +6,14 @@ use crate::number::ratio;
 use crate::thresholds::{FULL_MIDDLE, HALF_BUSY, MOSTLY_RUNS, NEARLY_FULL, ONE_CPU, ONE_THREAD};
 use crate::view::{Task, View, busy, mask};
 
-/// Returns the limit of the processes and threads of one upstream. Returns `None` if they have CPU time left.
+/// Returns the limit of the processes and threads of one upstream. Returns `None` if the upstream has CPU time left.
 pub(super) fn of_cpus(view: &View<'_>, processes: &[Task], threads: &[Task]) -> Option<UpstreamLimit> {
     let used: f64 = processes.iter().map(|process| process.busy).sum();
     let share = view.cpu_allowed_of(&busy(processes)).and_then(|allowed| ratio(used, allowed)).unwrap_or(0.0);
     let full = NEARLY_FULL * view.given();
     let all = view.busy_share_of(mask(processes).unwrap_or(0));
-    // If all programs together fill the upstream's CPUs, the upstream is the limit if it uses at least half of them.
+    // If all programs together fill the upstream's CPUs, the upstream is the limit if it uses at least half of these
+    // CPUs.
     let fills = share >= HALF_BUSY && all.is_some_and(|busy| busy >= FULL_MIDDLE);
     // An upstream that uses about one CPU may have a lock. A parallel upstream also gets only one CPU if other programs
     // use the rest, so the CPUs must have idle time.

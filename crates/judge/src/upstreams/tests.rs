@@ -69,8 +69,8 @@ fn parallel(threads: u32, [ran, waited]: [f64; 2], idle: f64) -> Run {
     before(threads, [ran, waited], idle, [0.01, 0.0])
 }
 
-/// Makes a run like [`parallel`], with a proxy whose thread runs for the share `of_proxy[0]` of the time, and waits for
-/// a CPU for the share `of_proxy[1]`.
+/// Makes a run like [`parallel`]. The proxy's thread runs for the share `of_proxy[0]` of the time, and waits for a CPU
+/// for the share `of_proxy[1]`.
 fn before(threads: u32, [ran, waited]: [f64; 2], idle: f64, of_proxy: [f64; 2]) -> Run {
     let mut planted = PlantedRun::new(20_000.0, 200.0)
         .per_s(Who::Server, "process.cpu", "python3:812", move |_| f64::from(threads) * ran * 1e6)

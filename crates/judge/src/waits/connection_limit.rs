@@ -34,11 +34,12 @@ struct Limit<'a> {
     open: f64,
     /// Mean number of connections that wait to be accepted.
     queued: f64,
-    /// True if the process also has connections to other servers. They count towards the limit of nginx, too.
+    /// True if the process also has connections to other servers. Such connections count towards the limit of nginx,
+    /// too.
     is_proxy: bool,
 }
 
-/// Returns the limit on connections that a trial shows. Returns `None` if it shows none.
+/// Returns the limit on connections that a trial shows. Returns `None` if the trial shows no such limit.
 fn limit(trial: &Trial) -> Option<Limit<'_>> {
     let profile: &WaitProfile = trial.server.as_ref()?.waits.as_deref()?;
     let clients = profile.clients.as_ref().filter(|clients| clients.readings >= LIMIT_READINGS as u64)?;

@@ -11,8 +11,8 @@ use crate::thresholds::{HOLDER_SURE, WAIT_FEW, WAIT_MOSTLY};
 /// Returns what the holder of a lock does in most samples, with the most frequent object of this activity, such as a
 /// file. Returns `None` if the samples are so few that chance may explain the result.
 ///
-/// A holder that is ready to run waits for a CPU. Other programs of the machine decide how often it does so. Samples of
-/// a ready holder therefore count only if there are hardly any others.
+/// A holder that is ready to run waits for a CPU. Other programs of the machine decide how often the holder waits for a
+/// CPU. Samples of a ready holder therefore count only if there are hardly any other samples.
 pub(super) fn activity(futex: &FutexProfile) -> Option<HolderState> {
     // If a holder seems to wait for the lock that it has, it got the lock after its state was read.
     let is_counted = |h: &&HolderState| h.state != ThreadState::Futex || h.key != futex.address;

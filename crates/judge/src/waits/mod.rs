@@ -4,8 +4,8 @@
 //! queue, but have no request. To distinguish the two cases, [`requests`] compares two numbers: the requests that were
 //! read but not answered, and the threads that are active or wait.
 //!
-//! If the number of requests is unknown, a lock of the program itself counts only if it is a mutex that stores its
-//! owner. The owner must also be active.
+//! If the number of requests is unknown, a lock of the program itself counts only if this lock is a mutex that stores
+//! its owner. The owner must also be active.
 
 mod activity;
 mod advice;
@@ -49,8 +49,8 @@ pub(crate) fn of_run(run: &Run) -> Vec<WaitFinding> {
     run.trials_by_samples().into_iter().find_map(of_trial).unwrap_or_default()
 }
 
-/// Returns the first cause that is a queue in the server: for a lock, a slot of a pool, the only worker, or the event
-/// loop.
+/// Returns the first cause that is a queue in the server. Requests queue for a lock, a slot of a pool, the only worker,
+/// or the event loop.
 pub(crate) fn queue_inside(findings: &[WaitFinding]) -> Option<&WaitFinding> {
     const QUEUES: [WaitCause; 5] = [
         WaitCause::Lock,
@@ -94,7 +94,7 @@ pub fn waits(profile: &WaitProfile, databases: &[DatabaseProfile]) -> Vec<WaitFi
     let others: Vec<WaitFinding> = others.into_iter().filter(unexplained).collect();
     found.extend(others);
     let mut inside = databases::sessions(databases, &found);
-    // Sampled sessions say more about PostgreSQL than the titles of its processes, so they replace the titles.
+    // Sampled sessions say more about PostgreSQL than the titles of its processes, so the sessions replace the titles.
     let knows_sessions =
         databases.iter().any(|database| database.samples > 0 && database.kind == DatabaseKind::Postgres);
     inside.extend(databases::titles(profile).filter(|_| !knows_sessions));

@@ -36,7 +36,7 @@ const SYSTEM_CALLS: &[&str] = &[
 ];
 
 /// Returns the wait of the only worker. Returns `None` if the worker is not mostly blocked, or if no requests wait for
-/// it. The worker's parent may be an additional process.
+/// the worker. The worker's parent may be an additional process.
 pub(super) fn blocked(profile: &WaitProfile, activity: &Activity<'_>, requests: &Requests) -> Option<WaitFinding> {
     let process = activity.process;
     let all = process.processes.max(1.0);
@@ -105,7 +105,7 @@ pub(super) fn with_holder(finding: WaitFinding, state: ThreadState, key: &str) -
 }
 
 /// Returns the function in which the blocked threads of a process mostly wait. Returns an empty text if no function has
-/// at least half of them.
+/// at least half of these threads.
 pub(super) fn waiting_function(profile: &WaitProfile, process: &WaitProcess) -> String {
     let stacks = profile.stacks.iter().flat_map(|stacks| &stacks.waiting).filter(|sum| sum.weight > 0.0);
     let mut functions: BTreeMap<&str, f64> = BTreeMap::new();

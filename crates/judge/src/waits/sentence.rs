@@ -150,7 +150,7 @@ fn short(statement: &str) -> String {
 }
 
 /// Returns a clause with a singular verb on what a thread does, such as "waits for a lock". `object` is the peer or the
-/// system call that the thread waits for. It is empty if unknown.
+/// system call that the thread waits for. `object` is empty if unknown.
 fn does(state: ThreadState, object: &str) -> String {
     match state {
         ThreadState::OnCpu => "computes".into(),

@@ -111,7 +111,8 @@ mod tests {
         assert!(solve(&busy).0 < 0.1 * without.max(solve(&Model { contention: None, ..busy.clone() }).0));
     }
 
-    /// With four times the CPUs, more requests are in flight. They slow each other, which also lowers the capacity.
+    /// With four times the CPUs, more requests are in flight. Requests in flight slow each other, which also lowers the
+    /// capacity.
     #[test]
     fn contention_is_in_the_capacity() {
         let found = beside(&model(16), &sweep(1e-4, false, 1)).unwrap();

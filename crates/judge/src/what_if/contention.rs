@@ -3,8 +3,8 @@
 //!
 //! The queueing network explains the effect of queues. If added clients raise the throughput by less than the network
 //! predicts, the cause is contention. The loss is described by the Universal Scalability Law (N. Gunther, *Guerrilla
-//! Capacity Planning*, 2007). It is fitted to the measured rate divided by the predicted rate. A fit to the measured
-//! rate alone would take any full resource for contention.
+//! Capacity Planning*, 2007). The law is fitted to the measured rate divided by the predicted rate. A fit to the
+//! measured rate alone would take any full resource for contention.
 //!
 //! Contention counts only if its interval excludes zero. Beyond [`FAR`] times the clients that were tried, the loss is
 //! assumed constant.
@@ -20,7 +20,8 @@ use stats::{NORMAL_95, normal};
 /// Loss of throughput with more clients, by the Universal Scalability Law.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) struct Contention {
-    /// Contention (sigma) and coherency (kappa) of the law. Each comes with the half-width of its 95 % interval.
+    /// Contention (sigma) and coherency (kappa) of the law. Each coefficient comes with the half-width of its 95 %
+    /// interval.
     sigma: (f64, f64),
     kappa: (f64, f64),
     /// Clients of the trial that the network describes. The network's demands already include the loss at this number

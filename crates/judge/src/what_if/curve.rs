@@ -39,7 +39,7 @@ fn against_arrivals(then: &Model, asked: f64) -> Vec<LoadPoint> {
     (1..=2 * POINTS).map(point).collect()
 }
 
-/// Returns the number of requests in flight, by Little's law. Returns 0 if it is infinite.
+/// Returns the number of requests in flight, by Little's law. Returns 0 if this number is infinite.
 pub(super) fn under_way(rate: f64, response_s: f64) -> u32 {
     let all = rate * response_s;
     if all.is_finite() { all.round().clamp(0.0, f64::from(u32::MAX)) as u32 } else { 0 }

@@ -14,8 +14,8 @@ const NO_RESOURCE: &[&str] = &["unknown", "not-saturated", "server-rate-limit", 
 /// Largest factor by which resources may grow. Larger factors are no useful advice.
 const MAX_REPORTED_FACTOR: f64 = 16.0;
 
-/// Returns the resources that would be full before the server reaches twice its capacity. The first is full at the
-/// lowest rate.
+/// Returns the resources that would be full before the server reaches twice its capacity. The first resource is full at
+/// the lowest rate.
 ///
 /// Returns an empty list if no rate met the objective, or if the verdict names no resource.
 pub(crate) fn to_double(facts: &Facts<'_>, capacity: Option<&Capacity>, verdict: &Bottleneck) -> Vec<ResourceNeed> {

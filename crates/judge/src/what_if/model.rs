@@ -2,8 +2,8 @@
 //! request occupies one.
 //!
 //! A CPU quota is a cap, not a slower CPU. Requests run at full speed until the CPU time of the period is used up. Then
-//! none runs until the next period. A quota therefore limits the requests per second, but slows no request while CPU
-//! time is left.
+//! no request runs until the next period. A quota therefore limits the requests per second, but slows no request while
+//! CPU time is left.
 
 use std::collections::BTreeMap;
 
@@ -63,8 +63,8 @@ impl Part {
         self.units / self.work_s
     }
 
-    /// Returns the queue of the resource, with the nearest whole number of servers. Their speed makes up for the
-    /// difference. With 0.5 units, such as a container's share of a link, a request takes twice as long.
+    /// Returns the queue of the resource, with the nearest whole number of servers. The speed of the servers makes up
+    /// for the difference. With 0.5 units, such as a container's share of a link, a request takes twice as long.
     pub(super) fn station(&self) -> Station {
         if self.units.is_infinite() {
             return Station::delay(self.work_s);
@@ -95,13 +95,13 @@ pub(super) struct Model {
     pub(super) arriving_s: Option<f64>,
     pub(super) users: u32,
     pub(super) think_s: f64,
-    /// Requests per second that arrive at random, if they come at a rate rather than from users.
+    /// Requests per second that arrive at random, if requests come at a rate rather than from users.
     pub(super) arrivals: Option<f64>,
-    /// Contention between clients; `None` if it may be zero.
+    /// Contention between clients; `None` if the contention may be zero.
     pub(super) contention: Option<Contention>,
     /// Good answers per second of the trial.
     pub(super) rate: f64,
-    /// Weight of the trial among other trials: its number of good answers.
+    /// Weight of the trial among other trials: the trial's number of good answers.
     pub(super) requests: f64,
     /// For a resource's ID, the factor that adjusts the resource's limit to the highest measured rate.
     pub(super) usable: BTreeMap<&'static str, f64>,
@@ -242,8 +242,8 @@ fn link(facts: &Facts<'_>, trial: &Trial, verdict: &str) -> Option<(f64, f64)> {
     unnamed.or(known)
 }
 
-/// Returns the response time with one client in seconds. The wait for a quota is left out, because it is not the work
-/// of a request.
+/// Returns the response time with one client in seconds. The wait for a quota is left out, because this wait is not the
+/// work of a request.
 fn unloaded_s(unloaded: &Trial) -> Option<f64> {
     let held = server_of(unloaded).and_then(|view| view.share_of_time("cgroup.cpu_throttled_time")).unwrap_or(0.0);
     Some(r1_us(unloaded)? / 1e6 * (1.0 - held.clamp(0.0, 1.0)))
@@ -290,8 +290,8 @@ fn generator(facts: &Facts<'_>, client: &View<'_>, rate: f64) -> Option<Part> {
 mod tests {
     use super::*;
 
-    /// If a link carries 6 % more than its nominal rate, an earlier version took it for two links of half the speed. It
-    /// predicted half of the real throughput for one client.
+    /// If a link carries 6 % more than its nominal rate, an earlier version took it for two links of half the speed.
+    /// That version predicted half of the real throughput for one client.
     #[test]
     fn a_link_with_slightly_more_than_its_nominal_rate_is_still_one_link() {
         let demand_s =

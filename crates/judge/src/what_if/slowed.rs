@@ -1,5 +1,5 @@
-//! Open queueing network of a trial. It predicts the mean response time at the trial's rate if some parts become
-//! slower.
+//! Open queueing network of a trial. The network predicts the mean response time at the trial's rate if some parts
+//! become slower.
 
 use run::Trial;
 
@@ -27,7 +27,7 @@ impl Slowed {
     }
 
     /// Returns the factor by which the mean response time grows if the parts `ids` become slower by `dose`. `dose` is
-    /// the share of their speed that they lose.
+    /// the share of their speed that these parts lose.
     pub(crate) fn part(&self, ids: &[&str], dose: f64) -> f64 {
         let slower = |part: &Part| {
             let station = part.station();

@@ -54,7 +54,7 @@ pub(super) fn most(model: &Model) -> f64 {
 }
 
 /// Returns the rate at which the first resource is full, lowered by contention. The number of requests in flight is
-/// taken as if none of them waited.
+/// taken as if no request waited.
 pub(super) fn most_with(model: &Model) -> f64 {
     let most = most(model);
     model.contention.map_or(most, |contention| most * contention.left(most * alone_s(model)))

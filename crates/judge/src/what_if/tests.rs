@@ -123,7 +123,7 @@ fn arrivals_queue_and_above_the_capacity_the_wait_is_infinite() {
 }
 
 /// One CPU can serve 400 requests per second. At 100 per second, all requests are surely answered. At 600 per second,
-/// two thirds of them are.
+/// two thirds of the requests are answered.
 #[test]
 fn a_rate_of_arrivals_is_answered_with_intervals() {
     let planted = full();
@@ -200,7 +200,7 @@ fn to_double_names_resources_in_the_order_in_which_they_stop_the_server() {
     assert!(needed.windows(2).all(|w| w[0].factor >= w[1].factor && w[0].reaches <= w[1].reaches), "{needed:#?}");
 }
 
-/// Makes a run of a server on four CPUs. Its only busy thread is full at 400 requests per second.
+/// Makes a run of a server on four CPUs. The server's only busy thread is full at 400 requests per second.
 fn full() -> Run {
     let cpu = |p: &crate::planted::Point| p.x / 400.0 * 1e6;
     let planted = PlantedRun::new(2500.0, 400.0).per_s(Who::Server, "process.cpu", "srv:100", cpu);
@@ -308,7 +308,7 @@ fn far_extrapolations_are_marked_without_a_quota_and_without_threads() {
 }
 
 /// The next bottleneck and the answer of `what-if` come from one network. Both give a resource the same limit, and no
-/// measured rate exceeds it.
+/// measured rate exceeds this limit.
 #[test]
 fn the_next_bottleneck_and_what_if_name_one_ceiling_that_no_measured_rate_passes() {
     let mut compared = 0;
@@ -394,8 +394,8 @@ fn sleeps(connections: u32) -> Run {
     run
 }
 
-/// An earlier version of the model left out the sleep. It predicted 23,500 requests per second, although more CPUs
-/// change nothing.
+/// An earlier version of the model left out the sleep. That version predicted 23,500 requests per second, although more
+/// CPUs change nothing.
 #[test]
 fn the_model_contains_time_that_no_counter_explains() {
     for connections in [1, 4, 8] {

@@ -40,7 +40,7 @@ fn plain(cpu_s: f64, sleep_s: f64, generator_s: f64) -> World {
 
 /// Two CPUs that ready threads share equally, with at most one CPU per thread, correspond to a queue with two servers.
 /// The queueing network therefore has an exact (product-form) solution. Service times in the simulation vary less than
-/// exponential times, so its queues are slightly shorter than in this solution.
+/// exponential times, so the queues of the simulation are slightly shorter than in this solution.
 #[test]
 fn the_simulation_agrees_with_mean_value_analysis() {
     let world = plain(0.004, 0.01, 0.001);

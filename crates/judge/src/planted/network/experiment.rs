@@ -89,8 +89,8 @@ pub(super) fn prove(world: &World, run: &Run, seed: u64) -> Proof {
     proof
 }
 
-/// Returns the world with `lever` on, if this lever is tested in turns: loads without and with it alternate. Returns
-/// `None` for other levers.
+/// Returns the world with `lever` on, if this lever is tested in turns (loads without and with the lever alternate).
+/// Returns `None` for other levers.
 fn in_turns(world: &World, lever: &str) -> Option<World> {
     let mut changed = world.clone();
     match lever {
@@ -117,7 +117,7 @@ fn connections(run: &Run) -> u32 {
 }
 
 /// Measures two worlds in turns, each with its number of connections. Each pair of turns first has the world without
-/// the lever (`off`), then the one with it (`on`).
+/// the lever (`off`), then the world with the lever (`on`).
 fn turns(lever: &str, (off, on): ((&World, u32), (&World, u32)), random: &mut fastrand::Rng) -> SwitchTrial {
     let one = |(world, n): (&World, u32), random: &mut fastrand::Rng| {
         let rate = world.limits.iter().map(|limit| limit.rate).fold(f64::INFINITY, f64::min);
@@ -129,8 +129,8 @@ fn turns(lever: &str, (off, on): ((&World, u32), (&World, u32)), random: &mut fa
     SwitchTrial { lever: lever.into(), dose: -1.0, off, on, ..SwitchTrial::default() }
 }
 
-/// Returns for each of `count` slots whether a lever is on. It is on in a random half of each block's slots, and off in
-/// the whole last block.
+/// Returns for each of `count` slots whether a lever is on. The lever is on in a random half of each block's slots, and
+/// off in the whole last block.
 fn order(count: usize, random: &mut fastrand::Rng) -> Vec<bool> {
     let mut on = Vec::with_capacity(count);
     while on.len() + BLOCK < count {

@@ -38,7 +38,7 @@ impl Sim<'_> {
         self.counts.in_flight += 1;
     }
 
-    /// Takes one step of a request. Returns true if the request goes on at once, and false if it waits.
+    /// Takes one step of a request. Returns true if the request goes on at once, and false if the request waits.
     fn take_step(&mut self, request: usize, step: Step) -> bool {
         match step {
             Step::Way => self.sleep(request, self.world.way_s),

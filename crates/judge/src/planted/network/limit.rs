@@ -33,6 +33,6 @@ pub(super) enum Cause {
     GeneratorQuota,
     RateLimit,
     AcceptQueue,
-    /// The load itself: it has too few connections, at the response time without load, to fill any part.
+    /// The load itself. At the response time without load, the load has too few connections to fill any part.
     Load,
 }

@@ -1,5 +1,5 @@
 //! Simulated queueing networks ("worlds") with a known limit. Each world has a server, clients, a link, and sometimes
-//! an upstream service. Its run is recorded as `loadline find` would record it.
+//! an upstream service. The run of a world is recorded as `loadline find` would record it.
 //!
 //! The threads, locks, queues and CPUs of each world are simulated. The simulation is needed because no formula covers,
 //! for example, a worker that waits for a lock on a shared CPU. For worlds with an exact solution, the simulation

@@ -43,8 +43,8 @@ impl Writer<'_> {
         self.columns.push(Column { counter: CounterId::new(id), instance: instance.into(), values });
     }
 
-    /// Adds a counter of dropped connects. Its growth from the first to the second sample includes the drops before the
-    /// window.
+    /// Adds a counter of dropped connects. The counter's growth from the first to the second sample includes the drops
+    /// before the window.
     fn drops(&mut self, id: &'static str, instance: &str, counted: bool) {
         self.put(id, instance, if counted { self.seen.per_s.dropped } else { 0.0 });
         if let Some(first) = self.columns.last_mut().and_then(|column| column.values.get_mut(..2)).filter(|_| counted) {
@@ -52,8 +52,8 @@ impl Writer<'_> {
         }
     }
 
-    /// Adds a counter of time, microseconds. `share` is its growth in seconds per second. A random reading error is
-    /// added.
+    /// Adds a counter of time, microseconds. `share` is the counter's growth in seconds per second. A random reading
+    /// error is added.
     fn time(&mut self, id: &'static str, instance: &str, share: f64) {
         let error = 1.0 + 0.3 * self.world.noise * stats::normal(&mut self.random);
         self.put(id, instance, (share * error).max(0.0) * 1e6);
@@ -210,7 +210,7 @@ impl Writer<'_> {
         }
     }
 
-    /// Adds the upstream service. If it has its own host, only the connections to it are recorded.
+    /// Adds the upstream service. If the service has its own host, only the connections to the service are recorded.
     fn backend(&mut self) -> Option<Upstream> {
         let program = self.world.programs.get(BACKEND)?;
         let (busy, x) = (self.seen.per_s.backend_connections, self.seen.rate());

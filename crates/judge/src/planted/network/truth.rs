@@ -91,8 +91,8 @@ impl World {
         self.server_cpus() == 1 || loops
     }
 
-    /// Returns the true limits of the world. `reached` is the highest rate of its sweep: if it is too low, the load
-    /// itself was the limit.
+    /// Returns the true limits of the world. `reached` is the highest rate of the world's sweep. If this rate is too
+    /// low, the load itself was the limit.
     pub(super) fn truth(&self, reached: f64) -> Truth {
         let all = self.limits.iter();
         let least = all.clone().min_by(|a, b| a.rate.total_cmp(&b.rate)).expect("every world has a generator");

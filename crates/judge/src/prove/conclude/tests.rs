@@ -294,8 +294,8 @@ fn a_limit_for_all_addresses_is_no_less_a_limit() {
     assert!(proof.why.contains("source addresses") && proof.why.contains("something untested"), "{}", proof.why);
 }
 
-/// The lever on the TCP window was planned but not used. An earlier version applied its prediction to the lever on the
-/// server's CPU.
+/// The lever on the TCP window was planned but not used. An earlier version applied the prediction for the unused lever
+/// to the lever on the server's CPU.
 #[test]
 fn a_prediction_of_an_unused_lever_is_not_applied_to_another_lever() {
     let (proof, verdict) = waits(Run::default(), verdict("tcp-window", 0.9), None);

@@ -104,8 +104,8 @@ pub(super) fn compare(rival: Option<&str>, signs: Option<&CpuSigns>, verdict: &B
     }
 }
 
-/// Returns true if the levers exclude the CPUs of client and server, and all other resources that were slowed, except
-/// that of the verdict's lever `own`.
+/// Returns true if the levers exclude the CPUs of client and server, and all other slowed resources. The resource of
+/// the verdict's lever `own` need not be excluded.
 pub(super) fn excludes_others(proof: &Proof, own: Option<&str>) -> bool {
     let is_out = |lever: &str| part_of(proof, lever).is_some_and(|part| part.estimate.high < EXCLUDED);
     let others = || proof.parts().filter(|part| Some(part.lever.as_str()) != own);

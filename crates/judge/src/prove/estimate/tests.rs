@@ -93,7 +93,8 @@ fn a_hardly_wanted_resource_is_bounded_though_other_programs_use_the_rest() {
 }
 
 /// Seen with a CPU quota of 20 %. The server's CPU was slowed less by its own lever than by the lever on the generator.
-/// The estimate must still give nearly the whole effect to the quota, and no more than their bounds to both CPUs.
+/// The estimate must still give nearly the whole effect to the quota, and to each of the two CPUs no more than its
+/// bound.
 #[test]
 fn a_lever_that_bites_beside_others_leaves_them_their_parts() {
     let on = |step: usize| (0..96).map(|t: usize| (t * step + t / 5).is_multiple_of(3)).collect::<Vec<bool>>();
@@ -199,7 +200,7 @@ fn a_lever_that_took_much_less_than_ordered_leaves_its_resource_open() {
     assert_eq!(told.bases[0], ElasticityBasis::Wanted, "three percent were ordered: {told:?}");
 }
 
-/// A lever on a quota lowers the quota instead of running a CPU thief (a busy loop), so the lever's dose is the
+/// A lever on a quota lowers the quota instead of running a CPU thief (a busy loop). The lever's dose is therefore the
 /// measured loss of speed.
 #[test]
 fn a_lever_without_a_thief_is_checked_by_its_measured_speed() {
