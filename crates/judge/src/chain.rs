@@ -1,5 +1,5 @@
 //! Total CPU use of all programs that work on a request on one machine: the server, its upstreams and the generator.
-//! Together these programs may fill the CPUs although no single one does.
+//! Together these programs may fill the CPUs although no single program fills them.
 
 use std::collections::BTreeMap;
 

@@ -1,4 +1,4 @@
-//! Results of each class of a request mix. Each class is judged as if it were the only one. Also finds the class that
+//! Results of each class of a request mix. Each class is judged as if it were the only class. Also finds the class that
 //! misses the objective at the lowest load.
 
 use run::{
@@ -68,8 +68,8 @@ fn figures(trial: &Trial, class: &ClassPart) -> ClassFinding {
     }
 }
 
-/// Returns the lowest load from which upward every trial missed the objective of a class, and the limit that the class
-/// exceeded at this load.
+/// Finds the lowest load at and above which every trial missed the objective of a class. Also returns the limit that
+/// the class exceeded at this load.
 fn failing<'a>(facts: &Facts<'a>, at: usize) -> Option<(&'a Trial, Breach)> {
     let fixed: Vec<&Trial> = facts.run.trials.iter().collect();
     let by_load = [&facts.search, &facts.sweep, &fixed].into_iter().find(|trials| !trials.is_empty())?;

@@ -1,6 +1,6 @@
-//! Use of each device in a trial's window, from the raw recordings. The use is one of three quotients: busy time by
-//! elapsed time, bytes by the possible bytes at full speed, or a level by its limit. The list is only for display; each
-//! rule judges its device itself.
+//! Use of each device in a trial's window, from the raw recordings. The use is a quotient: busy time by elapsed time,
+//! bytes by the bytes that the speed allows, or a level by its limit. The list is only for display; each rule judges
+//! its device itself.
 
 use crate::thresholds::NEARLY_FULL;
 use std::collections::HashMap;

@@ -1,6 +1,6 @@
 //! Drift: steady growth of memory, descriptors, response time or the share of failures, through a long window of one
 //! load. A leak shows such growth, and so does a cache that is not full yet. Only a longer run shows which of the two
-//! it is.
+//! is the cause.
 //!
 //! Throughput that falls or rises through a window is a drift, too, because no single value then describes the
 //! throughput.

@@ -269,8 +269,9 @@ pub fn disturbed(trial: &Trial) -> Option<(f64, f64)> {
 }
 
 /// Returns the share of a trial's window, 0 to 1, in which the hypervisor gave a machine's CPUs to other guests (steal
-/// time). Returns the larger share of two machines, and 0 if the share is unknown. Each time the hypervisor takes a CPU
-/// away, the machine pauses for milliseconds. Such pauses dominate high percentiles.
+/// time). If client and server are on two machines, returns the larger of their shares. Returns 0 if the share is
+/// unknown. Each time the hypervisor takes a CPU away, the machine pauses for milliseconds. Such pauses dominate high
+/// percentiles.
 pub fn stolen(trial: &Trial) -> f64 {
     sides_of(trial).iter().filter_map(View::stolen).fold(0.0, f64::max)
 }
@@ -333,8 +334,8 @@ mod tests {
         assert!(capacity.method.contains("4,096 bytes") || capacity.method.contains("4096"), "{capacity:?}");
     }
 
-    /// The trial that lost requests must not become the decisive one, although all trials complete about the same rate.
-    /// In a run over several network paths, losses on one path do not limit the others.
+    /// The trial that lost requests must not become the decisive trial, although all trials complete about the same
+    /// rate. In a run over several network paths, losses on one path do not limit the others.
     #[test]
     fn of_equal_trials_of_an_experiment_the_first_that_held_decides() {
         let mut run = experiment_of(DELAY, &[1.0, 2.0, 3.0, 4.0, 5.0, 6.0, 7.0, 8.0]);
@@ -398,8 +399,8 @@ mod tests {
         assert!(disturbed(last).is_some_and(|(taken, _)| (taken - 0.9).abs() < 0.05), "{:?}", disturbed(last));
         let (taken, online) = other_processes_cpu(["one", "one"], 0.9).expect("0.9 CPUs went to nobody's processes");
         assert!((taken - 0.9).abs() < 0.05 && online == 4.0, "{taken} of {online}");
-        // If the client's machine is another one than the server's, the CPU time used there does not come from the
-        // server.
+        // If client and server are on different machines, the CPU time used on the client's machine does not come from
+        // the server.
         let (taken, _) =
             other_processes_cpu(["one", "two"], 0.0).expect("nobody watched what filled the client's machine");
         assert!((taken - 3.0).abs() < 0.1, "{taken}");

@@ -1,5 +1,5 @@
-//! Failed answers. A CPU does not count as the limit if most answers fail. It does not count either if the server has
-//! CPU time left while more answers fail than the objective allows.
+//! Failed answers. A CPU does not count as the limit if most answers fail. A CPU does not count either if the server
+//! has CPU time left while more answers fail than the objective allows.
 
 use std::collections::BTreeMap;
 

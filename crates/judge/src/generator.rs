@@ -117,8 +117,8 @@ impl Load {
 
 /// Returns the share of the response time, 0 to 1, that the generator's waits for a CPU explain. All threads together
 /// wait `waited` seconds per second. Each wait delays at least one request, so `waited` requests are delayed on average
-/// (Little's law). The result is their share of the requests in flight. If several answers are unread during a wait,
-/// the wait delays all of them.
+/// (Little's law). The result is the share of the delayed requests among the requests in flight. If several answers are
+/// unread during a wait, the wait delays all of them.
 fn delay(facts: &Facts<'_>, view: &View<'_>, waited: f64) -> f64 {
     let trial = view.trial;
     let in_flight = trial.rates.completed_rate * trial.latency_us.mean / 1e6;

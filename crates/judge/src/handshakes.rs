@@ -19,7 +19,7 @@ const KEPT: f64 = 0.1;
 /// alternating window, [`MOST_SHAKE`] suffices, because a handshake at the end of a window and its request may fall
 /// into different windows.
 const EACH: f64 = 1.0 - KEPT;
-/// Maximum share of resumed handshakes in a window that counts as one of full handshakes.
+/// Maximum share of resumed handshakes in a window that counts as a window of full handshakes.
 const MOSTLY_FULL: f64 = KEPT;
 
 /// Returns the number of handshakes per completed request in the measured window.
@@ -79,8 +79,8 @@ fn turns(run: &Run) -> Option<HandshakeCost> {
     Some(HandshakeCost { server, client, server_resumed, client_resumed, how, ..counted(&anew) })
 }
 
-/// Returns the windows with full handshakes, and the windows with mostly resumed ones. If every window has resumed
-/// handshakes, the first list has the windows in which fewer handshakes were resumed.
+/// Returns the windows with full handshakes, and the windows with mostly resumed handshakes. If every window has
+/// resumed handshakes, the first list has the windows in which fewer handshakes were resumed.
 fn by_kind<'t>(anew: &[&'t Trial]) -> [Vec<&'t Trial>; 2] {
     let of = |from: f64, to: f64| -> Vec<&Trial> {
         anew.iter().copied().filter(|t| (from..to).contains(&counted(&[*t]).resumed)).collect()

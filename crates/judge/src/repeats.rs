@@ -21,7 +21,7 @@ pub(crate) fn repeats(run: &Run) -> Vec<Repeat> {
     finished(run).map(|trials| alone(run, trials)).collect()
 }
 
-/// Returns the trials of each complete repeat. If nothing was repeated, returns all trials as one.
+/// Returns the trials of each complete repeat. If nothing was repeated, returns all trials as one repeat.
 pub(crate) fn finished(run: &Run) -> impl Iterator<Item = &[Trial]> {
     let all = run.repeats().count();
     run.repeats().take(all - usize::from(run.interrupted && all > 1))

@@ -82,8 +82,8 @@ mod tests {
         assert!(!b.sentence.contains("sleep"), "{b:#?}");
     }
 
-    /// Returns the verdict on a server with three threads. The busiest runs for the share `ran` of the time, and waits
-    /// for a CPU for the share `waited`. The other two run for a fifth and a tenth of the time.
+    /// Returns the verdict on a server with three threads. The busiest thread runs for the share `ran` of the time, and
+    /// waits for a CPU for the share `waited`. The other two threads run for a fifth and a tenth of the time.
     fn uneven(ran: f64, waited: f64) -> Bottleneck {
         uneven_with(ran, waited, None)
     }

@@ -33,7 +33,8 @@ pub fn mostly_refused(trial: &Trial) -> bool {
     refused(trial) > MOST_FAIL
 }
 
-/// Returns true if the measured window has answers, but no good one. All its response times are then those of refusals.
+/// Returns true if the measured window has answers, but no good answer. All response times of the window are then those
+/// of refusals.
 pub(crate) fn none_good(trial: &Trial) -> bool {
     refused(trial) >= 1.0
 }

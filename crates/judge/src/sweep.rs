@@ -93,8 +93,8 @@ pub(crate) fn lightest<'a>(steps: &[&'a Trial]) -> Option<&'a Trial> {
 
 /// Finds the plateau: at least twice the clients raised the rate by less than [`FLAT`]. This threshold also ends the
 /// sweep of `loadline find`. A sweep that ended for lack of growth therefore has a plateau even if its last step is the
-/// decisive one. A sweep that ran out of time has a plateau if an open loop offered more than the sweep's highest rate,
-/// and completed no more.
+/// decisive step. A sweep that ran out of time has a plateau if an open loop offered more than the sweep's highest
+/// rate, and completed no more.
 pub(crate) fn plateau(sweep: &[&Trial], search: &[&Trial], decisive: Option<&Trial>) -> Plateau {
     let (Some(decisive), Some(last), true) = (decisive, sweep.last(), sweep.len() >= 2) else {
         return Plateau::NoResult;

@@ -64,7 +64,7 @@ fn sources(dir: &Path) -> String {
     entries.map(text).collect()
 }
 
-/// Maximum number of rows in the table. A new number must replace another one.
+/// Maximum number of rows in the table. A new number must replace another number.
 const MOST_NUMBERS: usize = 120;
 
 /// Numbers that are not thresholds: zero, one, and the microseconds of a second.
@@ -105,7 +105,7 @@ fn rules_and_signals_hold_no_numbers_of_their_own() {
 }
 
 /// Maximum number of decimal numbers in code outside of the table, the rules and the signals. The maximum may only be
-/// lowered, because a new number that decides something belongs in the table. Most of the existing ones are
+/// lowered, because a new number that decides something belongs in the table. Most of the existing numbers are
 /// percentiles, units and settings of numerical methods.
 const LOOSE: usize = 160;
 

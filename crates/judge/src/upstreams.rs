@@ -85,7 +85,7 @@ pub(crate) fn held(loads: &[UpstreamLoad]) -> bool {
     full(loads).is_some_and(|load| load.limit == Some(UpstreamLimit::Quota))
 }
 
-/// Returns the upstream that the server waits for: the nearest full one, if any.
+/// Returns the upstream that the server waits for: the nearest full upstream, if any.
 pub(crate) fn waits_for(loads: &[UpstreamLoad]) -> Option<WaitsFor> {
     let full = full(loads)?;
     let Upstream { address, processes, pids, .. } = full.behind.clone();
@@ -153,8 +153,8 @@ fn named(behind: &Upstream) -> String {
 /// Maximum number of lines of evidence about upstreams.
 const MOST_LINES: usize = 4;
 
-/// Returns a line of evidence for each upstream that the server is connected to, and for each full one. Then follow
-/// lines about several round trips per request. Returns at most [`MOST_LINES`] lines.
+/// Returns a line of evidence for each upstream that the server is connected to, and for each full upstream. Then
+/// follow lines about several round trips per request. Returns at most [`MOST_LINES`] lines.
 pub(crate) fn evidence(view: &View<'_>, loads: &[UpstreamLoad]) -> Vec<Evidence> {
     let tells = |load: &&UpstreamLoad| load.behind.depth == 1 || load.limit.is_some();
     let trips = loads.iter().filter_map(|load| round_trips(view, load));

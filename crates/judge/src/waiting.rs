@@ -1,5 +1,5 @@
 //! Shares of the messages of a closed loop that wait unread: as requests at the server, or as answers at the generator.
-//! Messages queue at the slower side. If both sides are busy, the queue shows which one is the limit.
+//! Messages queue at the slower side. If both sides are busy, the queue shows which side is the limit.
 
 use run::{Evidence, FigureUnit, Intensity};
 
@@ -94,7 +94,7 @@ mod tests {
 
     /// Returns the verdict on a load of 64 connections. Each side has a separate CPU. Each array describes one side.
     /// Its first two values are the shares of the time for which the side's thread runs and waits for a CPU. The third
-    /// is the side's unread bytes per connection.
+    /// value is the side's unread bytes per connection.
     fn verdict(client: [f64; 3], server: [f64; 3]) -> run::Bottleneck {
         let mut planted_run = PlantedRun::new(1000.0, 4000.0).steps(&[64]).rates(&[]).none(Who::Server, "thread.cpu");
         let sides =

@@ -5,8 +5,8 @@ use run::{AnswerCheck, ArenaAnswer, ArenaProfile, ArenaRefusal, ArenaRefusalKind
 /// Maximum number of characters of a body that an error message quotes.
 const MAX_SHOWN_CHARS: usize = 60;
 
-/// Compares a server's answer with the status, length and text that the load profile expects. What the profile leaves
-/// open is compared with the first server's answer. Returns a description of the first difference, if any.
+/// Compares a server's answer with the status, length and text that the load profile expects. Anything that the profile
+/// does not specify is compared with the first server's answer. Returns a description of the first difference, if any.
 pub fn wrong_answer(
     profile: &ArenaProfile,
     first: Option<(&str, &ArenaAnswer)>,

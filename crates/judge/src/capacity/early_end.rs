@@ -28,7 +28,7 @@ pub(super) fn needed_s(facts: &Facts<'_>) -> Option<f64> {
     (by > 1.0).then_some(plan.budget_s * by.powf(1.0 / (1.0 - WINDOW_GROWTH)))
 }
 
-/// Returns the reason why a capacity is only a lower bound, and what to do.
+/// Returns the reason why a capacity is only a lower bound, with advice for the user.
 pub(crate) fn words(capacity: &Capacity) -> String {
     let rate = whole_rate(capacity.rate);
     let why = match capacity.failed_at {

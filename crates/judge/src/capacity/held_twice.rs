@@ -24,8 +24,8 @@ mod tests {
     use crate::Facts;
     use crate::planted::PlantedRun;
 
-    /// Seen on a real server: windows at 248 to 297/s met the objective, and one at 357/s did not. An earlier version
-    /// reported a capacity of 277/s, below a rate that had met the objective.
+    /// Seen on a real server: windows at 248 to 297/s met the objective, and a window at 357/s did not. An earlier
+    /// version reported a capacity of 277/s, below a rate that had met the objective.
     #[test]
     fn two_windows_that_held_are_below_the_capacity() {
         let of = |rates: &[f64]| {

@@ -149,7 +149,7 @@ impl<'f, 'a> Tried<'f, 'a> {
 
     /// Returns true if the loads show only a lower bound of the capacity. Either no tested load overloaded the server,
     /// or too few windows were measured after a rate failed. In the second case, the capacity lies somewhere between
-    /// the best rate and the failed one. Always false for a search for a number of users.
+    /// the best rate and the failed rate. Always false for a search for a number of users.
     ///
     /// Few windows do not suffice after a failure. A search doubles its rate while the objective is met, so the
     /// capacity may be anywhere in this range. Moreover, a single disturbed window may fail.
@@ -222,9 +222,9 @@ fn nearest<'a>(facts: &Facts<'a>, rate: f64) -> Option<&'a Trial> {
     held.min_by(|a, b| off(a).total_cmp(&off(b)))
 }
 
-/// Returns the trial with the lowest offered rate, at or above `rate`, that clearly missed the objective. If none
-/// missed it clearly, returns the lowest trial that missed the objective at all. Ignores trials below `rate`: they
-/// failed because of a disturbance.
+/// Returns the trial with the lowest offered rate, at or above `rate`, that clearly missed the objective. If no trial
+/// missed the objective clearly, returns the trial with the lowest rate that missed the objective at all. Ignores
+/// trials below `rate`: they failed because of a disturbance.
 fn past<'a>(facts: &Facts<'a>, chances: &[Option<f64>], rate: f64) -> Option<&'a Trial> {
     let told = |t: &Trial| {
         let at = facts.run.trials.iter().position(|one| std::ptr::eq(one, t));

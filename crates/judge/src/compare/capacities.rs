@@ -47,7 +47,7 @@ pub(super) fn capacity(both: &ComparisonInput<'_>) -> Option<Line> {
     let cell: Cell = [0, 1].map(|side| observations(&held[side]));
     let apart = contrast(&[cell], pairing)?;
     // The difference gets no interval if a search found no rate that met the objective, or if a capacity is a lower
-    // bound. It gets none either if only one side's capacity comes from closed-loop clients.
+    // bound. It also gets no interval if only one side's capacity comes from closed-loop clients.
     let bounds = sources(&held).or_else(|| bounds(&held));
     let uncertainty = if said.is_some() || bounds.is_some() { None } else { uncertainty(&apart, &held, both) };
     let said = said.or(bounds);

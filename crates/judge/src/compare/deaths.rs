@@ -19,8 +19,8 @@ fn death(run: &Run) -> Option<String> {
         .or_else(|| silent().then(|| "the server answered nothing".into()))
 }
 
-/// Returns the text of an incident. If the run has several loads, adds the load from whose start the time in the text
-/// counts.
+/// Returns the text of an incident. If the run has several loads, adds the load, because the time in the text counts
+/// from the start of this load.
 fn described(run: &Run, trial: &Trial, incident: &Incident) -> String {
     let loads: Vec<&Trial> = run.trials.iter().filter(|trial| !trial.kind.is_auxiliary()).collect();
     let at = loads.iter().position(|load| std::ptr::eq(*load, trial)).filter(|_| loads.len() > 1);

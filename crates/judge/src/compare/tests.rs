@@ -85,8 +85,8 @@ fn slow(trial: &mut Trial, factor: f64) {
     }
 }
 
-/// Two equal servers are compared on four simulated machines. The first is quiet, the speed of the second drifts, and
-/// other programs disturb the last two.
+/// Two equal servers are compared on four simulated machines. The first machine is quiet, the speed of the second
+/// machine drifts, and other programs disturb the last two machines.
 #[test]
 fn equal_servers_get_a_word_in_at_most_five_of_a_hundred_comparisons() {
     let disturbances: [(&str, Disturbance); 4] = [

@@ -89,8 +89,9 @@ fn ends(change: f64, wide: (f64, f64), narrow: (f64, f64)) -> (f64, f64) {
     if differs { wide } else { (narrow.0.min(0.0), narrow.1.max(0.0)) }
 }
 
-/// Returns three distances from "no change": that of the interval's worse end, that of its better end, and the largest
-/// that counts as "the same". Distances of ratios are logarithms. Returns `None` without an interval.
+/// Returns three distances from "no change". The first two are those of the interval's worse end and of its better end.
+/// The third is the largest distance that counts as "the same". Distances of ratios are logarithms. Returns `None`
+/// without an interval.
 fn reach(c: &ComparedFigure, tolerance: Tolerance) -> Option<(f64, f64, f64)> {
     let (low, high, same) = match c.difference {
         Some(apart) => (apart.low, apart.high, tolerance.failed.max(failures::SAME)),

@@ -78,7 +78,7 @@ fn an_unreached_capacity_meets_limits_below_and_leaves_those_above_open() {
     assert!(run.findings.expected[1].found.starts_with("it is at least 150/s"), "{:?}", run.findings.expected[1]);
 }
 
-/// Changes a trial so that one of five requests times out after 50 ms. The others are answered after 5 ms.
+/// Changes a trial so that one of five requests times out after 50 ms. The other requests are answered after 5 ms.
 fn fifth_timed_out(trial: &run::Trial) -> run::Trial {
     let hist = |ns: u64, n: u64| {
         let mut hist = Hist::new();

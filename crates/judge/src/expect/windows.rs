@@ -43,7 +43,7 @@ impl<'a> Seen<'a> {
         }
     }
 
-    /// Returns true if the windows have answers, but no good one.
+    /// Returns true if the windows have answers, but no good answer.
     pub(super) fn none_good(&self) -> bool {
         self.0.iter().all(|trial| none_good(trial))
     }

@@ -77,8 +77,8 @@ fn fixed(run: &RunSummary) -> impl Iterator<Item = (usize, &TrialSummary)> {
     run.trials.iter().enumerate().filter(move |(_, trial)| fixed(trial))
 }
 
-/// Returns the geometric mean of a figure over all repeats, with an interval if there are at least three. Returns
-/// `None` if a repeat lacks the figure.
+/// Returns the geometric mean of a figure over all repeats, with an interval if there are at least three repeats.
+/// Returns `None` if a repeat lacks the figure.
 fn repeated(run: &RunSummary, of: impl Fn((&RunSummary, usize), &TrialSummary) -> Option<f64>) -> Option<HistoryValue> {
     let values: Option<Vec<f64>> = fixed(run).map(|(at, trial)| of((run, at), trial).map(f64::ln)).collect();
     let lns = values.filter(|values| !values.is_empty())?;

@@ -13,7 +13,7 @@ const KNEE_CLIENTS: f64 = 64.0;
 /// Minimum response time of one client in a combined run, microseconds. With a shorter response time, 64 clients would
 /// need more than the four CPUs of the run.
 const LEAST_R1_US: f64 = 10_000.0;
-/// Capacity of a run whose rate grows up to the last step, requests per second. No measured rate reaches it.
+/// Capacity of a run whose rate grows up to the last step, requests per second. No measured rate reaches this capacity.
 const GROWS: f64 = 1e9;
 
 /// Counters of device use, in addition to all cumulative counters in microseconds.

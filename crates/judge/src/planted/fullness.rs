@@ -1,6 +1,6 @@
 //! Tests of runs in which a resource is nearly full: threads that are 88 to 95 % busy, and a CPU with many soft
-//! interrupts. In other runs, all programs together fill the CPUs, although no single one does, or the generator gets
-//! too little CPU time.
+//! interrupts. In other runs, all programs together fill the CPUs, although no single program fills them, or the
+//! generator gets too little CPU time.
 
 use run::{Bottleneck, Upstream};
 

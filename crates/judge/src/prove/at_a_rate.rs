@@ -41,8 +41,8 @@ pub struct AtRate {
     pub response_s: f64,
 }
 
-/// Returns the figure of the response time that the objective limits. If it limits several, returns the highest
-/// percentile. If it limits none, returns the median.
+/// Returns the figure of the response time that the objective limits. If the objective limits several figures, returns
+/// the highest percentile. If the objective limits none, returns the median.
 pub fn answer_of(objective: &Objective) -> ProofMetric {
     match () {
         () if objective.p99_9_us.is_some() => ProofMetric::P999,

@@ -1,6 +1,6 @@
 //! Kinds of a CPU limit. If throughput follows the CPU's speed, one of four kinds is the limit. The kinds are all CPUs,
 //! one thread, work of a single thread at a time, and too few workers. The effect of the speed alone does not show the
-//! kind. The CPU time used, the busiest thread, and the effect of fewer CPUs do.
+//! kind. The kind follows from the CPU time used, the busiest thread, and the effect of fewer CPUs.
 
 use run::{Estimate, Proof, ProofTrial};
 
@@ -165,7 +165,7 @@ pub(super) fn count_estimate(proof: &Proof) -> Option<(Estimate, f64, Estimate)>
     is_measured.then_some((*found.elasticities.first()?, *found.doses.first()?, *found.ratios.first()?))
 }
 
-/// Compares the measured effect of fewer CPUs with the predicted one. If the server uses more CPUs than remain,
+/// Compares the measured effect of fewer CPUs with the predicted effect. If the server uses more CPUs than remain,
 /// throughput should fall by the factor of remaining CPUs divided by used CPUs. Otherwise, throughput should not fall.
 /// Throughput that does not fall shows nothing if other programs ran: the lever may have taken CPU time from other
 /// programs.

@@ -28,10 +28,11 @@ pub(super) enum Own {
 /// Comparison of the verdict with the measured kind of a CPU limit: all CPUs, one thread, or one request at a time.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Kind {
-    /// The verdict names the measured kind, or it is not about the server's CPU.
+    /// The verdict names the measured kind, or the verdict is not about the server's CPU.
     Agrees,
     /// The verdict and the counters say that one request at a time runs on a CPU, but the experiment did not test this.
-    /// The experiment changed only the speed of the CPUs, which every kind of CPU limit follows.
+    /// The experiment changed only the speed of the CPUs, and throughput follows this speed under every kind of CPU
+    /// limit.
     ByCounters,
     /// The kind of the CPU limit is unknown.
     Open,
@@ -230,8 +231,8 @@ impl Conclusion {
     /// changes confidences only through this function.
     ///
     /// If the counters made the verdict sure, an undecided experiment does not lower the confidence. Only a
-    /// contradiction does: a share that is surely below one half, or throughput that surely differs from the
-    /// prediction.
+    /// contradiction lowers the confidence: a share that is surely below one half, or throughput that surely differs
+    /// from the prediction.
     pub(super) fn confidence(
         self,
         before: f64,

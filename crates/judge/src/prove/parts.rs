@@ -140,8 +140,8 @@ pub(super) fn effect_of<'a>(effects: &'a [Effect], lever: &str) -> Option<&'a Ef
     effects.iter().find(|effect| effect.lever == lever)
 }
 
-/// Returns the effect of the lever that has a prediction. If none has one, returns the effect of the lever whose
-/// resource has the largest part; parts that were only bounded come last.
+/// Returns the effect of the lever that has a prediction. If no lever has a prediction, returns the effect of the lever
+/// whose resource has the largest part; parts that were only bounded come last.
 pub(super) fn measured(proof: &Proof, effects: &[Effect]) -> Option<Effect> {
     let predicted = proof.prediction.as_ref().and_then(|p| effect_of(effects, &p.lever));
     let size = |part: &&Elasticity| (part.basis.is_measured(), part.estimate.value);

@@ -1,4 +1,4 @@
-//! Verdict that replaces a refuted one.
+//! Verdict that replaces a refuted verdict.
 
 use run::{BOTTLENECKS, Bottleneck, Proof, RuledOut};
 

@@ -278,7 +278,7 @@ mod tests {
     use super::super::arrivals::OpenNetwork;
     use super::*;
 
-    /// Returns one entry for each share, and a last one for the remainder. An entry has the number of seeds whose
+    /// Returns one entry for each share, and a last entry for the remainder. An entry has the number of seeds whose
     /// interval contains the true value, the mean error, and the mean half-width. A seed without an estimate counts as
     /// right; only a few of a hundred seeds have none.
     fn covered(network: &OpenNetwork, of: ProofMetric, seeds: u64) -> Vec<(u32, f64, f64)> {

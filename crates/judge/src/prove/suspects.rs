@@ -86,8 +86,8 @@ pub(super) fn bottleneck_of(lever: &str) -> &'static str {
     ids_of(lever).next().unwrap_or("server-concurrency")
 }
 
-/// Returns the row of [`SUSPECTS`] that tests a verdict with this lever. If there is none, returns the first row that
-/// tests the verdict.
+/// Returns the row of [`SUSPECTS`] that tests a verdict with this lever. If there is no such row, returns the first row
+/// that tests the verdict.
 pub(super) fn suspect_of(verdict: &Bottleneck, lever: Option<&str>) -> Option<&'static Suspect> {
     suspects_of(verdict).find(|suspect| Some(suspect.lever) == lever).or_else(|| suspects_of(verdict).next())
 }

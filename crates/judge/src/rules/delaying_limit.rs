@@ -1,4 +1,5 @@
-//! Rate limits that delay answers on purpose instead of refusing requests. The rule `server-rate-limit` includes them.
+//! Rate limits that delay answers on purpose instead of refusing requests. The rule `server-rate-limit` covers such
+//! limits, too.
 
 use run::{FigureUnit, Trial};
 

@@ -80,7 +80,7 @@ fn media_uses(trial: &Trial) -> Vec<MediumUse> {
 }
 
 /// Returns the use of the fullest medium. A single client can fill its own switch port and the server's port equally.
-/// Of about equally full media, returns the one that is fullest in the trial `most_load`. All clients share the
+/// Of about equally full media, returns the medium that is fullest in the trial `most_load`. All clients share the
 /// server's port, so more clients fill only this port.
 fn fullest(trial: &Trial, most_load: Option<&Trial>) -> Option<MediumUse> {
     let full = medium_use(trial)?.share;
@@ -118,7 +118,7 @@ fn used_way(view: &View<'_>, name: &str) -> Option<(&'static str, f64)> {
     }
 }
 
-/// Returns the bytes per second that leave an interface, and those that enter it, framing included.
+/// Returns the bytes per second that leave an interface, and the bytes per second that enter it, framing included.
 fn both_ways(view: &View<'_>, name: &str) -> (Option<f64>, Option<f64>) {
     let grown = |id| view.side.recording.reading(id, name, view.window).value();
     let way = |bytes, packets| ratio(grown(bytes)? + FRAMING * grown(packets).unwrap_or(0.0), view.span_s?);

@@ -11,8 +11,8 @@ use crate::sweep::Plateau;
 use crate::thresholds::SUREST;
 use crate::view::View;
 
-/// Returns a signal: the number of failed connects in the trial with the most failed connects. One is enough for the
-/// verdict.
+/// Returns a signal: the number of failed connects in the trial with the most failed connects. One failed connect is
+/// enough for the verdict.
 pub(super) fn failed(facts: &Facts<'_>, kind: ErrorKind, name: &'static str) -> Vec<Signal> {
     let most = facts.run.trials.iter().map(|t| t.tally.errors.count(kind)).max();
     most.map(|n| Signal::count(name, n as f64, 1.0)).into_iter().collect()

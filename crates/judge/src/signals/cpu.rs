@@ -158,9 +158,10 @@ impl<'a> ServerCpu<'a> {
     }
 
     /// Returns the probability that server and generator together fill the CPUs that they share, and that one side is
-    /// mainly responsible. This is the generator if `generator` is true, else the server. Returns 0 for the side that
-    /// uses less CPU time. Other programs lower the probability: the busier side's CPU time is divided by the sum of
-    /// its own and that of other programs. If other programs do more than half of the work, the probability is low.
+    /// mainly responsible. The function tests the generator if `generator` is true, else the server. Returns 0 for the
+    /// side that uses less CPU time. Other programs lower the probability: one factor is the busier side's CPU time,
+    /// divided by the sum of this time and that of other programs. If other programs do more than half of the work, the
+    /// probability is low.
     pub(crate) fn in_sum(&self, generator: bool) -> f64 {
         let Some(chain) = self.chain.as_ref().filter(|chain| chain.busy > 0.0) else { return 0.0 };
         let (generator_cpus, serving) = (chain.generator(), chain.serving());
@@ -174,8 +175,8 @@ impl<'a> ServerCpu<'a> {
     }
 
     /// Returns the probability that the work of a thread does not move to other threads. If requests take turns on
-    /// changing threads, the busiest thread waits while another one runs. The wait of the busiest thread then does not
-    /// show that this thread is full.
+    /// changing threads, the busiest thread waits while another thread runs. The wait of the busiest thread then does
+    /// not show that this thread is full.
     fn stays(&self, task: &Task) -> f64 {
         let used = self.used.map_or(task.busy, |(used, _)| used);
         match used <= ONE_PLACE {

@@ -54,8 +54,8 @@ fn limit(trial: &Trial) -> Option<Limit<'_>> {
     })
 }
 
-/// Returns true if the clients use a connection for many requests. A connection that replaces a failed one does not
-/// count as new.
+/// Returns true if the clients use a connection for many requests. A connection that replaces a failed connection does
+/// not count as new.
 fn keeps(trial: &Trial) -> bool {
     let fresh = trial.tally.attempted.saturating_sub(trial.tally.errors.requests());
     fresh as f64 <= LIMIT_CONNECTS * trial.tally.completed as f64

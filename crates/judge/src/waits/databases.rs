@@ -30,8 +30,8 @@ fn activity(title: &TitleGroup) -> Option<&str> {
     Some(rest[host..].trim_start())
 }
 
-/// Returns two mean numbers of PostgreSQL backends with this process name, from their titles: the busy ones and all.
-/// Returns `None` if no title is that of a backend.
+/// Returns two mean numbers of PostgreSQL backends with this process name, from their titles: the busy backends, and
+/// all backends. Returns `None` if no title is that of a backend.
 pub(super) fn busy_backends(profile: &WaitProfile, process: &str) -> Option<(f64, f64)> {
     let of_process = profile.titles.iter().filter(|title| title.process == process);
     let sums = of_process.filter_map(|title| Some((title.processes, activity(title)? == IDLE)));

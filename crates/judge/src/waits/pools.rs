@@ -52,7 +52,7 @@ pub(super) fn is_of_processes(pool: &WaitFinding) -> bool {
 }
 
 /// Returns the pool's name from the title of most worker processes, such as `pool www` of `php-fpm: pool www`. Returns
-/// an empty text if there is none.
+/// an empty text if most workers have no common title, or if this title names no pool.
 fn pool_name(profile: &WaitProfile, process: &WaitProcess, workers: f64) -> String {
     let titles = profile.titles.iter().filter(|title| title.process == process.process);
     let most = titles.max_by(|a, b| a.processes.total_cmp(&b.processes));
@@ -141,7 +141,7 @@ fn is_used_up_pool(peer: &PeerConnections, demand: f64) -> bool {
     is_constant && is_busy && demand >= peer.open + WAIT_QUEUE
 }
 
-/// Returns the connections to a peer, with the number of busy ones filled in.
+/// Returns the connections to a peer, with the number of busy connections filled in.
 ///
 /// For Unix sockets, the kernel does not tell the number of busy connections, but titles of PostgreSQL's processes do.
 /// Returns `None` if the number of these processes is unknown, or differs from that of the connections.

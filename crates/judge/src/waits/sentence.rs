@@ -85,7 +85,7 @@ pub(super) fn sentence(finding: &WaitFinding) -> String {
     }
 }
 
-/// Returns the sentence on a pool of connections that are all busy while requests wait for one.
+/// Returns the sentence on a pool of connections that are all busy while requests wait for a free connection.
 fn connection_pool(finding: &WaitFinding) -> String {
     let WaitFinding { name, process, of, peer, share, .. } = finding;
     let to = if name.is_empty() { peer.clone() } else { format!("{name} ({peer})") };

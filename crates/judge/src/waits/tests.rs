@@ -170,8 +170,8 @@ fn a_lock_that_is_rarely_contended_is_not_named() {
     let mut profile = locked(FutexKind::OwnedMutex);
     profile.futexes[0].contended = 0.3;
     assert!(!causes(&profile).contains(&WaitCause::Lock));
-    // In the first case, threads often wait while no other thread is active. In the second, hardly any thread that uses
-    // the futex is active.
+    // In the first case, threads often wait while no other thread is active. In the second case, hardly any thread that
+    // uses the futex is active.
     for (unheld, active) in [(0.4, 1.0), (0.0, 0.2)] {
         let mut profile = locked(FutexKind::Semaphore);
         (profile.futexes[0].unheld, profile.futexes[0].active) = (unheld, active);

@@ -37,7 +37,7 @@ pub(crate) fn to_double(facts: &Facts<'_>, capacity: Option<&Capacity>, verdict:
     parts.iter().map(needed).filter(|n| n.factor.is_finite() && n.reaches.is_finite()).collect()
 }
 
-/// Returns the resources that are full below a rate. The first is full at the lowest rate.
+/// Returns the resources that are full below a rate. The first resource is full at the lowest rate.
 fn short(model: &Model, target: f64) -> Vec<Part> {
     let mut parts: Vec<Part> = model.resources().into_iter().filter(|p| p.limit() < target).collect();
     parts.sort_by(|a, b| a.limit().total_cmp(&b.limit()));

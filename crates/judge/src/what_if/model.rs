@@ -1,5 +1,5 @@
 //! A run as a queueing network. For each resource, the network has the number of units, and the time for which a
-//! request occupies one.
+//! request occupies one unit.
 //!
 //! A CPU quota is a cap, not a slower CPU. Requests run at full speed until the CPU time of the period is used up. Then
 //! no request runs until the next period. A quota therefore limits the requests per second, but slows no request while
@@ -145,11 +145,11 @@ impl Model {
         Some(model)
     }
 
-    /// Returns the network in which requests spend the time elsewhere with workers. All these workers are in use, so
-    /// more clients wait for one.
+    /// Returns the network in which workers explain the time that no device explains ([`Self::elsewhere_s`]). All these
+    /// workers are in use, so further clients wait for a worker.
     ///
     /// A run with a single load level cannot distinguish such workers from a delay of each request. Returns `None` if
-    /// the run has several load levels, no time elsewhere, or a known number of workers.
+    /// the run has several load levels, no such time, or a known number of workers.
     pub(super) fn in_places(&self) -> Option<Self> {
         let some = self.one_level && self.places.is_none() && self.elsewhere_s > 0.0;
         some.then(|| Self { places: Some((self.rate * self.elsewhere_s).round().max(1.0)), ..self.clone() })

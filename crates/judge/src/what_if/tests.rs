@@ -252,7 +252,7 @@ fn the_change_that_is_said_to_double_the_rate_doubles_it_in_what_if() {
 }
 
 /// In the run, each cycle of a user took 100 ms, of which 90 ms were think time. Users keep this think time unless the
-/// change sets another one.
+/// change sets another think time.
 #[test]
 fn users_of_the_run_go_on_thinking() {
     let mut run = PlantedRun::new(10_000.0, 4000.0).steps(&[1, 2, 4, 8]).rates(&[]).run();

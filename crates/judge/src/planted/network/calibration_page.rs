@@ -112,7 +112,7 @@ fn counts(all: &Tally, disturbed: &Tally) -> String {
     format!("{head}{}", rows.concat())
 }
 
-/// Goals for the share of right verdicts, in percent. Each begins with the lowest confidence of its band.
+/// Goals for the share of right verdicts, in percent. Each entry begins with the lowest confidence of its band.
 const GOALS: [(f64, &str); 4] = [(0.9, "at least 95"), (0.7, ""), (0.5, "50 to 80"), (0.0, "")];
 
 fn reliability(bands: &[Band]) -> String {

@@ -32,8 +32,8 @@ const HOGS_GET: f64 = 0.92;
 /// Verdicts tested with more load, and verdicts tested with fewer CPUs.
 const MORE_LOAD_FOR: [&str; 3] = ["server-concurrency", "not-saturated", "unknown"];
 const FEWER_CPUS_FOR: [&str; 3] = ["server-cpu", "server-single-thread", "server-concurrency"];
-/// Minimum elasticity (relative change of throughput per relative change of speed) of the server's CPU for a trial with
-/// fewer CPUs to follow.
+/// Minimum elasticity (relative change of throughput per relative change of speed) of the server's CPU. If the measured
+/// elasticity is lower, no trial with fewer CPUs follows.
 const FOLLOWS: f64 = 0.5;
 /// Factor by which a turn has fewer requests than a window of the sweep.
 const TURN_REQUESTS: f64 = 4.0;

@@ -77,7 +77,7 @@ pub(super) struct Thread {
     pub(super) wait_s: f64,
 }
 
-/// A lock or a pool of connections: its free units, and the requests that wait for one.
+/// A lock or a pool of connections: its free units, and the requests that wait for a free unit.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Semaphore {
     pub(super) free: usize,

@@ -11,7 +11,7 @@ const TIE_OF_FEW: f64 = 1.3;
 /// Share of the lowest limit that the sweep must reach. If the sweep reached less, the load itself was the limit,
 /// because the load did not fill any part.
 const NOT_REACHED: f64 = 0.85;
-/// Share of the lowest limit below which naming the load is also right.
+/// Share of the lowest limit. If the sweep reached less, a verdict that names the load is also right.
 const REACHED: f64 = 0.97;
 
 impl Cause {

@@ -79,12 +79,12 @@ pub(super) enum Threads {
 pub(super) enum Step {
     /// Travels between client and server for [`World::way_s`].
     Way,
-    /// Enters a program. If the program has a pool, the request waits for a free worker and then occupies it.
+    /// Enters a program. If the program has a pool, the request waits for a free worker and then occupies this worker.
     Enter(usize),
     Leave(usize),
     /// Computes in a program for a random time with this mean, seconds.
     Cpu(usize, f64),
-    /// Takes a unit of a semaphore, and waits for one if none is free.
+    /// Takes a unit of a semaphore, and waits if no unit is free.
     Take(usize),
     Give(usize),
     /// Sleeps for a random time with this mean, seconds.

@@ -210,7 +210,8 @@ fn an_upstream_that_the_server_waits_for_is_proven_by_its_own_lever() {
     assert!(verdict.confidence <= CLOSE, "the remainder raises nothing: {verdict:?}");
 }
 
-/// Two levers act on a full link. The experiment used the one that has a prediction, which need not be the first.
+/// Two levers act on a full link. The experiment used the lever that has a prediction, which need not be the first
+/// lever.
 #[test]
 fn a_full_link_is_proven_by_whichever_of_its_levers_was_used() {
     let argued = verdict("network-medium", 0.8);
@@ -314,8 +315,8 @@ fn a_bottleneck_that_its_own_lever_refutes_is_not_the_verdict() {
     );
 }
 
-/// The verdict is replaced by the next one from the counters. The new verdict keeps its confidence from the counters,
-/// although the experiment excluded other resources.
+/// The verdict is replaced by the next verdict from the counters. The new verdict keeps its confidence from the
+/// counters, although the experiment excluded other resources.
 #[test]
 fn a_refuted_verdict_is_followed_by_what_the_counters_say_without_it() {
     let (proof, verdict) = waits(sleeps(), verdict("server-cpu", 0.95), None);

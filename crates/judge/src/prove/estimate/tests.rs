@@ -119,8 +119,8 @@ fn a_lever_that_bites_beside_others_leaves_them_their_parts() {
 
 /// A single-threaded application moves between the CPUs of server and generator, which are mostly idle. The CPU thieves
 /// (busy loops) on these CPUs therefore also slow the application. Without equations for this side effect, a part of
-/// the effect of the application's own lever would be attributed to a CPU thief. This would be the thief that was more
-/// often on together with this lever.
+/// the effect of the application's own lever would be attributed to a CPU thief. This part would go to the thief that
+/// was more often on together with the application's lever.
 #[test]
 fn effects_of_idle_levers_are_separated_from_those_of_a_busy_one() {
     let mut random = fastrand::Rng::with_seed(7);
