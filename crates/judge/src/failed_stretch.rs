@@ -21,8 +21,9 @@ const MAX_EDGE_STEPS: usize = MIXED_REPORTS + 1;
 #[derive(Clone, Copy, Debug)]
 struct Step<'a> {
     trial: &'a Trial,
-    /// Start and end of the step, seconds since the load began.
+    /// Start of the step, seconds since the load began.
     from_s: f64,
+    /// End of the step, seconds since the load began.
     to_s: f64,
     good: f64,
     failed: f64,

@@ -12,8 +12,9 @@ use crate::Facts;
 use crate::number::{figure, percent};
 use crate::single::{clients, good};
 
-/// Minimum R² (share of the variance that the fit explains) of a good fit and of a fair fit.
+/// Minimum R² of a good fit. R² is the share of the variance that the fit explains.
 const GOOD_R2: f64 = 0.98;
+/// Minimum R² of a fair fit.
 const FAIR_R2: f64 = 0.90;
 
 fn interval(of: stats::Interval) -> Interval {

@@ -13,9 +13,11 @@ use stats::fit::linear;
 pub(crate) struct Refusals<'a> {
     /// Trials that have refusals, and a rate of good answers near `middle`.
     pub(crate) trials: Vec<&'a Trial>,
-    /// Lowest, median and highest rate of good answers in the trials with refusals and a long window, 1/s.
+    /// Lowest rate of good answers in the trials with refusals and a long window, 1/s.
     pub(crate) lowest: f64,
+    /// Median rate of good answers in the trials with refusals and a long window, 1/s.
     pub(crate) middle: f64,
+    /// Highest rate of good answers in the trials with refusals and a long window, 1/s.
     pub(crate) highest: f64,
     /// True if the rate of good answers stayed constant.
     pub(crate) constant: bool,

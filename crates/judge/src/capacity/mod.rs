@@ -88,10 +88,11 @@ fn own_limit(facts: &Facts<'_>) -> Option<OwnLimit> {
 /// Trials of a run, and the best ones among those that met the objective, by kind of load.
 struct Tried<'f, 'a> {
     facts: &'f Facts<'a>,
-    /// `open`, `closed` and `alone` are the best trials of the open-loop search, of the closed-loop sweep, and of a run
-    /// without search and sweep.
+    /// Best trial of the open-loop search.
     open: Option<&'a Trial>,
+    /// Best trial of the closed-loop sweep.
     closed: Option<&'a Trial>,
+    /// Best trial of a run without search and sweep.
     alone: Option<&'a Trial>,
     /// Trials of the search, of the sweep and of other loads, including trials that missed the objective.
     all: Vec<&'a Trial>,

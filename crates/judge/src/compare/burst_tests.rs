@@ -14,14 +14,15 @@ use crate::thresholds::COMPARE_LEVEL;
 
 /// Number of simulated comparisons for each kind of bursts.
 const DRAWS: u64 = 200;
-/// `PAIRS` is the number of pairs of windows in 60 s. `WINDOW_S` is the length of a measured window, and `AROUND_S` is
-/// the pause before each window, both in seconds.
+/// Number of pairs of windows in 60 s.
 const PAIRS: usize = 30;
+/// Length of a measured window, seconds.
 const WINDOW_S: f64 = 0.6;
+/// Length of the pause before each window, seconds.
 const AROUND_S: f64 = 0.38;
-/// `SCATTER` is the relative standard deviation of the CPU time per request between windows. `READ_ERROR` is the
-/// standard error of the measured CPU use of other programs, in CPUs.
+/// Relative standard deviation of the CPU time per request between windows.
 const SCATTER: f64 = 0.04;
+/// Standard error of the measured CPU use of other programs, in CPUs.
 const READ_ERROR: f64 = 0.02;
 /// Smallest relative change that counts as a difference.
 const THRESHOLD: f64 = 0.03;
@@ -30,9 +31,9 @@ const THRESHOLD: f64 = 0.03;
 #[derive(Clone, Copy)]
 struct Bursts {
     name: &'static str,
-    /// `length_s` is the shortest and the longest length of a burst, and `pause_s` that of a pause between bursts, in
-    /// seconds.
+    /// Shortest and longest length of a burst, seconds.
     length_s: (f64, f64),
+    /// Shortest and longest pause between two bursts, seconds.
     pause_s: (f64, f64),
     /// Minimum and maximum CPU use of a burst, in CPUs.
     cpus: (f64, f64),

@@ -18,7 +18,7 @@ use stats::{Sample, average, ln_sd};
 /// A capacity with the interval of its search.
 #[derive(Clone, Copy)]
 struct Held {
-    /// Requests per second.
+    /// Capacity, requests per second.
     rate: f64,
     interval: Option<Interval>,
     /// True if the search ended too early, so the capacity is only a lower bound.

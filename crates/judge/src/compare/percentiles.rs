@@ -82,8 +82,9 @@ pub(super) struct Side {
     widths: Vec<f64>,
     /// For each window, the index and the count of each bucket that is not empty.
     windows: Vec<Vec<(usize, u64)>>,
-    /// Index of the run or repeat of each window (`units`), and index of the window in this run or repeat (`turns`).
+    /// Index of the run or repeat of each window.
     units: Vec<usize>,
+    /// Index of each window in its run or repeat.
     turns: Vec<usize>,
     /// True if every window with answers has a histogram.
     complete: bool,

@@ -16,9 +16,10 @@ pub(super) struct OpenNetwork {
 
 /// Number of blocks of slots in a trial.
 const BLOCKS: usize = 24;
-/// Length of a slot, and of the part at its start that is not measured, seconds. This part lasts several hundred
-/// service times, because the queues of the preceding slot last that long.
+/// Length of a slot, seconds.
 const SLOT_S: f64 = 1500.0;
+/// Length of the part at the start of a slot that is not measured, seconds. This part lasts several hundred service
+/// times, because the queues of the preceding slot last that long.
 const SETTLE_S: f64 = 150.0;
 
 impl OpenNetwork {

@@ -7,18 +7,21 @@ use run::{DatabaseProfile, SessionGroup, SessionState, TitleGroup, WaitCause, Wa
 
 use crate::thresholds::{FULL_MIDDLE, WAIT_MOSTLY};
 
-/// Beginning of the title of a PostgreSQL process, and end of the title if the process waits for a lock.
+/// Beginning of the title of a PostgreSQL process.
 const TITLE: &str = "postgres: ";
+/// End of the title of a PostgreSQL process that waits for a lock.
 const WAITING: &str = " waiting";
 /// Activity of a backend (the PostgreSQL process of one connection) without a transaction. A backend "idle in
 /// transaction" counts as busy: while its transaction is open, a pool cannot give the connection to another client.
 const IDLE: &str = "idle";
-/// The client's host in the title of a backend: a Unix socket, or the end of an address with a port. In titles, `#`
-/// stands for each number.
+/// Client's host in the title of a backend that the client reached through a Unix socket.
 const LOCAL: &str = "[local]";
+/// End of the client's address in the title of a backend that the client reached through TCP. In titles, `#` stands for
+/// each number.
 const PORT: &str = "(#)";
-/// Statements that wait for locks of rows, and statements that lock whole tables.
+/// Statements that wait for locks of rows.
 const ROW_STATEMENTS: &[&str] = &["UPDATE", "DELETE"];
+/// Statements that lock whole tables.
 const TABLE_STATEMENTS: &[&str] = &["ALTER", "CLUSTER", "CREATE", "DROP", "LOCK", "REINDEX", "TRUNCATE", "VACUUM"];
 
 /// Returns what a backend does, from its title. Returns `None` for processes without a client, such as the

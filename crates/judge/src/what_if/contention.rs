@@ -20,9 +20,9 @@ use stats::{NORMAL_95, normal};
 /// Loss of throughput with more clients, by the Universal Scalability Law.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) struct Contention {
-    /// Contention (sigma) and coherency (kappa) of the law. Each coefficient comes with the half-width of its 95 %
-    /// interval.
+    /// Contention coefficient of the law, with the half-width of its 95 % interval.
     sigma: (f64, f64),
+    /// Coherency coefficient of the law, with the half-width of its 95 % interval.
     kappa: (f64, f64),
     /// Clients of the trial that the network describes. The network's demands already include the loss at this number
     /// of clients.

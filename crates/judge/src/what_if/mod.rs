@@ -39,9 +39,11 @@ pub(crate) use double::to_double;
 pub(crate) use next::next;
 pub(crate) use slowed::{Slowed, slowed};
 
-/// Number of draws of the bootstrap. With more than [`MANY_USERS`] users, fewer draws are made.
+/// Number of draws of the bootstrap, with at most [`MANY_USERS`] users.
 const DRAWS: usize = 200;
+/// Number of draws of the bootstrap, with more than [`MANY_USERS`] users.
 const FEW_DRAWS: usize = 40;
+/// Number of users above which the bootstrap makes fewer draws.
 const MANY_USERS: u32 = 5_000;
 
 /// Predicts the effect of a change. The error message says what the run lacks, or why more resources will not help.

@@ -24,9 +24,11 @@ use stats::queueing::{Servers, Station};
 const CONCURRENCY: &str = "server-concurrency";
 /// ID of the verdict that the link is full.
 const MEDIUM: &str = "network-medium";
-/// IDs of the verdicts about the server's CPU.
+/// ID of the verdict that the server's CPUs are full.
 const CPUS: &str = "server-cpu";
+/// ID of the verdict that one thread of the server is full.
 const THREADS: &str = "server-single-thread";
+/// ID of the verdict that the server's CPU quota runs out.
 const QUOTA: &str = "server-cpu-quota";
 
 /// CPU of the server: the demand of a request, and three limits. The lowest limit counts.

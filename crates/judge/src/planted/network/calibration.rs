@@ -18,8 +18,9 @@ pub(super) struct Case {
     pub(super) seed: u64,
     pub(super) story: String,
     pub(super) truth: Truth,
-    /// Verdict from the counters alone, and verdict after the experiment.
+    /// Verdict from the counters alone.
     pub(super) counters: Answer,
+    /// Verdict after the experiment.
     pub(super) answer: Answer,
     pub(super) outcome: ProofOutcome,
     pub(super) why: String,

@@ -6,9 +6,9 @@ use std::path::Path;
 use super::calibration::{Answer, Case, SURE, cases};
 use super::tally::{Band, Tally, bands, planted};
 
-/// `WORLDS` is the number of simulated networks. `DISTURBED_WORLDS` is the number of further networks, in each of which
-/// another program runs on the server's host.
+/// Number of simulated networks. In about a quarter of these networks, another program runs on the server's host.
 const WORLDS: u64 = 500;
+/// Number of further simulated networks, in each of which another program wants [`OTHER`] CPUs on the server's host.
 const DISTURBED_WORLDS: u64 = 100;
 /// CPU use that the other program wants on a host with two CPUs, in CPUs.
 const OTHER: f64 = 0.5;

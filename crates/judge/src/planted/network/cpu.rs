@@ -44,8 +44,9 @@ pub(super) struct Quota {
     used_s: f64,
     ends_s: f64,
     throttled: bool,
-    /// Number of periods so far, and number of periods in which the quota ran out.
+    /// Number of periods so far.
     pub(super) periods: f64,
+    /// Number of periods in which the quota ran out.
     pub(super) hit: f64,
 }
 

@@ -14,23 +14,26 @@ use crate::single::{clients, closed, good};
 const SLOWED: [(&str, usize); 2] = [("server-cpu", SERVER), ("client-cpu", CLIENT)];
 /// Share of each CPU that a lever takes, 0 to 1.
 const DOSE: f64 = 0.25;
-/// Total time of the slots in seconds. `TIME_S` is for experiments without any other trial. `TIME_BEFORE_MORE_S` is for
-/// experiments that are followed by a trial with fewer CPUs, or by turns with more load. Of a budget of 30 s, the
-/// experiment gets 9 s, of which the start of the agents takes 1 s.
+/// Total time of the slots of an experiment without any other trial, seconds. Of a budget of 30 s, the experiment gets
+/// 9 s, of which the start of the agents takes 1 s.
 const TIME_S: f64 = 7.5;
+/// Total time of the slots of an experiment that also has a trial with fewer CPUs, or turns with more load, seconds.
 const TIME_BEFORE_MORE_S: f64 = 3.5;
 /// Time of load before the first slot, seconds.
 const FIRST_S: f64 = 0.4;
-/// Shortest and longest possible slot, seconds.
+/// Shortest possible slot, seconds.
 const SHORTEST_SLOT_S: f64 = 0.015;
+/// Longest possible slot, seconds.
 const LONGEST_SLOT_S: f64 = 0.5;
-/// Slots with fewer CPUs: shortest slot and total time in seconds, then minimum and maximum number of slots.
+/// Shortest slot, and total time of the slots, in a trial with fewer CPUs, seconds.
 const COUNT_SLOTS_S: (f64, f64) = (0.17, 3.4);
+/// Minimum and maximum number of slots in a trial with fewer CPUs.
 const COUNT_SLOTS: (usize, usize) = (20, 24);
 /// Share of the requested CPU time that the lever's busy loops really get.
 const HOGS_GET: f64 = 0.92;
-/// Verdicts tested with more load, and verdicts tested with fewer CPUs.
+/// IDs of the verdicts that are tested with more load.
 const MORE_LOAD_FOR: [&str; 3] = ["server-concurrency", "not-saturated", "unknown"];
+/// IDs of the verdicts that are tested with fewer CPUs.
 const FEWER_CPUS_FOR: [&str; 3] = ["server-cpu", "server-single-thread", "server-concurrency"];
 /// Minimum elasticity (relative change of throughput per relative change of speed) of the server's CPU. If the measured
 /// elasticity is lower, no trial with fewer CPUs follows.
@@ -46,9 +49,10 @@ const SLOTS: (usize, usize) = (40, 120);
 /// Number of slots in a block. A lever is on in half of each block's slots, except in the last block, in which it is
 /// off.
 const BLOCK: usize = 8;
-/// Minimum number of connections of an experiment, and minimum share of the highest rate that these connections must
-/// reach.
+/// Minimum number of connections of an experiment, if such a number reaches the share [`AS_GOOD`] of the decisive
+/// trial's rate.
 const CONNECTIONS: f64 = 8.0;
+/// Minimum share of the decisive trial's rate that the connections of an experiment must reach.
 const AS_GOOD: f64 = 0.85;
 /// Maximum number of connections of an experiment.
 const MAX_CONNECTIONS: f64 = 1024.0;

@@ -7,8 +7,9 @@ use super::sim::Load;
 use super::window::{SAMPLES, Seen};
 use super::world::{BACKEND, CLIENT, Program, SERVER, World};
 
-/// Sizes of a request and of an answer, bytes.
+/// Size of a request, bytes.
 pub(super) const REQUEST_BYTES: f64 = 69.0;
+/// Size of an answer, bytes.
 pub(super) const ANSWER_BYTES: f64 = 126.0;
 /// Share of the CPUs' busy time in soft interrupts.
 const SOFTIRQ: f64 = 0.03;
@@ -20,6 +21,7 @@ const DELAYED_ACK_S: f64 = 0.04;
 const SAMPLED: f64 = 64.0;
 /// Address of the server's upstream service.
 const BACKEND_ADDRESS: &str = "10.0.0.3:5432";
+/// Address on which the server listens.
 const LISTENER: &str = "0.0.0.0:8080";
 
 /// Name and first process ID of each program.

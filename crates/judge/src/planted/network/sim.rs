@@ -52,8 +52,9 @@ impl PartialOrd for Due {
 #[derive(Clone, Debug, Default)]
 pub(super) struct Request {
     pub(super) step: usize,
-    /// Time in seconds at which the request should start, and how long its connect took.
+    /// Time at which the request should start, seconds.
     pub(super) start_s: f64,
+    /// Duration of the request's connect, seconds.
     pub(super) connect_s: f64,
     /// Worker that the request occupies in each program, if any.
     pub(super) worker: [Option<usize>; 3],
@@ -72,8 +73,9 @@ pub(super) struct Thread {
     pub(super) queue: VecDeque<(usize, f64)>,
     /// Request that the thread works on, with the start time and the amount of the work, both in seconds.
     pub(super) running: Option<(usize, f64, f64)>,
-    /// CPU time of the thread, and time for which it waited for a CPU, seconds.
+    /// CPU time of the thread, seconds.
     pub(super) cpu_s: f64,
+    /// Time for which the thread waited for a CPU, seconds.
     pub(super) wait_s: f64,
 }
 
@@ -122,9 +124,9 @@ pub(super) struct Sim<'w> {
     pub(super) workers: Vec<Workers>,
     pub(super) semaphores: Vec<Semaphore>,
     pub(super) requests: Vec<Request>,
-    /// Idle connections of the open loop, and requests that wait for a connection (as the times at which they should
-    /// start).
+    /// Idle connections of the open loop.
     pub(super) idle: Vec<usize>,
+    /// Requests that wait for a connection, as the times in seconds at which they should start.
     pub(super) late: VecDeque<f64>,
     pub(super) backlog: VecDeque<usize>,
     /// State of the rate limiter. If the limiter refuses requests, the first value is its number of tokens, and the

@@ -41,8 +41,9 @@ impl Tally {
 /// Counts of the verdicts whose confidence is in one range.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) struct Band {
-    /// Lowest confidence in the range, and the range's upper end (exclusive).
+    /// Lowest confidence in the range.
     pub(super) from: f64,
+    /// Upper end of the range, which does not belong to the range.
     pub(super) to: f64,
     pub(super) verdicts: usize,
     pub(super) right: usize,

@@ -22,6 +22,7 @@ const OFFERED: [f64; 5] = [0.6, 0.8, 0.92, 1.05, 1.25];
 /// Connections of an open loop, as a multiple of the number that it needs at the longest response time that the
 /// objective allows.
 const POOL: f64 = 2.0;
+/// Maximum number of connections of an open loop.
 const MAX_POOL: f64 = 400.0;
 
 /// A simulated run, and the highest rate of good answers that its sweep reached, per second.

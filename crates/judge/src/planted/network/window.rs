@@ -25,8 +25,9 @@ pub(super) struct Look {
 pub(super) struct Seen {
     pub(super) load: Load,
     pub(super) length_s: f64,
-    /// Time under load before the window in seconds, and number of connects that were dropped in this time.
+    /// Time under load before the window, seconds.
     pub(super) warmup_s: f64,
+    /// Number of connects that were dropped in the time under load before the window.
     pub(super) dropped_before: f64,
     /// Number of connections that waited to be accepted, for each sample of the window.
     pub(super) backlog: Vec<usize>,

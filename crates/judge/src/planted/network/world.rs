@@ -2,9 +2,11 @@
 
 use super::limit::Limit;
 
-/// Indexes of the generator, the server and the upstream service in [`World::programs`].
+/// Index of the generator in [`World::programs`].
 pub(super) const CLIENT: usize = 0;
+/// Index of the server in [`World::programs`].
 pub(super) const SERVER: usize = 1;
+/// Index of the upstream service in [`World::programs`].
 pub(super) const BACKEND: usize = 2;
 
 /// A simulated network.
